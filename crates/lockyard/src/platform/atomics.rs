@@ -1,0 +1,314 @@
+//! The memory half of a platform: atomic words, parts of words, fences, and cells for shared data
+//! that is not atomic.
+//!
+//! A primitive is written against these traits and never names a concrete atomic or an
+//! `UnsafeCell`. That is what lets the same source run natively, on a simulated machine (where
+//! every operation is an event with a cost) and under a model checker (where every operation is a
+//! branch). Every operation takes an explicit ordering and is `#[track_caller]`, so that a checker
+//! can name, and weaken, one ordering at one place.
+
+use core::fmt::Debug;
+use core::hash::Hash;
+pub use core::sync::atomic::Ordering;
+
+/// An unsigned integer that a word or a part of a word can hold: `u8`, `u16`, `u32`, `u64`.
+pub trait Int: Copy + Eq + Ord + Hash + Debug + Default + Send + Sync + 'static + sealed::Sealed {
+    /// The integer of half the width (`u8` is its own half: it is not divided further).
+    type Half: Int;
+    /// Width in bits.
+    const BITS: u32;
+    /// Zero-extends to 64 bits.
+    fn to_u64(self) -> u64;
+    /// Keeps the low `BITS` bits of `bits`.
+    fn truncate(bits: u64) -> Self;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for u8 {}
+    impl Sealed for u16 {}
+    impl Sealed for u32 {}
+    impl Sealed for u64 {}
+}
+
+macro_rules! int {
+    ($int:ty, $half:ty) => {
+        impl Int for $int {
+            type Half = $half;
+            const BITS: u32 = <$int>::BITS;
+            #[inline(always)]
+            fn to_u64(self) -> u64 {
+                self as u64
+            }
+            #[inline(always)]
+            fn truncate(bits: u64) -> Self {
+                bits as $int
+            }
+        }
+    };
+}
+int!(u8, u8);
+int!(u16, u8);
+int!(u32, u16);
+int!(u64, u32);
+
+/// How long a waiting loop may wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Budget {
+    /// Until the predicate is true.
+    Unbounded,
+    /// At most this many polls of the word, with one [`Host::relax`](super::Host::relax) between
+    /// two of them.
+    Polls(u32),
+}
+
+/// A bounded wait ended before its predicate became true. Holds the last value that was polled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BudgetSpent<T>(pub T);
+
+/// The atomic words, cells and fences of a platform.
+///
+/// # Safety
+///
+/// The words must be atomic in the sense of [`core::sync::atomic`] with the orderings that are
+/// passed, the parts must be as [`Part`] demands, and `fence` must be a fence: primitives that are
+/// sound only on such memory are built on them.
+pub unsafe trait Atomics: Sized + 'static {
+    /// A 16-bit word.
+    type U16: Word<Int = u16> + Part<u8>;
+    /// A 32-bit word.
+    type U32: Word<Int = u32> + Part<u8> + Part<u16>;
+    /// A 64-bit word. Pointers travel as words of this width.
+    type U64: Word<Int = u64> + Part<u8> + Part<u16> + Part<u32>;
+    /// Shared data that is not atomic: the protected word, chain links, records, buffers.
+    type Cell<T: Send>: DataCell<T>;
+
+    /// An atomic fence, as [`core::sync::atomic::fence`].
+    #[track_caller]
+    fn fence(order: Ordering);
+}
+
+/// Constants for initial values, where a platform has them (the model checker's objects are born
+/// at run time). Through them a raw lock implements `lock_api`'s `RawMutex`, whose `INIT` is a
+/// constant.
+// A constant with interior mutability is the only way to give a `static` its initial value through
+// a trait; each use makes a fresh copy, which is what is wanted.
+#[allow(clippy::declare_interior_mutable_const)]
+pub trait ConstAtomics: Atomics {
+    /// A 16-bit word that holds 0.
+    const U16_ZERO: Self::U16;
+    /// A 32-bit word that holds 0.
+    const U32_ZERO: Self::U32;
+    /// A 64-bit word that holds 0.
+    const U64_ZERO: Self::U64;
+}
+
+/// One atomic word.
+///
+/// The operations are those of [`core::sync::atomic`], with the same meaning of the orderings and
+/// the same panics on orderings that an operation cannot have.
+pub trait Word: Sized + Send + Sync {
+    /// The integer that the word holds.
+    type Int: Int;
+
+    /// A word that holds `value`. Not `const`, because a model checker's words are not; see
+    /// [`ConstAtomics`].
+    fn new(value: Self::Int) -> Self;
+    /// The value, through exclusive access: no atomic operation, no event.
+    fn get(&mut self) -> Self::Int;
+    /// Atomic load.
+    #[track_caller]
+    fn load(&self, order: Ordering) -> Self::Int;
+    /// Atomic store of the whole word.
+    #[track_caller]
+    fn store(&self, value: Self::Int, order: Ordering);
+    /// Atomic exchange; returns the previous value.
+    #[track_caller]
+    fn swap(&self, value: Self::Int, order: Ordering) -> Self::Int;
+    /// Atomic compare-exchange: `Ok(current)` if it stored `new`, else `Err(actual)`.
+    #[track_caller]
+    fn compare_exchange(
+        &self,
+        current: Self::Int,
+        new: Self::Int,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<Self::Int, Self::Int>;
+    /// As [`compare_exchange`](Self::compare_exchange), but may fail spuriously.
+    #[track_caller]
+    fn compare_exchange_weak(
+        &self,
+        current: Self::Int,
+        new: Self::Int,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<Self::Int, Self::Int>;
+    /// Atomic wrapping addition; returns the previous value.
+    #[track_caller]
+    fn fetch_add(&self, value: Self::Int, order: Ordering) -> Self::Int;
+    /// Atomic wrapping subtraction; returns the previous value.
+    #[track_caller]
+    fn fetch_sub(&self, value: Self::Int, order: Ordering) -> Self::Int;
+    /// Atomic bitwise or; returns the previous value.
+    #[track_caller]
+    fn fetch_or(&self, value: Self::Int, order: Ordering) -> Self::Int;
+    /// Atomic bitwise and; returns the previous value.
+    #[track_caller]
+    fn fetch_and(&self, value: Self::Int, order: Ordering) -> Self::Int;
+
+    /// Polls the word, `load(order)` after `load(order)` with `relax` between two of them, until
+    /// `predicate` is true of the value, or the budget is spent.
+    ///
+    /// Every waiting loop of a primitive is this call (through
+    /// [`Host::wait_until`](super::Host::wait_until) and
+    /// [`Host::wait_within`](super::Host::wait_within)), because a back-end can do better than
+    /// poll: a simulated waiter sleeps until its line is taken away, and a checked one is explored
+    /// only where a poll succeeds. The predicate must be pure. Waiting on several words is a loop
+    /// over small budgets.
+    #[track_caller]
+    fn wait_until(
+        &self,
+        order: Ordering,
+        budget: Budget,
+        relax: fn(),
+        predicate: impl FnMut(Self::Int) -> bool,
+    ) -> Result<Self::Int, BudgetSpent<Self::Int>>;
+}
+
+/// Operations on a part of a word: byte or half-word number `index`, counted from the least
+/// significant one.
+///
+/// The parts of a word are not atomics of their own: Rust forbids unsynchronised atomics of
+/// different sizes on the same bytes. Each operation here *stands for one masked
+/// read-modify-write of the whole word*. A platform may refine it (natively on x86-64, by a plain
+/// store of the part in assembly), but no caller may count on more than the masked
+/// read-modify-write promises.
+#[diagnostic::on_unimplemented(
+    message = "the atomic word `{Self}` has no part of width `{P}`",
+    label = "a part must be narrower than its word: `u8` of a 16-bit word; `u8` and `u16` of a 32-bit word; `u8`, `u16` and `u32` of a 64-bit word",
+    note = "use a whole-word operation (`Word::store`, `Word::swap`), or a part that the word has"
+)]
+pub trait Part<P: Int>: Word {
+    /// Replaces part `index`, which holds `old`, by `new`. `order` is `Relaxed` or `Release`.
+    ///
+    /// The caller is the only one who writes this part while it calls; others may change the rest
+    /// of the word meanwhile. `old` is what makes the portable form one addition instead of a loop;
+    /// the native form does not read it.
+    ///
+    /// # Panics
+    ///
+    /// If the word has no part `index` (folded away where `index` is a constant), or, in debug
+    /// builds and where the platform looks, if the part does not hold `old`.
+    #[track_caller]
+    fn store_part(&self, index: usize, old: P, new: P, order: Ordering);
+
+    /// Exchanges part `index` for `new` and returns what it held. Anyone may write the part
+    /// meanwhile.
+    ///
+    /// # Panics
+    ///
+    /// If the word has no part `index`.
+    #[track_caller]
+    fn swap_part(&self, index: usize, new: P, order: Ordering) -> P;
+
+    /// Waits until part `index` equals `value`, with acquire ordering, in a loop written in
+    /// assembly where the platform has one, and else in
+    /// [`wait_until`](Word::wait_until).
+    ///
+    /// It exists so that the claim "the loop in plain code is never slower" can be measured.
+    #[track_caller]
+    fn wait_part_assembly(&self, index: usize, value: P, relax: fn()) {
+        let done = self.wait_until(Ordering::Acquire, Budget::Unbounded, relax, |word| {
+            part_of::<Self::Int, P>(word, index) == value
+        });
+        debug_assert!(done.is_ok());
+    }
+}
+
+/// The position of part `index` of width `P` in a word of width `W`, as a shift.
+///
+/// # Panics
+///
+/// If there is no such part.
+#[inline(always)]
+#[track_caller]
+pub fn part_shift<W: Int, P: Int>(index: usize) -> u32 {
+    assert!(index < (W::BITS / P::BITS) as usize, "the word has no such part");
+    index as u32 * P::BITS
+}
+
+/// Part `index` of the value `word`.
+#[inline(always)]
+#[track_caller]
+pub fn part_of<W: Int, P: Int>(word: W, index: usize) -> P {
+    P::truncate(word.to_u64() >> part_shift::<W, P>(index))
+}
+
+/// The value `word` with its part `index` replaced by `part`.
+#[inline(always)]
+#[track_caller]
+pub fn with_part<W: Int, P: Int>(word: W, index: usize, part: P) -> W {
+    let shift = part_shift::<W, P>(index);
+    let mask = P::truncate(u64::MAX).to_u64() << shift;
+    W::truncate((word.to_u64() & !mask) | (part.to_u64() << shift))
+}
+
+/// The portable form of [`Part::store_part`]: one addition or subtraction of the difference, which
+/// cannot carry into the next part.
+#[inline(always)]
+#[track_caller]
+pub fn store_part_by_rmw<W: Word, P: Int>(
+    word: &W,
+    index: usize,
+    old: P,
+    new: P,
+    order: Ordering,
+) {
+    let shift = part_shift::<W::Int, P>(index);
+    let (old, new) = (old.to_u64(), new.to_u64());
+    let before = if new >= old {
+        word.fetch_add(W::Int::truncate((new - old) << shift), order)
+    } else {
+        word.fetch_sub(W::Int::truncate((old - new) << shift), order)
+    };
+    debug_assert!(
+        part_of::<W::Int, P>(before, index).to_u64() == old,
+        "a part was stored by someone who is not its only writer"
+    );
+}
+
+/// The portable form of [`Part::swap_part`]: a compare-exchange loop.
+#[inline(always)]
+#[track_caller]
+pub fn swap_part_by_rmw<W: Word, P: Int>(word: &W, index: usize, new: P, order: Ordering) -> P {
+    let mut seen = word.load(Ordering::Relaxed);
+    loop {
+        let wanted = with_part(seen, index, new);
+        match word.compare_exchange_weak(seen, wanted, order, Ordering::Relaxed) {
+            Ok(before) => return part_of(before, index),
+            Err(actual) => seen = actual,
+        }
+    }
+}
+
+/// Shared data that is not atomic.
+///
+/// Natively an `UnsafeCell`. On a simulated machine an access is a load, or a store, of each line
+/// that the data covers: without it no layout (embedded, standalone, padded) would have a price. A
+/// checker finds the data races in it.
+///
+/// The type is `Sync` for any `T: Send`; that is sound because it hands out raw pointers only. Who
+/// dereferences them argues that no one else writes (`with`) or accesses (`with_mut`) the data
+/// meanwhile, which is what the primitive around the cell is for.
+pub trait DataCell<T>: Send + Sync {
+    /// A cell that holds `value`.
+    fn new(value: T) -> Self;
+    /// Reads: runs `f` on a pointer through which it may read.
+    #[track_caller]
+    fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R;
+    /// Writes: runs `f` on a pointer through which it may read and write.
+    #[track_caller]
+    fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R;
+    /// The data.
+    fn into_inner(self) -> T;
+}

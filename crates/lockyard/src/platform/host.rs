@@ -1,0 +1,217 @@
+//! The other half of a platform: who runs, and what it runs on.
+//!
+//! A kernel or a hypervisor supplies its own [`Host`], over [`NativeAtomics`](super::NativeAtomics)
+//! or atomics of its own; `examples/bare_host.rs` is a worked one. Everything here is an associated
+//! function, because a lock in a `static` has no place to keep a reference to its host.
+
+use super::{Atomics, Budget, BudgetSpent, Ordering, Word};
+use core::alloc::Layout;
+use core::ptr::NonNull;
+
+/// The 16-bit word of a host.
+pub type U16<H> = <<H as Host>::Atomics as Atomics>::U16;
+/// The 32-bit word of a host.
+pub type U32<H> = <<H as Host>::Atomics as Atomics>::U32;
+/// The 64-bit word of a host.
+pub type U64<H> = <<H as Host>::Atomics as Atomics>::U64;
+/// The data cell of a host.
+pub type Cell<H, T> = <<H as Host>::Atomics as Atomics>::Cell<T>;
+
+/// The index of a running thread (user space) or CPU (kernel, hypervisor), below
+/// [`Host::SLOTS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Slot(pub u32);
+
+/// How deep lock waits may nest in one slot: a thread and three levels of interruption.
+pub const NEST_LEVELS: u32 = 4;
+
+/// What a waiter of a queued lock spins on. It belongs to the host: one for each slot and nesting
+/// level, a slot's four in one 64-byte line, never freed while the host runs.
+///
+/// The meaning of the words is the lock's that uses the node.
+#[repr(C, align(16))]
+#[derive(Debug)]
+pub struct QueueNode<A: Atomics> {
+    /// The next waiter, as the lock encodes it; 0 for none.
+    pub next: A::U32,
+    /// What the waiter spins on.
+    pub ready: A::U32,
+    /// In the node of level 0: how many of the slot's nodes are in use. Written by its slot only.
+    pub depth: A::U32,
+    /// Free for the lock: what a parked waiter waits for.
+    pub parked: A::U32,
+}
+
+impl<A: Atomics> QueueNode<A> {
+    /// A node that no one uses.
+    pub fn new() -> Self {
+        let zero = || <A::U32 as Word>::new(0);
+        QueueNode { next: zero(), ready: zero(), depth: zero(), parked: zero() }
+    }
+}
+
+impl<A: Atomics> Default for QueueNode<A> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Something rare that a primitive did, for counters. What each costs is in the documentation of
+/// the primitive that counts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(usize)]
+pub enum Event {
+    /// A queued lock was taken through the pending bit.
+    Pending,
+    /// A lock was not free and its slow path began.
+    Slowpath,
+    /// A queued lock's waiter had no node and spun on the lock word.
+    NoNode,
+    /// A parked waiter was woken.
+    Kick,
+    /// A lock was taken out of order.
+    Steal,
+    /// A waiter parked.
+    Wait,
+    /// A reference count reached its maximum and stays there: the object is leaked.
+    Saturated,
+    /// A lockref operation gave up its compare-exchange loop and took the lock.
+    RefLocked,
+}
+
+impl Event {
+    /// All events, in the order of their indices.
+    pub const ALL: [Event; 8] = [
+        Event::Pending,
+        Event::Slowpath,
+        Event::NoNode,
+        Event::Kick,
+        Event::Steal,
+        Event::Wait,
+        Event::Saturated,
+        Event::RefLocked,
+    ];
+
+    /// The event's name in tables and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Event::Pending => "pending",
+            Event::Slowpath => "slowpath",
+            Event::NoNode => "no_node",
+            Event::Kick => "kick",
+            Event::Steal => "steal",
+            Event::Wait => "wait",
+            Event::Saturated => "saturated",
+            Event::RefLocked => "ref_locked",
+        }
+    }
+}
+
+/// What kind of code is running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Execution {
+    /// A thread: it may park.
+    Thread,
+    /// An interrupt, a signal handler that says so, a section with preemption off: it must not
+    /// park.
+    Interrupt,
+}
+
+/// Who runs and what it runs on.
+///
+/// # Safety
+///
+/// Primitives are sound only if
+/// - two threads of execution never have the same [`slot`](Self::slot) at the same time (an
+///   interruption runs in the slot that it interrupted),
+/// - [`queue_node`](Self::queue_node) returns the same node for the same arguments, different nodes
+///   for different ones, and a node stays valid until no thread of the host runs any more,
+/// - [`allocate`](Self::allocate) returns memory that fits the layout and that no one else uses.
+pub unsafe trait Host: Sized + 'static {
+    /// The memory that this host's threads share.
+    type Atomics: Atomics;
+
+    /// Slots are 0 to `SLOTS - 1`: no more threads than this wait at the same time.
+    const SLOTS: u32;
+
+    /// The slot of the running thread, or `None` if it has none: none is left, or the thread is
+    /// being torn down. A lock must work without (it spins on the lock word).
+    fn slot() -> Option<Slot>;
+
+    /// The NUMA node on which the caller runs. A hint: the thread may move at any time.
+    fn numa_node() -> u32;
+
+    /// The node of `slot` at nesting `level` (0 to [`NEST_LEVELS`] - 1).
+    ///
+    /// # Panics
+    ///
+    /// If `slot` or `level` is out of range.
+    fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<Self::Atomics>;
+
+    /// One pause of a waiting loop (x86 `pause`, Arm `isb` or `yield`).
+    fn relax();
+
+    /// Blocks while `word` equals `expected`, like a futex: it returns after an
+    /// [`unpark`](Self::unpark) of the same word that comes after the comparison, at once if the
+    /// comparison fails, and *may return for no reason*. It orders nothing: who needs an acquire
+    /// loads the word again. A host that cannot block returns.
+    fn park(word: &U32<Self>, expected: u32);
+
+    /// Wakes at most `count` threads that are parked on `word`. It orders nothing, and does not
+    /// touch the memory of `word`: that may have been freed.
+    fn unpark(word: *const U32<Self>, count: u32);
+
+    /// Allocates, near `node` if one is named and the host can, without blocking and without
+    /// emergency reserves. `None` is an answer that every caller must expect.
+    fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>>;
+
+    /// Gives memory back.
+    ///
+    /// # Safety
+    ///
+    /// `memory` came from [`allocate`](Self::allocate) of this host with this `layout`, and is not
+    /// used any more.
+    unsafe fn deallocate(memory: NonNull<u8>, layout: Layout);
+
+    /// Counts an event. Must be cheap, must not block; doing nothing is right.
+    #[inline(always)]
+    fn count(event: Event) {
+        let _ = event;
+    }
+
+    /// What kind of code is running.
+    #[inline(always)]
+    fn execution() -> Execution {
+        Execution::Thread
+    }
+
+    /// A primitive found that its own invariant cannot be kept (a ticket counter overran). The
+    /// program cannot go on, and unwinding through a lock would hide it: this must not return and
+    /// must not unwind.
+    fn fatal(message: &'static str) -> !;
+
+    /// Waits until `predicate` is true of `word`, and returns the value of which it was.
+    #[inline(always)]
+    #[track_caller]
+    fn wait_until<W: Word>(
+        word: &W,
+        order: Ordering,
+        predicate: impl FnMut(W::Int) -> bool,
+    ) -> W::Int {
+        match word.wait_until(order, Budget::Unbounded, Self::relax, predicate) {
+            Ok(value) | Err(BudgetSpent(value)) => value,
+        }
+    }
+
+    /// As [`wait_until`](Self::wait_until), for at most `polls` polls.
+    #[inline(always)]
+    #[track_caller]
+    fn wait_within<W: Word>(
+        word: &W,
+        order: Ordering,
+        polls: u32,
+        predicate: impl FnMut(W::Int) -> bool,
+    ) -> Result<W::Int, BudgetSpent<W::Int>> {
+        word.wait_until(order, Budget::Polls(polls), Self::relax, predicate)
+    }
+}

@@ -1,0 +1,28 @@
+//! The platform: what a primitive may use.
+//!
+//! A primitive is written once, generic over a [`Host`] and the [`Atomics`] that it names. Three
+//! platforms run it:
+//!
+//! | platform | for |
+//! | --- | --- |
+//! | [`Native`] | users; compiles to the instructions that would stand there without the traits (held against a committed listing) |
+//! | `Simulated` (crate `lockyard-sim`) | predictions, deterministic torture |
+//! | [`Checked`](checked::Checked) (feature `loom`) | model checking under weak memory |
+//!
+//! The traits are three: [`Atomics`] (memory), [`ConstAtomics`] (initial values that are constants,
+//! where a platform has them) and [`Host`] (who runs, and what it runs on). [`Portable`] wraps any
+//! host and replaces its operations on parts of a word by read-modify-writes.
+
+mod atomics;
+#[cfg(feature = "loom")]
+pub mod checked;
+mod host;
+mod native;
+mod native_host;
+mod portable;
+
+pub use atomics::*;
+pub use host::*;
+pub use native::{NativeAtomics, NativeCell, NativeU16, NativeU32, NativeU64};
+pub use native_host::Native;
+pub use portable::{Portable, PortableAtomics};

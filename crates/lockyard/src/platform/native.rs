@@ -1,0 +1,292 @@
+//! The native memory: `core`'s atomics and cells, with nothing added.
+//!
+//! On x86-64 an operation on a part of a word is one instruction of that width. It is in assembly,
+//! because Rust forbids unsynchronised atomics of different sizes on the same bytes: to the
+//! language each such instruction *stands for a masked read-modify-write, with release or acquire
+//! as its ordering says, of the word's one Rust atomic*. The plain store of a part refines that
+//! one: no one else writes those bytes meanwhile (the contract of [`Part::store_part`]), so no
+//! write is lost between the read and the write of the imagined read-modify-write; and an x86-64
+//! store is a release. It promises no more than release: it is not sequentially consistent, and
+//! a load that follows may be performed before it. Elsewhere the portable forms are used.
+
+use super::{
+    Atomics, Budget, BudgetSpent, ConstAtomics, DataCell, Ordering, Part, Word, part_shift,
+};
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+use super::{store_part_by_rmw, swap_part_by_rmw};
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, fence};
+
+/// The memory of the machine that runs this code.
+#[derive(Debug)]
+pub struct NativeAtomics(());
+
+macro_rules! native_word {
+    ($(#[$doc:meta])* $name:ident, $atomic:ty, $int:ty) => {
+        $(#[$doc])*
+        #[repr(transparent)]
+        #[derive(Debug)]
+        pub struct $name($atomic);
+
+        impl $name {
+            /// A word that holds `value`; for statics.
+            #[inline(always)]
+            pub const fn new(value: $int) -> Self {
+                Self(<$atomic>::new(value))
+            }
+        }
+
+        impl Word for $name {
+            type Int = $int;
+
+            #[inline(always)]
+            fn new(value: $int) -> Self {
+                Self(<$atomic>::new(value))
+            }
+            #[inline(always)]
+            fn get(&mut self) -> $int {
+                *self.0.get_mut()
+            }
+            #[inline(always)]
+            fn load(&self, order: Ordering) -> $int {
+                self.0.load(order)
+            }
+            #[inline(always)]
+            fn store(&self, value: $int, order: Ordering) {
+                self.0.store(value, order)
+            }
+            #[inline(always)]
+            fn swap(&self, value: $int, order: Ordering) -> $int {
+                self.0.swap(value, order)
+            }
+            #[inline(always)]
+            fn compare_exchange(
+                &self,
+                current: $int,
+                new: $int,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$int, $int> {
+                self.0.compare_exchange(current, new, success, failure)
+            }
+            #[inline(always)]
+            fn compare_exchange_weak(
+                &self,
+                current: $int,
+                new: $int,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$int, $int> {
+                self.0.compare_exchange_weak(current, new, success, failure)
+            }
+            #[inline(always)]
+            fn fetch_add(&self, value: $int, order: Ordering) -> $int {
+                self.0.fetch_add(value, order)
+            }
+            #[inline(always)]
+            fn fetch_sub(&self, value: $int, order: Ordering) -> $int {
+                self.0.fetch_sub(value, order)
+            }
+            #[inline(always)]
+            fn fetch_or(&self, value: $int, order: Ordering) -> $int {
+                self.0.fetch_or(value, order)
+            }
+            #[inline(always)]
+            fn fetch_and(&self, value: $int, order: Ordering) -> $int {
+                self.0.fetch_and(value, order)
+            }
+            #[inline(always)]
+            fn wait_until(
+                &self,
+                order: Ordering,
+                budget: Budget,
+                relax: fn(),
+                mut predicate: impl FnMut($int) -> bool,
+            ) -> Result<$int, BudgetSpent<$int>> {
+                let mut polls: u32 = 0;
+                loop {
+                    let value = self.load(order);
+                    if predicate(value) {
+                        return Ok(value);
+                    }
+                    if let Budget::Polls(limit) = budget {
+                        polls += 1;
+                        if polls >= limit {
+                            return Err(BudgetSpent(value));
+                        }
+                    }
+                    relax();
+                }
+            }
+        }
+    };
+}
+
+native_word!(
+    /// A 16-bit word of native memory.
+    NativeU16, AtomicU16, u16
+);
+native_word!(
+    /// A 32-bit word of native memory.
+    NativeU32, AtomicU32, u32
+);
+native_word!(
+    /// A 64-bit word of native memory.
+    NativeU64, AtomicU64, u64
+);
+
+/// The address of part `index`, counted from the least significant one.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+fn part_address<W: Word, P>(word: &W, index: usize) -> *mut P {
+    // x86-64 is little-endian: part `index` lies `index` parts above the word's address. The
+    // bounds check is `part_shift`'s, at the callers.
+    core::ptr::from_ref(word).cast_mut().cast::<P>().wrapping_add(index)
+}
+
+macro_rules! native_part {
+    ($word:ty, $int:ty, $part:ty, $ptr:literal, $reg:ident, $modifier:literal) => {
+        impl Part<$part> for $word {
+            #[inline(always)]
+            #[track_caller]
+            fn store_part(&self, index: usize, old: $part, new: $part, order: Ordering) {
+                assert!(
+                    matches!(order, Ordering::Relaxed | Ordering::Release),
+                    "a part is stored with relaxed or release ordering"
+                );
+                part_shift::<$int, $part>(index);
+                #[cfg(all(target_arch = "x86_64", not(miri)))]
+                {
+                    let _ = old;
+                    let part = part_address::<_, $part>(self, index);
+                    // SAFETY: `part` points into `self`, which is alive and which lies in an
+                    // `UnsafeCell` (the atomic's). The store is one aligned instruction, so it is
+                    // atomic; that it stands for a release read-modify-write of the word is argued
+                    // in the module's first paragraph. The memory clobber keeps the compiler from
+                    // moving accesses across it, the processor keeps earlier ones before it.
+                    unsafe {
+                        core::arch::asm!(
+                            concat!("mov ", $ptr, " ptr [{part}], {new", $modifier, "}"),
+                            part = in(reg) part,
+                            new = in($reg) new,
+                            options(nostack, preserves_flags)
+                        );
+                    }
+                }
+                #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+                store_part_by_rmw(self, index, old, new, order);
+            }
+
+            #[inline(always)]
+            #[track_caller]
+            fn swap_part(&self, index: usize, new: $part, order: Ordering) -> $part {
+                part_shift::<$int, $part>(index);
+                #[cfg(all(target_arch = "x86_64", not(miri)))]
+                {
+                    let _ = order;
+                    let part = part_address::<_, $part>(self, index);
+                    let mut value = new;
+                    // SAFETY: as above; `xchg` with memory is locked, atomic against every other
+                    // access of the word, and a full barrier, so it is at least any `order`.
+                    unsafe {
+                        core::arch::asm!(
+                            concat!("xchg ", $ptr, " ptr [{part}], {value", $modifier, "}"),
+                            part = in(reg) part,
+                            value = inout($reg) value,
+                            options(nostack, preserves_flags)
+                        );
+                    }
+                    value
+                }
+                #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+                swap_part_by_rmw(self, index, new, order)
+            }
+
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            #[inline(always)]
+            #[track_caller]
+            fn wait_part_assembly(&self, index: usize, value: $part, relax: fn()) {
+                // The loop pauses by itself.
+                let _ = relax;
+                part_shift::<$int, $part>(index);
+                let part = part_address::<_, $part>(self, index);
+                // SAFETY: `part` points into `self`, which is alive. Each round is one aligned load
+                // of the part, which stands for an acquire load of the word: x86-64 performs loads
+                // in order, and the memory clobber keeps the compiler from hoisting later accesses.
+                unsafe {
+                    core::arch::asm!(
+                        concat!("2: cmp ", $ptr, " ptr [{part}], {value", $modifier, "}"),
+                        "je 3f",
+                        "pause",
+                        "jmp 2b",
+                        "3:",
+                        part = in(reg) part,
+                        value = in($reg) value,
+                        options(nostack, readonly)
+                    );
+                }
+            }
+        }
+    };
+}
+
+native_part!(NativeU16, u16, u8, "byte", reg_byte, "");
+native_part!(NativeU32, u32, u8, "byte", reg_byte, "");
+native_part!(NativeU32, u32, u16, "word", reg, ":x");
+native_part!(NativeU64, u64, u8, "byte", reg_byte, "");
+native_part!(NativeU64, u64, u16, "word", reg, ":x");
+native_part!(NativeU64, u64, u32, "dword", reg, ":e");
+
+/// A cell of native memory.
+#[repr(transparent)]
+#[derive(Debug)]
+pub struct NativeCell<T>(UnsafeCell<T>);
+
+// SAFETY: the cell only hands out raw pointers; who dereferences them argues exclusion (see
+// `DataCell`). The data may move to the thread that accesses it, so it must be `Send`.
+unsafe impl<T: Send> Sync for NativeCell<T> {}
+
+impl<T> NativeCell<T> {
+    /// A cell that holds `value`; for statics.
+    pub const fn new(value: T) -> Self {
+        Self(UnsafeCell::new(value))
+    }
+}
+
+impl<T: Send> DataCell<T> for NativeCell<T> {
+    #[inline(always)]
+    fn new(value: T) -> Self {
+        Self(UnsafeCell::new(value))
+    }
+    #[inline(always)]
+    fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+        f(self.0.get())
+    }
+    #[inline(always)]
+    fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+        f(self.0.get())
+    }
+    #[inline(always)]
+    fn into_inner(self) -> T {
+        self.0.into_inner()
+    }
+}
+
+// SAFETY: the words are `core`'s atomics; the parts are argued in the module's first paragraph.
+unsafe impl Atomics for NativeAtomics {
+    type U16 = NativeU16;
+    type U32 = NativeU32;
+    type U64 = NativeU64;
+    type Cell<T: Send> = NativeCell<T>;
+
+    #[inline(always)]
+    fn fence(order: Ordering) {
+        fence(order)
+    }
+}
+
+impl ConstAtomics for NativeAtomics {
+    const U16_ZERO: NativeU16 = NativeU16::new(0);
+    const U32_ZERO: NativeU32 = NativeU32::new(0);
+    const U64_ZERO: NativeU64 = NativeU64::new(0);
+}

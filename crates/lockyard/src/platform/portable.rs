@@ -1,0 +1,185 @@
+//! The same platform without operations on parts of words: each is the read-modify-write of the
+//! whole word for which it stands.
+//!
+//! This is what processors without a port of the assembly run, and it is the other side of a
+//! comparison that has a price: a store of a part costs nothing while it drains, a
+//! read-modify-write stalls. It wraps any host, so the price can be measured and predicted alike.
+
+use super::{
+    Atomics, Budget, BudgetSpent, ConstAtomics, Event, Execution, Host, Int, Ordering, Part,
+    QueueNode, Slot, U32, Word, store_part_by_rmw, swap_part_by_rmw,
+};
+use core::alloc::Layout;
+use core::marker::PhantomData;
+use core::ptr::NonNull;
+
+/// The host `H` with [`PortableAtomics`].
+#[derive(Debug)]
+pub struct Portable<H>(PhantomData<H>);
+
+/// The memory of `A` whose parts are read-modify-writes of the whole word.
+#[derive(Debug)]
+pub struct PortableAtomics<A>(PhantomData<A>);
+
+/// A word of `A` whose parts are read-modify-writes of the whole word.
+#[repr(transparent)]
+#[derive(Debug)]
+pub struct PortableWord<W>(W);
+
+impl<W: Word> Word for PortableWord<W> {
+    type Int = W::Int;
+
+    #[inline(always)]
+    fn new(value: W::Int) -> Self {
+        Self(W::new(value))
+    }
+    #[inline(always)]
+    fn get(&mut self) -> W::Int {
+        self.0.get()
+    }
+    #[inline(always)]
+    fn load(&self, order: Ordering) -> W::Int {
+        self.0.load(order)
+    }
+    #[inline(always)]
+    fn store(&self, value: W::Int, order: Ordering) {
+        self.0.store(value, order)
+    }
+    #[inline(always)]
+    fn swap(&self, value: W::Int, order: Ordering) -> W::Int {
+        self.0.swap(value, order)
+    }
+    #[inline(always)]
+    fn compare_exchange(
+        &self,
+        current: W::Int,
+        new: W::Int,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<W::Int, W::Int> {
+        self.0.compare_exchange(current, new, success, failure)
+    }
+    #[inline(always)]
+    fn compare_exchange_weak(
+        &self,
+        current: W::Int,
+        new: W::Int,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<W::Int, W::Int> {
+        self.0.compare_exchange_weak(current, new, success, failure)
+    }
+    #[inline(always)]
+    fn fetch_add(&self, value: W::Int, order: Ordering) -> W::Int {
+        self.0.fetch_add(value, order)
+    }
+    #[inline(always)]
+    fn fetch_sub(&self, value: W::Int, order: Ordering) -> W::Int {
+        self.0.fetch_sub(value, order)
+    }
+    #[inline(always)]
+    fn fetch_or(&self, value: W::Int, order: Ordering) -> W::Int {
+        self.0.fetch_or(value, order)
+    }
+    #[inline(always)]
+    fn fetch_and(&self, value: W::Int, order: Ordering) -> W::Int {
+        self.0.fetch_and(value, order)
+    }
+    #[inline(always)]
+    fn wait_until(
+        &self,
+        order: Ordering,
+        budget: Budget,
+        relax: fn(),
+        predicate: impl FnMut(W::Int) -> bool,
+    ) -> Result<W::Int, BudgetSpent<W::Int>> {
+        self.0.wait_until(order, budget, relax, predicate)
+    }
+}
+
+impl<P: Int, W: Part<P>> Part<P> for PortableWord<W> {
+    #[inline(always)]
+    fn store_part(&self, index: usize, old: P, new: P, order: Ordering) {
+        store_part_by_rmw(&self.0, index, old, new, order);
+    }
+    #[inline(always)]
+    fn swap_part(&self, index: usize, new: P, order: Ordering) -> P {
+        swap_part_by_rmw(&self.0, index, new, order)
+    }
+}
+
+// SAFETY: the words are `A`'s; the parts are the read-modify-writes of which `Part` speaks.
+unsafe impl<A: Atomics> Atomics for PortableAtomics<A> {
+    type U16 = PortableWord<A::U16>;
+    type U32 = PortableWord<A::U32>;
+    type U64 = PortableWord<A::U64>;
+    type Cell<T: Send> = A::Cell<T>;
+
+    #[inline(always)]
+    fn fence(order: Ordering) {
+        A::fence(order)
+    }
+}
+
+impl<A: ConstAtomics> ConstAtomics for PortableAtomics<A> {
+    const U16_ZERO: Self::U16 = PortableWord(A::U16_ZERO);
+    const U32_ZERO: Self::U32 = PortableWord(A::U32_ZERO);
+    const U64_ZERO: Self::U64 = PortableWord(A::U64_ZERO);
+}
+
+// SAFETY: everything is `H`'s. A queue node of `PortableAtomics<A>` has the layout of one of `A`:
+// `PortableWord` is transparent and `QueueNode` is `repr(C)`.
+unsafe impl<H: Host> Host for Portable<H> {
+    type Atomics = PortableAtomics<H::Atomics>;
+    const SLOTS: u32 = H::SLOTS;
+
+    #[inline(always)]
+    fn slot() -> Option<Slot> {
+        H::slot()
+    }
+    #[inline(always)]
+    fn numa_node() -> u32 {
+        H::numa_node()
+    }
+    #[inline(always)]
+    fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<Self::Atomics> {
+        let node: *const QueueNode<H::Atomics> = H::queue_node(slot, level);
+        // SAFETY: the same layout, as argued at the `impl`; the reference is as long-lived as the
+        // one it is made from.
+        unsafe { &*node.cast() }
+    }
+    #[inline(always)]
+    fn relax() {
+        H::relax()
+    }
+    #[inline(always)]
+    fn park(word: &U32<Self>, expected: u32) {
+        H::park(&word.0, expected)
+    }
+    #[inline(always)]
+    fn unpark(word: *const U32<Self>, count: u32) {
+        // `PortableWord` is transparent: the address is the inner word's.
+        H::unpark(word.cast(), count)
+    }
+    #[inline(always)]
+    fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
+        H::allocate(layout, node)
+    }
+    #[inline(always)]
+    unsafe fn deallocate(memory: NonNull<u8>, layout: Layout) {
+        // SAFETY: the caller's promise is `H`'s.
+        unsafe { H::deallocate(memory, layout) }
+    }
+    #[inline(always)]
+    fn count(event: Event) {
+        H::count(event)
+    }
+    #[inline(always)]
+    fn execution() -> Execution {
+        H::execution()
+    }
+    #[inline(always)]
+    fn fatal(message: &'static str) -> ! {
+        H::fatal(message)
+    }
+}
