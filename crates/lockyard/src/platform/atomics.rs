@@ -12,7 +12,9 @@ use core::hash::Hash;
 pub use core::sync::atomic::Ordering;
 
 /// An unsigned integer that a word or a part of a word can hold: `u8`, `u16`, `u32`, `u64`.
-pub trait Int: Copy + Eq + Ord + Hash + Debug + Default + Send + Sync + 'static + sealed::Sealed {
+pub trait Int:
+    Copy + Eq + Ord + Hash + Debug + Default + Send + Sync + 'static + sealed::Sealed
+{
     /// The integer of half the width (`u8` is its own half: it is not divided further).
     type Half: Int;
     /// Width in bits.
@@ -257,13 +259,7 @@ pub fn with_part<W: Int, P: Int>(word: W, index: usize, part: P) -> W {
 /// cannot carry into the next part.
 #[inline(always)]
 #[track_caller]
-pub fn store_part_by_rmw<W: Word, P: Int>(
-    word: &W,
-    index: usize,
-    old: P,
-    new: P,
-    order: Ordering,
-) {
+pub fn store_part_by_rmw<W: Word, P: Int>(word: &W, index: usize, old: P, new: P, order: Ordering) {
     let shift = part_shift::<W::Int, P>(index);
     let (old, new) = (old.to_u64(), new.to_u64());
     let before = if new >= old {
