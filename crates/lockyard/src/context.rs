@@ -1,0 +1,54 @@
+//! Contexts: what a guard switches off while a lock is held.
+//!
+//! A kernel that takes a spinlock must often keep interrupts or preemption off until it is
+//! released. A [`Context`] is entered before the first try to take the lock and left after the
+//! release; its state travels in the guard. User space needs none: [`NoContext`], the default,
+//! costs nothing.
+
+/// What a guard switches off while a lock is held.
+///
+/// ```
+/// use lockyard::{Context, Native, TicketLock};
+/// use std::cell::Cell;
+///
+/// std::thread_local!(static PREEMPTION_OFF: Cell<u32> = const { Cell::new(0) });
+///
+/// struct NoPreemption;
+/// impl Context for NoPreemption {
+///     type State = ();
+///     fn enter() { PREEMPTION_OFF.set(PREEMPTION_OFF.get() + 1) }
+///     fn leave(_: ()) { PREEMPTION_OFF.set(PREEMPTION_OFF.get() - 1) }
+/// }
+///
+/// static RUN_QUEUE: TicketLock<Vec<u32>, Native, NoPreemption> = TicketLock::new(Vec::new());
+/// let mut queue = RUN_QUEUE.lock();
+/// assert_eq!(PREEMPTION_OFF.get(), 1);
+/// queue.push(7);
+/// drop(queue);
+/// assert_eq!(PREEMPTION_OFF.get(), 0);
+/// ```
+pub trait Context: 'static {
+    /// What [`leave`](Self::leave) needs to restore what was: saved interrupt flags, for example.
+    type State;
+
+    /// Switches it off. Called before the lock is taken; nests.
+    fn enter() -> Self::State;
+
+    /// Restores what was before the matching [`enter`](Self::enter). Called after the lock is
+    /// released, by the same thread. Guards that are dropped out of order leave out of order; a
+    /// forgotten guard never leaves.
+    fn leave(state: Self::State);
+}
+
+/// Switches nothing off.
+#[derive(Clone, Copy, Debug)]
+pub struct NoContext;
+
+impl Context for NoContext {
+    type State = ();
+
+    #[inline(always)]
+    fn enter() {}
+    #[inline(always)]
+    fn leave((): ()) {}
+}

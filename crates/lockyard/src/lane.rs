@@ -1,0 +1,178 @@
+//! Lanes: the bits of a word that a lock lives in.
+//!
+//! A lock of this crate is an algorithm over a *lane*: a whole word ([`Whole`]), or the upper half
+//! of a 64-bit word whose lower half belongs to someone else ([`High`], in a
+//! [`LockRef`](crate::LockRef) to the count). So a lock in its own word and the lock inside a
+//! lockref are the same source. A lane is divided in an upper and a lower half (for a ticket lock:
+//! `next` and `owner`); a carry out of the upper half leaves the word at its top and disturbs no
+//! one.
+
+use crate::platform::{Host, Int, Ordering, Part, Word, part_of};
+
+/// The bits of a word that a lock lives in. See the [module](self).
+pub trait Lane {
+    /// The lane's bits as an integer.
+    type Bits: Int;
+    /// The word that the lane is in.
+    type Word: Word + Part<u8> + Part<<Self::Bits as Int>::Half>;
+    /// Where the lane begins in the word, in bits.
+    const SHIFT: u32;
+
+    /// The word that the lane is in.
+    fn word(&self) -> &Self::Word;
+
+    /// Atomic compare-exchange of the lane; a failure is relaxed, and happens only if the lane
+    /// differs from `old` (a change of the rest of the word is retried).
+    #[track_caller]
+    fn compare_exchange(
+        &self,
+        old: Self::Bits,
+        new: Self::Bits,
+        success: Ordering,
+    ) -> Result<Self::Bits, Self::Bits>;
+
+    /// The lane's bits of a value of the word.
+    #[inline(always)]
+    fn bits(word: <Self::Word as Word>::Int) -> Self::Bits {
+        Self::Bits::truncate(word.to_u64() >> Self::SHIFT)
+    }
+
+    /// Atomic load of the lane.
+    #[inline(always)]
+    #[track_caller]
+    fn load(&self, order: Ordering) -> Self::Bits {
+        Self::bits(self.word().load(order))
+    }
+
+    /// Atomic addition of one to the upper half; returns the lane before.
+    #[inline(always)]
+    #[track_caller]
+    fn fetch_increment_upper(&self, order: Ordering) -> Self::Bits {
+        let one = 1u64 << (Self::SHIFT + <Self::Bits as Int>::Half::BITS);
+        Self::bits(self.word().fetch_add(<Self::Word as Word>::Int::truncate(one), order))
+    }
+
+    /// Atomic bitwise or of `bits` into the lane; returns the lane before.
+    #[inline(always)]
+    #[track_caller]
+    fn fetch_or(&self, bits: Self::Bits, order: Ordering) -> Self::Bits {
+        let bits = <Self::Word as Word>::Int::truncate(bits.to_u64() << Self::SHIFT);
+        Self::bits(self.word().fetch_or(bits, order))
+    }
+
+    /// Replaces the lower half, of which the caller is the only writer and which holds `old`
+    /// (see [`Part::store_part`]).
+    #[inline(always)]
+    #[track_caller]
+    fn store_lower(
+        &self,
+        old: <Self::Bits as Int>::Half,
+        new: <Self::Bits as Int>::Half,
+        order: Ordering,
+    ) {
+        let index = Self::SHIFT / <Self::Bits as Int>::Half::BITS;
+        self.word().store_part(index as usize, old, new, order);
+    }
+
+    /// Replaces the lowest byte, of which the caller is the only writer and which holds `old`
+    /// (see [`Part::store_part`]).
+    #[inline(always)]
+    #[track_caller]
+    fn store_lowest_byte(&self, old: u8, new: u8, order: Ordering) {
+        self.word().store_part((Self::SHIFT / u8::BITS) as usize, old, new, order);
+    }
+
+    /// Waits until `predicate` is true of the lane; returns the lane.
+    #[inline(always)]
+    #[track_caller]
+    fn wait_until<H: Host>(
+        &self,
+        order: Ordering,
+        mut predicate: impl FnMut(Self::Bits) -> bool,
+    ) -> Self::Bits {
+        Self::bits(H::wait_until(self.word(), order, |word| predicate(Self::bits(word))))
+    }
+
+    /// Waits, with acquire ordering and in assembly where there is any, until the lower half equals
+    /// `value` (see [`Part::wait_part_assembly`]).
+    #[inline(always)]
+    #[track_caller]
+    fn wait_lower_assembly<H: Host>(&self, value: <Self::Bits as Int>::Half) {
+        let index = Self::SHIFT / <Self::Bits as Int>::Half::BITS;
+        self.word().wait_part_assembly(index as usize, value, H::relax);
+    }
+}
+
+/// The upper half of the lane value `bits`.
+#[inline(always)]
+pub(crate) fn upper<B: Int>(bits: B) -> B::Half {
+    part_of(bits, 1)
+}
+
+/// The lower half of the lane value `bits`.
+#[inline(always)]
+pub(crate) fn lower<B: Int>(bits: B) -> B::Half {
+    part_of(bits, 0)
+}
+
+/// A word that can be a lane by itself.
+pub trait LaneWord: Word + Part<u8> + Part<<<Self as Word>::Int as Int>::Half> {}
+
+impl<W: Word + Part<u8> + Part<<<W as Word>::Int as Int>::Half>> LaneWord for W {}
+
+/// The lane that is a whole word.
+#[derive(Debug)]
+pub struct Whole<'a, W>(pub &'a W);
+
+impl<W: LaneWord> Lane for Whole<'_, W> {
+    type Bits = W::Int;
+    type Word = W;
+    const SHIFT: u32 = 0;
+
+    #[inline(always)]
+    fn word(&self) -> &W {
+        self.0
+    }
+
+    #[inline(always)]
+    fn compare_exchange(
+        &self,
+        old: W::Int,
+        new: W::Int,
+        success: Ordering,
+    ) -> Result<W::Int, W::Int> {
+        self.0.compare_exchange(old, new, success, Ordering::Relaxed)
+    }
+}
+
+/// The lane in bits 32 to 63 of a 64-bit word.
+#[derive(Debug)]
+pub struct High<'a, W>(pub &'a W);
+
+impl<W: Word<Int = u64> + Part<u8> + Part<u16>> Lane for High<'_, W> {
+    type Bits = u32;
+    type Word = W;
+    const SHIFT: u32 = 32;
+
+    #[inline(always)]
+    fn word(&self) -> &W {
+        self.0
+    }
+
+    #[inline(always)]
+    fn compare_exchange(&self, old: u32, new: u32, success: Ordering) -> Result<u32, u32> {
+        let mut seen = self.0.load(Ordering::Relaxed);
+        loop {
+            let bits = Self::bits(seen);
+            if bits != old {
+                return Err(bits);
+            }
+            let wanted = (u64::from(new) << Self::SHIFT) | (seen & u64::from(u32::MAX));
+            // Each failure means that someone else changed the word: the loop is lock-free.
+            match self.0.compare_exchange_weak(seen, wanted, success, Ordering::Relaxed) {
+                Ok(_) => return Ok(old),
+                Err(actual) => seen = actual,
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! The test-and-set lock, with a read-only inner loop: the baseline.
+//!
+//! ```text
+//!   bit 0 of the lane: held        free --fetch-or 1, saw 0--> held --store 0 in byte 0--> free
+//! ```
+//!
+//! It is not fair: whoever's read-modify-write is served first after a release has the lock, and a
+//! thread may wait for ever. A release makes all waiters read the line and those that saw it free
+//! take it exclusively, one after another, all but one in vain.
+//!
+//! Source: Rudolph and Segall, *Dynamic Decentralized Cache Schemes for MIMD Parallel Processors*,
+//! ISCA 1984 (test-and-test-and-set).
+
+use super::LaneLock;
+use crate::lane::Lane;
+use crate::platform::{Event, Host, Int, Ordering};
+
+/// The test-and-set lock. See the [module documentation](crate::lock).
+#[derive(Debug)]
+pub struct TestAndSet;
+
+#[inline(always)]
+fn held<B: Int>() -> B {
+    B::truncate(1)
+}
+
+#[cold]
+#[inline(never)]
+fn lock_slowly<H: Host, L: Lane>(lane: &L) {
+    H::count(Event::Slowpath);
+    loop {
+        // Relaxed: only the read-modify-write that follows takes the lock.
+        lane.wait_until::<H>(Ordering::Relaxed, |bits| !TestAndSet::is_held(bits));
+        // Acquire: pairs with the release store in `unlock`.
+        if !TestAndSet::is_held(lane.fetch_or(held(), Ordering::Acquire)) {
+            return;
+        }
+    }
+}
+
+// SAFETY: bit 0 goes from 0 to 1 only by a read-modify-write that saw 0, so one thread at a time is
+// past `lock`; only it stores 0. Orderings are argued at each operation.
+unsafe impl LaneLock for TestAndSet {
+    type Token = ();
+
+    #[inline(always)]
+    fn is_held<B: Int>(bits: B) -> bool {
+        bits.to_u64() & 1 != 0
+    }
+
+    #[inline(always)]
+    fn lock<H: Host, L: Lane>(lane: &L) {
+        // Acquire: pairs with the release store in `unlock`.
+        if Self::is_held(lane.fetch_or(held(), Ordering::Acquire)) {
+            lock_slowly::<H, L>(lane);
+        }
+    }
+
+    #[inline(always)]
+    fn try_lock<H: Host, L: Lane>(lane: &L) -> Option<()> {
+        if Self::is_held(lane.load(Ordering::Relaxed)) {
+            return None;
+        }
+        // Acquire: pairs with the release store in `unlock`.
+        (!Self::is_held(lane.fetch_or(held(), Ordering::Acquire))).then_some(())
+    }
+
+    #[inline(always)]
+    unsafe fn unlock<H: Host, L: Lane>(lane: &L, _token: ()) {
+        // Release: pairs with the acquire of the next holder. While the lock is held others write
+        // nothing but the 1 that is there already, so the holder is the byte's only writer.
+        lane.store_lowest_byte(1, 0, Ordering::Release);
+    }
+}

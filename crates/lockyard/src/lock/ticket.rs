@@ -1,0 +1,170 @@
+//! The ticket lock: first come, first served, in two counters.
+//!
+//! ```text
+//!   upper half          lower half
+//! +-------------------+-------------------+
+//! | next              | owner             |     free  <=>  next == owner
+//! +-------------------+-------------------+
+//!     ^ lock: fetch-and-add; the old value is my ticket
+//!                          ^ unlock: owner = ticket + 1, by the holder alone
+//!
+//!   (n, n)  --lock-->  (n+1, n)  held by ticket n, nobody waits
+//!   (n+1, n)  --lock-->  (n+2, n)  held by ticket n, ticket n+1 waits
+//!   (m, n)  --unlock-->  (m, n+1)  handed to ticket n+1, or free if m == n+1
+//! ```
+//!
+//! A free ticket lock is any `next == owner`, not only zero. Whether the lock was free is decided
+//! from the fetch-and-add's own result, so an uncontended acquisition touches the line once. The
+//! price is in the hand-over: every waiter spins on `owner`, so each release takes the line from
+//! all of them and each reads it again.
+//!
+//! Source: Mellor-Crummey and Scott, *Algorithms for Scalable Synchronization on Shared-Memory
+//! Multiprocessors*, ACM TOCS 9(1), 1991, section 2.2; after Reed and Kanodia, *Synchronization
+//! with Eventcounts and Sequencers*, CACM 22(2), 1979.
+
+use super::LaneLock;
+use crate::lane::{Lane, lower, upper};
+use crate::platform::{Event, Host, Int, Ordering};
+
+/// The ticket lock, its waiting loop in plain code. See the [module documentation](crate::lock).
+///
+/// In a lane of 32 bits (16-bit counters) at most 2^15 threads may hold or wait at once; one more
+/// ends the program, as an overflowing `Arc` does. A lane of 16 bits (8-bit counters) is for hosts
+/// with at most 255 slots, which is checked at compile time: a 257th contender would enter beside
+/// the holder.
+#[derive(Debug)]
+pub struct Ticket;
+
+/// The ticket lock, its waiting loop in assembly on x86-64. It exists to show that the loop in
+/// plain code is not slower.
+#[derive(Debug)]
+pub struct TicketAsmLoop;
+
+/// More than this many tickets between owner and the last waiter: the counter is about to overrun.
+const MAX_DISTANCE: u64 = 1 << 15;
+
+#[inline(always)]
+#[track_caller]
+fn lock<H: Host, L: Lane>(lane: &L, wait: impl FnOnce(&L, <L::Bits as Int>::Half)) -> u16 {
+    const {
+        assert!(
+            <L::Bits as Int>::Half::BITS >= 16 || H::SLOTS <= 255,
+            "a ticket lock with 8-bit counters needs a host with at most 255 slots"
+        );
+    }
+    // Acquire: pairs with the release store of `owner` in `unlock`, when the lock was free.
+    let before = lane.fetch_increment_upper(Ordering::Acquire);
+    let ticket = upper(before);
+    if ticket != lower(before) {
+        wait_for_turn::<H, L>(lane, before, wait);
+    }
+    ticket.to_u64() as u16
+}
+
+#[cold]
+#[inline(never)]
+fn wait_for_turn<H: Host, L: Lane>(
+    lane: &L,
+    before: L::Bits,
+    wait: impl FnOnce(&L, <L::Bits as Int>::Half),
+) {
+    let (ticket, owner) = (upper(before), lower(before));
+    let counter_mask = <L::Bits as Int>::Half::truncate(u64::MAX).to_u64();
+    let distance = ticket.to_u64().wrapping_sub(owner.to_u64()) & counter_mask;
+    // The distance after the increment. With 8-bit counters it is at most 255, by `H::SLOTS`.
+    if distance + 1 > MAX_DISTANCE {
+        H::fatal("ticket lock: more than 2^15 threads hold or wait for one lock");
+    }
+    H::count(Event::Slowpath);
+    wait(lane, ticket);
+}
+
+#[inline(always)]
+#[track_caller]
+fn try_lock<L: Lane>(lane: &L) -> Option<u16> {
+    let seen = lane.load(Ordering::Relaxed);
+    let ticket = upper(seen);
+    if ticket != lower(seen) {
+        return None;
+    }
+    let next = (ticket.to_u64() + 1) << <L::Bits as Int>::Half::BITS;
+    let taken = L::Bits::truncate(next | lower(seen).to_u64());
+    // Acquire: pairs with the release store of `owner` in `unlock`.
+    match lane.compare_exchange(seen, taken, Ordering::Acquire) {
+        Ok(_) => Some(ticket.to_u64() as u16),
+        Err(_) => None,
+    }
+}
+
+#[inline(always)]
+#[track_caller]
+fn unlock<L: Lane>(lane: &L, ticket: u16) {
+    let old = <L::Bits as Int>::Half::truncate(u64::from(ticket));
+    let new = <L::Bits as Int>::Half::truncate(u64::from(ticket.wrapping_add(1)));
+    // Release: pairs with the acquire of the next owner, in `lock`, `try_lock` or its wait. Only
+    // the holder writes `owner`, so this is a store of a part.
+    lane.store_lower(old, new, Ordering::Release);
+}
+
+#[inline(always)]
+fn is_held<B: Int>(bits: B) -> bool {
+    upper(bits) != lower(bits)
+}
+
+fn wait_plain<H: Host, L: Lane>(lane: &L, ticket: <L::Bits as Int>::Half) {
+    // Acquire: pairs with the release store of `owner` that hands the lock to this ticket.
+    lane.wait_until::<H>(Ordering::Acquire, |bits| lower(bits) == ticket);
+}
+
+fn wait_assembly<H: Host, L: Lane>(lane: &L, ticket: <L::Bits as Int>::Half) {
+    // Its acquire pairs as above.
+    lane.wait_lower_assembly::<H>(ticket);
+}
+
+// SAFETY: `next` hands out each ticket once while fewer than 2^16 (2^8) are out, which the distance
+// check (the slots) ensures; only the thread whose ticket equals `owner` is past `lock`, and only it
+// moves `owner` on. `try_lock` changes `next` only from a value at which the lock was free. The
+// orderings are argued at each operation; each operation changes the lane by a read-modify-write,
+// or by a store of a part, which stands for one.
+unsafe impl LaneLock for Ticket {
+    type Token = u16;
+
+    #[inline(always)]
+    fn is_held<B: Int>(bits: B) -> bool {
+        is_held(bits)
+    }
+    #[inline(always)]
+    fn lock<H: Host, L: Lane>(lane: &L) -> u16 {
+        lock::<H, L>(lane, wait_plain::<H, L>)
+    }
+    #[inline(always)]
+    fn try_lock<H: Host, L: Lane>(lane: &L) -> Option<u16> {
+        try_lock(lane)
+    }
+    #[inline(always)]
+    unsafe fn unlock<H: Host, L: Lane>(lane: &L, token: u16) {
+        unlock(lane, token);
+    }
+}
+
+// SAFETY: as for `Ticket`; only the waiting loop differs.
+unsafe impl LaneLock for TicketAsmLoop {
+    type Token = u16;
+
+    #[inline(always)]
+    fn is_held<B: Int>(bits: B) -> bool {
+        is_held(bits)
+    }
+    #[inline(always)]
+    fn lock<H: Host, L: Lane>(lane: &L) -> u16 {
+        lock::<H, L>(lane, wait_assembly::<H, L>)
+    }
+    #[inline(always)]
+    fn try_lock<H: Host, L: Lane>(lane: &L) -> Option<u16> {
+        try_lock(lane)
+    }
+    #[inline(always)]
+    unsafe fn unlock<H: Host, L: Lane>(lane: &L, token: u16) {
+        unlock(lane, token);
+    }
+}

@@ -1,0 +1,111 @@
+//! The holder's view of a lockref.
+
+use super::LockRef;
+use super::count::{Count, MAX_COUNT};
+use super::policy::{Policy, Standard};
+use crate::context::{Context, NoContext};
+use crate::lane::High;
+use crate::lock::{LaneLock, Ticket};
+use crate::platform::{Host, Native, Ordering, Word};
+use core::fmt;
+use core::mem::ManuallyDrop;
+use lock_api::GuardNoSend;
+
+/// Holds the lock of a [`LockRef`]. While it lives nobody else changes the count. Dropping it
+/// releases the lock (release), then leaves the context.
+#[must_use = "if unused the lock is released at once"]
+pub struct LockRefGuard<
+    'a,
+    K: LaneLock = Ticket,
+    P: Policy = Standard,
+    H: Host = Native,
+    C: Context = NoContext,
+> {
+    lockref: &'a LockRef<K, P, H, C>,
+    token: K::Token,
+    context: ManuallyDrop<C::State>,
+    _on_this_thread: GuardNoSend,
+}
+
+impl<'a, K: LaneLock, P: Policy, H: Host, C: Context> LockRefGuard<'a, K, P, H, C> {
+    /// The caller has just taken the lock of `lockref` with `token`.
+    #[inline(always)]
+    pub(super) fn new(
+        lockref: &'a LockRef<K, P, H, C>,
+        token: K::Token,
+        context: C::State,
+    ) -> Self {
+        LockRefGuard {
+            lockref,
+            token,
+            context: ManuallyDrop::new(context),
+            _on_this_thread: GuardNoSend::new(),
+        }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn bits(&self) -> u32 {
+        // Relaxed: taking the lock was the acquire, and only the holder changes the count.
+        self.lockref.word.load(Ordering::Relaxed) as u32
+    }
+
+    /// One addition or subtraction of the difference: waiters may change the lock's half meanwhile.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn set_bits(&self, new: u32) {
+        let old = self.bits();
+        // Relaxed: releasing the lock is the release. The lower half cannot carry or borrow,
+        // because only the holder changes it.
+        if new > old {
+            self.lockref.word.fetch_add(u64::from(new - old), Ordering::Relaxed);
+        } else if new < old {
+            self.lockref.word.fetch_sub(u64::from(old - new), Ordering::Relaxed);
+        }
+    }
+
+    /// The count (one relaxed load). It does not change while the guard lives, except through it.
+    #[inline]
+    #[track_caller]
+    pub fn count(&self) -> Count {
+        Count::from_bits(self.bits())
+    }
+
+    /// Sets the count (one locked addition or subtraction of the difference).
+    ///
+    /// # Panics
+    ///
+    /// If `count` exceeds [`MAX_COUNT`], or if the lockref is dead: nothing revives it. The lock is
+    /// released by the unwinding.
+    #[inline]
+    #[track_caller]
+    pub fn set_count(&self, count: u32) {
+        assert!(count <= MAX_COUNT, "a lockref counts to 2^30");
+        assert!(self.count() != Count::Dead, "a dead lockref is not revived");
+        self.set_bits(count);
+    }
+
+    /// Marks the lockref dead: from now on no reference can be taken or dropped.
+    #[inline]
+    #[track_caller]
+    pub fn mark_dead(&self) {
+        self.set_bits(Count::Dead.to_bits());
+    }
+}
+
+impl<K: LaneLock, P: Policy, H: Host, C: Context> Drop for LockRefGuard<'_, K, P, H, C> {
+    #[inline]
+    #[track_caller]
+    fn drop(&mut self) {
+        // SAFETY: the guard was made by the acquisition that returned `token`, and is dropped once.
+        unsafe { K::unlock::<H, _>(&High(&self.lockref.word), self.token) };
+        // SAFETY: the guard is being dropped: nobody uses `context` after this.
+        C::leave(unsafe { ManuallyDrop::take(&mut self.context) });
+    }
+}
+
+impl<K: LaneLock, P: Policy, H: Host, C: Context> fmt::Debug for LockRefGuard<'_, K, P, H, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LockRefGuard").field("count", &self.count()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,367 @@
+//! The lockref: a lock and a reference count in one 64-bit word.
+//!
+//! ```text
+//!  63                    32 31                     0
+//! +------------------------+------------------------+
+//! | lock (a lane: `K`)     | count                  |
+//! +------------------------+------------------------+
+//!
+//!   lock free:  any operation changes the count by one compare-exchange of the whole word
+//!   lock held:  only the holder changes the count (one fetch-add or -subtract of the difference);
+//!               the others wait for the lock, or, first, for its release (trywait)
+//! ```
+//!
+//! An object's lock and count are often wanted together (a directory entry is looked up a million
+//! times for each time that it is renamed). Changing both by one compare-exchange makes the frequent
+//! operation as cheap as a bare reference count, while the holder of the lock still sees a count that
+//! nobody moves. Because the compare-exchange covers the lock, it fails when anyone takes it.
+//!
+//! The lock is any [`LaneLock`], from the same source as the lock in a word of its own.
+//!
+//! Source of the idea: L. Torvalds and W. Long, lockref, linux-kernel mailing list, August 2013; of
+//! the variants: see [`policy`]. Written from the description, not from the implementation.
+
+mod count;
+mod guard;
+pub mod policy;
+
+pub use count::{Count, MAX_COUNT};
+pub use guard::LockRefGuard;
+
+use crate::context::{Context, NoContext};
+use crate::lane::{High, Lane};
+use crate::lock::{LaneLock, Ticket};
+use crate::platform::{
+    Atomics, Event, Host, Native, NativeAtomics, NativeU64, Ordering, U64, Word,
+};
+use core::fmt;
+use core::marker::PhantomData;
+use count::Change;
+use policy::{MAX_FAILURES, Policy, Standard, TRYWAIT_POLLS};
+
+/// A reference count with a lock, in 8 bytes. See the [module documentation](self).
+///
+/// ```
+/// use lockyard::LockRef;
+///
+/// static ENTRY: LockRef = LockRef::new(1);
+/// ENTRY.get();
+/// assert_eq!(ENTRY.put_return(), Some(1));
+/// // The last reference is not dropped without the lock:
+/// let guard = ENTRY.put_or_lock().expect("the count would have become zero");
+/// guard.mark_dead();
+/// drop(guard);
+/// assert!(!ENTRY.get_not_dead());
+/// ```
+///
+/// Cost of every operation, uncontended: one read and one locked compare-exchange of one line, so
+/// one exclusive transfer of it if another CPU had it last. The operations never allocate, never
+/// block in the host, and do not panic (but see [`get`](Self::get)).
+///
+/// Parameters: the algorithm of the lock, the [`Policy`], the [`Host`], the [`Context`] of the
+/// guard.
+#[repr(transparent)]
+pub struct LockRef<
+    K: LaneLock = Ticket,
+    P: Policy = Standard,
+    H: Host = Native,
+    C: Context = NoContext,
+> {
+    word: U64<H>,
+    _kind: PhantomData<fn() -> (K, P, C)>,
+}
+
+/// What the compare-exchange loop came to.
+enum Attempt {
+    /// The change was made; the count's new bits.
+    Done(u32),
+    /// The change does not apply to the count.
+    Refused,
+    /// The lock is held, or too many compare-exchanges were lost.
+    GaveUp,
+}
+
+impl<K: LaneLock, P: Policy, H: Host<Atomics = NativeAtomics>, C: Context> LockRef<K, P, H, C> {
+    /// A free lock and `count` references; for statics, and for every host over native memory.
+    ///
+    /// # Panics
+    ///
+    /// If `count` exceeds [`MAX_COUNT`].
+    #[inline]
+    pub const fn new(count: u32) -> Self {
+        assert!(count <= MAX_COUNT, "a lockref counts to 2^30");
+        LockRef { word: NativeU64::new(count as u64), _kind: PhantomData }
+    }
+}
+
+impl<K: LaneLock, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
+    /// A free lock and `count` references; on any platform.
+    ///
+    /// # Panics
+    ///
+    /// If `count` exceeds [`MAX_COUNT`].
+    #[inline]
+    pub fn from_count(count: u32) -> Self {
+        assert!(count <= MAX_COUNT, "a lockref counts to 2^30");
+        LockRef { word: U64::<H>::new(u64::from(count)), _kind: PhantomData }
+    }
+
+    #[inline(always)]
+    fn lane(&self) -> High<'_, U64<H>> {
+        High(&self.word)
+    }
+
+    #[inline(always)]
+    fn lock_is_held(word: u64) -> bool {
+        K::is_held(High::<U64<H>>::bits(word))
+    }
+
+    /// The loop that changes the count while the lock is free.
+    #[inline(always)]
+    #[track_caller]
+    fn attempt(&self, success: Ordering, change: impl Fn(u32) -> Change) -> Attempt {
+        // Relaxed: the compare-exchange decides.
+        let mut seen = self.word.load(Ordering::Relaxed);
+        let mut failures = 0;
+        loop {
+            if Self::lock_is_held(seen) {
+                return Attempt::GaveUp;
+            }
+            let old = seen as u32;
+            let Some(new) = change(old) else { return Attempt::Refused };
+            if new == old {
+                // Saturated: nothing to write, and the object is never freed.
+                return Attempt::Done(new);
+            }
+            let wanted = (seen & !u64::from(u32::MAX)) | u64::from(new);
+            match self.word.compare_exchange(seen, wanted, success, Ordering::Relaxed) {
+                Ok(_) => {
+                    if new > MAX_COUNT {
+                        H::count(Event::Saturated);
+                    }
+                    return Attempt::Done(new);
+                }
+                Err(actual) => seen = actual,
+            }
+            failures += 1;
+            if failures == MAX_FAILURES {
+                return Attempt::GaveUp;
+            }
+            if P::PAUSE {
+                H::relax();
+            }
+        }
+    }
+
+    /// Waits, by reading and for a while, for the lock to be released, and tries again.
+    #[inline(always)]
+    #[track_caller]
+    fn attempt_after_trywait(&self, success: Ordering, change: impl Fn(u32) -> Change) -> Attempt {
+        // Relaxed: only the compare-exchange that follows counts.
+        let released = H::wait_within(&self.word, Ordering::Relaxed, TRYWAIT_POLLS, |word| {
+            !Self::lock_is_held(word)
+        });
+        match released {
+            Ok(_) => self.attempt(success, change),
+            Err(_) => Attempt::GaveUp,
+        }
+    }
+
+    /// What an operation does that lost its way through the compare-exchange: wait once, if the
+    /// policy says so, then take the lock and make the change under it.
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn change_slowly(&self, success: Ordering, change: impl Fn(u32) -> Change) -> Change {
+        if P::TRYWAIT {
+            match self.attempt_after_trywait(success, &change) {
+                Attempt::Done(new) => return Some(new),
+                Attempt::Refused => return None,
+                Attempt::GaveUp => {}
+            }
+        }
+        H::count(Event::RefLocked);
+        // Taking the lock is an acquire and releasing it a release, whatever `success` asks for.
+        let guard = self.lock();
+        let changed = change(guard.bits());
+        if let Some(new) = changed {
+            guard.set_bits(new);
+        }
+        changed
+    }
+
+    /// Makes `change`, by compare-exchange or under the lock; returns the new bits of the count, or
+    /// `None` where the change does not apply.
+    #[inline(always)]
+    #[track_caller]
+    fn change(&self, success: Ordering, change: impl Fn(u32) -> Change) -> Change {
+        match self.attempt(success, &change) {
+            Attempt::Done(new) => Some(new),
+            Attempt::Refused => None,
+            Attempt::GaveUp => self.change_slowly(success, change),
+        }
+    }
+
+    /// Takes a reference. The caller has one already, or knows that the object lives: relaxed.
+    ///
+    /// Beyond [`MAX_COUNT`] references the count saturates: the object is leaked, and
+    /// [`Event::Saturated`] is counted.
+    ///
+    /// # Panics
+    ///
+    /// In debug builds, if the lockref is dead. In release builds a dead one stays dead.
+    #[inline]
+    #[track_caller]
+    pub fn get(&self) {
+        let bits = self.change(Ordering::Relaxed, count::get);
+        debug_assert!(
+            bits.is_none_or(|bits| Count::from_bits(bits) != Count::Dead),
+            "a reference to a dead lockref was taken without looking"
+        );
+    }
+
+    /// Takes a reference unless there is none (or the lockref is dead); says whether it did.
+    /// Acquire on success.
+    #[inline]
+    #[track_caller]
+    #[must_use = "without a reference the object may go away"]
+    pub fn get_not_zero(&self) -> bool {
+        // Acquire: pairs with the release of a put, and of an unlock.
+        self.change(Ordering::Acquire, count::get_not_zero).is_some()
+    }
+
+    /// Takes a reference unless the lockref is dead; says whether it did. Acquire on success.
+    #[inline]
+    #[track_caller]
+    #[must_use = "without a reference the object may go away"]
+    pub fn get_not_dead(&self) -> bool {
+        // Acquire: pairs with the release of a put, and of an unlock.
+        self.change(Ordering::Acquire, count::get_not_dead).is_some()
+    }
+
+    /// Drops a reference without ever taking the lock, and returns how many are left. `None`, and
+    /// nothing is dropped, if it could not: the lock was held (also after a trywait), too many
+    /// compare-exchanges were lost, there was no reference, or the lockref is dead.
+    ///
+    /// Release; acquire too where it returns `Some(0)`. A saturated count returns
+    /// a number above [`MAX_COUNT`].
+    #[inline]
+    #[track_caller]
+    #[must_use = "`None` means that the reference is still held"]
+    pub fn put_return(&self) -> Option<u32> {
+        // Release: pairs with the acquire of whoever finds the count at zero, and of `get_not_*`.
+        let attempt = match self.attempt(Ordering::Release, count::put) {
+            Attempt::GaveUp if P::TRYWAIT => self.put_return_slowly(),
+            attempt => attempt,
+        };
+        match attempt {
+            Attempt::Done(new) => {
+                if new == 0 {
+                    // Acquire: pairs with the release of all other puts.
+                    H::Atomics::fence(Ordering::Acquire);
+                }
+                Some(new)
+            }
+            Attempt::Refused | Attempt::GaveUp => None,
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn put_return_slowly(&self) -> Attempt {
+        // Release: as in `put_return`.
+        self.attempt_after_trywait(Ordering::Release, count::put)
+    }
+
+    /// Drops a reference unless it is the last (or there is none, or the lockref is dead); says
+    /// whether it did. Release.
+    #[inline]
+    #[track_caller]
+    #[must_use = "`false` means that the reference is still held"]
+    pub fn put_not_zero(&self) -> bool {
+        // Release: pairs with the acquire of whoever finds the count at zero.
+        self.change(Ordering::Release, count::put_not_last).is_some()
+    }
+
+    /// Drops a reference (release) and returns `None`; or, if it is the last one (or there is none,
+    /// or the lockref is dead), drops *nothing* and returns the lock, held (acquire). The caller
+    /// then decides what becomes of the object, for example sets the count to 0 or marks it dead.
+    ///
+    /// It takes no trywait: it may need the lock anyway.
+    #[inline]
+    #[track_caller]
+    #[must_use = "the guard holds the lock and the reference was not dropped"]
+    pub fn put_or_lock(&self) -> Option<LockRefGuard<'_, K, P, H, C>> {
+        // Release: pairs with the acquire of whoever finds the count at zero.
+        match self.attempt(Ordering::Release, count::put_not_last) {
+            Attempt::Done(_) => None,
+            Attempt::Refused | Attempt::GaveUp => self.put_or_lock_slowly(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn put_or_lock_slowly(&self) -> Option<LockRefGuard<'_, K, P, H, C>> {
+        H::count(Event::RefLocked);
+        // Its acquire pairs with the release of all other puts: they are all in the word's release
+        // sequence, because every change of the word is a read-modify-write.
+        let guard = self.lock();
+        match count::put_not_last(guard.bits()) {
+            Some(new) => {
+                // The unlock is the release.
+                guard.set_bits(new);
+                None
+            }
+            None => Some(guard),
+        }
+    }
+
+    /// Takes the lock; waits as long as it takes. Acquire.
+    #[inline]
+    #[track_caller]
+    pub fn lock(&self) -> LockRefGuard<'_, K, P, H, C> {
+        let context = C::enter();
+        let token = K::lock::<H, _>(&self.lane());
+        LockRefGuard::new(self, token, context)
+    }
+
+    /// Takes the lock if it is free (acquire).
+    #[inline]
+    #[track_caller]
+    pub fn try_lock(&self) -> Option<LockRefGuard<'_, K, P, H, C>> {
+        let context = C::enter();
+        match K::try_lock::<H, _>(&self.lane()) {
+            Some(token) => Some(LockRefGuard::new(self, token, context)),
+            None => {
+                C::leave(context);
+                None
+            }
+        }
+    }
+
+    /// Whether someone holds the lock. A snapshot (relaxed): it may be stale before it is returned.
+    #[inline]
+    #[track_caller]
+    pub fn is_locked(&self) -> bool {
+        Self::lock_is_held(self.word.load(Ordering::Relaxed))
+    }
+
+    /// The count. A snapshot (relaxed): it may be stale before it is returned.
+    #[inline]
+    #[track_caller]
+    pub fn count(&self) -> Count {
+        Count::from_bits(self.word.load(Ordering::Relaxed) as u32)
+    }
+}
+
+impl<K: LaneLock, P: Policy, H: Host, C: Context> fmt::Debug for LockRef<K, P, H, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = self.word.load(Ordering::Relaxed);
+        f.debug_struct("LockRef")
+            .field("count", &Count::from_bits(word as u32))
+            .field("locked", &Self::lock_is_held(word))
+            .finish()
+    }
+}

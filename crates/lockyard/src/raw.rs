@@ -1,0 +1,188 @@
+//! The raw spinlock: a lock algorithm in a word of its own, and its face towards `lock_api`.
+//!
+//! [`RawSpinLock`] is every lock of this crate that is not part of something larger. Its algorithm
+//! is a [`LaneLock`], its width a [`Width`]; where the platform has constants it implements
+//! `lock_api`'s [`RawMutex`], and the familiar `Mutex` and `MutexGuard` come from there. The
+//! per-acquisition state of `lock_api` 0.5 carries the ticket and the context. Platforms without
+//! constants (the model checker) use [`acquire`](RawSpinLock::acquire) and
+//! [`release`](RawSpinLock::release) directly.
+
+use crate::context::{Context, NoContext};
+use crate::lane::{LaneWord, Whole};
+use crate::lock::LaneLock;
+use crate::platform::{Atomics, ConstAtomics, Host, Native, Ordering, Word};
+use core::fmt;
+use core::marker::PhantomData;
+use lock_api::{GuardNoSend, RawMutex};
+
+/// How wide a lock's word is.
+pub trait Width<A: Atomics>: 'static {
+    /// The word.
+    type Word: LaneWord;
+}
+
+/// A [`Width`] whose word has a constant initial value.
+#[allow(clippy::declare_interior_mutable_const)] // as in `ConstAtomics`
+pub trait ConstWidth<A: ConstAtomics>: Width<A> {
+    /// A word that holds 0.
+    const ZERO: Self::Word;
+}
+
+/// A lock in 4 bytes.
+#[derive(Debug)]
+pub struct FourBytes;
+
+/// A lock in 2 bytes.
+#[derive(Debug)]
+pub struct TwoBytes;
+
+impl<A: Atomics> Width<A> for FourBytes {
+    type Word = A::U32;
+}
+impl<A: ConstAtomics> ConstWidth<A> for FourBytes {
+    const ZERO: A::U32 = A::U32_ZERO;
+}
+impl<A: Atomics> Width<A> for TwoBytes {
+    type Word = A::U16;
+}
+impl<A: ConstAtomics> ConstWidth<A> for TwoBytes {
+    const ZERO: A::U16 = A::U16_ZERO;
+}
+
+/// What the holder of a lock must give back: the algorithm's token and the context's state.
+///
+/// Dropping or forgetting it leaves the lock held. It stays on the thread that took the lock.
+#[must_use = "the lock stays held until this is given back"]
+pub struct Held<T, S> {
+    token: T,
+    context: S,
+    _on_this_thread: GuardNoSend,
+}
+
+impl<T: fmt::Debug, S> fmt::Debug for Held<T, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Held").field("token", &self.token).finish_non_exhaustive()
+    }
+}
+
+/// A spinlock: algorithm `K` on host `H`, with context `C`, in a word of width `W`.
+///
+/// Usually written through an alias such as [`TicketLock`](crate::TicketLock).
+#[repr(transparent)]
+pub struct RawSpinLock<
+    K: LaneLock,
+    H: Host = Native,
+    C: Context = NoContext,
+    W: Width<H::Atomics> = FourBytes,
+> {
+    word: W::Word,
+    _kind: PhantomData<fn() -> (K, C)>,
+}
+
+impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H, C, W> {
+    /// A free lock. Statics use [`RawMutex::INIT`].
+    #[inline]
+    pub fn new() -> Self {
+        RawSpinLock { word: W::Word::new(Default::default()), _kind: PhantomData }
+    }
+
+    #[inline(always)]
+    fn lane(&self) -> Whole<'_, W::Word> {
+        Whole(&self.word)
+    }
+
+    /// Enters the context and takes the lock; waits as long as it takes. Acquire.
+    #[inline(always)]
+    #[track_caller]
+    pub fn acquire(&self) -> Held<K::Token, C::State> {
+        let context = C::enter();
+        let token = K::lock::<H, _>(&self.lane());
+        Held { token, context, _on_this_thread: GuardNoSend::new() }
+    }
+
+    /// Enters the context and takes the lock if it is free (acquire); otherwise leaves the context,
+    /// and both lock and context are as they were.
+    #[inline(always)]
+    #[track_caller]
+    pub fn try_acquire(&self) -> Option<Held<K::Token, C::State>> {
+        let context = C::enter();
+        match K::try_lock::<H, _>(&self.lane()) {
+            Some(token) => Some(Held { token, context, _on_this_thread: GuardNoSend::new() }),
+            None => {
+                C::leave(context);
+                None
+            }
+        }
+    }
+
+    /// Releases the lock (release), and leaves the context.
+    ///
+    /// # Safety
+    ///
+    /// `held` came from an acquisition of this lock.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn release(&self, held: Held<K::Token, C::State>) {
+        // SAFETY: `held` is not `Clone`, so the acquisition that made it has not been given back;
+        // the caller says that it was one of this lock.
+        unsafe { K::unlock::<H, _>(&self.lane(), held.token) };
+        C::leave(held.context);
+    }
+
+    /// Whether someone holds the lock. A snapshot (relaxed): it may be stale before it is returned.
+    #[inline(always)]
+    #[track_caller]
+    pub fn is_held(&self) -> bool {
+        K::is_held(self.word.load(Ordering::Relaxed))
+    }
+}
+
+impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> Default for RawSpinLock<K, H, C, W> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> fmt::Debug
+    for RawSpinLock<K, H, C, W>
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bits = self.word.load(Ordering::Relaxed);
+        f.debug_struct("RawSpinLock").field("bits", &bits).field("held", &K::is_held(bits)).finish()
+    }
+}
+
+// SAFETY: exclusion and ordering are `LaneLock`'s. `Held` is the state of one acquisition: it is
+// not `Clone`, only an acquisition makes one, and forgetting it leaves the lock held, which is safe.
+// No operation unwinds with the lock taken: the algorithms do not panic (a lost invariant is
+// `Host::fatal`, which does not unwind), and `Context::enter` runs before the lock is taken,
+// `leave` after it was released.
+unsafe impl<K, H, C, W> RawMutex for RawSpinLock<K, H, C, W>
+where
+    K: LaneLock,
+    H: Host<Atomics: ConstAtomics>,
+    C: Context,
+    W: ConstWidth<H::Atomics>,
+{
+    const INIT: Self = RawSpinLock { word: W::ZERO, _kind: PhantomData };
+
+    type Guard = Held<K::Token, C::State>;
+
+    #[inline(always)]
+    fn lock(&self) -> Self::Guard {
+        self.acquire()
+    }
+    #[inline(always)]
+    fn try_lock(&self) -> Option<Self::Guard> {
+        self.try_acquire()
+    }
+    #[inline(always)]
+    unsafe fn unlock(&self, guard: Self::Guard) {
+        // SAFETY: the caller's promise is the same.
+        unsafe { self.release(guard) };
+    }
+    #[inline(always)]
+    fn is_locked(&self) -> bool {
+        self.is_held()
+    }
+}
