@@ -10,7 +10,7 @@
 use crate::platform::{Host, Int, Ordering, Part, Word, part_of};
 
 /// The bits of a word that a lock lives in. See the [module](self).
-pub trait Lane {
+pub trait Lane: Copy {
     /// The lane's bits as an integer.
     type Bits: Int;
     /// The word that the lane is in.
@@ -124,6 +124,15 @@ impl<W: Word + Part<u8> + Part<<<W as Word>::Int as Int>::Half>> LaneWord for W 
 #[derive(Debug)]
 pub struct Whole<'a, W>(pub &'a W);
 
+impl<W> Clone for Whole<'_, W> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<W> Copy for Whole<'_, W> {}
+
 impl<W: LaneWord> Lane for Whole<'_, W> {
     type Bits = W::Int;
     type Word = W;
@@ -148,6 +157,15 @@ impl<W: LaneWord> Lane for Whole<'_, W> {
 /// The lane in bits 32 to 63 of a 64-bit word.
 #[derive(Debug)]
 pub struct High<'a, W>(pub &'a W);
+
+impl<W> Clone for High<'_, W> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<W> Copy for High<'_, W> {}
 
 impl<W: Word<Int = u64> + Part<u8> + Part<u16>> Lane for High<'_, W> {
     type Bits = u32;

@@ -93,20 +93,18 @@ impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H, C
 
     /// Enters the context and takes the lock; waits as long as it takes. Acquire.
     #[inline(always)]
-    #[track_caller]
     pub fn acquire(&self) -> Held<K::Token, C::State> {
         let context = C::enter();
-        let token = K::lock::<H, _>(&self.lane());
+        let token = K::lock::<H, _>(self.lane());
         Held { token, context, _on_this_thread: GuardNoSend::new() }
     }
 
     /// Enters the context and takes the lock if it is free (acquire); otherwise leaves the context,
     /// and both lock and context are as they were.
     #[inline(always)]
-    #[track_caller]
     pub fn try_acquire(&self) -> Option<Held<K::Token, C::State>> {
         let context = C::enter();
-        match K::try_lock::<H, _>(&self.lane()) {
+        match K::try_lock::<H, _>(self.lane()) {
             Some(token) => Some(Held { token, context, _on_this_thread: GuardNoSend::new() }),
             None => {
                 C::leave(context);
@@ -121,17 +119,15 @@ impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H, C
     ///
     /// `held` came from an acquisition of this lock.
     #[inline(always)]
-    #[track_caller]
     pub unsafe fn release(&self, held: Held<K::Token, C::State>) {
         // SAFETY: `held` is not `Clone`, so the acquisition that made it has not been given back;
         // the caller says that it was one of this lock.
-        unsafe { K::unlock::<H, _>(&self.lane(), held.token) };
+        unsafe { K::unlock::<H, _>(self.lane(), held.token) };
         C::leave(held.context);
     }
 
     /// Whether someone holds the lock. A snapshot (relaxed): it may be stale before it is returned.
     #[inline(always)]
-    #[track_caller]
     pub fn is_held(&self) -> bool {
         K::is_held(self.word.load(Ordering::Relaxed))
     }

@@ -39,18 +39,15 @@ pub unsafe trait LaneLock: Sized + 'static {
     fn is_held<B: Int>(bits: B) -> bool;
 
     /// Takes the lock; waits as long as it takes.
-    #[track_caller]
-    fn lock<H: Host, L: Lane>(lane: &L) -> Self::Token;
+    fn lock<H: Host, L: Lane>(lane: L) -> Self::Token;
 
     /// Takes the lock if it is free. When it fails the lane is as it was.
-    #[track_caller]
-    fn try_lock<H: Host, L: Lane>(lane: &L) -> Option<Self::Token>;
+    fn try_lock<H: Host, L: Lane>(lane: L) -> Option<Self::Token>;
 
     /// Releases the lock. After the releasing store the memory of the lane is not touched.
     ///
     /// # Safety
     ///
     /// The caller holds the lock, and `token` is what the acquisition returned.
-    #[track_caller]
-    unsafe fn unlock<H: Host, L: Lane>(lane: &L, token: Self::Token);
+    unsafe fn unlock<H: Host, L: Lane>(lane: L, token: Self::Token);
 }

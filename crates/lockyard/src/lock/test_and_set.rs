@@ -26,7 +26,7 @@ fn held<B: Int>() -> B {
 
 #[cold]
 #[inline(never)]
-fn lock_slowly<H: Host, L: Lane>(lane: &L) {
+fn lock_slowly<H: Host, L: Lane>(lane: L) {
     H::count(Event::Slowpath);
     loop {
         // Relaxed: only the read-modify-write that follows takes the lock.
@@ -49,7 +49,7 @@ unsafe impl LaneLock for TestAndSet {
     }
 
     #[inline(always)]
-    fn lock<H: Host, L: Lane>(lane: &L) {
+    fn lock<H: Host, L: Lane>(lane: L) {
         // Acquire: pairs with the release store in `unlock`.
         if Self::is_held(lane.fetch_or(held(), Ordering::Acquire)) {
             lock_slowly::<H, L>(lane);
@@ -57,7 +57,7 @@ unsafe impl LaneLock for TestAndSet {
     }
 
     #[inline(always)]
-    fn try_lock<H: Host, L: Lane>(lane: &L) -> Option<()> {
+    fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
         if Self::is_held(lane.load(Ordering::Relaxed)) {
             return None;
         }
@@ -66,7 +66,7 @@ unsafe impl LaneLock for TestAndSet {
     }
 
     #[inline(always)]
-    unsafe fn unlock<H: Host, L: Lane>(lane: &L, _token: ()) {
+    unsafe fn unlock<H: Host, L: Lane>(lane: L, _token: ()) {
         // Release: pairs with the acquire of the next holder. While the lock is held others write
         // nothing but the 1 that is there already, so the holder is the byte's only writer.
         lane.store_lowest_byte(1, 0, Ordering::Release);

@@ -44,8 +44,7 @@ pub struct TicketAsmLoop;
 const MAX_DISTANCE: u64 = 1 << 15;
 
 #[inline(always)]
-#[track_caller]
-fn lock<H: Host, L: Lane>(lane: &L, wait: impl FnOnce(&L, <L::Bits as Int>::Half)) -> u16 {
+fn lock<H: Host, L: Lane>(lane: L, wait: impl FnOnce(L, <L::Bits as Int>::Half)) -> u16 {
     const {
         assert!(
             <L::Bits as Int>::Half::BITS >= 16 || H::SLOTS <= 255,
@@ -64,9 +63,9 @@ fn lock<H: Host, L: Lane>(lane: &L, wait: impl FnOnce(&L, <L::Bits as Int>::Half
 #[cold]
 #[inline(never)]
 fn wait_for_turn<H: Host, L: Lane>(
-    lane: &L,
+    lane: L,
     before: L::Bits,
-    wait: impl FnOnce(&L, <L::Bits as Int>::Half),
+    wait: impl FnOnce(L, <L::Bits as Int>::Half),
 ) {
     let (ticket, owner) = (upper(before), lower(before));
     let counter_mask = <L::Bits as Int>::Half::truncate(u64::MAX).to_u64();
@@ -80,8 +79,7 @@ fn wait_for_turn<H: Host, L: Lane>(
 }
 
 #[inline(always)]
-#[track_caller]
-fn try_lock<L: Lane>(lane: &L) -> Option<u16> {
+fn try_lock<L: Lane>(lane: L) -> Option<u16> {
     let seen = lane.load(Ordering::Relaxed);
     let ticket = upper(seen);
     if ticket != lower(seen) {
@@ -97,8 +95,7 @@ fn try_lock<L: Lane>(lane: &L) -> Option<u16> {
 }
 
 #[inline(always)]
-#[track_caller]
-fn unlock<L: Lane>(lane: &L, ticket: u16) {
+fn unlock<L: Lane>(lane: L, ticket: u16) {
     let old = <L::Bits as Int>::Half::truncate(u64::from(ticket));
     let new = <L::Bits as Int>::Half::truncate(u64::from(ticket.wrapping_add(1)));
     // Release: pairs with the acquire of the next owner, in `lock`, `try_lock` or its wait. Only
@@ -111,12 +108,12 @@ fn is_held<B: Int>(bits: B) -> bool {
     upper(bits) != lower(bits)
 }
 
-fn wait_plain<H: Host, L: Lane>(lane: &L, ticket: <L::Bits as Int>::Half) {
+fn wait_plain<H: Host, L: Lane>(lane: L, ticket: <L::Bits as Int>::Half) {
     // Acquire: pairs with the release store of `owner` that hands the lock to this ticket.
     lane.wait_until::<H>(Ordering::Acquire, |bits| lower(bits) == ticket);
 }
 
-fn wait_assembly<H: Host, L: Lane>(lane: &L, ticket: <L::Bits as Int>::Half) {
+fn wait_assembly<H: Host, L: Lane>(lane: L, ticket: <L::Bits as Int>::Half) {
     // Its acquire pairs as above.
     lane.wait_lower_assembly::<H>(ticket);
 }
@@ -134,15 +131,15 @@ unsafe impl LaneLock for Ticket {
         is_held(bits)
     }
     #[inline(always)]
-    fn lock<H: Host, L: Lane>(lane: &L) -> u16 {
+    fn lock<H: Host, L: Lane>(lane: L) -> u16 {
         lock::<H, L>(lane, wait_plain::<H, L>)
     }
     #[inline(always)]
-    fn try_lock<H: Host, L: Lane>(lane: &L) -> Option<u16> {
+    fn try_lock<H: Host, L: Lane>(lane: L) -> Option<u16> {
         try_lock(lane)
     }
     #[inline(always)]
-    unsafe fn unlock<H: Host, L: Lane>(lane: &L, token: u16) {
+    unsafe fn unlock<H: Host, L: Lane>(lane: L, token: u16) {
         unlock(lane, token);
     }
 }
@@ -156,15 +153,15 @@ unsafe impl LaneLock for TicketAsmLoop {
         is_held(bits)
     }
     #[inline(always)]
-    fn lock<H: Host, L: Lane>(lane: &L) -> u16 {
+    fn lock<H: Host, L: Lane>(lane: L) -> u16 {
         lock::<H, L>(lane, wait_assembly::<H, L>)
     }
     #[inline(always)]
-    fn try_lock<H: Host, L: Lane>(lane: &L) -> Option<u16> {
+    fn try_lock<H: Host, L: Lane>(lane: L) -> Option<u16> {
         try_lock(lane)
     }
     #[inline(always)]
-    unsafe fn unlock<H: Host, L: Lane>(lane: &L, token: u16) {
+    unsafe fn unlock<H: Host, L: Lane>(lane: L, token: u16) {
         unlock(lane, token);
     }
 }

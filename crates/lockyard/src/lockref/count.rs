@@ -6,8 +6,11 @@
 //!   bit 31 on           dead: nothing revives it
 //! ```
 //!
-//! The functions here are pure. [`super::LockRef`] applies them by compare-exchange or under the
+//! The operations here are pure. [`super::LockRef`] applies them by compare-exchange or under the
 //! lock.
+
+use crate::platform::Ordering;
+use core::hint;
 
 /// The greatest number of references that is counted exactly.
 pub const MAX_COUNT: u32 = 1 << 30;
@@ -51,50 +54,97 @@ impl Count {
     }
 }
 
-/// What an operation does to a count: the new bits, or nothing because it does not apply.
-pub(super) type Change = Option<u32>;
-
 #[inline(always)]
 fn incremented(bits: u32) -> u32 {
-    if bits < MAX_COUNT {
-        bits + 1
-    } else {
+    if bits >= MAX_COUNT {
+        hint::cold_path();
         // Saturated and dead counts stay as they are.
-        match Count::from_bits(bits) {
-            Count::Live(_) => SATURATED,
-            Count::Saturated | Count::Dead => bits,
-        }
+        return if bits == MAX_COUNT { SATURATED } else { bits };
     }
-}
-
-#[inline(always)]
-pub(super) fn get(bits: u32) -> Change {
-    Some(incremented(bits))
-}
-
-#[inline(always)]
-pub(super) fn get_not_zero(bits: u32) -> Change {
-    if bits == 0 || bits & DEAD != 0 { None } else { Some(incremented(bits)) }
-}
-
-#[inline(always)]
-pub(super) fn get_not_dead(bits: u32) -> Change {
-    if bits & DEAD != 0 { None } else { Some(incremented(bits)) }
-}
-
-#[inline(always)]
-pub(super) fn put(bits: u32) -> Change {
-    if bits == 0 || bits & DEAD != 0 { None } else { Some(decremented(bits)) }
-}
-
-#[inline(always)]
-pub(super) fn put_not_last(bits: u32) -> Change {
-    if bits <= 1 || bits & DEAD != 0 { None } else { Some(decremented(bits)) }
+    bits + 1
 }
 
 #[inline(always)]
 fn decremented(bits: u32) -> u32 {
-    if bits <= MAX_COUNT { bits - 1 } else { bits }
+    if bits > MAX_COUNT {
+        hint::cold_path();
+        return bits;
+    }
+    bits - 1
+}
+
+#[inline(always)]
+fn is_dead(bits: u32) -> bool {
+    bits & DEAD != 0
+}
+
+/// An operation on the count.
+pub(super) trait Operation {
+    /// The ordering of the compare-exchange that makes the change.
+    const SUCCESS: Ordering;
+
+    /// The new bits, or `None` if the operation does not apply to a count of `bits`.
+    fn apply(bits: u32) -> Option<u32>;
+}
+
+/// Takes a reference without a condition.
+pub(super) struct Get;
+impl Operation for Get {
+    // The caller has a reference, or knows otherwise that the object lives.
+    const SUCCESS: Ordering = Ordering::Relaxed;
+
+    #[inline(always)]
+    fn apply(bits: u32) -> Option<u32> {
+        Some(incremented(bits))
+    }
+}
+
+/// Takes a reference unless there is none.
+pub(super) struct GetNotZero;
+impl Operation for GetNotZero {
+    // Acquire: pairs with the release of a put, and of an unlock.
+    const SUCCESS: Ordering = Ordering::Acquire;
+
+    #[inline(always)]
+    fn apply(bits: u32) -> Option<u32> {
+        if bits == 0 || is_dead(bits) { None } else { Some(incremented(bits)) }
+    }
+}
+
+/// Takes a reference unless the lockref is dead.
+pub(super) struct GetNotDead;
+impl Operation for GetNotDead {
+    // Acquire: pairs with the release of a put, and of an unlock.
+    const SUCCESS: Ordering = Ordering::Acquire;
+
+    #[inline(always)]
+    fn apply(bits: u32) -> Option<u32> {
+        if is_dead(bits) { None } else { Some(incremented(bits)) }
+    }
+}
+
+/// Drops a reference, the last one too.
+pub(super) struct Put;
+impl Operation for Put {
+    // Release: pairs with the acquire of whoever finds the count at zero, and of `get_not_*`.
+    const SUCCESS: Ordering = Ordering::Release;
+
+    #[inline(always)]
+    fn apply(bits: u32) -> Option<u32> {
+        if bits == 0 || is_dead(bits) { None } else { Some(decremented(bits)) }
+    }
+}
+
+/// Drops a reference unless it is the last one.
+pub(super) struct PutNotLast;
+impl Operation for PutNotLast {
+    // Release: pairs with the acquire of whoever finds the count at zero, and of `get_not_*`.
+    const SUCCESS: Ordering = Ordering::Release;
+
+    #[inline(always)]
+    fn apply(bits: u32) -> Option<u32> {
+        if bits <= 1 || is_dead(bits) { None } else { Some(decremented(bits)) }
+    }
 }
 
 #[cfg(test)]
@@ -106,7 +156,9 @@ mod tests {
 
     #[test]
     fn saturated_stays_saturated_and_dead_stays_dead() {
-        for change in [get, get_not_zero, get_not_dead, put, put_not_last] {
+        for change in
+            [Get::apply, GetNotZero::apply, GetNotDead::apply, Put::apply, PutNotLast::apply]
+        {
             assert!(matches!(change(SATURATED), Some(SATURATED)));
             assert!(change(DEAD).is_none_or(|bits| bits == DEAD));
         }
@@ -114,26 +166,26 @@ mod tests {
 
     #[test]
     fn an_increment_at_the_maximum_saturates() {
-        assert_eq!(get(MAX_COUNT - 1), Some(MAX_COUNT));
-        assert_eq!(get(MAX_COUNT), Some(SATURATED));
+        assert_eq!(Get::apply(MAX_COUNT - 1), Some(MAX_COUNT));
+        assert_eq!(Get::apply(MAX_COUNT), Some(SATURATED));
         assert_eq!(Count::from_bits(SATURATED), Count::Saturated);
     }
 
     #[test]
     fn a_put_undoes_a_get_while_the_count_is_exact() {
         for bits in INTERESTING.into_iter().filter(|&bits| bits < MAX_COUNT) {
-            assert_eq!(get(bits).and_then(put), Some(bits));
+            assert_eq!(Get::apply(bits).and_then(Put::apply), Some(bits));
         }
     }
 
     #[test]
     fn each_refusal_is_where_it_should_be() {
-        assert_eq!(get_not_zero(0), None);
-        assert_eq!(get_not_dead(0), Some(1));
-        assert_eq!(put(0), None);
-        assert_eq!(put(1), Some(0));
-        assert_eq!(put_not_last(1), None);
-        assert_eq!(put_not_last(2), Some(1));
+        assert_eq!(GetNotZero::apply(0), None);
+        assert_eq!(GetNotDead::apply(0), Some(1));
+        assert_eq!(Put::apply(0), None);
+        assert_eq!(Put::apply(1), Some(0));
+        assert_eq!(PutNotLast::apply(1), None);
+        assert_eq!(PutNotLast::apply(2), Some(1));
     }
 
     #[test]

@@ -66,7 +66,6 @@ impl<'a, K: LaneLock, P: Policy, H: Host, C: Context> LockRefGuard<'a, K, P, H, 
 
     /// The count (one relaxed load). It does not change while the guard lives, except through it.
     #[inline]
-    #[track_caller]
     pub fn count(&self) -> Count {
         Count::from_bits(self.bits())
     }
@@ -78,7 +77,6 @@ impl<'a, K: LaneLock, P: Policy, H: Host, C: Context> LockRefGuard<'a, K, P, H, 
     /// If `count` exceeds [`MAX_COUNT`], or if the lockref is dead: nothing revives it. The lock is
     /// released by the unwinding.
     #[inline]
-    #[track_caller]
     pub fn set_count(&self, count: u32) {
         assert!(count <= MAX_COUNT, "a lockref counts to 2^30");
         assert!(self.count() != Count::Dead, "a dead lockref is not revived");
@@ -87,7 +85,6 @@ impl<'a, K: LaneLock, P: Policy, H: Host, C: Context> LockRefGuard<'a, K, P, H, 
 
     /// Marks the lockref dead: from now on no reference can be taken or dropped.
     #[inline]
-    #[track_caller]
     pub fn mark_dead(&self) {
         self.set_bits(Count::Dead.to_bits());
     }
@@ -95,10 +92,9 @@ impl<'a, K: LaneLock, P: Policy, H: Host, C: Context> LockRefGuard<'a, K, P, H, 
 
 impl<K: LaneLock, P: Policy, H: Host, C: Context> Drop for LockRefGuard<'_, K, P, H, C> {
     #[inline]
-    #[track_caller]
     fn drop(&mut self) {
         // SAFETY: the guard was made by the acquisition that returned `token`, and is dropped once.
-        unsafe { K::unlock::<H, _>(&High(&self.lockref.word), self.token) };
+        unsafe { K::unlock::<H, _>(High(&self.lockref.word), self.token) };
         // SAFETY: the guard is being dropped: nobody uses `context` after this.
         C::leave(unsafe { ManuallyDrop::take(&mut self.context) });
     }

@@ -36,7 +36,7 @@ use crate::platform::{
 };
 use core::fmt;
 use core::marker::PhantomData;
-use count::Change;
+use count::{Get, GetNotDead, GetNotZero, Operation, Put, PutNotLast};
 use policy::{MAX_FAILURES, Policy, Standard, TRYWAIT_POLLS};
 
 /// A reference count with a lock, in 8 bytes. See the [module documentation](self).
@@ -68,7 +68,7 @@ pub struct LockRef<
     C: Context = NoContext,
 > {
     word: U64<H>,
-    _kind: PhantomData<fn() -> (K, P, C)>,
+    _kind: PhantomData<fn() -> (K, (P, C))>,
 }
 
 /// What the compare-exchange loop came to.
@@ -119,7 +119,7 @@ impl<K: LaneLock, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
     /// The loop that changes the count while the lock is free.
     #[inline(always)]
     #[track_caller]
-    fn attempt(&self, success: Ordering, change: impl Fn(u32) -> Change) -> Attempt {
+    fn attempt<O: Operation>(&self) -> Attempt {
         // Relaxed: the compare-exchange decides.
         let mut seen = self.word.load(Ordering::Relaxed);
         let mut failures = 0;
@@ -128,17 +128,15 @@ impl<K: LaneLock, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
                 return Attempt::GaveUp;
             }
             let old = seen as u32;
-            let Some(new) = change(old) else { return Attempt::Refused };
+            let Some(new) = O::apply(old) else { return Attempt::Refused };
             if new == old {
                 // Saturated: nothing to write, and the object is never freed.
                 return Attempt::Done(new);
             }
             let wanted = (seen & !u64::from(u32::MAX)) | u64::from(new);
-            match self.word.compare_exchange(seen, wanted, success, Ordering::Relaxed) {
+            match self.word.compare_exchange(seen, wanted, O::SUCCESS, Ordering::Relaxed) {
                 Ok(_) => {
-                    if new > MAX_COUNT {
-                        H::count(Event::Saturated);
-                    }
+                    Self::note_saturation(old, new);
                     return Attempt::Done(new);
                 }
                 Err(actual) => seen = actual,
@@ -156,13 +154,13 @@ impl<K: LaneLock, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
     /// Waits, by reading and for a while, for the lock to be released, and tries again.
     #[inline(always)]
     #[track_caller]
-    fn attempt_after_trywait(&self, success: Ordering, change: impl Fn(u32) -> Change) -> Attempt {
+    fn attempt_after_trywait<O: Operation>(&self) -> Attempt {
         // Relaxed: only the compare-exchange that follows counts.
         let released = H::wait_within(&self.word, Ordering::Relaxed, TRYWAIT_POLLS, |word| {
             !Self::lock_is_held(word)
         });
         match released {
-            Ok(_) => self.attempt(success, change),
+            Ok(_) => self.attempt::<O>(),
             Err(_) => Attempt::GaveUp,
         }
     }
@@ -172,33 +170,41 @@ impl<K: LaneLock, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
     #[cold]
     #[inline(never)]
     #[track_caller]
-    fn change_slowly(&self, success: Ordering, change: impl Fn(u32) -> Change) -> Change {
+    fn change_slowly<O: Operation>(&self) -> Option<u32> {
         if P::TRYWAIT {
-            match self.attempt_after_trywait(success, &change) {
+            match self.attempt_after_trywait::<O>() {
                 Attempt::Done(new) => return Some(new),
                 Attempt::Refused => return None,
                 Attempt::GaveUp => {}
             }
         }
         H::count(Event::RefLocked);
-        // Taking the lock is an acquire and releasing it a release, whatever `success` asks for.
+        // Taking the lock is an acquire and releasing it a release, whatever the operation needs.
         let guard = self.lock();
-        let changed = change(guard.bits());
+        let changed = O::apply(guard.bits());
         if let Some(new) = changed {
+            Self::note_saturation(guard.bits(), new);
             guard.set_bits(new);
         }
         changed
+    }
+
+    #[inline(always)]
+    fn note_saturation(old: u32, new: u32) {
+        if old == MAX_COUNT && new > MAX_COUNT {
+            H::count(Event::Saturated);
+        }
     }
 
     /// Makes `change`, by compare-exchange or under the lock; returns the new bits of the count, or
     /// `None` where the change does not apply.
     #[inline(always)]
     #[track_caller]
-    fn change(&self, success: Ordering, change: impl Fn(u32) -> Change) -> Change {
-        match self.attempt(success, &change) {
+    fn change<O: Operation>(&self) -> Option<u32> {
+        match self.attempt::<O>() {
             Attempt::Done(new) => Some(new),
             Attempt::Refused => None,
-            Attempt::GaveUp => self.change_slowly(success, change),
+            Attempt::GaveUp => self.change_slowly::<O>(),
         }
     }
 
@@ -211,9 +217,8 @@ impl<K: LaneLock, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
     ///
     /// In debug builds, if the lockref is dead. In release builds a dead one stays dead.
     #[inline]
-    #[track_caller]
     pub fn get(&self) {
-        let bits = self.change(Ordering::Relaxed, count::get);
+        let bits = self.change::<Get>();
         debug_assert!(
             bits.is_none_or(|bits| Count::from_bits(bits) != Count::Dead),
             "a reference to a dead lockref was taken without looking"
@@ -223,20 +228,16 @@ impl<K: LaneLock, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
     /// Takes a reference unless there is none (or the lockref is dead); says whether it did.
     /// Acquire on success.
     #[inline]
-    #[track_caller]
     #[must_use = "without a reference the object may go away"]
     pub fn get_not_zero(&self) -> bool {
-        // Acquire: pairs with the release of a put, and of an unlock.
-        self.change(Ordering::Acquire, count::get_not_zero).is_some()
+        self.change::<GetNotZero>().is_some()
     }
 
     /// Takes a reference unless the lockref is dead; says whether it did. Acquire on success.
     #[inline]
-    #[track_caller]
     #[must_use = "without a reference the object may go away"]
     pub fn get_not_dead(&self) -> bool {
-        // Acquire: pairs with the release of a put, and of an unlock.
-        self.change(Ordering::Acquire, count::get_not_dead).is_some()
+        self.change::<GetNotDead>().is_some()
     }
 
     /// Drops a reference without ever taking the lock, and returns how many are left. `None`, and
@@ -246,11 +247,9 @@ impl<K: LaneLock, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
     /// Release; acquire too where it returns `Some(0)`. A saturated count returns
     /// a number above [`MAX_COUNT`].
     #[inline]
-    #[track_caller]
     #[must_use = "`None` means that the reference is still held"]
     pub fn put_return(&self) -> Option<u32> {
-        // Release: pairs with the acquire of whoever finds the count at zero, and of `get_not_*`.
-        let attempt = match self.attempt(Ordering::Release, count::put) {
+        let attempt = match self.attempt::<Put>() {
             Attempt::GaveUp if P::TRYWAIT => self.put_return_slowly(),
             attempt => attempt,
         };
@@ -270,18 +269,15 @@ impl<K: LaneLock, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
     #[inline(never)]
     #[track_caller]
     fn put_return_slowly(&self) -> Attempt {
-        // Release: as in `put_return`.
-        self.attempt_after_trywait(Ordering::Release, count::put)
+        self.attempt_after_trywait::<Put>()
     }
 
     /// Drops a reference unless it is the last (or there is none, or the lockref is dead); says
     /// whether it did. Release.
     #[inline]
-    #[track_caller]
     #[must_use = "`false` means that the reference is still held"]
     pub fn put_not_zero(&self) -> bool {
-        // Release: pairs with the acquire of whoever finds the count at zero.
-        self.change(Ordering::Release, count::put_not_last).is_some()
+        self.change::<PutNotLast>().is_some()
     }
 
     /// Drops a reference (release) and returns `None`; or, if it is the last one (or there is none,
@@ -290,11 +286,9 @@ impl<K: LaneLock, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
     ///
     /// It takes no trywait: it may need the lock anyway.
     #[inline]
-    #[track_caller]
     #[must_use = "the guard holds the lock and the reference was not dropped"]
     pub fn put_or_lock(&self) -> Option<LockRefGuard<'_, K, P, H, C>> {
-        // Release: pairs with the acquire of whoever finds the count at zero.
-        match self.attempt(Ordering::Release, count::put_not_last) {
+        match self.attempt::<PutNotLast>() {
             Attempt::Done(_) => None,
             Attempt::Refused | Attempt::GaveUp => self.put_or_lock_slowly(),
         }
@@ -308,7 +302,7 @@ impl<K: LaneLock, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
         // Its acquire pairs with the release of all other puts: they are all in the word's release
         // sequence, because every change of the word is a read-modify-write.
         let guard = self.lock();
-        match count::put_not_last(guard.bits()) {
+        match PutNotLast::apply(guard.bits()) {
             Some(new) => {
                 // The unlock is the release.
                 guard.set_bits(new);
@@ -320,19 +314,17 @@ impl<K: LaneLock, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
 
     /// Takes the lock; waits as long as it takes. Acquire.
     #[inline]
-    #[track_caller]
     pub fn lock(&self) -> LockRefGuard<'_, K, P, H, C> {
         let context = C::enter();
-        let token = K::lock::<H, _>(&self.lane());
+        let token = K::lock::<H, _>(self.lane());
         LockRefGuard::new(self, token, context)
     }
 
     /// Takes the lock if it is free (acquire).
     #[inline]
-    #[track_caller]
     pub fn try_lock(&self) -> Option<LockRefGuard<'_, K, P, H, C>> {
         let context = C::enter();
-        match K::try_lock::<H, _>(&self.lane()) {
+        match K::try_lock::<H, _>(self.lane()) {
             Some(token) => Some(LockRefGuard::new(self, token, context)),
             None => {
                 C::leave(context);
@@ -343,14 +335,12 @@ impl<K: LaneLock, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
 
     /// Whether someone holds the lock. A snapshot (relaxed): it may be stale before it is returned.
     #[inline]
-    #[track_caller]
     pub fn is_locked(&self) -> bool {
         Self::lock_is_held(self.word.load(Ordering::Relaxed))
     }
 
     /// The count. A snapshot (relaxed): it may be stale before it is returned.
     #[inline]
-    #[track_caller]
     pub fn count(&self) -> Count {
         Count::from_bits(self.word.load(Ordering::Relaxed) as u32)
     }

@@ -7,7 +7,7 @@
 //! | --- | --- |
 //! | [`Native`] | users; compiles to the instructions that would stand there without the traits (held against a committed listing) |
 //! | `Simulated` (crate `lockyard-sim`) | predictions, deterministic torture |
-//! | [`Checked`](checked::Checked) (feature `loom`) | model checking under weak memory |
+//! | `checked::Checked` (feature `loom`) | model checking under weak memory |
 //!
 //! The traits are three: [`Atomics`] (memory), [`ConstAtomics`] (initial values that are constants,
 //! where a platform has them) and [`Host`] (who runs, and what it runs on). [`Portable`] wraps any
