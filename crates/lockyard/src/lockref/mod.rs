@@ -68,8 +68,11 @@ pub struct LockRef<
     C: Context = NoContext,
 > {
     word: U64<H>,
-    _kind: PhantomData<fn() -> (K, (P, C))>,
+    _kind: Kind<K, P, C>,
 }
+
+/// Names its parameters without owning values of them.
+type Kind<K, P, C> = PhantomData<fn() -> (K, P, C)>;
 
 /// What the compare-exchange loop came to.
 enum Attempt {
