@@ -7,6 +7,7 @@
 use super::{Atomics, Budget, BudgetSpent, Ordering, Word};
 use core::alloc::Layout;
 use core::ptr::NonNull;
+use core::time::Duration;
 
 /// The 16-bit word of a host.
 pub type U16<H> = <<H as Host>::Atomics as Atomics>::U16;
@@ -151,11 +152,22 @@ pub unsafe trait Host: Sized + 'static {
     /// One pause of a waiting loop (x86 `pause`, Arm `isb` or `yield`).
     fn relax();
 
+    /// Gives the CPU to another thread that could run, where the host can. Used where a waiter can
+    /// neither park nor expect to be next.
+    #[inline(always)]
+    fn yield_now() {
+        Self::relax();
+    }
+
+    /// Monotonic time since some fixed moment, or zero always on a host without a clock (rules that
+    /// are bounded by time then go by the number of polls alone).
+    fn now() -> Duration;
+
     /// Blocks while `word` equals `expected`, like a futex: it returns after an
     /// [`unpark`](Self::unpark) of the same word that comes after the comparison, at once if the
-    /// comparison fails, and *may return for no reason*. It orders nothing: who needs an acquire
-    /// loads the word again. A host that cannot block returns.
-    fn park(word: &U32<Self>, expected: u32);
+    /// comparison fails, after `timeout` if there is one, and *may return for no reason*. It orders
+    /// nothing: who needs an acquire loads the word again. A host that cannot block returns.
+    fn park(word: &U32<Self>, expected: u32, timeout: Option<Duration>);
 
     /// Wakes at most `count` threads that are parked on `word`. It orders nothing, and does not
     /// touch the memory of `word`: that may have been freed.

@@ -22,7 +22,10 @@ unsafe impl Host for Native {
     fn relax() {
         core::hint::spin_loop()
     }
-    fn park(_word: &NativeU32, _expected: u32) {}
+    fn now() -> core::time::Duration {
+        core::time::Duration::ZERO
+    }
+    fn park(_word: &NativeU32, _expected: u32, _timeout: Option<core::time::Duration>) {}
     fn unpark(_word: *const NativeU32, _count: u32) {}
     fn allocate(_layout: Layout, _node: Option<u32>) -> Option<NonNull<u8>> {
         None

@@ -12,6 +12,7 @@ use super::{
 use core::alloc::Layout;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
+use core::time::Duration;
 
 /// The host `H` with [`PortableAtomics`].
 #[derive(Debug)]
@@ -153,8 +154,16 @@ unsafe impl<H: Host> Host for Portable<H> {
         H::relax()
     }
     #[inline(always)]
-    fn park(word: &U32<Self>, expected: u32) {
-        H::park(&word.0, expected)
+    fn yield_now() {
+        H::yield_now()
+    }
+    #[inline(always)]
+    fn now() -> Duration {
+        H::now()
+    }
+    #[inline(always)]
+    fn park(word: &U32<Self>, expected: u32, timeout: Option<Duration>) {
+        H::park(&word.0, expected, timeout)
     }
     #[inline(always)]
     fn unpark(word: *const U32<Self>, count: u32) {
