@@ -70,7 +70,8 @@ impl<'a, K: LaneLock, P: Policy, H: Host, C: Context> LockRefGuard<'a, K, P, H, 
         Count::from_bits(self.bits())
     }
 
-    /// Sets the count (one locked addition or subtraction of the difference).
+    /// Sets the count (one locked addition or subtraction of the difference). A saturated count stays
+    /// saturated: there are references that are no longer counted.
     ///
     /// # Panics
     ///
@@ -79,8 +80,11 @@ impl<'a, K: LaneLock, P: Policy, H: Host, C: Context> LockRefGuard<'a, K, P, H, 
     #[inline]
     pub fn set_count(&self, count: u32) {
         assert!(count <= MAX_COUNT, "a lockref counts to 2^30");
-        assert!(self.count() != Count::Dead, "a dead lockref is not revived");
-        self.set_bits(count);
+        match self.count() {
+            Count::Live(_) => self.set_bits(count),
+            Count::Saturated => {}
+            Count::Dead => panic!("a dead lockref is not revived"),
+        }
     }
 
     /// Marks the lockref dead: from now on no reference can be taken or dropped.
