@@ -16,6 +16,8 @@
 mod atomics;
 #[cfg(feature = "loom")]
 pub mod checked;
+#[cfg(feature = "hooks")]
+pub mod hooked;
 mod host;
 mod native;
 mod native_host;

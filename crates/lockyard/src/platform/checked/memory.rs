@@ -1,0 +1,265 @@
+//! Checked memory: loom's atomics and cells.
+//!
+//! An operation on a part of a word is one masked read-modify-write, one transition of the model.
+//!
+//! While a panic unwinds, the words do nothing and the cells are not tracked: a check that failed
+//! drops the stacks of its threads after the execution is gone, their guards release locks, and an
+//! access to loom then would be a panic within a panic.
+
+use super::super::{
+    Atomics, Budget, BudgetSpent, DataCell, Int, Ordering, Part, Word, part_of, store_part_by_rmw,
+    with_part,
+};
+use super::waiting;
+use core::sync::atomic as plain;
+use std::thread::panicking;
+
+/// The memory that loom models.
+#[derive(Debug)]
+pub struct CheckedAtomics(());
+
+macro_rules! checked_word {
+    ($(#[$doc:meta])* $name:ident, $atomic:ty, $int:ty, $plain:ty) => {
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub struct $name {
+            word: $atomic,
+            /// The newest value, outside the model: nobody is scheduled between an operation and
+            /// the note of its effect.
+            newest: $plain,
+        }
+
+        impl $name {
+            fn note(&self, value: $int) {
+                // Relaxed: all threads of a model run on one OS thread.
+                self.newest.store(value, plain::Ordering::Relaxed);
+            }
+        }
+
+        impl Word for $name {
+            type Int = $int;
+
+            #[track_caller]
+            fn new(value: $int) -> Self {
+                Self { word: <$atomic>::new(value), newest: <$plain>::new(value) }
+            }
+            fn get(&mut self) -> $int {
+                if panicking() {
+                    return 0;
+                }
+                self.word.with_mut(|value| *value)
+            }
+            fn load(&self, order: Ordering) -> $int {
+                if panicking() {
+                    return 0;
+                }
+                self.word.load(order)
+            }
+            fn store(&self, value: $int, order: Ordering) {
+                if panicking() {
+                    return;
+                }
+                self.word.store(value, order);
+                self.note(value);
+            }
+            fn swap(&self, value: $int, order: Ordering) -> $int {
+                if panicking() {
+                    return 0;
+                }
+                let before = self.word.swap(value, order);
+                self.note(value);
+                before
+            }
+            fn compare_exchange(
+                &self,
+                current: $int,
+                new: $int,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$int, $int> {
+                if panicking() {
+                    return Ok(current);
+                }
+                let result = self.word.compare_exchange(current, new, success, failure);
+                if result.is_ok() {
+                    self.note(new);
+                }
+                result
+            }
+            fn compare_exchange_weak(
+                &self,
+                current: $int,
+                new: $int,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$int, $int> {
+                self.compare_exchange(current, new, success, failure)
+            }
+            fn fetch_add(&self, value: $int, order: Ordering) -> $int {
+                if panicking() {
+                    return 0;
+                }
+                let before = self.word.fetch_add(value, order);
+                self.note(before.wrapping_add(value));
+                before
+            }
+            fn fetch_sub(&self, value: $int, order: Ordering) -> $int {
+                if panicking() {
+                    return 0;
+                }
+                let before = self.word.fetch_sub(value, order);
+                self.note(before.wrapping_sub(value));
+                before
+            }
+            fn fetch_or(&self, value: $int, order: Ordering) -> $int {
+                if panicking() {
+                    return 0;
+                }
+                let before = self.word.fetch_or(value, order);
+                self.note(before | value);
+                before
+            }
+            fn fetch_and(&self, value: $int, order: Ordering) -> $int {
+                if panicking() {
+                    return 0;
+                }
+                let before = self.word.fetch_and(value, order);
+                self.note(before & value);
+                before
+            }
+            /// `relax` is not called: it orders nothing. A bounded wait is one poll, for a longer
+            /// one ends in a state that this one can end in.
+            fn wait_until(
+                &self,
+                order: Ordering,
+                budget: Budget,
+                relax: fn(),
+                mut predicate: impl FnMut($int) -> bool,
+            ) -> Result<$int, BudgetSpent<$int>> {
+                let _ = relax;
+                if panicking() {
+                    return Ok(0);
+                }
+                let poll = || self.load(order);
+                match budget {
+                    Budget::Unbounded => {
+                        Ok(waiting::wait(|| Some(poll()).filter(|&value| predicate(value))))
+                    }
+                    Budget::Polls(_) => {
+                        let value = poll();
+                        if predicate(value) { Ok(value) } else { Err(BudgetSpent(value)) }
+                    }
+                }
+            }
+        }
+
+        impl Newest for $name {
+            fn newest(&self) -> $int {
+                self.newest.load(plain::Ordering::Relaxed)
+            }
+        }
+    };
+}
+
+/// A word whose newest value can be seen without a transition of the model.
+trait Newest: Word {
+    fn newest(&self) -> Self::Int;
+}
+
+checked_word!(
+    /// A 16-bit word of checked memory.
+    CheckedU16, loom::sync::atomic::AtomicU16, u16, plain::AtomicU16
+);
+checked_word!(
+    /// A 32-bit word of checked memory.
+    CheckedU32, loom::sync::atomic::AtomicU32, u32, plain::AtomicU32
+);
+checked_word!(
+    /// A 64-bit word of checked memory.
+    CheckedU64, loom::sync::atomic::AtomicU64, u64, plain::AtomicU64
+);
+
+/// Exchanges a part by one masked read-modify-write.
+///
+/// loom has no read-modify-write with a function of the caller's, so it is a compare-exchange whose
+/// expected value is the newest one. It fails if another thread was scheduled at the transition
+/// itself and changed the word; then the second one *is* the read-modify-write, placed after that
+/// change. A second failure is the same again, and is reached from a schedule in which the first
+/// one failed later: it is not explored further.
+#[track_caller]
+fn swap_part<W: Newest, P: Int>(word: &W, index: usize, new: P, order: Ordering) -> P {
+    let mut seen = word.newest();
+    let mut failures = 0;
+    loop {
+        let wanted = with_part(seen, index, new);
+        match word.compare_exchange(seen, wanted, order, Ordering::Relaxed) {
+            Ok(before) => return part_of(before, index),
+            Err(actual) => seen = actual,
+        }
+        failures += 1;
+        if failures == 2 {
+            loom::skip_branch();
+        }
+    }
+}
+
+macro_rules! checked_part {
+    ($word:ty, $part:ty) => {
+        impl Part<$part> for $word {
+            fn store_part(&self, index: usize, old: $part, new: $part, order: Ordering) {
+                if !panicking() {
+                    store_part_by_rmw(self, index, old, new, order);
+                }
+            }
+            fn swap_part(&self, index: usize, new: $part, order: Ordering) -> $part {
+                swap_part(self, index, new, order)
+            }
+        }
+    };
+}
+checked_part!(CheckedU16, u8);
+checked_part!(CheckedU32, u8);
+checked_part!(CheckedU32, u16);
+checked_part!(CheckedU64, u8);
+checked_part!(CheckedU64, u16);
+checked_part!(CheckedU64, u32);
+
+/// A cell of checked memory: loom reports accesses that are not ordered against each other.
+#[derive(Debug)]
+pub struct CheckedCell<T>(loom::cell::UnsafeCell<T>);
+
+// SAFETY: the cell only hands out raw pointers; who dereferences them argues exclusion (see
+// `DataCell`), and loom checks the argument.
+unsafe impl<T: Send> Sync for CheckedCell<T> {}
+// SAFETY: as the data, which is `Send`; loom's part of the cell is an index.
+unsafe impl<T: Send> Send for CheckedCell<T> {}
+
+impl<T: Send> DataCell<T> for CheckedCell<T> {
+    #[track_caller]
+    fn new(value: T) -> Self {
+        Self(loom::cell::UnsafeCell::new(value))
+    }
+    fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+        self.0.with(f)
+    }
+    fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+        self.0.with_mut(f)
+    }
+    fn into_inner(self) -> T {
+        self.0.into_inner()
+    }
+}
+
+// SAFETY: loom's atomics, cells and fences model `core`'s; a part is one masked read-modify-write.
+unsafe impl Atomics for CheckedAtomics {
+    type U16 = CheckedU16;
+    type U32 = CheckedU32;
+    type U64 = CheckedU64;
+    type Cell<T: Send> = CheckedCell<T>;
+
+    fn fence(order: Ordering) {
+        if !panicking() {
+            loom::sync::atomic::fence(order);
+        }
+    }
+}

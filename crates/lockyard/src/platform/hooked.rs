@@ -1,0 +1,374 @@
+//! Any platform with its operations passing through a hook: for fault injection and for weakening
+//! one ordering at one place.
+//!
+//! [`Hooked<H, K>`] is the host `H` whose memory asks the [`Hook`] `K` about each operation before
+//! it is performed. The hook sees what kind of operation it is, where the primitive's source calls
+//! it, and its orderings; it may change the orderings, and it may have the operation take no effect
+//! and be reported as done. So a wrong step reaches a primitive without a change of its source, and
+//! every harness can be shown to notice.
+//!
+//! A hook is a type, not a value, because a host is one too; what it must know at run time it keeps
+//! in statics or thread-locals of its own.
+
+use super::{
+    Atomics, Budget, BudgetSpent, ConstAtomics, Event, Execution, Host, Int, Ordering, Part,
+    QueueNode, Slot, U32, Word, part_of,
+};
+use core::alloc::Layout;
+use core::fmt;
+use core::marker::PhantomData;
+use core::panic::Location;
+use core::ptr::NonNull;
+use core::time::Duration;
+
+/// What kind of operation a hook is asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// [`Word::load`].
+    Load,
+    /// [`Word::store`].
+    Store,
+    /// [`Word::swap`].
+    Swap,
+    /// [`Word::compare_exchange`] and [`Word::compare_exchange_weak`]; the only one with two
+    /// orderings.
+    CompareExchange,
+    /// [`Word::fetch_add`] and [`Word::fetch_sub`].
+    FetchAdd,
+    /// [`Word::fetch_or`] and [`Word::fetch_and`].
+    FetchBits,
+    /// [`Part::store_part`].
+    StorePart,
+    /// [`Part::swap_part`].
+    SwapPart,
+    /// [`Word::wait_until`] without a bound, and [`Part::wait_part_assembly`], whose ordering
+    /// (acquire) is in its assembly and cannot be changed there: it then runs as a plain loop.
+    Wait,
+    /// [`Word::wait_until`] for a number of polls.
+    WaitBounded,
+    /// [`Atomics::fence`].
+    Fence,
+}
+
+/// One operation, before it is performed.
+#[derive(Clone, Copy, Debug)]
+pub struct Operation {
+    /// What it is.
+    pub kind: Kind,
+    /// Where it is called, in the source of the primitive (platform functions and lanes pass their
+    /// callers' places on).
+    pub place: &'static Location<'static>,
+    /// Its ordering; of a compare-exchange, that of success.
+    pub order: Ordering,
+    /// The ordering of a compare-exchange that fails; `None` for every other kind.
+    pub failure: Option<Ordering>,
+}
+
+/// What becomes of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// It is performed.
+    Performed,
+    /// It changes nothing and is reported as done. A store is dropped. A read-modify-write returns
+    /// the value that it found; a compare-exchange that found what it expected returns `Ok`. A wait
+    /// returns the value that it found, true or not. A fence orders nothing. A load has no effect
+    /// to lose: it is performed.
+    Pretended,
+}
+
+/// Decides about operations.
+pub trait Hook: 'static {
+    /// Whether unbounded waits are cut into slices, so that [`waiting`](Self::waiting) is called.
+    const WATCHES_WAITS: bool = false;
+
+    /// Sees an operation before it is performed; may change its orderings (to ones that the kind of
+    /// operation can have).
+    fn operation(operation: &mut Operation) -> Effect;
+
+    /// A wait that is not over, after each [`SLICE`] polls. `slices` is how often it has been
+    /// called for this wait. It may panic, to end a wait that will never end; it may yield.
+    fn waiting(slices: u64) {
+        let _ = slices;
+    }
+}
+
+/// Polls between two calls of [`Hook::waiting`].
+pub const SLICE: u32 = 64;
+
+/// The host `H` with its operations passing through `K`.
+pub struct Hooked<H, K>(PhantomData<fn() -> (H, K)>);
+
+/// The memory `A` with its operations passing through `K`.
+pub struct HookedAtomics<A, K>(PhantomData<fn() -> (A, K)>);
+
+/// A word of memory whose operations pass through `K`.
+#[repr(transparent)]
+pub struct HookedWord<W, K>(W, PhantomData<fn() -> K>);
+
+impl<H, K> fmt::Debug for Hooked<H, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hooked")
+    }
+}
+
+impl<A, K> fmt::Debug for HookedAtomics<A, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HookedAtomics")
+    }
+}
+
+impl<W: fmt::Debug, K> fmt::Debug for HookedWord<W, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// What a hook said: the orderings to use, and whether the operation is performed.
+struct Said {
+    order: Ordering,
+    failure: Ordering,
+    performed: bool,
+}
+
+#[inline(always)]
+#[track_caller]
+fn ask<K: Hook>(kind: Kind, order: Ordering, failure: Option<Ordering>) -> Said {
+    let mut operation = Operation { kind, place: Location::caller(), order, failure };
+    let effect = K::operation(&mut operation);
+    Said {
+        order: operation.order,
+        failure: operation.failure.unwrap_or(Ordering::Relaxed),
+        performed: effect == Effect::Performed,
+    }
+}
+
+/// The reading half of an ordering, for the load that stands for a pretended operation.
+fn of_load(order: Ordering) -> Ordering {
+    match order {
+        Ordering::Release => Ordering::Relaxed,
+        Ordering::AcqRel => Ordering::Acquire,
+        other => other,
+    }
+}
+
+impl<W: Word, K: Hook> HookedWord<W, K> {
+    #[track_caller]
+    fn found(&self, said: &Said) -> W::Int {
+        self.0.load(of_load(said.order))
+    }
+
+    /// An unbounded wait in slices, each followed by a call of the hook.
+    #[track_caller]
+    fn wait_watched(
+        &self,
+        order: Ordering,
+        relax: fn(),
+        mut predicate: impl FnMut(W::Int) -> bool,
+    ) -> W::Int {
+        let mut slices = 0;
+        loop {
+            match self.0.wait_until(order, Budget::Polls(SLICE), relax, &mut predicate) {
+                Ok(value) => return value,
+                Err(BudgetSpent(_)) => {
+                    slices += 1;
+                    K::waiting(slices);
+                }
+            }
+        }
+    }
+}
+
+impl<W: Word, K: Hook> Word for HookedWord<W, K> {
+    type Int = W::Int;
+
+    fn new(value: W::Int) -> Self {
+        Self(W::new(value), PhantomData)
+    }
+    fn get(&mut self) -> W::Int {
+        self.0.get()
+    }
+    fn load(&self, order: Ordering) -> W::Int {
+        self.0.load(ask::<K>(Kind::Load, order, None).order)
+    }
+    fn store(&self, value: W::Int, order: Ordering) {
+        let said = ask::<K>(Kind::Store, order, None);
+        if said.performed {
+            self.0.store(value, said.order);
+        }
+    }
+    fn swap(&self, value: W::Int, order: Ordering) -> W::Int {
+        let said = ask::<K>(Kind::Swap, order, None);
+        if said.performed { self.0.swap(value, said.order) } else { self.found(&said) }
+    }
+    fn compare_exchange(
+        &self,
+        current: W::Int,
+        new: W::Int,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<W::Int, W::Int> {
+        let said = ask::<K>(Kind::CompareExchange, success, Some(failure));
+        if said.performed {
+            return self.0.compare_exchange(current, new, said.order, said.failure);
+        }
+        let found = self.found(&said);
+        if found == current { Ok(found) } else { Err(found) }
+    }
+    fn compare_exchange_weak(
+        &self,
+        current: W::Int,
+        new: W::Int,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<W::Int, W::Int> {
+        let said = ask::<K>(Kind::CompareExchange, success, Some(failure));
+        if said.performed {
+            return self.0.compare_exchange_weak(current, new, said.order, said.failure);
+        }
+        let found = self.found(&said);
+        if found == current { Ok(found) } else { Err(found) }
+    }
+    fn fetch_add(&self, value: W::Int, order: Ordering) -> W::Int {
+        let said = ask::<K>(Kind::FetchAdd, order, None);
+        if said.performed { self.0.fetch_add(value, said.order) } else { self.found(&said) }
+    }
+    fn fetch_sub(&self, value: W::Int, order: Ordering) -> W::Int {
+        let said = ask::<K>(Kind::FetchAdd, order, None);
+        if said.performed { self.0.fetch_sub(value, said.order) } else { self.found(&said) }
+    }
+    fn fetch_or(&self, value: W::Int, order: Ordering) -> W::Int {
+        let said = ask::<K>(Kind::FetchBits, order, None);
+        if said.performed { self.0.fetch_or(value, said.order) } else { self.found(&said) }
+    }
+    fn fetch_and(&self, value: W::Int, order: Ordering) -> W::Int {
+        let said = ask::<K>(Kind::FetchBits, order, None);
+        if said.performed { self.0.fetch_and(value, said.order) } else { self.found(&said) }
+    }
+    fn wait_until(
+        &self,
+        order: Ordering,
+        budget: Budget,
+        relax: fn(),
+        predicate: impl FnMut(W::Int) -> bool,
+    ) -> Result<W::Int, BudgetSpent<W::Int>> {
+        let kind = match budget {
+            Budget::Unbounded => Kind::Wait,
+            Budget::Polls(_) => Kind::WaitBounded,
+        };
+        let said = ask::<K>(kind, order, None);
+        if !said.performed {
+            return Ok(self.found(&said));
+        }
+        if kind == Kind::Wait && K::WATCHES_WAITS {
+            return Ok(self.wait_watched(said.order, relax, predicate));
+        }
+        self.0.wait_until(said.order, budget, relax, predicate)
+    }
+}
+
+impl<P: Int, W: Part<P>, K: Hook> Part<P> for HookedWord<W, K> {
+    fn store_part(&self, index: usize, old: P, new: P, order: Ordering) {
+        let said = ask::<K>(Kind::StorePart, order, None);
+        if said.performed {
+            self.0.store_part(index, old, new, said.order);
+        }
+    }
+    fn swap_part(&self, index: usize, new: P, order: Ordering) -> P {
+        let said = ask::<K>(Kind::SwapPart, order, None);
+        if said.performed {
+            self.0.swap_part(index, new, said.order)
+        } else {
+            part_of(self.found(&said), index)
+        }
+    }
+    fn wait_part_assembly(&self, index: usize, value: P, relax: fn()) {
+        let said = ask::<K>(Kind::Wait, Ordering::Acquire, None);
+        let arrived = |word: W::Int| part_of::<W::Int, P>(word, index) == value;
+        if !said.performed {
+            self.found(&said);
+        } else if K::WATCHES_WAITS {
+            // Assembly cannot be cut into slices.
+            self.wait_watched(said.order, relax, arrived);
+        } else if said.order != Ordering::Acquire {
+            let done = self.0.wait_until(said.order, Budget::Unbounded, relax, arrived);
+            debug_assert!(done.is_ok());
+        } else {
+            self.0.wait_part_assembly(index, value, relax);
+        }
+    }
+}
+
+// SAFETY: the words are `A`'s. A hook that changes operations breaks what the trait promises, on
+// purpose: who uses one expects the primitives above to fail, and judges them by what they do.
+unsafe impl<A: Atomics, K: Hook> Atomics for HookedAtomics<A, K> {
+    type U16 = HookedWord<A::U16, K>;
+    type U32 = HookedWord<A::U32, K>;
+    type U64 = HookedWord<A::U64, K>;
+    type Cell<T: Send> = A::Cell<T>;
+
+    fn fence(order: Ordering) {
+        let said = ask::<K>(Kind::Fence, order, None);
+        // A fence that is weakened to relaxed is none: `core` has no such fence.
+        if said.performed && said.order != Ordering::Relaxed {
+            A::fence(said.order);
+        }
+    }
+}
+
+impl<A: ConstAtomics, K: Hook> ConstAtomics for HookedAtomics<A, K> {
+    const U16_ZERO: Self::U16 = HookedWord(A::U16_ZERO, PhantomData);
+    const U32_ZERO: Self::U32 = HookedWord(A::U32_ZERO, PhantomData);
+    const U64_ZERO: Self::U64 = HookedWord(A::U64_ZERO, PhantomData);
+}
+
+// SAFETY: everything is `H`'s. A queue node of `HookedAtomics<A, K>` has the layout of one of `A`:
+// `HookedWord` is transparent and `QueueNode` is `repr(C)`.
+unsafe impl<H: Host, K: Hook> Host for Hooked<H, K> {
+    type Atomics = HookedAtomics<H::Atomics, K>;
+    const SLOTS: u32 = H::SLOTS;
+
+    fn slot() -> Option<Slot> {
+        H::slot()
+    }
+    fn numa_node() -> u32 {
+        H::numa_node()
+    }
+    fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<Self::Atomics> {
+        let node: *const QueueNode<H::Atomics> = H::queue_node(slot, level);
+        // SAFETY: the same layout, as argued at the `impl`; the reference is as long-lived as the
+        // one it is made from.
+        unsafe { &*node.cast() }
+    }
+    fn relax() {
+        H::relax()
+    }
+    fn yield_now() {
+        H::yield_now()
+    }
+    fn now() -> Duration {
+        H::now()
+    }
+    fn park(word: &U32<Self>, expected: u32, timeout: Option<Duration>) {
+        H::park(&word.0, expected, timeout)
+    }
+    fn unpark(word: *const U32<Self>, count: u32) {
+        // `HookedWord` is transparent: the address is the inner word's.
+        H::unpark(word.cast(), count)
+    }
+    fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
+        H::allocate(layout, node)
+    }
+    unsafe fn deallocate(memory: NonNull<u8>, layout: Layout) {
+        // SAFETY: the caller's promise is `H`'s.
+        unsafe { H::deallocate(memory, layout) }
+    }
+    fn count(event: Event) {
+        H::count(event)
+    }
+    fn execution() -> Execution {
+        H::execution()
+    }
+    fn fatal(message: &'static str) -> ! {
+        H::fatal(message)
+    }
+}
