@@ -58,6 +58,8 @@ pub struct Operation {
     /// Where it is called, in the source of the primitive (platform functions and lanes pass their
     /// callers' places on).
     pub place: &'static Location<'static>,
+    /// The address of the word; 0 of a fence.
+    pub address: usize,
     /// Its ordering; of a compare-exchange, that of success.
     pub order: Ordering,
     /// The ordering of a compare-exchange that fails; `None` for every other kind.
@@ -132,8 +134,8 @@ struct Said {
 
 #[inline(always)]
 #[track_caller]
-fn ask<K: Hook>(kind: Kind, order: Ordering, failure: Option<Ordering>) -> Said {
-    let mut operation = Operation { kind, place: Location::caller(), order, failure };
+fn ask<K: Hook>(kind: Kind, address: usize, order: Ordering, failure: Option<Ordering>) -> Said {
+    let mut operation = Operation { kind, place: Location::caller(), address, order, failure };
     let effect = K::operation(&mut operation);
     Said {
         order: operation.order,
@@ -152,6 +154,12 @@ fn of_load(order: Ordering) -> Ordering {
 }
 
 impl<W: Word, K: Hook> HookedWord<W, K> {
+    #[inline(always)]
+    #[track_caller]
+    fn ask(&self, kind: Kind, order: Ordering, failure: Option<Ordering>) -> Said {
+        ask::<K>(kind, core::ptr::from_ref(self).addr(), order, failure)
+    }
+
     #[track_caller]
     fn found(&self, said: &Said) -> W::Int {
         self.0.load(of_load(said.order))
@@ -188,16 +196,16 @@ impl<W: Word, K: Hook> Word for HookedWord<W, K> {
         self.0.get()
     }
     fn load(&self, order: Ordering) -> W::Int {
-        self.0.load(ask::<K>(Kind::Load, order, None).order)
+        self.0.load(self.ask(Kind::Load, order, None).order)
     }
     fn store(&self, value: W::Int, order: Ordering) {
-        let said = ask::<K>(Kind::Store, order, None);
+        let said = self.ask(Kind::Store, order, None);
         if said.performed {
             self.0.store(value, said.order);
         }
     }
     fn swap(&self, value: W::Int, order: Ordering) -> W::Int {
-        let said = ask::<K>(Kind::Swap, order, None);
+        let said = self.ask(Kind::Swap, order, None);
         if said.performed { self.0.swap(value, said.order) } else { self.found(&said) }
     }
     fn compare_exchange(
@@ -207,7 +215,7 @@ impl<W: Word, K: Hook> Word for HookedWord<W, K> {
         success: Ordering,
         failure: Ordering,
     ) -> Result<W::Int, W::Int> {
-        let said = ask::<K>(Kind::CompareExchange, success, Some(failure));
+        let said = self.ask(Kind::CompareExchange, success, Some(failure));
         if said.performed {
             return self.0.compare_exchange(current, new, said.order, said.failure);
         }
@@ -221,7 +229,7 @@ impl<W: Word, K: Hook> Word for HookedWord<W, K> {
         success: Ordering,
         failure: Ordering,
     ) -> Result<W::Int, W::Int> {
-        let said = ask::<K>(Kind::CompareExchange, success, Some(failure));
+        let said = self.ask(Kind::CompareExchange, success, Some(failure));
         if said.performed {
             return self.0.compare_exchange_weak(current, new, said.order, said.failure);
         }
@@ -229,19 +237,19 @@ impl<W: Word, K: Hook> Word for HookedWord<W, K> {
         if found == current { Ok(found) } else { Err(found) }
     }
     fn fetch_add(&self, value: W::Int, order: Ordering) -> W::Int {
-        let said = ask::<K>(Kind::FetchAdd, order, None);
+        let said = self.ask(Kind::FetchAdd, order, None);
         if said.performed { self.0.fetch_add(value, said.order) } else { self.found(&said) }
     }
     fn fetch_sub(&self, value: W::Int, order: Ordering) -> W::Int {
-        let said = ask::<K>(Kind::FetchAdd, order, None);
+        let said = self.ask(Kind::FetchAdd, order, None);
         if said.performed { self.0.fetch_sub(value, said.order) } else { self.found(&said) }
     }
     fn fetch_or(&self, value: W::Int, order: Ordering) -> W::Int {
-        let said = ask::<K>(Kind::FetchBits, order, None);
+        let said = self.ask(Kind::FetchBits, order, None);
         if said.performed { self.0.fetch_or(value, said.order) } else { self.found(&said) }
     }
     fn fetch_and(&self, value: W::Int, order: Ordering) -> W::Int {
-        let said = ask::<K>(Kind::FetchBits, order, None);
+        let said = self.ask(Kind::FetchBits, order, None);
         if said.performed { self.0.fetch_and(value, said.order) } else { self.found(&said) }
     }
     fn wait_until(
@@ -255,7 +263,7 @@ impl<W: Word, K: Hook> Word for HookedWord<W, K> {
             Budget::Unbounded => Kind::Wait,
             Budget::Polls(_) => Kind::WaitBounded,
         };
-        let said = ask::<K>(kind, order, None);
+        let said = self.ask(kind, order, None);
         if !said.performed {
             return Ok(self.found(&said));
         }
@@ -268,13 +276,13 @@ impl<W: Word, K: Hook> Word for HookedWord<W, K> {
 
 impl<P: Int, W: Part<P>, K: Hook> Part<P> for HookedWord<W, K> {
     fn store_part(&self, index: usize, old: P, new: P, order: Ordering) {
-        let said = ask::<K>(Kind::StorePart, order, None);
+        let said = self.ask(Kind::StorePart, order, None);
         if said.performed {
             self.0.store_part(index, old, new, said.order);
         }
     }
     fn swap_part(&self, index: usize, new: P, order: Ordering) -> P {
-        let said = ask::<K>(Kind::SwapPart, order, None);
+        let said = self.ask(Kind::SwapPart, order, None);
         if said.performed {
             self.0.swap_part(index, new, said.order)
         } else {
@@ -282,7 +290,7 @@ impl<P: Int, W: Part<P>, K: Hook> Part<P> for HookedWord<W, K> {
         }
     }
     fn wait_part_assembly(&self, index: usize, value: P, relax: fn()) {
-        let said = ask::<K>(Kind::Wait, Ordering::Acquire, None);
+        let said = self.ask(Kind::Wait, Ordering::Acquire, None);
         let arrived = |word: W::Int| part_of::<W::Int, P>(word, index) == value;
         if !said.performed {
             self.found(&said);
@@ -307,7 +315,7 @@ unsafe impl<A: Atomics, K: Hook> Atomics for HookedAtomics<A, K> {
     type Cell<T: Send> = A::Cell<T>;
 
     fn fence(order: Ordering) {
-        let said = ask::<K>(Kind::Fence, order, None);
+        let said = ask::<K>(Kind::Fence, 0, order, None);
         // A fence that is weakened to relaxed is none: `core` has no such fence.
         if said.performed && said.order != Ordering::Relaxed {
             A::fence(said.order);
