@@ -1,1 +1,46 @@
-//! To be filled.
+//! A simulated many-core machine that runs lockyard's primitives, and predicts how they scale on a
+//! machine that is not there.
+//!
+//! Each simulated hardware thread is a coroutine that runs the primitives' own code over the platform
+//! [`Simulated`]; each load, store, read-modify-write, pause and wait is an event whose cost depends
+//! on where the cache line is. Same seed, same machine file, same result, bit for bit, on every host.
+//!
+//! # What is modelled
+//!
+//! - Coherence in two levels: an agent for each core complex (or socket) serves requests for a line
+//!   one at a time, in random order by default; a home agent for the line serves the complexes. A
+//!   complex keeps a line while its own cores want it, among requests from outside.
+//! - The ownership window: the agent holds the line's entry until the requester's completion has come
+//!   back, while the data travels directly, so an owner has time for another operation.
+//! - Shared and exclusive states, upgrades that invalidate sharers, reads of a shared line served one
+//!   after another, a failed compare-exchange that takes the line all the same.
+//! - The store buffer: a store does not stall; a read-modify-write waits until it is empty; total
+//!   store order.
+//! - Simultaneous multithreading: siblings share their core's cache, and slow each other's work down
+//!   unless one waits or pauses.
+//! - Waiting without spin events: a waiter sleeps until its line is taken away, and then finishes its
+//!   running pause.
+//! - Layout: objects lie in an arena, with the layout that they have in memory.
+//!
+//! # What is not modelled
+//!
+//! Instruction fetch, translation look-aside buffers, prefetchers, out-of-order execution within a
+//! thread, the bandwidth of data that is not shared, the capacity of caches, frequency changes,
+//! interrupts, and a scheduler: each thread has its hardware thread. An ordering weaker than total
+//! store order does not show here; the model checks are for that.
+
+mod arena;
+mod engine;
+pub mod machine;
+mod platform;
+mod random;
+mod shared;
+mod simulation;
+
+pub use engine::{Statistics, ThreadReport};
+pub use machine::{Machine, MachineError, Order, Parameter, Place};
+pub use platform::{
+    Simulated, SimulatedAtomics, SimulatedCell, SimulatedU16, SimulatedU32, SimulatedU64, now,
+    operation_done, random_below, stop_requested, work,
+};
+pub use simulation::{Outcome, Placed, Simulation};

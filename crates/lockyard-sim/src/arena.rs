@@ -1,0 +1,102 @@
+//! The memory that simulated threads share.
+//!
+//! Shared objects live here and nowhere else, one after another, so that which of them share a line
+//! is a fact and not a parameter, and so that nothing depends on the host's allocator: a line is an
+//! offset divided by the line size. The home of a line is the home of the allocation that began in
+//! it.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::cell::{Cell, RefCell};
+use std::ptr::NonNull;
+
+/// Alignment of the arena: the largest line.
+const ALIGN: usize = 128;
+
+/// A region of memory, handed out from the bottom up.
+#[derive(Debug)]
+pub(crate) struct Arena {
+    memory: NonNull<u8>,
+    bytes: usize,
+    used: Cell<usize>,
+    line_bytes: usize,
+    /// Home domain of each line that has one; 0 otherwise.
+    homes: RefCell<Vec<u16>>,
+}
+
+impl Arena {
+    /// An arena of `bytes` bytes, all zero.
+    pub(crate) fn new(bytes: usize, line_bytes: usize) -> Self {
+        let bytes = bytes.next_multiple_of(ALIGN).max(ALIGN);
+        let layout = Layout::from_size_align(bytes, ALIGN).expect("the arena's size is sane");
+        // SAFETY: the layout's size is not zero.
+        let memory = unsafe { alloc_zeroed(layout) };
+        let Some(memory) = NonNull::new(memory) else { handle_alloc_error(layout) };
+        Arena { memory, bytes, used: Cell::new(0), line_bytes, homes: RefCell::default() }
+    }
+
+    /// The address of the first byte.
+    pub(crate) fn base(&self) -> usize {
+        self.memory.as_ptr() as usize
+    }
+
+    /// Whether all of `bytes` bytes at `address` are in the arena.
+    pub(crate) fn contains(&self, address: usize, bytes: usize) -> bool {
+        address >= self.base() && address - self.base() + bytes <= self.bytes
+    }
+
+    /// Memory for `layout`, in lines whose home is `domain`; `None` if the arena is full.
+    pub(crate) fn allocate(&self, layout: Layout, domain: u16) -> Option<NonNull<u8>> {
+        if layout.align() > ALIGN {
+            return None;
+        }
+        let begin = self.used.get().next_multiple_of(layout.align());
+        let end = begin.checked_add(layout.size())?;
+        if end > self.bytes {
+            return None;
+        }
+        self.used.set(end);
+        let mut homes = self.homes.borrow_mut();
+        let last = end.max(begin + 1).div_ceil(self.line_bytes);
+        if homes.len() < last {
+            homes.resize(last, 0);
+        }
+        // A line that another allocation began in keeps its home.
+        let first = begin.div_ceil(self.line_bytes);
+        homes[first.min(last)..last].fill(domain);
+        // SAFETY: `begin` is within the arena.
+        Some(unsafe { self.memory.add(begin) })
+    }
+
+    /// The home domain of a line.
+    pub(crate) fn home_of(&self, line: usize) -> usize {
+        self.homes.borrow().get(line).map_or(0, |&domain| domain as usize)
+    }
+
+    fn unit(&self, address: usize) -> *mut u64 {
+        debug_assert!(address.is_multiple_of(8) && self.contains(address, 8));
+        // SAFETY: the address is within the arena (checked where an operation begins).
+        unsafe { self.memory.as_ptr().add(address - self.base()).cast() }
+    }
+
+    /// The 64-bit unit at `address`.
+    pub(crate) fn read(&self, address: usize) -> u64 {
+        // SAFETY: the unit is within the arena, aligned, initialised (the arena began as zeros), and
+        // is only accessed by this thread, through raw pointers and `UnsafeCell`s.
+        unsafe { self.unit(address).read() }
+    }
+
+    /// Writes the 64-bit unit at `address`.
+    pub(crate) fn write(&self, address: usize, value: u64) {
+        // SAFETY: as in `read`; simulated words are `UnsafeCell`s, so writing behind their shared
+        // references is allowed. Bytes of the unit outside the word are written back as they were.
+        unsafe { self.unit(address).write(value) }
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        let layout = Layout::from_size_align(self.bytes, ALIGN).expect("as in `new`");
+        // SAFETY: allocated in `new` with this layout.
+        unsafe { dealloc(self.memory.as_ptr(), layout) }
+    }
+}

@@ -1,0 +1,356 @@
+//! The directory: the agents of the domains, and the home agents above them.
+//!
+//! An agent serves one request for a line at a time. A transfer between two cores of a domain, in
+//! cycles (`machine.cycles`):
+//!
+//! ```text
+//!   dispatch t0 -> snoop at the owner t0 + leg
+//!                  (parks until the data has arrived, the first operation is done, the lock released)
+//!               -> answered at t = .. + owner_snoop
+//!   data at the requester      t + transfer + jitter
+//!   agent free again           t + leg + dispatch + hold_exclusive   (hold_shared after a demotion)
+//! ```
+//!
+//! So the *ownership window*, in which the owner may operate again before the next snoop reaches it,
+//! is not a timer of its own: it is the agent holding the line's entry until the requester's
+//! completion has come back, while the data travels directly.
+//!
+//! A domain's own cores are served inside the domain while the domain has the line: ownership is
+//! sticky. A snoop from another domain counts as one more request in the random draw. An agent that
+//! waits for a grant serves only snoops, or two domains would wait for each other.
+
+use super::line::{Line, Miss, Request, State};
+use super::{Engine, Event};
+use crate::machine::Order;
+
+/// A grant that meets a busy agent comes again after so many cycles.
+const GRANT_RETRY: u64 = 4;
+
+impl Engine {
+    /// A request arrives at the agent of `domain`.
+    pub(super) fn arrive(&mut self, line: u32, domain: u16, request: Request) {
+        let agent = &mut self.lines[line as usize].agents[domain as usize];
+        agent.queue.push(request);
+        self.statistics.queue_length += agent.queue.len() as u64;
+        self.statistics.requests += 1;
+        self.pump(line, domain);
+    }
+
+    pub(super) fn agent_free(&mut self, line: u32, domain: u16) {
+        let agent = &mut self.lines[line as usize].agents[domain as usize];
+        agent.busy = false;
+        agent.current = None;
+        self.pump(line, domain);
+    }
+
+    /// Serves the next request, if the agent is free.
+    fn pump(&mut self, line: u32, domain: u16) {
+        let agent = &self.lines[line as usize].agents[domain as usize];
+        let waiting = agent.queue.len();
+        if waiting == 0 || agent.busy {
+            return;
+        }
+        let snoop = agent.queue.iter().position(|r| matches!(r, Request::Snoop { .. }));
+        let chosen = if agent.awaiting_grant.is_some() {
+            match snoop {
+                Some(snoop) => snoop,
+                None => return,
+            }
+        } else {
+            match self.machine.order() {
+                Order::Fifo => 0,
+                Order::Random => self.random.below(waiting as u64) as usize,
+            }
+        };
+        // The queue keeps its order: first-in-first-out service needs it.
+        let request = self.lines[line as usize].agents[domain as usize].queue.remove(chosen);
+        self.serve(line, domain, request);
+    }
+
+    /// Begins to serve `request`.
+    fn serve(&mut self, line: u32, domain: u16, request: Request) {
+        match request {
+            Request::Core { core, exclusive } => self.serve_core(line, domain, core, exclusive),
+            Request::Snoop { domain: from, exclusive } => {
+                self.serve_domain_snoop(line, domain, from, exclusive);
+            }
+        }
+    }
+
+    fn serve_core(&mut self, line: u32, domain: u16, core: u16, exclusive: bool) {
+        let now = self.now();
+        let n = self.machine.numbers();
+        let (leg, dispatch, last_level, shared_read) =
+            (n.leg, n.dispatch, n.last_level, n.shared_read);
+        let agent = &mut self.lines[line as usize].agents[domain as usize];
+        let permitted = match agent.permission {
+            State::Modified => true,
+            State::Shared => !exclusive,
+            State::Invalid => false,
+        };
+        if !permitted {
+            agent.awaiting_grant = Some(Request::Core { core, exclusive });
+            let home = self.lines[line as usize].home;
+            let travel = self.between(domain, home);
+            self.at(now + travel, Event::Ask { line, domain, exclusive });
+            self.pump(line, domain);
+            return;
+        }
+        agent.busy = true;
+        agent.current = Some(Request::Core { core, exclusive });
+        let bit = 1u128 << (core as usize % self.cores_per_domain);
+        if let Some(owner) = agent.owner {
+            if owner == core {
+                // A stale request: the core has the line already.
+                self.at(now + leg, Event::Data { line, core, exclusive: true });
+                self.at(now + dispatch, Event::AgentFree { line, domain });
+                return;
+            }
+            let owner_bit = 1u128 << (owner as usize % self.cores_per_domain);
+            if exclusive {
+                agent.owner = Some(core);
+                agent.sharers = 0;
+            } else {
+                agent.owner = None;
+                agent.sharers = owner_bit | bit;
+            }
+            self.statistics.local_transfers += 1;
+            let jitter = self.jitter();
+            self.at(now + leg + jitter, Event::Snoop { line, core: owner, exclusive });
+            return;
+        }
+        if exclusive {
+            let others = agent.sharers & !bit;
+            let shared_already = agent.sharers & bit != 0;
+            agent.owner = Some(core);
+            agent.sharers = 0;
+            let invalidated = self.invalidate_all(line, domain, others);
+            // An upgrade needs no data, only the invalidations.
+            let data = now + if shared_already { dispatch } else { last_level };
+            let ready = invalidated.max(data);
+            let jitter = self.jitter();
+            self.at(ready + leg + jitter, Event::Data { line, core, exclusive: true });
+            self.at(ready + 2 * leg + dispatch, Event::AgentFree { line, domain });
+        } else {
+            agent.sharers |= bit;
+            let jitter = self.jitter();
+            self.at(now + last_level + leg + jitter, Event::Data { line, core, exclusive: false });
+            self.at(now + shared_read, Event::AgentFree { line, domain });
+        }
+    }
+
+    /// Sends invalidations to the cores in `sharers`, in parallel; returns when the last one has
+    /// answered.
+    fn invalidate_all(&mut self, line: u32, domain: u16, mut sharers: u128) -> u64 {
+        let now = self.now();
+        let n = self.machine.numbers();
+        let (leg, invalidate) = (n.leg, n.invalidate);
+        if sharers == 0 {
+            return now;
+        }
+        while sharers != 0 {
+            let index = sharers.trailing_zeros() as usize;
+            sharers &= sharers - 1;
+            let core = (domain as usize * self.cores_per_domain + index) as u16;
+            self.at(now + leg, Event::Invalidate { line, core });
+        }
+        now + 2 * leg + invalidate
+    }
+
+    /// The owner of a line answers a snoop, and gives the line up (or shares it).
+    pub(super) fn answer_snoop(&mut self, line: u32, core: u16, exclusive: bool) {
+        let now = self.now();
+        let n = self.machine.numbers();
+        let (leg, dispatch, transfer) = (n.leg, n.dispatch, n.transfer);
+        let (hold_exclusive, hold_shared) = (n.hold_exclusive, n.hold_shared);
+        let answered = now + n.owner_snoop;
+        let domain = self.domain_of(core);
+        let cache = &mut self.lines[line as usize].cores[core as usize];
+        debug_assert!(cache.state == State::Modified, "only an owner is snooped");
+        cache.state = if exclusive { State::Invalid } else { State::Shared };
+        cache.parked_snoop = None;
+        let current = self.lines[line as usize].agents[domain as usize].current;
+        let jitter = self.jitter();
+        match current {
+            Some(Request::Core { core: requester, exclusive: wanted }) => {
+                let data = answered + transfer + jitter;
+                self.at(data, Event::Data { line, core: requester, exclusive: wanted });
+                let hold = if wanted { hold_exclusive } else { hold_shared };
+                self.at(answered + leg + dispatch + hold, Event::AgentFree { line, domain });
+            }
+            Some(Request::Snoop { domain: from, exclusive: wanted }) => {
+                let travel = self.between(domain, from);
+                let grant = Event::Grant { line, domain: from, exclusive: wanted };
+                self.at(answered + leg + travel + jitter, grant);
+                self.at(answered + leg + dispatch, Event::AgentFree { line, domain });
+            }
+            None => unreachable!("a snoop belongs to the request that its agent serves"),
+        }
+        if exclusive {
+            self.wake_sleepers(line, core, None);
+            self.issue_again(line, core);
+        } else {
+            // Loads that waited for a locked line can have the shared one.
+            self.run_waiters(line, core);
+        }
+    }
+
+    /// Another domain wants the line.
+    fn serve_domain_snoop(&mut self, line: u32, domain: u16, from: u16, exclusive: bool) {
+        let now = self.now();
+        let n = self.machine.numbers();
+        let (leg, dispatch, last_level) = (n.leg, n.dispatch, n.last_level);
+        let cores_per_domain = self.cores_per_domain;
+        let agent = &mut self.lines[line as usize].agents[domain as usize];
+        agent.busy = true;
+        agent.current = Some(Request::Snoop { domain: from, exclusive });
+        agent.permission = if exclusive { State::Invalid } else { State::Shared };
+        if let Some(owner) = agent.owner.take() {
+            agent.sharers = if exclusive { 0 } else { 1 << (owner as usize % cores_per_domain) };
+            self.at(now + leg, Event::Snoop { line, core: owner, exclusive });
+            return;
+        }
+        let mut ready = now + last_level;
+        if exclusive {
+            let sharers = std::mem::take(&mut agent.sharers);
+            ready = ready.max(self.invalidate_all(line, domain, sharers));
+        }
+        let travel = self.between(domain, from);
+        self.at(ready + travel, Event::Grant { line, domain: from, exclusive });
+        self.at(now + dispatch, Event::AgentFree { line, domain });
+    }
+
+    /// A domain asks the home agent for the line.
+    pub(super) fn ask_home(&mut self, line: u32, domain: u16, exclusive: bool) {
+        self.lines[line as usize].home_queue.push((domain, exclusive));
+        self.pump_home(line);
+    }
+
+    pub(super) fn home_free(&mut self, line: u32) {
+        self.lines[line as usize].home_busy = false;
+        self.pump_home(line);
+    }
+
+    /// The home agent serves the next domain, if it is free.
+    fn pump_home(&mut self, line: u32) {
+        let entry = &mut self.lines[line as usize];
+        if entry.home_busy || entry.home_queue.is_empty() {
+            return;
+        }
+        let chosen = match self.machine.order() {
+            Order::Fifo => 0,
+            Order::Random => self.random.below(entry.home_queue.len() as u64) as usize,
+        };
+        let (domain, exclusive) = entry.home_queue.remove(chosen);
+        entry.home_busy = true;
+        let home = entry.home;
+        let now = self.now();
+        let (memory, directory) = {
+            let n = self.machine.numbers();
+            (n.memory, if domain == home { n.directory } else { 0 })
+        };
+        let victims: Vec<u16> = (0..self.domains as u16)
+            .filter(|&other| other != domain)
+            .filter(|&other| {
+                let permission = self.lines[line as usize].agents[other as usize].permission;
+                permission == State::Modified || (exclusive && permission == State::Shared)
+            })
+            .collect();
+        let Some((&supplier, others)) = victims.split_first() else {
+            let travel = self.between(home, domain);
+            self.at(now + memory + travel, Event::Grant { line, domain, exclusive });
+            return;
+        };
+        debug_assert!(
+            victims.len() == 1
+                || victims.iter().all(|&v| {
+                    self.lines[line as usize].agents[v as usize].permission == State::Shared
+                }),
+            "a modified line is in one domain"
+        );
+        // The other sharing domains lose the line while the first one supplies it.
+        for &other in others {
+            self.invalidate_domain(line, home, other, directory);
+        }
+        let travel = self.between(home, supplier);
+        let request = Request::Snoop { domain, exclusive };
+        self.at(now + directory + travel, Event::Arrive { line, domain: supplier, request });
+    }
+
+    fn invalidate_domain(&mut self, line: u32, home: u16, domain: u16, directory: u64) {
+        let now = self.now();
+        let leg = self.machine.numbers().leg;
+        let travel = self.between(home, domain);
+        let agent = &mut self.lines[line as usize].agents[domain as usize];
+        agent.permission = State::Invalid;
+        let mut sharers = std::mem::take(&mut agent.sharers);
+        while sharers != 0 {
+            let index = sharers.trailing_zeros() as usize;
+            sharers &= sharers - 1;
+            let core = (domain as usize * self.cores_per_domain + index) as u16;
+            self.at(now + directory + travel + leg, Event::Invalidate { line, core });
+        }
+    }
+
+    /// The home agent's grant arrives at a domain.
+    pub(super) fn grant(&mut self, line: u32, domain: u16, exclusive: bool) {
+        self.statistics.remote_grants += 1;
+        let now = self.now();
+        let home = self.lines[line as usize].home;
+        let travel = self.between(domain, home);
+        self.at(now + travel, Event::HomeFree { line });
+        let agent = &mut self.lines[line as usize].agents[domain as usize];
+        agent.permission = if exclusive { State::Modified } else { State::Shared };
+        self.take_grant(line, domain);
+    }
+
+    /// Serves the request that waited for the grant, as soon as the agent is free.
+    pub(super) fn take_grant(&mut self, line: u32, domain: u16) {
+        let agent = &mut self.lines[line as usize].agents[domain as usize];
+        if agent.busy {
+            let now = self.now();
+            self.at(now + GRANT_RETRY, Event::TakeGrant { line, domain });
+            return;
+        }
+        if let Some(request) = agent.awaiting_grant.take() {
+            self.serve(line, domain, request);
+        }
+    }
+
+    /// A shared copy is taken from a core.
+    pub(super) fn invalidate(&mut self, line: u32, core: u16) {
+        let cache = &mut self.lines[line as usize].cores[core as usize];
+        if cache.miss == Miss::Shared {
+            cache.drop_fill = true;
+        }
+        if cache.state == State::Shared {
+            cache.state = State::Invalid;
+            self.statistics.invalidations += 1;
+            self.wake_sleepers(line, core, None);
+        }
+    }
+
+    /// The travel time between two domains, one way.
+    pub(super) fn between(&self, a: u16, b: u16) -> u64 {
+        if a == b {
+            return 0;
+        }
+        let n = self.machine.numbers();
+        let same_socket = a as u64 / n.complexes == b as u64 / n.complexes;
+        if same_socket { n.complex_leg } else { n.socket_leg }
+    }
+
+    /// The index of a line's state, made at its first use.
+    pub(super) fn line_index(&mut self, address: usize) -> u32 {
+        let line = (address - self.arena.base()) / self.machine.line_bytes();
+        if self.line_of.len() <= line {
+            self.line_of.resize(line + 1, u32::MAX);
+        }
+        if self.line_of[line] == u32::MAX {
+            let home = self.arena.home_of(line) as u16;
+            self.lines.push(Line::new(home, self.domains, self.machine.cores()));
+            self.line_of[line] = (self.lines.len() - 1) as u32;
+        }
+        self.line_of[line]
+    }
+}

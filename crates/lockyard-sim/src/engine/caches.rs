@@ -1,0 +1,185 @@
+//! The cores' caches: misses, fills, snoops, and the threads that wait for a line.
+//!
+//! Rules that must hold (each one's absence gives a wrong curve):
+//! - A snoop that arrives before the data parks; the fill's first operation always completes before
+//!   the snoop is answered.
+//! - At the end of a locked operation a parked snoop wins over everything else on that core.
+//! - While a locked operation holds the line, a sibling's loads of it wait too, and
+//!   read-modify-writes that wait for a fill go before loads.
+//! - One miss per line and core: siblings' misses merge; a shared fill with a waiting
+//!   read-modify-write is issued again, as an upgrade.
+//! - An invalidation that overtakes a shared fill: the data is used once, then dropped.
+//! - A waiting thread is asleep until its line is taken away or changed, and then looks again after
+//!   what is left of its running pause, which is uniform in 0 to the pause's length.
+
+use super::line::{Miss, Request, State, Waiter};
+use super::{Engine, Event, Op};
+
+impl Engine {
+    /// Thread `thread` needs the line at its core; begins a miss if none is under way.
+    pub(super) fn attach(&mut self, thread: u32, line: u32, exclusive: bool, store: bool) {
+        let core = self.threads[thread as usize].core;
+        let cache = &mut self.lines[line as usize].cores[core as usize];
+        cache.waiters.push(Waiter { thread, store });
+        if cache.miss == Miss::None {
+            self.issue(line, core, exclusive);
+        }
+    }
+
+    /// Sends a request for the line to the domain's agent.
+    fn issue(&mut self, line: u32, core: u16, exclusive: bool) {
+        let n = self.machine.numbers();
+        let delay = n.miss + n.leg;
+        let cache = &mut self.lines[line as usize].cores[core as usize];
+        cache.miss = if exclusive { Miss::Exclusive } else { Miss::Shared };
+        let jitter = self.jitter();
+        let domain = self.domain_of(core);
+        let request = Request::Core { core, exclusive };
+        let now = self.now();
+        self.at(now + delay + jitter, Event::Arrive { line, domain, request });
+    }
+
+    fn wants_exclusive(&self, waiter: Waiter) -> bool {
+        waiter.store || matches!(self.threads[waiter.thread as usize].pending, Some(Op::Rmw { .. }))
+    }
+
+    /// Sends a new request for those that still wait, if none is under way.
+    pub(super) fn issue_again(&mut self, line: u32, core: u16) {
+        let cache = &self.lines[line as usize].cores[core as usize];
+        if cache.miss != Miss::None || cache.waiters.is_empty() || cache.state == State::Modified {
+            return;
+        }
+        let exclusive = if cache.state == State::Shared {
+            if !cache.waiters.iter().any(|&w| self.wants_exclusive(w)) {
+                return;
+            }
+            self.statistics.upgrades += 1;
+            true
+        } else {
+            self.wants_exclusive(cache.waiters[0])
+        };
+        self.issue(line, core, exclusive);
+    }
+
+    /// The data of a miss arrives.
+    pub(super) fn fill(&mut self, line: u32, core: u16, exclusive: bool) {
+        let now = self.now();
+        self.check_single_owner(line, core, exclusive);
+        let cache = &mut self.lines[line as usize].cores[core as usize];
+        cache.miss = Miss::None;
+        cache.state = if exclusive { State::Modified } else { State::Shared };
+        let drop_fill = std::mem::take(&mut cache.drop_fill);
+        if exclusive {
+            self.statistics.exclusive_fills += 1;
+        } else {
+            self.statistics.shared_fills += 1;
+        }
+        self.run_waiters(line, core);
+        let cache = &mut self.lines[line as usize].cores[core as usize];
+        if drop_fill && cache.state == State::Shared {
+            cache.state = State::Invalid;
+            self.wake_sleepers(line, core, None);
+            self.issue_again(line, core);
+        }
+        let cache = &mut self.lines[line as usize].cores[core as usize];
+        if cache.state == State::Modified && now >= cache.locked_until {
+            // No operation has locked the line (a load or a store was first): answer at once.
+            if let Some(exclusive) = cache.parked_snoop.take() {
+                self.answer_snoop(line, core, exclusive);
+            }
+        }
+    }
+
+    /// In debug builds: a line that becomes modified here is modified nowhere else.
+    fn check_single_owner(&self, line: u32, core: u16, exclusive: bool) {
+        if cfg!(debug_assertions) && exclusive {
+            let cores = &self.lines[line as usize].cores;
+            let elsewhere = cores
+                .iter()
+                .enumerate()
+                .any(|(other, c)| other != core as usize && c.state == State::Modified);
+            debug_assert!(!elsewhere, "a line is modified at two cores");
+        }
+    }
+
+    /// A snoop reaches a core that has, or will have, the line modified.
+    pub(super) fn snoop(&mut self, line: u32, core: u16, exclusive: bool) {
+        let now = self.now();
+        let cache = &mut self.lines[line as usize].cores[core as usize];
+        if cache.state != State::Modified || now < cache.locked_until {
+            debug_assert!(cache.parked_snoop.is_none(), "an agent serves one request at a time");
+            cache.parked_snoop = Some(exclusive);
+        } else {
+            self.answer_snoop(line, core, exclusive);
+        }
+    }
+
+    /// A locked operation releases the line.
+    pub(super) fn lock_end(&mut self, line: u32, core: u16) {
+        let now = self.now();
+        let cache = &mut self.lines[line as usize].cores[core as usize];
+        if cache.state != State::Modified || now < cache.locked_until {
+            return;
+        }
+        match cache.parked_snoop.take() {
+            Some(exclusive) => self.answer_snoop(line, core, exclusive),
+            None => self.run_waiters(line, core),
+        }
+    }
+
+    /// Lets every waiting operation of the core that now can go on.
+    pub(super) fn run_waiters(&mut self, line: u32, core: u16) {
+        let cache = &mut self.lines[line as usize].cores[core as usize];
+        if cache.waiters.is_empty() {
+            return;
+        }
+        let mut waiters = std::mem::take(&mut cache.waiters);
+        // Stores and read-modify-writes before loads. The sort is stable.
+        waiters.sort_by_key(|&w| !self.wants_exclusive(w));
+        for waiter in waiters {
+            let now = self.now();
+            let cache = &self.lines[line as usize].cores[core as usize];
+            let (state, locked) = (cache.state, now < cache.locked_until);
+            let thread = waiter.thread as usize;
+            let goes_on = if self.wants_exclusive(waiter) {
+                state == State::Modified && !locked
+            } else {
+                state != State::Invalid && !locked
+            };
+            if !goes_on {
+                self.lines[line as usize].cores[core as usize].waiters.push(waiter);
+            } else if waiter.store {
+                self.threads[thread].store_waits = false;
+                self.drain(waiter.thread);
+            } else if let Some(op) = self.threads[thread].pending.take() {
+                match op {
+                    Op::Rmw { address, rmw } => self.do_rmw(waiter.thread, line, address, rmw),
+                    _ => self.execute(waiter.thread, op),
+                }
+            }
+        }
+        self.issue_again(line, core);
+    }
+
+    /// Wakes the threads that spin on the line at this core: it was taken away, or (by a sibling)
+    /// changed.
+    pub(super) fn wake_sleepers(&mut self, line: u32, core: u16, except: Option<u32>) {
+        let cache = &mut self.lines[line as usize].cores[core as usize];
+        if cache.sleepers.is_empty() {
+            return;
+        }
+        let sleepers = std::mem::take(&mut cache.sleepers);
+        let n = self.machine.numbers();
+        let period = n.pause + n.poll;
+        let now = self.now();
+        for thread in sleepers {
+            if Some(thread) == except {
+                self.lines[line as usize].cores[core as usize].sleepers.push(thread);
+                continue;
+            }
+            let generation = self.threads[thread as usize].generation;
+            let rest = self.random.below(period + 1);
+            self.at(now + rest, Event::Wake { thread, generation });
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The code of a simulated thread: a stackful coroutine that is suspended at each operation.
+//!
+//! A suspended coroutine is never dropped: dropping would unwind it through guards, whose
+//! destructors are operations. A run that ends with threads inside leaks them.
+
+use super::Op;
+use crate::shared::Shared;
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult};
+use std::cell::RefCell;
+use std::mem::ManuallyDrop;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+
+/// Room for a panic's message and backtrace, not only for the primitives. Only what is touched is
+/// backed by memory.
+const STACK_BYTES: usize = 256 * 1024;
+
+/// So many stacks are kept for the next run.
+const KEPT_STACKS: usize = 1024;
+
+thread_local! {
+    static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
+}
+
+/// How far the code came.
+pub(super) enum Progress {
+    Operation(Op),
+    Finished,
+    Panicked(String),
+}
+
+type Inner = Coroutine<u64, Op, Result<(), String>, DefaultStack>;
+
+pub(super) struct SimulatedThread {
+    /// Dropped only through [`recycle`](Self::recycle), after the code has returned.
+    inner: ManuallyDrop<Inner>,
+}
+
+impl SimulatedThread {
+    pub(super) fn new(shared: Rc<Shared>, code: Box<dyn FnOnce()>) -> Self {
+        let stack = STACKS
+            .with_borrow_mut(Vec::pop)
+            .unwrap_or_else(|| DefaultStack::new(STACK_BYTES).expect("no memory for a stack"));
+        let inner = Coroutine::with_stack(stack, move |yielder, _| {
+            shared.set_yielder(yielder);
+            catch_unwind(AssertUnwindSafe(code)).map_err(|panic| {
+                if let Some(text) = panic.downcast_ref::<&str>() {
+                    (*text).to_owned()
+                } else if let Some(text) = panic.downcast_ref::<String>() {
+                    text.clone()
+                } else {
+                    "a panic without a message".to_owned()
+                }
+            })
+        });
+        SimulatedThread { inner: ManuallyDrop::new(inner) }
+    }
+
+    pub(super) fn resume(&mut self, value: u64) -> Progress {
+        match self.inner.resume(value) {
+            CoroutineResult::Yield(op) => Progress::Operation(op),
+            CoroutineResult::Return(Ok(())) => Progress::Finished,
+            CoroutineResult::Return(Err(message)) => Progress::Panicked(message),
+        }
+    }
+
+    /// Keeps the stack of a thread that has returned.
+    pub(super) fn recycle(mut self) {
+        debug_assert!(self.inner.done());
+        // SAFETY: `self` is consumed and has no destructor: `inner` is not used after this.
+        let inner = unsafe { ManuallyDrop::take(&mut self.inner) };
+        let stack = inner.into_stack();
+        STACKS.with_borrow_mut(|stacks| {
+            if stacks.len() < KEPT_STACKS {
+                stacks.push(stack);
+            }
+        });
+    }
+}

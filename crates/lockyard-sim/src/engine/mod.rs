@@ -1,0 +1,389 @@
+//! The engine: simulated time, and what happens in it.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `wheel.rs` | the queue of events |
+//! | `threads.rs` | what an operation does at its core: hits, the store buffer, waiting, parking |
+//! | `caches.rs` | misses, fills, snoops; who goes first when a line arrives |
+//! | `agents.rs` | the directory: agents of domains, home agents |
+//! | `line.rs` | the state of one line |
+//! | `coroutine.rs` | the code of a simulated thread |
+//! | `statistics.rs` | what is counted |
+
+mod agents;
+mod caches;
+mod coroutine;
+mod line;
+mod statistics;
+mod threads;
+mod wheel;
+
+pub use statistics::Statistics;
+
+use crate::arena::Arena;
+use crate::machine::Machine;
+use crate::random::Random;
+use crate::shared::Shared;
+use coroutine::SimulatedThread;
+use line::{Line, Request};
+use std::collections::VecDeque;
+use std::panic::Location;
+use std::rc::Rc;
+use threads::Activity;
+use wheel::Wheel;
+
+/// A read-modify-write of the 64-bit unit that an atomic is in. `mask` selects the atomic.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Rmw {
+    Swap { mask: u64, value: u64 },
+    CompareExchange { mask: u64, current: u64, new: u64 },
+    Add { mask: u64, value: u64 },
+    Or { value: u64 },
+    And { value: u64 },
+}
+
+impl Rmw {
+    /// The new unit, and for a compare-exchange whether it matched.
+    pub(crate) fn apply(self, old: u64) -> (u64, Option<bool>) {
+        match self {
+            Rmw::Swap { mask, value } => ((old & !mask) | (value & mask), None),
+            Rmw::CompareExchange { mask, current, new } => {
+                if old & mask == current & mask {
+                    ((old & !mask) | (new & mask), Some(true))
+                } else {
+                    (old, Some(false))
+                }
+            }
+            Rmw::Add { mask, value } => {
+                ((old & !mask) | ((old & mask).wrapping_add(value) & mask), None)
+            }
+            Rmw::Or { value } => (old | value, None),
+            Rmw::And { value } => (old & value, None),
+        }
+    }
+}
+
+/// Two ways for a thread to step back for a moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Pause {
+    /// The processor's pause instruction.
+    Instruction,
+    /// A yield to the host's scheduler.
+    Yield,
+}
+
+/// An operation of the platform, as a simulated thread asks for it. Addresses are of the 64-bit
+/// unit, but for `word`, which is a 32-bit word's own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Op {
+    /// `mask`: the bits that are looked at; none for a mere touch of the line.
+    Load {
+        address: usize,
+        mask: u64,
+    },
+    /// `mask`: the bits that are written; none for a mere touch of the line.
+    Store {
+        address: usize,
+        mask: u64,
+        value: u64,
+    },
+    Rmw {
+        address: usize,
+        rmw: Rmw,
+    },
+    /// Waits until the store buffer is empty.
+    Fence,
+    Work {
+        cycles: u64,
+    },
+    Pause(Pause),
+    /// A poll saw `seen` and the waiting loop goes on, until `deadline`.
+    Sleep {
+        address: usize,
+        mask: u64,
+        seen: u64,
+        deadline: Option<u64>,
+    },
+    Park {
+        word: usize,
+        expected: u32,
+        timeout: Option<u64>,
+    },
+    Unpark {
+        word: usize,
+        count: u32,
+    },
+    /// The primitive found that it cannot go on.
+    Fatal(&'static str),
+}
+
+/// Something that will happen.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// The thread's operation is complete.
+    Resume {
+        thread: u32,
+        value: u64,
+    },
+    /// The thread's pending operation is tried again.
+    Retry {
+        thread: u32,
+    },
+    /// A sleeper looks again, or a parked thread runs.
+    Wake {
+        thread: u32,
+        generation: u32,
+    },
+    /// A sleeper's budget is spent, or a parked thread's time.
+    Deadline {
+        thread: u32,
+        generation: u32,
+    },
+    /// A request reaches the agent of a domain.
+    Arrive {
+        line: u32,
+        domain: u16,
+        request: Request,
+    },
+    AgentFree {
+        line: u32,
+        domain: u16,
+    },
+    Snoop {
+        line: u32,
+        core: u16,
+        exclusive: bool,
+    },
+    Invalidate {
+        line: u32,
+        core: u16,
+    },
+    /// The data of a miss reaches the core.
+    Data {
+        line: u32,
+        core: u16,
+        exclusive: bool,
+    },
+    /// A locked operation releases the line.
+    LockEnd {
+        line: u32,
+        core: u16,
+    },
+    /// A domain's question reaches the home agent.
+    Ask {
+        line: u32,
+        domain: u16,
+        exclusive: bool,
+    },
+    /// The home agent's grant reaches the domain.
+    Grant {
+        line: u32,
+        domain: u16,
+        exclusive: bool,
+    },
+    /// The same, after it met a busy agent.
+    TakeGrant {
+        line: u32,
+        domain: u16,
+    },
+    HomeFree {
+        line: u32,
+    },
+}
+
+/// How a run ended before its time.
+#[derive(Clone, Debug)]
+pub(crate) enum Fate {
+    Panicked { thread: u32, message: String },
+    Fatal { thread: u32, message: &'static str },
+}
+
+/// A simulated hardware thread.
+struct Thread {
+    core: u16,
+    coroutine: Option<SimulatedThread>,
+    /// The operation that waits for a line, for its turn, or for a wake-up.
+    pending: Option<Op>,
+    /// The operation that waits for the store buffer.
+    stalled: Option<Op>,
+    /// The store buffer: address, mask, value; oldest first.
+    stores: VecDeque<(usize, u64, u64)>,
+    /// The oldest store waits for its line.
+    store_waits: bool,
+    /// The unlocked part of the current read-modify-write is done.
+    rmw_ready: bool,
+    /// Counts sleeps, so that an old wake-up does not end a new one.
+    generation: u32,
+    activity: Activity,
+    /// The last operation that the thread asked for, and where.
+    last: Option<(Op, Option<&'static Location<'static>>)>,
+}
+
+/// What a thread was doing when a run ended, for reports.
+#[derive(Clone, Debug)]
+pub struct ThreadReport {
+    /// The hardware thread.
+    pub thread: usize,
+    /// Its last operation, in words.
+    pub operation: String,
+    /// Where in the source it was asked for.
+    pub location: Option<&'static Location<'static>>,
+}
+
+/// Simulated time, and what happens in it.
+pub(crate) struct Engine {
+    machine: Rc<Machine>,
+    pub(crate) shared: Rc<Shared>,
+    arena: Rc<Arena>,
+    domains: usize,
+    cores_per_domain: usize,
+    wheel: Wheel,
+    random: Random,
+    lines: Vec<Line>,
+    /// Line of the arena to index in `lines`.
+    line_of: Vec<u32>,
+    threads: Vec<Thread>,
+    threads_of_core: Vec<Vec<u32>>,
+    /// Parked threads, with the word on which they wait, oldest first.
+    parked: Vec<(usize, u32)>,
+    live: usize,
+    pub(crate) fate: Option<Fate>,
+    pub(crate) statistics: Statistics,
+    pub(crate) hash: u64,
+}
+
+impl Engine {
+    pub(crate) fn new(machine: Rc<Machine>, shared: Rc<Shared>, seed: u64) -> Self {
+        Engine {
+            arena: shared.arena(),
+            domains: machine.complexes(),
+            cores_per_domain: machine.cores_per_complex(),
+            wheel: Wheel::new(),
+            random: Random::new(seed),
+            lines: Vec::new(),
+            line_of: Vec::new(),
+            threads: Vec::new(),
+            threads_of_core: vec![Vec::new(); machine.cores()],
+            parked: Vec::new(),
+            live: 0,
+            fate: None,
+            statistics: Statistics::default(),
+            hash: 0,
+            machine,
+            shared,
+        }
+    }
+
+    pub(crate) fn now(&self) -> u64 {
+        self.wheel.now()
+    }
+
+    /// How many threads have not finished.
+    pub(crate) fn live(&self) -> usize {
+        self.live
+    }
+
+    /// Whether nothing will happen any more.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.wheel.is_empty()
+    }
+
+    fn at(&mut self, time: u64, event: Event) {
+        self.wheel.push(time, event);
+    }
+
+    fn jitter(&mut self) -> u64 {
+        self.random.below(self.machine.numbers().jitter + 1)
+    }
+
+    fn domain_of(&self, core: u16) -> u16 {
+        (core as usize / self.cores_per_domain) as u16
+    }
+
+    /// Adds a thread on `core`; it begins at `start`. Returns its index.
+    pub(crate) fn spawn(&mut self, core: usize, start: u64, code: Box<dyn FnOnce()>) -> u32 {
+        let thread = self.threads.len() as u32;
+        self.threads.push(Thread {
+            core: core as u16,
+            coroutine: Some(SimulatedThread::new(Rc::clone(&self.shared), code)),
+            pending: None,
+            stalled: None,
+            stores: VecDeque::new(),
+            store_waits: false,
+            rmw_ready: false,
+            generation: 0,
+            activity: Activity::Running,
+            last: None,
+        });
+        self.threads_of_core[core].push(thread);
+        self.live += 1;
+        let start = start.max(self.now());
+        self.at(start, Event::Resume { thread, value: 0 });
+        thread
+    }
+
+    /// Handles the next event that is not after `until`; `false` if there is none.
+    pub(crate) fn step(&mut self, until: u64) -> bool {
+        let Some((time, event)) = self.wheel.pop(until) else { return false };
+        debug_assert!(time == self.now());
+        self.statistics.events += 1;
+        match event {
+            Event::Resume { thread, value } => self.resume(thread, value),
+            Event::Retry { thread } => {
+                if let Some(op) = self.threads[thread as usize].pending.take() {
+                    self.execute(thread, op);
+                }
+            }
+            Event::Wake { thread, generation } => self.wake(thread, generation),
+            Event::Deadline { thread, generation } => self.deadline(thread, generation),
+            Event::Arrive { line, domain, request } => self.arrive(line, domain, request),
+            Event::AgentFree { line, domain } => self.agent_free(line, domain),
+            Event::Snoop { line, core, exclusive } => self.snoop(line, core, exclusive),
+            Event::Invalidate { line, core } => self.invalidate(line, core),
+            Event::Data { line, core, exclusive } => self.fill(line, core, exclusive),
+            Event::LockEnd { line, core } => self.lock_end(line, core),
+            Event::Ask { line, domain, exclusive } => self.ask_home(line, domain, exclusive),
+            Event::Grant { line, domain, exclusive } => self.grant(line, domain, exclusive),
+            Event::TakeGrant { line, domain } => self.take_grant(line, domain),
+            Event::HomeFree { line } => self.home_free(line),
+        }
+        true
+    }
+
+    /// Every thread that has not finished, with its last operation.
+    pub(crate) fn unfinished(&self) -> Vec<ThreadReport> {
+        self.threads
+            .iter()
+            .enumerate()
+            .filter(|(_, t)| t.activity != Activity::Finished)
+            .map(|(thread, t)| {
+                let operation = match t.last {
+                    Some((op, _)) => self.describe(&op),
+                    None => "has not begun".to_owned(),
+                };
+                let location = t.last.and_then(|(_, location)| location);
+                ThreadReport { thread, operation, location }
+            })
+            .collect()
+    }
+
+    fn describe(&self, op: &Op) -> String {
+        let line_bytes = self.machine.line_bytes();
+        let place = |address: usize| {
+            let offset = address.wrapping_sub(self.arena.base());
+            format!("line {} byte {}", offset / line_bytes, offset % line_bytes)
+        };
+        match *op {
+            Op::Load { address, .. } => format!("load of {}", place(address)),
+            Op::Store { address, .. } => format!("store to {}", place(address)),
+            Op::Rmw { address, .. } => format!("read-modify-write of {}", place(address)),
+            Op::Fence => "fence".to_owned(),
+            Op::Work { cycles } => format!("work of {cycles} cycles"),
+            Op::Pause(_) => "pause".to_owned(),
+            Op::Sleep { address, .. } => format!("wait on {}", place(address)),
+            Op::Park { word, .. } => format!("parked on {}", place(word)),
+            Op::Unpark { word, .. } => format!("unpark of {}", place(word)),
+            Op::Fatal(message) => format!("fatal: {message}"),
+        }
+    }
+}

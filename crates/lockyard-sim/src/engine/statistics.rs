@@ -1,0 +1,41 @@
+//! What a run counted.
+
+/// What a run counted, over all lines and threads. Later issues break it down; the sums are exact.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Events that the loop handled.
+    pub events: u64,
+    /// Platform operations that threads began: loads, stores, read-modify-writes, fences, cell
+    /// accesses, pauses, work, waits.
+    pub platform_operations: u64,
+    /// Loads, also those of waiting loops.
+    pub loads: u64,
+    /// Loads that missed.
+    pub load_misses: u64,
+    /// Stores, of parts too.
+    pub stores: u64,
+    /// Read-modify-writes.
+    pub rmws: u64,
+    /// Read-modify-writes that found the line here, exclusively: no transfer.
+    pub rmw_hits: u64,
+    /// Compare-exchanges that failed.
+    pub failed_compare_exchanges: u64,
+    /// Compare-exchanges that succeeded.
+    pub compare_exchanges: u64,
+    /// Times that a line became modified at a core: the beginning of an ownership.
+    pub exclusive_fills: u64,
+    /// Times that a line became shared at a core.
+    pub shared_fills: u64,
+    /// Requests by a core that already shared the line: only invalidations were needed.
+    pub upgrades: u64,
+    /// Invalidations that reached a sharer.
+    pub invalidations: u64,
+    /// Transfers from core to core of one domain.
+    pub local_transfers: u64,
+    /// Grants of a line to a domain by its home agent: transfers between domains, and first touches.
+    pub remote_grants: u64,
+    /// Sum, over requests, of the length of the agent's queue when they arrived (with themselves).
+    pub queue_length: u64,
+    /// Requests that arrived at an agent.
+    pub requests: u64,
+}

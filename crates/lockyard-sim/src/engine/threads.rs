@@ -1,0 +1,376 @@
+//! The threads: what each operation does at its core, the store buffer, waiting and parking.
+
+use super::coroutine::Progress;
+use super::line::State;
+use super::{Engine, Event, Fate, Op, Pause, Rmw};
+use crate::shared;
+
+/// What a thread is doing, for siblings and for reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Activity {
+    Running,
+    /// Asleep in a wait, parked, or in a pause: the core is its siblings'.
+    Yielding,
+    Finished,
+}
+
+impl Engine {
+    /// Lets the thread's code run until its next operation.
+    pub(super) fn resume(&mut self, thread: u32, value: u64) {
+        let entry = &mut self.threads[thread as usize];
+        entry.activity = Activity::Running;
+        let Some(mut coroutine) = entry.coroutine.take() else { return };
+        self.shared.enter(thread, self.wheel.now());
+        let progress = coroutine.resume(value);
+        self.shared.leave();
+        match progress {
+            Progress::Operation(op) => {
+                let entry = &mut self.threads[thread as usize];
+                entry.coroutine = Some(coroutine);
+                entry.last = Some((op, self.shared.location()));
+                self.statistics.platform_operations += 1;
+                self.note(thread, &op);
+                self.execute(thread, op);
+            }
+            Progress::Finished => {
+                coroutine.recycle();
+                self.finish(thread);
+            }
+            Progress::Panicked(message) => {
+                coroutine.recycle();
+                self.finish(thread);
+                self.fate.get_or_insert(Fate::Panicked { thread, message });
+            }
+        }
+    }
+
+    fn finish(&mut self, thread: u32) {
+        self.threads[thread as usize].activity = Activity::Finished;
+        self.live -= 1;
+    }
+
+    /// Mixes the operation into the run's hash.
+    fn note(&mut self, thread: u32, op: &Op) {
+        let base = self.arena.base();
+        let (kind, a, b) = match *op {
+            Op::Load { address, .. } => (1, address - base, 0),
+            Op::Store { address, value, .. } => (2, address - base, value),
+            Op::Rmw { address, .. } => (3, address - base, 0),
+            Op::Fence => (4, 0, 0),
+            Op::Work { cycles } => (5, 0, cycles),
+            Op::Pause(_) => (6, 0, 0),
+            Op::Sleep { address, seen, .. } => (7, address - base, seen),
+            Op::Park { word, .. } => (8, word - base, 0),
+            Op::Unpark { word, .. } => (9, word.wrapping_sub(base), 0),
+            Op::Fatal(_) => (10, 0, 0),
+        };
+        for word in [self.wheel.now(), u64::from(thread) << 8 | kind, a as u64, b] {
+            self.hash = (self.hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+        }
+    }
+
+    /// Begins an operation, or goes on with one that waited.
+    pub(super) fn execute(&mut self, thread: u32, op: Op) {
+        let now = self.now();
+        let index = thread as usize;
+        match op {
+            Op::Load { address, mask } => self.load(thread, op, address, mask),
+            Op::Store { address, mask, value } => {
+                let entry = &mut self.threads[index];
+                if entry.stores.len() as u64 >= self.machine.numbers().store_buffer {
+                    entry.stalled = Some(op);
+                    return;
+                }
+                entry.stores.push_back((address, mask, value));
+                self.statistics.stores += 1;
+                self.at(now + 1, Event::Resume { thread, value: 0 });
+                self.drain(thread);
+            }
+            Op::Rmw { address, .. } => self.begin_rmw(thread, op, address),
+            Op::Fence => {
+                if self.threads[index].stores.is_empty() {
+                    let cost = self.machine.numbers().rmw_before_lock;
+                    self.at(now + cost, Event::Resume { thread, value: 0 });
+                } else {
+                    self.threads[index].stalled = Some(op);
+                }
+            }
+            Op::Work { cycles } => {
+                let cycles = if self.sibling_is_active(thread) {
+                    (cycles as f64 * self.machine.numbers().smt_slowdown).round() as u64
+                } else {
+                    cycles
+                };
+                self.at(now + cycles, Event::Resume { thread, value: 0 });
+            }
+            Op::Pause(pause) => {
+                self.threads[index].activity = Activity::Yielding;
+                let n = self.machine.numbers();
+                let cycles = match pause {
+                    Pause::Instruction => n.pause,
+                    Pause::Yield => n.wakeup,
+                };
+                self.at(now + cycles, Event::Resume { thread, value: 0 });
+            }
+            Op::Sleep { address, mask, seen, deadline } => {
+                self.sleep(thread, op, address, mask, seen, deadline);
+            }
+            Op::Park { word, expected, timeout } => self.park(thread, word, expected, timeout),
+            Op::Unpark { word, count } => self.unpark(thread, word, count),
+            Op::Fatal(message) => {
+                self.fate.get_or_insert(Fate::Fatal { thread, message });
+            }
+        }
+    }
+
+    /// The word at `address` as the thread sees it: memory, with its own buffered stores.
+    fn value(&self, thread: u32, address: usize) -> u64 {
+        let mut value = self.arena.read(address);
+        for &(stored, mask, bits) in &self.threads[thread as usize].stores {
+            if stored == address {
+                value = (value & !mask) | (bits & mask);
+            }
+        }
+        value
+    }
+
+    fn load(&mut self, thread: u32, op: Op, address: usize, mask: u64) {
+        let now = self.now();
+        let core = self.threads[thread as usize].core as usize;
+        let line = self.line_index(address);
+        let cost = self.machine.numbers().load;
+        self.statistics.loads += 1;
+        let buffered = self.threads[thread as usize]
+            .stores
+            .iter()
+            .filter(|&&(stored, ..)| stored == address)
+            .fold(0, |all, &(_, mask, _)| all | mask);
+        if mask != 0 && buffered & mask == mask {
+            // Forwarded from the store buffer: the line is not needed.
+            let value = self.value(thread, address);
+            self.at(now + cost, Event::Resume { thread, value });
+            return;
+        }
+        let cache = &mut self.lines[line as usize].cores[core];
+        if cache.state == State::Invalid {
+            self.statistics.load_misses += 1;
+            self.threads[thread as usize].pending = Some(op);
+            self.attach(thread, line, false, false);
+        } else if now < cache.locked_until {
+            // A sibling's locked operation holds the line.
+            self.statistics.loads -= 1;
+            cache.waiters.push(super::line::Waiter { thread, store: false });
+            self.threads[thread as usize].pending = Some(op);
+        } else {
+            let value = self.value(thread, address);
+            self.at(now + cost, Event::Resume { thread, value });
+        }
+    }
+
+    fn begin_rmw(&mut self, thread: u32, op: Op, address: usize) {
+        let Op::Rmw { rmw, .. } = op else { return };
+        let now = self.now();
+        let before_lock = self.machine.numbers().rmw_before_lock;
+        let entry = &mut self.threads[thread as usize];
+        if !entry.stores.is_empty() {
+            entry.stalled = Some(op);
+            return;
+        }
+        if !entry.rmw_ready && before_lock > 0 {
+            entry.rmw_ready = true;
+            entry.pending = Some(op);
+            self.at(now + before_lock, Event::Retry { thread });
+            return;
+        }
+        entry.rmw_ready = false;
+        let core = entry.core as usize;
+        let line = self.line_index(address);
+        let cache = &mut self.lines[line as usize].cores[core];
+        if cache.state != State::Modified {
+            self.threads[thread as usize].pending = Some(op);
+            self.attach(thread, line, true, false);
+        } else if now < cache.locked_until {
+            cache.waiters.push(super::line::Waiter { thread, store: false });
+            self.threads[thread as usize].pending = Some(op);
+        } else {
+            self.statistics.rmw_hits += 1;
+            self.do_rmw(thread, line, address, rmw);
+        }
+    }
+
+    /// The line is here, exclusively, and free: the read-modify-write happens now.
+    pub(super) fn do_rmw(&mut self, thread: u32, line: u32, address: usize, rmw: Rmw) {
+        let now = self.now();
+        self.statistics.rmws += 1;
+        let old = self.arena.read(address);
+        let (new, matched) = rmw.apply(old);
+        match matched {
+            Some(true) => self.statistics.compare_exchanges += 1,
+            Some(false) => self.statistics.failed_compare_exchanges += 1,
+            None => {}
+        }
+        self.arena.write(address, new);
+        let core = self.threads[thread as usize].core;
+        let end = now + self.machine.numbers().rmw_lock;
+        self.lines[line as usize].cores[core as usize].locked_until = end;
+        if new != old {
+            self.wake_sleepers(line, core, Some(thread));
+        }
+        // Before the thread's own resumption: a parked snoop wins over its next operation.
+        self.at(end, Event::LockEnd { line, core });
+        self.at(end, Event::Resume { thread, value: old });
+    }
+
+    /// Commits buffered stores, in order, as far as their lines are here; then lets an operation
+    /// that waited for the buffer go on.
+    pub(super) fn drain(&mut self, thread: u32) {
+        let index = thread as usize;
+        while !self.threads[index].store_waits {
+            let Some(&(address, mask, bits)) = self.threads[index].stores.front() else { break };
+            let line = self.line_index(address);
+            let core = self.threads[index].core;
+            let now = self.now();
+            let cache = &mut self.lines[line as usize].cores[core as usize];
+            if cache.state != State::Modified {
+                self.threads[index].store_waits = true;
+                self.attach(thread, line, true, true);
+            } else if now < cache.locked_until {
+                cache.waiters.push(super::line::Waiter { thread, store: true });
+                self.threads[index].store_waits = true;
+            } else {
+                self.threads[index].stores.pop_front();
+                let old = self.arena.read(address);
+                let new = (old & !mask) | (bits & mask);
+                self.arena.write(address, new);
+                if new != old {
+                    self.wake_sleepers(line, core, Some(thread));
+                }
+            }
+        }
+        let entry = &mut self.threads[index];
+        let room = entry.stores.is_empty()
+            || matches!(entry.stalled, Some(Op::Store { .. }))
+                && (entry.stores.len() as u64) < self.machine.numbers().store_buffer;
+        if room && let Some(op) = entry.stalled.take() {
+            self.execute(thread, op);
+        }
+    }
+
+    fn sibling_is_active(&self, thread: u32) -> bool {
+        let core = self.threads[thread as usize].core;
+        self.threads_of_core[core as usize].iter().any(|&other| {
+            other != thread && self.threads[other as usize].activity == Activity::Running
+        })
+    }
+
+    /// A waiting loop saw `seen` and waits for something else: asleep until the line is taken away
+    /// or changed.
+    fn sleep(
+        &mut self,
+        thread: u32,
+        op: Op,
+        address: usize,
+        mask: u64,
+        seen: u64,
+        deadline: Option<u64>,
+    ) {
+        let now = self.now();
+        if deadline.is_some_and(|deadline| deadline <= now) {
+            self.at(now, Event::Resume { thread, value: shared::DEADLINE });
+            return;
+        }
+        let core = self.threads[thread as usize].core as usize;
+        let line = self.line_index(address);
+        let here = self.lines[line as usize].cores[core].state != State::Invalid;
+        if !here || self.value(thread, address) & mask != seen {
+            let n = self.machine.numbers();
+            let period = n.pause + n.poll;
+            let rest = self.random.below(period + 1);
+            self.threads[thread as usize].activity = Activity::Yielding;
+            self.at(now + rest, Event::Resume { thread, value: shared::LOOK_AGAIN });
+            return;
+        }
+        let entry = &mut self.threads[thread as usize];
+        entry.generation += 1;
+        entry.pending = Some(op);
+        entry.activity = Activity::Yielding;
+        let generation = entry.generation;
+        self.lines[line as usize].cores[core].sleepers.push(thread);
+        if let Some(deadline) = deadline {
+            self.at(deadline, Event::Deadline { thread, generation });
+        }
+    }
+
+    /// A sleeper's line was taken away: it looks again.
+    pub(super) fn wake(&mut self, thread: u32, generation: u32) {
+        let entry = &mut self.threads[thread as usize];
+        if entry.generation == generation
+            && matches!(entry.pending, Some(Op::Sleep { .. } | Op::Park { .. }))
+        {
+            entry.pending = None;
+            self.resume(thread, shared::LOOK_AGAIN);
+        }
+    }
+
+    /// A sleeper's budget is spent, or a parked thread's time.
+    pub(super) fn deadline(&mut self, thread: u32, generation: u32) {
+        let entry = &mut self.threads[thread as usize];
+        if entry.generation != generation {
+            return;
+        }
+        match entry.pending {
+            Some(Op::Sleep { address, .. }) => {
+                let core = entry.core as usize;
+                entry.pending = None;
+                let line = self.line_index(address);
+                self.lines[line as usize].cores[core].sleepers.retain(|&t| t != thread);
+                self.resume(thread, shared::DEADLINE);
+            }
+            Some(Op::Park { word, .. }) => {
+                entry.pending = None;
+                self.parked.retain(|&(parked, t)| (parked, t) != (word, thread));
+                self.resume(thread, shared::DEADLINE);
+            }
+            _ => {}
+        }
+    }
+
+    /// The host compares and blocks in one step (its own lock's cost is not modelled).
+    fn park(&mut self, thread: u32, word: usize, expected: u32, timeout: Option<u64>) {
+        let now = self.now();
+        let shift = (word % 8) * 8;
+        if (self.arena.read(word & !7) >> shift) as u32 != expected {
+            self.at(now, Event::Resume { thread, value: shared::LOOK_AGAIN });
+            return;
+        }
+        let entry = &mut self.threads[thread as usize];
+        entry.generation += 1;
+        entry.activity = Activity::Yielding;
+        entry.pending = Some(Op::Park { word, expected, timeout });
+        let generation = entry.generation;
+        self.parked.push((word, thread));
+        if let Some(timeout) = timeout {
+            self.at(now + timeout, Event::Deadline { thread, generation });
+        }
+    }
+
+    fn unpark(&mut self, thread: u32, word: usize, count: u32) {
+        let now = self.now();
+        let wakeup = self.machine.numbers().wakeup;
+        let mut left = count;
+        let mut woken = Vec::new();
+        self.parked.retain(|&(parked, sleeper)| {
+            let wake = parked == word && left > 0;
+            if wake {
+                left -= 1;
+                woken.push(sleeper);
+            }
+            !wake
+        });
+        for sleeper in woken {
+            let generation = self.threads[sleeper as usize].generation;
+            self.at(now + wakeup, Event::Wake { thread: sleeper, generation });
+        }
+        self.at(now, Event::Resume { thread, value: 0 });
+    }
+}

@@ -1,0 +1,363 @@
+//! Reading a machine file: strict, and with an error that says where, what, and what is allowed.
+
+use super::parameters::{Field, Numbers, Parameter, SECTIONS, SPECS, Spec, Value};
+use super::{Machine, Order};
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A machine file may have this many bytes.
+pub const MAX_FILE_BYTES: u64 = 256 * 1024;
+
+/// A machine may have this many hardware threads.
+const MAX_THREADS: u64 = 4096;
+
+/// What is wrong with a machine file, in one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MachineError(String);
+
+impl std::fmt::Display for MachineError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for MachineError {}
+
+type Result<T> = std::result::Result<T, MachineError>;
+
+/// Where errors are.
+struct Source<'a> {
+    origin: &'a str,
+    text: &'a str,
+}
+
+impl Source<'_> {
+    fn error(&self, span: Range<usize>, message: impl std::fmt::Display) -> MachineError {
+        let before = self.text.as_bytes().get(..span.start).unwrap_or_default();
+        let line = before.iter().filter(|&&b| b == b'\n').count() + 1;
+        MachineError(format!("{}:{line}: {message}", self.origin))
+    }
+
+    /// An error about the whole file.
+    fn missing(&self, message: impl std::fmt::Display) -> MachineError {
+        MachineError(format!("{}: {message}", self.origin))
+    }
+}
+
+pub(super) fn load(path: &std::path::Path) -> Result<Machine> {
+    use std::io::Read;
+    let origin = path.display().to_string();
+    let fail = |what: String| MachineError(format!("{origin}: {what}"));
+    let file = std::fs::File::open(path).map_err(|e| fail(format!("cannot be read: {e}")))?;
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|e| fail(format!("cannot be read: {e}")))?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(fail(format!(
+            "is larger than {MAX_FILE_BYTES} bytes; a machine file is small"
+        )));
+    }
+    let text = String::from_utf8(bytes).map_err(|e| {
+        let valid = e.as_bytes().get(..e.utf8_error().valid_up_to()).unwrap_or_default();
+        let line = valid.iter().filter(|&&b| b == b'\n').count() + 1;
+        MachineError(format!("{origin}:{line}: not UTF-8 text; a machine file is TOML"))
+    })?;
+    parse(&origin, &text)
+}
+
+pub(super) fn parse(origin: &str, text: &str) -> Result<Machine> {
+    let source = Source { origin, text };
+    if text.len() as u64 > MAX_FILE_BYTES {
+        return Err(source
+            .missing(format!("is larger than {MAX_FILE_BYTES} bytes; a machine file is small")));
+    }
+    let document = DeTable::parse(text).map_err(|e| {
+        source.error(e.span().unwrap_or(0..0), format!("not TOML: {}", first_line(e.message())))
+    })?;
+    let top = document.get_ref();
+
+    let mut allowed = vec!["name", "title"];
+    allowed.extend(SECTIONS);
+    check_keys(&source, top, &allowed, "a machine file")?;
+    let name = text_of(&source, top, "name")?;
+    if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)) {
+        return Err(source.error(
+            top["name"].span(),
+            "`name` must be one or more of a-z, A-Z, 0-9, '-', '_', '.'",
+        ));
+    }
+    let title = text_of(&source, top, "title")?;
+
+    let mut numbers = Numbers::default();
+    let mut order = Order::Random;
+    let mut parameters = Vec::new();
+    for &section in SECTIONS.iter().filter(|&&s| s != "checks") {
+        let table = section_of(&source, top, section)?;
+        let names: Vec<&str> =
+            SPECS.iter().filter(|s| s.section == section).map(|s| s.name).collect();
+        check_keys(&source, table, &names, &format!("[{section}]"))?;
+        for spec in SPECS.iter().filter(|s| s.section == section) {
+            let Some(entry) = table.get(spec.name) else {
+                return Err(source.missing(format!(
+                    "[{section}] lacks `{}` ({}); {}",
+                    spec.name,
+                    spec.meaning,
+                    allowed_values(spec)
+                )));
+            };
+            parameters.push(parameter(&source, spec, entry, &mut numbers, &mut order)?);
+        }
+    }
+    let threads = numbers.sockets * numbers.complexes * numbers.cores * numbers.threads;
+    if threads > MAX_THREADS {
+        return Err(source.missing(format!(
+            "[topology] makes {threads} hardware threads; at most {MAX_THREADS} are allowed"
+        )));
+    }
+    if !numbers.line_bytes.is_power_of_two() {
+        return Err(source.error(
+            section_of(&source, top, "topology")?["line_bytes"].span(),
+            format!("`topology.line_bytes` is {}; it must be 64 or 128", numbers.line_bytes),
+        ));
+    }
+    let checks = checks(&source, top)?;
+    Ok(Machine { name, title, numbers, order, parameters, checks })
+}
+
+fn first_line(message: &str) -> &str {
+    message.lines().next().unwrap_or_default()
+}
+
+fn check_keys(source: &Source, table: &DeTable, allowed: &[&str], place: &str) -> Result<()> {
+    for key in table.keys() {
+        let name: &str = key.get_ref();
+        if !allowed.contains(&name) {
+            let hint = match nearest(name, allowed) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("allowed: {}", allowed.join(", ")),
+            };
+            let name: String = name.chars().take(40).collect();
+            return Err(source
+                .error(key.span(), format!("{place} has no `{}`; {hint}", name.escape_debug())));
+        }
+    }
+    Ok(())
+}
+
+/// The allowed name that is nearest to `name`, if one is near.
+fn nearest<'a>(name: &str, allowed: &[&'a str]) -> Option<&'a str> {
+    if name.len() > 64 {
+        return None;
+    }
+    allowed
+        .iter()
+        .map(|a| (strsim::damerau_levenshtein(name, a), *a))
+        .filter(|(distance, a)| *distance <= a.len().max(3) / 3)
+        .min()
+        .map(|(_, a)| a)
+}
+
+fn text_of(source: &Source, table: &DeTable, name: &str) -> Result<String> {
+    let Some(value) = table.get(name) else {
+        return Err(source.missing(format!("lacks `{name}`, a line of text")));
+    };
+    match value.get_ref().as_str() {
+        Some(text) if text.len() <= 400 && !text.contains('\n') => Ok(text.to_owned()),
+        Some(_) => {
+            Err(source
+                .error(value.span(), format!("`{name}` must be one line of at most 400 bytes")))
+        }
+        None => Err(source.error(
+            value.span(),
+            format!("`{name}` is {}; it must be text in quotes", kind(value.get_ref())),
+        )),
+    }
+}
+
+fn section_of<'t, 'i>(
+    source: &Source,
+    top: &'t DeTable<'i>,
+    section: &str,
+) -> Result<&'t DeTable<'i>> {
+    let Some(value) = top.get(section) else {
+        return Err(source.missing(format!("lacks the section [{section}]")));
+    };
+    value.get_ref().as_table().ok_or_else(|| {
+        source.error(
+            value.span(),
+            format!("`{section}` is {}; it must be a section, [{section}]", kind(value.get_ref())),
+        )
+    })
+}
+
+fn kind(value: &DeValue) -> &'static str {
+    match value {
+        DeValue::String(_) => "text",
+        DeValue::Integer(_) => "a whole number",
+        DeValue::Float(_) => "a number with a fraction",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}
+
+fn allowed_values(spec: &Spec) -> String {
+    let unit = if spec.unit.is_empty() { String::new() } else { format!(" {}", spec.unit) };
+    match spec.field {
+        Field::Whole { min, max, .. } => format!("allowed: {min} to {max}{unit}"),
+        Field::Real { min, max, .. } => format!("allowed: {min} to {max}{unit}"),
+        Field::Order => "allowed: \"random\", \"fifo\"".to_owned(),
+    }
+}
+
+/// The parts of `{ value = ..., source = "...", assumed = "..." }`.
+struct Entry<'t, 'i> {
+    value: &'t Spanned<DeValue<'i>>,
+    source: Option<String>,
+    assumed: Option<String>,
+    unit: Option<String>,
+}
+
+fn entry<'t, 'i>(
+    source: &Source,
+    name: &str,
+    value: &'t Spanned<DeValue<'i>>,
+    with_unit: bool,
+) -> Result<Entry<'t, 'i>> {
+    let Some(table) = value.get_ref().as_table() else {
+        return Err(source.error(
+            value.span(),
+            format!(
+                "`{name}` is {}; it must be {{ value = ..., source = \"...\" }}, or `assumed` \
+                 instead of `source`",
+                kind(value.get_ref())
+            ),
+        ));
+    };
+    let mut allowed = vec!["value", "source", "assumed"];
+    if with_unit {
+        allowed.push("unit");
+    }
+    check_keys(source, table, &allowed, &format!("`{name}`"))?;
+    let optional = |key: &str| table.get(key).map(|_| text_of(source, table, key)).transpose();
+    let (from, assumed, unit) = (optional("source")?, optional("assumed")?, optional("unit")?);
+    if from.is_none() && assumed.is_none() {
+        return Err(source.error(
+            value.span(),
+            format!(
+                "`{name}` has neither `source` nor `assumed`; every number says where it is from"
+            ),
+        ));
+    }
+    let Some(value) = table.get("value") else {
+        return Err(source.error(value.span(), format!("`{name}` lacks `value`")));
+    };
+    Ok(Entry { value, source: from, assumed, unit })
+}
+
+fn parameter(
+    source: &Source,
+    spec: &Spec,
+    value: &Spanned<DeValue>,
+    numbers: &mut Numbers,
+    order: &mut Order,
+) -> Result<Parameter> {
+    let name = format!("{}.{}", spec.section, spec.name);
+    let entry = entry(source, &name, value, false)?;
+    let span = entry.value.span();
+    let refuse = |found: &str| {
+        source.error(span.clone(), format!("`{name}` is {found}; {}", allowed_values(spec)))
+    };
+    let found = entry.value.get_ref();
+    let value = match spec.field {
+        Field::Whole { field, min, max } => match number(found) {
+            Some(x) if x.fract() == 0.0 && x >= min as f64 && x <= max as f64 => {
+                *field(numbers) = x as u64;
+                Value::Whole(x as u64)
+            }
+            Some(_) => return Err(refuse(written(source, &span))),
+            None => return Err(refuse(kind(found))),
+        },
+        Field::Real { field, min, max } => match number(found) {
+            Some(x) if x >= min && x <= max => {
+                *field(numbers) = x;
+                Value::Real(x)
+            }
+            Some(_) => return Err(refuse(written(source, &span))),
+            None => return Err(refuse(kind(found))),
+        },
+        Field::Order => {
+            *order = match found.as_str() {
+                Some("random") => Order::Random,
+                Some("fifo") => Order::Fifo,
+                _ => return Err(refuse(written(source, &span))),
+            };
+            Value::Word(found.as_str().unwrap_or_default().to_owned())
+        }
+    };
+    Ok(Parameter {
+        name,
+        value,
+        unit: spec.unit.to_owned(),
+        source: entry.source,
+        assumed: entry.assumed,
+        meaning: spec.meaning,
+    })
+}
+
+/// What the file says there, shortened.
+fn written<'a>(source: &Source<'a>, span: &Range<usize>) -> &'a str {
+    let text = source.text.get(span.clone()).unwrap_or("?");
+    let end = text.char_indices().nth(40).map_or(text.len(), |(i, _)| i);
+    text[..end].lines().next().unwrap_or("?")
+}
+
+fn number(value: &DeValue) -> Option<f64> {
+    match value {
+        DeValue::Integer(i) => i128::from_str_radix(i.as_str(), i.radix())
+            .ok()
+            .map(|i| i as f64)
+            .or(Some(f64::INFINITY)),
+        DeValue::Float(f) => Some(f.as_str().parse().unwrap_or(f64::NAN)),
+        _ => None,
+    }
+}
+
+fn checks(source: &Source, top: &DeTable) -> Result<Vec<Parameter>> {
+    const MAX_CHECKS: usize = 100;
+    if !top.contains_key("checks") {
+        return Ok(Vec::new());
+    }
+    let table = section_of(source, top, "checks")?;
+    if table.len() > MAX_CHECKS {
+        return Err(source.missing(format!("[checks] has more than {MAX_CHECKS} entries")));
+    }
+    let mut checks = Vec::new();
+    for (key, value) in table {
+        let name = format!("checks.{}", key.get_ref());
+        let entry = entry(source, &name, value, true)?;
+        match number(entry.value.get_ref()) {
+            Some(x) if x > 0.0 && x <= 1e9 => checks.push(Parameter {
+                name,
+                value: Value::Real(x),
+                unit: entry.unit.unwrap_or_default(),
+                source: entry.source,
+                assumed: entry.assumed,
+                meaning: "a figure to compare with",
+            }),
+            _ => {
+                return Err(source.error(
+                    entry.value.span(),
+                    format!(
+                        "`{name}` is {}; it must be a number above 0 and at most 1e9",
+                        written(source, &entry.value.span())
+                    ),
+                ));
+            }
+        }
+    }
+    Ok(checks)
+}

@@ -1,0 +1,193 @@
+//! Machines: what the simulated machine is told about a real one.
+//!
+//! A machine is a TOML file (see `machines/` for the shipped ones, which are in the binary too).
+//! Every number in it carries its source, or says that it is assumed and from what. Nothing about
+//! a particular processor is in the code.
+
+mod file;
+mod parameters;
+
+pub use file::{MAX_FILE_BYTES, MachineError};
+pub use parameters::{Parameter, Value};
+
+use parameters::Numbers;
+
+/// The order in which a home agent serves the requests that wait for a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// A random one of those waiting: requests that conflict are rejected and retried.
+    Random,
+    /// The oldest.
+    Fifo,
+}
+
+/// A hardware thread of a machine.
+///
+/// They are numbered as operating systems usually do: the first threads of all cores, socket by
+/// socket, then the second threads in the same order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Socket, from 0.
+    pub socket: usize,
+    /// Core complex (a first-level coherence domain), from 0, over the whole machine.
+    pub complex: usize,
+    /// Core, from 0, over the whole machine.
+    pub core: usize,
+    /// Thread of the core, from 0.
+    pub sibling: usize,
+}
+
+/// A machine, as its file describes it.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    name: String,
+    title: String,
+    numbers: Numbers,
+    order: Order,
+    parameters: Vec<Parameter>,
+    checks: Vec<Parameter>,
+}
+
+/// The shipped machines: name and file.
+const SHIPPED: &[(&str, &str)] =
+    &[("cascade-lake-2s24c2t", include_str!("../../../../machines/cascade-lake-2s24c2t.toml"))];
+
+impl Machine {
+    /// Reads the text of a machine file. `origin` is what errors call the file.
+    ///
+    /// # Errors
+    ///
+    /// One line that says where, what, and what is allowed.
+    pub fn parse(origin: &str, text: &str) -> Result<Machine, MachineError> {
+        file::parse(origin, text)
+    }
+
+    /// Reads a machine file.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, is larger than [`MAX_FILE_BYTES`], is not UTF-8, or is not a
+    /// machine.
+    pub fn load(path: &std::path::Path) -> Result<Machine, MachineError> {
+        file::load(path)
+    }
+
+    /// The names of the shipped machines.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        SHIPPED.iter().map(|(name, _)| *name)
+    }
+
+    /// A shipped machine.
+    ///
+    /// # Panics
+    ///
+    /// If the shipped file is broken; a test reads them all.
+    pub fn shipped(name: &str) -> Option<Machine> {
+        let (name, text) = SHIPPED.iter().find(|(shipped, _)| *shipped == name)?;
+        Some(Machine::parse(&format!("{name}.toml"), text).expect("a shipped machine is valid"))
+    }
+
+    /// The machine's name, as in the published tables.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the machine is, for people.
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// Every number of the file with its source, in the order in which the format lists them.
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.parameters
+    }
+
+    /// Figures that are not inputs: what the model makes of them is its test.
+    pub fn checks(&self) -> &[Parameter] {
+        &self.checks
+    }
+
+    /// The share of the parameters that are assumed rather than sourced, 0 to 1.
+    pub fn assumed_share(&self) -> f64 {
+        let assumed = self.parameters.iter().filter(|p| p.assumed.is_some()).count();
+        assumed as f64 / self.parameters.len() as f64
+    }
+
+    /// The order in which a home agent serves waiting requests.
+    pub fn order(&self) -> Order {
+        self.order
+    }
+
+    /// The same machine with another service order: for ablations.
+    #[must_use]
+    pub fn with_order(mut self, order: Order) -> Machine {
+        self.order = order;
+        self
+    }
+
+    pub(crate) fn numbers(&self) -> &Numbers {
+        &self.numbers
+    }
+
+    /// How many sockets, each a NUMA node.
+    pub fn sockets(&self) -> usize {
+        self.numbers.sockets as usize
+    }
+
+    /// How many core complexes in all.
+    pub fn complexes(&self) -> usize {
+        self.sockets() * self.numbers.complexes as usize
+    }
+
+    /// How many cores in all.
+    pub fn cores(&self) -> usize {
+        self.complexes() * self.cores_per_complex()
+    }
+
+    /// How many cores a complex has.
+    pub fn cores_per_complex(&self) -> usize {
+        self.numbers.cores as usize
+    }
+
+    /// How many hardware threads a core has.
+    pub fn threads_per_core(&self) -> usize {
+        self.numbers.threads as usize
+    }
+
+    /// How many hardware threads in all.
+    pub fn hardware_threads(&self) -> usize {
+        self.cores() * self.threads_per_core()
+    }
+
+    /// The size of a cache line, in bytes.
+    pub fn line_bytes(&self) -> usize {
+        self.numbers.line_bytes as usize
+    }
+
+    /// Cycles in `nanoseconds`, rounded.
+    pub fn cycles(&self, nanoseconds: f64) -> u64 {
+        (nanoseconds * self.numbers.ghz).round() as u64
+    }
+
+    /// Nanoseconds in `cycles`.
+    pub fn nanoseconds(&self, cycles: u64) -> f64 {
+        cycles as f64 / self.numbers.ghz
+    }
+
+    /// Where hardware thread `index` is.
+    ///
+    /// # Panics
+    ///
+    /// If the machine has no such thread.
+    pub fn place(&self, index: usize) -> Place {
+        assert!(index < self.hardware_threads(), "the machine has no hardware thread {index}");
+        let core = index % self.cores();
+        let complex = core / self.cores_per_complex();
+        Place {
+            socket: complex / self.numbers.complexes as usize,
+            complex,
+            core,
+            sibling: index / self.cores(),
+        }
+    }
+}

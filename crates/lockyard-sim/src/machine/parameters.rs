@@ -1,0 +1,153 @@
+//! The table of all numbers that a machine has: where each stands in the file, what it means, what
+//! is allowed. The parser, the errors and `machines show` are driven by it, so a new number is one
+//! field and one line here.
+
+/// The numbers of a machine. Times in cycles.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Numbers {
+    pub sockets: u64,
+    pub complexes: u64,
+    pub cores: u64,
+    pub threads: u64,
+    pub line_bytes: u64,
+    pub ghz: f64,
+    pub load: u64,
+    pub rmw_before_lock: u64,
+    pub rmw_lock: u64,
+    pub pause: u64,
+    pub poll: u64,
+    pub miss: u64,
+    pub leg: u64,
+    pub owner_snoop: u64,
+    pub transfer: u64,
+    pub dispatch: u64,
+    pub hold_exclusive: u64,
+    pub hold_shared: u64,
+    pub shared_read: u64,
+    pub last_level: u64,
+    pub invalidate: u64,
+    pub jitter: u64,
+    pub socket_leg: u64,
+    pub complex_leg: u64,
+    pub directory: u64,
+    pub memory: u64,
+    pub wakeup: u64,
+    pub store_buffer: u64,
+    pub smt_slowdown: f64,
+}
+
+/// A value of a parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A whole number.
+    Whole(u64),
+    /// A number.
+    Real(f64),
+    /// A word.
+    Word(String),
+}
+
+impl std::fmt::Display for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Value::Whole(n) => write!(f, "{n}"),
+            Value::Real(x) => write!(f, "{x}"),
+            Value::Word(w) => f.write_str(w),
+        }
+    }
+}
+
+/// One number of a machine file, with where it comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// `section.name`.
+    pub name: String,
+    /// Its value.
+    pub value: Value,
+    /// Its unit; empty where it has none.
+    pub unit: String,
+    /// Where the number comes from.
+    pub source: Option<String>,
+    /// Why it was assumed, if it is not known for this machine.
+    pub assumed: Option<String>,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+/// Where a number goes.
+pub(super) enum Field {
+    Whole { field: fn(&mut Numbers) -> &mut u64, min: u64, max: u64 },
+    Real { field: fn(&mut Numbers) -> &mut f64, min: f64, max: f64 },
+    Order,
+}
+
+/// One line of the table.
+pub(super) struct Spec {
+    pub section: &'static str,
+    pub name: &'static str,
+    pub unit: &'static str,
+    pub meaning: &'static str,
+    pub field: Field,
+}
+
+macro_rules! whole {
+    ($section:literal, $field:ident, $unit:literal, $min:literal ..= $max:literal, $meaning:literal) => {
+        Spec {
+            section: $section,
+            name: stringify!($field),
+            unit: $unit,
+            meaning: $meaning,
+            field: Field::Whole { field: |n| &mut n.$field, min: $min, max: $max },
+        }
+    };
+}
+
+macro_rules! real {
+    ($section:literal, $field:ident, $unit:literal, $min:literal ..= $max:literal, $meaning:literal) => {
+        Spec {
+            section: $section,
+            name: stringify!($field),
+            unit: $unit,
+            meaning: $meaning,
+            field: Field::Real { field: |n| &mut n.$field, min: $min, max: $max },
+        }
+    };
+}
+
+/// The sections, in order.
+pub(super) const SECTIONS: &[&str] = &["topology", "clock", "cycles", "protocol", "checks"];
+
+/// The table. `checks` is free-form and not in it.
+#[rustfmt::skip]
+pub(super) const SPECS: &[Spec] = &[
+    whole!("topology", sockets, "", 1..=8, "sockets, each a NUMA node"),
+    whole!("topology", complexes, "", 1..=32, "core complexes a socket: first-level coherence domains"),
+    whole!("topology", cores, "", 1..=128, "cores a complex"),
+    whole!("topology", threads, "", 1..=8, "hardware threads a core"),
+    whole!("topology", line_bytes, "bytes", 64..=128, "cache line"),
+    real!("clock", ghz, "GHz", 0.1..=10.0, "clock of which the cycles are"),
+    whole!("cycles", load, "cycles", 1..=100, "load that hits"),
+    whole!("cycles", rmw_before_lock, "cycles", 0..=100, "part of a locked operation before it locks the line"),
+    whole!("cycles", rmw_lock, "cycles", 1..=200, "part of a locked operation that holds the line"),
+    whole!("cycles", pause, "cycles", 1..=1000, "pause instruction"),
+    whole!("cycles", poll, "cycles", 1..=100, "one round of a waiting loop beside its pause"),
+    whole!("cycles", miss, "cycles", 0..=1000, "core's path from a miss to its request"),
+    whole!("cycles", leg, "cycles", 1..=1000, "core to home agent, one way"),
+    whole!("cycles", owner_snoop, "cycles", 0..=1000, "owner's processing of a snoop"),
+    whole!("cycles", transfer, "cycles", 1..=2000, "data from the owner until the requester's operation can start"),
+    whole!("cycles", dispatch, "cycles", 0..=1000, "home agent, one request"),
+    whole!("cycles", hold_exclusive, "cycles", 0..=2000, "home agent busy beyond the owner's answer, exclusive transfer"),
+    whole!("cycles", hold_shared, "cycles", 0..=2000, "the same after a read demotes a modified line"),
+    whole!("cycles", shared_read, "cycles", 0..=2000, "home agent busy with one read of a shared line"),
+    whole!("cycles", last_level, "cycles", 1..=2000, "data from the home agent's cache"),
+    whole!("cycles", invalidate, "cycles", 0..=1000, "sharer's processing of an invalidation"),
+    whole!("cycles", jitter, "cycles", 0..=1000, "most that one message takes longer, uniform"),
+    whole!("cycles", socket_leg, "cycles", 0..=5000, "between sockets, one way"),
+    whole!("cycles", complex_leg, "cycles", 0..=5000, "between complexes of one socket, one way"),
+    whole!("cycles", directory, "cycles", 0..=5000, "look-up when the home's own socket asks for a line modified elsewhere"),
+    whole!("cycles", memory, "cycles", 1..=5000, "line that no cache has"),
+    whole!("cycles", wakeup, "cycles", 1..=10000000, "from the wake-up of a parked thread until it runs"),
+    Spec { section: "protocol", name: "order", unit: "", meaning: "order in which a home agent serves waiting requests", field: Field::Order },
+    whole!("protocol", store_buffer, "entries", 1..=1024, "stores that wait for their line"),
+    real!("protocol", smt_slowdown, "", 1.0..=8.0, "factor on local work while another thread of the core is active"),
+];

@@ -1,0 +1,247 @@
+//! What the code of simulated threads and the engine share: who runs, the arena, the stop flag, and
+//! the way out of a coroutine.
+//!
+//! A lock in a `static` has no place to keep a reference to its machine, so the running simulation
+//! is found through a thread-local. Everything here is a `Cell`: the engine is borrowed mutably while
+//! a coroutine runs, and the coroutine touches only this.
+
+use crate::arena::Arena;
+use crate::engine::Op;
+use crate::machine::Machine;
+use crate::random::Random;
+use corosensei::Yielder;
+use lockyard::platform::{Event, NEST_LEVELS, QueueNode};
+use std::alloc::Layout;
+use std::cell::{Cell, RefCell};
+use std::panic::Location;
+use std::ptr::{NonNull, null};
+use std::rc::Rc;
+
+/// A sleeper is to look again.
+pub(crate) const LOOK_AGAIN: u64 = 0;
+/// A sleeper's budget is spent.
+pub(crate) const DEADLINE: u64 = 1;
+
+thread_local! {
+    static CURRENT: Cell<*const Shared> = const { Cell::new(null()) };
+}
+
+type Yields = Yielder<u64, Op>;
+
+/// What one simulated thread shares with the engine.
+pub(crate) struct PerThread {
+    pub place: usize,
+    pub socket: usize,
+    pub operations: Cell<u64>,
+    pub random: RefCell<Random>,
+}
+
+/// What a simulation's threads and its engine share.
+pub(crate) struct Shared {
+    machine: Rc<Machine>,
+    arena: Rc<Arena>,
+    yielder: Cell<*const Yields>,
+    thread: Cell<u32>,
+    now: Cell<u64>,
+    stop: Cell<bool>,
+    location: Cell<Option<&'static Location<'static>>>,
+    threads: RefCell<Vec<Rc<PerThread>>>,
+    events: [Cell<u64>; Event::ALL.len()],
+    nodes: RefCell<Vec<Option<NonNull<QueueNode<crate::SimulatedAtomics>>>>>,
+    failing_allocations: Cell<u64>,
+}
+
+impl Shared {
+    pub(crate) fn new(machine: Rc<Machine>, arena: Rc<Arena>) -> Self {
+        let slots = machine.hardware_threads() * NEST_LEVELS as usize;
+        Shared {
+            machine,
+            arena,
+            yielder: Cell::new(null()),
+            thread: Cell::new(0),
+            now: Cell::new(0),
+            stop: Cell::new(false),
+            location: Cell::new(None),
+            threads: RefCell::default(),
+            events: Default::default(),
+            nodes: RefCell::new(vec![None; slots]),
+            failing_allocations: Cell::new(0),
+        }
+    }
+
+    pub(crate) fn arena(&self) -> Rc<Arena> {
+        Rc::clone(&self.arena)
+    }
+
+    pub(crate) fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// Makes this the simulation that operations of the current OS thread belong to, while `f` runs.
+    pub(crate) fn while_current<R>(&self, f: impl FnOnce() -> R) -> R {
+        struct Restore(*const Shared);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                CURRENT.set(self.0);
+            }
+        }
+        let _restore = Restore(CURRENT.replace(self));
+        f()
+    }
+
+    /// The running simulation.
+    ///
+    /// # Panics
+    ///
+    /// If none runs on this OS thread.
+    #[track_caller]
+    pub(crate) fn with<R>(f: impl FnOnce(&Shared) -> R) -> R {
+        let current = CURRENT.get();
+        assert!(!current.is_null(), "an operation of `Simulated` outside a simulation");
+        // SAFETY: `while_current` set it from a reference that lives as long as its closure runs,
+        // and restores the former one afterwards, also on unwinding. Coroutines run inside it.
+        f(unsafe { &*current })
+    }
+
+    pub(crate) fn add_thread(&self, place: usize, seed: u64) {
+        self.threads.borrow_mut().push(Rc::new(PerThread {
+            place,
+            socket: self.machine.place(place).socket,
+            operations: Cell::new(0),
+            random: RefCell::new(Random::new(seed)),
+        }));
+    }
+
+    /// The engine is about to run the code of `thread`.
+    pub(crate) fn enter(&self, thread: u32, now: u64) {
+        self.thread.set(thread);
+        self.now.set(now);
+    }
+
+    /// The code of a thread has stopped at an operation.
+    pub(crate) fn leave(&self) {
+        self.yielder.set(null());
+    }
+
+    pub(crate) fn set_yielder(&self, yielder: &Yields) {
+        self.yielder.set(yielder);
+    }
+
+    /// Whether the code of a simulated thread is running (and not setup code).
+    pub(crate) fn in_thread(&self) -> bool {
+        !self.yielder.get().is_null()
+    }
+
+    /// The running thread.
+    pub(crate) fn me(&self) -> Rc<PerThread> {
+        Rc::clone(&self.threads.borrow()[self.thread.get() as usize])
+    }
+
+    pub(crate) fn operations(&self) -> Vec<u64> {
+        self.threads.borrow().iter().map(|t| t.operations.get()).collect()
+    }
+
+    pub(crate) fn now(&self) -> u64 {
+        self.now.get()
+    }
+
+    pub(crate) fn stop_requested(&self) -> bool {
+        self.stop.get()
+    }
+
+    pub(crate) fn request_stop(&self) {
+        self.stop.set(true);
+    }
+
+    pub(crate) fn location(&self) -> Option<&'static Location<'static>> {
+        self.location.get()
+    }
+
+    /// Suspends the running thread at `op`; returns what the engine resumes it with.
+    #[track_caller]
+    pub(crate) fn suspend(&self, op: Op) -> u64 {
+        self.location.set(Some(Location::caller()));
+        let yielder = self.yielder.get();
+        debug_assert!(!yielder.is_null());
+        // SAFETY: the yielder belongs to the coroutine whose code is running: it was set when that
+        // began, and is set again below after each suspension. It lives on the coroutine's stack.
+        let value = unsafe { (*yielder).suspend(op) };
+        self.yielder.set(yielder);
+        value
+    }
+
+    /// Checks that an object is in the arena.
+    ///
+    /// # Panics
+    ///
+    /// If it is not.
+    #[track_caller]
+    pub(crate) fn check(&self, address: usize, bytes: usize) {
+        assert!(
+            self.arena.contains(address, bytes),
+            "an atomic or cell outside the simulation's arena: shared objects are made by \
+             `Simulation::place` or `Host::allocate`"
+        );
+    }
+
+    pub(crate) fn count(&self, event: Event) {
+        let counter = &self.events[event as usize];
+        counter.set(counter.get() + 1);
+    }
+
+    pub(crate) fn events(&self) -> Vec<(Event, u64)> {
+        Event::ALL.iter().map(|&event| (event, self.events[event as usize].get())).collect()
+    }
+
+    /// Lets the next `count` allocations fail.
+    pub(crate) fn fail_allocations(&self, count: u64) {
+        self.failing_allocations.set(count);
+    }
+
+    /// Memory on NUMA node (socket) `node`, by default the running thread's.
+    pub(crate) fn allocate(&self, layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
+        let failing = self.failing_allocations.get();
+        if failing > 0 {
+            self.failing_allocations.set(failing - 1);
+            return None;
+        }
+        let node = match node {
+            Some(node) => node as usize,
+            None if self.in_thread() => self.me().socket,
+            None => 0,
+        };
+        let complexes_per_socket = self.machine.complexes() / self.machine.sockets();
+        let domain = node.min(self.machine.sockets() - 1) * complexes_per_socket;
+        self.arena.allocate(layout, domain as u16)
+    }
+
+    /// The queue node of a hardware thread, made at its first use in a line with its siblings.
+    pub(crate) fn queue_node(
+        &self,
+        slot: usize,
+        level: usize,
+    ) -> &'static QueueNode<crate::SimulatedAtomics> {
+        let levels = NEST_LEVELS as usize;
+        assert!(slot < self.machine.hardware_threads() && level < levels, "no such queue node");
+        let mut nodes = self.nodes.borrow_mut();
+        let first = slot * levels;
+        if nodes[first].is_none() {
+            let layout =
+                Layout::new::<[QueueNode<crate::SimulatedAtomics>; NEST_LEVELS as usize]>()
+                    .align_to(self.machine.line_bytes())
+                    .expect("a line is a power of two");
+            let socket = self.machine.place(slot).socket as u32;
+            let memory = self.allocate(layout, Some(socket)).expect("no memory for queue nodes");
+            for index in 0..levels {
+                let node = memory.cast::<QueueNode<crate::SimulatedAtomics>>();
+                // SAFETY: `memory` is large enough for `levels` nodes, and aligned; all zero is a
+                // node that no one uses.
+                nodes[first + index] = Some(unsafe { node.add(index) });
+            }
+        }
+        let node = nodes[first + level].expect("made above");
+        // SAFETY: the node is in the arena, which lives as long as the simulation; no thread of the
+        // simulation runs longer than that, which is what the lifetime of a queue node means.
+        unsafe { node.as_ref() }
+    }
+}

@@ -1,0 +1,306 @@
+//! A simulation: a machine, the objects that its threads share, and the threads.
+
+use crate::arena::Arena;
+use crate::engine::{Engine, Fate, Statistics, ThreadReport};
+use crate::machine::Machine;
+use crate::random::Random;
+use crate::shared::Shared;
+use lockyard::platform::Event;
+use std::alloc::Layout;
+use std::fmt;
+use std::ops::Deref;
+use std::ptr::NonNull;
+use std::rc::Rc;
+
+/// The arena's size unless another is asked for. Memory is touched as it is used.
+const ARENA_BYTES: usize = 16 << 20;
+
+/// A run handles at most this many events unless another limit is set: some minutes of the host's
+/// time.
+const MAX_EVENTS: u64 = 5_000_000_000;
+
+/// An object in a simulation's arena. Cloning it clones the reference. The object's destructor does
+/// not run.
+pub struct Placed<T> {
+    object: NonNull<T>,
+    _arena: Rc<Arena>,
+}
+
+impl<T> Clone for Placed<T> {
+    fn clone(&self) -> Self {
+        Placed { object: self.object, _arena: Rc::clone(&self._arena) }
+    }
+}
+
+impl<T> Deref for Placed<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the object was written in `place`, is never moved or dropped, and lives in the
+        // arena, which this keeps alive.
+        unsafe { self.object.as_ref() }
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Placed<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Placed").field(&self.object).finish()
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// All threads finished.
+    Finished,
+    /// The time was over; threads are still running.
+    TimeOver,
+    /// No event is left and threads have not finished: each waits for something that nobody will do.
+    Stuck(Vec<ThreadReport>),
+    /// The code of a thread panicked.
+    Panicked {
+        /// The thread.
+        thread: usize,
+        /// The panic's message.
+        message: String,
+    },
+    /// A primitive found that it cannot go on ([`Host::fatal`](lockyard::platform::Host::fatal)).
+    Fatal {
+        /// The thread.
+        thread: usize,
+        /// Why.
+        message: &'static str,
+    },
+    /// The run took more events than it was allowed.
+    TooManyEvents(Vec<ThreadReport>),
+}
+
+impl Outcome {
+    /// Whether the run ended as it should, finished or out of time.
+    pub fn is_sound(&self) -> bool {
+        matches!(self, Outcome::Finished | Outcome::TimeOver)
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |f: &mut fmt::Formatter<'_>, reports: &[ThreadReport]| {
+            for report in reports.iter().take(8) {
+                write!(f, "; thread {}: {}", report.thread, report.operation)?;
+                if let Some(location) = report.location {
+                    write!(f, " ({}:{})", location.file(), location.line())?;
+                }
+            }
+            if reports.len() > 8 { write!(f, "; and {} more", reports.len() - 8) } else { Ok(()) }
+        };
+        match self {
+            Outcome::Finished => f.write_str("finished"),
+            Outcome::TimeOver => f.write_str("time over"),
+            Outcome::Stuck(reports) => {
+                write!(f, "stuck: {} threads wait for ever", reports.len())?;
+                list(f, reports)
+            }
+            Outcome::Panicked { thread, message } => {
+                write!(f, "thread {thread} panicked: {message}")
+            }
+            Outcome::Fatal { thread, message } => write!(f, "thread {thread} stopped: {message}"),
+            Outcome::TooManyEvents(reports) => {
+                write!(f, "gave up after too many events, {} threads unfinished", reports.len())?;
+                list(f, reports)
+            }
+        }
+    }
+}
+
+/// A machine, the objects that its threads share, and the threads.
+///
+/// ```
+/// use lockyard::RawTicketLock;
+/// use lockyard_sim::{Machine, Outcome, Simulated, Simulation};
+///
+/// let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
+/// let mut simulation = Simulation::new(&machine, 1);
+/// let lock = simulation.place(RawTicketLock::<Simulated>::new(), 64, 0);
+/// for thread in 0..4 {
+///     let lock = lock.clone();
+///     simulation.spawn(thread, move || {
+///         for _ in 0..100 {
+///             let held = lock.acquire();
+///             lockyard_sim::work(20.0);
+///             // SAFETY: acquired above.
+///             unsafe { lock.release(held) };
+///         }
+///     });
+/// }
+/// assert!(matches!(simulation.run(), Outcome::Finished));
+/// ```
+pub struct Simulation {
+    engine: Engine,
+    shared: Rc<Shared>,
+    machine: Rc<Machine>,
+    taken: Vec<bool>,
+    random: Random,
+    max_events: u64,
+}
+
+impl Simulation {
+    /// A simulation of `machine`. The same machine, seed, objects and threads give the same run.
+    pub fn new(machine: &Machine, seed: u64) -> Self {
+        Self::with_memory(machine, seed, ARENA_BYTES)
+    }
+
+    /// As [`new`](Self::new), with an arena of `bytes` bytes.
+    ///
+    /// # Panics
+    ///
+    /// If the host has no memory for the arena.
+    pub fn with_memory(machine: &Machine, seed: u64, bytes: usize) -> Self {
+        let machine = Rc::new(machine.clone());
+        let arena = Rc::new(Arena::new(bytes, machine.line_bytes()));
+        let shared = Rc::new(Shared::new(Rc::clone(&machine), arena));
+        Simulation {
+            engine: Engine::new(Rc::clone(&machine), Rc::clone(&shared), seed),
+            shared,
+            taken: vec![false; machine.hardware_threads()],
+            random: Random::new(seed ^ 0x5eed),
+            max_events: MAX_EVENTS,
+            machine,
+        }
+    }
+
+    /// The machine.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// Runs `code` with this simulation's memory, outside simulated time: operations take effect at
+    /// once and cost nothing.
+    pub fn setup<R>(&mut self, code: impl FnOnce() -> R) -> R {
+        self.shared.while_current(code)
+    }
+
+    /// Puts an object into the arena, at a multiple of `align` bytes (at least the type's own
+    /// alignment), in lines whose home is `socket`.
+    ///
+    /// # Panics
+    ///
+    /// If the arena is full, or `align` is not a power of two up to 128.
+    pub fn place<T>(&mut self, object: T, align: usize, socket: usize) -> Placed<T> {
+        let layout = Layout::new::<T>().align_to(align).expect("an alignment is a power of two");
+        let memory = self.shared.allocate(layout, Some(socket as u32));
+        let memory = memory.expect("the simulation's arena is full").cast::<T>();
+        // SAFETY: the memory is for this object's layout, and nobody else has it.
+        unsafe { memory.write(object) };
+        Placed { object: memory, _arena: self.shared.arena() }
+    }
+
+    /// Lets the next `count` calls of `Host::allocate` fail.
+    pub fn fail_allocations(&mut self, count: u64) {
+        self.shared.fail_allocations(count);
+    }
+
+    /// Limits the number of events of all runs together.
+    pub fn limit_events(&mut self, events: u64) {
+        self.max_events = events;
+    }
+
+    /// Adds a simulated thread on hardware thread `place` (see [`Machine::place`]). Threads begin
+    /// within the first hundred nanoseconds, at random.
+    ///
+    /// # Panics
+    ///
+    /// If the machine has no such hardware thread, or it is taken.
+    pub fn spawn(&mut self, place: usize, code: impl FnOnce() + 'static) {
+        let start = self.random.below(self.machine.cycles(100.0).max(1));
+        self.spawn_at(place, self.engine.now() + start, code);
+    }
+
+    /// As [`spawn`](Self::spawn), beginning at cycle `start`.
+    ///
+    /// # Panics
+    ///
+    /// As [`spawn`](Self::spawn).
+    pub fn spawn_at(&mut self, place: usize, start: u64, code: impl FnOnce() + 'static) {
+        let core = self.machine.place(place).core;
+        assert!(!self.taken[place], "hardware thread {place} runs a thread already");
+        self.taken[place] = true;
+        self.shared.add_thread(place, self.random.below(u64::MAX));
+        self.engine.spawn(core, start, Box::new(code));
+    }
+
+    /// Runs until all threads have finished.
+    pub fn run(&mut self) -> Outcome {
+        self.run_until(u64::MAX)
+    }
+
+    /// Runs until cycle `until`, or until all threads have finished.
+    pub fn run_until(&mut self, until: u64) -> Outcome {
+        let shared = Rc::clone(&self.shared);
+        shared.while_current(|| {
+            loop {
+                match self.engine.fate.clone() {
+                    Some(Fate::Panicked { thread, message }) => {
+                        return Outcome::Panicked { thread: thread as usize, message };
+                    }
+                    Some(Fate::Fatal { thread, message }) => {
+                        return Outcome::Fatal { thread: thread as usize, message };
+                    }
+                    None => {}
+                }
+                if self.engine.live() == 0 {
+                    return Outcome::Finished;
+                }
+                if self.engine.statistics.events >= self.max_events {
+                    return Outcome::TooManyEvents(self.engine.unfinished());
+                }
+                if !self.engine.step(until) {
+                    return if self.engine.is_idle() {
+                        Outcome::Stuck(self.engine.unfinished())
+                    } else {
+                        Outcome::TimeOver
+                    };
+                }
+            }
+        })
+    }
+
+    /// Asks the threads to stop: [`stop_requested`](crate::stop_requested) is true from now on.
+    pub fn request_stop(&mut self) {
+        self.shared.request_stop();
+    }
+
+    /// The simulated time, in cycles.
+    pub fn now(&self) -> u64 {
+        self.engine.now()
+    }
+
+    /// How many operations each thread has counted, in the order in which they were spawned.
+    pub fn operations(&self) -> Vec<u64> {
+        self.shared.operations()
+    }
+
+    /// What the run counted so far.
+    pub fn statistics(&self) -> Statistics {
+        self.engine.statistics
+    }
+
+    /// How often the primitives counted each of their events so far.
+    pub fn events(&self) -> Vec<(Event, u64)> {
+        self.shared.events()
+    }
+
+    /// A hash of the run so far: of each operation, its thread and its time. Equal runs have equal
+    /// hashes, on every host.
+    pub fn hash(&self) -> u64 {
+        self.engine.hash
+    }
+}
+
+impl fmt::Debug for Simulation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Simulation")
+            .field("machine", &self.machine.name())
+            .field("now", &self.now())
+            .finish_non_exhaustive()
+    }
+}
