@@ -2,6 +2,14 @@
 //!
 //! An operation on a part of a word is one masked read-modify-write, one transition of the model.
 //!
+//! A load is two transitions: first a relaxed store to a word of its own, which orders nothing, and
+//! then the load. loom 0.7 finds the schedules to explore by comparing each operation with the
+//! *last* access of its object only. Two loads do not depend on each other, so where thread A loads,
+//! B loads and B stores, the store is compared with B's own load, and the schedule in which B's
+//! store comes before A's load is never explored. The extra store makes loads of one word depend
+//! on each other, and that schedule is found from the order of the two. (The crate
+//! `lockyard-check` has a test that shows it with loom alone and with these words.)
+//!
 //! While a panic unwinds, the words do nothing and the cells are not tracked: a check that failed
 //! drops the stacks of its threads after the execution is gone, their guards release locks, and an
 //! access to loom then would be a panic within a panic.
@@ -24,6 +32,8 @@ macro_rules! checked_word {
         #[derive(Debug)]
         pub struct $name {
             word: $atomic,
+            /// Written by every load; see the module.
+            reads: loom::sync::atomic::AtomicU8,
             /// The newest value, outside the model: nobody is scheduled between an operation and
             /// the note of its effect.
             newest: $plain,
@@ -41,7 +51,11 @@ macro_rules! checked_word {
 
             #[track_caller]
             fn new(value: $int) -> Self {
-                Self { word: <$atomic>::new(value), newest: <$plain>::new(value) }
+                Self {
+                    word: <$atomic>::new(value),
+                    reads: loom::sync::atomic::AtomicU8::new(0),
+                    newest: <$plain>::new(value),
+                }
             }
             fn get(&mut self) -> $int {
                 if panicking() {
@@ -53,6 +67,7 @@ macro_rules! checked_word {
                 if panicking() {
                     return 0;
                 }
+                self.reads.store(0, Ordering::Relaxed);
                 self.word.load(order)
             }
             fn store(&self, value: $int, order: Ordering) {

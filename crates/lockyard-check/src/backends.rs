@@ -1,0 +1,133 @@
+//! The three back-ends: what runs a [`Program`], unchanged, and says what went wrong.
+
+use crate::explore::{Bounds, Explored, Failed, explore};
+use crate::finding::{Caught, Finding, catching};
+use crate::hooks::{Fault, Faulty, Watched, give_up_when};
+use crate::primitives::Primitive;
+use crate::program::{Outcome, Program};
+use lockyard::Native;
+use lockyard::platform::checked::Checked;
+use lockyard::platform::hooked::Hooked;
+use std::collections::BTreeSet;
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier, Mutex};
+
+/// What a harness says about a program.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// What it found, if anything.
+    pub caught: Option<Caught>,
+    /// How often it ran the program: executions of the model, attempts with threads, simulated runs.
+    pub runs: u64,
+}
+
+impl Verdict {
+    /// The kind of what was found.
+    pub fn finding(&self) -> Option<Finding> {
+        self.caught.as_ref().map(|caught| caught.finding)
+    }
+}
+
+/// Explores program `P` with one thread for each of `ops`, once each, within `bounds`; also returns
+/// every outcome that an execution had.
+///
+/// # Errors
+///
+/// What the first execution that failed found.
+pub fn model<P: Program>(
+    ops: &[P::Op],
+    bounds: Bounds,
+) -> Result<(Explored, BTreeSet<Outcome>), Failed> {
+    let shared_ops: Arc<[P::Op]> = ops.into();
+    let outcomes = Arc::new(Mutex::new(BTreeSet::new()));
+    let all = Arc::clone(&outcomes);
+    let explored = explore(ops.len(), bounds, move || {
+        Checked::begin();
+        let program = Arc::new(P::new(&shared_ops, 1));
+        let others: Vec<_> = (1..shared_ops.len())
+            .map(|thread| {
+                let program = Arc::clone(&program);
+                loom::thread::spawn(move || program.step(thread, 0))
+            })
+            .collect();
+        program.step(0, 0);
+        for thread in others {
+            thread.join().expect("a thread of a model does not end by a panic");
+        }
+        crate::hooks::free_nothing();
+        program.finish();
+        all.lock().expect("nobody panics with it").insert(program.outcome());
+    })?;
+    let outcomes = std::mem::take(&mut *outcomes.lock().expect("nobody panics with it"));
+    Ok((explored, outcomes))
+}
+
+/// The model check of primitive `P` with fault `F`, at two preemptions.
+pub fn check_model<P: Primitive, F: Fault>() -> Verdict {
+    verdict(model::<P::Program<Hooked<Checked, Faulty<F>>>>(P::MIX, Bounds::preemptions(2)))
+}
+
+/// A result of an exploration as a verdict.
+pub fn verdict(result: Result<(Explored, BTreeSet<Outcome>), Failed>) -> Verdict {
+    match result {
+        Ok((explored, _)) => Verdict { caught: None, runs: explored.executions },
+        Err(failed) => Verdict { caught: Some(failed.caught), runs: failed.executions },
+    }
+}
+
+/// Runs program `P` with threads of the host, `rounds` each, until something is found, at most
+/// `attempts` times. `P` must be on a host that is [`Watched`], so that no wait is without end.
+pub fn native<P: Program>(ops: &[P::Op], rounds: u32, attempts: u64) -> Verdict {
+    for attempt in 1..=attempts {
+        if let Some(caught) = attempt_natively::<P>(ops, rounds) {
+            return Verdict { caught: Some(caught), runs: attempt };
+        }
+    }
+    Verdict { caught: None, runs: attempts }
+}
+
+fn attempt_natively<P: Program>(ops: &[P::Op], rounds: u32) -> Option<Caught> {
+    let program = P::new(ops, rounds);
+    let failed = Arc::new(AtomicBool::new(false));
+    let start = Barrier::new(ops.len());
+    let mut caught: Vec<Caught> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..ops.len())
+            .map(|thread| {
+                let (program, start, failed) = (&program, &start, Arc::clone(&failed));
+                scope.spawn(move || {
+                    give_up_when(Arc::clone(&failed));
+                    start.wait();
+                    let result = catching(AssertUnwindSafe(|| {
+                        for round in 0..rounds {
+                            program.step(thread, round);
+                        }
+                    }));
+                    if result.is_err() {
+                        failed.store(true, Ordering::Relaxed);
+                    }
+                    result.err()
+                })
+            })
+            .collect();
+        let results = threads.into_iter().map(|t| t.join().expect("its panics are caught"));
+        results.flatten().collect()
+    });
+    if caught.is_empty() {
+        return catching(AssertUnwindSafe(|| program.finish())).err();
+    }
+    // A thread that fails with the lock in its hands leaves the others stuck: what it found comes
+    // first.
+    caught.sort_by_key(|caught| caught.finding == Finding::Stuck);
+    caught.into_iter().next()
+}
+
+/// Rounds of each thread in a native check.
+pub const NATIVE_ROUNDS: u32 = 2_000;
+/// Attempts of a native check before it says that it found nothing.
+pub const NATIVE_ATTEMPTS: u64 = 20;
+
+/// The native check of primitive `P` with fault `F`.
+pub fn check_natively<P: Primitive, F: Fault>() -> Verdict {
+    native::<P::Program<Hooked<Native, Watched<F>>>>(P::MIX, NATIVE_ROUNDS, NATIVE_ATTEMPTS)
+}

@@ -1,0 +1,135 @@
+//! What a harness found wrong, by kind.
+//!
+//! Programs report a violation by a panic whose message begins with a name from this file, so that
+//! the same violation is the same finding in a thread of the host, in a simulated one and in a
+//! model.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::fmt;
+use std::panic::{self, UnwindSafe};
+use std::sync::Once;
+
+/// A kind of violation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Finding {
+    /// Some thread can never go on.
+    Stuck,
+    /// Two holders of one lock, by the stamp that each leaves.
+    Exclusion,
+    /// Accesses to plain data that are not ordered against each other.
+    Race,
+    /// A sum or a reference count that is not what was done to it.
+    Count,
+    /// An object used after the last reference to it was gone.
+    Freed,
+    /// A panic of another kind: an assertion inside the primitive or the platform.
+    Assertion,
+}
+
+/// Begins the message of [`Finding::Stuck`].
+pub const STUCK: &str = "stuck: ";
+/// Begins the message of [`Finding::Exclusion`].
+pub const EXCLUSION: &str = "exclusion: ";
+/// Begins the message of [`Finding::Count`].
+pub const COUNT: &str = "count: ";
+/// Begins the message of [`Finding::Freed`].
+pub const FREED: &str = "freed: ";
+
+/// loom's own reports, by what they mean here.
+const OF_LOOM: [(&str, Finding); 3] = [
+    ("Model exceeded maximum number of branches", Finding::Stuck),
+    ("deadlock; threads", Finding::Stuck),
+    ("Causality violation", Finding::Race),
+];
+
+impl Finding {
+    /// The kind of a panic with this message.
+    pub fn of(message: &str) -> Finding {
+        let ours = [
+            (STUCK, Finding::Stuck),
+            (EXCLUSION, Finding::Exclusion),
+            (COUNT, Finding::Count),
+            (FREED, Finding::Freed),
+        ];
+        ours.into_iter()
+            .find(|(start, _)| message.starts_with(start))
+            .or_else(|| OF_LOOM.into_iter().find(|(part, _)| message.contains(part)))
+            .map_or(Finding::Assertion, |(_, finding)| finding)
+    }
+}
+
+/// A violation that was found.
+#[derive(Clone, Debug)]
+pub struct Caught {
+    /// Its kind.
+    pub finding: Finding,
+    /// The message of the panic.
+    pub message: String,
+}
+
+impl fmt::Display for Caught {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let first_line = self.message.lines().next().unwrap_or_default();
+        write!(f, "{:?} ({first_line})", self.finding)
+    }
+}
+
+std::thread_local! {
+    /// While this holds a value, panics of the OS thread are recorded, not printed.
+    static RECORD: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
+}
+
+fn message_of(payload: &(dyn Any + Send)) -> String {
+    if let Some(text) = payload.downcast_ref::<&str>() {
+        (*text).to_owned()
+    } else if let Some(text) = payload.downcast_ref::<String>() {
+        text.clone()
+    } else {
+        String::from("a panic without a message")
+    }
+}
+
+/// Runs `run`; a panic is a value, and is not printed. The first panic counts, when unwinding
+/// causes others.
+///
+/// # Errors
+///
+/// What it panicked with.
+pub fn catching<R>(run: impl FnOnce() -> R + UnwindSafe) -> Result<R, Caught> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let print = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            let recorded = RECORD.with_borrow_mut(|record| {
+                record.as_mut().map(|r| r.push(message_of(info.payload()))).is_some()
+            });
+            if !recorded {
+                print(info);
+            }
+        }));
+    });
+    let outer = RECORD.replace(Some(Vec::new()));
+    let result = panic::catch_unwind(run);
+    let recorded = RECORD.replace(outer).unwrap_or_default();
+    result.map_err(|payload| {
+        let message = recorded.into_iter().next().unwrap_or_else(|| message_of(&*payload));
+        Caught { finding: Finding::of(&message), message }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_a_finding_of_its_kind() {
+        let caught = catching(|| panic!("{EXCLUSION}two holders")).unwrap_err();
+        assert_eq!(caught.finding, Finding::Exclusion);
+        let caught = catching(|| panic!("{}", "Causality violation: x")).unwrap_err();
+        assert_eq!(caught.finding, Finding::Race);
+        let caught = catching(|| panic!("anything else")).unwrap_err();
+        assert_eq!(caught.finding, Finding::Assertion);
+        assert_eq!(catching(|| 7).unwrap(), 7);
+    }
+}

@@ -1,0 +1,215 @@
+//! The hooks of this crate: wrong steps, weakened orderings, and freed memory.
+
+use crate::finding::{FREED, STUCK};
+use lockyard::platform::Ordering;
+use lockyard::platform::hooked::{Effect, Hook, Kind, Operation};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering as Plain};
+
+/// One wrong step, made wherever a primitive makes the right one.
+pub trait Fault: 'static {
+    /// Its name in tables.
+    const NAME: &'static str;
+    /// Whether this operation is the step that goes wrong: it changes nothing, and is reported as
+    /// done.
+    fn strikes(operation: &Operation) -> bool;
+}
+
+/// Nothing goes wrong.
+#[derive(Debug)]
+pub struct NoFault;
+impl Fault for NoFault {
+    const NAME: &'static str = "none";
+    fn strikes(_: &Operation) -> bool {
+        false
+    }
+}
+
+/// Releasing stores are lost.
+#[derive(Debug)]
+pub struct LostRelease;
+impl Fault for LostRelease {
+    const NAME: &'static str = "lost release";
+    fn strikes(operation: &Operation) -> bool {
+        matches!(operation.kind, Kind::Store | Kind::StorePart)
+            && operation.order == Ordering::Release
+    }
+}
+
+/// Waits return at once.
+#[derive(Debug)]
+pub struct SkippedWait;
+impl Fault for SkippedWait {
+    const NAME: &'static str = "skipped wait";
+    fn strikes(operation: &Operation) -> bool {
+        operation.kind == Kind::Wait
+    }
+}
+
+/// The read-modify-write that sets bits of a lock (a test-and-set) does not set them.
+#[derive(Debug)]
+pub struct LostSet;
+impl Fault for LostSet {
+    const NAME: &'static str = "lost set";
+    fn strikes(operation: &Operation) -> bool {
+        operation.kind == Kind::FetchBits
+    }
+}
+
+/// A compare-exchange that finds what it expects stores nothing, and reports success.
+#[derive(Debug)]
+pub struct LostExchange;
+impl Fault for LostExchange {
+    const NAME: &'static str = "lost exchange";
+    fn strikes(operation: &Operation) -> bool {
+        operation.kind == Kind::CompareExchange
+    }
+}
+
+/// The hook that makes the wrong step `F`.
+#[derive(Debug)]
+pub struct Faulty<F>(PhantomData<F>);
+impl<F: Fault> Hook for Faulty<F> {
+    fn operation(operation: &mut Operation) -> Effect {
+        if F::strikes(operation) { Effect::Pretended } else { Effect::Performed }
+    }
+}
+
+/// The same for threads of the host, which must not wait for ever: a wait that is not over after
+/// [`PATIENCE`] slices, or that is not over when another thread has found something, panics.
+#[derive(Debug)]
+pub struct Watched<F>(PhantomData<F>);
+
+/// Slices of a wait, each with a yield to the operating system, after which it is taken to be
+/// without end. Others run in each yield, so a busy machine makes it longer, not likelier.
+pub const PATIENCE: u64 = 200_000;
+
+std::thread_local! {
+    static OTHERS_FAILED: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+}
+
+/// Makes the waits of this OS thread end when `failed` becomes true.
+pub fn give_up_when(failed: Arc<AtomicBool>) {
+    OTHERS_FAILED.set(Some(failed));
+}
+
+impl<F: Fault> Hook for Watched<F> {
+    const WATCHES_WAITS: bool = true;
+
+    fn operation(operation: &mut Operation) -> Effect {
+        Faulty::<F>::operation(operation)
+    }
+
+    fn waiting(slices: u64) {
+        let failed = OTHERS_FAILED
+            .with_borrow(|failed| failed.as_ref().is_some_and(|f| f.load(Plain::Relaxed)));
+        assert!(slices < PATIENCE && !failed, "{STUCK}a wait did not end");
+        std::thread::yield_now();
+    }
+}
+
+/// One ordering in the source of a primitive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Site {
+    /// The file.
+    pub file: &'static str,
+    /// Line and column.
+    pub at: (u32, u32),
+    /// The operation.
+    pub kind: Kind,
+    /// Whether it is the ordering of a failed compare-exchange.
+    pub failure: bool,
+}
+
+impl fmt::Display for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let which = if self.failure { ", on failure" } else { "" };
+        write!(f, "{}:{}:{} {:?}{which}", self.file, self.at.0, self.at.1, self.kind)
+    }
+}
+
+/// A site and the ordering that it has there.
+pub type Ordered = (Site, &'static str);
+
+std::thread_local! {
+    static WEAKENED: Cell<Option<(Site, Ordering)>> = const { Cell::new(None) };
+    static SEEN: RefCell<Option<BTreeSet<Ordered>>> = const { RefCell::new(None) };
+    static FREED_RANGE: RefCell<Range<usize>> = const { RefCell::new(0..0) };
+}
+
+/// Runs `run` with the ordering at `site` replaced by `order`, in the models of this OS thread that
+/// use [`Scripted`].
+pub fn with_weakened<R>(site: Site, order: Ordering, run: impl FnOnce() -> R) -> R {
+    WEAKENED.set(Some((site, order)));
+    let result = run();
+    WEAKENED.set(None);
+    result
+}
+
+/// Runs `run`, and returns the sites with an ordering stronger than relaxed that it came to, in the
+/// models of this OS thread that use [`Scripted`].
+pub fn ordered_sites<R>(run: impl FnOnce() -> R) -> (R, BTreeSet<Ordered>) {
+    SEEN.set(Some(BTreeSet::new()));
+    let result = run();
+    (result, SEEN.take().unwrap_or_default())
+}
+
+/// Notes that the memory in `range` is freed, for the models of this OS thread that use
+/// [`Scripted`]: every later operation on a word in it fails.
+pub fn free(range: Range<usize>) {
+    FREED_RANGE.set(range);
+}
+
+/// Forgets what was freed.
+pub fn free_nothing() {
+    free(0..0);
+}
+
+fn name_of(order: Ordering) -> Option<&'static str> {
+    match order {
+        Ordering::Acquire => Some("Acquire"),
+        Ordering::Release => Some("Release"),
+        Ordering::AcqRel => Some("AcqRel"),
+        Ordering::SeqCst => Some("SeqCst"),
+        _ => None,
+    }
+}
+
+/// The hook of model checks: weakens the selected ordering, records sites, and reports operations
+/// on freed memory.
+#[derive(Debug)]
+pub struct Scripted(());
+
+impl Hook for Scripted {
+    fn operation(operation: &mut Operation) -> Effect {
+        let freed = FREED_RANGE.with_borrow(|range| range.contains(&operation.address));
+        assert!(!freed, "{FREED}{:?} at {}", operation.kind, operation.place);
+        let (kind, place) = (operation.kind, operation.place);
+        let site = |failure| Site {
+            file: place.file(),
+            at: (place.line(), place.column()),
+            kind,
+            failure,
+        };
+        SEEN.with_borrow_mut(|seen| {
+            if let Some(seen) = seen {
+                seen.extend(name_of(operation.order).map(|order| (site(false), order)));
+                let failure = operation.failure.and_then(name_of);
+                seen.extend(failure.map(|order| (site(true), order)));
+            }
+        });
+        if let Some((weakened, order)) = WEAKENED.get() {
+            if weakened == site(false) {
+                operation.order = order;
+            } else if weakened == site(true) {
+                operation.failure = operation.failure.map(|_| order);
+            }
+        }
+        Effect::Performed
+    }
+}

@@ -1,0 +1,77 @@
+//! The matrix of operation against operation, generated, checked and printed.
+//!
+//! Every unordered pair of operations has a cell: what was explored, or the reason why there is
+//! nothing to explore.
+
+use crate::backends::model;
+use crate::explore::{Bounds, Explored};
+use crate::program::Program;
+use std::fmt::Debug;
+
+/// Explores program `P` and prints what was explored.
+///
+/// # Panics
+///
+/// If the model fails, or if it had a single execution though it has several threads: such a
+/// program races over nothing and checks nothing.
+pub fn must_hold<P: Program>(title: &str, ops: &[P::Op], bounds: Bounds) -> Explored {
+    match model::<P>(ops, bounds) {
+        Ok((explored, outcomes)) => {
+            println!("{title} {ops:?}: {bounds}, {explored}, {} outcomes", outcomes.len());
+            assert!(explored.executions > 1, "{title} {ops:?}: nothing raced");
+            explored
+        }
+        Err(failed) => {
+            panic!("{title} {ops:?}: {} in execution {}", failed.caught, failed.executions)
+        }
+    }
+}
+
+/// Every unordered pair of `ops`.
+pub fn pairs<O: Copy>(ops: &[O]) -> impl Iterator<Item = (O, O)> {
+    ops.iter().enumerate().flat_map(|(i, &a)| ops[i..].iter().map(move |&b| (a, b)))
+}
+
+/// Checks every pair of `ops`, without a bound, by `check`, unless `reason` says why there is
+/// nothing to check; prints the matrix with the number of executions in each cell.
+pub fn check_pairs<O: Copy + PartialEq + Debug>(
+    title: &str,
+    ops: &[O],
+    reason: impl Fn(O, O) -> Option<&'static str>,
+    mut check: impl FnMut(&[O; 2]) -> u64,
+) {
+    let mut reasons: Vec<&'static str> = Vec::new();
+    let mut executions = 0;
+    let mut rows = Vec::new();
+    for (row, &a) in ops.iter().enumerate() {
+        let mut cells = vec![format!("{a:?}")];
+        for (column, &b) in ops.iter().enumerate() {
+            cells.push(if column < row {
+                String::from("=")
+            } else if let Some(why) = reason(a, b) {
+                let known = reasons.iter().position(|&known| known == why);
+                let index = known.unwrap_or_else(|| {
+                    reasons.push(why);
+                    reasons.len() - 1
+                });
+                format!("({})", index + 1)
+            } else {
+                let explored = check(&[a, b]);
+                executions += explored;
+                explored.to_string()
+            });
+        }
+        rows.push(cells.join(" | "));
+    }
+    let heads: Vec<_> = ops.iter().map(|op| format!("{op:?}")).collect();
+    println!("{title}: executions of each pair, no bound, {executions} in all");
+    println!("| | {} |", heads.join(" | "));
+    for row in rows {
+        println!("| {row} |");
+    }
+    println!("(=) the same pair stands above the diagonal");
+    for (index, why) in reasons.iter().enumerate() {
+        println!("({}) {why}", index + 1);
+    }
+    assert!(executions > 0, "{title}: nothing was explored");
+}

@@ -1,0 +1,63 @@
+//! The primitives that are checked, as types that make a program on any host: one table for every
+//! test of this crate.
+
+use crate::few_slots::FewSlots;
+use crate::program::{CountOp, CountProgram, LockOp, LockProgram, Program};
+use lockyard::lock::{TestAndSet, Ticket, TicketAsmLoop};
+use lockyard::platform::Host;
+use lockyard::{FourBytes, TwoBytes};
+
+/// A primitive with the program that exercises it.
+pub trait Primitive: 'static {
+    /// Its name in tables.
+    const NAME: &'static str;
+    /// What a thread of its program does.
+    type Op: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static;
+    /// Its program on the host `H`.
+    type Program<H: Host>: Program<Op = Self::Op>;
+    /// A mix in which every wrong step that the primitive can make shows: at least three threads,
+    /// of which two contend for the lock.
+    const MIX: &'static [Self::Op];
+}
+
+macro_rules! primitive {
+    ($(#[$doc:meta])* $name:ident, $title:literal, $op:ty, |$host:ident| $program:ty, $mix:expr) => {
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub struct $name;
+        impl Primitive for $name {
+            const NAME: &'static str = $title;
+            type Op = $op;
+            type Program<$host: Host> = $program;
+            const MIX: &'static [$op] = &$mix;
+        }
+    };
+}
+
+const LOCKS: [LockOp; 3] = [LockOp::Lock; 3];
+const COUNTS: [CountOp; 3] = [CountOp::LockSet, CountOp::LockSet, CountOp::Get];
+
+primitive!(
+    /// The ticket lock in 4 bytes.
+    Ticket16, "ticket 16+16", LockOp, |H| LockProgram<Ticket, H, FourBytes>, LOCKS
+);
+primitive!(
+    /// The ticket lock in 2 bytes.
+    Ticket8, "ticket 8+8", LockOp, |H| LockProgram<Ticket, FewSlots<H>, TwoBytes>, LOCKS
+);
+primitive!(
+    /// The ticket lock with its waiting loop in assembly (natively).
+    TicketAsm, "ticket asm-loop", LockOp, |H| LockProgram<TicketAsmLoop, H, FourBytes>, LOCKS
+);
+primitive!(
+    /// The test-and-set lock.
+    Tas, "test-and-set", LockOp, |H| LockProgram<TestAndSet, H, FourBytes>, LOCKS
+);
+primitive!(
+    /// The lockref over a ticket lock.
+    LockrefTicket, "lockref(ticket)", CountOp, |H| CountProgram<Ticket, H>, COUNTS
+);
+primitive!(
+    /// The lockref over a test-and-set lock.
+    LockrefTas, "lockref(test-and-set)", CountOp, |H| CountProgram<TestAndSet, H>, COUNTS
+);

@@ -1,0 +1,269 @@
+//! Programs over a lockref: every operation against every other.
+
+use super::{Outcome, Program, Protected, Seen, linger, read, write};
+use crate::finding::{COUNT, FREED};
+use lockyard::lock::LaneLock;
+use lockyard::lockref::policy::{Policy, Standard};
+use lockyard::lockref::{Count, LockRef, LockRefGuard};
+use lockyard::platform::{Cell, DataCell, Host, Ordering, U32, Word};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering as Plain};
+
+/// What a thread does with the lockref.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CountOp {
+    /// Has a reference and takes another.
+    Get,
+    /// Looks the object up: takes a reference unless there is none.
+    GetNotZero,
+    /// Looks the object up: takes a reference unless it is dead.
+    GetNotDead,
+    /// Drops a reference that it has, and learns how many are left.
+    PutReturn,
+    /// Drops a reference that it has, unless it is the last.
+    PutNotZero,
+    /// Drops a reference that it has; the last one it ends under the lock, and marks the object
+    /// dead.
+    PutOrLock,
+    /// Takes the lock, changes what it protects, and adds a reference by setting the count.
+    LockSet,
+    /// The same if the lock is free.
+    TryLockSet,
+    /// Takes the lock and marks the object dead.
+    MarkDead,
+}
+
+impl CountOp {
+    /// All operations.
+    pub const ALL: [CountOp; 9] = [
+        CountOp::Get,
+        CountOp::GetNotZero,
+        CountOp::GetNotDead,
+        CountOp::PutReturn,
+        CountOp::PutNotZero,
+        CountOp::PutOrLock,
+        CountOp::LockSet,
+        CountOp::TryLockSet,
+        CountOp::MarkDead,
+    ];
+
+    /// Whether a thread that does this has a reference to begin with.
+    fn has_reference(self) -> bool {
+        use CountOp::{Get, PutNotZero, PutOrLock, PutReturn};
+        matches!(self, Get | PutReturn | PutNotZero | PutOrLock)
+    }
+}
+
+/// Threads that use one lockref and the object that it counts. Besides theirs there are `EXTRA`
+/// references, of somebody who does nothing: without them the count can come to zero.
+pub struct CountProgram<K: LaneLock, H: Host, const EXTRA: u32 = 0, P: Policy = Standard> {
+    lockref: LockRef<K, P, H>,
+    /// What the lock protects.
+    protected: Protected<H>,
+    /// What the references keep alive: 7 while there are any. Published by the first
+    /// [`CountOp::LockSet`] if nobody has a reference to begin with.
+    object: Cell<H, u64>,
+    /// What each thread wrote before it dropped its reference.
+    notes: Vec<Cell<H, u64>>,
+    /// 1 when the object is destroyed. Relaxed: it must not order anything.
+    destroyed: U32<H>,
+    ops: Vec<CountOp>,
+    seen: Seen,
+    /// What the count should be, kept outside the platform.
+    expected: AtomicI64,
+    dead: AtomicBool,
+    starts_empty: bool,
+    /// Whether a count that reached zero stays there, so that whoever brought it there owns the
+    /// object.
+    zero_is_final: bool,
+    /// Whether a reference says that the object is published. (It does not where somebody may take
+    /// one from an empty lockref.)
+    references_publish: bool,
+}
+
+const ALIVE: u64 = 7;
+
+impl<K: LaneLock, H: Host, const EXTRA: u32, P: Policy> CountProgram<K, H, EXTRA, P> {
+    fn gained(&self, references: i64) {
+        self.expected.fetch_add(references, Plain::Relaxed);
+    }
+
+    fn note_count(&self, thread: usize, count: Count) {
+        let number = match count {
+            Count::Live(count) => i64::from(count),
+            Count::Saturated => 101,
+            Count::Dead => 102,
+        };
+        self.seen.note(thread, number);
+    }
+
+    /// A thread that has a reference uses the object.
+    fn use_object(&self, thread: usize) {
+        let destroyed = self.destroyed.load(Ordering::Relaxed) != 0;
+        assert!(!destroyed, "{FREED}thread {thread} has a reference to a destroyed object");
+        let object = read(&self.object);
+        assert!(object == ALIVE, "{FREED}thread {thread} reads {object} in the object");
+    }
+
+    /// A thread that knows that it is the last uses what all others left, and destroys it.
+    fn destroy(&self) {
+        // Ordered after all puts: whoever is told of the last reference sees what was written
+        // before the others were dropped.
+        for note in &self.notes {
+            read(note);
+        }
+        self.destroyed.store(1, Ordering::Relaxed);
+        write(&self.object, 0);
+    }
+
+    fn put_return(&self, thread: usize) {
+        write(&self.notes[thread], 1);
+        let left = self.lockref.put_return();
+        self.seen.note(thread, left.map_or(100, i64::from));
+        if let Some(left) = left {
+            self.gained(-1);
+            if left == 0 && self.zero_is_final {
+                self.destroy();
+            }
+        }
+    }
+
+    fn put_or_lock(&self, thread: usize) {
+        write(&self.notes[thread], 1);
+        let Some(guard) = self.lockref.put_or_lock() else {
+            self.seen.note(thread, 100);
+            return self.gained(-1);
+        };
+        self.note_count(thread, guard.count());
+        // Not dropped: this is the last reference, or somebody marked the object dead.
+        match guard.count() {
+            Count::Live(left) => {
+                assert!(left <= 1, "{COUNT}the lock was returned at {left} references");
+                self.protected.section(thread);
+                guard.mark_dead();
+                self.dead.store(true, Plain::Relaxed);
+                drop(guard);
+                self.destroy();
+            }
+            Count::Dead => drop(guard),
+            Count::Saturated => panic!("{COUNT}a small count is saturated"),
+        }
+    }
+
+    fn set(&self, thread: usize, guard: LockRefGuard<'_, K, P, H>) {
+        self.note_count(thread, guard.count());
+        self.protected.section(thread);
+        let Count::Live(count) = guard.count() else { return };
+        if self.starts_empty && count == 0 {
+            write(&self.object, ALIVE);
+        }
+        guard.set_count(count + 1);
+        linger::<H>();
+        let now = guard.count();
+        assert!(
+            now == Count::Live(count + 1),
+            "{COUNT}set to {} under the lock and found {now:?}",
+            count + 1
+        );
+        self.gained(1);
+    }
+
+    fn mark_dead(&self, thread: usize) {
+        let guard = self.lockref.lock();
+        self.note_count(thread, guard.count());
+        self.protected.section(thread);
+        guard.mark_dead();
+        self.dead.store(true, Plain::Relaxed);
+        drop(guard);
+        let found = self.lockref.count();
+        assert!(found == Count::Dead, "{FREED}marked dead and found {found:?}");
+        assert!(!self.lockref.get_not_dead(), "{FREED}a dead object was revived");
+    }
+}
+
+impl<K: LaneLock, H: Host, const EXTRA: u32, P: Policy> Program for CountProgram<K, H, EXTRA, P> {
+    type Op = CountOp;
+
+    fn new(ops: &[CountOp], rounds: u32) -> Self {
+        let owners = ops.iter().filter(|op| op.has_reference()).count();
+        let references = owners as u32 * rounds + EXTRA;
+        CountProgram {
+            lockref: LockRef::from_count(references),
+            protected: Protected::new(),
+            object: DataCell::new(if references == 0 { 0 } else { ALIVE }),
+            notes: ops.iter().map(|_| DataCell::new(0)).collect(),
+            destroyed: Word::new(0),
+            ops: ops.to_vec(),
+            seen: Seen::new(ops.len()),
+            expected: AtomicI64::new(i64::from(references)),
+            dead: AtomicBool::new(false),
+            starts_empty: references == 0,
+            zero_is_final: [CountOp::GetNotDead, CountOp::LockSet, CountOp::TryLockSet]
+                .into_iter()
+                .all(|reviver| !ops.contains(&reviver)),
+            references_publish: references > 0 || !ops.contains(&CountOp::GetNotDead),
+        }
+    }
+
+    fn step(&self, thread: usize, _round: u32) {
+        let note = |did: bool| {
+            self.seen.note(thread, i64::from(did));
+            did
+        };
+        match self.ops[thread] {
+            CountOp::Get => {
+                self.use_object(thread);
+                self.lockref.get();
+                self.gained(1);
+            }
+            CountOp::GetNotZero => {
+                if note(self.lockref.get_not_zero()) {
+                    self.gained(1);
+                    if self.references_publish {
+                        self.use_object(thread);
+                    }
+                }
+            }
+            CountOp::GetNotDead => {
+                if note(self.lockref.get_not_dead()) {
+                    self.gained(1);
+                }
+            }
+            CountOp::PutReturn => self.put_return(thread),
+            CountOp::PutNotZero => {
+                write(&self.notes[thread], 1);
+                if note(self.lockref.put_not_zero()) {
+                    self.gained(-1);
+                }
+            }
+            CountOp::PutOrLock => self.put_or_lock(thread),
+            CountOp::LockSet => self.set(thread, self.lockref.lock()),
+            CountOp::TryLockSet => match self.lockref.try_lock() {
+                Some(guard) => self.set(thread, guard),
+                None => self.seen.note(thread, 103),
+            },
+            CountOp::MarkDead => self.mark_dead(thread),
+        }
+    }
+
+    fn finish(&self) {
+        self.protected.finish();
+        assert!(!self.lockref.is_locked(), "{COUNT}everyone has left and the lock is held");
+        let found = self.lockref.count();
+        if self.dead.load(Plain::Relaxed) {
+            assert!(found == Count::Dead, "{FREED}marked dead and left as {found:?}");
+        } else {
+            let expected = self.expected.load(Plain::Relaxed);
+            let right = matches!(found, Count::Live(n) if i64::from(n) == expected);
+            assert!(right, "{COUNT}{expected} references are left and the count is {found:?}");
+        }
+    }
+    fn outcome(&self) -> Outcome {
+        let mut outcome = self.seen.all();
+        outcome.push(match self.lockref.count() {
+            Count::Live(count) => i64::from(count),
+            Count::Saturated => -1,
+            Count::Dead => -2,
+        });
+        outcome
+    }
+}

@@ -1,0 +1,77 @@
+//! Programs over a lock.
+
+use super::{Outcome, Program, Protected, Seen};
+use crate::finding::STUCK;
+use crate::hooks;
+use lockyard::lock::LaneLock;
+use lockyard::platform::Host;
+use lockyard::{FourBytes, NoContext, RawSpinLock, Width};
+
+/// What a thread does with the lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockOp {
+    /// Takes it, is inside for a while, releases it.
+    Lock,
+    /// The same if it is free.
+    TryLock,
+}
+
+/// Threads that take one lock.
+///
+/// If all of them wait for it, the last one out frees the lock, at once after its release: from
+/// then on any access to the lock's word is a failure, in a model. (With [`LockOp::TryLock`] nobody
+/// knows who is the last.)
+pub struct LockProgram<K: LaneLock, H: Host, W: Width<H::Atomics> = FourBytes> {
+    lock: RawSpinLock<K, H, NoContext, W>,
+    protected: Protected<H>,
+    ops: Vec<LockOp>,
+    seen: Seen,
+    /// After so many sections the lock is freed.
+    last_section: Option<u64>,
+}
+
+impl<K: LaneLock, H: Host, W: Width<H::Atomics, Word: Send + Sync>> Program
+    for LockProgram<K, H, W>
+{
+    type Op = LockOp;
+
+    fn new(ops: &[LockOp], rounds: u32) -> Self {
+        hooks::free_nothing();
+        let everyone_waits = ops.iter().all(|&op| op == LockOp::Lock);
+        LockProgram {
+            lock: RawSpinLock::new(),
+            protected: Protected::new(),
+            ops: ops.to_vec(),
+            seen: Seen::new(ops.len()),
+            last_section: everyone_waits.then_some(ops.len() as u64 * u64::from(rounds)),
+        }
+    }
+
+    fn step(&self, thread: usize, _round: u32) {
+        let held = match self.ops[thread] {
+            LockOp::Lock => self.lock.acquire(),
+            LockOp::TryLock => match self.lock.try_acquire() {
+                Some(held) => held,
+                None => return self.seen.note(thread, 0),
+            },
+        };
+        let sections = self.protected.section(thread);
+        self.seen.note(thread, sections as i64);
+        // SAFETY: `held` is this lock's.
+        unsafe { self.lock.release(held) };
+        if Some(sections) == self.last_section {
+            let word = core::ptr::from_ref(&self.lock).addr();
+            hooks::free(word..word + size_of_val(&self.lock));
+        }
+    }
+
+    fn finish(&self) {
+        self.protected.finish();
+        if self.last_section.is_none() {
+            assert!(!self.lock.is_held(), "{STUCK}everyone has left and the lock is held");
+        }
+    }
+    fn outcome(&self) -> Outcome {
+        self.seen.all()
+    }
+}

@@ -1,0 +1,144 @@
+//! The lockref under weak memory: every pair of operations, every three, and mixes of four threads.
+//!
+//! Held: the count is what was done to it; under the lock nobody else changes it; what is dead stays
+//! dead; an object that was looked up is published and not destroyed; and whoever is told of the
+//! last reference sees everything that was written before the other references were dropped.
+
+use lockyard::lock::{LaneLock, TestAndSet, Ticket};
+use lockyard::lockref::policy::{NoTrywait, Standard};
+use lockyard::platform::checked::Checked;
+use lockyard::platform::hooked::Hooked;
+use lockyard_check::explore::Bounds;
+use lockyard_check::hooks::Scripted;
+use lockyard_check::matrix::{check_pairs, must_hold};
+use lockyard_check::program::CountOp::{
+    self, Get, GetNotDead, GetNotZero, LockSet, MarkDead, PutNotZero, PutOrLock, PutReturn,
+    TryLockSet,
+};
+use lockyard_check::program::CountProgram;
+
+type Host = Hooked<Checked, Scripted>;
+
+const DEAD_AND_COUNTED: &str = "who gets without looking has a reference, and whoever marks an \
+     object dead has seen, under the lock, that nobody has one; `get` of a dead lockref panics \
+     where debug assertions are on";
+const NOBODY_MAY_FIND_ANYTHING: &str = "without any reference these find a count of zero, whatever \
+     the order; the matrix with one reference more has the cell";
+
+/// Why a pair is not checked when there are `extra` references besides the threads' own.
+fn reason(extra: u32) -> impl Fn(CountOp, CountOp) -> Option<&'static str> {
+    move |a, b| {
+        let both = |x, y| (a, b) == (x, y) || (a, b) == (y, x);
+        if both(Get, MarkDead) {
+            Some(DEAD_AND_COUNTED)
+        } else if extra == 0
+            && (both(GetNotZero, GetNotZero)
+                || both(GetNotZero, GetNotDead)
+                || both(PutNotZero, GetNotZero)
+                || both(PutNotZero, GetNotDead))
+        {
+            Some(NOBODY_MAY_FIND_ANYTHING)
+        } else {
+            None
+        }
+    }
+}
+
+fn every_pair<K: LaneLock>(title: &str) {
+    let check = |title: &str, pair: &[CountOp; 2]| {
+        must_hold::<CountProgram<K, Host, 0>>(title, pair, Bounds::ALL).executions
+    };
+    let plain = format!("{title}, no reference more");
+    check_pairs(&plain, &CountOp::ALL, reason(0), |pair| check(&plain, pair));
+    let extra = format!("{title}, one reference more");
+    check_pairs(&extra, &CountOp::ALL, reason(1), |pair| {
+        must_hold::<CountProgram<K, Host, 1>>(&extra, pair, Bounds::ALL).executions
+    });
+    let no_trywait = format!("{title} without trywait");
+    check_pairs(&no_trywait, &CountOp::ALL, reason(0), |pair| {
+        must_hold::<CountProgram<K, Host, 0, NoTrywait>>(&no_trywait, pair, Bounds::ALL).executions
+    });
+}
+
+fn every_three<K: LaneLock>(title: &str) {
+    let mut executions = 0;
+    let mut threes = 0;
+    for (i, &a) in CountOp::ALL.iter().enumerate() {
+        for (j, &b) in CountOp::ALL.iter().enumerate().skip(i) {
+            for &c in &CountOp::ALL[j..] {
+                let ops = [a, b, c];
+                if ops.contains(&Get) && ops.contains(&MarkDead) {
+                    continue;
+                }
+                executions += must_hold::<CountProgram<K, Host, 1, Standard>>(
+                    title,
+                    &ops,
+                    Bounds::preemptions(1),
+                )
+                .executions;
+                threes += 1;
+            }
+        }
+    }
+    println!("{title}: {threes} programs of three operations, bound 1, {executions} executions");
+}
+
+fn three_deeper<K: LaneLock>(title: &str) {
+    for ops in [
+        [PutReturn, PutReturn, PutReturn],
+        [PutReturn, PutReturn, GetNotZero],
+        [PutOrLock, PutOrLock, PutReturn],
+        [PutOrLock, PutOrLock, GetNotDead],
+        [GetNotZero, LockSet, PutReturn],
+    ] {
+        must_hold::<CountProgram<K, Host>>(title, &ops, Bounds::preemptions(3));
+    }
+}
+
+fn four_threads<K: LaneLock>(title: &str) {
+    for ops in [
+        [LockSet, LockSet, LockSet, LockSet],
+        [LockSet, Get, PutNotZero, GetNotZero],
+        [PutReturn, PutReturn, PutReturn, GetNotZero],
+        [PutOrLock, PutOrLock, PutOrLock, GetNotDead],
+        [PutOrLock, PutReturn, PutNotZero, TryLockSet],
+        [MarkDead, GetNotDead, PutReturn, LockSet],
+    ] {
+        must_hold::<CountProgram<K, Host>>(title, &ops, Bounds::preemptions(2));
+    }
+}
+
+const TICKET: &str = "lockref(ticket)";
+const TEST_AND_SET: &str = "lockref(test-and-set)";
+
+#[test]
+fn every_pair_of_operations_holds_over_a_ticket_lock() {
+    every_pair::<Ticket>(TICKET);
+}
+
+#[test]
+fn every_pair_of_operations_holds_over_a_test_and_set_lock() {
+    every_pair::<TestAndSet>(TEST_AND_SET);
+}
+
+#[test]
+fn every_three_operations_hold_over_a_ticket_lock() {
+    every_three::<Ticket>(TICKET);
+    three_deeper::<Ticket>(TICKET);
+}
+
+#[test]
+fn every_three_operations_hold_over_a_test_and_set_lock() {
+    every_three::<TestAndSet>(TEST_AND_SET);
+    three_deeper::<TestAndSet>(TEST_AND_SET);
+}
+
+#[test]
+fn four_threads_hold_over_a_ticket_lock() {
+    four_threads::<Ticket>(TICKET);
+}
+
+#[test]
+fn four_threads_hold_over_a_test_and_set_lock() {
+    four_threads::<TestAndSet>(TEST_AND_SET);
+}
