@@ -27,4 +27,6 @@ pub use atomics::*;
 pub use host::*;
 pub use native::{NativeAtomics, NativeCell, NativeU16, NativeU32, NativeU64};
 pub use native_host::Native;
+#[cfg(feature = "events")]
+pub use native_host::native_events;
 pub use portable::{Portable, PortableAtomics};

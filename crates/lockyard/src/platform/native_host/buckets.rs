@@ -1,0 +1,109 @@
+//! Parking where there is no futex: a table of mutexes and condition variables, by address.
+//!
+//! A bucket is shared by all words that hash to it, so an unpark wakes all its threads: those whose
+//! word it was not have returned for no reason, which is allowed. The comparison and the beginning of
+//! the wait are one step, because an unparker holds the bucket's mutex when it notifies.
+
+use super::super::{NativeU32, Ordering, Word};
+use core::time::Duration;
+use std::sync::{Condvar, Mutex, PoisonError};
+
+const BUCKETS: usize = 64;
+
+struct Bucket {
+    mutex: Mutex<()>,
+    woken: Condvar,
+}
+
+static TABLE: [Bucket; BUCKETS] =
+    [const { Bucket { mutex: Mutex::new(()), woken: Condvar::new() } }; BUCKETS];
+
+fn bucket(word: *const NativeU32) -> &'static Bucket {
+    // Fibonacci hashing: the upper bits of the product are well mixed.
+    let hash = (word as usize as u64 >> 2).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    &TABLE[(hash >> 32) as usize % BUCKETS]
+}
+
+/// See [`Host::park`](super::super::Host::park).
+pub(super) fn park(word: &NativeU32, expected: u32, timeout: Option<Duration>) {
+    let bucket = bucket(word);
+    let held = bucket.mutex.lock().unwrap_or_else(PoisonError::into_inner);
+    // Relaxed: `park` orders nothing. The writer wrote before it took the mutex to unpark.
+    if word.load(Ordering::Relaxed) != expected {
+        return;
+    }
+    match timeout {
+        None => drop(bucket.woken.wait(held)),
+        Some(timeout) => drop(bucket.woken.wait_timeout(held, timeout)),
+    }
+}
+
+/// See [`Host::unpark`](super::super::Host::unpark).
+pub(super) fn unpark(word: *const NativeU32, count: u32) {
+    if count == 0 {
+        return;
+    }
+    let bucket = bucket(word);
+    let held = bucket.mutex.lock().unwrap_or_else(PoisonError::into_inner);
+    bucket.woken.notify_all();
+    drop(held);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both ways of parking keep what `Host` promises.
+    fn hands_over_without_losing_a_wake_up(
+        park: fn(&NativeU32, u32, Option<Duration>),
+        unpark: fn(*const NativeU32, u32),
+    ) {
+        const TURNS: u32 = 2000;
+        let turn = NativeU32::new(0);
+        std::thread::scope(|scope| {
+            for me in 0..2u32 {
+                let turn = &turn;
+                scope.spawn(move || {
+                    for round in 0..TURNS {
+                        let mine = 2 * round + me;
+                        loop {
+                            // Acquire: pairs with the release below.
+                            let now = turn.load(Ordering::Acquire);
+                            if now == mine {
+                                break;
+                            }
+                            park(turn, now, None);
+                        }
+                        // Release: pairs with the acquire above.
+                        turn.store(mine + 1, Ordering::Release);
+                        unpark(turn, u32::MAX);
+                    }
+                });
+            }
+        });
+        assert_eq!(turn.load(Ordering::Relaxed), 2 * TURNS);
+    }
+
+    fn keeps_the_contract(
+        park: fn(&NativeU32, u32, Option<Duration>),
+        unpark: fn(*const NativeU32, u32),
+    ) {
+        let word = NativeU32::new(1);
+        park(&word, 2, None); // another value: returns at once
+        park(&word, 1, Some(Duration::from_millis(1))); // nobody wakes: returns in time
+        unpark(core::ptr::without_provenance(4096), 1); // no memory there: not touched
+        hands_over_without_losing_a_wake_up(park, unpark);
+    }
+
+    #[test]
+    fn buckets_keep_the_contract() {
+        keeps_the_contract(park, unpark);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn futexes_keep_the_contract() {
+        use super::super::futex;
+        keeps_the_contract(futex::park, futex::unpark);
+    }
+}

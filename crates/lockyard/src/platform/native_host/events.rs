@@ -1,0 +1,17 @@
+//! Event counters of the native host, with the feature `events`: one static word for each event. They
+//! are shared, so counting costs a transfer; the events are rare.
+
+use super::super::Event;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+static COUNTS: [AtomicU64; Event::ALL.len()] = [const { AtomicU64::new(0) }; Event::ALL.len()];
+
+#[inline]
+pub(super) fn count(event: Event) {
+    COUNTS[event as usize].fetch_add(1, Ordering::Relaxed);
+}
+
+/// How often each event was counted since the program began.
+pub fn native_events() -> [(Event, u64); Event::ALL.len()] {
+    Event::ALL.map(|event| (event, COUNTS[event as usize].load(Ordering::Relaxed)))
+}

@@ -1,0 +1,175 @@
+//! The native host: threads of an operating system (feature `std`), or one that knows nothing.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `slots.rs` | which thread has which slot |
+//! | `nodes.rs` | the queue nodes of all slots, in static memory |
+//! | `futex.rs` | parking on Linux |
+//! | `buckets.rs` | parking elsewhere |
+//! | `events.rs` | event counters, with the feature `events` |
+//!
+//! After a `fork` the child has the parent's forking thread and its slot; locks that other threads of
+//! the parent held stay held.
+
+#[cfg(all(feature = "std", any(not(target_os = "linux"), test)))]
+mod buckets;
+#[cfg(feature = "events")]
+mod events;
+#[cfg(all(feature = "std", target_os = "linux"))]
+mod futex;
+mod nodes;
+#[cfg(feature = "std")]
+mod slots;
+
+#[cfg(feature = "events")]
+pub use events::native_events;
+
+#[cfg(all(feature = "std", not(target_os = "linux")))]
+use buckets as parking;
+#[cfg(all(feature = "std", target_os = "linux"))]
+use futex as parking;
+
+use super::{Event, Host, NativeAtomics, NativeU32, QueueNode, Slot};
+use core::alloc::Layout;
+use core::ptr::NonNull;
+use core::time::Duration;
+
+/// How many threads may wait for queued locks at the same time: what 14 bits of a queued lock's tail
+/// can name, with 0 for nobody.
+const SLOTS: u32 = 16_383;
+
+/// The machine that runs this code.
+///
+/// With the feature `std`, a thread leases a slot when a lock first asks for one, and gives it back
+/// when it ends; waiting is a futex on Linux and a mutex and condition variable elsewhere. Without
+/// `std` there are no slots, and [`park`](Host::park) returns at once.
+#[derive(Debug)]
+pub struct Native(());
+
+// SAFETY: a slot is leased to one thread at a time (`slots.rs`; without `std` there are none); nodes
+// are distinct statics; memory is the global allocator's.
+unsafe impl Host for Native {
+    type Atomics = NativeAtomics;
+    const SLOTS: u32 = SLOTS;
+
+    #[inline]
+    fn slot() -> Option<Slot> {
+        #[cfg(feature = "std")]
+        return slots::current();
+        #[cfg(not(feature = "std"))]
+        None
+    }
+
+    fn numa_node() -> u32 {
+        #[cfg(all(feature = "std", target_os = "linux"))]
+        {
+            let (mut cpu, mut node) = (0u32, 0u32);
+            // SAFETY: both pointers are to live variables; the third argument is unused and null.
+            let result = unsafe {
+                libc::syscall(
+                    libc::SYS_getcpu,
+                    &raw mut cpu,
+                    &raw mut node,
+                    core::ptr::null_mut::<libc::c_void>(),
+                )
+            };
+            if result == 0 { node } else { 0 }
+        }
+        #[cfg(not(all(feature = "std", target_os = "linux")))]
+        0
+    }
+
+    #[inline]
+    fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<NativeAtomics> {
+        nodes::node(slot, level)
+    }
+
+    #[inline(always)]
+    fn relax() {
+        core::hint::spin_loop();
+    }
+
+    fn yield_now() {
+        #[cfg(feature = "std")]
+        std::thread::yield_now();
+        #[cfg(not(feature = "std"))]
+        Self::relax();
+    }
+
+    fn now() -> Duration {
+        #[cfg(feature = "std")]
+        {
+            static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+            START.get_or_init(std::time::Instant::now).elapsed()
+        }
+        #[cfg(not(feature = "std"))]
+        Duration::ZERO
+    }
+
+    fn park(word: &NativeU32, expected: u32, timeout: Option<Duration>) {
+        #[cfg(feature = "std")]
+        parking::park(word, expected, timeout);
+        #[cfg(not(feature = "std"))]
+        let _ = (word, expected, timeout);
+    }
+
+    fn unpark(word: *const NativeU32, count: u32) {
+        #[cfg(feature = "std")]
+        parking::unpark(word, count);
+        #[cfg(not(feature = "std"))]
+        let _ = (word, count);
+    }
+
+    fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
+        // The global allocator cannot place memory; the operating system places a page on the node
+        // that touches it first.
+        let _ = node;
+        if layout.size() == 0 {
+            return Some(layout.dangling_ptr());
+        }
+        #[cfg(feature = "alloc")]
+        // SAFETY: the layout's size is not zero.
+        return NonNull::new(unsafe { alloc::alloc::alloc(layout) });
+        #[cfg(not(feature = "alloc"))]
+        None
+    }
+
+    unsafe fn deallocate(memory: NonNull<u8>, layout: Layout) {
+        #[cfg(feature = "alloc")]
+        if layout.size() != 0 {
+            // SAFETY: the caller says that `memory` came from `allocate` with this layout.
+            unsafe { alloc::alloc::dealloc(memory.as_ptr(), layout) }
+        }
+        #[cfg(not(feature = "alloc"))]
+        let _ = (memory, layout);
+    }
+
+    #[inline(always)]
+    fn count(event: Event) {
+        #[cfg(feature = "events")]
+        events::count(event);
+        #[cfg(not(feature = "events"))]
+        let _ = event;
+    }
+
+    #[cold]
+    fn fatal(message: &'static str) -> ! {
+        #[cfg(feature = "std")]
+        {
+            std::eprintln!("lockyard: {message}");
+            std::process::abort()
+        }
+        #[cfg(not(feature = "std"))]
+        {
+            // A panic while a panic unwinds aborts; a panic that does not unwind does not return.
+            struct Abort;
+            impl Drop for Abort {
+                fn drop(&mut self) {
+                    panic!("a lock's invariant was lost");
+                }
+            }
+            let _abort = Abort;
+            panic!("{message}")
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The queue nodes of the native host: a line of four for each slot, in static memory. They take a
+//! megabyte of zeros, which is backed by memory as slots are used, and only in programs with a lock
+//! that queues.
+
+use super::super::{Host, NEST_LEVELS, Native, NativeAtomics, NativeU32, QueueNode, Slot};
+
+#[repr(C, align(64))]
+struct Line([QueueNode<NativeAtomics>; NEST_LEVELS as usize]);
+
+const _: () = assert!(size_of::<Line>() == 64, "a slot's nodes fill one line");
+
+static NODES: [Line; Native::SLOTS as usize] = [const {
+    Line(
+        [const {
+            QueueNode {
+                next: NativeU32::new(0),
+                ready: NativeU32::new(0),
+                depth: NativeU32::new(0),
+                parked: NativeU32::new(0),
+            }
+        }; NEST_LEVELS as usize],
+    )
+}; Native::SLOTS as usize];
+
+#[inline]
+pub(super) fn node(slot: Slot, level: u32) -> &'static QueueNode<NativeAtomics> {
+    &NODES[slot.0 as usize].0[level as usize]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_are_distinct_and_a_slots_four_share_a_line() {
+        let address = |slot, level| core::ptr::from_ref(node(Slot(slot), level)) as usize;
+        for slot in [0, 1, Native::SLOTS - 1] {
+            assert_eq!(address(slot, 0) % 64, 0);
+            for level in 0..NEST_LEVELS {
+                assert_eq!(address(slot, level), address(slot, 0) + 16 * level as usize);
+            }
+        }
+        assert_eq!(address(1, 0) - address(0, 0), 64);
+    }
+}

@@ -1,0 +1,152 @@
+//! Slots: small numbers for running threads.
+//!
+//! A thread leases the lowest free slot when it first asks, by setting its bit in a static bitmap, and
+//! its thread-local's destructor gives it back. A signal handler that interrupts the lease sees a
+//! thread without a slot and gets `None`; nothing here blocks.
+
+use super::super::{Host, Native, Slot};
+use core::cell::Cell;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+const WORDS: usize = (Native::SLOTS as usize).div_ceil(64);
+
+/// A set bit is a leased slot.
+static LEASED: [AtomicU64; WORDS] = [const { AtomicU64::new(0) }; WORDS];
+
+/// No slot yet.
+const NONE: u32 = u32::MAX;
+/// The thread is asking for one (and a signal handler interrupted it), or its destructors run.
+const CLOSED: u32 = u32::MAX - 1;
+
+std::thread_local! {
+    /// Plain data without a destructor: it can be read at any time in a thread's life.
+    static SLOT: Cell<u32> = const { Cell::new(NONE) };
+    /// Gives the slot back.
+    static LEASE: Lease = const { Lease };
+}
+
+struct Lease;
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let slot = SLOT.replace(CLOSED);
+        if slot < Native::SLOTS {
+            give_back(slot);
+        }
+    }
+}
+
+/// The running thread's slot; leases one if it has none.
+#[inline]
+pub(super) fn current() -> Option<Slot> {
+    let slot = SLOT.get();
+    if slot < Native::SLOTS { Some(Slot(slot)) } else { lease(slot) }
+}
+
+#[cold]
+fn lease(slot: u32) -> Option<Slot> {
+    if slot == CLOSED {
+        return None;
+    }
+    SLOT.set(CLOSED);
+    // Registers the destructor. It fails while the thread's destructors run: then there is nobody
+    // who would give the slot back, and the thread stays without.
+    if LEASE.try_with(|_| ()).is_err() {
+        return None;
+    }
+    let taken = take();
+    SLOT.set(taken.unwrap_or(NONE));
+    taken.map(Slot)
+}
+
+/// Sets the lowest clear bit.
+fn take() -> Option<u32> {
+    for (index, word) in LEASED.iter().enumerate() {
+        let mut seen = word.load(Ordering::Relaxed);
+        while seen != u64::MAX {
+            let bit = seen.trailing_ones();
+            let slot = index as u32 * 64 + bit;
+            if slot >= Native::SLOTS {
+                return None;
+            }
+            // Acquire: pairs with the release in `give_back`; what the former thread did to the
+            // slot's nodes is seen.
+            match word.compare_exchange_weak(
+                seen,
+                seen | 1 << bit,
+                Ordering::Acquire,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return Some(slot),
+                Err(actual) => seen = actual,
+            }
+        }
+    }
+    None
+}
+
+fn give_back(slot: u32) {
+    // Release: pairs with the acquire in `take`.
+    LEASED[slot as usize / 64].fetch_and(!(1 << (slot % 64)), Ordering::Release);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+    use std::sync::Barrier;
+    use std::vec::Vec;
+
+    #[test]
+    fn threads_that_live_together_have_different_slots() {
+        const THREADS: usize = 100;
+        let together = Barrier::new(THREADS);
+        let slots: Vec<Slot> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..THREADS)
+                .map(|_| {
+                    scope.spawn(|| {
+                        let slot = current();
+                        together.wait();
+                        assert_eq!(slot, current(), "a thread keeps its slot");
+                        slot
+                    })
+                })
+                .collect();
+            threads.into_iter().map(|t| t.join().unwrap().expect("slots are left")).collect()
+        });
+        assert_eq!(slots.iter().collect::<HashSet<_>>().len(), THREADS);
+    }
+
+    #[test]
+    fn more_threads_than_slots_come_and_go() {
+        for _ in 0..Native::SLOTS + 100 {
+            let slot = std::thread::spawn(current).join().unwrap();
+            assert!(slot.is_some(), "slots are given back");
+        }
+    }
+
+    #[test]
+    fn a_destructor_that_runs_after_the_lease_gets_no_slot_or_a_valid_one() {
+        struct Late;
+        impl Drop for Late {
+            fn drop(&mut self) {
+                if let Some(Slot(slot)) = current() {
+                    assert!(slot < Native::SLOTS);
+                }
+            }
+        }
+        std::thread_local!(static LATE: Late = const { Late });
+        std::thread::spawn(|| {
+            LATE.with(|_| ());
+            current();
+        })
+        .join()
+        .unwrap();
+        std::thread::spawn(|| {
+            current();
+            LATE.with(|_| ());
+        })
+        .join()
+        .unwrap();
+    }
+}
