@@ -1,1 +1,22 @@
-//! To be filled.
+//! What each experiment does to shared memory, once, over the platform.
+//!
+//! A *script* (TOML; [`Script`]) names shared objects, says which of them share a line, and lists the
+//! steps of one operation. [`Prepared`] lays the objects out and performs the steps on any [`Stage`]:
+//! on this host, or on a simulated machine. There is no lock algorithm here: the objects are the
+//! library's.
+//!
+//! The format is described in `docs/scenarios.md`.
+
+mod file;
+mod kinds;
+mod prepared;
+mod script;
+mod stage;
+
+pub use file::{MAX_FILE_BYTES, ScriptError};
+pub use kinds::LockKind;
+pub use prepared::{Prepared, Violation};
+pub use script::{
+    Calibration, GetOperation, Object, ObjectKind, Order, PutOperation, Script, Step, Variant,
+};
+pub use stage::Stage;

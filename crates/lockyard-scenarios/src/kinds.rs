@@ -1,0 +1,209 @@
+//! The table of lock kinds, by the names that scripts use: a new lock is one line here.
+//!
+//! [`LockObject`] and [`LockRefObject`] hide the kind from the interpreter: one indirect call for each
+//! step, in the same place for each kind.
+
+use crate::script::{GetOperation, PutOperation};
+use lockyard::lock::{LaneLock, TestAndSet, Ticket, TicketAsmLoop};
+use lockyard::lockref::policy::{NoTrywait, Pause, PauseNoTrywait, Policy, Standard};
+use lockyard::lockref::{Count, LockRef};
+use lockyard::platform::Host;
+use lockyard::{NoContext, RawSpinLock};
+use std::alloc::Layout;
+use std::ptr::NonNull;
+
+/// A lock as the interpreter uses it.
+pub(crate) trait LockObject {
+    /// Runs `body` with the lock held.
+    fn locked(&self, body: &mut dyn FnMut());
+    /// Whether someone holds the lock.
+    fn is_held(&self) -> bool;
+}
+
+/// A lockref as the interpreter uses it.
+pub(crate) trait LockRefObject: LockObject {
+    fn get(&self, operation: GetOperation);
+    fn put(&self, operation: PutOperation);
+    /// The number of references; `None` if it is dead or saturated.
+    fn count(&self) -> Option<u32>;
+}
+
+struct LockAt<K: LaneLock, H: Host>(NonNull<RawSpinLock<K, H>>);
+
+impl<K: LaneLock, H: Host> LockObject for LockAt<K, H> {
+    fn locked(&self, body: &mut dyn FnMut()) {
+        // SAFETY: the object was written where the pointer points, and lives as long as `self`
+        // (`Prepared` frees the memory after its objects).
+        let lock = unsafe { self.0.as_ref() };
+        let held = lock.acquire();
+        body();
+        // SAFETY: acquired above.
+        unsafe { lock.release(held) };
+    }
+    fn is_held(&self) -> bool {
+        // SAFETY: as above.
+        unsafe { self.0.as_ref() }.is_held()
+    }
+}
+
+struct LockRefAt<K: LaneLock, P: Policy, H: Host>(NonNull<LockRef<K, P, H>>);
+
+impl<K: LaneLock, P: Policy, H: Host> LockRefAt<K, P, H> {
+    fn lockref(&self) -> &LockRef<K, P, H, NoContext> {
+        // SAFETY: as for `LockAt`.
+        unsafe { self.0.as_ref() }
+    }
+
+    /// Drops a reference under the lock.
+    fn put_locked(&self) {
+        let guard = self.lockref().lock();
+        if let Count::Live(count @ 1..) = guard.count() {
+            guard.set_count(count - 1);
+        }
+    }
+}
+
+impl<K: LaneLock, P: Policy, H: Host> LockObject for LockRefAt<K, P, H> {
+    fn locked(&self, body: &mut dyn FnMut()) {
+        let _guard = self.lockref().lock();
+        body();
+    }
+    fn is_held(&self) -> bool {
+        self.lockref().is_locked()
+    }
+}
+
+impl<K: LaneLock, P: Policy, H: Host> LockRefObject for LockRefAt<K, P, H> {
+    fn get(&self, operation: GetOperation) {
+        let lockref = self.lockref();
+        match operation {
+            GetOperation::Get => lockref.get(),
+            // Scripts hold a reference of their own, so neither refuses; `verify` would notice.
+            GetOperation::GetNotZero => drop(lockref.get_not_zero()),
+            GetOperation::GetNotDead => drop(lockref.get_not_dead()),
+        }
+    }
+    fn put(&self, operation: PutOperation) {
+        let lockref = self.lockref();
+        match operation {
+            PutOperation::PutReturn => {
+                if lockref.put_return().is_none() {
+                    self.put_locked();
+                }
+            }
+            PutOperation::PutNotZero => {
+                if !lockref.put_not_zero() {
+                    self.put_locked();
+                }
+            }
+            PutOperation::PutOrLock => {
+                if let Some(guard) = lockref.put_or_lock()
+                    && let Count::Live(count @ 1..) = guard.count()
+                {
+                    guard.set_count(count - 1);
+                }
+            }
+        }
+    }
+    fn count(&self) -> Option<u32> {
+        match self.lockref().count() {
+            Count::Live(count) => Some(count),
+            Count::Saturated | Count::Dead => None,
+        }
+    }
+}
+
+macro_rules! lock_kinds {
+    ($($(#[$doc:meta])* $kind:ident = $name:literal: $algorithm:ty,)*) => {
+        /// The kinds of lock, by the names that scripts use.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum LockKind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        impl LockKind {
+            /// All kinds.
+            pub const ALL: &[LockKind] = &[$(LockKind::$kind,)*];
+
+            /// The name that scripts use.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(LockKind::$kind => $name,)*
+                }
+            }
+
+            /// Size and alignment of a lock of this kind on host `H`.
+            pub(crate) fn layout<H: Host>(self) -> Layout {
+                match self {
+                    $(LockKind::$kind => Layout::new::<RawSpinLock<$algorithm, H>>(),)*
+                }
+            }
+
+            /// Writes a free lock of this kind to `memory`, which has room for it.
+            ///
+            /// # Safety
+            ///
+            /// `memory` is valid for the kind's layout, and outlives the returned object.
+            pub(crate) unsafe fn make_lock<H: Host>(
+                self,
+                memory: NonNull<u8>,
+            ) -> Box<dyn LockObject> {
+                match self {
+                    $(LockKind::$kind => {
+                        let lock = memory.cast::<RawSpinLock<$algorithm, H>>();
+                        // SAFETY: the caller says that there is room.
+                        unsafe { lock.write(RawSpinLock::new()) };
+                        Box::new(LockAt(lock))
+                    })*
+                }
+            }
+
+            /// Writes a lockref with a lock of this kind to `memory`, which has room for it.
+            ///
+            /// # Safety
+            ///
+            /// `memory` is valid for a lockref (8 bytes), and outlives the returned object.
+            pub(crate) unsafe fn make_lockref<H: Host>(
+                self,
+                pause: bool,
+                trywait: bool,
+                count: u32,
+                memory: NonNull<u8>,
+            ) -> Box<dyn LockRefObject> {
+                match self {
+                    // SAFETY: the caller's promise.
+                    $(LockKind::$kind => unsafe {
+                        match (pause, trywait) {
+                            (false, true) => lockref::<$algorithm, Standard, H>(count, memory),
+                            (true, true) => lockref::<$algorithm, Pause, H>(count, memory),
+                            (false, false) => lockref::<$algorithm, NoTrywait, H>(count, memory),
+                            (true, false) => lockref::<$algorithm, PauseNoTrywait, H>(count, memory),
+                        }
+                    },)*
+                }
+            }
+        }
+    };
+}
+
+lock_kinds! {
+    /// The ticket lock.
+    Ticket = "ticket": Ticket,
+    /// The ticket lock with its waiting loop in assembly.
+    TicketAsmLoop = "ticket-asm-loop": TicketAsmLoop,
+    /// The test-and-set lock.
+    TestAndSet = "test-and-set": TestAndSet,
+}
+
+/// # Safety
+///
+/// `memory` is valid for a lockref, and outlives the returned object.
+unsafe fn lockref<K: LaneLock, P: Policy, H: Host>(
+    count: u32,
+    memory: NonNull<u8>,
+) -> Box<dyn LockRefObject> {
+    let lockref = memory.cast::<LockRef<K, P, H>>();
+    // SAFETY: the caller says that there is room.
+    unsafe { lockref.write(LockRef::from_count(count)) };
+    Box::new(LockRefAt(lockref))
+}

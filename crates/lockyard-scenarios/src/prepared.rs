@@ -1,0 +1,317 @@
+//! A variant of a script, laid out in memory and ready to be performed.
+//!
+//! The interpreter walks a list of steps; each step on a lock or lockref is one indirect call, each
+//! other step a direct one. Nothing is allocated or looked up while an operation runs. On a simulated
+//! machine the interpreter itself takes no time; on the host it takes a few nanoseconds a step, which
+//! the measured figures contain (a script with an empty list of steps shows how much).
+
+use crate::kinds::{LockObject, LockRefObject};
+use crate::script::{ObjectKind, Step, Variant};
+use crate::stage::Stage;
+use lockyard::platform::{Cell, DataCell, Host, Ordering, U64, Word};
+use std::alloc::Layout;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+/// What ought to hold after a run, and does not: the primitives did not do their work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation(String);
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Violation {}
+
+/// An object in memory.
+enum Shared<H: Host> {
+    Lock(Box<dyn LockObject>),
+    LockRef(Box<dyn LockRefObject>),
+    Word(NonNull<U64<H>>),
+    Data(NonNull<Cell<H, u64>>),
+}
+
+/// A variant of a script, laid out in memory: objects of one line one after another, objects of
+/// different lines in different lines. Shared by all tasks of a run.
+pub struct Prepared<S: Stage> {
+    // Before `blocks`: the objects point into them.
+    objects: Vec<(String, ObjectKind, Shared<S::Host>)>,
+    steps: Vec<Step>,
+    local_work: f64,
+    blocks: Blocks<S>,
+}
+
+/// The memory, which is given back to the host.
+struct Blocks<S: Stage> {
+    blocks: Vec<(NonNull<u8>, Layout)>,
+    _stage: PhantomData<fn() -> S>,
+}
+
+impl<S: Stage> Drop for Blocks<S> {
+    fn drop(&mut self) {
+        for &(memory, layout) in &self.blocks {
+            // SAFETY: allocated with this layout in `new`; the objects, which have no destructors,
+            // are not used any more.
+            unsafe { S::Host::deallocate(memory, layout) };
+        }
+    }
+}
+
+// SAFETY: the objects behind the pointers are words, cells and primitives, which are `Send` and
+// `Sync` themselves; data is written only under a lock (the script's checks demand it).
+unsafe impl<S: Stage> Send for Prepared<S> {}
+// SAFETY: as above.
+unsafe impl<S: Stage> Sync for Prepared<S> {}
+
+impl<S: Stage> Prepared<S> {
+    /// Lays out the objects of `variant` in lines of `line_bytes` bytes whose home is NUMA node
+    /// `node`. `local_work` is the calibrated local work of one operation, in nanoseconds.
+    ///
+    /// `None` if the host has no memory.
+    pub fn new(
+        variant: &Variant,
+        line_bytes: usize,
+        node: Option<u32>,
+        local_work: f64,
+    ) -> Option<Self> {
+        let layout_of = |kind: ObjectKind| match kind {
+            ObjectKind::Lock { lock } => lock.layout::<S::Host>(),
+            ObjectKind::LockRef { .. } | ObjectKind::Word => Layout::new::<U64<S::Host>>(),
+            ObjectKind::Data => Layout::new::<Cell<S::Host, u64>>(),
+        };
+        let lines = variant.objects.iter().map(|o| o.line + 1).max().unwrap_or(0);
+        let mut blocks = Blocks { blocks: Vec::new(), _stage: PhantomData };
+        let mut places = Vec::new();
+        for line in 0..lines {
+            let mut block = Layout::from_size_align(0, line_bytes).ok()?;
+            for (index, object) in variant.objects.iter().enumerate() {
+                if object.line == line {
+                    let (extended, offset) = block.extend(layout_of(object.kind)).ok()?;
+                    block = extended;
+                    places.push((index, line, offset));
+                }
+            }
+            let block = block.pad_to_align();
+            blocks.blocks.push((S::Host::allocate(block, node)?, block));
+        }
+        places.sort_unstable();
+        let objects = places.into_iter().map(|(index, line, offset)| {
+            let object = &variant.objects[index];
+            // SAFETY: the offset is within the block, by the layouts above.
+            let memory = unsafe { blocks.blocks[line].0.add(offset) };
+            // SAFETY: the place has the object's layout, no other object is there, and the blocks
+            // live longer than the objects (order of the fields).
+            let shared = unsafe { Self::make(object.kind, memory) };
+            (object.name.clone(), object.kind, shared)
+        });
+        let objects = objects.collect();
+        Some(Prepared { objects, steps: variant.steps.clone(), local_work, blocks })
+    }
+
+    /// # Safety
+    ///
+    /// `memory` has room for the object, and outlives it.
+    unsafe fn make(kind: ObjectKind, memory: NonNull<u8>) -> Shared<S::Host> {
+        match kind {
+            // SAFETY: the caller's promise.
+            ObjectKind::Lock { lock } => Shared::Lock(unsafe { lock.make_lock::<S::Host>(memory) }),
+            ObjectKind::LockRef { lock, pause, trywait, count } => {
+                // SAFETY: the caller's promise; a lockref has the size of its word.
+                let lockref =
+                    unsafe { lock.make_lockref::<S::Host>(pause, trywait, count, memory) };
+                Shared::LockRef(lockref)
+            }
+            ObjectKind::Word => {
+                let word = memory.cast::<U64<S::Host>>();
+                // SAFETY: the caller's promise.
+                unsafe { word.write(Word::new(0)) };
+                Shared::Word(word)
+            }
+            ObjectKind::Data => {
+                let cell = memory.cast::<Cell<S::Host, u64>>();
+                // SAFETY: the caller's promise.
+                unsafe { cell.write(DataCell::new(0)) };
+                Shared::Data(cell)
+            }
+        }
+    }
+
+    /// How many blocks of memory the objects are in: one for each line group.
+    pub fn lines(&self) -> usize {
+        self.blocks.blocks.len()
+    }
+
+    /// Performs operations until the run is over; returns how many.
+    pub fn run_task(&self) -> u64 {
+        let mut done = 0;
+        while !S::stopping() {
+            self.perform(&self.steps);
+            done += 1;
+            S::operation_done();
+        }
+        done
+    }
+
+    /// Performs `count` operations.
+    pub fn run_operations(&self, count: u64) {
+        for _ in 0..count {
+            self.perform(&self.steps);
+            S::operation_done();
+        }
+    }
+
+    fn perform(&self, steps: &[Step]) {
+        for step in steps {
+            match *step {
+                Step::Work { nanoseconds } => S::work(nanoseconds),
+                Step::CalibratedWork { share } => S::work(self.local_work * share),
+                Step::Pause => S::Host::relax(),
+                Step::Locked { object, ref steps } => {
+                    let mut body = || self.perform(steps);
+                    match &self.objects[object].2 {
+                        Shared::Lock(lock) => lock.locked(&mut body),
+                        Shared::LockRef(lockref) => lockref.locked(&mut body),
+                        Shared::Word(_) | Shared::Data(_) => unreachable!("checked by the parser"),
+                    }
+                }
+                Step::Get { object, operation } => self.lockref(object).get(operation),
+                Step::Put { object, operation } => self.lockref(object).put(operation),
+                Step::Read { object } => self.read(object),
+                Step::Write { object } => self.write(object),
+                Step::Add { object, value } => {
+                    // Relaxed: nothing is published by it.
+                    self.word(object).fetch_add(i64::from(value) as u64, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+
+    fn lockref(&self, object: usize) -> &dyn LockRefObject {
+        match &self.objects[object].2 {
+            Shared::LockRef(lockref) => lockref.as_ref(),
+            _ => unreachable!("checked by the parser"),
+        }
+    }
+
+    fn word(&self, object: usize) -> &U64<S::Host> {
+        match &self.objects[object].2 {
+            // SAFETY: the word was written in `make` and lives as long as `self`.
+            Shared::Word(word) => unsafe { word.as_ref() },
+            _ => unreachable!("checked by the parser"),
+        }
+    }
+
+    fn read(&self, object: usize) {
+        let value = match &self.objects[object].2 {
+            // SAFETY: the cell was written in `make` and lives as long as `self`. The parser allows
+            // a read of data only under the lock that its writers hold, or where nobody writes it.
+            Shared::Data(cell) => unsafe { cell.as_ref() }.with(|data| unsafe { data.read() }),
+            _ => self.word(object).load(Ordering::Relaxed),
+        };
+        std::hint::black_box(value);
+    }
+
+    fn write(&self, object: usize) {
+        match &self.objects[object].2 {
+            Shared::Data(cell) => {
+                // SAFETY: as in `read`; the parser allows a write of data only under a lock, the
+                // same for all its writers.
+                let cell = unsafe { cell.as_ref() };
+                // Two accesses, as in a program: a lock that does not exclude loses updates here.
+                // SAFETY: as above.
+                let value = cell.with(|data| unsafe { data.read() });
+                // SAFETY: as above.
+                cell.with_mut(|data| unsafe { data.write(value + 1) });
+            }
+            _ => self.word(object).store(1, Ordering::Relaxed),
+        }
+    }
+
+    /// Checks, after all tasks have finished `operations` operations together, that locks are free,
+    /// counts are what they were, and no update of protected data was lost. Adds no shared traffic
+    /// to the run.
+    ///
+    /// # Errors
+    ///
+    /// What does not hold.
+    pub fn verify(&self, operations: u64) -> Result<(), Violation> {
+        for (index, (name, kind, shared)) in self.objects.iter().enumerate() {
+            let wrong = |what: String| Err(Violation(format!("`{name}` {what}")));
+            match shared {
+                Shared::Lock(lock) if lock.is_held() => return wrong("is still held".to_owned()),
+                Shared::LockRef(lockref) => {
+                    if lockref.is_held() {
+                        return wrong("is still locked".to_owned());
+                    }
+                    let ObjectKind::LockRef { count, .. } = *kind else { continue };
+                    let per_operation = count_steps(&self.steps, &|step| match *step {
+                        Step::Get { object, .. } if object == index => 1,
+                        Step::Put { object, .. } if object == index => -1,
+                        _ => 0,
+                    });
+                    let expected =
+                        i128::from(count) + i128::from(per_operation) * i128::from(operations);
+                    if lockref.count().map(i128::from) != Some(expected) {
+                        return wrong(format!(
+                            "counts {:?} references after {operations} operations, not {expected}",
+                            lockref.count()
+                        ));
+                    }
+                }
+                Shared::Word(word) => {
+                    let added = count_steps(&self.steps, &|step| match *step {
+                        Step::Add { object, value } if object == index => i64::from(value),
+                        _ => 0,
+                    });
+                    let written = count_steps(&self.steps, &|step| {
+                        i64::from(matches!(*step, Step::Write { object } if object == index))
+                    });
+                    // SAFETY: as in `word`.
+                    let value = unsafe { word.as_ref() }.load(Ordering::Relaxed);
+                    let expected = (added as u64).wrapping_mul(operations);
+                    if written == 0 && value != expected {
+                        return wrong(format!(
+                            "is {value} after {operations} operations, not {expected}"
+                        ));
+                    }
+                }
+                Shared::Data(cell) => {
+                    let written = count_steps(&self.steps, &|step| {
+                        i64::from(matches!(*step, Step::Write { object } if object == index))
+                    });
+                    // SAFETY: as in `read`; all tasks have finished.
+                    let value = unsafe { cell.as_ref() }.with(|data| unsafe { data.read() });
+                    let expected = written as u64 * operations;
+                    if value != expected {
+                        return wrong(format!(
+                            "was changed {value} times in {operations} operations, not {expected} \
+                             times: updates were lost, so its lock did not exclude"
+                        ));
+                    }
+                }
+                Shared::Lock(_) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<S: Stage> fmt::Debug for Prepared<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prepared").field("steps", &self.steps).finish_non_exhaustive()
+    }
+}
+
+/// The sum of `weight` over all steps, those under locks too.
+fn count_steps(steps: &[Step], weight: &impl Fn(&Step) -> i64) -> i64 {
+    steps
+        .iter()
+        .map(|step| match step {
+            Step::Locked { steps, .. } => count_steps(steps, weight),
+            step => weight(step),
+        })
+        .sum()
+}

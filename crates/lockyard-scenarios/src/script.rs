@@ -1,0 +1,218 @@
+//! A scenario script, checked: objects, steps, variants, placement, calibration.
+
+use crate::file::{self, ScriptError};
+use crate::kinds::LockKind;
+use std::path::Path;
+
+/// The shipped scripts: name and file.
+const SHIPPED: &[(&str, &str)] = &[
+    ("open3", include_str!("../../../scenarios/open3.toml")),
+    ("fstat2", include_str!("../../../scenarios/fstat2.toml")),
+    ("access2", include_str!("../../../scenarios/access2.toml")),
+];
+
+/// What a shared object is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectKind {
+    /// A lock in its own word.
+    Lock {
+        /// Which.
+        lock: LockKind,
+    },
+    /// A lock and a reference count.
+    LockRef {
+        /// The lock in it.
+        lock: LockKind,
+        /// A pause after each failed compare-exchange.
+        pause: bool,
+        /// Wait once for the lock to be released before taking it.
+        trywait: bool,
+        /// References at the beginning.
+        count: u32,
+    },
+    /// A 64-bit atomic word.
+    Word,
+    /// A 64-bit word that is not atomic: it is written under a lock, or never.
+    Data,
+}
+
+/// A shared object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub kind: ObjectKind,
+    /// Its line: objects with the same index lie one after another.
+    pub line: usize,
+}
+
+/// How a reference is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GetOperation {
+    /// `LockRef::get`
+    Get,
+    /// `LockRef::get_not_zero`
+    GetNotZero,
+    /// `LockRef::get_not_dead`
+    GetNotDead,
+}
+
+/// How a reference is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PutOperation {
+    /// `LockRef::put_return`, and under the lock if that refuses.
+    PutReturn,
+    /// `LockRef::put_not_zero`, and under the lock if that refuses.
+    PutNotZero,
+    /// `LockRef::put_or_lock`, and the last reference under the lock that it returns.
+    PutOrLock,
+}
+
+/// A step of an operation. Objects are indices into the variant's objects.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// Local work of so many nanoseconds.
+    Work {
+        /// How long.
+        nanoseconds: f64,
+    },
+    /// A share of the calibrated local work.
+    CalibratedWork {
+        /// The share, 0 to 1; the shares of an operation add up to 1.
+        share: f64,
+    },
+    /// One pause.
+    Pause,
+    /// Takes a lock, performs steps, and releases it.
+    Locked {
+        /// The lock, or the lockref.
+        object: usize,
+        /// What is done under it.
+        steps: Vec<Step>,
+    },
+    /// Takes a reference.
+    Get {
+        /// The lockref.
+        object: usize,
+        /// How.
+        operation: GetOperation,
+    },
+    /// Drops a reference.
+    Put {
+        /// The lockref.
+        object: usize,
+        /// How.
+        operation: PutOperation,
+    },
+    /// Reads a word or data.
+    Read {
+        /// Which.
+        object: usize,
+    },
+    /// Changes a word (a store) or data (a store under a lock).
+    Write {
+        /// Which.
+        object: usize,
+    },
+    /// An atomic addition to a word.
+    Add {
+        /// Which.
+        object: usize,
+        /// How much.
+        value: i32,
+    },
+}
+
+/// A variant: the objects and steps that it has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variant {
+    /// Its name, as in the published table.
+    pub name: String,
+    /// What it is, for people.
+    pub title: String,
+    /// Its objects.
+    pub objects: Vec<Object>,
+    /// The steps of one operation.
+    pub steps: Vec<Step>,
+}
+
+/// The order in which tasks are placed on hardware threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Whole cores, socket by socket, then their siblings in the same order.
+    CoresFirst,
+}
+
+/// The published cell that gives the local work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Calibration {
+    /// The machine of the cell.
+    pub machine: String,
+    /// Its number of threads.
+    pub threads: usize,
+    /// Its variant; where none is named, each variant has its own cell.
+    pub variant: Option<String>,
+}
+
+/// A scenario script.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Script {
+    /// Its name: the experiment, in published tables.
+    pub name: String,
+    /// What it is, for people.
+    pub title: String,
+    /// What one operation is, for people.
+    pub operation: String,
+    /// What is measured, as in published tables.
+    pub metric: String,
+    /// In which unit.
+    pub unit: String,
+    /// Its variants, at least one.
+    pub variants: Vec<Variant>,
+    /// How tasks are placed.
+    pub order: Order,
+    /// The cell that gives the local work, if the script has calibrated work.
+    pub calibration: Option<Calibration>,
+}
+
+impl Script {
+    /// Reads the text of a script. `origin` is what errors call the file.
+    ///
+    /// # Errors
+    ///
+    /// One line that says where, what, and what is allowed.
+    pub fn parse(origin: &str, text: &str) -> Result<Script, ScriptError> {
+        file::parse(origin, text)
+    }
+
+    /// Reads a script file.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, is larger than [`MAX_FILE_BYTES`](crate::MAX_FILE_BYTES), is not
+    /// UTF-8, or is not a script.
+    pub fn load(path: &Path) -> Result<Script, ScriptError> {
+        file::load(path)
+    }
+
+    /// The names of the shipped scripts.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        SHIPPED.iter().map(|(name, _)| *name)
+    }
+
+    /// A shipped script.
+    ///
+    /// # Panics
+    ///
+    /// If the shipped file is broken; a test reads them all.
+    pub fn shipped(name: &str) -> Option<Script> {
+        let (name, text) = SHIPPED.iter().find(|(shipped, _)| *shipped == name)?;
+        Some(Script::parse(&format!("{name}.toml"), text).expect("a shipped script is valid"))
+    }
+
+    /// The variant of that name.
+    pub fn variant(&self, name: &str) -> Option<&Variant> {
+        self.variants.iter().find(|v| v.name == name)
+    }
+}

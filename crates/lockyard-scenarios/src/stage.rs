@@ -1,0 +1,19 @@
+//! Where a scenario is performed.
+
+use lockyard::platform::Host;
+
+/// A back-end, as a scenario sees it: the host on which the primitives run, and a few things that
+/// only the one who runs the scenario knows.
+pub trait Stage: 'static {
+    /// The host on which the primitives run.
+    type Host: Host;
+
+    /// Spends `nanoseconds` of local work, which touches no shared line.
+    fn work(nanoseconds: f64);
+
+    /// Whether the run is over. A task looks between two operations.
+    fn stopping() -> bool;
+
+    /// The running task has finished one operation.
+    fn operation_done();
+}
