@@ -1,13 +1,14 @@
 //! The three back-ends: what runs a [`Program`], unchanged, and says what went wrong.
 
 use crate::explore::{Bounds, Explored, Failed, explore};
-use crate::finding::{Caught, Finding, catching};
+use crate::finding::{Caught, Finding, STUCK, catching};
 use crate::hooks::{Fault, Faulty, Watched, give_up_when};
 use crate::primitives::Primitive;
-use crate::program::{Outcome, Program};
+use crate::program::{Outcome as Left, Program};
 use lockyard::Native;
 use lockyard::platform::checked::Checked;
 use lockyard::platform::hooked::Hooked;
+use lockyard_sim::{Machine, Outcome, Simulated, Simulation};
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,7 +39,7 @@ impl Verdict {
 pub fn model<P: Program>(
     ops: &[P::Op],
     bounds: Bounds,
-) -> Result<(Explored, BTreeSet<Outcome>), Failed> {
+) -> Result<(Explored, BTreeSet<Left>), Failed> {
     let shared_ops: Arc<[P::Op]> = ops.into();
     let outcomes = Arc::new(Mutex::new(BTreeSet::new()));
     let all = Arc::clone(&outcomes);
@@ -63,13 +64,14 @@ pub fn model<P: Program>(
     Ok((explored, outcomes))
 }
 
-/// The model check of primitive `P` with fault `F`, at two preemptions.
-pub fn check_model<P: Primitive, F: Fault>() -> Verdict {
+/// The model check of primitive `P` with fault `F`, at two preemptions. It needs no search: it is
+/// exhaustive within its bound.
+pub fn check_model<P: Primitive, F: Fault>(_search: Search) -> Verdict {
     verdict(model::<P::Program<Hooked<Checked, Faulty<F>>>>(P::MIX, Bounds::preemptions(2)))
 }
 
 /// A result of an exploration as a verdict.
-pub fn verdict(result: Result<(Explored, BTreeSet<Outcome>), Failed>) -> Verdict {
+pub fn verdict(result: Result<(Explored, BTreeSet<Left>), Failed>) -> Verdict {
     match result {
         Ok((explored, _)) => Verdict { caught: None, runs: explored.executions },
         Err(failed) => Verdict { caught: Some(failed.caught), runs: failed.executions },
@@ -80,14 +82,14 @@ pub fn verdict(result: Result<(Explored, BTreeSet<Outcome>), Failed>) -> Verdict
 /// `attempts` times. `P` must be on a host that is [`Watched`], so that no wait is without end.
 pub fn native<P: Program>(ops: &[P::Op], rounds: u32, attempts: u64) -> Verdict {
     for attempt in 1..=attempts {
-        if let Some(caught) = attempt_natively::<P>(ops, rounds) {
+        if let Some(caught) = attempt_natively::<P>(ops, rounds, attempt) {
             return Verdict { caught: Some(caught), runs: attempt };
         }
     }
     Verdict { caught: None, runs: attempts }
 }
 
-fn attempt_natively<P: Program>(ops: &[P::Op], rounds: u32) -> Option<Caught> {
+fn attempt_natively<P: Program>(ops: &[P::Op], rounds: u32, attempt: u64) -> Option<Caught> {
     let program = P::new(ops, rounds);
     let failed = Arc::new(AtomicBool::new(false));
     let start = Barrier::new(ops.len());
@@ -96,7 +98,7 @@ fn attempt_natively<P: Program>(ops: &[P::Op], rounds: u32) -> Option<Caught> {
             .map(|thread| {
                 let (program, start, failed) = (&program, &start, Arc::clone(&failed));
                 scope.spawn(move || {
-                    give_up_when(Arc::clone(&failed));
+                    give_up_when(Arc::clone(&failed), attempt << 8 | thread as u64);
                     start.wait();
                     let result = catching(AssertUnwindSafe(|| {
                         for round in 0..rounds {
@@ -124,10 +126,95 @@ fn attempt_natively<P: Program>(ops: &[P::Op], rounds: u32) -> Option<Caught> {
 
 /// Rounds of each thread in a native check.
 pub const NATIVE_ROUNDS: u32 = 2_000;
-/// Attempts of a native check before it says that it found nothing.
-pub const NATIVE_ATTEMPTS: u64 = 20;
+
+/// How long a check by attempts goes on before it says that it found nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Search {
+    /// Nothing should be found: a few attempts.
+    Briefly,
+    /// Something should be found: until it is, within reason.
+    UntilFound,
+}
+
+impl Search {
+    fn attempts(self) -> u64 {
+        match self {
+            Search::Briefly => 20,
+            Search::UntilFound => 2_000,
+        }
+    }
+}
 
 /// The native check of primitive `P` with fault `F`.
-pub fn check_natively<P: Primitive, F: Fault>() -> Verdict {
-    native::<P::Program<Hooked<Native, Watched<F>>>>(P::MIX, NATIVE_ROUNDS, NATIVE_ATTEMPTS)
+pub fn check_natively<P: Primitive, F: Fault>(search: Search) -> Verdict {
+    native::<P::Program<Hooked<Native, Watched<F>>>>(P::MIX, NATIVE_ROUNDS, search.attempts())
 }
+
+/// The machine of simulated checks.
+const MACHINE: &str = "cascade-lake-2s24c2t";
+/// Events of a simulated run after which it is taken to make no progress: a hundred times what the
+/// longest run without a fault takes.
+const MOST_EVENTS: u64 = 20_000_000;
+
+/// Runs program `P` on a simulated machine, `rounds` each, with one random order of service after
+/// another until something is found, at most `attempts` of them. Threads stand on cores of both
+/// sockets.
+///
+/// # Panics
+///
+/// If the machine is not among the shipped ones.
+pub fn simulated<P: Program>(ops: &[P::Op], rounds: u32, attempts: u64) -> Verdict {
+    let machine = Machine::shipped(MACHINE).expect("the machine is shipped");
+    for seed in 1..=attempts {
+        let result = catching(AssertUnwindSafe(|| simulate::<P>(&machine, seed, ops, rounds)));
+        if let Err(caught) = result.and_then(|caught| caught.map_or(Ok(()), Err)) {
+            return Verdict { caught: Some(caught), runs: seed };
+        }
+    }
+    Verdict { caught: None, runs: attempts }
+}
+
+fn simulate<P: Program>(
+    machine: &Machine,
+    seed: u64,
+    ops: &[P::Op],
+    rounds: u32,
+) -> Option<Caught> {
+    let mut simulation = Simulation::new(machine, seed);
+    simulation.limit_events(MOST_EVENTS);
+    let program = simulation.setup(|| P::new(ops, rounds));
+    let program = simulation.place(program, 64, 0);
+    let stride = machine.hardware_threads() / 2 / ops.len();
+    for thread in 0..ops.len() {
+        let program = program.clone();
+        simulation.spawn(thread * stride, move || {
+            for round in 0..rounds {
+                program.step(thread, round);
+            }
+        });
+    }
+    let message = match simulation.run() {
+        Outcome::Finished => {
+            simulation.setup(|| program.finish());
+            return None;
+        }
+        Outcome::Panicked { message, .. } => message,
+        outcome @ (Outcome::Stuck(_) | Outcome::TooManyEvents(_)) => {
+            format!("{STUCK}{outcome}").replacen("stuck: stuck: ", STUCK, 1)
+        }
+        outcome => outcome.to_string(),
+    };
+    Some(Caught { finding: Finding::of(&message), message })
+}
+
+/// The simulated check of primitive `P` with fault `F`.
+pub fn check_simulated<P: Primitive, F: Fault>(search: Search) -> Verdict {
+    simulated::<P::Program<Hooked<Simulated, Faulty<F>>>>(
+        P::MIX,
+        SIMULATED_ROUNDS,
+        search.attempts(),
+    )
+}
+
+/// Rounds of each thread in a simulated check.
+pub const SIMULATED_ROUNDS: u32 = 50;

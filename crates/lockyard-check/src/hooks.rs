@@ -90,18 +90,27 @@ pub struct Watched<F>(PhantomData<F>);
 pub const PATIENCE: u64 = 200_000;
 
 std::thread_local! {
+    static RANDOM: Cell<u64> = const { Cell::new(0) };
     static OTHERS_FAILED: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// Makes the waits of this OS thread end when `failed` becomes true.
-pub fn give_up_when(failed: Arc<AtomicBool>) {
+/// Makes the waits of this OS thread end when `failed` becomes true; `seed` decides where the thread
+/// yields to others.
+pub fn give_up_when(failed: Arc<AtomicBool>, seed: u64) {
     OTHERS_FAILED.set(Some(failed));
+    RANDOM.set(seed);
 }
 
 impl<F: Fault> Hook for Watched<F> {
     const WATCHES_WAITS: bool = true;
 
     fn operation(operation: &mut Operation) -> Effect {
+        let random = RANDOM.get().wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        RANDOM.set(random);
+        if random >> 60 == 0 {
+            // One operation in 16: so threads are preempted anywhere, also on a single CPU.
+            std::thread::yield_now();
+        }
         Faulty::<F>::operation(operation)
     }
 
@@ -187,8 +196,6 @@ pub struct Scripted(());
 
 impl Hook for Scripted {
     fn operation(operation: &mut Operation) -> Effect {
-        let freed = FREED_RANGE.with_borrow(|range| range.contains(&operation.address));
-        assert!(!freed, "{FREED}{:?} at {}", operation.kind, operation.place);
         let (kind, place) = (operation.kind, operation.place);
         let site = |failure| Site {
             file: place.file(),
@@ -211,5 +218,10 @@ impl Hook for Scripted {
             }
         }
         Effect::Performed
+    }
+    /// Not before the operation: threads are scheduled at its beginning.
+    fn done(operation: &Operation) {
+        let freed = FREED_RANGE.with_borrow(|range| range.contains(&operation.address));
+        assert!(!freed, "{FREED}{:?} at {}", operation.kind, operation.place);
     }
 }

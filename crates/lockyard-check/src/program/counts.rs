@@ -1,11 +1,11 @@
 //! Programs over a lockref: every operation against every other.
 
-use super::{Outcome, Program, Protected, Seen, linger, read, write};
+use super::{MOST_THREADS, Outcome, Program, Protected, Seen, linger, read, write};
 use crate::finding::{COUNT, FREED};
 use lockyard::lock::LaneLock;
 use lockyard::lockref::policy::{Policy, Standard};
 use lockyard::lockref::{Count, LockRef, LockRefGuard};
-use lockyard::platform::{Cell, DataCell, Host, Ordering, U32, Word};
+use lockyard::platform::{Cell, DataCell, Host};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering as Plain};
 
 /// What a thread does with the lockref.
@@ -63,9 +63,7 @@ pub struct CountProgram<K: LaneLock, H: Host, const EXTRA: u32 = 0, P: Policy = 
     /// [`CountOp::LockSet`] if nobody has a reference to begin with.
     object: Cell<H, u64>,
     /// What each thread wrote before it dropped its reference.
-    notes: Vec<Cell<H, u64>>,
-    /// 1 when the object is destroyed. Relaxed: it must not order anything.
-    destroyed: U32<H>,
+    notes: [Cell<H, u64>; MOST_THREADS],
     ops: Vec<CountOp>,
     seen: Seen,
     /// What the count should be, kept outside the platform.
@@ -98,8 +96,6 @@ impl<K: LaneLock, H: Host, const EXTRA: u32, P: Policy> CountProgram<K, H, EXTRA
 
     /// A thread that has a reference uses the object.
     fn use_object(&self, thread: usize) {
-        let destroyed = self.destroyed.load(Ordering::Relaxed) != 0;
-        assert!(!destroyed, "{FREED}thread {thread} has a reference to a destroyed object");
         let object = read(&self.object);
         assert!(object == ALIVE, "{FREED}thread {thread} reads {object} in the object");
     }
@@ -111,7 +107,6 @@ impl<K: LaneLock, H: Host, const EXTRA: u32, P: Policy> CountProgram<K, H, EXTRA
         for note in &self.notes {
             read(note);
         }
-        self.destroyed.store(1, Ordering::Relaxed);
         write(&self.object, 0);
     }
 
@@ -133,9 +128,10 @@ impl<K: LaneLock, H: Host, const EXTRA: u32, P: Policy> CountProgram<K, H, EXTRA
             self.seen.note(thread, 100);
             return self.gained(-1);
         };
-        self.note_count(thread, guard.count());
+        let found = guard.count();
+        self.note_count(thread, found);
         // Not dropped: this is the last reference, or somebody marked the object dead.
-        match guard.count() {
+        match found {
             Count::Live(left) => {
                 assert!(left <= 1, "{COUNT}the lock was returned at {left} references");
                 self.protected.section(thread);
@@ -150,9 +146,10 @@ impl<K: LaneLock, H: Host, const EXTRA: u32, P: Policy> CountProgram<K, H, EXTRA
     }
 
     fn set(&self, thread: usize, guard: LockRefGuard<'_, K, P, H>) {
-        self.note_count(thread, guard.count());
         self.protected.section(thread);
-        let Count::Live(count) = guard.count() else { return };
+        let found = guard.count();
+        self.note_count(thread, found);
+        let Count::Live(count) = found else { return };
         if self.starts_empty && count == 0 {
             write(&self.object, ALIVE);
         }
@@ -169,7 +166,6 @@ impl<K: LaneLock, H: Host, const EXTRA: u32, P: Policy> CountProgram<K, H, EXTRA
 
     fn mark_dead(&self, thread: usize) {
         let guard = self.lockref.lock();
-        self.note_count(thread, guard.count());
         self.protected.section(thread);
         guard.mark_dead();
         self.dead.store(true, Plain::Relaxed);
@@ -190,8 +186,7 @@ impl<K: LaneLock, H: Host, const EXTRA: u32, P: Policy> Program for CountProgram
             lockref: LockRef::from_count(references),
             protected: Protected::new(),
             object: DataCell::new(if references == 0 { 0 } else { ALIVE }),
-            notes: ops.iter().map(|_| DataCell::new(0)).collect(),
-            destroyed: Word::new(0),
+            notes: std::array::from_fn(|_| DataCell::new(0)),
             ops: ops.to_vec(),
             seen: Seen::new(ops.len()),
             expected: AtomicI64::new(i64::from(references)),

@@ -1,12 +1,14 @@
 //! The program over any reference count: who finds the last reference gone destroys the object, and
 //! nobody may use it after that.
 
-use super::{Outcome, Program, Seen, linger, read, write};
+use super::{MOST_THREADS, Outcome, Program, Seen, linger, read, write};
 use crate::finding::FREED;
 use lockyard::LockRef;
 use lockyard::lock::LaneLock;
 use lockyard::lockref::policy::Policy;
-use lockyard::platform::{Cell, DataCell, Host, Ordering, U32, Word};
+use lockyard::platform::{Cell, DataCell, Host};
+
+const ALIVE: u64 = 7;
 
 /// A reference count.
 pub trait RefCount<H: Host>: Send + Sync + 'static {
@@ -48,10 +50,9 @@ pub enum UseOp {
 /// Threads that use one object until nobody has a reference. One round.
 pub struct LastUse<R, H: Host> {
     count: R,
-    /// 1 when the object is destroyed. Relaxed: it must not order anything.
-    destroyed: U32<H>,
-    /// The object: one number for each thread, which it writes, and a last one that all read.
-    uses: Vec<Cell<H, u64>>,
+    /// Of the object: one number for each thread, which it writes.
+    uses: [Cell<H, u64>; MOST_THREADS],
+    /// Of the object: what all read, 7 until it is destroyed.
     object: Cell<H, u64>,
     ops: Vec<UseOp>,
     seen: Seen,
@@ -59,13 +60,16 @@ pub struct LastUse<R, H: Host> {
 
 impl<R: RefCount<H>, H: Host> LastUse<R, H> {
     fn use_and_put(&self, thread: usize) {
-        let destroyed = self.destroyed.load(Ordering::Relaxed) != 0;
-        assert!(!destroyed, "{FREED}thread {thread} has a reference to a destroyed object");
-        assert!(read(&self.object) == 7, "{FREED}thread {thread} reads a destroyed object");
+        assert!(
+            read(&self.object) == ALIVE,
+            "{FREED}thread {thread} has a reference to a destroyed object"
+        );
         write(&self.uses[thread], 1);
         linger::<H>();
-        let destroyed = self.destroyed.load(Ordering::Relaxed) != 0;
-        assert!(!destroyed, "{FREED}an object was destroyed while thread {thread} used it");
+        assert!(
+            read(&self.object) == ALIVE,
+            "{FREED}an object was destroyed while thread {thread} used it"
+        );
         let last = self.count.put();
         self.seen.note(thread, i64::from(last));
         if last {
@@ -73,7 +77,6 @@ impl<R: RefCount<H>, H: Host> LastUse<R, H> {
             for each in &self.uses {
                 read(each);
             }
-            self.destroyed.store(1, Ordering::Relaxed);
             write(&self.object, 0);
         }
     }
@@ -87,9 +90,8 @@ impl<R: RefCount<H>, H: Host> Program for LastUse<R, H> {
         let owners = ops.iter().filter(|&&op| op == UseOp::Owner).count();
         LastUse {
             count: R::new(owners as u32),
-            destroyed: Word::new(0),
-            uses: ops.iter().map(|_| DataCell::new(0)).collect(),
-            object: DataCell::new(7),
+            uses: std::array::from_fn(|_| DataCell::new(0)),
+            object: DataCell::new(ALIVE),
             ops: ops.to_vec(),
             seen: Seen::new(ops.len()),
         }
@@ -102,8 +104,7 @@ impl<R: RefCount<H>, H: Host> Program for LastUse<R, H> {
     }
 
     fn finish(&self) {
-        let destroyed = self.destroyed.load(Ordering::Relaxed) != 0;
-        assert!(destroyed, "{FREED}all references are gone and nobody was told");
+        assert!(read(&self.object) != ALIVE, "{FREED}all references are gone and nobody was told");
         assert!(!self.count.get_not_zero(), "{FREED}a reference to nothing was taken");
     }
     fn outcome(&self) -> Outcome {

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering as Plain};
 
 /// A concurrent program: one thread for each operation that it is made of.
 pub trait Program: Send + Sync + Sized + 'static {
-    /// What a thread does.
+    /// What a thread does. At most four threads do something.
     type Op: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static;
 
     /// The shared objects, for threads that do `ops`, each `rounds` times.
@@ -74,16 +74,15 @@ impl<H: Host> Protected<H> {
     /// A critical section of `thread`; returns how many there have been, with this one.
     pub(crate) fn section(&self, thread: usize) -> u64 {
         let me = thread as u32 + 1;
-        let inside = self.stamp.load(Ordering::Relaxed);
+        // Exchanges, because a read-modify-write sees the newest stamp and a load need not.
+        let inside = self.stamp.swap(me, Ordering::Relaxed);
         assert!(inside == 0, "{EXCLUSION}thread {me} enters and thread {inside} is inside");
-        self.stamp.store(me, Ordering::Relaxed);
         let sections = read(&self.sections) + 1;
         linger::<H>();
         write(&self.sections, sections);
         self.expected.fetch_add(1, Plain::Relaxed);
-        let inside = self.stamp.load(Ordering::Relaxed);
+        let inside = self.stamp.swap(0, Ordering::Relaxed);
         assert!(inside == me, "{EXCLUSION}thread {me} is inside and finds thread {inside}");
-        self.stamp.store(0, Ordering::Relaxed);
         sections
     }
 
@@ -93,6 +92,10 @@ impl<H: Host> Protected<H> {
         assert!(sections == expected, "{COUNT}{expected} sections left a sum of {sections}");
     }
 }
+
+/// Threads of a program at most. Cells are in arrays of this length, because all shared data must lie
+/// in the object itself: a simulated machine knows no other memory.
+pub(crate) const MOST_THREADS: usize = 4;
 
 /// Some pauses, so that others come meanwhile. In a model they are nothing.
 pub(crate) fn linger<H: Host>() {

@@ -87,6 +87,11 @@ pub trait Hook: 'static {
     /// operation can have).
     fn operation(operation: &mut Operation) -> Effect;
 
+    /// Sees an operation after it has been performed, or pretended, with the orderings that it had.
+    fn done(operation: &Operation) {
+        let _ = operation;
+    }
+
     /// A wait that is not over, after each [`SLICE`] polls. `slices` is how often it has been
     /// called for this wait. It may panic, to end a wait that will never end; it may yield.
     fn waiting(slices: u64) {
@@ -125,23 +130,35 @@ impl<W: fmt::Debug, K> fmt::Debug for HookedWord<W, K> {
     }
 }
 
-/// What a hook said: the orderings to use, and whether the operation is performed.
-struct Said {
-    order: Ordering,
-    failure: Ordering,
+/// What a hook said: the operation with the orderings to use, and whether it is performed.
+struct Said<K> {
+    operation: Operation,
     performed: bool,
+    _hook: PhantomData<fn() -> K>,
+}
+
+impl<K: Hook> Said<K> {
+    fn order(&self) -> Ordering {
+        self.operation.order
+    }
+
+    fn failure(&self) -> Ordering {
+        self.operation.failure.unwrap_or(Ordering::Relaxed)
+    }
+
+    /// Tells the hook that the operation is done; returns what it returned.
+    fn done<R>(self, result: R) -> R {
+        K::done(&self.operation);
+        result
+    }
 }
 
 #[inline(always)]
 #[track_caller]
-fn ask<K: Hook>(kind: Kind, address: usize, order: Ordering, failure: Option<Ordering>) -> Said {
+fn ask<K: Hook>(kind: Kind, address: usize, order: Ordering, failure: Option<Ordering>) -> Said<K> {
     let mut operation = Operation { kind, place: Location::caller(), address, order, failure };
-    let effect = K::operation(&mut operation);
-    Said {
-        order: operation.order,
-        failure: operation.failure.unwrap_or(Ordering::Relaxed),
-        performed: effect == Effect::Performed,
-    }
+    let performed = K::operation(&mut operation) == Effect::Performed;
+    Said { operation, performed, _hook: PhantomData }
 }
 
 /// The reading half of an ordering, for the load that stands for a pretended operation.
@@ -156,13 +173,20 @@ fn of_load(order: Ordering) -> Ordering {
 impl<W: Word, K: Hook> HookedWord<W, K> {
     #[inline(always)]
     #[track_caller]
-    fn ask(&self, kind: Kind, order: Ordering, failure: Option<Ordering>) -> Said {
+    fn ask(&self, kind: Kind, order: Ordering, failure: Option<Ordering>) -> Said<K> {
         ask::<K>(kind, core::ptr::from_ref(self).addr(), order, failure)
     }
 
     #[track_caller]
-    fn found(&self, said: &Said) -> W::Int {
-        self.0.load(of_load(said.order))
+    fn found(&self, said: &Said<K>) -> W::Int {
+        self.0.load(of_load(said.order()))
+    }
+
+    /// The compare-exchange that compares and stores nothing.
+    #[track_caller]
+    fn compare_only(&self, current: W::Int, said: &Said<K>) -> Result<W::Int, W::Int> {
+        let found = self.found(said);
+        if found == current { Ok(found) } else { Err(found) }
     }
 
     /// An unbounded wait in slices, each followed by a call of the hook.
@@ -196,17 +220,22 @@ impl<W: Word, K: Hook> Word for HookedWord<W, K> {
         self.0.get()
     }
     fn load(&self, order: Ordering) -> W::Int {
-        self.0.load(self.ask(Kind::Load, order, None).order)
+        let said = self.ask(Kind::Load, order, None);
+        let value = self.0.load(said.order());
+        said.done(value)
     }
     fn store(&self, value: W::Int, order: Ordering) {
         let said = self.ask(Kind::Store, order, None);
         if said.performed {
-            self.0.store(value, said.order);
+            self.0.store(value, said.order());
         }
+        said.done(())
     }
     fn swap(&self, value: W::Int, order: Ordering) -> W::Int {
         let said = self.ask(Kind::Swap, order, None);
-        if said.performed { self.0.swap(value, said.order) } else { self.found(&said) }
+        let before =
+            if said.performed { self.0.swap(value, said.order()) } else { self.found(&said) };
+        said.done(before)
     }
     fn compare_exchange(
         &self,
@@ -216,11 +245,12 @@ impl<W: Word, K: Hook> Word for HookedWord<W, K> {
         failure: Ordering,
     ) -> Result<W::Int, W::Int> {
         let said = self.ask(Kind::CompareExchange, success, Some(failure));
-        if said.performed {
-            return self.0.compare_exchange(current, new, said.order, said.failure);
-        }
-        let found = self.found(&said);
-        if found == current { Ok(found) } else { Err(found) }
+        let result = if said.performed {
+            self.0.compare_exchange(current, new, said.order(), said.failure())
+        } else {
+            self.compare_only(current, &said)
+        };
+        said.done(result)
     }
     fn compare_exchange_weak(
         &self,
@@ -230,27 +260,36 @@ impl<W: Word, K: Hook> Word for HookedWord<W, K> {
         failure: Ordering,
     ) -> Result<W::Int, W::Int> {
         let said = self.ask(Kind::CompareExchange, success, Some(failure));
-        if said.performed {
-            return self.0.compare_exchange_weak(current, new, said.order, said.failure);
-        }
-        let found = self.found(&said);
-        if found == current { Ok(found) } else { Err(found) }
+        let result = if said.performed {
+            self.0.compare_exchange_weak(current, new, said.order(), said.failure())
+        } else {
+            self.compare_only(current, &said)
+        };
+        said.done(result)
     }
     fn fetch_add(&self, value: W::Int, order: Ordering) -> W::Int {
         let said = self.ask(Kind::FetchAdd, order, None);
-        if said.performed { self.0.fetch_add(value, said.order) } else { self.found(&said) }
+        let before =
+            if said.performed { self.0.fetch_add(value, said.order()) } else { self.found(&said) };
+        said.done(before)
     }
     fn fetch_sub(&self, value: W::Int, order: Ordering) -> W::Int {
         let said = self.ask(Kind::FetchAdd, order, None);
-        if said.performed { self.0.fetch_sub(value, said.order) } else { self.found(&said) }
+        let before =
+            if said.performed { self.0.fetch_sub(value, said.order()) } else { self.found(&said) };
+        said.done(before)
     }
     fn fetch_or(&self, value: W::Int, order: Ordering) -> W::Int {
         let said = self.ask(Kind::FetchBits, order, None);
-        if said.performed { self.0.fetch_or(value, said.order) } else { self.found(&said) }
+        let before =
+            if said.performed { self.0.fetch_or(value, said.order()) } else { self.found(&said) };
+        said.done(before)
     }
     fn fetch_and(&self, value: W::Int, order: Ordering) -> W::Int {
         let said = self.ask(Kind::FetchBits, order, None);
-        if said.performed { self.0.fetch_and(value, said.order) } else { self.found(&said) }
+        let before =
+            if said.performed { self.0.fetch_and(value, said.order()) } else { self.found(&said) };
+        said.done(before)
     }
     fn wait_until(
         &self,
@@ -264,13 +303,14 @@ impl<W: Word, K: Hook> Word for HookedWord<W, K> {
             Budget::Polls(_) => Kind::WaitBounded,
         };
         let said = self.ask(kind, order, None);
-        if !said.performed {
-            return Ok(self.found(&said));
-        }
-        if kind == Kind::Wait && K::WATCHES_WAITS {
-            return Ok(self.wait_watched(said.order, relax, predicate));
-        }
-        self.0.wait_until(said.order, budget, relax, predicate)
+        let result = if !said.performed {
+            Ok(self.found(&said))
+        } else if kind == Kind::Wait && K::WATCHES_WAITS {
+            Ok(self.wait_watched(said.order(), relax, predicate))
+        } else {
+            self.0.wait_until(said.order(), budget, relax, predicate)
+        };
+        said.done(result)
     }
 }
 
@@ -278,16 +318,18 @@ impl<P: Int, W: Part<P>, K: Hook> Part<P> for HookedWord<W, K> {
     fn store_part(&self, index: usize, old: P, new: P, order: Ordering) {
         let said = self.ask(Kind::StorePart, order, None);
         if said.performed {
-            self.0.store_part(index, old, new, said.order);
+            self.0.store_part(index, old, new, said.order());
         }
+        said.done(())
     }
     fn swap_part(&self, index: usize, new: P, order: Ordering) -> P {
         let said = self.ask(Kind::SwapPart, order, None);
-        if said.performed {
-            self.0.swap_part(index, new, said.order)
+        let before = if said.performed {
+            self.0.swap_part(index, new, said.order())
         } else {
             part_of(self.found(&said), index)
-        }
+        };
+        said.done(before)
     }
     fn wait_part_assembly(&self, index: usize, value: P, relax: fn()) {
         let said = self.ask(Kind::Wait, Ordering::Acquire, None);
@@ -296,13 +338,14 @@ impl<P: Int, W: Part<P>, K: Hook> Part<P> for HookedWord<W, K> {
             self.found(&said);
         } else if K::WATCHES_WAITS {
             // Assembly cannot be cut into slices.
-            self.wait_watched(said.order, relax, arrived);
-        } else if said.order != Ordering::Acquire {
-            let done = self.0.wait_until(said.order, Budget::Unbounded, relax, arrived);
+            self.wait_watched(said.order(), relax, arrived);
+        } else if said.order() != Ordering::Acquire {
+            let done = self.0.wait_until(said.order(), Budget::Unbounded, relax, arrived);
             debug_assert!(done.is_ok());
         } else {
             self.0.wait_part_assembly(index, value, relax);
         }
+        said.done(())
     }
 }
 
@@ -317,9 +360,10 @@ unsafe impl<A: Atomics, K: Hook> Atomics for HookedAtomics<A, K> {
     fn fence(order: Ordering) {
         let said = ask::<K>(Kind::Fence, 0, order, None);
         // A fence that is weakened to relaxed is none: `core` has no such fence.
-        if said.performed && said.order != Ordering::Relaxed {
-            A::fence(said.order);
+        if said.performed && said.order() != Ordering::Relaxed {
+            A::fence(said.order());
         }
+        said.done(())
     }
 }
 

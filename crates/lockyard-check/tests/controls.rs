@@ -1,0 +1,105 @@
+//! The harnesses catch primitives that are wrong by themselves, and find nothing in right ones.
+
+use lockyard::Native;
+use lockyard::lock::{LaneLock, TestAndSet, Ticket};
+use lockyard::lockref::LockRef;
+use lockyard::lockref::policy::Standard;
+use lockyard::platform::checked::Checked;
+use lockyard::platform::hooked::Hooked;
+use lockyard_check::backends::{Verdict, model, native, simulated, verdict};
+use lockyard_check::controls::{DoesNotExclude, LosesWakeUps, Reviving, TouchesAfterRelease};
+use lockyard_check::explore::Bounds;
+use lockyard_check::finding::Finding;
+use lockyard_check::hooks::{NoFault, Scripted, Watched};
+use lockyard_check::program::{LastUse, LockOp, LockProgram, Program, UseOp};
+
+use lockyard_sim::Simulated;
+
+type InModel = Hooked<Checked, Scripted>;
+type InThreads = Hooked<Native, Watched<NoFault>>;
+
+const LOCK_TWICE: [LockOp; 2] = [LockOp::Lock; 2];
+const OWNER_AND_LOOK_UP: [UseOp; 2] = [UseOp::Owner, UseOp::LookUp];
+
+fn in_model<P: Program>(ops: &[P::Op]) -> Verdict {
+    verdict(model::<P>(ops, Bounds::ALL))
+}
+
+/// One round each, so that what happens at the last operation is not covered up by the next. What
+/// should be caught is looked for until it is, within reason.
+fn in_threads<P: Program>(ops: &[P::Op], expected: &[Finding]) -> Verdict {
+    native::<P>(ops, 1, if expected.is_empty() { 3_000 } else { 300_000 })
+}
+
+fn on_a_machine<P: Program>(ops: &[P::Op]) -> Verdict {
+    simulated::<P>(ops, 1, 300)
+}
+
+fn says(title: &str, verdict: &Verdict, expected: &[Finding]) {
+    let found = verdict.caught.as_ref().map_or("nothing".into(), |caught| caught.to_string());
+    println!("{title}: {found}, {} runs", verdict.runs);
+    match verdict.finding() {
+        Some(finding) => assert!(expected.contains(&finding), "{title}: expected {expected:?}"),
+        None => assert!(expected.is_empty(), "{title}: expected {expected:?}"),
+    }
+}
+
+fn lock_is<K: LaneLock>(title: &str, in_a_model: &[Finding], running: &[Finding]) {
+    let modelled = in_model::<LockProgram<K, InModel>>(&LOCK_TWICE);
+    says(&format!("{title}, model"), &modelled, in_a_model);
+    let simulated = on_a_machine::<LockProgram<K, Simulated>>(&LOCK_TWICE);
+    says(&format!("{title}, simulated"), &simulated, running);
+    let native = in_threads::<LockProgram<K, InThreads>>(&LOCK_TWICE, running);
+    says(&format!("{title}, threads"), &native, running);
+}
+
+#[test]
+fn a_lock_that_does_not_exclude_is_caught() {
+    lock_is::<DoesNotExclude>(
+        "a lock that does not exclude",
+        &[Finding::Race],
+        &[Finding::Exclusion, Finding::Count],
+    );
+}
+
+#[test]
+fn a_lock_that_loses_wake_ups_is_caught() {
+    lock_is::<LosesWakeUps>("a lock that loses wake-ups", &[Finding::Stuck], &[Finding::Stuck]);
+}
+
+/// Only the model claims to see it: elsewhere the memory is still there.
+#[test]
+fn a_lock_that_touches_its_word_after_the_release_is_caught() {
+    lock_is::<TouchesAfterRelease>("a lock that touches a freed word", &[Finding::Freed], &[]);
+}
+
+#[test]
+fn the_right_locks_pass_the_same_checks() {
+    lock_is::<Ticket>("ticket", &[], &[]);
+    lock_is::<TestAndSet>("test-and-set", &[], &[]);
+}
+
+#[test]
+fn a_count_that_revives_a_dead_object_is_caught() {
+    let modelled = in_model::<LastUse<Reviving<InModel>, InModel>>(&OWNER_AND_LOOK_UP);
+    says("a count that revives, model", &modelled, &[Finding::Freed, Finding::Race]);
+    let simulated = on_a_machine::<LastUse<Reviving<Simulated>, Simulated>>(&OWNER_AND_LOOK_UP);
+    says("a count that revives, simulated", &simulated, &[Finding::Freed]);
+    let native = in_threads::<LastUse<Reviving<InThreads>, InThreads>>(
+        &OWNER_AND_LOOK_UP,
+        &[Finding::Freed],
+    );
+    says("a count that revives, threads", &native, &[Finding::Freed]);
+}
+
+#[test]
+fn a_lockref_passes_the_same_checks() {
+    type Ref<H> = LastUse<LockRef<Ticket, Standard, H>, H>;
+    let ops = &OWNER_AND_LOOK_UP;
+    says("lockref, model", &in_model::<Ref<InModel>>(ops), &[]);
+    says("lockref, simulated", &on_a_machine::<Ref<Simulated>>(ops), &[]);
+    says("lockref, threads", &in_threads::<Ref<InThreads>>(ops, &[]), &[]);
+    let three = [UseOp::Owner, UseOp::Owner, UseOp::LookUp];
+    let explored = model::<Ref<InModel>>(&three, Bounds::preemptions(3));
+    says("lockref, three threads, model", &verdict(explored), &[]);
+}
