@@ -1,2 +1,46 @@
-//! To be filled.
-fn main() {}
+//! The command `lockyard`. Arguments in, tables out; what is done in between is the lab's.
+//!
+//! Exit codes: 0 done, 1 failed, 2 bad usage or bad input.
+
+mod arguments;
+mod machines;
+mod output;
+mod predict;
+mod progress;
+mod reproduce;
+
+use arguments::{Command, Failure};
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // Once a run is interrupted, what is finished is printed; a second Ctrl-C ends the process.
+    let handler = ctrlc::set_handler(|| {
+        if lockyard_lab::jobs::interrupted() {
+            std::process::exit(130);
+        }
+        lockyard_lab::jobs::interrupt();
+        eprintln!("interrupted: finishing what is running; once more to give up");
+    });
+    if let Err(error) = handler {
+        eprintln!("warning: Ctrl-C will not print what is finished: {error}");
+    }
+    let arguments = arguments::Arguments::parse();
+    let result = match &arguments.command {
+        None => output::write(&arguments::overview()),
+        Some(Command::Reproduce(options)) => reproduce::run(options),
+        Some(Command::Predict(options)) => predict::run(options),
+        Some(Command::Machines(options)) => machines::run(options),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Input(message)) => {
+            eprintln!("lockyard: {message}");
+            ExitCode::from(2)
+        }
+        Err(Failure::Run(message)) => {
+            eprintln!("lockyard: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,1 +1,52 @@
-//! To be filled.
+//! The lab: runs scenarios on this host and on simulated machines, and sets the results beside
+//! published ones.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`published`] | the tables that others published |
+//! | [`rows`] | what a result is, and the error summary |
+//! | [`simulate`] | one cell on a simulated machine |
+//! | [`calibrate`] | the local work that a calibration cell gives |
+//! | [`reproduce`], [`predict`] | the two ways to ask for rows |
+//! | [`host`] | this host: its CPUs, and measuring on them |
+//! | [`statistics`] | medians and their intervals |
+//! | [`output`] | tables, JSON, CSV, Markdown |
+//! | [`machines`] | what there is to say about machines |
+//! | [`names`] | finding machines and scenarios, by name or path |
+
+pub mod calibrate;
+pub mod host;
+pub mod jobs;
+pub mod machines;
+pub mod names;
+pub mod output;
+pub mod predict;
+pub mod published;
+pub mod reproduce;
+pub mod rows;
+pub mod simulate;
+pub mod statistics;
+
+/// Input that cannot be used, in one line: what, where, and what is allowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputError(pub String);
+
+impl std::fmt::Display for InputError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for InputError {}
+
+impl From<lockyard_sim::MachineError> for InputError {
+    fn from(error: lockyard_sim::MachineError) -> Self {
+        InputError(error.to_string())
+    }
+}
+
+impl From<lockyard_scenarios::ScriptError> for InputError {
+    fn from(error: lockyard_scenarios::ScriptError) -> Self {
+        InputError(error.to_string())
+    }
+}

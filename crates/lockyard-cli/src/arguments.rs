@@ -1,0 +1,189 @@
+//! The arguments of the command, and how they fail.
+
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Scalable locks and reference counts: published, predicted and measured figures side by side.
+#[derive(Debug, Parser)]
+#[command(name = "lockyard", version, disable_help_subcommand = true)]
+#[command(after_help = "Exit codes: 0 done, 1 failed, 2 bad usage or bad input.")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Every published figure beside its prediction and, where this host can, a measurement
+    Reproduce(Reproduce),
+    /// Run a scenario on a simulated machine
+    Predict(Predict),
+    /// The machines that can be simulated; `machines show NAME` for one
+    Machines(Machines),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Reproduce {
+    /// Tables or experiments, e.g. lockref-will-it-scale or fstat2 [default: all]
+    #[arg(value_name = "EXPERIMENT")]
+    pub(crate) experiments: Vec<String>,
+    /// Do not measure on this host
+    #[arg(long)]
+    pub(crate) no_measure: bool,
+    /// Also write results.json, results.csv and results.md to this directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Read the published tables (*.csv) of this directory instead of the shipped ones
+    #[arg(long, value_name = "DIR")]
+    pub(crate) published: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Predict {
+    /// A scenario, by name (open3, fstat2, access2) or the path of a script
+    pub(crate) scenario: String,
+    /// A machine, by name or the path of a machine file
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) machine: String,
+    /// Numbers of threads, e.g. 1,2,4
+    #[arg(long, value_name = "LIST")]
+    pub(crate) threads: String,
+    /// A variant; can be given several times [default: all]
+    #[arg(long = "variant", value_name = "NAME")]
+    pub(crate) variants: Vec<String>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Machines {
+    #[command(subcommand)]
+    pub(crate) command: Option<MachinesCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum MachinesCommand {
+    /// Every number of a machine, with its source
+    Show {
+        /// A machine, by name or the path of a machine file
+        #[arg(value_name = "NAME|FILE")]
+        machine: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Common {
+    /// How to print
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+    /// Cells that are simulated at the same time [default: one for each CPU]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Format {
+    Table,
+    Json,
+    Csv,
+    Markdown,
+}
+
+impl From<Format> for lockyard_lab::output::Format {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Table => Self::Table,
+            Format::Json => Self::Json,
+            Format::Csv => Self::Csv,
+            Format::Markdown => Self::Markdown,
+        }
+    }
+}
+
+impl Common {
+    /// How many cells are simulated at the same time.
+    pub(crate) fn jobs(&self) -> usize {
+        match self.jobs {
+            Some(jobs) => usize::from(jobs),
+            None => std::thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+}
+
+/// Why the command does not succeed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Bad usage or bad input: exit code 2.
+    Input(String),
+    /// Anything else: exit code 1.
+    Run(String),
+}
+
+impl From<lockyard_lab::InputError> for Failure {
+    fn from(error: lockyard_lab::InputError) -> Self {
+        Failure::Input(error.to_string())
+    }
+}
+
+impl From<lockyard_lab::predict::Failure> for Failure {
+    fn from(failure: lockyard_lab::predict::Failure) -> Self {
+        match failure {
+            lockyard_lab::predict::Failure::Input(error) => Failure::Input(error.to_string()),
+            lockyard_lab::predict::Failure::Run(message) => Failure::Run(message),
+        }
+    }
+}
+
+/// What the command can do: its answer to no arguments.
+pub(crate) fn overview() -> String {
+    let mut help = Arguments::command().render_long_help().to_string();
+    help.push_str(
+        "\nTry:\n  lockyard reproduce\n  lockyard predict fstat2 --machine cascade-lake-2s24c2t \
+         --threads 1,24,96\n  lockyard machines show cascade-lake-2s24c2t\n",
+    );
+    help
+}
+
+/// Numbers of threads: `1,2,4`.
+pub(crate) fn thread_list(text: &str) -> Result<Vec<usize>, Failure> {
+    const MOST: usize = 256;
+    let allowed = "allowed: whole numbers from 1, with commas between them, such as 1,2,4";
+    let mut threads = Vec::new();
+    for part in text.split(',') {
+        match part.trim().parse::<usize>() {
+            Ok(number @ 1..) if threads.len() < MOST => threads.push(number),
+            Ok(1..) => {
+                return Err(Failure::Input(format!(
+                    "--threads lists more than {MOST} numbers; at most {MOST} are allowed"
+                )));
+            }
+            _ => {
+                let part = lockyard_lab::names::printable(part);
+                return Err(Failure::Input(format!(
+                    "--threads: `{part}` is no number of threads; {allowed}"
+                )));
+            }
+        }
+    }
+    Ok(threads)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn lists_of_threads_are_read() {
+        assert_eq!(thread_list("1,2, 96").unwrap(), [1, 2, 96]);
+        for wrong in ["", "0", "x", "1,,2", "-1", "1.5", "99999999999999999999"] {
+            assert!(matches!(thread_list(wrong), Err(Failure::Input(_))), "{wrong}");
+        }
+    }
+}

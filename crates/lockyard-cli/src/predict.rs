@@ -1,0 +1,48 @@
+//! `lockyard predict`.
+
+use crate::arguments::{Failure, Predict, thread_list};
+use crate::{output, progress};
+use lockyard_lab::output::{Document, render};
+use lockyard_lab::{names, predict, published};
+
+pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
+    let script = names::scenario(&options.scenario)?;
+    let machine = names::machine(&options.machine)?;
+    let threads = thread_list(&options.threads)?;
+    let variants = options.variants.len().max(script.variants.len());
+    let bar = progress::bar(threads.len() * variants);
+    let calibrated = script.calibration.clone();
+    let notes = vec![
+        format!("{}: {}.", script.name, script.operation),
+        match calibrated {
+            Some(calibration) => format!(
+                "Local work: calibrated on {} at {} thread{}, in nanoseconds, and taken over.",
+                calibration.machine,
+                calibration.threads,
+                if calibration.threads == 1 { "" } else { "s" }
+            ),
+            None => "Local work: as the script says.".to_owned(),
+        },
+    ];
+    let assumed = machine.assumed_share() * 100.0;
+    let environment = vec![
+        ("lockyard".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
+        ("machine".to_owned(), machine.name().to_owned()),
+        ("machine_assumed_share".to_owned(), format!("{assumed:.0} %")),
+    ];
+    let request = predict::Request {
+        script,
+        machine,
+        variants: options.variants.clone(),
+        threads,
+        jobs: options.common.jobs(),
+    };
+    let rows = predict::run(&request, &published::shipped()?, &|| bar.inc(1));
+    bar.finish_and_clear();
+    let document = Document { rows: rows?, summaries: Vec::new(), environment, notes };
+    output::write(&render(&document, options.common.format.into()))?;
+    if lockyard_lab::jobs::interrupted() {
+        return Err(Failure::Run("interrupted: what is finished is above".to_owned()));
+    }
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! Rows for people and for programs.
+
+mod csv;
+mod json;
+mod table;
+
+pub use self::csv::csv;
+pub use json::json;
+pub use table::{markdown, table};
+
+use crate::rows::{Row, Summary};
+
+/// The formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// For people, in a terminal.
+    Table,
+    /// One object: `schema`, `environment`, `rows`, `summary`.
+    Json,
+    /// One line for each row.
+    Csv,
+    /// For people, in a document.
+    Markdown,
+}
+
+/// What is printed.
+#[derive(Clone, Debug, Default)]
+pub struct Document {
+    /// The rows.
+    pub rows: Vec<Row>,
+    /// Summaries, where there are published figures.
+    pub summaries: Vec<Summary>,
+    /// Where the figures are from and how they were made, by name.
+    pub environment: Vec<(String, String)>,
+    /// Sentences for people: sources, how far the host could measure.
+    pub notes: Vec<String>,
+}
+
+/// The document in a format; ends with a line feed.
+pub fn render(document: &Document, format: Format) -> String {
+    match format {
+        Format::Table => table(document),
+        Format::Json => json(document),
+        Format::Csv => self::csv(document),
+        Format::Markdown => markdown(document),
+    }
+}

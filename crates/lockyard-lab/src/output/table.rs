@@ -1,0 +1,163 @@
+//! Tables for people: one for each experiment, then the summary, then notes.
+
+use super::Document;
+use crate::rows::{Errors, Measured, Row, Summary};
+use comfy_table::{CellAlignment, Table, TableStyle, presets};
+
+/// The document for a terminal.
+pub fn table(document: &Document) -> String {
+    render(document, &presets::UTF8_FULL_CONDENSED, "")
+}
+
+/// The document in Markdown.
+pub fn markdown(document: &Document) -> String {
+    render(document, &presets::ASCII_MARKDOWN, "### ")
+}
+
+fn render(document: &Document, preset: &TableStyle, heading: &str) -> String {
+    let mut text = String::new();
+    let mut groups: Vec<(&Row, Vec<&Row>)> = Vec::new();
+    for row in &document.rows {
+        match groups.iter_mut().find(|(first, _)| same_group(first, row)) {
+            Some((_, rows)) => rows.push(row),
+            None => groups.push((row, vec![row])),
+        }
+    }
+    for (first, rows) in groups {
+        text.push_str(&format!(
+            "{heading}{} on {}: {}, {}\n\n{}\n\n",
+            first.experiment,
+            first.machine,
+            first.metric,
+            first.unit,
+            rows_table(&rows, preset)
+        ));
+    }
+    if !document.summaries.is_empty() {
+        text.push_str(&format!(
+            "{heading}Error of the predictions (predicted / published - 1)\n\n{}\n\n",
+            summary_table(&document.summaries, preset)
+        ));
+    }
+    for note in &document.notes {
+        text.push_str(note);
+        text.push('\n');
+    }
+    text
+}
+
+fn same_group(a: &Row, b: &Row) -> bool {
+    (&a.experiment, &a.machine, &a.metric) == (&b.experiment, &b.machine, &b.metric)
+}
+
+fn new_table(preset: &TableStyle, header: &[&str], text_columns: usize) -> Table {
+    let mut table = Table::new();
+    table.load_style(*preset);
+    table.set_header(header.to_vec());
+    for (index, column) in table.column_iter_mut().enumerate() {
+        if index >= text_columns {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+fn rows_table(rows: &[&Row], preset: &TableStyle) -> Table {
+    let published = rows.iter().any(|row| row.published.is_some());
+    let measured = rows.iter().any(|row| row.measured.is_some());
+    let mut header = vec!["variant", "threads"];
+    if published {
+        header.push("published");
+    }
+    header.push("predicted");
+    if published {
+        header.push("error");
+    }
+    if measured {
+        header.extend(["measured here", "interval"]);
+    }
+    header.push("status");
+    let mut table = new_table(preset, &header, 1);
+    for row in rows {
+        let mut cells = vec![row.variant.clone(), row.threads.to_string()];
+        if published {
+            cells.push(row.published.map(figure).unwrap_or_default());
+        }
+        cells.push(row.predicted.map(figure).unwrap_or_default());
+        if published {
+            cells.push(row.error().map(percent).unwrap_or_default());
+        }
+        if measured {
+            cells.push(row.measured.map(|m| figure(m.value)).unwrap_or_default());
+            cells.push(row.measured.map(interval).unwrap_or_default());
+        }
+        let status = match &row.reason {
+            Some(reason) => format!("{}: {reason}", row.status.name()),
+            None => row.status.name().to_owned(),
+        };
+        cells.push(status);
+        table.add_row(cells);
+    }
+    table
+}
+
+fn summary_table(summaries: &[Summary], preset: &TableStyle) -> Table {
+    let header = ["table", "model", "cells", "median |error|", "90th percentile", "winners"];
+    let mut table = new_table(preset, &header, 2);
+    for summary in summaries {
+        let line = |model: &str, errors: &Errors| {
+            [
+                summary.table.clone(),
+                model.to_owned(),
+                summary.cells.to_string(),
+                errors.median_abs_error.map(share).unwrap_or_default(),
+                errors.p90_abs_error.map(share).unwrap_or_default(),
+                format!("{} of {}", errors.winners_right, summary.winners_total),
+            ]
+        };
+        table.add_row(line("simulated", &summary.model));
+        table.add_row(line("trivial", &summary.trivial));
+    }
+    table
+}
+
+/// A figure with its thousands apart.
+fn figure(value: f64) -> String {
+    if value < 1000.0 {
+        return format!("{value:.1}");
+    }
+    let digits = format!("{value:.0}");
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn percent(value: f64) -> String {
+    format!("{:+.1} %", value * 100.0)
+}
+
+fn share(value: f64) -> String {
+    format!("{:.1} %", value * 100.0)
+}
+
+fn interval(measured: Measured) -> String {
+    format!("{} .. {}", figure(measured.ci_low), figure(measured.ci_high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_readable() {
+        assert_eq!(figure(12.34), "12.3");
+        assert_eq!(figure(999.96), "1000.0");
+        assert_eq!(figure(1_234_567.8), "1 234 568");
+        assert_eq!(percent(-0.0312), "-3.1 %");
+    }
+}

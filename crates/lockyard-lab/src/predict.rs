@@ -1,0 +1,218 @@
+//! Predicting cells of a scenario on a machine.
+
+use crate::calibrate::{self, LocalWork};
+use crate::names;
+use crate::published::Table;
+use crate::rows::{Detail, Row, Status};
+use crate::simulate::{self, Effort, Prediction};
+use crate::{InputError, jobs};
+use lockyard_scenarios::{Script, Variant};
+use lockyard_sim::Machine;
+use std::collections::BTreeMap;
+
+/// A prediction cannot be made: bad input, or a run that failed.
+#[derive(Clone, Debug)]
+pub enum Failure {
+    /// The input is wrong.
+    Input(InputError),
+    /// A run failed.
+    Run(String),
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Failure::Input(error) => error.fmt(f),
+            Failure::Run(message) => f.write_str(message),
+        }
+    }
+}
+
+impl From<InputError> for Failure {
+    fn from(error: InputError) -> Self {
+        Failure::Input(error)
+    }
+}
+
+/// What to predict.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The scenario.
+    pub script: Script,
+    /// The machine.
+    pub machine: Machine,
+    /// The names of variants; all if empty.
+    pub variants: Vec<String>,
+    /// Numbers of threads.
+    pub threads: Vec<usize>,
+    /// How many cells are simulated at the same time.
+    pub jobs: usize,
+}
+
+/// The published cell that gives the local work of `variant`, by the script's calibration.
+pub fn calibration_cell<'t>(
+    script: &Script,
+    variant: &str,
+    tables: &'t [Table],
+) -> Option<&'t crate::published::Cell> {
+    let calibration = script.calibration.as_ref()?;
+    let variant = calibration.variant.as_deref().unwrap_or(variant);
+    tables.iter().flat_map(|table| &table.cells).find(|cell| {
+        cell.experiment == script.name
+            && cell.machine == calibration.machine
+            && cell.threads == calibration.threads
+            && cell.variant == variant
+            && cell.metric == script.metric
+    })
+}
+
+/// The local work of a variant, from its calibration cell on the cell's machine; `None` if the script
+/// has no calibrated work.
+///
+/// # Errors
+///
+/// If the cell or its machine is not there, or a run fails.
+pub fn local_work(
+    script: &Script,
+    variant: &str,
+    tables: &[Table],
+) -> Result<Option<LocalWork>, Failure> {
+    let Some(calibration) = &script.calibration else { return Ok(None) };
+    let of = calibration.variant.as_deref().unwrap_or(variant);
+    let Some(cell) = calibration_cell(script, variant, tables) else {
+        return Err(Failure::Input(InputError(format!(
+            "scenario `{}`: no published table has its calibration cell ({}, {of}, {} threads)",
+            script.name, calibration.machine, calibration.threads
+        ))));
+    };
+    let machine = names::machine(&calibration.machine)?;
+    let Some(variant) = script.variant(of) else {
+        unreachable!("a script's calibration names one of its variants")
+    };
+    check_threads(&machine, cell.threads)?;
+    calibrate::solve(&machine, variant, script.order, cell.threads, cell.value)
+        .map(Some)
+        .map_err(|e| Failure::Run(format!("{}, {of}: calibration: {e}", script.name)))
+}
+
+/// # Errors
+///
+/// If the machine has fewer hardware threads, or none are asked for.
+pub fn check_threads(machine: &Machine, threads: usize) -> Result<(), InputError> {
+    let all = machine.hardware_threads();
+    if threads == 0 || threads > all {
+        return Err(InputError(format!(
+            "{threads} threads on machine `{}`; allowed: 1 to {all}",
+            machine.name()
+        )));
+    }
+    Ok(())
+}
+
+/// Predicts the cells of a request: variant by variant, in the order of `threads`.
+///
+/// # Errors
+///
+/// If the input is wrong or a run fails.
+pub fn run(
+    request: &Request,
+    tables: &[Table],
+    done: &(impl Fn() + Sync),
+) -> Result<Vec<Row>, Failure> {
+    let script = &request.script;
+    let mut variants: Vec<&Variant> = Vec::new();
+    for name in &request.variants {
+        let Some(variant) = script.variant(name) else {
+            let all: Vec<&str> = script.variants.iter().map(|v| v.name.as_str()).collect();
+            return Err(Failure::Input(InputError(format!(
+                "scenario `{}` has no variant `{}`; {}",
+                script.name,
+                names::printable(name),
+                names::hint(name, &all)
+            ))));
+        };
+        variants.push(variant);
+    }
+    if variants.is_empty() {
+        variants = script.variants.iter().collect();
+    }
+    for &threads in &request.threads {
+        check_threads(&request.machine, threads)?;
+    }
+    let works = jobs::run(
+        &variants,
+        request.jobs,
+        |variant| local_work(script, &variant.name, tables),
+        || {},
+    );
+    let mut cells = Vec::new();
+    for (variant, work) in variants.into_iter().zip(works) {
+        let Some(work) = work else { return Ok(Vec::new()) };
+        let work = work?;
+        cells.extend(request.threads.iter().map(|&threads| (variant, threads, work)));
+    }
+    let predictions = jobs::run(
+        &cells,
+        request.jobs,
+        |&(variant, threads, work)| {
+            let work = work.map_or(0.0, |w| w.nanoseconds);
+            let effort = Effort::USUAL;
+            simulate::cell(&request.machine, variant, script.order, threads, work, effort)
+        },
+        done,
+    );
+    let mut rows = Vec::new();
+    for ((variant, threads, work), prediction) in cells.into_iter().zip(predictions) {
+        let Some(prediction) = prediction else { continue };
+        let prediction = prediction
+            .map_err(|e| Failure::Run(format!("{}, {}: {e}", script.name, variant.name)))?;
+        rows.push(Row {
+            table: String::new(),
+            experiment: script.name.clone(),
+            machine: request.machine.name().to_owned(),
+            variant: variant.name.clone(),
+            threads,
+            metric: script.metric.clone(),
+            unit: script.unit.clone(),
+            published: None,
+            predicted: Some(prediction.throughput),
+            trivial: None,
+            measured: None,
+            status: Status::Predicted,
+            reason: None,
+            detail: detail(&prediction, work),
+        });
+    }
+    Ok(rows)
+}
+
+/// What a row says beside its figure.
+pub fn detail(prediction: &Prediction, work: Option<LocalWork>) -> BTreeMap<String, Detail> {
+    let mut detail = BTreeMap::new();
+    let mut number = |name: &str, value: f64| {
+        detail.insert(name.to_owned(), Detail::Number(value));
+    };
+    number("predicted_low", prediction.range.0);
+    number("predicted_high", prediction.range.1);
+    number("failed_compare_exchanges_per_success", prediction.failed_per_success);
+    number("rmws_per_ownership", prediction.rmws_per_ownership);
+    number("local_transfers_per_operation", prediction.local_transfers);
+    number("remote_transfers_per_operation", prediction.remote_transfers);
+    if let Some(work) = work {
+        number("local_work_ns", work.nanoseconds);
+        number("calibration_miss", work.miss);
+        if !work.is_met() {
+            let note = format!(
+                "no local work meets the calibration cell; the nearest misses it by {:+.1} %",
+                work.miss * 100.0
+            );
+            detail.insert("note".to_owned(), Detail::Text(note));
+        }
+    }
+    detail
+        .insert("operations_of_slowest_thread".to_owned(), Detail::Count(prediction.per_thread.0));
+    detail
+        .insert("operations_of_fastest_thread".to_owned(), Detail::Count(prediction.per_thread.1));
+    detail.insert("lock_fallbacks".to_owned(), Detail::Count(prediction.locked));
+    detail
+}

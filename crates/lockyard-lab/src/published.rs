@@ -1,0 +1,261 @@
+//! The tables that others published: `published/*.csv`, which are in the binary too.
+//!
+//! The first line is `# source: ...`, the second the header. A broken row is an error that names file,
+//! line and column: a table is data that people will compare with, so nothing is skipped.
+
+use crate::InputError;
+use std::path::Path;
+
+/// A table may have this many bytes.
+const MAX_FILE_BYTES: u64 = 16 << 20;
+/// The header of every table.
+const COLUMNS: [&str; 7] =
+    ["experiment", "machine", "variant", "threads", "metric", "value", "unit"];
+/// The units that tables use.
+const UNITS: &[&str] = &["op/s", "ns", "ms", "s", "%", "MB/s", "ratio", ""];
+
+/// The shipped tables: name and file.
+const SHIPPED: &[(&str, &str)] =
+    &[("lockref-will-it-scale", include_str!("../../../published/lockref-will-it-scale.csv"))];
+
+/// One published figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// Experiment.
+    pub experiment: String,
+    /// Machine.
+    pub machine: String,
+    /// Variant.
+    pub variant: String,
+    /// Number of threads, tasks or processes.
+    pub threads: usize,
+    /// What was measured.
+    pub metric: String,
+    /// The figure.
+    pub value: f64,
+    /// Its unit.
+    pub unit: String,
+}
+
+/// A published table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// The table's name: its file's.
+    pub name: String,
+    /// Who published it, and where.
+    pub source: String,
+    /// Its figures, in the order of the file.
+    pub cells: Vec<Cell>,
+}
+
+impl Table {
+    /// The experiments in the table, in the order of their first figures.
+    pub fn experiments(&self) -> Vec<&str> {
+        let mut experiments: Vec<&str> = Vec::new();
+        for cell in &self.cells {
+            if !experiments.contains(&cell.experiment.as_str()) {
+                experiments.push(&cell.experiment);
+            }
+        }
+        experiments
+    }
+}
+
+/// The shipped tables.
+///
+/// # Errors
+///
+/// None: a test reads them all.
+pub fn shipped() -> Result<Vec<Table>, InputError> {
+    SHIPPED.iter().map(|(name, text)| parse(name, &format!("{name}.csv"), text)).collect()
+}
+
+/// The tables in the files `*.csv` of a directory, in the order of their names.
+///
+/// # Errors
+///
+/// If the directory cannot be read, has no table, or a table is broken.
+pub fn load_directory(directory: &Path) -> Result<Vec<Table>, InputError> {
+    let fail = |what: String| InputError(format!("{}: {what}", directory.display()));
+    let entries = std::fs::read_dir(directory).map_err(|e| fail(format!("cannot be read: {e}")))?;
+    let mut paths: Vec<_> = entries
+        .filter_map(Result::ok)
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|e| e == "csv"))
+        .collect();
+    paths.sort();
+    if paths.is_empty() {
+        return Err(fail("has no table; a table is a file *.csv".to_owned()));
+    }
+    paths.iter().map(|path| load(path)).collect()
+}
+
+/// The table in a file.
+///
+/// # Errors
+///
+/// If it cannot be read, is too large, is not UTF-8, or is broken.
+pub fn load(path: &Path) -> Result<Table, InputError> {
+    use std::io::Read;
+    let origin = path.display().to_string();
+    let fail = |what: String| InputError(format!("{origin}: {what}"));
+    let file = std::fs::File::open(path).map_err(|e| fail(format!("cannot be read: {e}")))?;
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|e| fail(format!("cannot be read: {e}")))?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(fail(format!("is larger than {MAX_FILE_BYTES} bytes")));
+    }
+    let text = String::from_utf8(bytes).map_err(|e| {
+        let valid = e.as_bytes().get(..e.utf8_error().valid_up_to()).unwrap_or_default();
+        let line = valid.iter().filter(|&&b| b == b'\n').count() + 1;
+        InputError(format!("{origin}:{line}: not UTF-8 text; a table is CSV"))
+    })?;
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    parse(&name, &origin, &text)
+}
+
+/// Reads the text of a table. `origin` is what errors call the file.
+///
+/// # Errors
+///
+/// If it is broken.
+pub fn parse(name: &str, origin: &str, text: &str) -> Result<Table, InputError> {
+    let at = |line: u64, what: String| InputError(format!("{origin}:{line}: {what}"));
+    let Some(source) = text.lines().next().and_then(|line| line.strip_prefix("# source: ")) else {
+        return Err(at(1, "the first line must be `# source: ...`".to_owned()));
+    };
+    let mut reader = csv::ReaderBuilder::new()
+        .comment(Some(b'#'))
+        .flexible(true)
+        .has_headers(false)
+        .from_reader(text.as_bytes());
+    let mut cells: Vec<Cell> = Vec::new();
+    let mut header_seen = false;
+    for record in reader.records() {
+        let record = record.map_err(|e| {
+            let line = e.position().map_or(1, csv::Position::line);
+            at(line, "not a row of comma-separated values".to_owned())
+        })?;
+        let line = record.position().map_or(1, csv::Position::line);
+        if !header_seen {
+            if !record.iter().eq(COLUMNS) {
+                return Err(at(line, format!("the header must be `{}`", COLUMNS.join(","))));
+            }
+            header_seen = true;
+            continue;
+        }
+        if record.len() != COLUMNS.len() {
+            let (found, wanted) = (record.len(), COLUMNS.join(","));
+            let wanted_count = COLUMNS.len();
+            return Err(at(line, format!("{found} columns; a row has {wanted_count}: {wanted}")));
+        }
+        let cell = cell(&record).map_err(|what| at(line, what))?;
+        if cells.iter().any(|c| same_place(c, &cell)) {
+            return Err(at(
+                line,
+                "a second figure for the same experiment, machine, variant, threads and metric"
+                    .to_owned(),
+            ));
+        }
+        cells.push(cell);
+    }
+    if cells.is_empty() {
+        return Err(at(1, "the table has no row".to_owned()));
+    }
+    Ok(Table { name: name.to_owned(), source: source.to_owned(), cells })
+}
+
+fn same_place(a: &Cell, b: &Cell) -> bool {
+    (&a.experiment, &a.machine, &a.variant, a.threads, &a.metric)
+        == (&b.experiment, &b.machine, &b.variant, b.threads, &b.metric)
+}
+
+fn cell(record: &csv::StringRecord) -> Result<Cell, String> {
+    let show = |text: &str| crate::names::printable(text);
+    let text = |index: usize| {
+        let text = &record[index];
+        if text.is_empty() || text.len() > 200 {
+            Err(format!("column `{}` must have 1 to 200 bytes", COLUMNS[index]))
+        } else {
+            Ok(text.to_owned())
+        }
+    };
+    let threads = match record[3].parse::<usize>() {
+        Ok(threads @ 1..=100_000) => threads,
+        _ => {
+            let found = show(&record[3]);
+            return Err(format!("`threads` is `{found}`; allowed: a whole number, 1 to 100000"));
+        }
+    };
+    let value = match record[5].parse::<f64>() {
+        Ok(value) if value > 0.0 && value <= 1e15 => value,
+        _ => {
+            let found = show(&record[5]);
+            return Err(format!("`value` is `{found}`; allowed: a number above 0, at most 1e15"));
+        }
+    };
+    if !UNITS.contains(&&record[6]) {
+        let (found, units) = (show(&record[6]), UNITS.join(" "));
+        return Err(format!("`unit` is `{found}`; allowed: {units}or nothing"));
+    }
+    Ok(Cell {
+        experiment: text(0)?,
+        machine: text(1)?,
+        variant: text(2)?,
+        threads,
+        metric: text(4)?,
+        value,
+        unit: record[6].to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "# source: somebody\nexperiment,machine,variant,threads,metric,value,unit\n";
+
+    fn error_of(rows: &str) -> String {
+        parse("t", "t.csv", &format!("{HEAD}{rows}")).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn shipped_tables_are_read() {
+        let tables = shipped().unwrap();
+        assert_eq!(tables[0].cells.len(), 27);
+        assert_eq!(tables[0].experiments(), ["open3", "fstat2", "access2"]);
+        assert_eq!(tables[0].cells[0].value, 805_603.0);
+    }
+
+    #[test]
+    fn a_broken_row_is_named_with_its_line_and_what_is_allowed() {
+        assert_eq!(
+            error_of("a,m,v,1,throughput,5,op/s\na,m,v,0,throughput,5,op/s\n"),
+            "t.csv:4: `threads` is `0`; allowed: a whole number, 1 to 100000"
+        );
+        for value in ["-1", "NaN", "inf", "1e99", "", "x"] {
+            let error = error_of(&format!("a,m,v,1,throughput,{value},op/s\n"));
+            assert_eq!(
+                error,
+                format!("t.csv:3: `value` is `{value}`; allowed: a number above 0, at most 1e15")
+            );
+        }
+        assert_eq!(
+            error_of("a,m,v,1,throughput,5\n"),
+            "t.csv:3: 6 columns; a row has 7: experiment,machine,variant,threads,metric,value,unit"
+        );
+        assert!(error_of("a,m,v,1,t,5,furlong\n").starts_with("t.csv:3: `unit` is `furlong`"));
+        assert!(error_of(",m,v,1,t,5,ns\n").starts_with("t.csv:3: column `experiment`"));
+        let twice = error_of("a,m,v,1,t,5,ns\na,m,v,1,t,6,ns\n");
+        assert!(twice.starts_with("t.csv:4: a second figure"));
+    }
+
+    #[test]
+    fn a_table_needs_its_source_its_header_and_a_row() {
+        assert!(parse("t", "t.csv", "").unwrap_err().0.starts_with("t.csv:1: the first line"));
+        assert!(parse("t", "t.csv", "# source: x\na,b\n").unwrap_err().0.contains("the header"));
+        assert!(error_of("").contains("has no row"));
+    }
+}

@@ -1,0 +1,295 @@
+//! Every published figure beside its prediction and, as far as this host goes, a measurement.
+
+use crate::calibrate::LocalWork;
+use crate::host::measure::{self, Task};
+use crate::predict::{self, Failure};
+use crate::published::{Cell, Table};
+use crate::rows::{Detail, Row, Status, Summary, summarise};
+use crate::simulate::{self, Effort};
+use crate::{InputError, host, jobs, names};
+use lockyard_scenarios::{Script, Variant};
+use lockyard_sim::Machine;
+use std::collections::BTreeMap;
+
+/// What to reproduce.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Tables or experiments; everything if empty.
+    pub names: Vec<String>,
+    /// How many cells are simulated at the same time.
+    pub jobs: usize,
+    /// How to measure on this host; `None` to leave it.
+    pub measure: Option<measure::Effort>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// One row for each published figure, in the order of the tables; without those that were not
+    /// begun before an interrupt.
+    pub rows: Vec<Row>,
+    /// One summary for each table, and one for all.
+    pub summaries: Vec<Summary>,
+    /// The tables and their sources.
+    pub sources: Vec<(String, String)>,
+    /// How many published figures were asked for.
+    pub asked: usize,
+    /// How far this host could measure, in a sentence.
+    pub measured: String,
+}
+
+/// A published cell, with what it takes to simulate it.
+struct Job<'t> {
+    table: &'t str,
+    cell: &'t Cell,
+    model: Result<Model, String>,
+}
+
+/// What it takes to simulate a cell.
+struct Model {
+    script: Script,
+    variant: Variant,
+    machine: Machine,
+    /// Index into the calibrations.
+    calibration: usize,
+    is_calibration: bool,
+    trivial: Option<f64>,
+}
+
+/// The cells that `names` select, with their tables' names.
+fn select<'t>(
+    tables: &'t [Table],
+    wanted: &[String],
+) -> Result<Vec<(&'t str, &'t Cell)>, InputError> {
+    for name in wanted {
+        let known =
+            tables.iter().any(|t| t.name == *name || t.experiments().contains(&name.as_str()));
+        if !known {
+            let mut all: Vec<&str> = Vec::new();
+            for table in tables {
+                all.push(&table.name);
+                all.extend(table.experiments());
+            }
+            return Err(InputError(format!(
+                "there is no experiment `{}`; {}",
+                names::printable(name),
+                names::hint(name, &all)
+            )));
+        }
+    }
+    let chosen = |table: &Table, cell: &Cell| {
+        wanted.is_empty() || wanted.iter().any(|n| *n == table.name || *n == cell.experiment)
+    };
+    Ok(tables
+        .iter()
+        .flat_map(|table| {
+            table
+                .cells
+                .iter()
+                .filter(move |cell| chosen(table, cell))
+                .map(|c| (table.name.as_str(), c))
+        })
+        .collect())
+}
+
+/// How many published figures a request selects.
+///
+/// # Errors
+///
+/// If it names what is not there.
+pub fn count(request: &Request, tables: &[Table]) -> Result<usize, InputError> {
+    Ok(select(tables, &request.names)?.len())
+}
+
+/// Reproduces the tables. `done` is called after each simulated cell.
+///
+/// # Errors
+///
+/// If the request names what is not there, or a run fails.
+pub fn run(
+    request: &Request,
+    tables: &[Table],
+    done: &(impl Fn() + Sync),
+) -> Result<Report, Failure> {
+    let cells = select(tables, &request.names)?;
+    let asked = cells.len();
+    // Each variant of each script is calibrated once.
+    let mut calibrations: Vec<(Script, String)> = Vec::new();
+    let jobs: Vec<Job> = cells
+        .into_iter()
+        .map(|(table, cell)| Job { table, cell, model: model(cell, tables, &mut calibrations) })
+        .collect();
+    let works = jobs::run(
+        &calibrations,
+        request.jobs,
+        |(script, variant)| predict::local_work(script, variant, tables),
+        || {},
+    );
+    let works: Vec<Option<LocalWork>> =
+        works.into_iter().map(|work| work.unwrap_or(Ok(None))).collect::<Result<_, Failure>>()?;
+    let rows = jobs::run(&jobs, request.jobs, |job| row(job, &works), done);
+    let mut finished: Vec<(&Job, Row)> = Vec::new();
+    for (job, row) in jobs.iter().zip(rows) {
+        if let Some(row) = row {
+            finished.push((job, row.map_err(Failure::Run)?));
+        }
+    }
+    let measured = match request.measure {
+        Some(effort) => measure_rows(&mut finished, &works, effort)?,
+        None => "nothing was measured on this host".to_owned(),
+    };
+    let rows: Vec<Row> = finished.into_iter().map(|(_, row)| row).collect();
+    let summaries = summaries(&rows);
+    let sources = tables
+        .iter()
+        .filter(|table| rows.iter().any(|row| row.table == table.name))
+        .map(|table| (table.name.clone(), table.source.clone()))
+        .collect();
+    Ok(Report { rows, summaries, sources, asked, measured })
+}
+
+/// One summary for each table, and one for all.
+fn summaries(rows: &[Row]) -> Vec<Summary> {
+    let mut names: Vec<&str> = Vec::new();
+    for row in rows {
+        if !names.contains(&row.table.as_str()) {
+            names.push(&row.table);
+        }
+    }
+    let mut summaries: Vec<Summary> = names
+        .iter()
+        .map(|name| {
+            let of_table: Vec<&Row> = rows.iter().filter(|row| row.table == *name).collect();
+            summarise(name, &of_table)
+        })
+        .collect();
+    summaries.push(summarise("all", &rows.iter().collect::<Vec<_>>()));
+    summaries
+}
+
+/// What it takes to simulate a cell, or why it cannot be.
+fn model(
+    cell: &Cell,
+    tables: &[Table],
+    calibrations: &mut Vec<(Script, String)>,
+) -> Result<Model, String> {
+    let script = Script::shipped(&cell.experiment)
+        .ok_or_else(|| format!("there is no scenario `{}`", cell.experiment))?;
+    let machine = Machine::shipped(&cell.machine)
+        .ok_or_else(|| format!("there is no machine file for `{}`", cell.machine))?;
+    if cell.metric != script.metric || cell.unit != script.unit {
+        return Err(format!("the scenario gives {} in {}", script.metric, script.unit));
+    }
+    let variant = script
+        .variant(&cell.variant)
+        .cloned()
+        .ok_or_else(|| format!("the scenario has no variant `{}`", cell.variant))?;
+    if cell.threads > machine.hardware_threads() {
+        return Err(format!("the machine has {} hardware threads", machine.hardware_threads()));
+    }
+    let calibrated_by = predict::calibration_cell(&script, &cell.variant, tables);
+    let wanted = (script.clone(), cell.variant.clone());
+    let same = |known: &(Script, String)| {
+        // A script whose calibration names its variant is calibrated once for all of them.
+        let shared = script.calibration.as_ref().is_some_and(|c| c.variant.is_some());
+        known.0.name == script.name && (shared || known.1 == cell.variant)
+    };
+    let calibration = calibrations.iter().position(same).unwrap_or_else(|| {
+        calibrations.push(wanted);
+        calibrations.len() - 1
+    });
+    Ok(Model {
+        is_calibration: calibrated_by == Some(cell),
+        trivial: calibrated_by.map(|c| c.value),
+        script,
+        variant,
+        machine,
+        calibration,
+    })
+}
+
+/// The row of a published cell.
+fn row(job: &Job, works: &[Option<LocalWork>]) -> Result<Row, String> {
+    let cell = job.cell;
+    let mut row = Row {
+        table: job.table.to_owned(),
+        experiment: cell.experiment.clone(),
+        machine: cell.machine.clone(),
+        variant: cell.variant.clone(),
+        threads: cell.threads,
+        metric: cell.metric.clone(),
+        unit: cell.unit.clone(),
+        published: Some(cell.value),
+        predicted: None,
+        trivial: None,
+        measured: None,
+        status: Status::NotModelled,
+        reason: None,
+        detail: BTreeMap::new(),
+    };
+    match &job.model {
+        Ok(model) => {
+            let work = works[model.calibration];
+            let nanoseconds = work.map_or(0.0, |w| w.nanoseconds);
+            let (variant, order) = (&model.variant, model.script.order);
+            let prediction = simulate::cell(
+                &model.machine,
+                variant,
+                order,
+                cell.threads,
+                nanoseconds,
+                Effort::USUAL,
+            )
+            .map_err(|e| format!("{}, {}: {e}", cell.experiment, cell.variant))?;
+            row.predicted = Some(prediction.throughput);
+            row.trivial = model.trivial;
+            row.status = if model.is_calibration { Status::Calibration } else { Status::Predicted };
+            row.detail = predict::detail(&prediction, work);
+        }
+        Err(reason) => row.reason = Some(reason.clone()),
+    }
+    Ok(row)
+}
+
+/// Measures the rows that this host has CPUs for; returns how far that was.
+fn measure_rows(
+    rows: &mut [(&Job, Row)],
+    works: &[Option<LocalWork>],
+    effort: measure::Effort,
+) -> Result<String, Failure> {
+    let cpus = host::Cpus::allowed();
+    let mut measurable: Vec<usize> = Vec::new();
+    let mut tasks: Vec<Task> = Vec::new();
+    for (index, (job, row)) in rows.iter().enumerate() {
+        if let Ok(model) = &job.model
+            && row.threads <= cpus.len()
+        {
+            measurable.push(index);
+            tasks.push(Task {
+                variant: model.variant.clone(),
+                threads: row.threads,
+                local_work: works[model.calibration].map_or(0.0, |w| w.nanoseconds),
+            });
+        }
+    }
+    let results = measure::run(&tasks, &cpus, effort).map_err(Failure::Run)?;
+    for (index, result) in measurable.iter().zip(results) {
+        let Some(result) = result else { continue };
+        let row = &mut rows[*index].1;
+        row.measured = Some(result.measured);
+        row.detail.insert("measured_ci_coverage".to_owned(), Detail::Number(result.coverage));
+        row.detail.insert("measured_slowest_thread".to_owned(), Detail::Count(result.per_thread.0));
+        row.detail.insert("measured_fastest_thread".to_owned(), Detail::Count(result.per_thread.1));
+        if !result.pinned {
+            let note = "threads could not be pinned".to_owned();
+            row.detail.insert("measured_note".to_owned(), Detail::Text(note));
+        }
+    }
+    let beyond = rows.iter().filter(|(_, row)| row.threads > cpus.len()).count();
+    let s = if cpus.len() == 1 { "" } else { "s" };
+    Ok(format!(
+        "this process may use {} CPU{s}: {} rows were measured, {beyond} ask for more threads and were not",
+        cpus.len(),
+        rows.iter().filter(|(_, row)| row.measured.is_some()).count(),
+    ))
+}

@@ -1,0 +1,233 @@
+//! Rows, and what they say together.
+//!
+//! A row has the published tables' names, so that it can be joined to them. Its status is exactly one
+//! of: *calibration* (the cell gave the local work; its prediction is no prediction), *predicted*,
+//! *measured* (there is a measured figure and no published one), *not modelled* (with a reason).
+
+use std::collections::BTreeMap;
+
+/// What a row is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// The cell gave the local work.
+    Calibration,
+    /// The cell is predicted.
+    Predicted,
+    /// The row has a measured figure only.
+    Measured,
+    /// Nothing here can say anything about the cell.
+    NotModelled,
+}
+
+impl Status {
+    /// The status in tables and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Calibration => "calibration",
+            Status::Predicted => "predicted",
+            Status::Measured => "measured",
+            Status::NotModelled => "not-modelled",
+        }
+    }
+}
+
+/// A figure measured on this host: the median of some samples, and its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// The median.
+    pub value: f64,
+    /// The interval's lower end.
+    pub ci_low: f64,
+    /// The interval's upper end.
+    pub ci_high: f64,
+    /// How many samples.
+    pub samples: usize,
+}
+
+/// A value in a row's details.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Detail {
+    /// A number.
+    Number(f64),
+    /// A count.
+    Count(u64),
+    /// A sentence.
+    Text(String),
+}
+
+/// One result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The table that the row belongs to; empty if it is in none.
+    pub table: String,
+    /// Experiment.
+    pub experiment: String,
+    /// Machine.
+    pub machine: String,
+    /// Variant.
+    pub variant: String,
+    /// Number of threads.
+    pub threads: usize,
+    /// What is measured.
+    pub metric: String,
+    /// In which unit.
+    pub unit: String,
+    /// The published figure.
+    pub published: Option<f64>,
+    /// The predicted figure.
+    pub predicted: Option<f64>,
+    /// The figure of the trivial model: the cost of the calibration cell, held constant.
+    pub trivial: Option<f64>,
+    /// The figure measured on this host.
+    pub measured: Option<Measured>,
+    /// What the row is.
+    pub status: Status,
+    /// Why the cell is not modelled.
+    pub reason: Option<String>,
+    /// More.
+    pub detail: BTreeMap<String, Detail>,
+}
+
+impl Row {
+    /// `predicted / published - 1`, where both are there and the row is a prediction.
+    pub fn error(&self) -> Option<f64> {
+        match (self.status, self.predicted, self.published) {
+            (Status::Predicted, Some(predicted), Some(published)) => {
+                Some(predicted / published - 1.0)
+            }
+            _ => None,
+        }
+    }
+
+    fn trivial_error(&self) -> Option<f64> {
+        match (self.status, self.trivial, self.published) {
+            (Status::Predicted, Some(trivial), Some(published)) => Some(trivial / published - 1.0),
+            _ => None,
+        }
+    }
+}
+
+/// The errors of one model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Errors {
+    /// Median of the absolute errors; `None` without a cell.
+    pub median_abs_error: Option<f64>,
+    /// 90th percentile of the absolute errors.
+    pub p90_abs_error: Option<f64>,
+    /// Variant pairs whose winner the model names.
+    pub winners_right: usize,
+}
+
+/// What the rows of a table, or of all, say together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// The table; `all` for all of them.
+    pub table: String,
+    /// How many cells are predictions.
+    pub cells: usize,
+    /// Variant pairs whose published figures differ by more than 5 %, at least one a prediction.
+    pub winners_total: usize,
+    /// Our errors.
+    pub model: Errors,
+    /// The errors of the trivial model.
+    pub trivial: Errors,
+    /// Rows that are not modelled.
+    pub not_modelled: usize,
+}
+
+/// Published figures that differ by less are no pair with a winner.
+const WINNER_DIFFERENCE: f64 = 0.05;
+
+/// Sums up `rows` under the name `table`.
+pub fn summarise(table: &str, rows: &[&Row]) -> Summary {
+    let errors = |of: fn(&Row) -> Option<f64>| -> Vec<f64> {
+        rows.iter().filter_map(|row| of(row)).map(f64::abs).collect()
+    };
+    let (model, trivial) = (errors(Row::error), errors(Row::trivial_error));
+    let mut winners = [0; 3];
+    for (index, a) in rows.iter().enumerate() {
+        for b in &rows[index + 1..] {
+            let pair = (&a.experiment, &a.machine, a.threads, &a.metric)
+                == (&b.experiment, &b.machine, b.threads, &b.metric);
+            if !pair || (a.status != Status::Predicted && b.status != Status::Predicted) {
+                continue;
+            }
+            let (Some(pa), Some(pb)) = (a.published, b.published) else { continue };
+            if (pa / pb - 1.0).abs() <= WINNER_DIFFERENCE {
+                continue;
+            }
+            winners[0] += 1;
+            let right = |a: Option<f64>, b: Option<f64>| match (a, b) {
+                (Some(a), Some(b)) => (a > b) == (pa > pb) && a != b,
+                _ => false,
+            };
+            winners[1] += usize::from(right(a.predicted, b.predicted));
+            winners[2] += usize::from(right(a.trivial, b.trivial));
+        }
+    }
+    let errors = |errors: &[f64], winners_right| Errors {
+        median_abs_error: crate::statistics::median(errors),
+        p90_abs_error: crate::statistics::quantile(errors, 0.9),
+        winners_right,
+    };
+    Summary {
+        table: table.to_owned(),
+        cells: model.len(),
+        winners_total: winners[0],
+        model: errors(&model, winners[1]),
+        trivial: errors(&trivial, winners[2]),
+        not_modelled: rows.iter().filter(|row| row.status == Status::NotModelled).count(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(variant: &str, threads: usize, published: f64, predicted: f64, status: Status) -> Row {
+        Row {
+            table: "t".into(),
+            experiment: "e".into(),
+            machine: "m".into(),
+            variant: variant.into(),
+            threads,
+            metric: "throughput".into(),
+            unit: "op/s".into(),
+            published: Some(published),
+            predicted: Some(predicted),
+            trivial: Some(100.0),
+            measured: None,
+            status,
+            reason: None,
+            detail: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn calibration_cells_are_no_predictions() {
+        let rows = [
+            row("a", 1, 100.0, 100.0, Status::Calibration),
+            row("a", 2, 100.0, 110.0, Status::Predicted),
+            row("a", 4, 100.0, 70.0, Status::Predicted),
+        ];
+        let summary = summarise("t", &rows.iter().collect::<Vec<_>>());
+        assert_eq!(summary.cells, 2);
+        assert!((summary.model.median_abs_error.unwrap() - 0.2).abs() < 1e-12);
+        assert_eq!(summary.trivial.median_abs_error, Some(0.0));
+    }
+
+    #[test]
+    fn a_winner_counts_only_where_the_published_figures_differ() {
+        let rows = [
+            row("a", 2, 100.0, 120.0, Status::Predicted),
+            row("b", 2, 104.0, 90.0, Status::Predicted), // 4 %: no pair
+            row("a", 4, 100.0, 120.0, Status::Predicted),
+            row("b", 4, 200.0, 130.0, Status::Predicted), // right
+            row("a", 8, 100.0, 120.0, Status::Predicted),
+            row("b", 8, 200.0, 90.0, Status::Predicted), // wrong
+        ];
+        let summary = summarise("t", &rows.iter().collect::<Vec<_>>());
+        assert_eq!((summary.winners_total, summary.model.winners_right), (2, 1));
+        assert_eq!(summary.trivial.winners_right, 0, "the trivial model sees no difference");
+    }
+}
