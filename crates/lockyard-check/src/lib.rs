@@ -7,6 +7,7 @@
 //! - [`hooks`]: wrong steps and weakened orderings, injected through the platform.
 //! - [`primitives`]: the table of what is checked.
 //! - [`matrix`]: operation against operation, generated.
+//! - [`sources`]: what the source files contain.
 //! - [`controls`]: primitives that are wrong on purpose; a harness that does not catch them is
 //!   worth nothing.
 //!
@@ -21,5 +22,6 @@ pub mod hooks;
 pub mod matrix;
 pub mod primitives;
 pub mod program;
+pub mod sources;
 
 pub use few_slots::FewSlots;

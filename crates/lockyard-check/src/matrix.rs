@@ -32,8 +32,8 @@ pub fn pairs<O: Copy>(ops: &[O]) -> impl Iterator<Item = (O, O)> {
     ops.iter().enumerate().flat_map(|(i, &a)| ops[i..].iter().map(move |&b| (a, b)))
 }
 
-/// Checks every pair of `ops`, without a bound, by `check`, unless `reason` says why there is
-/// nothing to check; prints the matrix with the number of executions in each cell.
+/// Checks every pair of `ops` by `check`, which returns the number of executions, unless `reason` says
+/// why there is nothing to check; prints the matrix with that number in each cell.
 pub fn check_pairs<O: Copy + PartialEq + Debug>(
     title: &str,
     ops: &[O],
@@ -64,7 +64,7 @@ pub fn check_pairs<O: Copy + PartialEq + Debug>(
         rows.push(cells.join(" | "));
     }
     let heads: Vec<_> = ops.iter().map(|op| format!("{op:?}")).collect();
-    println!("{title}: executions of each pair, no bound, {executions} in all");
+    println!("{title}: executions of each pair, {executions} in all");
     println!("| | {} |", heads.join(" | "));
     for row in rows {
         println!("| {row} |");

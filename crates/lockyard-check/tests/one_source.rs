@@ -1,0 +1,130 @@
+//! There is one source of each primitive.
+//!
+//! Held by reading the sources, without comments, strings and test modules:
+//! - `lockyard-sim` and `lockyard-scenarios` contain no lock algorithm. Whoever wrote one would need
+//!   an operation that decides between threads: a read-modify-write, a store of a part, a wait, an
+//!   implementation of `LaneLock`, or an atomic or a lock of the standard library. None of these is
+//!   named there, but for the files and operations that are listed below with their reasons. An
+//!   entry of the list that is not needed fails too.
+//! - In `lockyard` nothing outside the platform's modules names a concrete atomic or `UnsafeCell`.
+
+use lockyard_check::sources::sources;
+
+/// What a lock algorithm cannot do without.
+const DECIDES: [&str; 25] = [
+    ".store(",
+    ".swap(",
+    ".compare_exchange(",
+    ".compare_exchange_weak(",
+    ".fetch_add(",
+    ".fetch_sub(",
+    ".fetch_or(",
+    ".fetch_and(",
+    ".fetch_update(",
+    ".swap_part(",
+    ".store_part(",
+    "store_part_by_rmw",
+    "swap_part_by_rmw",
+    ".wait_until(",
+    "::wait_until",
+    "::wait_within",
+    ".wait_part_assembly(",
+    "::park(",
+    "::unpark(",
+    "LaneLock for",
+    "sync::atomic",
+    "Mutex",
+    "RwLock",
+    "Condvar",
+    "UnsafeCell",
+];
+
+/// Where one of them stands all the same: file, what, why.
+const ALLOWED: [(&str, &[&str], &str); 2] = [
+    (
+        "crates/lockyard-sim/src/platform.rs",
+        &[".compare_exchange(", "UnsafeCell"],
+        "the platform itself: the weak compare-exchange is the strong one, and its words are cells",
+    ),
+    (
+        "crates/lockyard-scenarios/src/prepared.rs",
+        &[".fetch_add(", ".store("],
+        "the steps of a script that add to and write a plain word",
+    ),
+];
+
+const CONCRETE: [&str; 10] = [
+    "sync::atomic",
+    "AtomicU8",
+    "AtomicU16",
+    "AtomicU32",
+    "AtomicU64",
+    "AtomicUsize",
+    "AtomicBool",
+    "AtomicPtr",
+    "UnsafeCell",
+    "loom::",
+];
+
+#[test]
+fn neither_the_simulated_machine_nor_the_scenarios_contain_a_lock_algorithm() {
+    let mut unexplained = Vec::new();
+    let mut used = Vec::new();
+    let mut files = 0;
+    for folder in ["crates/lockyard-sim/src", "crates/lockyard-scenarios/src"] {
+        for source in sources(folder) {
+            files += 1;
+            for what in DECIDES {
+                let lines = source.lines_with(what);
+                if lines.is_empty() {
+                    continue;
+                }
+                let allowed = ALLOWED
+                    .iter()
+                    .find(|(file, allowed, _)| *file == source.path && allowed.contains(&what));
+                match allowed {
+                    Some((file, _, why)) => {
+                        println!("{file}: {what} {lines:?} ({why})");
+                        used.push((*file, what));
+                    }
+                    None => unexplained.push(format!("{}: {what} {lines:?}", source.path)),
+                }
+            }
+        }
+    }
+    for (file, allowed, _) in ALLOWED {
+        for what in allowed {
+            assert!(used.contains(&(file, what)), "{file} has no {what}: take it off the list");
+        }
+    }
+    println!("{files} files, {} operations looked for", DECIDES.len());
+    assert!(unexplained.is_empty(), "no reason is given for\n{}", unexplained.join("\n"));
+}
+
+#[test]
+fn only_the_platform_names_a_concrete_atomic_or_cell() {
+    let mut found = Vec::new();
+    let mut files = 0;
+    for source in sources("crates/lockyard/src") {
+        if source.path.starts_with("crates/lockyard/src/platform/") {
+            continue;
+        }
+        files += 1;
+        for what in CONCRETE {
+            let lines = source.lines_with(what);
+            if !lines.is_empty() {
+                found.push(format!("{}: {what} {lines:?}", source.path));
+            }
+        }
+    }
+    println!("{files} files, {} names looked for", CONCRETE.len());
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// The test above looks in the right place: the platform itself does name them.
+#[test]
+fn the_platform_names_them() {
+    let native = sources("crates/lockyard/src/platform");
+    assert!(native.iter().any(|source| !source.lines_with("UnsafeCell").is_empty()));
+    assert!(native.iter().any(|source| !source.lines_with("sync::atomic").is_empty()));
+}
