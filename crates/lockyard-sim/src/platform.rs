@@ -12,6 +12,7 @@ use lockyard::platform::{
 };
 use std::alloc::Layout;
 use std::cell::UnsafeCell;
+use std::panic::Location;
 use std::ptr::NonNull;
 use std::rc::Rc;
 use std::time::Duration;
@@ -59,9 +60,10 @@ impl Bits {
 /// Performs an operation: as an event in a simulated thread, at once in setup code.
 #[track_caller]
 fn perform(op: Op) -> u64 {
+    let location = Location::caller();
     Shared::with(|shared| {
         if shared.in_thread() {
-            return shared.suspend(op);
+            return shared.suspend(op, location);
         }
         let arena = shared.arena();
         match op {

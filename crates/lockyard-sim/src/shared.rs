@@ -157,10 +157,10 @@ impl Shared {
         self.location.get()
     }
 
-    /// Suspends the running thread at `op`; returns what the engine resumes it with.
-    #[track_caller]
-    pub(crate) fn suspend(&self, op: Op) -> u64 {
-        self.location.set(Some(Location::caller()));
+    /// Suspends the running thread at `op`, which `location` asked for; returns what the engine
+    /// resumes it with.
+    pub(crate) fn suspend(&self, op: Op, location: &'static Location<'static>) -> u64 {
+        self.location.set(Some(location));
         let yielder = self.yielder.get();
         debug_assert!(!yielder.is_null());
         // SAFETY: the yielder belongs to the coroutine whose code is running: it was set when that

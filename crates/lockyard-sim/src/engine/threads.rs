@@ -29,6 +29,7 @@ impl Engine {
                 entry.coroutine = Some(coroutine);
                 entry.last = Some((op, self.shared.location()));
                 self.statistics.platform_operations += 1;
+                self.statistics.loads += u64::from(matches!(op, Op::Load { .. }));
                 self.note(thread, &op);
                 self.execute(thread, op);
             }
@@ -139,7 +140,6 @@ impl Engine {
         let core = self.threads[thread as usize].core as usize;
         let line = self.line_index(address);
         let cost = self.machine.numbers().load;
-        self.statistics.loads += 1;
         let buffered = self.threads[thread as usize]
             .stores
             .iter()
@@ -158,7 +158,6 @@ impl Engine {
             self.attach(thread, line, false, false);
         } else if now < cache.locked_until {
             // A sibling's locked operation holds the line.
-            self.statistics.loads -= 1;
             cache.waiters.push(super::line::Waiter { thread, store: false });
             self.threads[thread as usize].pending = Some(op);
         } else {
