@@ -1,7 +1,7 @@
 //! The checked host: slots, queue nodes, parking and allocation inside a model.
 
 use super::super::{Event, Host, NEST_LEVELS, Ordering, QueueNode, Slot, U32, Word};
-use super::memory::CheckedAtomics;
+use super::memory::{CheckedAtomics, Newest};
 use super::waiting;
 use core::alloc::Layout;
 use core::ptr::NonNull;
@@ -150,8 +150,13 @@ unsafe impl Host for Checked {
             let place = parked.iter().position(|p| p.slot == slot);
             parked.swap_remove(place.expect("a parked thread removes itself"));
         };
-        // A read-modify-write sees the newest value, as the comparison of a futex does. Relaxed.
-        if word.fetch_add(0, Ordering::Relaxed) != expected {
+        // The comparison of a futex is with the newest value, and what the thread loads later is not
+        // older. Relaxed: it orders nothing.
+        let value = waiting::wait(|| {
+            let value = word.load(Ordering::Relaxed);
+            (value == word.newest()).then_some(value)
+        });
+        if value != expected {
             return leave();
         }
         waiting::wait(|| {

@@ -177,7 +177,7 @@ macro_rules! checked_word {
 }
 
 /// A word whose newest value can be seen without a transition of the model.
-trait Newest: Word {
+pub(super) trait Newest: Word {
     fn newest(&self) -> Self::Int;
 }
 
