@@ -1,0 +1,203 @@
+//! A kernel's host: what a kernel or hypervisor writes to use the library, worked out for a pretended
+//! machine of 16 CPUs.
+//!
+//! What a kernel has is here as it would be there: a current-CPU register (a thread-local stands for
+//! it), an interrupt flag for each CPU, a static table of queue nodes, per-CPU counters, a fixed pool
+//! of memory, no way to block, and no operating system under it. `main` runs threads as CPUs, lets
+//! them use a 2-byte ticket lock, a 4-byte one with interrupts off, and a lockref, and checks that
+//! nothing was lost.
+//!
+//! ```text
+//! cargo run --release -p lockyard --example bare_host
+//! ```
+
+use lockyard::lockref::Count;
+use lockyard::platform::{
+    Event, Execution, Host, NEST_LEVELS, NativeAtomics, NativeU32, QueueNode, Slot,
+};
+use lockyard::{
+    Context, LockRef, RawTicketLock8, TicketLock, lock::Ticket, lockref::policy::Standard,
+};
+use std::alloc::Layout;
+use std::cell::Cell;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+const CPUS: usize = 16;
+
+/// What a kernel keeps for each CPU, in a line of its own.
+#[repr(align(64))]
+struct Cpu {
+    interrupts_on: AtomicBool,
+    events: [AtomicU64; Event::ALL.len()],
+}
+
+static CPU: [Cpu; CPUS] = [const {
+    Cpu {
+        interrupts_on: AtomicBool::new(true),
+        events: [const { AtomicU64::new(0) }; Event::ALL.len()],
+    }
+}; CPUS];
+
+thread_local! {
+    /// The current-CPU register.
+    static CURRENT: Cell<usize> = const { Cell::new(0) };
+}
+
+fn cpu() -> &'static Cpu {
+    &CPU[CURRENT.get()]
+}
+
+#[repr(align(64))]
+struct Nodes([QueueNode<NativeAtomics>; NEST_LEVELS as usize]);
+
+static NODES: [Nodes; CPUS] = [const {
+    Nodes(
+        [const {
+            QueueNode {
+                next: NativeU32::new(0),
+                ready: NativeU32::new(0),
+                depth: NativeU32::new(0),
+                parked: NativeU32::new(0),
+            }
+        }; NEST_LEVELS as usize],
+    )
+}; CPUS];
+
+/// A pool that only grows: enough for what is allocated once.
+#[repr(align(64))]
+struct Pool(std::cell::UnsafeCell<[u8; 4096]>);
+// SAFETY: the memory is handed out once, by an atomic counter, and not accessed here.
+unsafe impl Sync for Pool {}
+static POOL: Pool = Pool(std::cell::UnsafeCell::new([0; 4096]));
+static POOL_USED: AtomicUsize = AtomicUsize::new(0);
+
+struct Kernel;
+
+// SAFETY: a CPU runs one thread of execution, so slots are unique; the nodes are distinct statics; the
+// pool hands out each byte once.
+unsafe impl Host for Kernel {
+    type Atomics = NativeAtomics;
+    const SLOTS: u32 = CPUS as u32;
+
+    fn slot() -> Option<Slot> {
+        Some(Slot(CURRENT.get() as u32))
+    }
+    fn numa_node() -> u32 {
+        // Eight CPUs a node.
+        (CURRENT.get() / 8) as u32
+    }
+    fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<NativeAtomics> {
+        &NODES[slot.0 as usize].0[level as usize]
+    }
+    fn relax() {
+        std::hint::spin_loop();
+    }
+    fn now() -> Duration {
+        Duration::ZERO // no clock this early
+    }
+    fn park(_word: &NativeU32, _expected: u32, _timeout: Option<Duration>) {
+        // Nothing to switch to: a return for no reason is allowed.
+    }
+    fn unpark(_word: *const NativeU32, _count: u32) {}
+    fn allocate(layout: Layout, _node: Option<u32>) -> Option<NonNull<u8>> {
+        if layout.align() > 64 {
+            return None;
+        }
+        let size = layout.size().next_multiple_of(64);
+        let begin = POOL_USED.fetch_add(size, Ordering::Relaxed);
+        if begin + size > 4096 {
+            return None;
+        }
+        // SAFETY: within the pool.
+        NonNull::new(unsafe { POOL.0.get().cast::<u8>().add(begin) })
+    }
+    unsafe fn deallocate(_memory: NonNull<u8>, _layout: Layout) {}
+    fn count(event: Event) {
+        cpu().events[event as usize].fetch_add(1, Ordering::Relaxed);
+    }
+    fn execution() -> Execution {
+        if cpu().interrupts_on.load(Ordering::Relaxed) {
+            Execution::Thread
+        } else {
+            Execution::Interrupt
+        }
+    }
+    fn fatal(message: &'static str) -> ! {
+        // A kernel would print to its console and stop the machine.
+        eprintln!("kernel: {message}");
+        std::process::abort()
+    }
+}
+
+/// Interrupts off while a lock is held, and back to what they were.
+struct InterruptsOff;
+
+impl Context for InterruptsOff {
+    type State = bool;
+
+    fn enter() -> bool {
+        cpu().interrupts_on.swap(false, Ordering::Relaxed)
+    }
+    fn leave(were_on: bool) {
+        cpu().interrupts_on.store(were_on, Ordering::Relaxed);
+    }
+}
+
+/// Two bytes: possible because the host has at most 255 slots.
+static SMALL: RawTicketLock8<Kernel> = <RawTicketLock8<Kernel> as lock_api::RawMutex>::INIT;
+static RUN_QUEUE: TicketLock<Vec<usize>, Kernel, InterruptsOff> = TicketLock::new(Vec::new());
+static ENTRY: LockRef<Ticket, Standard, Kernel> = LockRef::new(1);
+
+fn main() {
+    const ROUNDS: usize = 500;
+    let cpus = 4;
+    let total = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for me in 0..cpus {
+            let total = &total;
+            scope.spawn(move || {
+                CURRENT.set(me);
+                for round in 0..ROUNDS {
+                    let held = SMALL.acquire();
+                    let before = total.load(Ordering::Relaxed);
+                    total.store(before + 1, Ordering::Relaxed);
+                    // SAFETY: taken above.
+                    unsafe { SMALL.release(held) };
+
+                    let mut queue = RUN_QUEUE.lock();
+                    assert_eq!(Kernel::execution(), Execution::Interrupt, "interrupts are off");
+                    queue.push(me);
+                    drop(queue);
+                    assert_eq!(Kernel::execution(), Execution::Thread, "and on again");
+
+                    assert!(ENTRY.get_not_dead());
+                    while ENTRY.put_return().is_none() {
+                        Kernel::relax();
+                    }
+                    if round % 32 == 0 {
+                        std::thread::yield_now(); // the pretended CPUs share real ones
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(total.load(Ordering::Relaxed), (cpus * ROUNDS) as u64);
+    assert_eq!(RUN_QUEUE.lock().len(), cpus * ROUNDS);
+    assert_eq!(ENTRY.count(), Count::Live(1));
+    let memory = Kernel::allocate(Layout::new::<[u64; 4]>(), Some(1));
+    assert!(memory.is_some());
+    println!(
+        "{cpus} CPUs x {ROUNDS} rounds: nothing was lost; lock of {} bytes, lockref of {}",
+        size_of::<RawTicketLock8<Kernel>>(),
+        size_of_val(&ENTRY)
+    );
+    for event in Event::ALL {
+        let count: u64 =
+            CPU.iter().map(|cpu| cpu.events[event as usize].load(Ordering::Relaxed)).sum();
+        if count > 0 {
+            println!("{}: {count}", event.name());
+        }
+    }
+}

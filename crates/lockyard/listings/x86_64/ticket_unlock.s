@@ -1,0 +1,3 @@
+    inc esi
+    mov word ptr [rdi], si
+    ret

@@ -1,0 +1,16 @@
+//! What must not compile does not, and says why in words.
+
+#[test]
+fn operations_of_a_width_that_a_word_does_not_have() {
+    let cases = trybuild::TestCases::new();
+    cases.compile_fail("tests/ui/part_as_wide_as_its_word.rs");
+}
+
+#[test]
+fn a_small_lock_on_a_large_host() {
+    // The check is made when the lock's code is generated, so this case is built, not only checked:
+    // `trybuild` builds all cases if one of them must pass.
+    let cases = trybuild::TestCases::new();
+    cases.pass("examples/hot_paths.rs");
+    cases.compile_fail("tests/ui/small_lock_on_a_large_host.rs");
+}

@@ -1,0 +1,231 @@
+//! What the hot paths compile to: the functions of `examples/hot_paths.rs`, in release mode, against
+//! the committed listings in `listings/x86_64/`, and against a few facts that must hold whatever the
+//! listing says.
+//!
+//! `LOCKYARD_BLESS=1 cargo test -p lockyard --test hot_paths` writes the listings anew. They are exact
+//! for the toolchain of `rust-toolchain.toml` on x86-64; elsewhere this test says that it looked at
+//! nothing.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+const CRATE: &str = env!("CARGO_MANIFEST_DIR");
+
+/// The listings, by function; `None` where they cannot be made.
+fn listings() -> Option<&'static BTreeMap<String, Vec<String>>> {
+    static LISTINGS: OnceLock<Option<BTreeMap<String, Vec<String>>>> = OnceLock::new();
+    LISTINGS.get_or_init(compile).as_ref()
+}
+
+/// Compiles the example and takes its assembly apart.
+fn compile() -> Option<BTreeMap<String, Vec<String>>> {
+    if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+        println!("skipped: the listings are of x86-64 Linux");
+        return None;
+    }
+    let root = Path::new(CRATE).join("../..");
+    let toolchain =
+        std::fs::read_to_string(root.join("rust-toolchain.toml")).expect("it is committed");
+    let version = Command::new("rustc").arg("--version").output().expect("rustc runs");
+    let version = String::from_utf8_lossy(&version.stdout).into_owned();
+    let number = version.split(' ').nth(1).unwrap_or_default();
+    if number.is_empty() || !toolchain.contains(&format!("\"{number}\"")) {
+        println!(
+            "skipped: the listings are of the toolchain in rust-toolchain.toml, not {version}"
+        );
+        return None;
+    }
+    let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("hot-paths");
+    let output = Command::new(env!("CARGO"))
+        .args(["rustc", "--offline", "--locked", "--release", "-p", "lockyard"])
+        .args(["--example", "hot_paths", "--"])
+        .args(["--emit", "asm", "-C", "llvm-args=-x86-asm-syntax=intel", "-C", "target-cpu=x86-64"])
+        .current_dir(&root)
+        .env("CARGO_TARGET_DIR", &target)
+        .env("CARGO_PROFILE_RELEASE_DEBUG", "0")
+        .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1")
+        .env_remove("RUSTFLAGS")
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let assembly = std::fs::read_dir(target.join("release/examples"))
+        .expect("cargo made it")
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|e| e == "s"))
+        .max_by_key(|path| path.metadata().and_then(|m| m.modified()).ok())
+        .expect("the assembly was asked for");
+    Some(functions(&std::fs::read_to_string(assembly).expect("it is there")))
+}
+
+/// The instructions of each function whose name is not mangled: without directives, with labels
+/// numbered by appearance and hashes cut off.
+fn functions(assembly: &str) -> BTreeMap<String, Vec<String>> {
+    let mut functions: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut current: Option<String> = None;
+    let mut labels: Vec<String> = Vec::new();
+    for line in assembly.lines() {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        if line.is_empty() {
+            continue;
+        }
+        if let Some(label) = line.strip_suffix(':') {
+            if label.starts_with(".Lfunc_end") {
+                current = None;
+            } else if label.starts_with(".L") {
+                if let Some(function) = current.as_ref().and_then(|name| functions.get_mut(name)) {
+                    function.push(format!("{}:", numbered(label, &mut labels)));
+                }
+            } else {
+                labels.clear();
+                let mangled = label.starts_with('_');
+                current = (!mangled).then(|| label.to_owned());
+                if let Some(name) = &current {
+                    functions.insert(name.clone(), Vec::new());
+                }
+            }
+            continue;
+        }
+        if line.starts_with('.') {
+            continue;
+        }
+        if let Some(function) = current.as_ref().and_then(|name| functions.get_mut(name)) {
+            let mut words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            for word in &mut words {
+                if word.starts_with(".L") {
+                    *word = numbered(word, &mut labels);
+                }
+                if let Some(at) = word.find("17h") {
+                    word.truncate(at);
+                }
+            }
+            function.push(format!("    {}", words.join(" ")));
+        }
+    }
+    functions
+}
+
+fn numbered(label: &str, labels: &mut Vec<String>) -> String {
+    let index = labels.iter().position(|known| known == label).unwrap_or_else(|| {
+        labels.push(label.to_owned());
+        labels.len() - 1
+    });
+    format!(".{index}")
+}
+
+/// Instructions that lock the bus or exchange with memory.
+fn locked(listing: &[String]) -> usize {
+    let is_locked = |line: &&String| {
+        line.trim().starts_with("lock ")
+            || line.trim().starts_with("xchg ") && line.contains('[')
+            || line.trim().starts_with("mfence")
+    };
+    listing.iter().filter(is_locked).count()
+}
+
+/// The listing up to its first return.
+fn to_return(listing: &[String]) -> &[String] {
+    let end = listing.iter().position(|line| line.trim() == "ret").expect("it returns");
+    &listing[..=end]
+}
+
+const LISTED: &[&str] = &[
+    "ticket_lock",
+    "ticket_unlock",
+    "ticket_try_lock",
+    "ticket_guard",
+    "test_and_set_lock",
+    "test_and_set_unlock",
+    "lockref_get",
+    "lockref_get_not_dead",
+    "lockref_put_return",
+    "lockref_put_not_zero",
+];
+
+#[test]
+fn hot_paths_are_what_the_committed_listings_say() {
+    let Some(listings) = listings() else { return };
+    let directory = Path::new(CRATE).join("listings/x86_64");
+    let bless = std::env::var_os("LOCKYARD_BLESS").is_some();
+    for name in LISTED {
+        let listing = listings[*name].join("\n") + "\n";
+        let path = directory.join(format!("{name}.s"));
+        if bless {
+            std::fs::write(&path, &listing).expect("the listing can be written");
+        }
+        let committed = std::fs::read_to_string(&path).unwrap_or_default();
+        assert_eq!(listing, committed, "{name} is not what {} says", path.display());
+    }
+}
+
+#[test]
+fn an_uncontended_ticket_lock_is_one_locked_instruction_and_its_unlock_a_plain_store() {
+    let Some(listings) = listings() else { return };
+    let lock = &listings["ticket_lock"];
+    assert_eq!(locked(lock), 1, "{lock:#?}");
+    assert!(to_return(lock).iter().any(|line| line.contains("lock xadd dword ptr")), "{lock:#?}");
+    assert_eq!(to_return(lock).len(), 7, "up to the return: {lock:#?}");
+    let unlock = &listings["ticket_unlock"];
+    assert_eq!(locked(unlock), 0, "{unlock:#?}");
+    assert_eq!(unlock.len(), 3, "an increment, a store, a return: {unlock:#?}");
+    assert!(unlock[1].contains("mov word ptr [rdi], "), "{unlock:#?}");
+    // Through `lock_api`'s guard too.
+    assert_eq!(locked(&listings["ticket_guard"]), 1);
+}
+
+#[test]
+fn an_uncontended_test_and_set_lock_is_one_locked_instruction_and_its_unlock_a_plain_store() {
+    let Some(listings) = listings() else { return };
+    assert_eq!(locked(&listings["test_and_set_lock"]), 1);
+    let unlock = &listings["test_and_set_unlock"];
+    assert_eq!(locked(unlock), 0);
+    assert!(unlock.iter().any(|line| line.contains("mov byte ptr [rdi], ")), "{unlock:#?}");
+}
+
+#[test]
+fn a_lockref_operation_is_one_compare_exchange() {
+    let Some(listings) = listings() else { return };
+    for name in ["lockref_get", "lockref_get_not_dead", "lockref_put_not_zero"] {
+        let listing = &listings[name];
+        assert_eq!(locked(listing), 1, "{name}: {listing:#?}");
+        assert!(listing.iter().any(|line| line.contains("lock cmpxchg qword ptr [rdi]")), "{name}");
+    }
+    // The loop is unrolled once: each round has one.
+    let put = &listings["lockref_put_return"];
+    let exchanges = put.iter().filter(|line| line.contains("lock cmpxchg qword ptr [rdi]")).count();
+    assert_eq!(locked(put), exchanges, "{put:#?}");
+}
+
+#[test]
+fn the_platform_costs_nothing() {
+    let Some(listings) = listings() else { return };
+    // The slow paths differ, and are out of line; what calls them is compared without their names.
+    let without_names = |name: &str| -> Vec<String> {
+        let calls = |line: &String| {
+            let word = line.split_whitespace().next().unwrap_or_default();
+            if line.contains("_ZN") { format!("    {word} slow path") } else { line.clone() }
+        };
+        listings[name].iter().map(calls).collect()
+    };
+    assert_eq!(without_names("ticket_lock"), without_names("bare_ticket_lock"));
+    assert_eq!(without_names("lockref_get"), without_names("bare_lockref_get"));
+}
+
+#[test]
+fn the_harness_counts_locked_instructions() {
+    let assembly = "f:\n\t.cfi_startproc\n\tlock\t\txadd\tdword ptr [rdi], eax\n.LBB7_2:\n\tjne\t.LBB7_2\n\
+                    \txchg\tax, ax\n\txchg\tdword ptr [rdi], eax\n\tret\n.Lfunc_end0:\n";
+    let functions = functions(assembly);
+    let listing = &functions["f"];
+    let expected = [
+        "    lock xadd dword ptr [rdi], eax",
+        ".0:",
+        "    jne .0",
+        "    xchg ax, ax",
+        "    xchg dword ptr [rdi], eax",
+        "    ret",
+    ];
+    assert_eq!(*listing, expected);
+    assert_eq!(locked(listing), 2);
+}

@@ -1,0 +1,234 @@
+//! The primitives on real threads: mutual exclusion, nothing lost, wrap-around. Bounded by operations,
+//! not by time. The stamps add shared traffic, so nothing here is a measurement.
+
+use lockyard::lock::{LaneLock, TestAndSet, Ticket, TicketAsmLoop};
+use lockyard::lockref::policy::{NoTrywait, Pause, PauseNoTrywait, Policy, Standard};
+use lockyard::lockref::{Count, LockRef, MAX_COUNT};
+use lockyard::platform::{Native, Portable};
+use lockyard::{RawSpinLock, TestAndSetLock, TicketLock, TicketLockAsmLoop};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::thread;
+
+/// More than the CPUs of most machines that run this; first-come-first-served spinlocks are slow then,
+/// so the loops are short and yield.
+const THREADS: u64 = 4;
+const ROUNDS: u64 = 2_000;
+
+/// Checks mutual exclusion from inside: an owner stamp that nobody else may set, and a sequence that
+/// must have no gap.
+#[derive(Default)]
+struct Inside {
+    owner: AtomicU64,
+    sequence: AtomicU64,
+}
+
+impl Inside {
+    fn visit(&self, me: u64) {
+        assert_eq!(self.owner.swap(me, Ordering::Relaxed), 0, "two threads are inside");
+        let before = self.sequence.load(Ordering::Relaxed);
+        std::hint::spin_loop();
+        assert_eq!(self.sequence.swap(before + 1, Ordering::Relaxed), before, "a gap");
+        assert_eq!(self.owner.swap(0, Ordering::Relaxed), me, "two threads were inside");
+    }
+}
+
+fn excludes<K: LaneLock, H: lockyard::platform::Host>() {
+    let lock = RawSpinLock::<K, H>::new();
+    let inside = Inside::default();
+    thread::scope(|scope| {
+        for me in 1..=THREADS {
+            let (lock, inside) = (&lock, &inside);
+            scope.spawn(move || {
+                for round in 0..ROUNDS {
+                    let held = match round % 3 {
+                        0 => lock.try_acquire(),
+                        _ => Some(lock.acquire()),
+                    };
+                    if let Some(held) = held {
+                        inside.visit(me);
+                        // SAFETY: taken above.
+                        unsafe { lock.release(held) };
+                    }
+                    if round % 16 == 0 {
+                        thread::yield_now();
+                    }
+                }
+            });
+        }
+    });
+    assert!(!lock.is_held());
+    let visits = inside.sequence.load(Ordering::Relaxed);
+    assert!((THREADS * ROUNDS / 2..=THREADS * ROUNDS).contains(&visits));
+}
+
+#[test]
+fn every_lock_excludes_with_parts_in_assembly_and_portable() {
+    excludes::<Ticket, Native>();
+    excludes::<TicketAsmLoop, Native>();
+    excludes::<TestAndSet, Native>();
+    excludes::<Ticket, Portable<Native>>();
+    excludes::<TicketAsmLoop, Portable<Native>>();
+    excludes::<TestAndSet, Portable<Native>>();
+}
+
+#[test]
+fn guards_protect_their_data() {
+    fn total<R: lock_api::RawMutex + Sync>(lock: &lock_api::Mutex<R, u64>) -> u64 {
+        thread::scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(|| {
+                    for _ in 0..ROUNDS {
+                        *lock.lock() += 1;
+                    }
+                });
+            }
+        });
+        assert!(!lock.is_locked());
+        *lock.lock()
+    }
+    assert_eq!(total(&TicketLock::<u64>::new(0)), THREADS * ROUNDS);
+    assert_eq!(total(&TicketLockAsmLoop::<u64>::new(0)), THREADS * ROUNDS);
+    assert_eq!(total(&TestAndSetLock::<u64>::new(0)), THREADS * ROUNDS);
+}
+
+#[test]
+fn a_ticket_lock_survives_the_wrap_of_its_counters() {
+    let lock = RawSpinLock::<Ticket, Native>::new();
+    for _ in 0..(1 << 16) + 10 {
+        let held = lock.acquire();
+        assert!(lock.try_acquire().is_none(), "a failed try leaves the lock as it was");
+        // SAFETY: taken above.
+        unsafe { lock.release(held) };
+        let held = lock.try_acquire().expect("it is free");
+        // SAFETY: taken above.
+        unsafe { lock.release(held) };
+    }
+    assert!(!lock.is_held());
+}
+
+/// Threads get and put in all ways while others take the lock; every count must come back.
+fn conserves<K: LaneLock, P: Policy, H: lockyard::platform::Host>() {
+    let lockref = LockRef::<K, P, H>::from_count(1);
+    let inside = Inside::default();
+    let refused = AtomicU32::new(0);
+    thread::scope(|scope| {
+        for me in 1..=THREADS {
+            let (lockref, inside, refused) = (&lockref, &inside, &refused);
+            scope.spawn(move || {
+                for round in 0..ROUNDS {
+                    match round % 3 {
+                        0 => lockref.get(),
+                        1 => assert!(lockref.get_not_zero()),
+                        _ => assert!(lockref.get_not_dead()),
+                    }
+                    match round % 4 {
+                        0 => {
+                            while lockref.put_return().is_none() {
+                                refused.fetch_add(1, Ordering::Relaxed);
+                                thread::yield_now();
+                            }
+                        }
+                        1 => assert!(lockref.put_not_zero(), "there is another reference"),
+                        2 => assert!(lockref.put_or_lock().is_none()),
+                        _ => {
+                            let guard = lockref.lock();
+                            inside.visit(me);
+                            let Count::Live(count) = guard.count() else { panic!("it lives") };
+                            thread::yield_now();
+                            assert_eq!(
+                                guard.count(),
+                                Count::Live(count),
+                                "the holder's count stands"
+                            );
+                            guard.set_count(count - 1);
+                        }
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(lockref.count(), Count::Live(1));
+    assert!(!lockref.is_locked());
+}
+
+#[test]
+fn a_lockref_loses_no_reference_whatever_its_lock_and_policy() {
+    conserves::<Ticket, Standard, Native>();
+    conserves::<TicketAsmLoop, Standard, Native>();
+    conserves::<TestAndSet, Standard, Native>();
+    conserves::<Ticket, Pause, Native>();
+    conserves::<Ticket, NoTrywait, Native>();
+    conserves::<Ticket, PauseNoTrywait, Native>();
+    conserves::<Ticket, Standard, Portable<Native>>();
+    conserves::<TestAndSet, Standard, Portable<Native>>();
+}
+
+/// 2^17 acquisitions and releases: the ticket counters in the upper half wrap twice.
+fn leaves_the_count_alone<K: LaneLock>() {
+    let pass = |lockref: &LockRef<K>| {
+        let before = lockref.count();
+        for _ in 0..1 << 17 {
+            drop(lockref.lock());
+        }
+        assert_eq!(lockref.count(), before);
+    };
+    for count in [0, 1, MAX_COUNT] {
+        pass(&LockRef::new(count));
+    }
+    let dead = LockRef::<K>::new(1);
+    dead.lock().mark_dead();
+    assert_eq!(dead.count(), Count::Dead);
+    pass(&dead);
+}
+
+#[test]
+fn the_lock_of_a_lockref_leaves_the_count_alone() {
+    leaves_the_count_alone::<Ticket>();
+    leaves_the_count_alone::<TicketAsmLoop>();
+    leaves_the_count_alone::<TestAndSet>();
+}
+
+#[test]
+fn nothing_revives_a_dead_lockref() {
+    let lockref: LockRef = LockRef::new(2);
+    lockref.lock().mark_dead();
+    assert!(!lockref.get_not_dead() && !lockref.get_not_zero());
+    assert_eq!(lockref.put_return(), None);
+    assert!(!lockref.put_not_zero());
+    let guard = lockref.put_or_lock().expect("a dead one gives the lock");
+    assert_eq!(guard.count(), Count::Dead);
+    let revive = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| guard.set_count(1)));
+    assert!(revive.is_err());
+    drop(guard);
+    assert_eq!(lockref.count(), Count::Dead);
+    assert!(!lockref.is_locked());
+    let get = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| lockref.get()));
+    assert_eq!(get.is_err(), cfg!(debug_assertions), "a debug build says so");
+    assert_eq!(lockref.count(), Count::Dead);
+}
+
+#[test]
+fn a_count_that_overflows_saturates_and_stays() {
+    let lockref: LockRef = LockRef::new(MAX_COUNT);
+    lockref.get();
+    assert_eq!(lockref.count(), Count::Saturated);
+    assert!(lockref.put_return().is_some_and(|left| left > MAX_COUNT));
+    assert!(lockref.put_not_zero() && lockref.put_or_lock().is_none());
+    lockref.lock().set_count(1);
+    assert_eq!(lockref.count(), Count::Saturated, "it is leaked");
+}
+
+#[test]
+fn the_last_reference_is_not_dropped_without_the_lock() {
+    let lockref: LockRef = LockRef::new(1);
+    assert!(!lockref.put_not_zero());
+    assert_eq!(lockref.count(), Count::Live(1));
+    let guard = lockref.put_or_lock().expect("it is the last one");
+    assert_eq!(guard.count(), Count::Live(1), "nothing was dropped");
+    assert_eq!(lockref.put_return(), None, "the lock is held");
+    guard.set_count(0);
+    drop(guard);
+    assert!(!lockref.get_not_zero() && lockref.get_not_dead());
+    assert_eq!(lockref.put_return(), Some(0));
+    assert_eq!(lockref.put_return(), None, "there is none");
+}
