@@ -1,0 +1,111 @@
+//! Results, through the real command: a row for each published figure, and the same bytes whatever the
+//! host does.
+
+use std::process::Command;
+
+fn reproduce(arguments: &[&str], prepare: impl FnOnce(&mut Command)) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lockyard"));
+    command.args(["reproduce", "--no-measure", "--format", "json"]).args(arguments);
+    prepare(&mut command);
+    let output = command.output().expect("the command runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("it is text")
+}
+
+#[test]
+fn every_published_cell_has_one_row_with_one_status() {
+    let json: serde_json::Value =
+        serde_json::from_str(&reproduce(&[], |_| ())).expect("it is JSON");
+    assert_eq!(json["schema"], "lockyard-results-1");
+    let rows = json["rows"].as_array().expect("there are rows");
+    let mut cells = 0;
+    for table in lockyard_lab::published::shipped().expect("the tables are valid") {
+        for cell in &table.cells {
+            let matching: Vec<_> = rows
+                .iter()
+                .filter(|row| {
+                    row["experiment"] == cell.experiment.as_str()
+                        && row["machine"] == cell.machine.as_str()
+                        && row["variant"] == cell.variant.as_str()
+                        && row["threads"] == cell.threads
+                        && row["metric"] == cell.metric.as_str()
+                })
+                .collect();
+            assert_eq!(matching.len(), 1, "rows of {cell:?}");
+            let row = matching[0];
+            assert_eq!(row["published"], cell.value);
+            let status = row["status"].as_str().expect("it has a status");
+            match status {
+                "calibration" => assert!(row["predicted"].is_f64() && row["error"].is_null()),
+                "predicted" => {
+                    let predicted = row["predicted"].as_f64().expect("it is predicted");
+                    let error = row["error"].as_f64().expect("it has an error");
+                    assert!((error - (predicted / cell.value - 1.0)).abs() < 1e-9);
+                }
+                "not-modelled" => assert!(row["reason"].is_string()),
+                other => panic!("a row without a measurement is not `{other}`"),
+            }
+            cells += 1;
+        }
+    }
+    assert_eq!(rows.len(), cells, "no row without a published cell");
+    let calibrations = rows.iter().filter(|row| row["status"] == "calibration").count();
+    assert_eq!(calibrations, 5, "two of open3, two of fstat2, one of access2");
+    let summary = json["summary"].as_array().expect("there is a summary");
+    let all = summary.iter().find(|s| s["table"] == "all").expect("over all");
+    assert_eq!(all["cells"], 22);
+    assert_eq!(all["not_modelled"], 0);
+    for name in ["median_abs_error", "p90_abs_error", "winners_right", "winners_total"] {
+        assert!(all[name].is_number() && all["trivial"][name].is_number(), "{name}");
+    }
+}
+
+#[test]
+fn results_are_the_same_bytes_whatever_the_host_does() {
+    use sha2::{Digest, Sha256};
+    let hash = |text: &str| Sha256::digest(text.as_bytes());
+    let one = hash(&reproduce(&["--jobs", "1"], |_| ()));
+    assert_eq!(one, hash(&reproduce(&["--jobs", "2"], |_| ())), "two jobs");
+    // Another allocator's behaviour: freed and fresh memory is filled, and small blocks are mapped.
+    let other_heap = reproduce(&["--jobs", "2"], |command| {
+        command.env("MALLOC_PERTURB_", "165").env("MALLOC_MMAP_THRESHOLD_", "128");
+        command.env("MALLOC_ARENA_MAX", "1");
+    });
+    assert_eq!(one, hash(&other_heap), "another heap");
+    // Without address randomisation, where that can be switched off.
+    let mut command = Command::new("setarch");
+    command.args(["-R", env!("CARGO_BIN_EXE_lockyard"), "reproduce", "--no-measure"]);
+    match command.args(["--format", "json"]).output() {
+        Ok(output) if output.status.success() => {
+            let text = String::from_utf8(output.stdout).expect("it is text");
+            assert_eq!(one, hash(&text), "without address randomisation");
+        }
+        _ => println!("skipped: address randomisation cannot be switched off here"),
+    }
+}
+
+#[test]
+fn written_results_are_what_is_printed() {
+    let directory = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("results");
+    let out = directory.to_str().expect("the path is text");
+    let printed = reproduce(&["fstat2", "--out", out], |_| ());
+    let read = |name: &str| std::fs::read_to_string(directory.join(name)).expect("it was written");
+    assert_eq!(read("results.json"), printed);
+    assert_eq!(read("results.csv").lines().count(), 1 + 12);
+    assert!(read("results.md").contains("### fstat2 on cascade-lake-2s24c2t"));
+}
+
+#[test]
+fn predictions_of_any_number_of_threads_are_joined_by_name() {
+    let output = Command::new(env!("CARGO_BIN_EXE_lockyard"))
+        .args(["predict", "fstat2", "--machine", "cascade-lake-2s24c2t", "--threads", "3,5"])
+        .args(["--variant", "lockref", "--format", "csv"])
+        .output()
+        .expect("the command runs");
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).expect("it is text");
+    let begins: Vec<&str> =
+        text.lines().map(|l| l.split(",throughput").next().unwrap_or(l)).collect();
+    assert_eq!(begins[1], "fstat2,cascade-lake-2s24c2t,lockref,3");
+    assert_eq!(begins[2], "fstat2,cascade-lake-2s24c2t,lockref,5");
+}
