@@ -12,6 +12,7 @@ mod kinds;
 mod prepared;
 mod script;
 mod stage;
+mod steps;
 
 pub use file::{MAX_FILE_BYTES, ScriptError};
 pub use kinds::LockKind;

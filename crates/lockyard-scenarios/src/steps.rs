@@ -1,0 +1,309 @@
+//! The steps of one variant, from the entries of a script: locks nest, objects are of the right kind,
+//! and data that is written is always accessed under a lock.
+
+use crate::file::{Result, Source, StepEntry, object_named};
+use crate::script::{GetOperation, Object, ObjectKind, PutOperation, Step};
+use std::ops::Range;
+use toml::Spanned;
+
+/// A step may work for this many nanoseconds: ten milliseconds.
+const MAX_WORK_NS: f64 = 1e7;
+
+/// The steps of the variant `variant` (one of `names`), and the check of its data.
+pub(crate) fn build(
+    source: &Source,
+    objects: &[Object],
+    names: &[String],
+    variant: &Spanned<String>,
+    entries: &[Spanned<StepEntry>],
+) -> Result<Vec<Step>> {
+    let variant_name = variant.get_ref();
+    let mut builder = Steps { source, objects, names, variant: variant_name, open: Vec::new() };
+    let steps = builder.build(entries)?;
+    check_data(source, objects, &steps, variant)?;
+    Ok(steps)
+}
+
+/// Builds the steps of one variant; locks nest.
+struct Steps<'a> {
+    source: &'a Source<'a>,
+    objects: &'a [Object],
+    names: &'a [String],
+    variant: &'a str,
+    /// Locks that are held, with what was done before each was taken.
+    open: Vec<(usize, Range<usize>, Vec<Step>)>,
+}
+
+impl Steps<'_> {
+    fn build(&mut self, entries: &[Spanned<StepEntry>]) -> Result<Vec<Step>> {
+        let mut steps = Vec::new();
+        for entry in entries {
+            if self.is_present(entry.get_ref())? {
+                self.add(entry, &mut steps)?;
+            }
+        }
+        if let Some((object, span, _)) = self.open.pop() {
+            let message = format!("`{}` is locked and never unlocked", self.objects[object].name);
+            return Err(self.source.error(span, message));
+        }
+        let total = total_share(&steps);
+        if total > 0.0 {
+            scale_shares(&mut steps, total);
+        }
+        Ok(steps)
+    }
+
+    fn is_present(&self, entry: &StepEntry) -> Result<bool> {
+        let Some(only) = &entry.only else { return Ok(true) };
+        for name in only {
+            if !self.names.contains(name.get_ref()) {
+                let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
+                return Err(self.source.unknown("variant", name, &names));
+            }
+        }
+        Ok(only.iter().any(|name| name.get_ref() == self.variant))
+    }
+
+    fn add(&mut self, spanned: &Spanned<StepEntry>, steps: &mut Vec<Step>) -> Result<()> {
+        #[derive(Clone, Copy, PartialEq)]
+        enum Do {
+            Work,
+            Pause,
+            Lock,
+            Unlock,
+            Get,
+            Put,
+            Read,
+            Write,
+            Add,
+        }
+        let source = self.source;
+        let entry = spanned.get_ref();
+        let table = [
+            ("work", Do::Work),
+            ("pause", Do::Pause),
+            ("lock", Do::Lock),
+            ("unlock", Do::Unlock),
+            ("get", Do::Get),
+            ("put", Do::Put),
+            ("read", Do::Read),
+            ("write", Do::Write),
+            ("add", Do::Add),
+        ];
+        let what = source.choose("step", &entry.r#do, &table)?;
+        let name = entry.r#do.get_ref().as_str();
+        let refuse = |span: Option<Range<usize>>, field: &str, allowed: bool| match span {
+            Some(span) if !allowed => {
+                Err(source.error(span, format!("`{field}` is not for a `{name}` step")))
+            }
+            _ => Ok(()),
+        };
+        let span = |s: &Option<Spanned<f64>>| s.as_ref().map(Spanned::span);
+        refuse(span(&entry.share), "share", what == Do::Work)?;
+        refuse(span(&entry.ns), "ns", what == Do::Work)?;
+        refuse(entry.value.as_ref().map(Spanned::span), "value", what == Do::Add)?;
+        let takes_operation = matches!(what, Do::Get | Do::Put);
+        refuse(entry.operation.as_ref().map(Spanned::span), "operation", takes_operation)?;
+        let takes_object = !matches!(what, Do::Work | Do::Pause);
+        refuse(entry.object.as_ref().map(Spanned::span), "object", takes_object)?;
+
+        match what {
+            Do::Work => return self.work(spanned, steps),
+            Do::Pause => {
+                steps.push(Step::Pause);
+                return Ok(());
+            }
+            _ => {}
+        }
+        let Some(found) = &entry.object else {
+            return Err(source.error(spanned.span(), format!("a `{name}` step needs `object`")));
+        };
+        let object = object_named(source, found, self.objects)?;
+        let kind = self.objects[object].kind;
+        let needs = |right: bool, what: &str| {
+            let object = found.get_ref();
+            let message = format!("a `{name}` step needs {what}, and `{object}` is none");
+            if right { Ok(()) } else { Err(source.error(found.span(), message)) }
+        };
+        let is_lockref = matches!(kind, ObjectKind::LockRef { .. });
+        let is_lock = is_lockref || matches!(kind, ObjectKind::Lock { .. });
+        match what {
+            Do::Lock => {
+                needs(is_lock, "a lock or a lockref")?;
+                if self.open.iter().any(|(held, ..)| *held == object) {
+                    let message = format!("`{}` is locked already", found.get_ref());
+                    return Err(source.error(found.span(), message));
+                }
+                self.open.push((object, found.span(), std::mem::take(steps)));
+            }
+            Do::Unlock => match self.open.pop() {
+                Some((held, _, before)) if held == object => {
+                    let inner = std::mem::replace(steps, before);
+                    steps.push(Step::Locked { object, steps: inner });
+                }
+                Some((held, ..)) => {
+                    let message = format!(
+                        "`{}` is unlocked, but `{}` was locked last; locks nest",
+                        found.get_ref(),
+                        self.objects[held].name
+                    );
+                    return Err(source.error(found.span(), message));
+                }
+                None => {
+                    let message = format!("`{}` is unlocked, but not locked", found.get_ref());
+                    return Err(source.error(found.span(), message));
+                }
+            },
+            Do::Get | Do::Put => {
+                needs(is_lockref, "a lockref")?;
+                if self.open.iter().any(|(held, ..)| *held == object) {
+                    let message =
+                        format!("`{}` is locked: it would wait for itself", found.get_ref());
+                    return Err(source.error(found.span(), message));
+                }
+                steps.push(self.reference(what == Do::Get, object, entry)?);
+            }
+            Do::Read | Do::Write => {
+                needs(matches!(kind, ObjectKind::Word | ObjectKind::Data), "a word or data")?;
+                let step =
+                    if what == Do::Read { Step::Read { object } } else { Step::Write { object } };
+                steps.push(step);
+            }
+            Do::Add => {
+                needs(matches!(kind, ObjectKind::Word), "a word")?;
+                let value = entry.value.as_ref().map_or(1, |v| *v.get_ref());
+                steps.push(Step::Add { object, value });
+            }
+            Do::Work | Do::Pause => unreachable!("handled above"),
+        }
+        Ok(())
+    }
+
+    fn work(&self, spanned: &Spanned<StepEntry>, steps: &mut Vec<Step>) -> Result<()> {
+        let entry = spanned.get_ref();
+        let check = |field: &Spanned<f64>, what: &str, max: f64| {
+            let value = *field.get_ref();
+            if value > 0.0 && value <= max {
+                Ok(value)
+            } else {
+                let message = format!("`{what}` is {value}; allowed: above 0, at most {max}");
+                Err(self.source.error(field.span(), message))
+            }
+        };
+        let step = match (&entry.share, &entry.ns) {
+            (Some(share), None) => Step::CalibratedWork { share: check(share, "share", 1e6)? },
+            (None, Some(ns)) => Step::Work { nanoseconds: check(ns, "ns", MAX_WORK_NS)? },
+            _ => {
+                return Err(self.source.error(
+                    spanned.span(),
+                    "a `work` step needs either `share` (of the calibrated work) or `ns`",
+                ));
+            }
+        };
+        steps.push(step);
+        Ok(())
+    }
+
+    fn reference(&self, get: bool, object: usize, entry: &StepEntry) -> Result<Step> {
+        let source = self.source;
+        if get {
+            let table = [
+                ("get", GetOperation::Get),
+                ("get-not-zero", GetOperation::GetNotZero),
+                ("get-not-dead", GetOperation::GetNotDead),
+            ];
+            let operation = match &entry.operation {
+                Some(found) => source.choose("get operation", found, &table)?,
+                None => GetOperation::Get,
+            };
+            Ok(Step::Get { object, operation })
+        } else {
+            let table = [
+                ("put-return", PutOperation::PutReturn),
+                ("put-not-zero", PutOperation::PutNotZero),
+                ("put-or-lock", PutOperation::PutOrLock),
+            ];
+            let operation = match &entry.operation {
+                Some(found) => source.choose("put operation", found, &table)?,
+                None => PutOperation::PutReturn,
+            };
+            Ok(Step::Put { object, operation })
+        }
+    }
+}
+
+fn total_share(steps: &[Step]) -> f64 {
+    steps
+        .iter()
+        .map(|step| match step {
+            Step::CalibratedWork { share } => *share,
+            Step::Locked { steps, .. } => total_share(steps),
+            _ => 0.0,
+        })
+        .sum()
+}
+
+fn scale_shares(steps: &mut [Step], total: f64) {
+    for step in steps {
+        match step {
+            Step::CalibratedWork { share } => *share /= total,
+            Step::Locked { steps, .. } => scale_shares(steps, total),
+            _ => {}
+        }
+    }
+}
+
+/// Data is written under one lock, always the same, and then read only under it; or never written.
+fn check_data(
+    source: &Source,
+    objects: &[Object],
+    steps: &[Step],
+    variant: &Spanned<String>,
+) -> Result<()> {
+    /// Calls `see` with each access of `object`: write or read, and the locks held.
+    fn accesses(
+        steps: &[Step],
+        object: usize,
+        held: &mut Vec<usize>,
+        see: &mut impl FnMut(bool, &[usize]),
+    ) {
+        for step in steps {
+            match step {
+                Step::Read { object: o } if *o == object => see(false, held),
+                Step::Write { object: o } if *o == object => see(true, held),
+                Step::Locked { object: lock, steps } => {
+                    held.push(*lock);
+                    accesses(steps, object, held, see);
+                    held.pop();
+                }
+                _ => {}
+            }
+        }
+    }
+    for (index, object) in objects.iter().enumerate() {
+        if object.kind != ObjectKind::Data {
+            continue;
+        }
+        let mut written = false;
+        let mut common: Option<Vec<usize>> = None;
+        accesses(steps, index, &mut Vec::new(), &mut |write, held| {
+            written |= write;
+            match &mut common {
+                None => common = Some(held.to_vec()),
+                Some(common) => common.retain(|lock| held.contains(lock)),
+            }
+        });
+        if written && common.is_none_or(|locks| locks.is_empty()) {
+            return Err(source.error(
+                variant.span(),
+                format!(
+                    "in variant `{}` the data `{}` is written, and not always accessed under one \
+                     lock; take a lock around it, or make it a word",
+                    variant.get_ref(),
+                    object.name
+                ),
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,249 @@
+//! Scripts: the shipped ones say what the experiments' description says; broken ones get one line that
+//! says where, what, and what is allowed.
+
+use lockyard_scenarios::{ObjectKind, Script, Step};
+
+const GOOD: &str = include_str!("../../../scenarios/open3.toml");
+
+fn error_of(text: &str) -> String {
+    let error = Script::parse("s.toml", text).expect_err("it is broken").to_string();
+    assert!(!error.contains('\n'), "one line: {error}");
+    error
+}
+
+/// A script with one object of each kind and these steps.
+fn with_steps(steps: &str) -> String {
+    format!(
+        r#"name = "x"
+title = "x"
+operation = "x"
+metric = "throughput"
+unit = "op/s"
+objects = [
+    {{ name = "lock", kind = "lock", lock = "ticket", line = "a" }},
+    {{ name = "other", kind = "lock", lock = "test-and-set", line = "a" }},
+    {{ name = "ref", kind = "lockref", lock = "ticket", line = "b" }},
+    {{ name = "word", kind = "word", line = "c" }},
+    {{ name = "data", kind = "data", line = "c" }},
+]
+steps = [{steps}]
+variants = [{{ name = "v", title = "v" }}, {{ name = "w", title = "w", set = [{{ object = "lock", lock = "test-and-set" }}] }}]
+[placement]
+order = "cores-first"
+"#
+    )
+}
+
+const STEPS_LINE: usize = 13;
+
+fn step_error(steps: &str) -> String {
+    let error = error_of(&with_steps(steps));
+    let prefix = format!("s.toml:{STEPS_LINE}: ");
+    error.strip_prefix(&prefix).unwrap_or_else(|| panic!("{error}")).to_owned()
+}
+
+/// All steps, those under locks too, as words.
+fn flat(steps: &[Step]) -> Vec<&'static str> {
+    steps
+        .iter()
+        .flat_map(|step| match step {
+            Step::Locked { steps, .. } => flat(steps),
+            Step::Work { .. } | Step::CalibratedWork { .. } => vec!["work"],
+            Step::Pause => vec!["pause"],
+            Step::Get { .. } => vec!["get"],
+            Step::Put { .. } => vec!["put"],
+            Step::Read { .. } => vec!["read"],
+            Step::Write { .. } => vec!["write"],
+            Step::Add { .. } => vec!["add"],
+        })
+        .collect()
+}
+
+#[test]
+fn the_shipped_scripts_do_what_the_experiments_do() {
+    let shared = |script: &str, variant: &str| -> Vec<&'static str> {
+        let script = Script::shipped(script).expect("it is shipped");
+        let variant = script.variant(variant).expect("it has the variant");
+        flat(&variant.steps).into_iter().filter(|s| *s != "work").collect()
+    };
+    assert_eq!(shared("fstat2", "lockref"), ["get", "put"]);
+    assert_eq!(shared("open3", "lockref"), ["read", "get", "add", "get", "put", "add", "put"]);
+    assert_eq!(shared("access2", "lockref-pause"), ["add", "read", "get", "put", "add"]);
+    assert_eq!(shared("access2", "access-patch+lockref"), ["read", "get", "put"]);
+    for name in Script::names() {
+        let script = Script::shipped(name).expect("it is shipped");
+        assert_eq!(script.name, name);
+        for variant in &script.variants {
+            let ObjectKind::LockRef { pause, trywait, .. } = variant.objects[0].kind else {
+                panic!("the first object is the entry");
+            };
+            assert_eq!(pause, variant.name.ends_with("-pause"), "{name} {}", variant.name);
+            assert!(!trywait, "the kernel of the table is older");
+            let total: f64 = variant
+                .steps
+                .iter()
+                .map(|s| if let Step::CalibratedWork { share } = s { *share } else { 0.0 })
+                .sum();
+            assert!((total - 1.0).abs() < 1e-9, "shares add up to 1");
+        }
+    }
+}
+
+#[test]
+fn the_end_of_the_name_shares_the_lockrefs_line_and_the_write_count_does_not() {
+    let script = Script::shipped("open3").expect("it is shipped");
+    let line = |name: &str| {
+        let objects = &script.variants[0].objects;
+        objects.iter().find(|o| o.name == name).expect("it is there").line
+    };
+    assert_eq!(line("entry"), line("name-end"));
+    assert_ne!(line("entry"), line("write-count"));
+}
+
+#[test]
+fn a_variant_changes_what_it_says_and_nothing_else() {
+    let script =
+        Script::parse("s", &with_steps("{ do = \"pause\", only = [\"w\"] }")).expect("valid");
+    let (v, w) = (&script.variants[0], &script.variants[1]);
+    assert_ne!(v.objects[0], w.objects[0]);
+    assert_eq!(v.objects[1..], w.objects[1..]);
+    assert_eq!((v.steps.len(), w.steps.len()), (0, 1));
+}
+
+#[test]
+fn wrong_steps_are_named() {
+    let cases = [
+        ("{ do = \"wrok\", ns = 1.0 }", "there is no step `wrok`; did you mean `work`?"),
+        (
+            "{ do = \"zzz\" }",
+            "there is no step `zzz`; allowed: work, pause, lock, unlock, get, put, read, write, add",
+        ),
+        ("{ do = \"work\", ns = -5.0 }", "`ns` is -5; allowed: above 0, at most 10000000"),
+        ("{ do = \"work\", ns = nan }", "`ns` is NaN; allowed: above 0, at most 10000000"),
+        ("{ do = \"work\", ns = 1e300 }", "allowed: above 0, at most 10000000"),
+        (
+            "{ do = \"work\" }",
+            "a `work` step needs either `share` (of the calibrated work) or `ns`",
+        ),
+        (
+            "{ do = \"work\", share = 1.0 }",
+            "`share` is a share of the calibrated work; it needs a section [calibration]",
+        ),
+        ("{ do = \"get\" }", "a `get` step needs `object`"),
+        ("{ do = \"get\", object = \"rfe\" }", "there is no object `rfe`; did you mean `ref`?"),
+        ("{ do = \"put\", object = \"word\" }", "a `put` step needs a lockref, and `word` is none"),
+        ("{ do = \"add\", object = \"data\" }", "a `add` step needs a word, and `data` is none"),
+        (
+            "{ do = \"lock\", object = \"word\" }",
+            "a `lock` step needs a lock or a lockref, and `word` is none",
+        ),
+        ("{ do = \"unlock\", object = \"lock\" }", "`lock` is unlocked, but not locked"),
+        ("{ do = \"lock\", object = \"lock\" }", "`lock` is locked and never unlocked"),
+        (
+            "{ do = \"lock\", object = \"lock\" }, { do = \"lock\", object = \"lock\" }",
+            "`lock` is locked already",
+        ),
+        (
+            "{ do = \"lock\", object = \"lock\" }, { do = \"lock\", object = \"other\" }, { do = \"unlock\", object = \"lock\" }",
+            "`lock` is unlocked, but `other` was locked last; locks nest",
+        ),
+        (
+            "{ do = \"lock\", object = \"ref\" }, { do = \"get\", object = \"ref\" }",
+            "`ref` is locked: it would wait for itself",
+        ),
+        ("{ do = \"pause\", ns = 1.0 }", "`ns` is not for a `pause` step"),
+        ("{ do = \"read\", object = \"word\", value = 1 }", "`value` is not for a `read` step"),
+        (
+            "{ do = \"get\", object = \"ref\", operation = \"get-not-ded\" }",
+            "there is no get operation `get-not-ded`; did you mean `get-not-dead`?",
+        ),
+        ("{ do = \"pause\", only = [\"u\"] }", "there is no variant `u`; did you mean `v`?"),
+        ("{ do = \"pause\", onyl = [] }", "unknown field `onyl`"),
+        (
+            "{ do = \"add\", object = \"word\", value = 5000000000 }",
+            "invalid value: integer `5000000000`",
+        ),
+    ];
+    for (steps, expected) in cases {
+        let error = step_error(steps);
+        assert!(error.contains(expected), "{steps}\n  {error}\n  {expected}");
+    }
+}
+
+#[test]
+fn data_is_written_under_a_lock() {
+    let write = "{ do = \"write\", object = \"data\" }";
+    let error = error_of(&with_steps(write));
+    assert!(
+        error.contains("the data `data` is written, and not always accessed under one lock"),
+        "{error}"
+    );
+    let locked = format!(
+        "{{ do = \"lock\", object = \"lock\" }}, {write}, {{ do = \"unlock\", object = \"lock\" }}"
+    );
+    assert!(Script::parse("s", &with_steps(&locked)).is_ok());
+    let then_read = format!("{locked}, {{ do = \"read\", object = \"data\" }}");
+    assert!(error_of(&with_steps(&then_read)).contains("not always accessed under one lock"));
+}
+
+#[test]
+fn limits_are_limits() {
+    let many = vec!["{ do = \"pause\" }"; 257].join(", ");
+    assert!(step_error(&many).contains("257 steps; at most 256 are allowed"));
+    let huge = format!("# {}", "x".repeat(300_000));
+    assert!(error_of(&huge).contains("is larger than 262144 bytes"));
+    let deep = format!("x = {}1{}", "[".repeat(10_000), "]".repeat(10_000));
+    assert!(error_of(&deep).starts_with("s.toml:1: "));
+}
+
+#[test]
+fn what_a_script_must_have_is_named() {
+    for field in ["name", "title", "operation", "metric", "unit"] {
+        let line =
+            GOOD.lines().find(|l| l.starts_with(&format!("{field} = "))).expect("it is there");
+        let error = error_of(&GOOD.replacen(&format!("{line}\n"), "", 1));
+        assert!(error.contains(&format!("missing field `{field}`")), "{error}");
+    }
+    let unknown = GOOD.replacen("order = \"cores-first\"", "order = \"cores-frist\"", 1);
+    assert!(
+        error_of(&unknown).contains("there is no order of placement `cores-frist`; did you mean")
+    );
+    let calibration = GOOD.replacen("threads = 1", "threads = 0", 1);
+    assert!(error_of(&calibration).contains("`threads` is 0; allowed: 1 to 4096"));
+}
+
+#[test]
+fn no_change_of_a_few_bytes_makes_the_parser_panic() {
+    let mut x = 0x9e37_79b9_7f4a_7c15u64;
+    let mut random = move |n: usize| {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        (x % n as u64) as usize
+    };
+    for _ in 0..3000 {
+        let mut bytes = GOOD.as_bytes().to_vec();
+        for _ in 0..=random(4) {
+            let at = random(bytes.len());
+            match random(3) {
+                0 => bytes[at] = random(256) as u8,
+                1 => drop(bytes.drain(at..(at + random(40)).min(bytes.len()))),
+                _ => bytes.insert(at, b"\"'[]{}=.-_9#\n\0\xff"[random(15)]),
+            }
+        }
+        if let Ok(text) = String::from_utf8(bytes)
+            && let Err(error) = Script::parse("s.toml", &text)
+        {
+            let error = error.to_string();
+            assert!(error.starts_with("s.toml:") && !error.contains('\n'), "{error}");
+        }
+    }
+}
+
+#[test]
+fn the_example_of_the_documentation_is_valid() {
+    let documentation = include_str!("../../../docs/scenarios.md");
+    let example = documentation.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
+    let script = Script::parse("docs", example.expect("there is one")).expect("it is valid");
+    assert_eq!(script.variants.len(), 2);
+}
