@@ -1,0 +1,67 @@
+//! The rows are the same with another allocator: this program's hands out addresses that the system's
+//! would not.
+
+use lockyard_lab::output::{Document, Format, render};
+use lockyard_lab::{published, reproduce};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::process::Command;
+
+/// Puts every block somewhere in the middle of a larger one, at a distance that goes on changing.
+struct Shifting;
+
+static TURN: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+
+/// The larger block: room for the shift, and for its size at the front.
+fn larger(layout: Layout) -> Option<(Layout, usize)> {
+    let align = layout.align().max(16);
+    let room = 64 * align;
+    Layout::from_size_align(layout.size().checked_add(room + align)?, align)
+        .ok()
+        .map(|l| (l, align))
+}
+
+// SAFETY: each block lies within one of the system's, `align`, or a multiple of it, above its
+// beginning; the distance is kept in the word before the block, so `dealloc` finds the beginning again.
+unsafe impl GlobalAlloc for Shifting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let Some((larger, align)) = larger(layout) else { return std::ptr::null_mut() };
+        // SAFETY: its size is not zero.
+        let begin = unsafe { System.alloc(larger) };
+        if begin.is_null() {
+            return begin;
+        }
+        let turn = TURN.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let shift = align * (1 + turn * 7 % 64);
+        // SAFETY: the shift is within the room, and at least a word.
+        unsafe {
+            let block = begin.add(shift);
+            block.cast::<usize>().sub(1).write(shift);
+            block
+        }
+    }
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        let Some((larger, _)) = larger(layout) else { return };
+        // SAFETY: `alloc` wrote the shift before the block, and made it of this layout.
+        unsafe {
+            let shift = block.cast::<usize>().sub(1).read();
+            System.dealloc(block.sub(shift), larger);
+        }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Shifting = Shifting;
+
+#[test]
+fn rows_do_not_depend_on_the_allocator() {
+    let request = reproduce::Request { names: Vec::new(), jobs: 2, measure: None };
+    let tables = published::shipped().expect("the tables are valid");
+    let report = reproduce::run(&request, &tables, &|| ()).expect("it runs");
+    let document = Document { rows: report.rows, ..Document::default() };
+    let here = render(&document, Format::Csv);
+    let output = Command::new(env!("CARGO_BIN_EXE_lockyard"))
+        .args(["reproduce", "--no-measure", "--format", "csv"])
+        .output()
+        .expect("the command runs");
+    assert_eq!(here, String::from_utf8(output.stdout).expect("it is text"));
+}
