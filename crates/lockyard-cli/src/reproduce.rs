@@ -38,11 +38,12 @@ pub(crate) fn run(options: &Reproduce) -> Result<(), Failure> {
             output::write_file(directory, name, &render(&document, format))?;
         }
     }
-    if report.rows.len() < report.asked {
+    if lockyard_lab::jobs::interrupted() {
         return Err(Failure::Run(format!(
-            "interrupted: {} of {} rows are finished",
+            "interrupted: {} of {} rows are finished, {} of them with a measurement",
             report.rows.len(),
-            report.asked
+            report.asked,
+            report.rows.iter().filter(|row| row.measured.is_some()).count()
         )));
     }
     Ok(())

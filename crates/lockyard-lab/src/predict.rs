@@ -109,7 +109,8 @@ pub fn check_threads(machine: &Machine, threads: usize) -> Result<(), InputError
     Ok(())
 }
 
-/// Predicts the cells of a request: variant by variant, in the order of `threads`.
+/// Predicts the cells of a request: variant by variant, in the order of `threads`. A row whose cell was
+/// published has the published figure too.
 ///
 /// # Errors
 ///
@@ -166,6 +167,15 @@ pub fn run(
         let Some(prediction) = prediction else { continue };
         let prediction = prediction
             .map_err(|e| Failure::Run(format!("{}, {}: {e}", script.name, variant.name)))?;
+        let published = tables.iter().flat_map(|table| &table.cells).find(|cell| {
+            cell.experiment == script.name
+                && cell.machine == request.machine.name()
+                && cell.variant == variant.name
+                && cell.threads == threads
+                && cell.metric == script.metric
+        });
+        let calibration = calibration_cell(script, &variant.name, tables);
+        let is_calibration = published.is_some() && published == calibration;
         rows.push(Row {
             table: String::new(),
             experiment: script.name.clone(),
@@ -174,11 +184,11 @@ pub fn run(
             threads,
             metric: script.metric.clone(),
             unit: script.unit.clone(),
-            published: None,
+            published: published.map(|cell| cell.value),
             predicted: Some(prediction.throughput),
             trivial: None,
             measured: None,
-            status: Status::Predicted,
+            status: if is_calibration { Status::Calibration } else { Status::Predicted },
             reason: None,
             detail: detail(&prediction, work),
         });

@@ -1,0 +1,31 @@
+//! Ctrl-C: what is finished is printed, and the exit code says that not everything was.
+
+#![cfg(unix)]
+
+use std::io::Read;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+#[test]
+fn an_interrupted_run_prints_what_is_finished() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_lockyard"))
+        .args(["reproduce", "--jobs", "1", "--format", "csv"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command runs");
+    // Whenever the signal comes, from before the first cell to the last measurement, the answer has
+    // the same form.
+    std::thread::sleep(Duration::from_millis(1500));
+    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(status.expect("`kill` runs").success());
+    let mut stdout = String::new();
+    let mut stderr = String::new();
+    child.stdout.take().expect("piped").read_to_string(&mut stdout).expect("it is text");
+    child.stderr.take().expect("piped").read_to_string(&mut stderr).expect("it is text");
+    assert_eq!(child.wait().expect("it ends").code(), Some(1), "{stderr}");
+    assert!(stderr.contains("lockyard: interrupted: "), "{stderr}");
+    let mut lines = stdout.lines();
+    assert!(lines.next().is_some_and(|header| header.starts_with("experiment,machine,")));
+    assert!(lines.all(|line| line.split(',').count() == 16), "whole rows: {stdout}");
+}
