@@ -11,6 +11,7 @@ mod reproduce;
 
 use arguments::{Command, Failure};
 use clap::Parser;
+use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -20,10 +21,10 @@ fn main() -> ExitCode {
             std::process::exit(130);
         }
         lockyard_lab::jobs::interrupt();
-        eprintln!("interrupted: finishing what is running; once more to give up");
+        complain("interrupted: finishing what is running; once more to give up");
     });
     if let Err(error) = handler {
-        eprintln!("warning: Ctrl-C will not print what is finished: {error}");
+        complain(&format!("warning: Ctrl-C will not print what is finished: {error}"));
     }
     let arguments = arguments::Arguments::parse();
     let result = match &arguments.command {
@@ -35,12 +36,17 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Input(message)) => {
-            eprintln!("lockyard: {message}");
+            complain(&format!("lockyard: {message}"));
             ExitCode::from(2)
         }
         Err(Failure::Run(message)) => {
-            eprintln!("lockyard: {message}");
+            complain(&format!("lockyard: {message}"));
             ExitCode::FAILURE
         }
     }
+}
+
+/// A line on standard error, if that can be written.
+fn complain(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
 }

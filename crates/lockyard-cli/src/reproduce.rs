@@ -11,6 +11,12 @@ pub(crate) fn run(options: &Reproduce) -> Result<(), Failure> {
         Some(directory) => published::load_directory(directory)?,
         None => published::shipped()?,
     };
+    let request = reproduce::Request {
+        names: options.experiments.clone(),
+        jobs: options.common.jobs(),
+        measure: (!options.no_measure).then_some(measure::Effort::USUAL),
+    };
+    let cells = reproduce::count(&request, &tables)?;
     if let Some(directory) = &options.out
         && !directory.is_dir()
     {
@@ -18,17 +24,21 @@ pub(crate) fn run(options: &Reproduce) -> Result<(), Failure> {
             InputError(format!("--out {}: cannot be made: {error}", directory.display()))
         })?;
     }
-    let request = reproduce::Request {
-        names: options.experiments.clone(),
-        jobs: options.common.jobs(),
-        measure: (!options.no_measure).then_some(measure::Effort::USUAL),
-    };
-    let bar = progress::bar(reproduce::count(&request, &tables)?);
+    let bar = progress::bar(cells);
     let report = reproduce::run(&request, &tables, &|| bar.inc(1));
     bar.finish_and_clear();
     let report = report?;
     let document = document(&report, request.measure.is_some());
     output::write(&render(&document, options.common.format.into()))?;
+    if lockyard_lab::jobs::interrupted() {
+        return Err(Failure::Run(format!(
+            "interrupted: {} of {} rows are finished, {} of them with a measurement",
+            report.rows.len(),
+            report.asked,
+            report.rows.iter().filter(|row| row.measured.is_some()).count()
+        )));
+    }
+    // Only whole results replace files.
     if let Some(directory) = &options.out {
         for (name, format) in [
             ("results.json", Format::Json),
@@ -37,14 +47,6 @@ pub(crate) fn run(options: &Reproduce) -> Result<(), Failure> {
         ] {
             output::write_file(directory, name, &render(&document, format))?;
         }
-    }
-    if lockyard_lab::jobs::interrupted() {
-        return Err(Failure::Run(format!(
-            "interrupted: {} of {} rows are finished, {} of them with a measurement",
-            report.rows.len(),
-            report.asked,
-            report.rows.iter().filter(|row| row.measured.is_some()).count()
-        )));
     }
     Ok(())
 }

@@ -202,6 +202,43 @@ fn a_broken_published_row_is_refused_with_its_line() {
 }
 
 #[test]
+fn what_is_no_file_is_refused_without_waiting_for_it() {
+    let directory = env!("CARGO_TARGET_TMPDIR");
+    let refused = refusal(&["machines", "show", &format!("{directory}/")]);
+    assert!(refused.ends_with(": is not a file"), "{refused}");
+    #[cfg(unix)]
+    {
+        let pipe = format!("{directory}/pipe-{}.toml", std::process::id());
+        if Command::new("mkfifo").arg(&pipe).status().is_ok_and(|s| s.success()) {
+            assert!(refusal(&predict(&pipe, CLX, "1")).ends_with(": is not a file"));
+            assert!(refusal(&predict("fstat2", &pipe, "1")).ends_with(": is not a file"));
+            std::fs::remove_file(&pipe).expect("it was made above");
+        }
+    }
+}
+
+#[test]
+fn scripts_whose_operations_do_nothing_end() {
+    let begin = SCRIPT.split("[[objects]]").next().expect("the head");
+    let end = "[[variants]]\nname = \"v\"\ntitle = \"v\"\n[placement]\norder = \"cores-first\"\n";
+    for (name, steps) in [("empty", ""), ("tiny", "[[steps]]\ndo = \"work\"\nns = 0.01\n")] {
+        let file = File::new(&format!("{name}.toml"), format!("{begin}{steps}{end}").as_bytes());
+        let output = lockyard(&predict(file.path(), CLX, "1,2"));
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn a_script_with_a_lock_runs_to_its_end() {
+    let example =
+        include_str!("../../../docs/scenarios.md").split("```toml\n").nth(1).expect("one");
+    let script = example.split("```").next().expect("it ends");
+    let file = File::new("counter.toml", script.as_bytes());
+    let output = lockyard(&predict(file.path(), CLX, "1,2,24,48"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
 fn bad_usage_is_exit_code_2() {
     for arguments in [
         &["reporduce"][..],

@@ -1,9 +1,10 @@
 //! The local work of an operation, from the one published cell that may give it.
 //!
 //! With one thread the time of an operation is linear in the local work, so the work is the published
-//! time less the simulated time without work. With more threads it is the smallest work with which
-//! the simulated figure meets the cell; where none does, the one that comes nearest, and the row says
-//! so. No other cell is looked at.
+//! time less the simulated time without work. With more threads the figure may hardly depend on the work
+//! (the line is busy all the time), and more than one work may meet the cell. Then it is the smallest work
+//! at which the simulated figure is nearest to the cell among its neighbours, and near enough to be meant;
+//! and the result says between which works the cell is met about as well. No other cell is looked at.
 
 use crate::simulate::{self, Effort, SimulationError};
 use lockyard_scenarios::{Order, Variant};
@@ -12,6 +13,12 @@ use lockyard_sim::Machine;
 /// A calibration is met if the simulated figure is this near to the published one.
 const TOLERANCE: f64 = 0.01;
 
+/// Works that meet the cell within this much are as good as the one that was chosen.
+const AS_GOOD: f64 = 0.05;
+
+/// A local minimum of the miss counts only if it is below this.
+const MEANT: f64 = 0.1;
+
 /// Local work, and how well it meets its cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LocalWork {
@@ -19,12 +26,22 @@ pub struct LocalWork {
     pub nanoseconds: f64,
     /// Simulated over published throughput of the cell, less 1.
     pub miss: f64,
+    /// The least and the greatest work, of those that were tried, that meet the cell within 5 %. Works
+    /// between them need not.
+    pub as_good: (f64, f64),
 }
 
 impl LocalWork {
     /// Whether the simulated figure meets the cell.
     pub fn is_met(&self) -> bool {
         self.miss.abs() <= TOLERANCE
+    }
+
+    /// Whether the cell says what the work is: no other work that was tried, and is very different,
+    /// meets it about as well.
+    pub fn is_determined(&self) -> bool {
+        let (least, greatest) = self.as_good;
+        greatest <= least.max(1.0) * 1.5
     }
 }
 
@@ -49,50 +66,98 @@ pub fn solve(
         let published_ns = 1e9 / throughput;
         let without_ns = published_ns / (miss_at(0.0)? + 1.0);
         let work = (published_ns - without_ns).max(0.0);
-        return Ok(LocalWork { nanoseconds: work, miss: miss_at(work)? });
+        return Ok(LocalWork { nanoseconds: work, miss: miss_at(work)?, as_good: (work, work) });
     }
     // The time of an operation on one of the threads bounds the work.
     let longest = threads as f64 * 1e9 / throughput;
-    const STEPS: usize = 24;
-    let mut best = LocalWork { nanoseconds: 0.0, miss: miss_at(0.0)? };
-    let mut before = best;
-    for step in 1..=STEPS {
+    const STEPS: usize = 32;
+    let mut tried: Vec<(f64, f64)> = Vec::new();
+    for step in 0..=STEPS {
         let work = longest * (step as f64 / STEPS as f64).powi(2);
-        let here = LocalWork { nanoseconds: work, miss: miss_at(work)? };
-        if before.miss.signum() != here.miss.signum() {
-            let crossing = bisect(before, here, &miss_at)?;
-            if crossing.is_met() {
-                return Ok(crossing);
+        tried.push((work, miss_at(work)?));
+    }
+    let chosen = first_meant(&tried);
+    // Between the neighbours of the chosen one, where the sign changes, the cell is met exactly.
+    let mut best = tried[chosen];
+    for (a, b) in [(chosen.wrapping_sub(1), chosen), (chosen, chosen + 1)] {
+        if let (Some(&a), Some(&b)) = (tried.get(a), tried.get(b))
+            && a.1.signum() != b.1.signum()
+        {
+            let crossing = bisect(a, b, &miss_at)?;
+            if crossing.1.abs() < best.1.abs() {
+                best = crossing;
             }
         }
-        if here.miss.abs() < best.miss.abs() {
-            best = here;
-        }
-        if best.is_met() {
-            return Ok(best);
-        }
-        before = here;
     }
-    Ok(best)
+    let good = tried.iter().filter(|(_, miss)| miss.abs() <= AS_GOOD).map(|(work, _)| *work);
+    let as_good = good
+        .fold((best.0, best.0), |(least, greatest), work| (least.min(work), greatest.max(work)));
+    Ok(LocalWork { nanoseconds: best.0, miss: best.1, as_good })
 }
 
-/// The work between `a` and `b`, whose misses have different signs, that meets the cell best.
+/// The first of `tried` whose miss is no greater than its neighbours' and is meant; if there is none, the
+/// one with the least miss.
+fn first_meant(tried: &[(f64, f64)]) -> usize {
+    let miss = |index: usize| tried.get(index).map_or(f64::INFINITY, |(_, miss)| miss.abs());
+    let is_least = |&index: &usize| {
+        let before = if index == 0 { f64::INFINITY } else { miss(index - 1) };
+        miss(index) <= before && miss(index) <= miss(index + 1) && miss(index) <= MEANT
+    };
+    (0..tried.len())
+        .find(is_least)
+        .or_else(|| (0..tried.len()).min_by(|&a, &b| miss(a).total_cmp(&miss(b))))
+        .unwrap_or(0)
+}
+
+/// The work between `a` and `b` (work and miss), whose misses have different signs, that meets the cell
+/// best.
 fn bisect(
-    mut a: LocalWork,
-    mut b: LocalWork,
+    mut a: (f64, f64),
+    mut b: (f64, f64),
     miss_at: &impl Fn(f64) -> Result<f64, SimulationError>,
-) -> Result<LocalWork, SimulationError> {
+) -> Result<(f64, f64), SimulationError> {
     for _ in 0..16 {
-        let work = (a.nanoseconds + b.nanoseconds) / 2.0;
-        let middle = LocalWork { nanoseconds: work, miss: miss_at(work)? };
-        if middle.miss.signum() == a.miss.signum() {
+        let work = (a.0 + b.0) / 2.0;
+        let middle = (work, miss_at(work)?);
+        if middle.1.signum() == a.1.signum() {
             a = middle;
         } else {
             b = middle;
         }
-        if middle.miss.abs() < TOLERANCE / 4.0 {
+        if middle.1.abs() < TOLERANCE / 4.0 {
             break;
         }
     }
-    Ok(if a.miss.abs() < b.miss.abs() { a } else { b })
+    Ok(if a.1.abs() < b.1.abs() { a } else { b })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lockyard_scenarios::Script;
+
+    #[test]
+    fn the_first_least_miss_is_chosen_and_a_second_crossing_is_not() {
+        // Flat at first, then a peak, then down through the cell again.
+        let tried =
+            [(0.0, 0.05), (10.0, 0.03), (20.0, 0.04), (40.0, 2.0), (80.0, 0.2), (160.0, -0.2)];
+        assert_eq!(first_meant(&tried), 1);
+        // Nothing is meant before the crossing: its nearer side.
+        let tried = [(0.0, 0.5), (10.0, 0.4), (20.0, 0.09), (40.0, -0.3)];
+        assert_eq!(first_meant(&tried), 2);
+        let tried = [(0.0, -0.5), (10.0, -0.4), (20.0, -0.6)];
+        assert_eq!(first_meant(&tried), 1, "none is meant: the nearest");
+    }
+
+    #[test]
+    fn a_one_thread_cell_is_met() {
+        let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
+        let script = Script::shipped("fstat2").expect("it is shipped");
+        let variant = &script.variants[0];
+        let work = solve(&machine, variant, script.order, 1, 3e6).expect("it runs");
+        assert!(work.is_met() && work.is_determined(), "{work:?}");
+        // More than an operation can do: no work at all is the nearest.
+        let work = solve(&machine, variant, script.order, 1, 1e9).expect("it runs");
+        assert!(work.nanoseconds == 0.0 && !work.is_met(), "{work:?}");
+    }
 }

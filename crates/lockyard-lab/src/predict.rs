@@ -211,12 +211,21 @@ pub fn detail(prediction: &Prediction, work: Option<LocalWork>) -> BTreeMap<Stri
     if let Some(work) = work {
         number("local_work_ns", work.nanoseconds);
         number("calibration_miss", work.miss);
+        number("local_work_least_ns", work.as_good.0);
+        number("local_work_greatest_ns", work.as_good.1);
+        let mut notes = Vec::new();
         if !work.is_met() {
-            let note = format!(
-                "no local work meets the calibration cell; the nearest misses it by {:+.1} %",
-                work.miss * 100.0
-            );
-            detail.insert("note".to_owned(), Detail::Text(note));
+            notes.push(format!("the calibration cell is missed by {:+.1} %", work.miss * 100.0));
+        }
+        if !work.is_determined() {
+            notes.push(format!(
+                "the calibration cell does not determine the local work: {:.0} ns was taken, and works \
+                 from {:.0} to {:.0} ns are among those that meet it within 5 %",
+                work.nanoseconds, work.as_good.0, work.as_good.1
+            ));
+        }
+        if !notes.is_empty() {
+            detail.insert("note".to_owned(), Detail::Text(notes.join("; ")));
         }
     }
     detail

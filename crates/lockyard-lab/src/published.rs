@@ -4,10 +4,13 @@
 //! line and column: a table is data that people will compare with, so nothing is skipped.
 
 use crate::InputError;
+use std::collections::HashSet;
 use std::path::Path;
 
 /// A table may have this many bytes.
 const MAX_FILE_BYTES: u64 = 16 << 20;
+/// A table may have this many rows.
+const MAX_ROWS: usize = 5_000;
 /// The header of every table.
 const COLUMNS: [&str; 7] =
     ["experiment", "machine", "variant", "threads", "metric", "value", "unit"];
@@ -99,6 +102,11 @@ pub fn load(path: &Path) -> Result<Table, InputError> {
     use std::io::Read;
     let origin = path.display().to_string();
     let fail = |what: String| InputError(format!("{origin}: {what}"));
+    // Before it is opened: opening a pipe waits for its other end.
+    let metadata = std::fs::metadata(path).map_err(|e| fail(format!("cannot be read: {e}")))?;
+    if !metadata.is_file() {
+        return Err(fail("is not a file".to_owned()));
+    }
     let file = std::fs::File::open(path).map_err(|e| fail(format!("cannot be read: {e}")))?;
     let mut bytes = Vec::new();
     file.take(MAX_FILE_BYTES + 1)
@@ -132,6 +140,7 @@ pub fn parse(name: &str, origin: &str, text: &str) -> Result<Table, InputError> 
         .has_headers(false)
         .from_reader(text.as_bytes());
     let mut cells: Vec<Cell> = Vec::new();
+    let mut places = HashSet::new();
     let mut header_seen = false;
     for record in reader.records() {
         let record = record.map_err(|e| {
@@ -152,7 +161,13 @@ pub fn parse(name: &str, origin: &str, text: &str) -> Result<Table, InputError> 
             return Err(at(line, format!("{found} columns; a row has {wanted_count}: {wanted}")));
         }
         let cell = cell(&record).map_err(|what| at(line, what))?;
-        if cells.iter().any(|c| same_place(c, &cell)) {
+        if cells.len() == MAX_ROWS {
+            return Err(at(
+                line,
+                format!("more than {MAX_ROWS} rows; at most so many are allowed"),
+            ));
+        }
+        if !places.insert(place(&cell)) {
             return Err(at(
                 line,
                 "a second figure for the same experiment, machine, variant, threads and metric"
@@ -167,9 +182,10 @@ pub fn parse(name: &str, origin: &str, text: &str) -> Result<Table, InputError> 
     Ok(Table { name: name.to_owned(), source: source.to_owned(), cells })
 }
 
-fn same_place(a: &Cell, b: &Cell) -> bool {
-    (&a.experiment, &a.machine, &a.variant, a.threads, &a.metric)
-        == (&b.experiment, &b.machine, &b.variant, b.threads, &b.metric)
+/// What no two figures of a table have in common.
+fn place(cell: &Cell) -> [String; 5] {
+    let threads = cell.threads.to_string();
+    [&cell.experiment, &cell.machine, &cell.variant, &threads, &cell.metric].map(Clone::clone)
 }
 
 fn cell(record: &csv::StringRecord) -> Result<Cell, String> {

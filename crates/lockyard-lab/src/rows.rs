@@ -144,25 +144,30 @@ pub fn summarise(table: &str, rows: &[&Row]) -> Summary {
         rows.iter().filter_map(|row| of(row)).map(f64::abs).collect()
     };
     let (model, trivial) = (errors(Row::error), errors(Row::trivial_error));
+    let mut pairs: BTreeMap<_, Vec<&Row>> = BTreeMap::new();
+    for row in rows {
+        let place = (&row.experiment, &row.machine, row.threads, &row.metric);
+        pairs.entry(place).or_default().push(row);
+    }
     let mut winners = [0; 3];
-    for (index, a) in rows.iter().enumerate() {
-        for b in &rows[index + 1..] {
-            let pair = (&a.experiment, &a.machine, a.threads, &a.metric)
-                == (&b.experiment, &b.machine, b.threads, &b.metric);
-            if !pair || (a.status != Status::Predicted && b.status != Status::Predicted) {
-                continue;
+    for variants in pairs.values() {
+        for (index, a) in variants.iter().enumerate() {
+            for b in &variants[index + 1..] {
+                if a.status != Status::Predicted && b.status != Status::Predicted {
+                    continue;
+                }
+                let (Some(pa), Some(pb)) = (a.published, b.published) else { continue };
+                if (pa / pb - 1.0).abs() <= WINNER_DIFFERENCE {
+                    continue;
+                }
+                winners[0] += 1;
+                let right = |a: Option<f64>, b: Option<f64>| match (a, b) {
+                    (Some(a), Some(b)) => (a > b) == (pa > pb) && a != b,
+                    _ => false,
+                };
+                winners[1] += usize::from(right(a.predicted, b.predicted));
+                winners[2] += usize::from(right(a.trivial, b.trivial));
             }
-            let (Some(pa), Some(pb)) = (a.published, b.published) else { continue };
-            if (pa / pb - 1.0).abs() <= WINNER_DIFFERENCE {
-                continue;
-            }
-            winners[0] += 1;
-            let right = |a: Option<f64>, b: Option<f64>| match (a, b) {
-                (Some(a), Some(b)) => (a > b) == (pa > pb) && a != b,
-                _ => false,
-            };
-            winners[1] += usize::from(right(a.predicted, b.predicted));
-            winners[2] += usize::from(right(a.trivial, b.trivial));
         }
     }
     let errors = |errors: &[f64], winners_right| Errors {

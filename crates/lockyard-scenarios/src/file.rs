@@ -187,6 +187,11 @@ pub(crate) fn load(path: &Path) -> Result<Script> {
     use std::io::Read;
     let origin = path.display().to_string();
     let fail = |what: String| ScriptError(format!("{origin}: {what}"));
+    // Before it is opened: opening a pipe waits for its other end.
+    let metadata = std::fs::metadata(path).map_err(|e| fail(format!("cannot be read: {e}")))?;
+    if !metadata.is_file() {
+        return Err(fail("is not a file".to_owned()));
+    }
     let file = std::fs::File::open(path).map_err(|e| fail(format!("cannot be read: {e}")))?;
     let mut bytes = Vec::new();
     file.take(MAX_FILE_BYTES + 1)

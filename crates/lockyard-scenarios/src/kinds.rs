@@ -56,7 +56,7 @@ impl<K: LaneLock, P: Policy, H: Host> LockRefAt<K, P, H> {
 
     /// Drops a reference under the lock.
     fn put_locked(&self) {
-        let guard = self.lockref().lock();
+        let mut guard = self.lockref().lock();
         if let Count::Live(count @ 1..) = guard.count() {
             guard.set_count(count - 1);
         }
@@ -97,7 +97,7 @@ impl<K: LaneLock, P: Policy, H: Host> LockRefObject for LockRefAt<K, P, H> {
                 }
             }
             PutOperation::PutOrLock => {
-                if let Some(guard) = lockref.put_or_lock()
+                if let Some(mut guard) = lockref.put_or_lock()
                     && let Count::Live(count @ 1..) = guard.count()
                 {
                     guard.set_count(count - 1);

@@ -168,11 +168,19 @@ macro_rules! simulated_word {
             fn get(&mut self) -> $int {
                 *self.0.get_mut()
             }
-            fn load(&self, _order: Ordering) -> $int {
+            fn load(&self, order: Ordering) -> $int {
+                assert!(
+                    !matches!(order, Ordering::Release | Ordering::AcqRel),
+                    "there is no such thing as a release load"
+                );
                 let bits = self.bits();
                 bits.value(perform(Op::Load { address: bits.address, mask: bits.mask }))
             }
             fn store(&self, value: $int, order: Ordering) {
+                assert!(
+                    !matches!(order, Ordering::Acquire | Ordering::AcqRel),
+                    "there is no such thing as an acquire store"
+                );
                 let bits = self.bits();
                 store(bits, bits.unit(value), order);
             }
@@ -184,8 +192,12 @@ macro_rules! simulated_word {
                 current: $int,
                 new: $int,
                 _success: Ordering,
-                _failure: Ordering,
+                failure: Ordering,
             ) -> Result<$int, $int> {
+                assert!(
+                    !matches!(failure, Ordering::Release | Ordering::AcqRel),
+                    "there is no such thing as a release failure ordering"
+                );
                 let old = self.rmw(|bits| Rmw::CompareExchange {
                     mask: bits.mask,
                     current: bits.unit(current),
@@ -409,13 +421,18 @@ pub fn work(nanoseconds: f64) {
     }
 }
 
-/// Counts one finished operation of the running thread. Takes no simulated time.
+/// Counts one finished operation of the running thread. It takes no simulated time, but for an operation
+/// that took none itself: that takes a cycle, so that a loop of them ends.
 ///
 /// # Panics
 ///
 /// Outside a simulated thread.
 pub fn operation_done() {
     let me = me();
+    if me.last_operation.get() == now() {
+        perform(Op::Work { cycles: 1 });
+    }
+    me.last_operation.set(now());
     me.operations.set(me.operations.get() + 1);
 }
 

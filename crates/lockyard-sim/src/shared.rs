@@ -33,6 +33,8 @@ pub(crate) struct PerThread {
     pub place: usize,
     pub socket: usize,
     pub operations: Cell<u64>,
+    /// When the thread counted its last operation.
+    pub last_operation: Cell<u64>,
     pub random: RefCell<Random>,
 }
 
@@ -108,6 +110,7 @@ impl Shared {
             place,
             socket: self.machine.place(place).socket,
             operations: Cell::new(0),
+            last_operation: Cell::new(0),
             random: RefCell::new(Random::new(seed)),
         }));
     }

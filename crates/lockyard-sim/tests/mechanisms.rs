@@ -235,6 +235,33 @@ fn an_upgrade_invalidates_the_sharers_and_needs_no_transfer() {
 }
 
 #[test]
+fn an_upgrade_leaves_no_ownership_window() {
+    // Core 0 upgrades a line that core 2 shares too, and goes on adding to it; core 1 wants it at the same
+    // time. After an exclusive *transfer* the agent is busy until the owner has had time for a second
+    // addition; after an upgrade it is not, so the next core's request is on its way at once.
+    let mut simulation = Simulation::new(&machine(), 1);
+    let word = simulation.place(SimulatedU64::new(0), 64, 0);
+    for place in [0, 2] {
+        let word = word.clone();
+        on(&mut simulation, place, move || touch(word.load(Ordering::Relaxed)));
+    }
+    let before = simulation.now();
+    let adds_before_loss = Rc::new(Cell::new(0));
+    let (owner, out) = (word.clone(), Rc::clone(&adds_before_loss));
+    simulation.spawn_at(SIBLING_OF_0, before, move || {
+        let mut adds = 0;
+        touch(owner.fetch_add(1, Ordering::Relaxed));
+        while timed(|| touch(owner.fetch_add(1, Ordering::Relaxed))) == BEFORE_LOCK + LOCK {
+            adds += 1;
+        }
+        out.set(adds);
+    });
+    simulation.spawn_at(1, before + 20, move || touch(word.fetch_add(1, Ordering::Relaxed)));
+    assert!(matches!(simulation.run(), Outcome::Finished));
+    assert_eq!(adds_before_loss.get(), 0, "the snoop comes with the end of the first addition");
+}
+
+#[test]
 fn a_remote_modified_line_costs_more_where_it_is_homed_with_the_reader() {
     let read_cost = |home: usize| {
         let mut simulation = Simulation::new(&machine(), 1);

@@ -15,8 +15,9 @@ use core::fmt;
 use core::marker::PhantomData;
 use lock_api::{GuardNoSend, RawMutex};
 
-/// How wide a lock's word is.
-pub trait Width<A: Atomics>: 'static {
+/// How wide a lock's word is: [`FourBytes`] or [`TwoBytes`]. Sealed: that the word is one of the
+/// platform's is what exclusion rests on.
+pub trait Width<A: Atomics>: sealed::Sealed + 'static {
     /// The word.
     type Word: LaneWord;
 }
@@ -26,6 +27,12 @@ pub trait Width<A: Atomics>: 'static {
 pub trait ConstWidth<A: ConstAtomics>: Width<A> {
     /// A word that holds 0.
     const ZERO: Self::Word;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::FourBytes {}
+    impl Sealed for super::TwoBytes {}
 }
 
 /// A lock in 4 bytes.

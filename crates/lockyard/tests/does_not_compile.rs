@@ -7,6 +7,12 @@ fn operations_of_a_width_that_a_word_does_not_have() {
 }
 
 #[test]
+fn a_count_that_two_threads_change_through_one_guard() {
+    let cases = trybuild::TestCases::new();
+    cases.compile_fail("tests/ui/guard_shared_between_threads.rs");
+}
+
+#[test]
 fn a_small_lock_on_a_large_host() {
     // The check is made when the lock's code is generated, so this case is built, not only checked:
     // `trybuild` builds all cases if one of them must pass.

@@ -131,7 +131,7 @@ fn conserves<K: LaneLock, P: Policy, H: lockyard::platform::Host>() {
                         1 => assert!(lockref.put_not_zero(), "there is another reference"),
                         2 => assert!(lockref.put_or_lock().is_none()),
                         _ => {
-                            let guard = lockref.lock();
+                            let mut guard = lockref.lock();
                             inside.visit(me);
                             let Count::Live(count) = guard.count() else { panic!("it lives") };
                             thread::yield_now();
@@ -195,7 +195,7 @@ fn nothing_revives_a_dead_lockref() {
     assert!(!lockref.get_not_dead() && !lockref.get_not_zero());
     assert_eq!(lockref.put_return(), None);
     assert!(!lockref.put_not_zero());
-    let guard = lockref.put_or_lock().expect("a dead one gives the lock");
+    let mut guard = lockref.put_or_lock().expect("a dead one gives the lock");
     assert_eq!(guard.count(), Count::Dead);
     let revive = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| guard.set_count(1)));
     assert!(revive.is_err());
@@ -223,7 +223,7 @@ fn the_last_reference_is_not_dropped_without_the_lock() {
     let lockref: LockRef = LockRef::new(1);
     assert!(!lockref.put_not_zero());
     assert_eq!(lockref.count(), Count::Live(1));
-    let guard = lockref.put_or_lock().expect("it is the last one");
+    let mut guard = lockref.put_or_lock().expect("it is the last one");
     assert_eq!(guard.count(), Count::Live(1), "nothing was dropped");
     assert_eq!(lockref.put_return(), None, "the lock is held");
     guard.set_count(0);

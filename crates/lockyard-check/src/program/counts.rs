@@ -124,7 +124,7 @@ impl<K: LaneLock, H: Host, const EXTRA: u32, P: Policy> CountProgram<K, H, EXTRA
 
     fn put_or_lock(&self, thread: usize) {
         write(&self.notes[thread], 1);
-        let Some(guard) = self.lockref.put_or_lock() else {
+        let Some(mut guard) = self.lockref.put_or_lock() else {
             self.seen.note(thread, 100);
             return self.gained(-1);
         };
@@ -145,7 +145,7 @@ impl<K: LaneLock, H: Host, const EXTRA: u32, P: Policy> CountProgram<K, H, EXTRA
         }
     }
 
-    fn set(&self, thread: usize, guard: LockRefGuard<'_, K, P, H>) {
+    fn set(&self, thread: usize, mut guard: LockRefGuard<'_, K, P, H>) {
         self.protected.section(thread);
         let found = guard.count();
         self.note_count(thread, found);
@@ -165,7 +165,7 @@ impl<K: LaneLock, H: Host, const EXTRA: u32, P: Policy> CountProgram<K, H, EXTRA
     }
 
     fn mark_dead(&self, thread: usize) {
-        let guard = self.lockref.lock();
+        let mut guard = self.lockref.lock();
         self.protected.section(thread);
         guard.mark_dead();
         self.dead.store(true, Plain::Relaxed);

@@ -2,6 +2,7 @@
 
 use lockyard::Native;
 use lockyard_scenarios::Stage;
+use std::cell::Cell;
 use std::hint::black_box;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,14 +26,24 @@ pub(super) fn set_stop(stop: bool) {
     STOP.0.store(stop, Ordering::Relaxed);
 }
 
-/// A chain of dependent multiplications: a few cycles a round, no memory.
+std::thread_local! {
+    /// Where the chain of the thread's last work ended.
+    static CHAIN: Cell<u64> = const { Cell::new(1) };
+}
+
+/// A chain of dependent shifts: six cycles a round. It begins where the thread's last one ended:
+/// otherwise the processor would run two pieces of work without a locked operation between them at the
+/// same time.
 #[inline(never)]
 fn spin(rounds: u64) {
-    let mut x = black_box(1u64);
+    let mut x = CHAIN.get();
     for _ in 0..rounds {
-        x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        // Marsaglia's xorshift: no compiler knows a shorter way to its later values.
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
     }
-    black_box(x);
+    CHAIN.set(black_box(x));
 }
 
 /// Measures the work loop against the clock: the fastest of several tries, since whatever disturbs a

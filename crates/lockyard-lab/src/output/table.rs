@@ -1,7 +1,7 @@
 //! Tables for people: one for each experiment, then the summary, then notes.
 
 use super::Document;
-use crate::rows::{Errors, Measured, Row, Summary};
+use crate::rows::{Detail, Errors, Measured, Row, Summary};
 use comfy_table::{CellAlignment, Table, TableStyle, presets};
 
 /// The document for a terminal.
@@ -33,6 +33,9 @@ fn render(document: &Document, preset: &TableStyle, heading: &str) -> String {
             rows_table(&rows, preset)
         ));
     }
+    for note in row_notes(&document.rows) {
+        text.push_str(&format!("{note}\n\n"));
+    }
     if !document.summaries.is_empty() {
         text.push_str(&format!(
             "{heading}Error of the predictions (predicted / published - 1)\n\n{}\n\n",
@@ -44,6 +47,20 @@ fn render(document: &Document, preset: &TableStyle, heading: &str) -> String {
         text.push('\n');
     }
     text
+}
+
+/// What the rows' details say to people, each once.
+fn row_notes(rows: &[Row]) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for row in rows {
+        if let Some(Detail::Text(note)) = row.detail.get("note") {
+            let note = format!("Note on {}: {note}.", row.experiment);
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+    notes
 }
 
 fn same_group(a: &Row, b: &Row) -> bool {

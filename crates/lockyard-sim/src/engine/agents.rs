@@ -130,7 +130,8 @@ impl Engine {
             let ready = invalidated.max(data);
             let jitter = self.jitter();
             self.at(ready + leg + jitter, Event::Data { line, core, exclusive: true });
-            self.at(ready + 2 * leg + dispatch, Event::AgentFree { line, domain });
+            // No owner has to complete anything: the agent is free once the sharers have answered.
+            self.at(ready.max(now + dispatch), Event::AgentFree { line, domain });
         } else {
             agent.sharers |= bit;
             let jitter = self.jitter();

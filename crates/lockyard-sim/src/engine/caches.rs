@@ -134,8 +134,8 @@ impl Engine {
             return;
         }
         let mut waiters = std::mem::take(&mut cache.waiters);
-        // Stores and read-modify-writes before loads. The sort is stable.
-        waiters.sort_by_key(|&w| !self.wants_exclusive(w));
+        // Stores of the core before its read-modify-writes, these before loads. The sort is stable.
+        waiters.sort_by_key(|&w| (!w.store, !self.wants_exclusive(w)));
         for waiter in waiters {
             let now = self.now();
             let cache = &self.lines[line as usize].cores[core as usize];

@@ -11,6 +11,8 @@ pub(super) enum Activity {
     Running,
     /// Asleep in a wait, parked, or in a pause: the core is its siblings'.
     Yielding,
+    /// Its code has returned; stores are still in its buffer.
+    Draining,
     Finished,
 }
 
@@ -35,19 +37,25 @@ impl Engine {
             }
             Progress::Finished => {
                 coroutine.recycle();
-                self.finish(thread);
+                self.threads[thread as usize].activity = Activity::Draining;
+                self.finish_if_drained(thread);
             }
             Progress::Panicked(message) => {
                 coroutine.recycle();
-                self.finish(thread);
+                self.threads[thread as usize].activity = Activity::Draining;
+                self.finish_if_drained(thread);
                 self.fate.get_or_insert(Fate::Panicked { thread, message });
             }
         }
     }
 
-    fn finish(&mut self, thread: u32) {
-        self.threads[thread as usize].activity = Activity::Finished;
-        self.live -= 1;
+    /// A thread whose code has returned is finished when its stores are in memory.
+    fn finish_if_drained(&mut self, thread: u32) {
+        let entry = &mut self.threads[thread as usize];
+        if entry.activity == Activity::Draining && entry.stores.is_empty() {
+            entry.activity = Activity::Finished;
+            self.live -= 1;
+        }
     }
 
     /// Mixes the operation into the run's hash.
@@ -115,6 +123,10 @@ impl Engine {
             }
             Op::Sleep { address, mask, seen, deadline } => {
                 self.sleep(thread, op, address, mask, seen, deadline);
+            }
+            // The host's locks are read-modify-writes: the thread's stores are in memory first.
+            Op::Park { .. } | Op::Unpark { .. } if !self.threads[index].stores.is_empty() => {
+                self.threads[index].stalled = Some(op);
             }
             Op::Park { word, expected, timeout } => self.park(thread, word, expected, timeout),
             Op::Unpark { word, count } => self.unpark(thread, word, count),
@@ -253,6 +265,7 @@ impl Engine {
         if room && let Some(op) = entry.stalled.take() {
             self.execute(thread, op);
         }
+        self.finish_if_drained(thread);
     }
 
     fn sibling_is_active(&self, thread: u32) -> bool {

@@ -40,17 +40,22 @@ pub struct Ticket;
 #[derive(Debug)]
 pub struct TicketAsmLoop;
 
+/// Fails to compile where the counters are too narrow for the host, or wider than a ticket.
+const fn assert_width<H: Host, L: Lane>() {
+    let counter_bits = <L::Bits as Int>::Half::BITS;
+    assert!(
+        counter_bits >= 16 || H::SLOTS <= 255,
+        "a ticket lock with 8-bit counters needs a host with at most 255 slots"
+    );
+    assert!(counter_bits <= 16, "a ticket lock has counters of 8 or 16 bits");
+}
+
 /// More than this many tickets between owner and the last waiter: the counter is about to overrun.
 const MAX_DISTANCE: u64 = 1 << 15;
 
 #[inline(always)]
 fn lock<H: Host, L: Lane>(lane: L, wait: impl FnOnce(L, <L::Bits as Int>::Half)) -> u16 {
-    const {
-        assert!(
-            <L::Bits as Int>::Half::BITS >= 16 || H::SLOTS <= 255,
-            "a ticket lock with 8-bit counters needs a host with at most 255 slots"
-        );
-    }
+    const { assert_width::<H, L>() }
     // Acquire: pairs with the release store of `owner` in `unlock`, when the lock was free.
     let before = lane.fetch_increment_upper(Ordering::Acquire);
     let ticket = upper(before);
@@ -79,7 +84,8 @@ fn wait_for_turn<H: Host, L: Lane>(
 }
 
 #[inline(always)]
-fn try_lock<L: Lane>(lane: L) -> Option<u16> {
+fn try_lock<H: Host, L: Lane>(lane: L) -> Option<u16> {
+    const { assert_width::<H, L>() }
     let seen = lane.load(Ordering::Relaxed);
     let ticket = upper(seen);
     if ticket != lower(seen) {
@@ -136,7 +142,7 @@ unsafe impl LaneLock for Ticket {
     }
     #[inline(always)]
     fn try_lock<H: Host, L: Lane>(lane: L) -> Option<u16> {
-        try_lock(lane)
+        try_lock::<H, L>(lane)
     }
     #[inline(always)]
     unsafe fn unlock<H: Host, L: Lane>(lane: L, token: u16) {
@@ -158,7 +164,7 @@ unsafe impl LaneLock for TicketAsmLoop {
     }
     #[inline(always)]
     fn try_lock<H: Host, L: Lane>(lane: L) -> Option<u16> {
-        try_lock(lane)
+        try_lock::<H, L>(lane)
     }
     #[inline(always)]
     unsafe fn unlock<H: Host, L: Lane>(lane: L, token: u16) {

@@ -53,7 +53,7 @@ impl<'a, K: LaneLock, P: Policy, H: Host, C: Context> LockRefGuard<'a, K, P, H, 
     /// One addition or subtraction of the difference: waiters may change the lock's half meanwhile.
     #[inline(always)]
     #[track_caller]
-    pub(super) fn set_bits(&self, new: u32) {
+    pub(super) fn set_bits(&mut self, new: u32) {
         let old = self.bits();
         // Relaxed: releasing the lock is the release. The lower half cannot carry or borrow,
         // because only the holder changes it.
@@ -78,7 +78,7 @@ impl<'a, K: LaneLock, P: Policy, H: Host, C: Context> LockRefGuard<'a, K, P, H, 
     /// If `count` exceeds [`MAX_COUNT`], or if the lockref is dead: nothing revives it. The lock is
     /// released by the unwinding.
     #[inline]
-    pub fn set_count(&self, count: u32) {
+    pub fn set_count(&mut self, count: u32) {
         assert!(count <= MAX_COUNT, "a lockref counts to 2^30");
         match self.count() {
             Count::Live(_) => self.set_bits(count),
@@ -89,7 +89,7 @@ impl<'a, K: LaneLock, P: Policy, H: Host, C: Context> LockRefGuard<'a, K, P, H, 
 
     /// Marks the lockref dead: from now on no reference can be taken or dropped.
     #[inline]
-    pub fn mark_dead(&self) {
+    pub fn mark_dead(&mut self) {
         self.set_bits(Count::Dead.to_bits());
     }
 }

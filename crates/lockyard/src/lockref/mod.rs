@@ -48,7 +48,7 @@ use policy::{MAX_FAILURES, Policy, Standard, TRYWAIT_POLLS};
 /// ENTRY.get();
 /// assert_eq!(ENTRY.put_return(), Some(1));
 /// // The last reference is not dropped without the lock:
-/// let guard = ENTRY.put_or_lock().expect("the count would have become zero");
+/// let mut guard = ENTRY.put_or_lock().expect("the count would have become zero");
 /// guard.mark_dead();
 /// drop(guard);
 /// assert!(!ENTRY.get_not_dead());
@@ -133,7 +133,12 @@ impl<K: LaneLock, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
             let old = seen as u32;
             let Some(new) = O::apply(old) else { return Attempt::Refused };
             if new == old {
-                // Saturated: nothing to write, and the object is never freed.
+                // Saturated: nothing to write, and the object is never freed. What the operation
+                // promises of ordering it keeps.
+                if matches!(O::SUCCESS, Ordering::Acquire) {
+                    // Acquire: pairs with the release of a put, and of an unlock.
+                    H::Atomics::fence(Ordering::Acquire);
+                }
                 return Attempt::Done(new);
             }
             let wanted = (seen & !u64::from(u32::MAX)) | u64::from(new);
@@ -183,7 +188,7 @@ impl<K: LaneLock, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
         }
         H::count(Event::RefLocked);
         // Taking the lock is an acquire and releasing it a release, whatever the operation needs.
-        let guard = self.lock();
+        let mut guard = self.lock();
         let changed = O::apply(guard.bits());
         if let Some(new) = changed {
             Self::note_saturation(guard.bits(), new);
@@ -304,7 +309,7 @@ impl<K: LaneLock, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
         H::count(Event::RefLocked);
         // Its acquire pairs with the release of all other puts: they are all in the word's release
         // sequence, because every change of the word is a read-modify-write.
-        let guard = self.lock();
+        let mut guard = self.lock();
         match PutNotLast::apply(guard.bits()) {
             Some(new) => {
                 // The unlock is the release.

@@ -222,7 +222,7 @@ macro_rules! native_part {
                         "3:",
                         part = in(reg) part,
                         value = in($reg) value,
-                        options(nostack, readonly)
+                        options(nostack)
                     );
                 }
             }

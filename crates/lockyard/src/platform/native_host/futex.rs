@@ -6,8 +6,8 @@ use core::time::Duration;
 /// See [`Host::park`](super::super::Host::park).
 pub(super) fn park(word: &NativeU32, expected: u32, timeout: Option<Duration>) {
     let timeout = timeout.map(|t| libc::timespec {
-        // Longer than any program runs; a spurious return is allowed.
-        tv_sec: libc::time_t::try_from(t.as_secs()).unwrap_or(libc::time_t::MAX).min(1 << 40),
+        // At most 68 years, which every `time_t` holds; a spurious return is allowed.
+        tv_sec: t.as_secs().min(i32::MAX as u64) as libc::time_t,
         tv_nsec: t.subsec_nanos() as libc::c_long,
     });
     let timeout = timeout.as_ref().map_or(core::ptr::null(), core::ptr::from_ref);

@@ -2,7 +2,9 @@
 //!
 //! A thread leases the lowest free slot when it first asks, by setting its bit in a static bitmap, and
 //! its thread-local's destructor gives it back. A signal handler that interrupts the lease sees a
-//! thread without a slot and gets `None`; nothing here blocks.
+//! thread without a slot and gets `None`; nothing here blocks. A handler that is itself the first to ask
+//! registers the destructor, which may allocate: threads whose handlers take queued locks should have
+//! a slot before.
 
 use super::super::{Host, Native, Slot};
 use core::cell::Cell;
