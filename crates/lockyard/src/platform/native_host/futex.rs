@@ -27,6 +27,9 @@ pub(super) fn park(word: &NativeU32, expected: u32, timeout: Option<Duration>) {
 
 /// See [`Host::unpark`](super::super::Host::unpark).
 pub(super) fn unpark(word: *const NativeU32, count: u32) {
+    if count == 0 {
+        return; // the system call would wake one
+    }
     let count = i32::try_from(count).unwrap_or(i32::MAX);
     // SAFETY: a private wake uses the address as a key and does not access the memory, so it may have
     // been freed, or unmapped.

@@ -8,8 +8,12 @@
 //! | `buckets.rs` | parking elsewhere |
 //! | `events.rs` | event counters, with the feature `events` |
 //!
-//! After a `fork` the child has the parent's forking thread and its slot; locks that other threads of
-//! the parent held stay held.
+//! After a `fork` the child has one thread, which keeps the slot of the parent's thread that forked.
+//! Locks that other threads of the parent held or queued for stay so, and the slots that those threads
+//! had stay leased: nobody in the child gives either back.
+//!
+//! In a signal handler: slots and nodes, the clock, counters and, on Linux, waking may be used;
+//! allocation, and waking elsewhere, may meet a mutex that the interrupted thread holds.
 
 #[cfg(all(feature = "std", any(not(target_os = "linux"), test)))]
 mod buckets;
@@ -97,7 +101,16 @@ unsafe impl Host for Native {
     }
 
     fn now() -> Duration {
-        #[cfg(feature = "std")]
+        // Without a static that is initialised at first use: a waiter may be a signal handler that
+        // interrupted the initialisation.
+        #[cfg(all(feature = "std", unix))]
+        {
+            let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+            // SAFETY: `time` is a live `timespec`. Should the call fail it stays zero: no clock.
+            unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+            Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+        }
+        #[cfg(all(feature = "std", not(unix)))]
         {
             static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
             START.get_or_init(std::time::Instant::now).elapsed()
@@ -156,7 +169,9 @@ unsafe impl Host for Native {
     fn fatal(message: &'static str) -> ! {
         #[cfg(feature = "std")]
         {
-            std::eprintln!("lockyard: {message}");
+            use std::io::Write;
+            // `eprintln` would panic, and unwind, where nobody reads it.
+            let _ = std::writeln!(std::io::stderr(), "lockyard: {message}");
             std::process::abort()
         }
         #[cfg(not(feature = "std"))]

@@ -7,8 +7,7 @@
 //! a slot before.
 
 use super::super::{Host, Native, Slot};
-use core::cell::Cell;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 const WORDS: usize = (Native::SLOTS as usize).div_ceil(64);
 
@@ -21,8 +20,9 @@ const NONE: u32 = u32::MAX;
 const CLOSED: u32 = u32::MAX - 1;
 
 std::thread_local! {
-    /// Plain data without a destructor: it can be read at any time in a thread's life.
-    static SLOT: Cell<u32> = const { Cell::new(NONE) };
+    /// Without a destructor: it can be read at any time in a thread's life. One thread uses it, and
+    /// the signal handlers that interrupt it: for them it is atomic.
+    static SLOT: AtomicU32 = const { AtomicU32::new(NONE) };
     /// Gives the slot back.
     static LEASE: Lease = const { Lease };
 }
@@ -31,7 +31,7 @@ struct Lease;
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let slot = SLOT.replace(CLOSED);
+        let slot = SLOT.with(|slot| slot.swap(CLOSED, Ordering::Relaxed));
         if slot < Native::SLOTS {
             give_back(slot);
         }
@@ -41,23 +41,28 @@ impl Drop for Lease {
 /// The running thread's slot; leases one if it has none.
 #[inline]
 pub(super) fn current() -> Option<Slot> {
-    let slot = SLOT.get();
-    if slot < Native::SLOTS { Some(Slot(slot)) } else { lease(slot) }
+    let slot = SLOT.with(|slot| slot.load(Ordering::Relaxed));
+    if slot < Native::SLOTS { Some(Slot(slot)) } else { lease() }
 }
 
 #[cold]
-fn lease(slot: u32) -> Option<Slot> {
-    if slot == CLOSED {
-        return None;
+fn lease() -> Option<Slot> {
+    // One step: a signal handler that asks before it has leased for this thread, one that asks after it
+    // is refused.
+    let closed =
+        SLOT.with(|slot| slot.compare_exchange(NONE, CLOSED, Ordering::Relaxed, Ordering::Relaxed));
+    if let Err(slot) = closed {
+        return (slot < Native::SLOTS).then_some(Slot(slot));
     }
-    SLOT.set(CLOSED);
+    // What follows must not be moved before the closing, where a handler could still lease.
+    compiler_fence(Ordering::SeqCst);
     // Registers the destructor. It fails while the thread's destructors run: then there is nobody
     // who would give the slot back, and the thread stays without.
     if LEASE.try_with(|_| ()).is_err() {
         return None;
     }
     let taken = take();
-    SLOT.set(taken.unwrap_or(NONE));
+    SLOT.with(|slot| slot.store(taken.unwrap_or(NONE), Ordering::Relaxed));
     taken.map(Slot)
 }
 

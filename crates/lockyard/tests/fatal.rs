@@ -1,0 +1,44 @@
+//! A lost invariant ends the program, whatever has become of its standard error.
+
+#![cfg(all(unix, feature = "std"))]
+
+use lockyard::Native;
+use lockyard::platform::Host;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+
+const MESSAGE: &str = "an invariant was lost";
+
+/// Runs `test` of this file again, in a process of its own in which [`die_if_child`] dies.
+fn in_a_child(test: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("this test has a file"));
+    command.args(["--exact", test, "--nocapture"]).env("LOCKYARD_DIES", "1").stdout(Stdio::null());
+    command
+}
+
+fn die_if_child() {
+    if std::env::var_os("LOCKYARD_DIES").is_some() {
+        Native::fatal(MESSAGE);
+    }
+}
+
+#[test]
+fn it_says_why_and_aborts() {
+    die_if_child();
+    let output = in_a_child("it_says_why_and_aborts").output().expect("it starts");
+    assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{:?}", output.status);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.lines().any(|line| line == format!("lockyard: {MESSAGE}")), "{said}");
+}
+
+#[test]
+fn it_aborts_though_nobody_reads_its_message() {
+    die_if_child();
+    let (reader, writer) = std::io::pipe().expect("a pipe can be made");
+    drop(reader);
+    let status = in_a_child("it_aborts_though_nobody_reads_its_message")
+        .stderr(writer)
+        .status()
+        .expect("it starts");
+    assert_eq!(status.signal(), Some(libc::SIGABRT), "{status:?}: it unwound");
+}

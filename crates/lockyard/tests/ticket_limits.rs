@@ -1,0 +1,156 @@
+//! The ends of a ticket lock's counters: the wrap of both widths, and the contender that is one too many.
+
+use lockyard::lock::Ticket;
+use lockyard::platform::{Host, Native, NativeAtomics, NativeU32, Ordering, QueueNode, Slot, Word};
+use lockyard::{FourBytes, NoContext, RawSpinLock, RawTicketLock8, TwoBytes};
+use std::alloc::Layout;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr::NonNull;
+use std::time::Duration;
+
+thread_local! {
+    /// Whether this thread gives up where it should wait, and abandons its ticket. No real host may:
+    /// it makes a contender without a thread.
+    static GIVES_UP: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What a contender came to that did not get the lock.
+#[derive(Debug, PartialEq)]
+enum Outcome {
+    Waits,
+    Fatal(&'static str),
+}
+
+/// This machine, as far as 255 threads of it go.
+struct Few;
+
+// SAFETY: slots and nodes are `Native`'s, those beyond `SLOTS` left out; so is the memory.
+unsafe impl Host for Few {
+    type Atomics = NativeAtomics;
+    const SLOTS: u32 = 255;
+
+    fn slot() -> Option<Slot> {
+        Native::slot().filter(|slot| slot.0 < Self::SLOTS)
+    }
+    fn numa_node() -> u32 {
+        Native::numa_node()
+    }
+    fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<NativeAtomics> {
+        Native::queue_node(slot, level)
+    }
+    fn relax() {
+        // There may be fewer CPUs than contenders, and only one of them is next.
+        Native::yield_now();
+    }
+    fn now() -> Duration {
+        Native::now()
+    }
+    fn park(word: &NativeU32, expected: u32, timeout: Option<Duration>) {
+        Native::park(word, expected, timeout);
+    }
+    fn unpark(word: *const NativeU32, count: u32) {
+        Native::unpark(word, count);
+    }
+    fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
+        Native::allocate(layout, node)
+    }
+    unsafe fn deallocate(memory: NonNull<u8>, layout: Layout) {
+        // SAFETY: the caller's promise is the same.
+        unsafe { Native::deallocate(memory, layout) }
+    }
+    fn fatal(message: &'static str) -> ! {
+        resume_unwind(Box::new(Outcome::Fatal(message)))
+    }
+    fn wait_until<W: Word>(
+        word: &W,
+        order: Ordering,
+        predicate: impl FnMut(W::Int) -> bool,
+    ) -> W::Int {
+        if GIVES_UP.get() {
+            resume_unwind(Box::new(Outcome::Waits));
+        }
+        Native::wait_until(word, order, predicate)
+    }
+}
+
+type Lock<W> = RawSpinLock<Ticket, Few, NoContext, W>;
+
+/// One more contender for a lock that is held.
+fn contend<W: lockyard::Width<NativeAtomics>>(lock: &Lock<W>) -> Outcome {
+    let acquisition = catch_unwind(AssertUnwindSafe(|| lock.acquire()));
+    *acquisition.expect_err("the lock is held").downcast().expect("an outcome")
+}
+
+#[test]
+fn a_contender_beyond_half_the_counter_is_fatal_and_none_before_it() {
+    GIVES_UP.set(true);
+    let lock = Lock::<FourBytes>::new();
+    let _held = lock.acquire();
+    for contender in 2..=1 << 15 {
+        assert_eq!(contend(&lock), Outcome::Waits, "contender {contender}");
+    }
+    let Outcome::Fatal(message) = contend(&lock) else { panic!("contender 2^15 + 1 waits") };
+    assert!(message.contains("2^15"), "{message}");
+    GIVES_UP.set(false);
+}
+
+#[test]
+fn as_many_contenders_as_a_small_host_has_slots_exclude_each_other() {
+    GIVES_UP.set(true);
+    let lock = Lock::<TwoBytes>::new();
+    let _held = lock.acquire();
+    for contender in 2..=Few::SLOTS {
+        assert_eq!(contend(&lock), Outcome::Waits, "contender {contender}");
+        assert!(lock.try_acquire().is_none(), "after contender {contender}");
+    }
+    assert!(lock.is_held());
+    GIVES_UP.set(false);
+}
+
+#[test]
+fn a_small_lock_survives_the_wrap_of_its_counters() {
+    let lock = RawTicketLock8::<Few>::new();
+    for _ in 0..(1 << 8) + 10 {
+        let held = lock.acquire();
+        assert!(lock.try_acquire().is_none(), "a failed try leaves the lock as it was");
+        // SAFETY: taken above.
+        unsafe { lock.release(held) };
+        let held = lock.try_acquire().expect("it is free");
+        // SAFETY: taken above.
+        unsafe { lock.release(held) };
+    }
+    assert!(!lock.is_held());
+}
+
+/// Hand-overs among waiting threads while the counters wrap; the plain counter loses a step if two are
+/// inside.
+fn hands_over_across_the_wrap<W: lockyard::Width<NativeAtomics>>(rounds: u32)
+where
+    Lock<W>: Sync,
+{
+    const THREADS: u32 = 4;
+    let lock = Lock::<W>::new();
+    let inside = std::sync::atomic::AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                for _ in 0..rounds {
+                    let held = lock.acquire();
+                    let before = inside.load(Ordering::Relaxed);
+                    inside.store(before + 1, Ordering::Relaxed);
+                    // SAFETY: taken above.
+                    unsafe { lock.release(held) };
+                }
+            });
+        }
+    });
+    assert_eq!(inside.load(Ordering::Relaxed), THREADS * rounds);
+    assert!(!lock.is_held());
+}
+
+#[test]
+fn threads_hand_a_lock_over_across_the_wrap_of_its_counters() {
+    hands_over_across_the_wrap::<TwoBytes>(2 << 8);
+    hands_over_across_the_wrap::<FourBytes>(1 << 15);
+}
