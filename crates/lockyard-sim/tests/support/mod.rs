@@ -1,0 +1,73 @@
+//! What several test files need: variants of the shipped machine, and threads with a result.
+
+// Each test file is a crate of its own and uses some of this.
+#![allow(dead_code)]
+
+use lockyard_sim::{Machine, Outcome, Simulation};
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// The shipped machine's file.
+const SHIPPED: &str = include_str!("../../../../machines/cascade-lake-2s24c2t.toml");
+
+/// Hardware threads of the shipped machine: 0 to 23 on socket 0, 24 to 47 on socket 1, then the
+/// siblings in the same order.
+pub(crate) const OTHER_SOCKET: usize = 24;
+/// The sibling of hardware thread 0.
+pub(crate) const SIBLING_OF_0: usize = 48;
+
+/// The shipped machine with some of its numbers replaced.
+pub(crate) fn machine(changes: &[(&str, u64)]) -> Machine {
+    let mut text = SHIPPED.to_owned();
+    for &(name, value) in changes {
+        let line = text
+            .lines()
+            .find(|line| line.starts_with(&format!("{name} = {{ value = ")))
+            .unwrap_or_else(|| panic!("the file has {name}"))
+            .to_owned();
+        let source = line.split_once(',').expect("a source follows the value").1;
+        text = text.replacen(&line, &format!("{name} = {{ value = {value},{source}"), 1);
+    }
+    Machine::parse("changed", &text).expect("it is valid")
+}
+
+/// A number of the shipped machine's file.
+pub(crate) fn number(machine: &Machine, name: &str) -> u64 {
+    let parameter = machine.parameters().iter().find(|p| p.name == name);
+    match parameter.unwrap_or_else(|| panic!("the machine has {name}")).value {
+        lockyard_sim::machine::Value::Whole(number) => number,
+        _ => panic!("{name} is a whole number"),
+    }
+}
+
+/// Adds a thread that begins at cycle `start`; what it returns is in the cell after the run.
+pub(crate) fn thread<T: Copy + 'static>(
+    simulation: &mut Simulation,
+    place: usize,
+    start: u64,
+    code: impl FnOnce() -> T + 'static,
+) -> Rc<Cell<Option<T>>> {
+    let result = Rc::new(Cell::new(None));
+    let out = Rc::clone(&result);
+    simulation.spawn_at(place, start, move || out.set(Some(code())));
+    result
+}
+
+/// Runs until all threads have finished.
+pub(crate) fn finish(simulation: &mut Simulation) {
+    let outcome = simulation.run();
+    assert!(matches!(outcome, Outcome::Finished), "{outcome}");
+}
+
+/// Runs one thread on hardware thread `place`, when all that ran before is long over, and returns what it
+/// says.
+pub(crate) fn on<T: Copy + 'static>(
+    simulation: &mut Simulation,
+    place: usize,
+    code: impl FnOnce() -> T + 'static,
+) -> T {
+    let start = simulation.now() + 1000;
+    let result = thread(simulation, place, start, code);
+    finish(simulation);
+    result.get().expect("the thread has finished")
+}
