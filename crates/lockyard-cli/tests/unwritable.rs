@@ -1,0 +1,73 @@
+//! Output that cannot be written: a full device is one line and exit code 1, a reader that has gone away
+//! is no error, and an error that cannot be printed still has its exit code. Nothing panics.
+
+#![cfg(target_os = "linux")]
+
+use std::fs::OpenOptions;
+use std::process::{Command, Output, Stdio};
+
+fn lockyard(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lockyard"));
+    command.args(arguments);
+    command
+}
+
+/// A device on which every write fails: there is no space on it.
+fn full() -> Stdio {
+    OpenOptions::new().write(true).open("/dev/full").expect("Linux has it").into()
+}
+
+fn run(command: &mut Command) -> Output {
+    command.output().expect("the command runs")
+}
+
+const PREDICT: [&str; 8] = [
+    "predict",
+    "fstat2",
+    "--machine",
+    "cascade-lake-2s24c2t",
+    "--threads",
+    "1",
+    "--variant",
+    "lockref",
+];
+
+#[test]
+fn a_full_device_is_one_line_and_exit_code_1() {
+    let commands: [&[&str]; 5] = [
+        &[],
+        &["machines"],
+        &["machines", "show", "cascade-lake-2s24c2t"],
+        &PREDICT,
+        &["reproduce", "access2", "--no-measure", "--format", "json"],
+    ];
+    for arguments in commands {
+        let output = run(lockyard(arguments).stdout(full()));
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        let stderr = String::from_utf8(output.stderr).expect("it is text");
+        assert!(stderr.starts_with("lockyard: standard output cannot be written: "), "{stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    }
+}
+
+#[test]
+fn an_error_that_cannot_be_printed_still_has_its_exit_code() {
+    let refused = run(lockyard(&["reproduce", "no-such-experiment"]).stderr(full()));
+    assert_eq!(refused.status.code(), Some(2));
+    let usage = run(lockyard(&["no-such-command"]).stderr(full()));
+    assert_eq!(usage.status.code(), Some(2));
+    let failed = run(lockyard(&["machines"]).stdout(full()).stderr(full()));
+    assert_eq!(failed.status.code(), Some(1));
+}
+
+#[test]
+fn a_reader_that_has_gone_away_is_no_error() {
+    for arguments in [&["machines", "show", "cascade-lake-2s24c2t"][..], &PREDICT] {
+        // The pipe's reading end is closed before the command begins.
+        let (reader, writer) = std::io::pipe().expect("there are descriptors");
+        drop(reader);
+        let output = run(lockyard(arguments).stdout(writer));
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    }
+}
