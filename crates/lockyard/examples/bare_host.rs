@@ -65,12 +65,14 @@ static NODES: [Nodes; CPUS] = [const {
     )
 }; CPUS];
 
+const POOL_BYTES: usize = 4096;
+
 /// A pool that only grows: enough for what is allocated once.
 #[repr(align(64))]
-struct Pool(std::cell::UnsafeCell<[u8; 4096]>);
+struct Pool(std::cell::UnsafeCell<[u8; POOL_BYTES]>);
 // SAFETY: the memory is handed out once, by an atomic counter, and not accessed here.
 unsafe impl Sync for Pool {}
-static POOL: Pool = Pool(std::cell::UnsafeCell::new([0; 4096]));
+static POOL: Pool = Pool(std::cell::UnsafeCell::new([0; POOL_BYTES]));
 static POOL_USED: AtomicUsize = AtomicUsize::new(0);
 
 struct Kernel;
@@ -106,11 +108,10 @@ unsafe impl Host for Kernel {
             return None;
         }
         let size = layout.size().next_multiple_of(64);
-        let begin = POOL_USED.fetch_add(size, Ordering::Relaxed);
-        if begin + size > 4096 {
-            return None;
-        }
-        // SAFETY: within the pool.
+        // A request that does not fit takes nothing: a smaller one may still fit.
+        let fits = |used: usize| used.checked_add(size).filter(|&end| end <= POOL_BYTES);
+        let begin = POOL_USED.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).ok()?;
+        // SAFETY: `begin` is within the pool, or at its end for a size of zero.
         NonNull::new(unsafe { POOL.0.get().cast::<u8>().add(begin) })
     }
     unsafe fn deallocate(_memory: NonNull<u8>, _layout: Layout) {}
@@ -186,6 +187,7 @@ fn main() {
     assert_eq!(total.load(Ordering::Relaxed), (cpus * ROUNDS) as u64);
     assert_eq!(RUN_QUEUE.lock().len(), cpus * ROUNDS);
     assert_eq!(ENTRY.count(), Count::Live(1));
+    assert!(Kernel::allocate(Layout::new::<[u8; 2 * POOL_BYTES]>(), None).is_none());
     let memory = Kernel::allocate(Layout::new::<[u64; 4]>(), Some(1));
     assert!(memory.is_some());
     println!(

@@ -6,9 +6,56 @@
 
 #![allow(missing_docs)]
 
-use lockyard::{Held, LockRef, RawTestAndSetLock, RawTicketLock, TicketLock};
+use lockyard::platform::{Host, Native, NativeAtomics, NativeU32, QueueNode, Slot};
+use lockyard::{
+    Held, LockRef, LockRefGuard, RawTestAndSetLock, RawTicketLock, RawTicketLock8, TicketLock,
+};
+use std::alloc::Layout;
 use std::hint::black_box;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// This machine, as far as 255 threads of it go: for the ticket lock of 2 bytes.
+pub struct Few;
+
+// SAFETY: slots, those beyond `SLOTS` left out, nodes and memory are `Native`'s.
+unsafe impl Host for Few {
+    type Atomics = NativeAtomics;
+    const SLOTS: u32 = 255;
+
+    fn slot() -> Option<Slot> {
+        Native::slot().filter(|slot| slot.0 < Self::SLOTS)
+    }
+    fn numa_node() -> u32 {
+        Native::numa_node()
+    }
+    fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<NativeAtomics> {
+        Native::queue_node(slot, level)
+    }
+    fn relax() {
+        Native::relax();
+    }
+    fn now() -> Duration {
+        Native::now()
+    }
+    fn park(word: &NativeU32, expected: u32, timeout: Option<Duration>) {
+        Native::park(word, expected, timeout);
+    }
+    fn unpark(word: *const NativeU32, count: u32) {
+        Native::unpark(word, count);
+    }
+    fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
+        Native::allocate(layout, node)
+    }
+    unsafe fn deallocate(memory: NonNull<u8>, layout: Layout) {
+        // SAFETY: the caller's promise is the same.
+        unsafe { Native::deallocate(memory, layout) }
+    }
+    fn fatal(message: &'static str) -> ! {
+        Native::fatal(message)
+    }
+}
 
 #[unsafe(no_mangle)]
 pub fn ticket_lock(lock: &RawTicketLock) -> Held<u16, ()> {
@@ -32,6 +79,20 @@ pub fn ticket_try_lock(lock: &RawTicketLock) -> Option<Held<u16, ()>> {
 #[unsafe(no_mangle)]
 pub fn ticket_guard(lock: &TicketLock<u64>) {
     *lock.lock() += 1;
+}
+
+#[unsafe(no_mangle)]
+pub fn ticket8_lock(lock: &RawTicketLock8<Few>) -> Held<u16, ()> {
+    lock.acquire()
+}
+
+/// # Safety
+///
+/// `held` is from `lock`.
+#[unsafe(no_mangle)]
+pub unsafe fn ticket8_unlock(lock: &RawTicketLock8<Few>, held: Held<u16, ()>) {
+    // SAFETY: the caller's promise.
+    unsafe { lock.release(held) }
 }
 
 #[unsafe(no_mangle)]
@@ -66,6 +127,11 @@ pub fn lockref_put_return(lockref: &LockRef) -> Option<u32> {
 #[unsafe(no_mangle)]
 pub fn lockref_put_not_zero(lockref: &LockRef) -> bool {
     lockref.put_not_zero()
+}
+
+#[unsafe(no_mangle)]
+pub fn lockref_put_or_lock(lockref: &LockRef) -> Option<LockRefGuard<'_>> {
+    lockref.put_or_lock()
 }
 
 #[cold]
@@ -132,6 +198,11 @@ fn main() {
     unsafe { ticket_unlock(&lock, held) };
     let counter = TicketLock::<u64>::new(0);
     ticket_guard(black_box(&counter));
+    let small = RawTicketLock8::<Few>::new();
+    let held = ticket8_lock(black_box(&small));
+    assert!(small.is_held());
+    // SAFETY: taken above.
+    unsafe { ticket8_unlock(&small, held) };
     let lock = RawTestAndSetLock::new();
     let held = test_and_set_lock(black_box(&lock));
     // SAFETY: taken above.
@@ -140,9 +211,10 @@ fn main() {
     lockref_get(black_box(&lockref));
     assert!(lockref_get_not_dead(&lockref) && lockref_put_not_zero(&lockref));
     assert_eq!(lockref_put_return(&lockref), Some(1));
+    assert!(lockref_put_or_lock(&lockref).is_some());
     let bare = AtomicU32::new(0);
     assert_eq!(bare_ticket_lock(black_box(&bare)), 0);
     let bare = AtomicU64::new(0);
     bare_lockref_get(black_box(&bare));
-    println!("{lock:?} {lockref:?} {counter:?} {bare:?}");
+    println!("{lock:?} {small:?} {lockref:?} {counter:?} {bare:?}");
 }

@@ -28,7 +28,8 @@
     mov r8d, 1610612736
     cmp eax, 1073741824
     je .4
-    jmp .2
+    mov al, 1
+    ret
 .1:
     push rax
     call _ZN8lockyard7lockref28LockRef$LT$K$C$P$C$H$C$C$GT$13change_slowly

@@ -1,0 +1,3 @@
+    inc sil
+    mov byte ptr [rdi], sil
+    ret
