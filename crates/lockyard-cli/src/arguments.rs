@@ -160,7 +160,7 @@ pub(crate) fn thread_list(text: &str) -> Result<Vec<usize>, Failure> {
                 )));
             }
             _ => {
-                let part = lockyard_lab::names::printable(part);
+                let part = lockyard_input::printable(part);
                 return Err(Failure::Input(format!(
                     "--threads: `{part}` is no number of threads; {allowed}"
                 )));

@@ -1,30 +1,10 @@
 //! Finding machines and scenarios: by name among the shipped ones, or by the path of a file.
 
 use crate::InputError;
+use lockyard_input::{hint, printable};
 use lockyard_scenarios::Script;
 use lockyard_sim::Machine;
 use std::path::Path;
-
-/// "did you mean ..." or "there are ...": how a wrong name is answered.
-pub fn hint(name: &str, allowed: &[&str]) -> String {
-    let mut near: Vec<(usize, &str)> = allowed
-        .iter()
-        .filter(|_| name.len() <= 64)
-        .map(|a| (strsim::damerau_levenshtein(name, a), *a))
-        .filter(|(distance, a)| *distance <= a.len().max(3) / 3 || a.starts_with(name))
-        .collect();
-    near.sort_unstable();
-    match near.first() {
-        Some((_, near)) => format!("did you mean `{near}`?"),
-        None => format!("there are: {}", allowed.join(", ")),
-    }
-}
-
-/// A name as it may be printed in an error.
-pub fn printable(name: &str) -> String {
-    let name: String = name.chars().take(80).collect();
-    name.escape_debug().to_string()
-}
 
 /// Whether the user means a file: it has a directory or an extension, or it is there.
 fn is_path(name: &str) -> bool {
@@ -44,7 +24,7 @@ pub fn machine(name: &str) -> Result<Machine, InputError> {
         return Ok(Machine::load(Path::new(name))?);
     }
     let names: Vec<&str> = Machine::names().collect();
-    let hint = hint(name, &names);
+    let hint = hint(name, &names, "there are");
     Err(InputError(format!("there is no machine `{}`; {hint} (or name a file)", printable(name))))
 }
 
@@ -61,6 +41,6 @@ pub fn scenario(name: &str) -> Result<Script, InputError> {
         return Ok(Script::load(Path::new(name))?);
     }
     let names: Vec<&str> = Script::names().collect();
-    let hint = hint(name, &names);
+    let hint = hint(name, &names, "there are");
     Err(InputError(format!("there is no scenario `{}`; {hint} (or name a file)", printable(name))))
 }

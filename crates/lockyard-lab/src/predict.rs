@@ -128,8 +128,8 @@ pub fn run(
             return Err(Failure::Input(InputError(format!(
                 "scenario `{}` has no variant `{}`; {}",
                 script.name,
-                names::printable(name),
-                names::hint(name, &all)
+                lockyard_input::printable(name),
+                lockyard_input::hint(name, &all, "there are")
             ))));
         };
         variants.push(variant);

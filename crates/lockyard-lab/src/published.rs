@@ -99,29 +99,10 @@ pub fn load_directory(directory: &Path) -> Result<Vec<Table>, InputError> {
 ///
 /// If it cannot be read, is too large, is not UTF-8, or is broken.
 pub fn load(path: &Path) -> Result<Table, InputError> {
-    use std::io::Read;
-    let origin = path.display().to_string();
-    let fail = |what: String| InputError(format!("{origin}: {what}"));
-    // Before it is opened: opening a pipe waits for its other end.
-    let metadata = std::fs::metadata(path).map_err(|e| fail(format!("cannot be read: {e}")))?;
-    if !metadata.is_file() {
-        return Err(fail("is not a file".to_owned()));
-    }
-    let file = std::fs::File::open(path).map_err(|e| fail(format!("cannot be read: {e}")))?;
-    let mut bytes = Vec::new();
-    file.take(MAX_FILE_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|e| fail(format!("cannot be read: {e}")))?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(fail(format!("is larger than {MAX_FILE_BYTES} bytes")));
-    }
-    let text = String::from_utf8(bytes).map_err(|e| {
-        let valid = e.as_bytes().get(..e.utf8_error().valid_up_to()).unwrap_or_default();
-        let line = valid.iter().filter(|&&b| b == b'\n').count() + 1;
-        InputError(format!("{origin}:{line}: not UTF-8 text; a table is CSV"))
-    })?;
+    let text =
+        lockyard_input::read_text(path, MAX_FILE_BYTES, "a table is CSV").map_err(InputError)?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    parse(&name, &origin, &text)
+    parse(&name, &path.display().to_string(), &text)
 }
 
 /// Reads the text of a table. `origin` is what errors call the file.
@@ -189,7 +170,7 @@ fn place(cell: &Cell) -> [String; 5] {
 }
 
 fn cell(record: &csv::StringRecord) -> Result<Cell, String> {
-    let show = |text: &str| crate::names::printable(text);
+    let show = |text: &str| lockyard_input::printable(text);
     let text = |index: usize| {
         let text = &record[index];
         if text.is_empty() || text.len() > 200 {

@@ -6,7 +6,7 @@ use crate::predict::{self, Failure};
 use crate::published::{Cell, Table};
 use crate::rows::{Detail, Row, Status, Summary, summarise};
 use crate::simulate::{self, Effort};
-use crate::{InputError, host, jobs, names};
+use crate::{InputError, host, jobs};
 use lockyard_scenarios::{Script, Variant};
 use lockyard_sim::Machine;
 use std::collections::BTreeMap;
@@ -72,8 +72,8 @@ fn select<'t>(
             }
             return Err(InputError(format!(
                 "there is no experiment `{}`; {}",
-                names::printable(name),
-                names::hint(name, &all)
+                lockyard_input::printable(name),
+                lockyard_input::hint(name, &all, "there are")
             )));
         }
     }

@@ -114,8 +114,7 @@ pub(crate) struct Source<'a> {
 
 impl Source<'_> {
     pub(crate) fn error(&self, span: Range<usize>, message: impl std::fmt::Display) -> ScriptError {
-        let before = self.text.as_bytes().get(..span.start).unwrap_or_default();
-        let line = before.iter().filter(|&&b| b == b'\n').count() + 1;
+        let line = lockyard_input::line_of(self.text.as_bytes(), span.start);
         ScriptError(format!("{}:{line}: {message}", self.origin))
     }
 
@@ -127,19 +126,9 @@ impl Source<'_> {
         allowed: &[&str],
     ) -> ScriptError {
         let name = found.get_ref();
-        let near = allowed
-            .iter()
-            .filter(|_| name.len() <= 64)
-            .map(|a| (strsim::damerau_levenshtein(name, a), *a))
-            .filter(|(distance, a)| *distance <= a.len().max(3) / 3)
-            .min();
-        let hint = match near {
-            Some((_, near)) => format!("did you mean `{near}`?"),
-            None if allowed.is_empty() => "there is none".to_owned(),
-            None => format!("allowed: {}", allowed.join(", ")),
-        };
-        let name: String = name.chars().take(40).collect();
-        self.error(found.span(), format!("there is no {what} `{}`; {hint}", name.escape_debug()))
+        let hint = lockyard_input::hint(name, allowed, "allowed");
+        let name = lockyard_input::printable(name);
+        self.error(found.span(), format!("there is no {what} `{name}`; {hint}"))
     }
 
     /// The one of `table` that `found` names.
@@ -184,28 +173,9 @@ impl Source<'_> {
 }
 
 pub(crate) fn load(path: &Path) -> Result<Script> {
-    use std::io::Read;
-    let origin = path.display().to_string();
-    let fail = |what: String| ScriptError(format!("{origin}: {what}"));
-    // Before it is opened: opening a pipe waits for its other end.
-    let metadata = std::fs::metadata(path).map_err(|e| fail(format!("cannot be read: {e}")))?;
-    if !metadata.is_file() {
-        return Err(fail("is not a file".to_owned()));
-    }
-    let file = std::fs::File::open(path).map_err(|e| fail(format!("cannot be read: {e}")))?;
-    let mut bytes = Vec::new();
-    file.take(MAX_FILE_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|e| fail(format!("cannot be read: {e}")))?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(fail(format!("is larger than {MAX_FILE_BYTES} bytes; a script is small")));
-    }
-    let text = String::from_utf8(bytes).map_err(|e| {
-        let valid = e.as_bytes().get(..e.utf8_error().valid_up_to()).unwrap_or_default();
-        let line = valid.iter().filter(|&&b| b == b'\n').count() + 1;
-        ScriptError(format!("{origin}:{line}: not UTF-8 text; a script is TOML"))
-    })?;
-    parse(&origin, &text)
+    let text =
+        lockyard_input::read_text(path, MAX_FILE_BYTES, "a script is TOML").map_err(ScriptError)?;
+    parse(&path.display().to_string(), &text)
 }
 
 pub(crate) fn parse(origin: &str, text: &str) -> Result<Script> {

@@ -34,8 +34,7 @@ struct Source<'a> {
 
 impl Source<'_> {
     fn error(&self, span: Range<usize>, message: impl std::fmt::Display) -> MachineError {
-        let before = self.text.as_bytes().get(..span.start).unwrap_or_default();
-        let line = before.iter().filter(|&&b| b == b'\n').count() + 1;
+        let line = lockyard_input::line_of(self.text.as_bytes(), span.start);
         MachineError(format!("{}:{line}: {message}", self.origin))
     }
 
@@ -46,30 +45,9 @@ impl Source<'_> {
 }
 
 pub(super) fn load(path: &std::path::Path) -> Result<Machine> {
-    use std::io::Read;
-    let origin = path.display().to_string();
-    let fail = |what: String| MachineError(format!("{origin}: {what}"));
-    // Before it is opened: opening a pipe waits for its other end.
-    let metadata = std::fs::metadata(path).map_err(|e| fail(format!("cannot be read: {e}")))?;
-    if !metadata.is_file() {
-        return Err(fail("is not a file".to_owned()));
-    }
-    let file = std::fs::File::open(path).map_err(|e| fail(format!("cannot be read: {e}")))?;
-    let mut bytes = Vec::new();
-    file.take(MAX_FILE_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|e| fail(format!("cannot be read: {e}")))?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(fail(format!(
-            "is larger than {MAX_FILE_BYTES} bytes; a machine file is small"
-        )));
-    }
-    let text = String::from_utf8(bytes).map_err(|e| {
-        let valid = e.as_bytes().get(..e.utf8_error().valid_up_to()).unwrap_or_default();
-        let line = valid.iter().filter(|&&b| b == b'\n').count() + 1;
-        MachineError(format!("{origin}:{line}: not UTF-8 text; a machine file is TOML"))
-    })?;
-    parse(&origin, &text)
+    let text = lockyard_input::read_text(path, MAX_FILE_BYTES, "a machine file is TOML")
+        .map_err(MachineError)?;
+    parse(&path.display().to_string(), &text)
 }
 
 pub(super) fn parse(origin: &str, text: &str) -> Result<Machine> {
@@ -139,29 +117,12 @@ fn check_keys(source: &Source, table: &DeTable, allowed: &[&str], place: &str) -
     for key in table.keys() {
         let name: &str = key.get_ref();
         if !allowed.contains(&name) {
-            let hint = match nearest(name, allowed) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("allowed: {}", allowed.join(", ")),
-            };
-            let name: String = name.chars().take(40).collect();
-            return Err(source
-                .error(key.span(), format!("{place} has no `{}`; {hint}", name.escape_debug())));
+            let hint = lockyard_input::hint(name, allowed, "allowed");
+            let name = lockyard_input::printable(name);
+            return Err(source.error(key.span(), format!("{place} has no `{name}`; {hint}")));
         }
     }
     Ok(())
-}
-
-/// The allowed name that is nearest to `name`, if one is near.
-fn nearest<'a>(name: &str, allowed: &[&'a str]) -> Option<&'a str> {
-    if name.len() > 64 {
-        return None;
-    }
-    allowed
-        .iter()
-        .map(|a| (strsim::damerau_levenshtein(name, a), *a))
-        .filter(|(distance, a)| *distance <= a.len().max(3) / 3)
-        .min()
-        .map(|(_, a)| a)
 }
 
 fn text_of(source: &Source, table: &DeTable, name: &str) -> Result<String> {
