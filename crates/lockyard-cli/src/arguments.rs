@@ -48,7 +48,7 @@ pub(crate) struct Predict {
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) machine: String,
     /// Numbers of threads, e.g. 1,2,4
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(crate) threads: String,
     /// A variant; can be given several times [default: all]
     #[arg(long = "variant", value_name = "NAME")]
@@ -59,6 +59,9 @@ pub(crate) struct Predict {
 
 #[derive(Debug, Args)]
 pub(crate) struct Machines {
+    /// How to print
+    #[arg(long, value_enum, default_value_t = Format::Table, global = true)]
+    pub(crate) format: Format,
     #[command(subcommand)]
     pub(crate) command: Option<MachinesCommand>,
 }

@@ -1,20 +1,76 @@
 //! What there is to say about machines: a list, and every number of one with its source.
 
-use comfy_table::{ContentArrangement, Table, presets};
+use crate::output::Format;
+use comfy_table::{ContentArrangement, Table, TableStyle, presets};
 use lockyard_sim::{Machine, Parameter};
+use serde_json::{Map, Value, json};
 
-fn table(header: &[&str]) -> Table {
+/// The version of the JSON format. It changes when a field changes its meaning or goes away.
+const SCHEMA: &str = "lockyard-machines-1";
+
+fn table(header: &[&str], style: &TableStyle) -> Table {
     let mut table = Table::new();
-    table.load_style(presets::UTF8_FULL_CONDENSED);
+    table.load_style(*style);
     table.set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(header.to_vec());
     table
 }
 
+fn style(format: Format) -> &'static TableStyle {
+    match format {
+        Format::Markdown => &presets::ASCII_MARKDOWN,
+        _ => &presets::UTF8_FULL_CONDENSED,
+    }
+}
+
+/// Rows of columns, for programs: JSON if `format` says so, CSV otherwise.
+fn for_programs(format: Format, columns: &[&str], rows: &[Vec<Value>], about: Value) -> String {
+    if format == Format::Json {
+        let rows: Vec<Value> = rows
+            .iter()
+            .map(|row| {
+                let fields = columns.iter().map(|c| (*c).to_owned()).zip(row.iter().cloned());
+                Value::Object(fields.collect::<Map<_, _>>())
+            })
+            .collect();
+        let object = json!({ "schema": SCHEMA, "environment": about, "rows": rows });
+        // Nothing in it can fail to be written.
+        return format!("{}\n", serde_json::to_string_pretty(&object).unwrap_or_default());
+    }
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    // Writing to memory does not fail, and all records have the same length.
+    let _ = writer.write_record(columns);
+    for row in rows {
+        let _ = writer.write_record(row.iter().map(|value| match value {
+            Value::Null => String::new(),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        }));
+    }
+    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+}
+
 /// The shipped machines.
-pub fn list() -> String {
-    let mut table = table(&["machine", "what", "hardware threads", "assumed numbers"]);
-    for machine in Machine::names().filter_map(Machine::shipped) {
+pub fn list(format: Format) -> String {
+    let machines = || Machine::names().filter_map(Machine::shipped);
+    if matches!(format, Format::Json | Format::Csv) {
+        let rows: Vec<Vec<Value>> = machines()
+            .map(|machine| {
+                vec![
+                    Value::from(machine.name()),
+                    Value::from(machine.title()),
+                    Value::from(machine.hardware_threads()),
+                    Value::from(machine.assumed_share()),
+                ]
+            })
+            .collect();
+        let columns = ["machine", "title", "hardware_threads", "assumed_share"];
+        let about = json!({ "lockyard": env!("CARGO_PKG_VERSION") });
+        return for_programs(format, &columns, &rows, about);
+    }
+    let header = ["machine", "what", "hardware threads", "assumed numbers"];
+    let mut table = table(&header, style(format));
+    for machine in machines() {
         table.add_row([
             machine.name().to_owned(),
             machine.title().to_owned(),
@@ -26,8 +82,11 @@ pub fn list() -> String {
 }
 
 /// Every number of a machine, with its source.
-pub fn show(machine: &Machine) -> String {
-    let mut parameters = table(&["number", "value", "unit", "meaning"]);
+pub fn show(machine: &Machine, format: Format) -> String {
+    if matches!(format, Format::Json | Format::Csv) {
+        return show_to_programs(machine, format);
+    }
+    let mut parameters = table(&["number", "value", "unit", "meaning"], style(format));
     for parameter in machine.parameters() {
         parameters.add_row([
             parameter.name.clone(),
@@ -60,6 +119,40 @@ pub fn show(machine: &Machine) -> String {
     text
 }
 
+fn show_to_programs(machine: &Machine, format: Format) -> String {
+    let row = |kind: &str, parameter: &Parameter| {
+        let text = parameter.value.to_string();
+        let value = match text.parse::<f64>() {
+            Ok(number) => Value::from(number),
+            Err(_) => Value::from(text),
+        };
+        vec![
+            Value::from(kind),
+            Value::from(parameter.name.clone()),
+            value,
+            Value::from(parameter.unit.clone()),
+            Value::from(parameter.meaning),
+            Value::from(parameter.source.clone()),
+            Value::from(parameter.assumed.clone()),
+        ]
+    };
+    let inputs = machine.parameters().iter().map(|parameter| row("input", parameter));
+    let checks = machine.checks().iter().map(|parameter| row("check", parameter));
+    let rows: Vec<Vec<Value>> = inputs.chain(checks).collect();
+    let columns = ["kind", "number", "value", "unit", "meaning", "source", "assumed"];
+    let about = json!({
+        "lockyard": env!("CARGO_PKG_VERSION"),
+        "machine": machine.name(),
+        "title": machine.title(),
+        "sockets": machine.sockets(),
+        "complexes": machine.complexes(),
+        "cores": machine.cores(),
+        "hardware_threads": machine.hardware_threads(),
+        "assumed_share": machine.assumed_share(),
+    });
+    for_programs(format, &columns, &rows, about)
+}
+
 fn source(parameter: &Parameter) -> String {
     let mut text = String::new();
     if let Some(source) = &parameter.source {
@@ -69,4 +162,21 @@ fn source(parameter: &Parameter) -> String {
         text.push_str(&format!("  {}: assumed: {assumed}\n", parameter.name));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_number_of_a_machine_is_there_for_programs_with_its_source() {
+        let machine = Machine::shipped("cascade-lake-2s24c2t").unwrap();
+        let json: Value = serde_json::from_str(&show(&machine, Format::Json)).unwrap();
+        let rows = json["rows"].as_array().unwrap();
+        assert_eq!(rows.len(), machine.parameters().len() + machine.checks().len());
+        for row in rows {
+            assert!(row["source"].is_string() || row["assumed"].is_string(), "{row}");
+        }
+        assert_eq!(show(&machine, Format::Csv).lines().count(), rows.len() + 1);
+    }
 }

@@ -63,6 +63,7 @@ pub fn calibration_cell<'t>(
             && cell.threads == calibration.threads
             && cell.variant == variant
             && cell.metric == script.metric
+            && cell.unit == script.unit
     })
 }
 
@@ -173,6 +174,7 @@ pub fn run(
                 && cell.variant == variant.name
                 && cell.threads == threads
                 && cell.metric == script.metric
+                && cell.unit == script.unit
         });
         let calibration = calibration_cell(script, &variant.name, tables);
         let is_calibration = published.is_some() && published == calibration;
@@ -208,12 +210,19 @@ pub fn detail(prediction: &Prediction, work: Option<LocalWork>) -> BTreeMap<Stri
     number("rmws_per_ownership", prediction.rmws_per_ownership);
     number("local_transfers_per_operation", prediction.local_transfers);
     number("remote_transfers_per_operation", prediction.remote_transfers);
+    let mut notes = Vec::new();
+    if prediction.locked > 0 {
+        notes.push(format!(
+            "{} operations gave up their compare-exchange and took the lock; then operations keep each \
+             other there, so the figure depends on how long is simulated",
+            prediction.locked
+        ));
+    }
     if let Some(work) = work {
         number("local_work_ns", work.nanoseconds);
         number("calibration_miss", work.miss);
         number("local_work_least_ns", work.as_good.0);
         number("local_work_greatest_ns", work.as_good.1);
-        let mut notes = Vec::new();
         if !work.is_met() {
             notes.push(format!("the calibration cell is missed by {:+.1} %", work.miss * 100.0));
         }
@@ -224,9 +233,9 @@ pub fn detail(prediction: &Prediction, work: Option<LocalWork>) -> BTreeMap<Stri
                 work.nanoseconds, work.as_good.0, work.as_good.1
             ));
         }
-        if !notes.is_empty() {
-            detail.insert("note".to_owned(), Detail::Text(notes.join("; ")));
-        }
+    }
+    if !notes.is_empty() {
+        detail.insert("note".to_owned(), Detail::Text(notes.join("; ")));
     }
     detail
         .insert("operations_of_slowest_thread".to_owned(), Detail::Count(prediction.per_thread.0));

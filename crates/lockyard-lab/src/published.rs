@@ -112,29 +112,33 @@ pub fn load(path: &Path) -> Result<Table, InputError> {
 /// If it is broken.
 pub fn parse(name: &str, origin: &str, text: &str) -> Result<Table, InputError> {
     let at = |line: u64, what: String| InputError(format!("{origin}:{line}: {what}"));
-    let Some(source) = text.lines().next().and_then(|line| line.strip_prefix("# source: ")) else {
+    let (first, body) = text.split_once('\n').unwrap_or((text, ""));
+    let Some(source) = first.trim_end_matches('\r').strip_prefix("# source: ") else {
         return Err(at(1, "the first line must be `# source: ...`".to_owned()));
     };
-    let mut reader = csv::ReaderBuilder::new()
-        .comment(Some(b'#'))
-        .flexible(true)
-        .has_headers(false)
-        .from_reader(text.as_bytes());
+    if source.contains(char::is_control) {
+        return Err(at(1, "the source must have no control characters".to_owned()));
+    }
+    let mut reader =
+        csv::ReaderBuilder::new().flexible(true).has_headers(false).from_reader(body.as_bytes());
     let mut cells: Vec<Cell> = Vec::new();
     let mut places = HashSet::new();
     let mut header_seen = false;
     for record in reader.records() {
         let record = record.map_err(|e| {
-            let line = e.position().map_or(1, csv::Position::line);
+            let line = line_of(body, e.position());
             at(line, "not a row of comma-separated values".to_owned())
         })?;
-        let line = record.position().map_or(1, csv::Position::line);
+        let line = line_of(body, record.position());
         if !header_seen {
             if !record.iter().eq(COLUMNS) {
                 return Err(at(line, format!("the header must be `{}`", COLUMNS.join(","))));
             }
             header_seen = true;
             continue;
+        }
+        if record[0].starts_with('#') {
+            return Err(at(line, "a comment; only the first line may be one".to_owned()));
         }
         if record.len() != COLUMNS.len() {
             let (found, wanted) = (record.len(), COLUMNS.join(","));
@@ -163,6 +167,16 @@ pub fn parse(name: &str, origin: &str, text: &str) -> Result<Table, InputError> 
     Ok(Table { name: name.to_owned(), source: source.to_owned(), cells })
 }
 
+/// The line of the file on which a record of `body`, all but the first line, begins. The reader's own
+/// position is before the line ends that it skips.
+fn line_of(body: &str, position: Option<&csv::Position>) -> u64 {
+    let begin = position.map_or(0, |position| position.byte() as usize);
+    let rest = body.get(begin..).unwrap_or_default();
+    let begin = begin + rest.len() - rest.trim_start_matches(['\r', '\n']).len();
+    let ends = body.bytes().take(begin).filter(|&byte| byte == b'\n').count();
+    2 + ends as u64
+}
+
 /// What no two figures of a table have in common.
 fn place(cell: &Cell) -> [String; 5] {
     let threads = cell.threads.to_string();
@@ -175,10 +189,17 @@ fn cell(record: &csv::StringRecord) -> Result<Cell, String> {
         let text = &record[index];
         if text.is_empty() || text.len() > 200 {
             Err(format!("column `{}` must have 1 to 200 bytes", COLUMNS[index]))
+        } else if text.contains(char::is_control) {
+            let found = show(text);
+            Err(format!(
+                "column `{}` is `{found}`; it must have no control characters",
+                COLUMNS[index]
+            ))
         } else {
             Ok(text.to_owned())
         }
     };
+    let (experiment, machine, variant) = (text(0)?, text(1)?, text(2)?);
     let threads = match record[3].parse::<usize>() {
         Ok(threads @ 1..=100_000) => threads,
         _ => {
@@ -198,9 +219,9 @@ fn cell(record: &csv::StringRecord) -> Result<Cell, String> {
         return Err(format!("`unit` is `{found}`; allowed: {units}or nothing"));
     }
     Ok(Cell {
-        experiment: text(0)?,
-        machine: text(1)?,
-        variant: text(2)?,
+        experiment,
+        machine,
+        variant,
         threads,
         metric: text(4)?,
         value,
@@ -247,6 +268,32 @@ mod tests {
         assert!(error_of(",m,v,1,t,5,ns\n").starts_with("t.csv:3: column `experiment`"));
         let twice = error_of("a,m,v,1,t,5,ns\na,m,v,1,t,6,ns\n");
         assert!(twice.starts_with("t.csv:4: a second figure"));
+    }
+
+    #[test]
+    fn lines_are_counted_as_an_editor_counts_them() {
+        let begins = |rows: &str, line: usize| {
+            let error = error_of(rows);
+            assert!(error.starts_with(&format!("t.csv:{line}: `threads` is `x`")), "{error}");
+        };
+        let (good, bad) = ("a,m,v,1,t,5,ns", "a,m,v,x,t,5,ns");
+        begins(&format!("{good}\n{bad}\n"), 4);
+        begins(&format!("{good}\n\n\n{bad}\n"), 6);
+        begins(&format!("{good}\r\n{bad}\r\n"), 4);
+        begins(&format!("a,m,\"v\",1,t,5,ns\n\n{bad}"), 5);
+        let windows = format!("{HEAD}{bad}\n").replace('\n', "\r\n");
+        assert!(parse("t", "t.csv", &windows).unwrap_err().0.starts_with("t.csv:3: `threads`"));
+    }
+
+    #[test]
+    fn nothing_is_skipped_and_nothing_speaks_to_the_terminal() {
+        assert!(error_of("#a,m,v,1,t,5,ns\n").starts_with("t.csv:3: a comment"));
+        assert_eq!(
+            error_of("a,m,v\u{1b}[31m,1,t,5,ns\n"),
+            "t.csv:3: column `variant` is `v\\u{1b}[31m`; it must have no control characters"
+        );
+        let source = format!("# source: \u{1b}[31m\n{HEAD}");
+        assert!(parse("t", "t.csv", &source).unwrap_err().0.starts_with("t.csv:1: the source"));
     }
 
     #[test]

@@ -24,6 +24,12 @@ impl Effort {
     pub const SEARCH: Effort = Effort { warm_up_ns: 100_000.0, window_ns: 400_000.0, seeds: 3 };
 }
 
+/// A window is doubled until it holds so many operations, so that slow operations are not counted in
+/// steps of a large part of the figure: in all, and of each thread, since threads may be in step ...
+const ENOUGH_OPERATIONS: (u64, u64) = (200, 20);
+/// ... or is so long, in simulated nanoseconds.
+const LONGEST_WINDOW_NS: f64 = 2e9;
+
 /// After the stop a thread may take this long to finish its operation, in simulated nanoseconds.
 const DRAIN_NS: f64 = 1e9;
 
@@ -127,26 +133,38 @@ pub fn cell(
             Err(SimulationError(format!("{threads} threads, seed {seed}: {outcome}")))
         };
         let begin = machine.cycles(effort.warm_up_ns);
-        let end = begin + machine.cycles(effort.window_ns);
         let outcome = simulation.run_until(begin);
         if !outcome.is_sound() {
             return fail(outcome);
         }
         let (before, statistics) = (simulation.operations(), simulation.statistics());
         let events = simulation.events();
-        let outcome = simulation.run_until(end);
-        if !outcome.is_sound() {
-            return fail(outcome);
+        let mut window_ns = effort.window_ns;
+        let (counts, total) = loop {
+            let outcome = simulation.run_until(begin + machine.cycles(window_ns));
+            if !outcome.is_sound() {
+                return fail(outcome);
+            }
+            let operations = simulation.operations();
+            let counts: Vec<u64> = operations.iter().zip(&before).map(|(a, b)| a - b).collect();
+            let total: u64 = counts.iter().sum();
+            if total >= ENOUGH_OPERATIONS.0.max(ENOUGH_OPERATIONS.1 * threads as u64)
+                || window_ns >= LONGEST_WINDOW_NS
+            {
+                break (counts, total);
+            }
+            window_ns *= 2.0;
+        };
+        if total == 0 {
+            return Err(SimulationError(format!(
+                "{threads} threads, seed {seed}: no operation was finished within {} s of the \
+                 machine's time",
+                window_ns / 1e9
+            )));
         }
-        let counts: Vec<u64> = simulation
-            .operations()
-            .iter()
-            .zip(&before)
-            .map(|(after, before)| after - before)
-            .collect();
+        let end = begin + machine.cycles(window_ns);
         let after = simulation.statistics();
-        let total: u64 = counts.iter().sum();
-        throughputs.push(total as f64 / effort.window_ns * 1e9);
+        throughputs.push(total as f64 / window_ns * 1e9);
         per_thread.0 = per_thread.0.min(counts.iter().copied().min().unwrap_or(0));
         per_thread.1 = per_thread.1.max(counts.iter().copied().max().unwrap_or(0));
         locked += simulation

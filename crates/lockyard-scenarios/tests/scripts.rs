@@ -208,6 +208,8 @@ fn what_a_script_must_have_is_named() {
     assert!(
         error_of(&unknown).contains("there is no order of placement `cores-frist`; did you mean")
     );
+    let unit = GOOD.replacen("unit = \"op/s\"", "unit = \"ns\"", 1);
+    assert!(error_of(&unit).contains("there is no unit of throughput `ns`; allowed: op/s"));
     let calibration = GOOD.replacen("threads = 1", "threads = 0", 1);
     assert!(error_of(&calibration).contains("`threads` is 0; allowed: 1 to 4096"));
 }

@@ -136,10 +136,12 @@ pub fn lockref_put_or_lock(lockref: &LockRef) -> Option<LockRefGuard<'_>> {
 
 #[cold]
 #[inline(never)]
-fn bare_wait(lock: &AtomicU32, before: u32) {
-    while lock.load(Ordering::Acquire) as u16 != (before >> 16) as u16 {
+fn bare_wait(lock: &AtomicU32, before: u32) -> u16 {
+    let ticket = (before >> 16) as u16;
+    while lock.load(Ordering::Acquire) as u16 != ticket {
         std::hint::spin_loop();
     }
+    ticket
 }
 
 #[unsafe(no_mangle)]
@@ -147,7 +149,7 @@ pub fn bare_ticket_lock(lock: &AtomicU32) -> u16 {
     let before = lock.fetch_add(1 << 16, Ordering::Acquire);
     let ticket = (before >> 16) as u16;
     if ticket != before as u16 {
-        bare_wait(lock, before);
+        return bare_wait(lock, before);
     }
     ticket
 }

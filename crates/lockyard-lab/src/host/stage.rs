@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::hint::black_box;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// This host, as a scenario sees it. One run at a time: the stop flag is the process's.
 #[derive(Debug)]
@@ -32,8 +32,8 @@ std::thread_local! {
 }
 
 /// A chain of dependent shifts: six cycles a round. It begins where the thread's last one ended:
-/// otherwise the processor would run two pieces of work without a locked operation between them at the
-/// same time.
+/// otherwise the processor would begin the next piece while this one runs, even beyond a locked operation
+/// between them, and a piece of 100 ns would take 65.
 #[inline(never)]
 fn spin(rounds: u64) {
     let mut x = CHAIN.get();
@@ -46,20 +46,23 @@ fn spin(rounds: u64) {
     CHAIN.set(black_box(x));
 }
 
-/// Measures the work loop against the clock: the fastest of several tries, since whatever disturbs a
-/// try makes it slower.
+/// How long the work loop is measured.
+const CALIBRATION: Duration = Duration::from_millis(50);
+
+/// Measures the work loop against the clock: the fastest of many tries, since whatever disturbs a try
+/// makes it slower, over longer than a host's slow moments last.
 pub(super) fn rounds_per_ns() -> f64 {
     *ROUNDS_PER_NS.get_or_init(|| {
-        const ROUNDS: u64 = 200_000;
-        let fastest = (0..15)
-            .map(|_| {
-                let begin = Instant::now();
-                spin(ROUNDS);
-                begin.elapsed().as_nanos()
-            })
-            .min()
-            .unwrap_or(1);
-        ROUNDS as f64 / fastest.max(1) as f64
+        // A try is short, so that some fit between two interrupts.
+        const ROUNDS: u64 = 20_000;
+        let first = Instant::now();
+        let mut fastest = u128::MAX;
+        while first.elapsed() < CALIBRATION {
+            let begin = Instant::now();
+            spin(ROUNDS);
+            fastest = fastest.min(begin.elapsed().as_nanos().max(1));
+        }
+        ROUNDS as f64 / fastest as f64
     })
 }
 
@@ -76,4 +79,20 @@ impl Stage for OnHost {
     }
     #[inline]
     fn operation_done() {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_of_work_are_one_chain() {
+        let end = |pieces: &[u64]| {
+            CHAIN.set(1);
+            pieces.iter().for_each(|&rounds| spin(rounds));
+            CHAIN.get()
+        };
+        assert_eq!(end(&[3, 4]), end(&[7]), "the second begins where the first has ended");
+        assert_ne!(end(&[3]), end(&[7]));
+    }
 }

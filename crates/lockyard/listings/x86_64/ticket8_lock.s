@@ -4,12 +4,5 @@
     mov eax, ecx
     shr eax, 8
     cmp al, cl
-    jne .0
-    ret
-.0:
-    push rbx
-    mov ebx, eax
-    call _ZN8lockyard4lock6ticket13wait_for_turn
-    mov eax, ebx
-    pop rbx
+    jne _ZN8lockyard4lock6ticket13wait_for_turn
     ret

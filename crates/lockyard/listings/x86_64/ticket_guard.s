@@ -1,19 +1,15 @@
-    push rbp
     push rbx
-    push rax
     mov esi, 65536
     lock xadd dword ptr [rdi], esi
-    mov ebp, esi
-    shr ebp, 16
-    cmp bp, si
+    mov eax, esi
+    shr eax, 16
+    cmp ax, si
     jne .0
 .1:
     inc qword ptr [rdi + 8]
-    inc ebp
-    mov word ptr [rdi], bp
-    add rsp, 8
+    inc eax
+    mov word ptr [rdi], ax
     pop rbx
-    pop rbp
     ret
 .0:
     mov rbx, rdi

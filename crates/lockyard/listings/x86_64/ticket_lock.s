@@ -3,12 +3,5 @@
     mov eax, esi
     shr eax, 16
     cmp ax, si
-    jne .0
-    ret
-.0:
-    push rbx
-    mov ebx, eax
-    call _ZN8lockyard4lock6ticket13wait_for_turn
-    mov eax, ebx
-    pop rbx
+    jne _ZN8lockyard4lock6ticket13wait_for_turn
     ret

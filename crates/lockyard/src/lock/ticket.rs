@@ -60,7 +60,7 @@ fn lock<H: Host, L: Lane>(lane: L, wait: impl FnOnce(L, <L::Bits as Int>::Half))
     let before = lane.fetch_increment_upper(Ordering::Acquire);
     let ticket = upper(before);
     if ticket != lower(before) {
-        wait_for_turn::<H, L>(lane, before, wait);
+        return wait_for_turn::<H, L>(lane, before, wait);
     }
     ticket.to_u64() as u16
 }
@@ -71,7 +71,7 @@ fn wait_for_turn<H: Host, L: Lane>(
     lane: L,
     before: L::Bits,
     wait: impl FnOnce(L, <L::Bits as Int>::Half),
-) {
+) -> u16 {
     let (ticket, owner) = (upper(before), lower(before));
     let counter_mask = <L::Bits as Int>::Half::truncate(u64::MAX).to_u64();
     let distance = ticket.to_u64().wrapping_sub(owner.to_u64()) & counter_mask;
@@ -81,6 +81,7 @@ fn wait_for_turn<H: Host, L: Lane>(
     }
     H::count(Event::Slowpath);
     wait(lane, ticket);
+    ticket.to_u64() as u16
 }
 
 #[inline(always)]
