@@ -205,6 +205,11 @@ fn with_four_sockets_and_several_complexes() {
 }
 
 #[test]
+fn with_complexes_that_are_nearer_than_sockets() {
+    check_all(&[("complexes", 2), ("cores", 1), ("complex_leg", 1), ("socket_leg", 1000)]);
+}
+
+#[test]
 fn with_messages_that_overtake_each_other() {
     // An agent that is free at once: invalidations overtake fills.
     check_all(&[

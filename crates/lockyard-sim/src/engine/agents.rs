@@ -250,13 +250,15 @@ impl Engine {
             let n = self.machine.numbers();
             (n.memory, if domain == home { n.directory } else { 0 })
         };
-        let victims: Vec<u16> = (0..self.domains as u16)
+        let mut victims: Vec<u16> = (0..self.domains as u16)
             .filter(|&other| other != domain)
             .filter(|&other| {
                 let permission = self.lines[line as usize].agents[other as usize].permission;
                 permission == State::Modified || (exclusive && permission == State::Shared)
             })
             .collect();
+        // The farthest one supplies the line: when its answer is back, the others have lost theirs.
+        victims.sort_by_key(|&victim| std::cmp::Reverse(self.between(home, victim)));
         let Some((&supplier, others)) = victims.split_first() else {
             let travel = self.between(home, domain);
             self.at(now + memory + travel, Event::Grant { line, domain, exclusive });
