@@ -106,10 +106,15 @@ fn wait<T: Int>(
 ) -> Result<T, BudgetSpent<T>> {
     let deadline = match budget {
         Budget::Unbounded => None,
+        Budget::Polls(0 | 1) => {
+            let unit = perform(Op::Load { address: bits.address, mask: bits.mask });
+            let value = bits.value(unit);
+            return if predicate(value) { Ok(value) } else { Err(BudgetSpent(value)) };
+        }
         Budget::Polls(polls) => Shared::with(|shared| {
             let n = shared.machine().numbers();
             // The first poll is at once.
-            Some(shared.now() + u64::from(polls.saturating_sub(1)) * (n.pause + n.poll))
+            Some(shared.now() + u64::from(polls - 1) * (n.pause + n.poll))
         }),
     };
     loop {

@@ -347,6 +347,17 @@ fn a_bounded_wait_ends_when_its_budget_is_spent() {
     });
 }
 
+#[test]
+fn a_budget_of_one_poll_is_one_poll() {
+    let mut simulation = Simulation::new(&machine(), 1);
+    let word = simulation.place(SimulatedU64::new(0), 64, 0);
+    let before = simulation.statistics();
+    alone(&mut simulation, move || {
+        assert!(Simulated::wait_within(&*word, Ordering::Acquire, 1, |v| v == 1).is_err());
+    });
+    assert_eq!(difference(simulation.statistics(), before).loads, 1);
+}
+
 /// Read-modify-writes per ownership, and nanoseconds each, of `threads` cores that add to one word.
 fn fetch_add(threads: usize, machine: &Machine) -> (f64, f64) {
     let mut simulation = Simulation::new(machine, 1);
