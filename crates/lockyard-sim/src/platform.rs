@@ -399,7 +399,7 @@ unsafe impl Host for Simulated {
         perform(Op::Unpark { word: word as usize, count });
     }
     fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
-        Shared::with(|s| s.allocate(layout, node))
+        Shared::with(|s| if s.allocation_fails() { None } else { s.allocate(layout, node) })
     }
     unsafe fn deallocate(_memory: NonNull<u8>, _layout: Layout) {
         // The arena is given back as a whole.

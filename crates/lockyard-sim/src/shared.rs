@@ -201,13 +201,15 @@ impl Shared {
         self.failing_allocations.set(count);
     }
 
+    /// Whether this call of `Host::allocate` is one of those that fail.
+    pub(crate) fn allocation_fails(&self) -> bool {
+        let failing = self.failing_allocations.get();
+        self.failing_allocations.set(failing.saturating_sub(1));
+        failing > 0
+    }
+
     /// Memory on NUMA node (socket) `node`, by default the running thread's.
     pub(crate) fn allocate(&self, layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
-        let failing = self.failing_allocations.get();
-        if failing > 0 {
-            self.failing_allocations.set(failing - 1);
-            return None;
-        }
         let node = match node {
             Some(node) => node as usize,
             None if self.in_thread() => self.me().socket,

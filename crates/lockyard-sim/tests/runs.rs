@@ -245,6 +245,20 @@ fn allocation_fails_when_it_is_told_to_and_when_the_arena_is_full() {
 }
 
 #[test]
+fn only_the_hosts_allocations_are_made_to_fail() {
+    let mut simulation = Simulation::new(&machine(), 1);
+    simulation.fail_allocations(1);
+    let _placed = simulation.place(SimulatedU64::new(0), 64, 0);
+    simulation.spawn(0, || {
+        Simulated::queue_node(Simulated::slot().expect("it has one"), 0);
+        assert!(Simulated::allocate(Layout::new::<u64>(), None).is_none());
+        assert!(Simulated::allocate(Layout::new::<u64>(), None).is_some());
+    });
+    let outcome = simulation.run();
+    assert!(matches!(outcome, Outcome::Finished), "{outcome}");
+}
+
+#[test]
 fn queue_nodes_are_distinct_and_a_threads_four_share_a_line() {
     let mut simulation = Simulation::new(&machine(), 1);
     simulation.spawn(5, || {
