@@ -371,10 +371,11 @@ unsafe impl Host for Simulated {
     const SLOTS: u32 = 4096;
 
     fn slot() -> Option<Slot> {
-        Some(Slot(me().place as u32))
+        // Setup code has none.
+        Shared::with(|s| s.in_thread().then(|| Slot(s.me().place as u32)))
     }
     fn numa_node() -> u32 {
-        me().socket as u32
+        Shared::with(|s| if s.in_thread() { s.me().socket as u32 } else { 0 })
     }
     fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<SimulatedAtomics> {
         Shared::with(|s| s.queue_node(slot.0 as usize, level as usize))

@@ -136,7 +136,13 @@ impl Shared {
     }
 
     /// The running thread.
+    ///
+    /// # Panics
+    ///
+    /// If setup code runs.
+    #[track_caller]
     pub(crate) fn me(&self) -> Rc<PerThread> {
+        assert!(self.in_thread(), "only a simulated thread can do this, not setup code");
         Rc::clone(&self.threads.borrow()[self.thread.get() as usize])
     }
 

@@ -259,6 +259,15 @@ fn only_the_hosts_allocations_are_made_to_fail() {
 }
 
 #[test]
+fn setup_code_has_no_slot_before_and_after_a_run() {
+    let mut simulation = Simulation::new(&machine(), 1);
+    assert_eq!(simulation.setup(Simulated::slot), None);
+    simulation.spawn(30, || assert_eq!((Simulated::slot().map(|s| s.0), Simulated::numa_node()), (Some(30), 1)));
+    assert!(matches!(simulation.run(), Outcome::Finished));
+    assert_eq!(simulation.setup(|| (Simulated::slot(), Simulated::numa_node())), (None, 0));
+}
+
+#[test]
 fn queue_nodes_are_distinct_and_a_threads_four_share_a_line() {
     let mut simulation = Simulation::new(&machine(), 1);
     simulation.spawn(5, || {
