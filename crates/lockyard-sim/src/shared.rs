@@ -146,6 +146,11 @@ impl Shared {
         Rc::clone(&self.threads.borrow()[self.thread.get() as usize])
     }
 
+    /// The hardware thread of thread number `thread`.
+    pub(crate) fn place_of(&self, thread: u32) -> usize {
+        self.threads.borrow()[thread as usize].place
+    }
+
     pub(crate) fn operations(&self) -> Vec<u64> {
         self.threads.borrow().iter().map(|t| t.operations.get()).collect()
     }

@@ -59,14 +59,14 @@ pub enum Outcome {
     Stuck(Vec<ThreadReport>),
     /// The code of a thread panicked.
     Panicked {
-        /// The thread.
+        /// The hardware thread.
         thread: usize,
         /// The panic's message.
         message: String,
     },
     /// A primitive found that it cannot go on ([`Host::fatal`](lockyard::platform::Host::fatal)).
     Fatal {
-        /// The thread.
+        /// The hardware thread.
         thread: usize,
         /// Why.
         message: &'static str,
@@ -240,10 +240,10 @@ impl Simulation {
             loop {
                 match self.engine.fate.clone() {
                     Some(Fate::Panicked { thread, message }) => {
-                        return Outcome::Panicked { thread: thread as usize, message };
+                        return Outcome::Panicked { thread: shared.place_of(thread), message };
                     }
                     Some(Fate::Fatal { thread, message }) => {
-                        return Outcome::Fatal { thread: thread as usize, message };
+                        return Outcome::Fatal { thread: shared.place_of(thread), message };
                     }
                     None => {}
                 }

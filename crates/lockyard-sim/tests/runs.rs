@@ -126,7 +126,8 @@ fn a_panic_in_a_simulated_thread_is_the_runs_outcome() {
     let mut simulation = Simulation::new(&machine(), 1);
     simulation.spawn(3, || panic!("on purpose"));
     let outcome = simulation.run();
-    assert!(matches!(&outcome, Outcome::Panicked { message, .. } if message == "on purpose"));
+    let Outcome::Panicked { thread: 3, message } = &outcome else { panic!("{outcome}") };
+    assert_eq!(message, "on purpose");
 }
 
 #[test]

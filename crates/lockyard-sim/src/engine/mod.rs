@@ -362,7 +362,7 @@ impl Engine {
                     None => "has not begun".to_owned(),
                 };
                 let location = t.last.and_then(|(_, location)| location);
-                ThreadReport { thread, operation, location }
+                ThreadReport { thread: self.shared.place_of(thread as u32), operation, location }
             })
             .collect()
     }
