@@ -269,6 +269,24 @@ fn setup_code_has_no_slot_before_and_after_a_run() {
 }
 
 #[test]
+fn very_long_times_are_only_long() {
+    let mut simulation = Simulation::new(&machine(), 1);
+    let word = simulation.place(SimulatedU32::new(0), 64, 0);
+    let parked = word.clone();
+    simulation.spawn(0, move || Simulated::park(&parked, 0, Some(std::time::Duration::MAX)));
+    simulation.spawn(1, move || {
+        work(10_000.0);
+        Simulated::unpark(&*word, 1);
+    });
+    simulation.spawn(2, || work(f64::INFINITY));
+    let outcome = simulation.run_until(1 << 40);
+    assert!(matches!(outcome, Outcome::TimeOver), "{outcome}");
+    // The parked thread was woken and has finished: it is not in the report of a run without end.
+    simulation.limit_events(0);
+    assert!(matches!(simulation.run(), Outcome::TooManyEvents(left) if left.len() == 1));
+}
+
+#[test]
 fn queue_nodes_are_distinct_and_a_threads_four_share_a_line() {
     let mut simulation = Simulation::new(&machine(), 1);
     simulation.spawn(5, || {

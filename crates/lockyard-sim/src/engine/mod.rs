@@ -32,6 +32,9 @@ use std::rc::Rc;
 use threads::Activity;
 use wheel::Wheel;
 
+/// No event is later (in cycles; a century). Leaves room for sums.
+const END_OF_TIME: u64 = 1 << 63;
+
 /// A read-modify-write of the 64-bit unit that an atomic is in. `mask` selects the atomic.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Rmw {
@@ -288,8 +291,9 @@ impl Engine {
         self.wheel.is_empty()
     }
 
+    /// Queues `event` for `time`, or for the end of time.
     fn at(&mut self, time: u64, event: Event) {
-        self.wheel.push(time, event);
+        self.wheel.push(time.min(END_OF_TIME), event);
     }
 
     fn jitter(&mut self) -> u64 {

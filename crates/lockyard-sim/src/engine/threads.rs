@@ -110,7 +110,7 @@ impl Engine {
                 } else {
                     cycles
                 };
-                self.at(now + cycles, Event::Resume { thread, value: 0 });
+                self.at(now.saturating_add(cycles), Event::Resume { thread, value: 0 });
             }
             Op::Pause(pause) => {
                 self.threads[index].activity = Activity::Yielding;
@@ -362,7 +362,7 @@ impl Engine {
         let generation = entry.generation;
         self.parked.push((word, thread));
         if let Some(timeout) = timeout {
-            self.at(now + timeout, Event::Deadline { thread, generation });
+            self.at(now.saturating_add(timeout), Event::Deadline { thread, generation });
         }
     }
 
