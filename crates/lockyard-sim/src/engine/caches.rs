@@ -31,6 +31,7 @@ impl Engine {
         let n = self.machine.numbers();
         let delay = n.miss + n.leg;
         let cache = &mut self.lines[line as usize].cores[core as usize];
+        self.statistics.upgrades += u64::from(exclusive && cache.state == State::Shared);
         cache.miss = if exclusive { Miss::Exclusive } else { Miss::Shared };
         let jitter = self.jitter();
         let domain = self.domain_of(core);
@@ -53,7 +54,6 @@ impl Engine {
             if !cache.waiters.iter().any(|&w| self.wants_exclusive(w)) {
                 return;
             }
-            self.statistics.upgrades += 1;
             true
         } else {
             self.wants_exclusive(cache.waiters[0])
