@@ -61,14 +61,19 @@ impl Engine {
     /// Mixes the operation into the run's hash.
     fn note(&mut self, thread: u32, op: &Op) {
         let base = self.arena.base();
+        // Where the arena lies is the host's affair: a pointer into it counts as its offset.
+        let offset = |value: u64| {
+            let pointer = self.arena.contains(value as usize, 1);
+            if pointer { value - base as u64 } else { value }
+        };
         let (kind, a, b) = match *op {
             Op::Load { address, .. } => (1, address - base, 0),
-            Op::Store { address, value, .. } => (2, address - base, value),
+            Op::Store { address, value, .. } => (2, address - base, offset(value)),
             Op::Rmw { address, .. } => (3, address - base, 0),
             Op::Fence => (4, 0, 0),
             Op::Work { cycles } => (5, 0, cycles),
             Op::Pause(_) => (6, 0, 0),
-            Op::Sleep { address, seen, .. } => (7, address - base, seen),
+            Op::Sleep { address, seen, .. } => (7, address - base, offset(seen)),
             Op::Park { word, .. } => (8, word - base, 0),
             Op::Unpark { word, .. } => (9, word.wrapping_sub(base), 0),
             Op::Fatal(_) => (10, 0, 0),
