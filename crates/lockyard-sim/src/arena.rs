@@ -5,7 +5,7 @@
 //! offset divided by the line size. The home of a line is the home of the allocation that began in
 //! it.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
 
@@ -18,20 +18,29 @@ pub(crate) struct Arena {
     memory: NonNull<u8>,
     bytes: usize,
     used: Cell<usize>,
+    /// Bytes up to here are initialised: those in use, and the rest of their last 64-bit unit.
+    initialised: Cell<usize>,
     line_bytes: usize,
     /// Home domain of each line that has one; 0 otherwise.
     homes: RefCell<Vec<u16>>,
 }
 
 impl Arena {
-    /// An arena of `bytes` bytes, all zero.
+    /// An arena of `bytes` bytes. They are zero when they are handed out, and not touched before.
     pub(crate) fn new(bytes: usize, line_bytes: usize) -> Self {
         let bytes = bytes.next_multiple_of(ALIGN).max(ALIGN);
         let layout = Layout::from_size_align(bytes, ALIGN).expect("the arena's size is sane");
         // SAFETY: the layout's size is not zero.
-        let memory = unsafe { alloc_zeroed(layout) };
+        let memory = unsafe { alloc(layout) };
         let Some(memory) = NonNull::new(memory) else { handle_alloc_error(layout) };
-        Arena { memory, bytes, used: Cell::new(0), line_bytes, homes: RefCell::default() }
+        Arena {
+            memory,
+            bytes,
+            used: Cell::new(0),
+            initialised: Cell::new(0),
+            line_bytes,
+            homes: RefCell::default(),
+        }
     }
 
     /// The address of the first byte.
@@ -39,9 +48,9 @@ impl Arena {
         self.memory.as_ptr() as usize
     }
 
-    /// Whether all of `bytes` bytes at `address` are in the arena.
+    /// Whether all of `bytes` bytes at `address` were handed out by the arena.
     pub(crate) fn contains(&self, address: usize, bytes: usize) -> bool {
-        address >= self.base() && address - self.base() + bytes <= self.bytes
+        address >= self.base() && address - self.base() + bytes <= self.used.get()
     }
 
     /// Memory for `layout`, in lines whose home is `domain`; `None` if the arena is full.
@@ -55,6 +64,13 @@ impl Arena {
             return None;
         }
         self.used.set(end);
+        let initialised = self.initialised.get();
+        let whole = end.next_multiple_of(8);
+        if whole > initialised {
+            // SAFETY: within the arena, whose size is a multiple of 8.
+            unsafe { self.memory.add(initialised).write_bytes(0, whole - initialised) };
+            self.initialised.set(whole);
+        }
         let mut homes = self.homes.borrow_mut();
         let last = end.max(begin + 1).div_ceil(self.line_bytes);
         if homes.len() < last {
@@ -73,14 +89,16 @@ impl Arena {
     }
 
     fn unit(&self, address: usize) -> *mut u64 {
-        debug_assert!(address.is_multiple_of(8) && self.contains(address, 8));
+        debug_assert!(
+            address.is_multiple_of(8) && address + 8 <= self.base() + self.initialised.get()
+        );
         // SAFETY: the address is within the arena (checked where an operation begins).
         unsafe { self.memory.as_ptr().add(address - self.base()).cast() }
     }
 
     /// The 64-bit unit at `address`.
     pub(crate) fn read(&self, address: usize) -> u64 {
-        // SAFETY: the unit is within the arena, aligned, initialised (the arena began as zeros), and
+        // SAFETY: the unit is within the arena, aligned, initialised (`allocate` sees to that), and
         // is only accessed by this thread, through raw pointers and `UnsafeCell`s.
         unsafe { self.unit(address).read() }
     }
