@@ -106,6 +106,24 @@ fn what_is_missing_is_named() {
 }
 
 #[test]
+fn names_and_texts_are_printable_and_on_one_line() {
+    let line = GOOD.lines().count() + 1;
+    for name in ["\"a\\nb\"", "\"\"", "\"\\u001b[31m\"", "A"] {
+        let broken = format!("{GOOD}{name} = {{ value = 1, source = \"x\" }}\n");
+        let error = Machine::parse("m.toml", &broken).expect_err("it is broken").to_string();
+        assert!(error.starts_with(&format!("m.toml:{line}: [checks] has `")), "{error}");
+        assert!(!error.contains(char::is_control), "{error}");
+    }
+    assert_eq!(
+        error_after("title = \"", "title = \"\\u001b[31m"),
+        format!(
+            "m.toml:{}: `title` must be one line of at most 400 bytes, without control characters",
+            line_of("title =")
+        )
+    );
+}
+
+#[test]
 fn a_number_without_its_entry_is_refused() {
     assert_eq!(
         error_after("ghz = { value = 3.0, assumed", "ghz = 3.0 #"),

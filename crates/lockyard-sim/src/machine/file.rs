@@ -130,10 +130,10 @@ fn text_of(source: &Source, table: &DeTable, name: &str) -> Result<String> {
         return Err(source.missing(format!("lacks `{name}`, a line of text")));
     };
     match value.get_ref().as_str() {
-        Some(text) if text.len() <= 400 && !text.contains('\n') => Ok(text.to_owned()),
+        Some(text) if text.len() <= 400 && !text.contains(char::is_control) => Ok(text.to_owned()),
         Some(_) => {
-            Err(source
-                .error(value.span(), format!("`{name}` must be one line of at most 400 bytes")))
+            let message = "must be one line of at most 400 bytes, without control characters";
+            Err(source.error(value.span(), format!("`{name}` {message}")))
         }
         None => Err(source.error(
             value.span(),
@@ -303,7 +303,14 @@ fn checks(source: &Source, top: &DeTable) -> Result<Vec<Parameter>> {
     }
     let mut checks = Vec::new();
     for (key, value) in table {
-        let name = format!("checks.{}", key.get_ref());
+        let name: &str = key.get_ref();
+        let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
+        if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
+            let found = lockyard_input::printable(name);
+            let message = format!("[checks] has `{found}`; a name is 1 to 64 of a-z, 0-9, '_'");
+            return Err(source.error(key.span(), message));
+        }
+        let name = format!("checks.{name}");
         let entry = entry(source, &name, value, true)?;
         match number(entry.value.get_ref()) {
             Some(x) if x > 0.0 && x <= 1e9 => checks.push(Parameter {
