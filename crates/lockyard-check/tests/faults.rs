@@ -60,7 +60,7 @@ const STUCK: Expected = same(&[Finding::Stuck], "who waits for the release waits
 const ENTERED: Expected = Expected {
     native: &[Finding::Exclusion, Finding::Count],
     simulated: &[Finding::Exclusion, Finding::Count],
-    model: &[Finding::Exclusion, Finding::Race, Finding::Assertion],
+    model: &[Finding::Exclusion, Finding::Race, Finding::Assertion, Finding::Count],
     why: "who should wait enters beside the holder",
 };
 
