@@ -34,6 +34,11 @@ impl Bounds {
     /// Every execution, with every failed poll of every wait.
     pub const EVERYTHING: Bounds = Bounds { preemptions: None, waits: Waits::Everything };
 
+    /// Up to `preemptions` preemptions, to which a thread that waits for what is not there yet adds none.
+    pub const fn stepping_back(preemptions: usize) -> Bounds {
+        Bounds { preemptions: Some(preemptions), waits: Waits::SteppingBack }
+    }
+
     /// Up to `preemptions` preemptions, waits explored where they succeed.
     pub const fn preemptions(preemptions: usize) -> Bounds {
         Bounds { preemptions: Some(preemptions), waits: Waits::UntilTrue }
@@ -48,6 +53,7 @@ impl fmt::Display for Bounds {
         }
         match self.waits {
             Waits::UntilTrue => Ok(()),
+            Waits::SteppingBack => write!(f, ", waiters step back"),
             Waits::Everything => write!(f, ", every poll"),
         }
     }

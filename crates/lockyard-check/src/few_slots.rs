@@ -1,5 +1,5 @@
-//! A host with at most 255 threads, for the ticket lock with 8-bit counters, which does not compile
-//! for more.
+//! A host with few slots: with 255 for the ticket lock with 8-bit counters, which does not compile for
+//! more; with fewer than there are threads for what a lock does whose waiter has none.
 
 use core::alloc::Layout;
 use core::marker::PhantomData;
@@ -7,15 +7,14 @@ use core::ptr::NonNull;
 use core::time::Duration;
 use lockyard::platform::{Event, Execution, Host, QueueNode, Slot, U32};
 
-/// The host `H`, promising that no more than 255 threads use it. The programs of this crate have
-/// far fewer.
+/// The host `H` with at most `N` slots: threads beyond have none.
 #[derive(Debug)]
-pub struct FewSlots<H>(PhantomData<fn() -> H>);
+pub struct FewSlots<H, const N: u32 = 255>(PhantomData<fn() -> H>);
 
-// SAFETY: everything is `H`'s; a slot beyond 255 is withheld, which a host may do.
-unsafe impl<H: Host> Host for FewSlots<H> {
+// SAFETY: everything is `H`'s; a slot beyond `N` is withheld, which a host may do.
+unsafe impl<H: Host, const N: u32> Host for FewSlots<H, N> {
     type Atomics = H::Atomics;
-    const SLOTS: u32 = if H::SLOTS < 255 { H::SLOTS } else { 255 };
+    const SLOTS: u32 = if H::SLOTS < N { H::SLOTS } else { N };
 
     fn slot() -> Option<Slot> {
         H::slot().filter(|slot| slot.0 < Self::SLOTS)

@@ -3,11 +3,13 @@
 use crate::finding::{FREED, STUCK};
 use lockyard::platform::Ordering;
 use lockyard::platform::hooked::{Effect, Hook, Kind, Operation};
+use loom::thread::ThreadId;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering as Plain};
 
@@ -149,6 +151,34 @@ std::thread_local! {
     static WEAKENED: Cell<Option<(Site, Ordering)>> = const { Cell::new(None) };
     static SEEN: RefCell<Option<BTreeSet<Ordered>>> = const { RefCell::new(None) };
     static FREED_RANGE: RefCell<Range<usize>> = const { RefCell::new(0..0) };
+    static INTERRUPTIONS: RefCell<Vec<(ThreadId, Interruption)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What runs in the middle of another thing of the same thread.
+type Interruption = Rc<dyn Fn()>;
+
+/// Interrupts the running thread of a model when it waits the next time, before it looks: as a signal
+/// handler does that comes in the middle of a wait. For models that use [`Scripted`].
+pub fn interrupt_next_wait(handler: Interruption) {
+    let thread = loom::thread::current().id();
+    INTERRUPTIONS.with_borrow_mut(|all| all.push((thread, handler)));
+}
+
+/// Forgets interruptions that were not due.
+pub fn interrupt_nothing() {
+    INTERRUPTIONS.take();
+}
+
+/// The interruption that is due for the running thread, if there is one.
+fn interruption() -> Option<Interruption> {
+    INTERRUPTIONS.with_borrow_mut(|all| {
+        if all.is_empty() {
+            return None;
+        }
+        let thread = loom::thread::current().id();
+        let due = all.iter().position(|(of, _)| *of == thread)?;
+        Some(all.swap_remove(due).1)
+    })
 }
 
 /// Runs `run` with the ordering at `site` replaced by `order`, in the models of this OS thread that
@@ -189,14 +219,19 @@ fn name_of(order: Ordering) -> Option<&'static str> {
     }
 }
 
-/// The hook of model checks: weakens the selected ordering, records sites, and reports operations
-/// on freed memory.
+/// The hook of model checks: weakens the selected ordering, records sites, reports operations on freed
+/// memory, and interrupts waits.
 #[derive(Debug)]
 pub struct Scripted(());
 
 impl Hook for Scripted {
     fn operation(operation: &mut Operation) -> Effect {
         let (kind, place) = (operation.kind, operation.place);
+        if kind == Kind::Wait
+            && let Some(handler) = interruption()
+        {
+            handler();
+        }
         let site = |failure| Site {
             file: place.file(),
             at: (place.line(), place.column()),

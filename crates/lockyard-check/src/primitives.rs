@@ -3,8 +3,8 @@
 
 use crate::few_slots::FewSlots;
 use crate::program::{CountOp, CountProgram, LockOp, LockProgram, Program};
-use lockyard::lock::{TestAndSet, Ticket, TicketAsmLoop};
-use lockyard::platform::Host;
+use lockyard::lock::{Clh, CmpxchgGrab, Mcs, Queued, TestAndSet, Ticket, TicketAsmLoop};
+use lockyard::platform::{Host, Portable};
 use lockyard::{FourBytes, TwoBytes};
 
 /// A primitive with the program that exercises it.
@@ -52,6 +52,34 @@ primitive!(
 primitive!(
     /// The test-and-set lock.
     Tas, "test-and-set", LockOp, |H| LockProgram<TestAndSet, H, FourBytes>, LOCKS
+);
+primitive!(
+    /// The queued lock, its head grabbing by a store.
+    QueuedStore, "queued", LockOp, |H| LockProgram<Queued, H, FourBytes>, LOCKS
+);
+primitive!(
+    /// The queued lock, its head grabbing by a compare-exchange.
+    QueuedCmpxchg, "queued cmpxchg-grab", LockOp, |H| LockProgram<Queued<CmpxchgGrab>, H, FourBytes>, LOCKS
+);
+primitive!(
+    /// The queued lock without operations on parts of its word.
+    QueuedPortable, "queued portable", LockOp, |H| LockProgram<Queued, Portable<H>, FourBytes>, LOCKS
+);
+primitive!(
+    /// The queued lock on a host where one thread has a slot, and the others have none.
+    QueuedNoNode, "queued, one slot", LockOp, |H| LockProgram<Queued, FewSlots<H, 1>, FourBytes>, LOCKS
+);
+primitive!(
+    /// The MCS lock.
+    McsOfFour, "mcs", LockOp, |H| LockProgram<Mcs, H, FourBytes>, LOCKS
+);
+primitive!(
+    /// The CLH lock.
+    ClhOfFour, "clh", LockOp, |H| LockProgram<Clh, H, FourBytes>, LOCKS
+);
+primitive!(
+    /// The lockref over a queued lock.
+    LockrefQueued, "lockref(queued)", CountOp, |H| CountProgram<Queued, H>, COUNTS
 );
 primitive!(
     /// The lockref over a ticket lock.

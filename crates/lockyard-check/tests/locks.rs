@@ -4,13 +4,20 @@
 //! which the model finds any access that is not ordered), no section is lost, nobody waits for
 //! ever, and nobody touches the lock after its last release (the last holder frees it).
 
+use lockyard::lock::{CmpxchgGrab, LaneLock, Queued};
 use lockyard::platform::checked::Checked;
 use lockyard::platform::hooked::Hooked;
+use lockyard_check::backends::model;
 use lockyard_check::explore::Bounds;
 use lockyard_check::hooks::Scripted;
 use lockyard_check::matrix::{check_pairs, must_hold};
-use lockyard_check::primitives::{Primitive, Tas, Ticket8, Ticket16, TicketAsm};
+use lockyard_check::primitives::{
+    ClhOfFour, McsOfFour, Primitive, QueuedCmpxchg, QueuedNoNode, QueuedStore, Tas, Ticket8,
+    Ticket16, TicketAsm,
+};
 use lockyard_check::program::LockOp::{self, Lock, TryLock};
+use lockyard_check::program::NestedOp::{First, Holding, Interrupted, Second};
+use lockyard_check::program::NestedProgram;
 
 type Of<P> = <P as Primitive>::Program<Hooked<Checked, Scripted>>;
 
@@ -27,7 +34,6 @@ fn three_threads<P: Primitive<Op = LockOp>>() {
     for ops in [[Lock, Lock, Lock], [Lock, Lock, TryLock], [Lock, TryLock, TryLock]] {
         must_hold::<Of<P>>(P::NAME, &ops, Bounds::preemptions(4));
     }
-    must_hold::<Of<P>>(P::NAME, &[Lock, Lock, Lock], Bounds::ALL);
 }
 
 fn four_threads<P: Primitive<Op = LockOp>>() {
@@ -40,7 +46,21 @@ fn four_threads<P: Primitive<Op = LockOp>>() {
 fn all<P: Primitive<Op = LockOp>>() {
     every_pair::<P>();
     three_threads::<P>();
+    must_hold::<Of<P>>(P::NAME, &[Lock, Lock, Lock], Bounds::ALL);
     four_threads::<P>();
+}
+
+/// Of these there are kinds of waiters (pending, head, last), so what is explored are executions in which
+/// many wait.
+fn queueing<P: Primitive<Op = LockOp>>(deepest: usize) {
+    every_pair::<P>();
+    three_threads::<P>();
+    for ops in
+        [[Lock, Lock, Lock, Lock], [Lock, Lock, Lock, TryLock], [Lock, Lock, TryLock, TryLock]]
+    {
+        must_hold::<Of<P>>(P::NAME, &ops, Bounds::stepping_back(2));
+    }
+    must_hold::<Of<P>>(P::NAME, &[Lock, Lock, Lock, Lock], Bounds::stepping_back(deepest));
 }
 
 #[test]
@@ -61,4 +81,51 @@ fn a_ticket_lock_with_the_loop_of_the_assembly_holds() {
 #[test]
 fn a_test_and_set_lock_holds() {
     all::<Tas>();
+}
+
+#[test]
+fn a_queued_lock_holds() {
+    queueing::<QueuedStore>(3);
+}
+
+#[test]
+fn a_queued_lock_whose_head_grabs_by_compare_exchange_holds() {
+    queueing::<QueuedCmpxchg>(3);
+}
+
+#[test]
+fn a_queued_lock_some_of_whose_waiters_have_no_node_holds() {
+    queueing::<QueuedNoNode>(3);
+}
+
+#[test]
+fn an_mcs_lock_holds() {
+    queueing::<McsOfFour>(2);
+}
+
+#[test]
+fn a_clh_lock_holds() {
+    queueing::<ClhOfFour>(2);
+}
+
+/// Interruptions and held locks nest; in some execution the thread and its interruption both queue.
+fn nested<K: LaneLock>(title: &str) {
+    type Nested<K> = NestedProgram<K, Hooked<Checked, Scripted>>;
+    for ops in [[Holding, First, Second, Interrupted], [Holding, Second, Interrupted, Interrupted]]
+    {
+        let explored = model::<Nested<K>>(&ops, Bounds::stepping_back(2));
+        let (explored, outcomes) =
+            explored.unwrap_or_else(|failed| panic!("{title} {ops:?}: {}", failed.caught));
+        println!("{title} {ops:?}: {explored}, {} outcomes", outcomes.len());
+        // Its outcome is one more than the number of nodes that were in use: both levels.
+        let both_queue = outcomes.iter().any(|outcome| outcome[3] == 3);
+        assert!(both_queue, "{title} {ops:?}: no interruption queued while its thread did");
+    }
+    must_hold::<Nested<K>>(title, &[Holding, Holding, First, Second], Bounds::stepping_back(2));
+}
+
+#[test]
+fn waits_of_a_queued_lock_nest() {
+    nested::<Queued>("queued, nested");
+    nested::<Queued<CmpxchgGrab>>("queued cmpxchg-grab, nested");
 }

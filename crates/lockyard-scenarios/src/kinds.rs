@@ -4,10 +4,10 @@
 //! step, in the same place for each kind.
 
 use crate::script::{GetOperation, PutOperation};
-use lockyard::lock::{LaneLock, TestAndSet, Ticket, TicketAsmLoop};
+use lockyard::lock::{Clh, CmpxchgGrab, LaneLock, Mcs, Queued, TestAndSet, Ticket, TicketAsmLoop};
 use lockyard::lockref::policy::{NoTrywait, Pause, PauseNoTrywait, Policy, Standard};
 use lockyard::lockref::{Count, LockRef};
-use lockyard::platform::Host;
+use lockyard::platform::{Host, Portable};
 use lockyard::{NoContext, RawSpinLock};
 use std::alloc::Layout;
 use std::ptr::NonNull;
@@ -114,7 +114,7 @@ impl<K: LaneLock, P: Policy, H: Host> LockRefObject for LockRefAt<K, P, H> {
 }
 
 macro_rules! lock_kinds {
-    ($($(#[$doc:meta])* $kind:ident = $name:literal: $algorithm:ty,)*) => {
+    ($($(#[$doc:meta])* $kind:ident = $name:literal: $algorithm:ty, on $host:ty;)*) => {
         /// The kinds of lock, by the names that scripts use.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum LockKind {
@@ -135,7 +135,7 @@ macro_rules! lock_kinds {
             /// Size and alignment of a lock of this kind on host `H`.
             pub(crate) fn layout<H: Host>(self) -> Layout {
                 match self {
-                    $(LockKind::$kind => Layout::new::<RawSpinLock<$algorithm, H>>(),)*
+                    $(LockKind::$kind => Layout::new::<RawSpinLock<$algorithm, $host>>(),)*
                 }
             }
 
@@ -150,7 +150,7 @@ macro_rules! lock_kinds {
             ) -> Box<dyn LockObject> {
                 match self {
                     $(LockKind::$kind => {
-                        let lock = memory.cast::<RawSpinLock<$algorithm, H>>();
+                        let lock = memory.cast::<RawSpinLock<$algorithm, $host>>();
                         // SAFETY: the caller says that there is room.
                         unsafe { lock.write(RawSpinLock::new()) };
                         Box::new(LockAt(lock))
@@ -174,10 +174,10 @@ macro_rules! lock_kinds {
                     // SAFETY: the caller's promise.
                     $(LockKind::$kind => unsafe {
                         match (pause, trywait) {
-                            (false, true) => lockref::<$algorithm, Standard, H>(count, memory),
-                            (true, true) => lockref::<$algorithm, Pause, H>(count, memory),
-                            (false, false) => lockref::<$algorithm, NoTrywait, H>(count, memory),
-                            (true, false) => lockref::<$algorithm, PauseNoTrywait, H>(count, memory),
+                            (false, true) => lockref::<$algorithm, Standard, $host>(count, memory),
+                            (true, true) => lockref::<$algorithm, Pause, $host>(count, memory),
+                            (false, false) => lockref::<$algorithm, NoTrywait, $host>(count, memory),
+                            (true, false) => lockref::<$algorithm, PauseNoTrywait, $host>(count, memory),
                         }
                     },)*
                 }
@@ -187,12 +187,24 @@ macro_rules! lock_kinds {
 }
 
 lock_kinds! {
+    /// The queued lock.
+    Queued = "queued": Queued, on H;
+    /// The queued lock whose queue's head takes it by a compare-exchange.
+    QueuedCmpxchgGrab = "queued-cmpxchg-grab": Queued<CmpxchgGrab>, on H;
+    /// The queued lock without operations on parts of its word.
+    QueuedPortable = "queued-portable": Queued, on Portable<H>;
+    /// The MCS lock.
+    Mcs = "mcs": Mcs, on H;
+    /// The CLH lock.
+    Clh = "clh": Clh, on H;
     /// The ticket lock.
-    Ticket = "ticket": Ticket,
+    Ticket = "ticket": Ticket, on H;
     /// The ticket lock with its waiting loop in assembly.
-    TicketAsmLoop = "ticket-asm-loop": TicketAsmLoop,
+    TicketAsmLoop = "ticket-asm-loop": TicketAsmLoop, on H;
+    /// The ticket lock without operations on parts of its word.
+    TicketPortable = "ticket-portable": Ticket, on Portable<H>;
     /// The test-and-set lock.
-    TestAndSet = "test-and-set": TestAndSet,
+    TestAndSet = "test-and-set": TestAndSet, on H;
 }
 
 /// # Safety

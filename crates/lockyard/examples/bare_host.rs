@@ -58,7 +58,7 @@ static NODES: [Nodes; CPUS] = [const {
             QueueNode {
                 next: NativeU32::new(0),
                 ready: NativeU32::new(0),
-                depth: NativeU32::new(0),
+                in_use: NativeU32::new(0),
                 parked: NativeU32::new(0),
             }
         }; NEST_LEVELS as usize],

@@ -74,6 +74,18 @@ pub trait Lane: Copy {
         self.word().store_part(index as usize, old, new, order);
     }
 
+    /// Exchanges the upper half; returns what it held. Anyone may change the lane meanwhile.
+    #[inline(always)]
+    #[track_caller]
+    fn swap_upper(
+        &self,
+        new: <Self::Bits as Int>::Half,
+        order: Ordering,
+    ) -> <Self::Bits as Int>::Half {
+        let index = Self::SHIFT / <Self::Bits as Int>::Half::BITS + 1;
+        self.word().swap_part(index as usize, new, order)
+    }
+
     /// Replaces the lowest byte, of which the caller is the only writer and which holds `old`
     /// (see [`Part::store_part`]).
     #[inline(always)]

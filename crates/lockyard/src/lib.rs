@@ -18,7 +18,40 @@ pub use lockref::{LockRef, LockRefGuard};
 pub use platform::Native;
 pub use raw::{ConstWidth, FourBytes, Held, RawSpinLock, TwoBytes, Width};
 
-use lock::{TestAndSet, Ticket, TicketAsmLoop};
+use lock::{Clh, CmpxchgGrab, Mcs, Queued, TestAndSet, Ticket, TicketAsmLoop};
+
+/// A value behind a queued spinlock of 4 bytes: waiters spin each on a line of its own, first in, first
+/// out.
+///
+/// ```
+/// use lockyard::QSpinLock;
+///
+/// static NAMES: QSpinLock<Vec<&str>> = QSpinLock::new(Vec::new());
+/// NAMES.lock().push("queued");
+/// assert_eq!(*NAMES.lock(), ["queued"]);
+/// assert_eq!(size_of::<QSpinLock<()>>(), 4);
+/// ```
+///
+/// Uncontended: one locked compare-exchange, one plain store. A hand-over costs a fixed number of line
+/// transfers, however many wait. The algorithm, what it needs of a thread that waits, and its source:
+/// [`lock::queued`].
+pub type QSpinLock<T, H = Native, C = NoContext> = lock_api::Mutex<RawQSpinLock<H, C>, T>;
+/// The guard of a [`QSpinLock`].
+pub type QSpinLockGuard<'a, T, H = Native, C = NoContext> =
+    lock_api::MutexGuard<'a, RawQSpinLock<H, C>, T>;
+/// The lock of a [`QSpinLock`].
+pub type RawQSpinLock<H = Native, C = NoContext> = RawSpinLock<Queued, H, C>;
+
+/// A value behind a queued spinlock whose queue's head takes the lock by a compare-exchange; to compare
+/// with.
+pub type QSpinLockCmpxchgGrab<T, H = Native, C = NoContext> =
+    lock_api::Mutex<RawSpinLock<Queued<CmpxchgGrab>, H, C>, T>;
+
+/// A value behind an MCS lock in 4 bytes; a comparator, with limits: see [`lock::Mcs`].
+pub type McsLock<T, H = Native, C = NoContext> = lock_api::Mutex<RawSpinLock<Mcs, H, C>, T>;
+
+/// A value behind a CLH lock in 4 bytes; a comparator, with limits: see [`lock::Clh`].
+pub type ClhLock<T, H = Native, C = NoContext> = lock_api::Mutex<RawSpinLock<Clh, H, C>, T>;
 
 /// A value behind a ticket lock of 4 bytes: first come, first served.
 ///
@@ -71,6 +104,7 @@ pub type RawTestAndSetLock<H = Native, C = NoContext> = RawSpinLock<TestAndSet, 
 const _: () = {
     assert!(size_of::<RawTicketLock>() == 4 && align_of::<RawTicketLock>() == 4);
     assert!(size_of::<RawTicketLock8<Native>>() == 2 && align_of::<RawTicketLock8<Native>>() == 2);
+    assert!(size_of::<RawQSpinLock>() == 4 && align_of::<RawQSpinLock>() == 4);
     assert!(size_of::<RawTestAndSetLock>() == 4 && align_of::<RawTestAndSetLock>() == 4);
     assert!(size_of::<LockRef>() == 8 && align_of::<LockRef>() == 8);
 };

@@ -6,10 +6,12 @@
 mod counts;
 mod last_use;
 mod locks;
+mod nested;
 
 pub use counts::{CountOp, CountProgram};
 pub use last_use::{LastUse, RefCount, UseOp};
 pub use locks::{LockOp, LockProgram};
+pub use nested::{NestedOp, NestedProgram};
 
 use crate::finding::{COUNT, EXCLUSION};
 use lockyard::platform::{Cell, DataCell, Host, Ordering, U32, Word};

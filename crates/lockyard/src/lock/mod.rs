@@ -8,11 +8,22 @@
 //! | --- | --- | --- | --- |
 //! | [`Ticket`] | FIFO | one locked add; one plain store | *n* transfers: each release makes every waiter read the line again |
 //! | [`TicketAsmLoop`] | FIFO | the same | the same |
+//! | [`Queued`] | FIFO, but for two newcomers | one locked compare-exchange; one plain store | a fixed number, whoever waits |
+//! | [`Queued<CmpxchgGrab>`](Queued) | the same | the same | the same, with a locked operation more |
+//! | [`Mcs`] | FIFO | one locked exchange; one locked compare-exchange | a fixed number |
+//! | [`Clh`] | FIFO | one locked exchange; one locked compare-exchange | a fixed number |
 //! | [`TestAndSet`] | none | one locked `bts`; one plain store | *n* reads and up to *n* exclusive transfers |
 
+mod clh;
+mod mcs;
+mod queue;
+pub mod queued;
 mod test_and_set;
 mod ticket;
 
+pub use clh::Clh;
+pub use mcs::Mcs;
+pub use queued::{CmpxchgGrab, Queued, StoreGrab};
 pub use test_and_set::TestAndSet;
 pub use ticket::{Ticket, TicketAsmLoop};
 

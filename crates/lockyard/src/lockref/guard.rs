@@ -5,7 +5,7 @@ use super::count::{Count, MAX_COUNT};
 use super::policy::{Policy, Standard};
 use crate::context::{Context, NoContext};
 use crate::lane::High;
-use crate::lock::{LaneLock, Ticket};
+use crate::lock::{LaneLock, Queued};
 use crate::platform::{Host, Native, Ordering, Word};
 use core::fmt;
 use core::mem::ManuallyDrop;
@@ -16,7 +16,7 @@ use lock_api::GuardNoSend;
 #[must_use = "if unused the lock is released at once"]
 pub struct LockRefGuard<
     'a,
-    K: LaneLock = Ticket,
+    K: LaneLock = Queued,
     P: Policy = Standard,
     H: Host = Native,
     C: Context = NoContext,

@@ -30,7 +30,7 @@ pub use guard::LockRefGuard;
 
 use crate::context::{Context, NoContext};
 use crate::lane::{High, Lane};
-use crate::lock::{LaneLock, Ticket};
+use crate::lock::{LaneLock, Queued};
 use crate::platform::{
     Atomics, Event, Host, Native, NativeAtomics, NativeU64, Ordering, U64, Word,
 };
@@ -62,7 +62,7 @@ use policy::{MAX_FAILURES, Policy, Standard, TRYWAIT_POLLS};
 /// guard.
 #[repr(transparent)]
 pub struct LockRef<
-    K: LaneLock = Ticket,
+    K: LaneLock = Queued,
     P: Policy = Standard,
     H: Host = Native,
     C: Context = NoContext,

@@ -37,9 +37,10 @@ pub struct QueueNode<A: Atomics> {
     pub next: A::U32,
     /// What the waiter spins on.
     pub ready: A::U32,
-    /// In the node of level 0: how many of the slot's nodes are in use. Written by its slot only.
-    pub depth: A::U32,
-    /// Free for the lock: what a parked waiter waits for.
+    /// In the node of level 0: which of the slot's nodes are in use, one bit for each level. Written
+    /// by its slot only.
+    pub in_use: A::U32,
+    /// Free for the lock: what a parked waiter waits for, or who has the node now.
     pub parked: A::U32,
 }
 
@@ -47,7 +48,7 @@ impl<A: Atomics> QueueNode<A> {
     /// A node that no one uses.
     pub fn new() -> Self {
         let zero = || <A::U32 as Word>::new(0);
-        QueueNode { next: zero(), ready: zero(), depth: zero(), parked: zero() }
+        QueueNode { next: zero(), ready: zero(), in_use: zero(), parked: zero() }
     }
 }
 
@@ -195,6 +196,14 @@ pub unsafe trait Host: Sized + 'static {
     #[inline(always)]
     fn execution() -> Execution {
         Execution::Thread
+    }
+
+    /// Keeps what stands before it before what stands after it, as an interruption of the same
+    /// thread (a signal handler, an interrupt) sees them. It costs no instruction, and orders nothing
+    /// for other threads.
+    #[inline(always)]
+    fn interruption_fence() {
+        core::sync::atomic::compiler_fence(Ordering::SeqCst);
     }
 
     /// A primitive found that its own invariant cannot be kept (a ticket counter overran). The

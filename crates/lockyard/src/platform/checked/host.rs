@@ -152,18 +152,21 @@ unsafe impl Host for Checked {
         };
         // The comparison of a futex is with the newest value, and what the thread loads later is not
         // older. Relaxed: it orders nothing.
-        let value = waiting::wait(|| {
-            let value = word.load(Ordering::Relaxed);
-            (value == word.newest()).then_some(value)
-        });
+        let value = waiting::wait(
+            || true,
+            || {
+                let value = word.load(Ordering::Relaxed);
+                (value == word.newest()).then_some(value)
+            },
+        );
         if value != expected {
             return leave();
         }
-        waiting::wait(|| {
+        let woken = || world.parked.borrow().iter().any(|p| p.slot == slot && p.woken);
+        waiting::wait(woken, || {
             // A transition of the model, so that the order against unparks is explored. Relaxed.
             world.parking.load(Ordering::Relaxed);
-            let parked = world.parked.borrow();
-            parked.iter().any(|p| p.slot == slot && p.woken).then_some(())
+            woken().then_some(())
         });
         leave();
     }

@@ -19,6 +19,7 @@ use super::super::{
     with_part,
 };
 use super::waiting;
+use core::cell::RefCell;
 use core::sync::atomic as plain;
 use std::thread::panicking;
 
@@ -155,13 +156,17 @@ macro_rules! checked_word {
                 if panicking() {
                     return Ok(0);
                 }
-                let poll = || self.load(order);
                 match budget {
                     Budget::Unbounded => {
-                        Ok(waiting::wait(|| Some(poll()).filter(|&value| predicate(value))))
+                        let predicate = RefCell::new(predicate);
+                        let holds = |value: $int| (predicate.borrow_mut())(value);
+                        Ok(waiting::wait(
+                            || holds(self.newest()),
+                            || Some(self.load(order)).filter(|&value| holds(value)),
+                        ))
                     }
                     Budget::Polls(_) => {
-                        let value = poll();
+                        let value = self.load(order);
                         if predicate(value) { Ok(value) } else { Err(BudgetSpent(value)) }
                     }
                 }

@@ -4,7 +4,8 @@
 //! each failed poll is a branch, and there may be any number of them. But a failed poll leaves
 //! nothing behind (the predicate is pure; if the poll is an acquire it can only *add* order), so
 //! every outcome of the program is also the outcome of an execution whose polls fail nowhere: the
-//! one in which the waiter was scheduled later. [`Waits::UntilTrue`] explores only those.
+//! one in which the waiter was scheduled later. [`Waits::UntilTrue`] and [`Waits::SteppingBack`] explore only
+//! those.
 
 use std::cell::Cell;
 
@@ -16,6 +17,10 @@ pub enum Waits {
     /// assertions are tried, a waiter that nobody wakes is reported, and the accesses that it races
     /// with are explored from earlier points.
     UntilTrue,
+    /// The same, and a thread that is about to wait for what is not there yet steps back once, before it
+    /// polls, which is no preemption. So the bound on preemptions is not used up by waiting threads, and
+    /// many more executions are explored in which several wait at the same time.
+    SteppingBack,
     /// All of them. It ends with two threads, rarely with more; it is there to show that
     /// [`UntilTrue`](Self::UntilTrue) loses nothing.
     Everything,
@@ -39,16 +44,21 @@ pub fn with_waits<R>(waits: Waits, check: impl FnOnce() -> R) -> R {
     check()
 }
 
-/// Polls until `poll` returns a value. A first poll that fails ends the exploration below it, if
-/// waits are explored until true.
+/// Polls until `poll` returns a value; `ready` says, outside the model, that it can. A first poll that fails
+/// ends the exploration below it, unless everything is explored.
 #[track_caller]
-pub(super) fn wait<T>(mut poll: impl FnMut() -> Option<T>) -> T {
+pub(super) fn wait<T>(ready: impl FnOnce() -> bool, mut poll: impl FnMut() -> Option<T>) -> T {
+    let waits = WAITS.get();
+    if waits == Waits::SteppingBack && !ready() {
+        // Once, and not until it is ready: two threads that step back in turn would do so for ever.
+        loom::thread::yield_now();
+    }
     let mut first = true;
     loop {
         if let Some(value) = poll() {
             return value;
         }
-        if first && WAITS.get() == Waits::UntilTrue {
+        if first && waits != Waits::Everything {
             loom::skip_branch();
         }
         first = false;

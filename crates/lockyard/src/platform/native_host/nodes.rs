@@ -15,7 +15,7 @@ static NODES: [Line; Native::SLOTS as usize] = [const {
             QueueNode {
                 next: NativeU32::new(0),
                 ready: NativeU32::new(0),
-                depth: NativeU32::new(0),
+                in_use: NativeU32::new(0),
                 parked: NativeU32::new(0),
             }
         }; NEST_LEVELS as usize],

@@ -1,0 +1,108 @@
+//! The program over a lock that is taken while its thread waits for another one: a signal handler, or an
+//! interrupt, in the middle of a wait.
+
+use super::{Outcome, Program, Protected, Seen};
+use crate::hooks;
+use lockyard::lock::LaneLock;
+use lockyard::platform::{Host, NEST_LEVELS, Ordering, Word};
+use lockyard::{FourBytes, NoContext, RawSpinLock};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What a thread does with the two locks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NestedOp {
+    /// Takes and releases the first.
+    First,
+    /// Takes and releases the second.
+    Second,
+    /// Takes the first; if it must wait, an interruption comes, which takes the second, and if that must
+    /// wait, notes how many of the slot's nodes are in use.
+    Interrupted,
+    /// Takes the first, and the second while it holds the first.
+    Holding,
+}
+
+/// Threads that take two locks, some of them while they wait. For models only: natively it is done with
+/// real signals.
+pub struct NestedProgram<K: LaneLock, H: Host>(Arc<Shared<K, H>>);
+
+struct Shared<K: LaneLock, H: Host> {
+    locks: [(RawSpinLock<K, H, NoContext, FourBytes>, Protected<H>); 2],
+    ops: Vec<NestedOp>,
+    seen: Seen,
+}
+
+impl<K: LaneLock, H: Host> Shared<K, H> {
+    fn locked<R>(&self, which: usize, thread: usize, then: impl FnOnce() -> R) -> R {
+        let (lock, protected) = &self.locks[which];
+        let held = lock.acquire();
+        protected.section(thread);
+        let result = then();
+        // SAFETY: acquired above.
+        unsafe { lock.release(held) };
+        result
+    }
+
+    fn note_nodes(&self, thread: usize) {
+        let Some(slot) = H::slot() else { return };
+        // Relaxed: only this thread writes it.
+        let bits = H::queue_node(slot, 0).in_use.load(Ordering::Relaxed);
+        assert!(bits < 1 << NEST_LEVELS);
+        self.seen.note(thread, i64::from(bits.count_ones()));
+    }
+}
+
+impl<K: LaneLock, H: Host> Program for NestedProgram<K, H>
+where
+    RawSpinLock<K, H, NoContext, FourBytes>: Send + Sync,
+{
+    type Op = NestedOp;
+
+    fn new(ops: &[NestedOp], rounds: u32) -> Self {
+        assert!(rounds == 1, "for models only");
+        hooks::interrupt_nothing();
+        NestedProgram(Arc::new(Shared {
+            locks: std::array::from_fn(|_| (RawSpinLock::new(), Protected::new())),
+            ops: ops.to_vec(),
+            seen: Seen::new(ops.len()),
+        }))
+    }
+
+    fn step(&self, thread: usize, _round: u32) {
+        let shared = &self.0;
+        match shared.ops[thread] {
+            NestedOp::First => shared.locked(0, thread, || ()),
+            NestedOp::Second => shared.locked(1, thread, || ()),
+            NestedOp::Holding => shared.locked(0, thread, || shared.locked(1, thread, || ())),
+            NestedOp::Interrupted => {
+                let handler = {
+                    let shared = Arc::clone(shared);
+                    move || {
+                        let innermost = Arc::clone(&shared);
+                        hooks::interrupt_next_wait(Rc::new(move || innermost.note_nodes(thread)));
+                        shared.locked(1, thread, || ());
+                    }
+                };
+                hooks::interrupt_next_wait(Rc::new(handler));
+                shared.locked(0, thread, || ());
+            }
+        }
+    }
+
+    fn finish(&self) {
+        hooks::interrupt_nothing();
+        for (lock, protected) in &self.0.locks {
+            protected.finish();
+            assert!(
+                !lock.is_held(),
+                "{}everyone has left and a lock is held",
+                crate::finding::STUCK
+            );
+        }
+    }
+
+    fn outcome(&self) -> Outcome {
+        self.0.seen.all()
+    }
+}

@@ -1,0 +1,150 @@
+//! The CLH lock: a queue in which each waiter spins on its predecessor's node. A comparator.
+//!
+//! ```text
+//!   tail (upper half of the lane): the last in the queue      free  <=>  0
+//!
+//!   holder's node <--spins-- waiter's node <--spins-- waiter's node <-- tail
+//!
+//!   a node's `ready`:  HELD --successor, swap--> ANNOUNCED --holder's release, swap--> RELEASED
+//!                      HELD --holder's release, swap--> RELEASED
+//! ```
+//!
+//! In the original a releasing thread leaves its node in the queue and takes its predecessor's for the next
+//! time, so each lock keeps one node, from its creation on. Here a lock is four bytes that begin as zeros, so
+//! nodes stay with their slots: whoever follows announces himself, and says when he has done with his
+//! predecessor's node; the last one takes its name out of the word. The price: a release reads the holder's
+//! node first, exchanges what it holds where the original stores (the successor's announcement is an exchange
+//! too, and the model checker does not know the order of a store and an exchange), and where nobody has announced
+//! himself it tries a compare-exchange of the word before. (Not after: by then the successor may have freed the
+//! lock.)
+//!
+//! A thread may hold or wait for at most [`NEST_LEVELS`](crate::platform::NEST_LEVELS) of these locks, and one
+//! without a slot may use none; beyond that it ends the program ([`Host::fatal`]). A thread of whose
+//! releases four are not noticed yet waits, in its next `lock`, until one is. Signal handlers must not use these
+//! locks: a node that a handler has left to its successor would be taken for free by what it interrupted.
+//!
+//! Source: T. Craig, *Building FIFO and Priority-Queuing Spin Locks from Atomic Swap*, University of
+//! Washington TR 93-02-02, 1993; P. Magnusson, A. Landin and E. Hagersten, *Queue Locks on Cache Coherent
+//! Multiprocessors*, IPPS 1994.
+
+use super::LaneLock;
+use super::queue::{self, Name};
+use crate::lane::{Lane, upper};
+use crate::platform::{Event, Host, Int, NEST_LEVELS, Ordering, Slot, Word};
+
+/// The CLH lock. See the [module documentation](self).
+#[derive(Debug)]
+pub struct Clh;
+
+const HELD: u32 = 0;
+const ANNOUNCED: u32 = 1;
+const RELEASED: u32 = 2;
+
+/// The lane whose tail is `name`; 0 if it is nobody.
+#[inline(always)]
+fn lane_of<L: Lane>(name: Option<Name>) -> L::Bits {
+    let name = name.map_or(0, Name::to_bits);
+    L::Bits::truncate(name << <L::Bits as Int>::Half::BITS)
+}
+
+/// A node of the running thread, to be queued.
+#[inline]
+fn prepare<H: Host>() -> Name {
+    let me = queue::take::<H>().unwrap_or_else(|| wait_for_node::<H>());
+    // Relaxed: published by the change of the tail.
+    me.node::<H>().ready.store(HELD, Ordering::Relaxed);
+    me.node::<H>().parked.store(0, Ordering::Relaxed);
+    me
+}
+
+/// All nodes are in use: waits for one that a successor has not done with yet.
+#[cold]
+fn wait_for_node<H: Host>() -> Name {
+    let left = |slot: Slot| {
+        let parked = |level| &H::queue_node(slot, level).parked;
+        // Relaxed: this thread leaves its nodes itself, and `take` acquires.
+        (0..NEST_LEVELS).map(parked).find(|parked| parked.load(Ordering::Relaxed) != 0)
+    };
+    let Some(parked) = H::slot().and_then(left) else {
+        H::fatal("clh lock: a thread without a slot, or with four of these locks, wants one");
+    };
+    H::wait_until(parked, Ordering::Relaxed, |parked| parked == queue::DONE_WITH);
+    match queue::take::<H>() {
+        Some(me) => me,
+        None => H::fatal("clh lock: a node that was given back is not there"),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn wait<H: Host>(predecessor: Name) {
+    H::count(Event::Slowpath);
+    let ready = &predecessor.node::<H>().ready;
+    // Acquire, of either: pairs with the release of the predecessor's exchange in `unlock`.
+    if ready.swap(ANNOUNCED, Ordering::Acquire) != RELEASED {
+        H::wait_until(ready, Ordering::Acquire, |state| state == RELEASED);
+    }
+    queue::done_with::<H>(predecessor);
+}
+
+// SAFETY: who finds the queue empty has the lock, by the swap; everyone else when its predecessor's node says
+// that it was released. The tail goes back to nobody only from the holder's own name. A node is used again only
+// when its one successor has done with it. The orderings are argued at each operation, each of which changes the
+// word by a read-modify-write.
+unsafe impl LaneLock for Clh {
+    type Token = u16;
+
+    #[inline(always)]
+    fn is_held<B: Int>(bits: B) -> bool {
+        bits.to_u64() != 0
+    }
+
+    #[inline]
+    fn lock<H: Host, L: Lane>(lane: L) -> u16 {
+        const { queue::assert_names_fit::<H, L>() }
+        let me = prepare::<H>();
+        let name = upper(lane_of::<L>(Some(me)));
+        // Release: pairs with the acquire of the successor's swap, who writes to this node. Acquire: pairs
+        // with the release of the predecessor's, and with that of the `unlock` that left the queue empty.
+        let before = lane.swap_upper(name, Ordering::AcqRel);
+        if let Some(predecessor) = Name::from_bits(before.to_u64()) {
+            wait::<H>(predecessor);
+        }
+        me.to_bits() as u16
+    }
+
+    #[inline]
+    fn try_lock<H: Host, L: Lane>(lane: L) -> Option<u16> {
+        const { queue::assert_names_fit::<H, L>() }
+        if Self::is_held(lane.load(Ordering::Relaxed)) {
+            return None;
+        }
+        let me = prepare::<H>();
+        // Acquire and release: as of the swap in `lock`.
+        match lane.compare_exchange(lane_of::<L>(None), lane_of::<L>(Some(me)), Ordering::AcqRel) {
+            Ok(_) => Some(me.to_bits() as u16),
+            Err(_) => {
+                queue::give_back::<H>(me);
+                None
+            }
+        }
+    }
+
+    #[inline]
+    unsafe fn unlock<H: Host, L: Lane>(lane: L, token: u16) {
+        let Some(me) = Name::from_bits(u64::from(token)) else { return };
+        // Relaxed: the successor overwrites it only after it has seen the release below.
+        me.node::<H>().parked.store(queue::LEFT, Ordering::Relaxed);
+        let ready = &me.node::<H>().ready;
+        // Relaxed: a hint; whoever has not announced himself yet is seen by the compare-exchange.
+        if ready.load(Ordering::Relaxed) == HELD {
+            // Release: pairs with the acquire of the next holder's swap.
+            let empty = lane_of::<L>(None);
+            if lane.compare_exchange(lane_of::<L>(Some(me)), empty, Ordering::Release).is_ok() {
+                return queue::give_back::<H>(me);
+            }
+        }
+        // The successor gives the node back. Release: pairs with the acquires in `wait`.
+        ready.swap(RELEASED, Ordering::Release);
+    }
+}

@@ -1,0 +1,120 @@
+//! The MCS lock: a queue of nodes, each waiter on its own, the holder's node among them. A comparator.
+//!
+//! ```text
+//!   tail (upper half of the lane): the last in the queue      free  <=>  0
+//!
+//!   holder's node --next--> waiter's node --next--> waiter's node <-- tail
+//!                           spins on `ready`        spins on `ready`
+//! ```
+//!
+//! The queued lock ([`Queued`](super::Queued)) differs in that a holder gives its node back when it has
+//! the lock. Here it keeps it until the release: a thread may hold or wait for at most
+//! [`NEST_LEVELS`](crate::platform::NEST_LEVELS) of these locks, and a thread without a slot may use none;
+//! one more ends the program ([`Host::fatal`]). And a release is a compare-exchange when nobody waits.
+//!
+//! Source: J. Mellor-Crummey and M. Scott, *Algorithms for Scalable Synchronization on Shared-Memory
+//! Multiprocessors*, ACM TOCS 9(1), 1991, section 2.4, with names of nodes instead of addresses.
+
+use super::LaneLock;
+use super::queue::{self, Name};
+use crate::lane::{Lane, upper};
+use crate::platform::{Event, Host, Int, Ordering, Word};
+
+/// The MCS lock. See the [module documentation](self).
+#[derive(Debug)]
+pub struct Mcs;
+
+/// The lane whose tail is `name`; 0 if it is nobody.
+#[inline(always)]
+fn lane_of<L: Lane>(name: Option<Name>) -> L::Bits {
+    let name = name.map_or(0, Name::to_bits);
+    L::Bits::truncate(name << <L::Bits as Int>::Half::BITS)
+}
+
+/// A node, ready to be queued.
+#[inline]
+fn prepare<H: Host>() -> Name {
+    let Some(me) = queue::take::<H>() else {
+        H::fatal("mcs lock: a thread without a slot, or with four of these locks, wants one");
+    };
+    let node = me.node::<H>();
+    // Relaxed: published by the change of the tail, and by the store to the predecessor's `next`.
+    node.next.store(0, Ordering::Relaxed);
+    node.ready.store(0, Ordering::Relaxed);
+    me
+}
+
+#[cold]
+#[inline(never)]
+fn wait<H: Host>(me: Name, predecessor: Name) {
+    H::count(Event::Slowpath);
+    // Release: pairs with the acquire of the predecessor's `unlock`, who then writes to `ready`.
+    predecessor.node::<H>().next.store(me.to_bits() as u32, Ordering::Release);
+    // Acquire: pairs with the release store in `unlock`.
+    H::wait_until(&me.node::<H>().ready, Ordering::Acquire, |ready| ready != 0);
+}
+
+// SAFETY: who finds the queue empty has the lock, by the swap; everyone else when its predecessor, the
+// holder, says so, once. The tail goes back to nobody only from the holder's own name. The orderings are argued
+// at each operation, each of which changes the word by a read-modify-write.
+unsafe impl LaneLock for Mcs {
+    type Token = u16;
+
+    #[inline(always)]
+    fn is_held<B: Int>(bits: B) -> bool {
+        bits.to_u64() != 0
+    }
+
+    #[inline]
+    fn lock<H: Host, L: Lane>(lane: L) -> u16 {
+        const { queue::assert_names_fit::<H, L>() }
+        let me = prepare::<H>();
+        let name = upper(lane_of::<L>(Some(me)));
+        // Release: pairs with the acquire of the successor's swap, who writes to this node. Acquire: pairs
+        // with the release of the predecessor's, and with that of the `unlock` that left the queue empty.
+        let before = lane.swap_upper(name, Ordering::AcqRel);
+        if let Some(predecessor) = Name::from_bits(before.to_u64()) {
+            wait::<H>(me, predecessor);
+        }
+        me.to_bits() as u16
+    }
+
+    #[inline]
+    fn try_lock<H: Host, L: Lane>(lane: L) -> Option<u16> {
+        const { queue::assert_names_fit::<H, L>() }
+        if Self::is_held(lane.load(Ordering::Relaxed)) {
+            return None;
+        }
+        let me = prepare::<H>();
+        // Acquire and release: as of the swap in `lock`.
+        match lane.compare_exchange(lane_of::<L>(None), lane_of::<L>(Some(me)), Ordering::AcqRel) {
+            Ok(_) => Some(me.to_bits() as u16),
+            Err(_) => {
+                queue::give_back::<H>(me);
+                None
+            }
+        }
+    }
+
+    #[inline]
+    unsafe fn unlock<H: Host, L: Lane>(lane: L, token: u16) {
+        let Some(me) = Name::from_bits(u64::from(token)) else { return };
+        let node = me.node::<H>();
+        // Acquire: pairs with the release store of the successor, who has prepared his node before.
+        let mut next = node.next.load(Ordering::Acquire);
+        if next == 0 {
+            // Release: pairs with the acquire of the next holder's swap.
+            let empty = lane_of::<L>(None);
+            if lane.compare_exchange(lane_of::<L>(Some(me)), empty, Ordering::Release).is_ok() {
+                return queue::give_back::<H>(me);
+            }
+            // Someone has joined, and is about to say who. Acquire: as above.
+            next = H::wait_until(&node.next, Ordering::Acquire, |next| next != 0);
+        }
+        if let Some(successor) = Name::from_bits(u64::from(next)) {
+            // Release: pairs with the acquire of the successor's wait.
+            successor.node::<H>().ready.store(1, Ordering::Release);
+        }
+        queue::give_back::<H>(me);
+    }
+}
