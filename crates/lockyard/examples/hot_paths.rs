@@ -6,9 +6,12 @@
 
 #![allow(missing_docs)]
 
+use lockyard::lock::{CmpxchgGrab, Queued};
+use lockyard::platform::Portable;
 use lockyard::platform::{Host, Native, NativeAtomics, NativeU32, QueueNode, Slot};
 use lockyard::{
-    Held, LockRef, LockRefGuard, RawTestAndSetLock, RawTicketLock, RawTicketLock8, TicketLock,
+    Held, LockRef, LockRefGuard, QSpinLock, RawQSpinLock, RawSpinLock, RawTestAndSetLock,
+    RawTicketLock, RawTicketLock8, TicketLock,
 };
 use std::alloc::Layout;
 use std::hint::black_box;
@@ -96,6 +99,44 @@ pub unsafe fn ticket8_unlock(lock: &RawTicketLock8<Few>, held: Held<u16, ()>) {
 }
 
 #[unsafe(no_mangle)]
+pub fn queued_lock(lock: &RawQSpinLock) -> Held<(), ()> {
+    lock.acquire()
+}
+
+#[unsafe(no_mangle)]
+pub fn queued_try_lock(lock: &RawQSpinLock) -> Option<Held<(), ()>> {
+    lock.try_acquire()
+}
+
+/// # Safety
+///
+/// `held` is from `lock`.
+#[unsafe(no_mangle)]
+pub unsafe fn queued_unlock(lock: &RawQSpinLock, held: Held<(), ()>) {
+    // SAFETY: the caller's promise.
+    unsafe { lock.release(held) }
+}
+
+/// # Safety
+///
+/// `held` is from `lock`.
+#[unsafe(no_mangle)]
+pub unsafe fn queued_portable_unlock(lock: &RawQSpinLock<Portable<Native>>, held: Held<(), ()>) {
+    // SAFETY: the caller's promise.
+    unsafe { lock.release(held) }
+}
+
+#[unsafe(no_mangle)]
+pub fn queued_guard(lock: &QSpinLock<u64>) {
+    *lock.lock() += 1;
+}
+
+#[unsafe(no_mangle)]
+pub fn queued_cmpxchg_grab_lock(lock: &RawSpinLock<Queued<CmpxchgGrab>>) -> Held<(), ()> {
+    lock.acquire()
+}
+
+#[unsafe(no_mangle)]
 pub fn test_and_set_lock(lock: &RawTestAndSetLock) -> Held<(), ()> {
     lock.acquire()
 }
@@ -156,6 +197,19 @@ pub fn bare_ticket_lock(lock: &AtomicU32) -> u16 {
 
 #[cold]
 #[inline(never)]
+fn bare_lock_slowly(lock: &AtomicU32, seen: u32) {
+    black_box((lock, seen));
+}
+
+#[unsafe(no_mangle)]
+pub fn bare_queued_lock(lock: &AtomicU32) {
+    if let Err(seen) = lock.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed) {
+        bare_lock_slowly(lock, seen);
+    }
+}
+
+#[cold]
+#[inline(never)]
 fn bare_get_slowly(lockref: &AtomicU64) {
     black_box(lockref);
 }
@@ -165,8 +219,7 @@ pub fn bare_lockref_get(lockref: &AtomicU64) {
     let mut seen = lockref.load(Ordering::Relaxed);
     let mut failures = 0;
     loop {
-        let (owner, next) = ((seen >> 32) as u16, (seen >> 48) as u16);
-        if next != owner {
+        if seen >> 32 != 0 {
             break;
         }
         let count = seen as u32;
@@ -205,6 +258,22 @@ fn main() {
     assert!(small.is_held());
     // SAFETY: taken above.
     unsafe { ticket8_unlock(&small, held) };
+    let lock = RawQSpinLock::new();
+    let held = queued_lock(black_box(&lock));
+    assert!(queued_try_lock(&lock).is_none());
+    // SAFETY: taken above.
+    unsafe { queued_unlock(&lock, held) };
+    let portable = RawQSpinLock::<Portable<Native>>::new();
+    let held = portable.acquire();
+    // SAFETY: taken above.
+    unsafe { queued_portable_unlock(black_box(&portable), held) };
+    let other = RawSpinLock::<Queued<CmpxchgGrab>>::new();
+    let held = queued_cmpxchg_grab_lock(black_box(&other));
+    // SAFETY: taken above.
+    unsafe { other.release(held) };
+    queued_guard(black_box(&QSpinLock::new(0)));
+    let bare = AtomicU32::new(0);
+    bare_queued_lock(black_box(&bare));
     let lock = RawTestAndSetLock::new();
     let held = test_and_set_lock(black_box(&lock));
     // SAFETY: taken above.

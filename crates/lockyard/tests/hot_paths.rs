@@ -65,6 +65,7 @@ fn functions(assembly: &str) -> BTreeMap<String, Vec<String>> {
     let mut functions: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut current: Option<String> = None;
     let mut labels: Vec<String> = Vec::new();
+    let mut aliases: Vec<(String, String)> = Vec::new();
     for line in assembly.lines() {
         let line = line.split('#').next().unwrap_or_default().trim();
         if line.is_empty() {
@@ -87,6 +88,11 @@ fn functions(assembly: &str) -> BTreeMap<String, Vec<String>> {
             }
             continue;
         }
+        // Functions with the same instructions are merged; the others are names for the first.
+        if let Some((name, same)) = line.split_once(" = ") {
+            aliases.push((name.to_owned(), same.to_owned()));
+            continue;
+        }
         if line.starts_with('.') {
             continue;
         }
@@ -101,6 +107,11 @@ fn functions(assembly: &str) -> BTreeMap<String, Vec<String>> {
                 }
             }
             function.push(format!("    {}", words.join(" ")));
+        }
+    }
+    for (name, same) in aliases {
+        if let Some(listing) = functions.get(&same).cloned() {
+            functions.insert(name, listing);
         }
     }
     functions
@@ -137,6 +148,11 @@ const LISTED: &[&str] = &[
     "ticket_guard",
     "ticket8_lock",
     "ticket8_unlock",
+    "queued_lock",
+    "queued_try_lock",
+    "queued_unlock",
+    "queued_portable_unlock",
+    "queued_guard",
     "test_and_set_lock",
     "test_and_set_unlock",
     "lockref_get",
@@ -215,6 +231,28 @@ fn the_ticket_lock_of_two_bytes_is_the_same_in_smaller_parts() {
 }
 
 #[test]
+fn an_uncontended_queued_lock_is_one_compare_exchange_and_its_unlock_a_plain_store() {
+    let Some(listings) = listings() else { return };
+    let lock = &listings["queued_lock"];
+    assert_eq!(locked(lock), 1, "{lock:#?}");
+    let exchange = |line: &String| line.contains("lock cmpxchg dword ptr [rdi]");
+    assert!(to_return(lock).iter().any(exchange), "{lock:#?}");
+    let unlock = &listings["queued_unlock"];
+    assert_eq!(locked(unlock), 0, "{unlock:#?}");
+    let stores = unlock.iter().filter(|line| line.contains("mov byte ptr [rdi], "));
+    assert_eq!(stores.count(), 1, "{unlock:#?}");
+    let guard = &listings["queued_guard"];
+    assert_eq!(locked(guard), 1, "{guard:#?}");
+    assert!(guard.iter().any(|line| line.contains("mov byte ptr [rdi], ")), "{guard:#?}");
+    // Without operations on parts of a word the unlock is a locked instruction.
+    let portable = &listings["queued_portable_unlock"];
+    assert_eq!(locked(portable), 1, "{portable:#?}");
+    // How the queue's head takes the lock makes no difference to a lock that is free.
+    let other = &listings["queued_cmpxchg_grab_lock"];
+    assert_eq!(without_names(other), without_names(lock));
+}
+
+#[test]
 fn an_uncontended_test_and_set_lock_is_one_locked_instruction_and_its_unlock_a_plain_store() {
     let Some(listings) = listings() else { return };
     assert_eq!(locked(&listings["test_and_set_lock"]), 1);
@@ -226,32 +264,38 @@ fn an_uncontended_test_and_set_lock_is_one_locked_instruction_and_its_unlock_a_p
 #[test]
 fn a_lockref_operation_is_one_compare_exchange() {
     let Some(listings) = listings() else { return };
-    for name in
-        ["lockref_get", "lockref_get_not_dead", "lockref_put_not_zero", "lockref_put_or_lock"]
-    {
+    for name in [
+        "lockref_get",
+        "lockref_get_not_dead",
+        "lockref_put_return",
+        "lockref_put_not_zero",
+        "lockref_put_or_lock",
+    ] {
         let listing = &listings[name];
-        assert_eq!(locked(listing), 1, "{name}: {listing:#?}");
-        assert!(listing.iter().any(|line| line.contains("lock cmpxchg qword ptr [rdi]")), "{name}");
+        let exchange = |line: &&String| line.contains("lock cmpxchg qword ptr [rdi]");
+        let exchanges = listing.iter().filter(exchange).count();
+        // A loop may be unrolled once: each round has one.
+        assert!((1..=2).contains(&exchanges), "{name}: {listing:#?}");
+        assert_eq!(locked(listing), exchanges, "{name}: {listing:#?}");
     }
-    // The loop is unrolled once: each round has one.
-    let put = &listings["lockref_put_return"];
-    let exchanges = put.iter().filter(|line| line.contains("lock cmpxchg qword ptr [rdi]")).count();
-    assert_eq!(locked(put), exchanges, "{put:#?}");
 }
 
 #[test]
 fn the_platform_costs_nothing() {
     let Some(listings) = listings() else { return };
-    // The slow paths differ, and are out of line; what calls them is compared without their names.
-    let without_names = |name: &str| -> Vec<String> {
-        let calls = |line: &String| {
-            let word = line.split_whitespace().next().unwrap_or_default();
-            if line.contains("_ZN") { format!("    {word} slow path") } else { line.clone() }
-        };
-        listings[name].iter().map(calls).collect()
+    for name in ["ticket_lock", "queued_lock", "lockref_get"] {
+        let bare = &listings[&format!("bare_{name}")];
+        assert_eq!(without_names(&listings[name]), without_names(bare), "{name}");
+    }
+}
+
+/// The slow paths differ, and are out of line; what calls them is compared without their names.
+fn without_names(listing: &[String]) -> Vec<String> {
+    let calls = |line: &String| {
+        let word = line.split_whitespace().next().unwrap_or_default();
+        if line.contains("_ZN") { format!("    {word} slow path") } else { line.clone() }
     };
-    assert_eq!(without_names("ticket_lock"), without_names("bare_ticket_lock"));
-    assert_eq!(without_names("lockref_get"), without_names("bare_lockref_get"));
+    listing.iter().map(calls).collect()
 }
 
 #[test]

@@ -27,8 +27,11 @@ pub enum NestedOp {
 /// real signals.
 pub struct NestedProgram<K: LaneLock, H: Host>(Arc<Shared<K, H>>);
 
+/// A lock, and what it protects.
+type Guarded<K, H> = (RawSpinLock<K, H, NoContext, FourBytes>, Protected<H>);
+
 struct Shared<K: LaneLock, H: Host> {
-    locks: [(RawSpinLock<K, H, NoContext, FourBytes>, Protected<H>); 2],
+    locks: [Guarded<K, H>; 2],
     ops: Vec<NestedOp>,
     seen: Seen,
 }

@@ -1,31 +1,45 @@
     mov rax, qword ptr [rdi]
     mov ecx, 100
-    movabs rdx, -4294967296
+    mov edx, 1610612736
 .0:
     mov rsi, rax
     shr rsi, 32
-    mov r8, rax
-    shr r8, 48
-    cmp r8w, si
     jne _ZN8lockyard7lockref28LockRef$LT$K$C$P$C$H$C$C$GT$13change_slowly
-    cmp eax, 1073741823
+    cmp rax, 1073741823
     ja .1
     lea esi, [rax + 1]
-    and esi, 2147483647
 .2:
-    mov r8, rax
-    and r8, rdx
-    or r8, rsi
-    lock cmpxchg qword ptr [rdi], r8
+    mov esi, esi
+    lock cmpxchg qword ptr [rdi], rsi
     je .3
-    dec ecx
+    mov rsi, rax
+    shr rsi, 32
+    jne _ZN8lockyard7lockref28LockRef$LT$K$C$P$C$H$C$C$GT$13change_slowly
+    cmp rax, 1073741823
+    ja .4
+    mov esi, eax
+    inc esi
+.5:
+    mov esi, esi
+    lock cmpxchg qword ptr [rdi], rsi
+    je .3
+    add ecx, -2
     jne .0
-    jmp .4
+    jmp .6
 .1:
-    mov esi, 1610612736
-    cmp eax, 1073741824
-    je .2
+    cmp rax, 1073741824
+    mov esi, eax
+    cmove esi, edx
+    cmp esi, eax
+    jne .2
+    jmp .3
+.4:
+    cmp rax, 1073741824
+    mov esi, eax
+    cmove esi, edx
+    cmp esi, eax
+    jne .5
 .3:
     ret
-.4:
+.6:
     jmp _ZN8lockyard7lockref28LockRef$LT$K$C$P$C$H$C$C$GT$13change_slowly

@@ -1,36 +1,40 @@
-    mov rcx, qword ptr [rdi]
+    mov rax, qword ptr [rdi]
     mov edx, 100
-    movabs rsi, -4294967296
 .0:
-    mov rax, rcx
-    shr rax, 32
-    mov r8, rcx
-    shr r8, 48
-    cmp r8w, ax
+    mov rcx, rax
+    shr rcx, 32
     jne .1
-    lea eax, [rcx - 1073741825]
-    cmp eax, -1073741823
-    jb .2
-    cmp ecx, 1073741825
-    mov r8d, ecx
-    sbb r8d, 0
-    mov rax, rcx
-    and rax, rsi
-    or r8, rax
-    mov rax, rcx
-    lock cmpxchg qword ptr [rdi], r8
+    cmp eax, 2
+    setge cl
+    jl .2
+    cmp rax, 1073741824
+    ja .2
+    cmp rax, 1073741825
+    mov esi, eax
+    sbb esi, 0
+    lock cmpxchg qword ptr [rdi], rsi
     je .2
     mov rcx, rax
-    dec edx
+    shr rcx, 32
+    jne .1
+    cmp eax, 2
+    setge cl
+    jl .2
+    cmp rax, 1073741824
+    ja .2
+    cmp rax, 1073741825
+    mov esi, eax
+    sbb esi, 0
+    lock cmpxchg qword ptr [rdi], rsi
+    je .2
+    add edx, -2
     jne .0
 .1:
     push rax
     call _ZN8lockyard7lockref28LockRef$LT$K$C$P$C$H$C$C$GT$13change_slowly
     cmp eax, 1
-    sete al
+    sete cl
     add rsp, 8
-    ret
 .2:
-    cmp ecx, 2
-    setge al
+    mov eax, ecx
     ret

@@ -1,34 +1,35 @@
     mov rax, qword ptr [rdi]
-    mov edx, 100
-    xor ecx, ecx
-    movabs rsi, -4294967296
+    mov ecx, 100
 .0:
-    mov r8, rax
-    shr r8, 32
-    mov r9, rax
-    shr r9, 48
-    cmp r9w, r8w
-    jne .1
-    cmp eax, 1073741825
-    mov r8, rax
-    sbb r8, 0
+    mov rdx, rax
+    shr rdx, 32
+    jne _ZN8lockyard7lockref28LockRef$LT$K$C$P$C$H$C$C$GT$18put_or_lock_slowly
+    cmp rax, 1073741825
+    mov rdx, rax
+    sbb rdx, 0
     cmp eax, 2
-    jl .1
-    cmp eax, 1073741824
-    ja .2
-    mov r9, rax
-    and r9, rsi
-    mov r8d, r8d
-    or r8, r9
-    lock cmpxchg qword ptr [rdi], r8
-    je .2
-    dec edx
+    jl _ZN8lockyard7lockref28LockRef$LT$K$C$P$C$H$C$C$GT$18put_or_lock_slowly
+    cmp rax, 1073741824
+    ja .1
+    mov edx, edx
+    lock cmpxchg qword ptr [rdi], rdx
+    je .1
+    mov rdx, rax
+    shr rdx, 32
+    jne _ZN8lockyard7lockref28LockRef$LT$K$C$P$C$H$C$C$GT$18put_or_lock_slowly
+    cmp rax, 1073741825
+    mov rdx, rax
+    sbb rdx, 0
+    cmp eax, 2
+    jl _ZN8lockyard7lockref28LockRef$LT$K$C$P$C$H$C$C$GT$18put_or_lock_slowly
+    cmp rax, 1073741824
+    ja .1
+    mov edx, edx
+    lock cmpxchg qword ptr [rdi], rdx
+    je .1
+    add ecx, -2
     jne .0
+    jmp _ZN8lockyard7lockref28LockRef$LT$K$C$P$C$H$C$C$GT$18put_or_lock_slowly
 .1:
-    push rax
-    call _ZN8lockyard7lockref28LockRef$LT$K$C$P$C$H$C$C$GT$18put_or_lock_slowly
-    add rsp, 8
-    ret
-.2:
-    mov rax, rcx
+    xor eax, eax
     ret

@@ -1,38 +1,30 @@
-    movabs rcx, -4294967296
     mov rax, qword ptr [rdi]
-    mov esi, 100
+    mov ecx, 100
 .0:
     mov rdx, rax
     shr rdx, 32
-    mov r8, rax
-    shr r8, 48
-    cmp r8w, dx
     jne .1
-    lea edx, [rax - 1]
-    cmp edx, 1073741823
+    test eax, eax
+    setg dl
+    jle .2
+    cmp rax, 1073741824
     ja .2
-    mov r8, rax
-    and r8, rcx
-    mov r9, rdx
-    or r9, r8
-    lock cmpxchg qword ptr [rdi], r9
+    lea edx, [rax - 1]
+    lock cmpxchg qword ptr [rdi], rdx
     je .3
     mov rdx, rax
     shr rdx, 32
-    mov r8, rax
-    shr r8, 48
-    cmp r8w, dx
     jne .1
-    lea edx, [rax - 1]
-    cmp edx, 1073741823
+    test eax, eax
+    setg dl
+    jle .2
+    cmp rax, 1073741824
     ja .2
-    mov r8, rax
-    and r8, rcx
-    mov r9, rdx
-    or r9, r8
-    lock cmpxchg qword ptr [rdi], r9
+    mov edx, eax
+    dec edx
+    lock cmpxchg qword ptr [rdi], rdx
     je .3
-    add esi, -2
+    add ecx, -2
     jne .0
 .1:
     push rax
@@ -49,9 +41,7 @@
     mov eax, ecx
     ret
 .2:
-    xor ecx, ecx
-    test eax, eax
-    setg cl
+    movzx ecx, dl
     mov edx, eax
     mov eax, ecx
     ret

@@ -1,0 +1,2 @@
+    lock dec dword ptr [rdi]
+    ret

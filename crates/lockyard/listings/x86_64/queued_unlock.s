@@ -1,0 +1,3 @@
+    xor eax, eax
+    mov byte ptr [rdi], al
+    ret
