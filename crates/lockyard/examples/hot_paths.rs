@@ -7,10 +7,11 @@
 #![allow(missing_docs)]
 
 use lockyard::lock::{CmpxchgGrab, Queued};
+use lockyard::page_ref::{Cmpxchg, LockedBit, OptimisticCmpxchg, Xadd};
 use lockyard::platform::Portable;
 use lockyard::platform::{Host, Native, NativeAtomics, NativeU32, QueueNode, Slot};
 use lockyard::{
-    Held, LockRef, LockRefGuard, QSpinLock, RawQSpinLock, RawSpinLock, RawTestAndSetLock,
+    Held, LockRef, LockRefGuard, PageRef, QSpinLock, RawQSpinLock, RawSpinLock, RawTestAndSetLock,
     RawTicketLock, RawTicketLock8, TicketLock,
 };
 use std::alloc::Layout;
@@ -175,6 +176,36 @@ pub fn lockref_put_or_lock(lockref: &LockRef) -> Option<LockRefGuard<'_>> {
     lockref.put_or_lock()
 }
 
+#[unsafe(no_mangle)]
+pub fn page_get(page: &PageRef<Xadd>) {
+    page.get();
+}
+
+#[unsafe(no_mangle)]
+pub fn page_get_not_zero_cmpxchg(page: &PageRef<Cmpxchg>) -> bool {
+    page.get_not_zero()
+}
+
+#[unsafe(no_mangle)]
+pub fn page_get_not_zero_optimistic(page: &PageRef<OptimisticCmpxchg>) -> bool {
+    page.get_not_zero()
+}
+
+#[unsafe(no_mangle)]
+pub fn page_get_not_zero_locked_bit(page: &PageRef<LockedBit>) -> bool {
+    page.get_not_zero()
+}
+
+#[unsafe(no_mangle)]
+pub fn page_put(page: &PageRef<Xadd>) -> bool {
+    page.put()
+}
+
+#[unsafe(no_mangle)]
+pub fn page_put_locked_bit(page: &PageRef<LockedBit>) -> bool {
+    page.put()
+}
+
 #[cold]
 #[inline(never)]
 fn bare_wait(lock: &AtomicU32, before: u32) -> u16 {
@@ -283,6 +314,15 @@ fn main() {
     assert!(lockref_get_not_dead(&lockref) && lockref_put_not_zero(&lockref));
     assert_eq!(lockref_put_return(&lockref), Some(1));
     assert!(lockref_put_or_lock(&lockref).is_some());
+    let page = PageRef::<Xadd>::new(1);
+    page_get(black_box(&page));
+    assert!(!page_put(&page));
+    let page = PageRef::<Cmpxchg>::new(1);
+    assert!(page_get_not_zero_cmpxchg(black_box(&page)));
+    let page = PageRef::<OptimisticCmpxchg>::new(1);
+    assert!(page_get_not_zero_optimistic(black_box(&page)));
+    let page = PageRef::<LockedBit>::new(1);
+    assert!(page_get_not_zero_locked_bit(black_box(&page)) && !page_put_locked_bit(&page));
     let bare = AtomicU32::new(0);
     assert_eq!(bare_ticket_lock(black_box(&bare)), 0);
     let bare = AtomicU64::new(0);

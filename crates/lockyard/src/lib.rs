@@ -10,11 +10,13 @@ mod context;
 pub mod lane;
 pub mod lock;
 pub mod lockref;
+pub mod page_ref;
 pub mod platform;
 mod raw;
 
 pub use context::{Context, NoContext};
 pub use lockref::{LockRef, LockRefGuard};
+pub use page_ref::PageRef;
 pub use platform::Native;
 pub use raw::{ConstWidth, FourBytes, Held, RawSpinLock, TwoBytes, Width};
 

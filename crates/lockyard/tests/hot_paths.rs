@@ -160,6 +160,12 @@ const LISTED: &[&str] = &[
     "lockref_put_return",
     "lockref_put_not_zero",
     "lockref_put_or_lock",
+    "page_get",
+    "page_get_not_zero_cmpxchg",
+    "page_get_not_zero_optimistic",
+    "page_get_not_zero_locked_bit",
+    "page_put",
+    "page_put_locked_bit",
 ];
 
 #[test]
@@ -278,6 +284,31 @@ fn a_lockref_operation_is_one_compare_exchange() {
         assert!((1..=2).contains(&exchanges), "{name}: {listing:#?}");
         assert_eq!(locked(listing), exchanges, "{name}: {listing:#?}");
     }
+}
+
+#[test]
+fn a_page_reference_is_taken_by_one_locked_instruction() {
+    let Some(listings) = listings() else { return };
+    let before_return = |name: &str| to_return(&listings[name]);
+    for (name, instruction) in [
+        ("page_get", "lock xadd dword ptr [rdi]"),
+        ("page_get_not_zero_locked_bit", "lock xadd dword ptr [rdi]"),
+        ("page_get_not_zero_cmpxchg", "lock cmpxchg dword ptr [rdi]"),
+        ("page_get_not_zero_optimistic", "lock cmpxchg dword ptr [rdi]"),
+        ("page_put", "lock xadd dword ptr [rdi]"),
+        ("page_put_locked_bit", "lock xadd dword ptr [rdi]"),
+    ] {
+        let listing = before_return(name);
+        assert_eq!(locked(listing), 1, "{name}: {listing:#?}");
+        assert!(listing.iter().any(|line| line.contains(instruction)), "{name}: {listing:#?}");
+    }
+    // The guess saves the load.
+    let reads = |name: &str| {
+        let read = |line: &&String| line.contains("mov") && line.contains(", dword ptr [rdi]");
+        listings[name].iter().filter(read).count()
+    };
+    assert_eq!(reads("page_get_not_zero_cmpxchg"), 1);
+    assert_eq!(reads("page_get_not_zero_optimistic"), 0);
 }
 
 #[test]
