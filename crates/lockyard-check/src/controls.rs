@@ -2,7 +2,7 @@
 //!
 //! Each is wrong in one step of which the right ones are careful, and runs in the same programs.
 
-use crate::program::{RefCount, linger};
+use crate::program::{PageCount, RefCount, linger};
 use lockyard::lane::Lane;
 use lockyard::lock::LaneLock;
 use lockyard::platform::{Host, Int, Ordering, U32, Word};
@@ -150,5 +150,56 @@ impl<H: Host> RefCount<H> for Reviving<H> {
     fn put(&self) -> bool {
         // Release: pairs with the acquire of the last put, which is this one's own acquire.
         self.0.fetch_sub(1, Ordering::AcqRel) == 1
+    }
+}
+
+/// A page reference count with a bit, whose adder undoes its addition when it finds the bit: it adds, the owner unfreezes
+/// to one reference, and the undoing leaves none, while the owner has one.
+pub struct Undoing<H: Host>(U32<H>);
+
+const FROZEN: u32 = 1 << 31;
+
+impl<H: Host> PageCount<H> for Undoing<H> {
+    fn new(references: u32) -> Self {
+        Undoing(Word::new(references))
+    }
+
+    fn get(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn get_not_zero(&self) -> bool {
+        // Acquire: pairs with the release of an unfreeze.
+        if self.0.fetch_add(1, Ordering::Acquire) & FROZEN == 0 {
+            return true;
+        }
+        linger::<H>();
+        // The mistake: the count may be unfrozen by now.
+        self.0.fetch_sub(1, Ordering::Relaxed);
+        false
+    }
+
+    fn put(&self) -> bool {
+        // Release: pairs with the acquire of the last put.
+        if self.0.fetch_sub(1, Ordering::Release) != 1 {
+            return false;
+        }
+        // Acquire: pairs with the release of all other puts.
+        self.0.compare_exchange(0, FROZEN, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    fn try_freeze(&self, expected: u32) -> bool {
+        // Acquire: pairs with the release of all puts.
+        self.0.compare_exchange(expected, FROZEN, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    fn unfreeze(&self, references: u32) {
+        // Release: pairs with the acquire of the gets that follow.
+        self.0.swap(references, Ordering::Release);
+    }
+
+    fn references(&self) -> Option<u32> {
+        let word = self.0.load(Ordering::Relaxed);
+        (word & FROZEN == 0).then_some(word)
     }
 }

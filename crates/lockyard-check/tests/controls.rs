@@ -1,17 +1,21 @@
 //! The harnesses catch primitives that are wrong by themselves, and find nothing in right ones.
 
 use lockyard::Native;
-use lockyard::lock::{LaneLock, TestAndSet, Ticket};
+use lockyard::PageRef;
+use lockyard::lock::{LaneLock, Queued, TestAndSet, Ticket};
 use lockyard::lockref::LockRef;
 use lockyard::lockref::policy::Standard;
+use lockyard::page_ref::LockedBit;
 use lockyard::platform::checked::Checked;
 use lockyard::platform::hooked::Hooked;
 use lockyard_check::backends::{Verdict, model, native, simulated, verdict};
-use lockyard_check::controls::{DoesNotExclude, LosesWakeUps, Reviving, TouchesAfterRelease};
+use lockyard_check::controls::{
+    DoesNotExclude, LosesWakeUps, Reviving, TouchesAfterRelease, Undoing,
+};
 use lockyard_check::explore::Bounds;
 use lockyard_check::finding::Finding;
 use lockyard_check::hooks::{NoFault, Scripted, Watched};
-use lockyard_check::program::{LastUse, LockOp, LockProgram, Program, UseOp};
+use lockyard_check::program::{LastUse, LockOp, LockProgram, PageOp, PageProgram, Program, UseOp};
 
 use lockyard_sim::Simulated;
 
@@ -76,6 +80,7 @@ fn a_lock_that_touches_its_word_after_the_release_is_caught() {
 #[test]
 fn the_right_locks_pass_the_same_checks() {
     lock_is::<Ticket>("ticket", &[], &[]);
+    lock_is::<Queued>("queued", &[], &[]);
     lock_is::<TestAndSet>("test-and-set", &[], &[]);
 }
 
@@ -102,4 +107,29 @@ fn a_lockref_passes_the_same_checks() {
     let three = [UseOp::Owner, UseOp::Owner, UseOp::LookUp];
     let explored = model::<Ref<InModel>>(&three, Bounds::preemptions(3));
     says("lockref, three threads, model", &verdict(explored), &[]);
+}
+
+/// Why an adder that finds the bit must not undo its addition.
+#[test]
+fn a_page_count_that_undoes_an_addition_is_caught() {
+    type Wrong<H> = PageProgram<Undoing<H>, H>;
+    type Right<H> = PageProgram<PageRef<LockedBit, H>, H>;
+    let two = [PageOp::Freeze, PageOp::LookUp];
+    let ops = [PageOp::Freeze, PageOp::LookUp, PageOp::LookUp, PageOp::LookUp];
+    let wrong = [Finding::Count];
+    says("a count that undoes, model", &in_model::<Wrong<InModel>>(&two), &wrong);
+    says("a count that undoes, simulated", &on_a_machine::<Wrong<Simulated>>(&ops), &wrong);
+    says("a count that undoes, threads", &in_threads::<Wrong<InThreads>>(&ops, &wrong), &wrong);
+    says("locked bit, model", &in_model::<Right<InModel>>(&two), &[]);
+    says("locked bit, simulated", &on_a_machine::<Right<Simulated>>(&ops), &[]);
+    says("locked bit, threads", &in_threads::<Right<InThreads>>(&ops, &[]), &[]);
+}
+
+#[test]
+fn a_page_reference_passes_the_checks_of_reference_counts() {
+    type Ref<H> = LastUse<PageRef<LockedBit, H>, H>;
+    let ops = &OWNER_AND_LOOK_UP;
+    says("page, model", &in_model::<Ref<InModel>>(ops), &[]);
+    says("page, simulated", &on_a_machine::<Ref<Simulated>>(ops), &[]);
+    says("page, threads", &in_threads::<Ref<InThreads>>(ops, &[]), &[]);
 }

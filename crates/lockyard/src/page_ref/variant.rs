@@ -41,10 +41,8 @@ pub trait Variant: sealed::Sealed + 'static {
     #[doc(hidden)]
     const FROZEN: u32;
     #[doc(hidden)]
-    #[track_caller]
     fn put<H: Host>(word: &U32<H>) -> bool;
     #[doc(hidden)]
-    #[track_caller]
     fn unfreeze<H: Host>(word: &U32<H>, references: u32);
 }
 
@@ -56,7 +54,6 @@ pub trait Variant: sealed::Sealed + 'static {
 )]
 pub trait Conditional: Variant {
     #[doc(hidden)]
-    #[track_caller]
     fn get_not_zero<H: Host>(word: &U32<H>) -> bool;
 }
 
@@ -127,7 +124,6 @@ pub(super) fn references<V: Variant>(word: u32) -> References {
 
 /// Takes a reference where there is one.
 #[inline]
-#[track_caller]
 pub(super) fn get<V: Variant, H: Host>(word: &U32<H>) {
     // Relaxed: whoever has a reference can see the object already.
     let before = word.fetch_add(1, Ordering::Relaxed);
@@ -156,7 +152,6 @@ fn beyond<H: Host>(word: &U32<H>, before: u32) {
 
 /// Drops a reference; returns what the word held.
 #[inline(always)]
-#[track_caller]
 fn drop_one<V: Variant, H: Host>(word: &U32<H>) -> u32 {
     // Release: pairs with the acquire of whoever finds the last reference gone, and of a freeze.
     let before = word.fetch_sub(1, Ordering::Release);
@@ -176,7 +171,6 @@ fn dropped_beyond<V: Variant, H: Host>(word: &U32<H>, before: u32) {
 
 /// Drops a reference from a word in which 0 is freed.
 #[inline(always)]
-#[track_caller]
 fn put_to_zero<V: Variant, H: Host>(word: &U32<H>) -> bool {
     if drop_one::<V, H>(word) != 1 {
         return false;
@@ -188,7 +182,6 @@ fn put_to_zero<V: Variant, H: Host>(word: &U32<H>) -> bool {
 
 /// Ends a freeze of a word in which 0 is frozen.
 #[inline(always)]
-#[track_caller]
 fn unfreeze_zero<H: Host>(word: &U32<H>, references: u32) {
     // Relaxed: nobody but the owner leaves 0.
     debug_assert!(word.load(Ordering::Relaxed) == 0, "a count was unfrozen that is not frozen");

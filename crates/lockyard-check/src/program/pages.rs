@@ -1,0 +1,253 @@
+//! The program over a page reference count: look-ups, drops, and an owner who freezes.
+
+use super::{MOST_THREADS, Outcome, Program, RefCount, Seen, linger, read, write};
+use crate::finding::{COUNT, FREED};
+use lockyard::PageRef;
+use lockyard::page_ref::{Cmpxchg, LockedBit, OptimisticCmpxchg, References, Xadd};
+use lockyard::platform::{Cell, DataCell, Host};
+use std::sync::atomic::{AtomicI64, Ordering as Plain};
+
+/// A page reference count.
+pub trait PageCount<H: Host>: Send + Sync + 'static {
+    /// `references` references.
+    fn new(references: u32) -> Self;
+    /// Takes a reference where there is one.
+    fn get(&self);
+    /// Takes a reference unless there is none; says whether it did.
+    fn get_not_zero(&self) -> bool;
+    /// Drops a reference; says whether it was the last.
+    fn put(&self) -> bool;
+    /// Takes all references away if there are `expected`.
+    fn try_freeze(&self, expected: u32) -> bool;
+    /// Ends a freeze.
+    fn unfreeze(&self, references: u32);
+    /// How many there are; `None` if none can be taken.
+    fn references(&self) -> Option<u32>;
+}
+
+fn number(references: References) -> Option<u32> {
+    match references {
+        References::Live(number) => Some(number),
+        References::Frozen => None,
+        References::Saturated => panic!("{COUNT}a small count is saturated"),
+    }
+}
+
+macro_rules! page_count {
+    ($variant:ty, |$page:ident| $get_not_zero:expr) => {
+        impl<H: Host> PageCount<H> for PageRef<$variant, H> {
+            fn new(references: u32) -> Self {
+                PageRef::from_references(references)
+            }
+            fn get(&self) {
+                PageRef::get(self);
+            }
+            fn get_not_zero(&self) -> bool {
+                let $page = self;
+                $get_not_zero
+            }
+            fn put(&self) -> bool {
+                PageRef::put(self)
+            }
+            fn try_freeze(&self, expected: u32) -> bool {
+                PageRef::try_freeze(self, expected)
+            }
+            fn unfreeze(&self, references: u32) {
+                PageRef::unfreeze(self, references);
+            }
+            fn references(&self) -> Option<u32> {
+                number(PageRef::references(self))
+            }
+        }
+    };
+}
+page_count!(Cmpxchg, |page| PageRef::get_not_zero(page));
+page_count!(OptimisticCmpxchg, |page| PageRef::get_not_zero(page));
+page_count!(LockedBit, |page| PageRef::get_not_zero(page));
+page_count!(Xadd, |_page| unreachable!("a look-up needs a variant that can refuse"));
+
+impl<H: Host> RefCount<H> for PageRef<LockedBit, H> {
+    fn new(count: u32) -> Self {
+        PageRef::from_references(count)
+    }
+    fn get_not_zero(&self) -> bool {
+        PageRef::get_not_zero(self)
+    }
+    fn put(&self) -> bool {
+        PageRef::put(self)
+    }
+}
+
+/// What a thread does with the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageOp {
+    /// Has a reference; takes another.
+    Get,
+    /// Looks the page up: takes a reference if there is one, and reads the page.
+    LookUp,
+    /// The same, and drops what it took.
+    LookUpAndPut,
+    /// Has a reference; drops it, and destroys the page if it was the last.
+    Put,
+    /// Has a reference. If it is the only one, freezes, changes the page, and unfreezes with one reference.
+    Freeze,
+    /// The same, and unfreezes with two.
+    FreezeToTwo,
+}
+
+impl PageOp {
+    /// All operations.
+    pub const ALL: [PageOp; 6] = [
+        PageOp::Get,
+        PageOp::LookUp,
+        PageOp::LookUpAndPut,
+        PageOp::Put,
+        PageOp::Freeze,
+        PageOp::FreezeToTwo,
+    ];
+
+    /// Whether it asks for a reference without having one.
+    pub fn looks_up(self) -> bool {
+        matches!(self, PageOp::LookUp | PageOp::LookUpAndPut)
+    }
+}
+
+/// Threads that use one page, one round. Besides the references of those that have one there is one of somebody who
+/// does nothing, if nobody else has one.
+pub struct PageProgram<C, H: Host> {
+    count: C,
+    /// The page: two halves, equal unless its owner is at work; 0 when it was destroyed.
+    halves: [Cell<H, u64>; 2],
+    /// What each thread wrote before it dropped its reference.
+    notes: [Cell<H, u64>; MOST_THREADS],
+    ops: Vec<PageOp>,
+    seen: Seen,
+    /// References, kept outside the platform.
+    expected: AtomicI64,
+}
+
+const ALIVE: u64 = 7;
+
+impl<C: PageCount<H>, H: Host> PageProgram<C, H> {
+    fn gained(&self, references: i64) {
+        self.expected.fetch_add(references, Plain::Relaxed);
+    }
+
+    /// A thread that has a reference reads the page.
+    fn read_page(&self, thread: usize) -> u64 {
+        let halves = [read(&self.halves[0]), read(&self.halves[1])];
+        assert!(
+            halves[0] == halves[1] && halves[0] >= ALIVE,
+            "{FREED}thread {thread} has a reference and reads {halves:?}"
+        );
+        halves[0]
+    }
+
+    fn put(&self, thread: usize) {
+        write(&self.notes[thread], 1);
+        let last = self.count.put();
+        self.seen.note(thread, i64::from(last));
+        self.gained(-1);
+        if last {
+            for note in &self.notes {
+                read(note);
+            }
+            write(&self.halves[0], 0);
+            write(&self.halves[1], 0);
+        }
+    }
+
+    fn look_up(&self, thread: usize) -> bool {
+        // Where time passes, look-ups come one after another, and some while the count is frozen.
+        for _ in 0..thread {
+            linger::<H>();
+        }
+        let taken = self.count.get_not_zero();
+        self.seen.note(thread, i64::from(taken));
+        if taken {
+            self.gained(1);
+            self.read_page(thread);
+        }
+        taken
+    }
+
+    fn freeze(&self, thread: usize, references: u32) {
+        let before = self.read_page(thread);
+        linger::<H>();
+        let frozen = self.count.try_freeze(1);
+        self.seen.note(thread, i64::from(frozen));
+        if frozen {
+            // Alone with the page.
+            for note in &self.notes {
+                read(note);
+            }
+            write(&self.halves[0], before + 1);
+            linger::<H>();
+            write(&self.halves[1], before + 1);
+            self.gained(i64::from(references) - 1);
+            self.count.unfreeze(references);
+        }
+        // It has its reference still.
+        self.read_page(thread);
+    }
+}
+
+impl<C: PageCount<H>, H: Host> Program for PageProgram<C, H> {
+    type Op = PageOp;
+
+    fn new(ops: &[PageOp], rounds: u32) -> Self {
+        assert!(rounds == 1, "a page is destroyed once");
+        let owners = ops.iter().filter(|op| !op.looks_up()).count().max(1);
+        PageProgram {
+            count: C::new(owners as u32),
+            halves: std::array::from_fn(|_| DataCell::new(ALIVE)),
+            notes: std::array::from_fn(|_| DataCell::new(0)),
+            ops: ops.to_vec(),
+            seen: Seen::new(ops.len()),
+            expected: AtomicI64::new(owners as i64),
+        }
+    }
+
+    fn step(&self, thread: usize, _round: u32) {
+        match self.ops[thread] {
+            PageOp::Get => {
+                self.read_page(thread);
+                self.count.get();
+                self.gained(1);
+            }
+            PageOp::LookUp => {
+                self.look_up(thread);
+            }
+            PageOp::LookUpAndPut => {
+                if self.look_up(thread) {
+                    self.put(thread);
+                }
+            }
+            PageOp::Put => self.put(thread),
+            PageOp::Freeze => self.freeze(thread, 1),
+            PageOp::FreezeToTwo => self.freeze(thread, 2),
+        }
+    }
+
+    fn finish(&self) {
+        let expected = self.expected.load(Plain::Relaxed);
+        let found = self.count.references();
+        let right = match found {
+            None => expected == 0,
+            Some(found) => expected > 0 && i64::from(found) == expected,
+        };
+        assert!(right, "{COUNT}{expected} references are left and the count says {found:?}");
+        let halves = [read(&self.halves[0]), read(&self.halves[1])];
+        let destroyed = halves == [0, 0];
+        assert!(
+            destroyed == (expected == 0),
+            "{FREED}{expected} references are left and the page is {halves:?}"
+        );
+    }
+
+    fn outcome(&self) -> Outcome {
+        let mut outcome = self.seen.all();
+        outcome.push(self.count.references().map_or(-1, i64::from));
+        outcome
+    }
+}

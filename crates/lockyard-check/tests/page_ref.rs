@@ -1,0 +1,85 @@
+//! The page reference count under weak memory: every pair of operations, every three, and mixes of four threads, each
+//! within a bound that is printed with what was explored.
+//!
+//! Held: the count is what was done to it; who has a reference reads a page that nobody changes and nobody has
+//! destroyed; who freezes, or is told of the last reference, is alone with it, and sees what was written before
+//! the others dropped theirs; exactly one is told.
+
+use lockyard::PageRef;
+use lockyard::page_ref::{Cmpxchg, LockedBit, OptimisticCmpxchg, Xadd};
+use lockyard::platform::checked::Checked;
+use lockyard::platform::hooked::Hooked;
+use lockyard_check::explore::Bounds;
+use lockyard_check::hooks::Scripted;
+use lockyard_check::matrix::{check_pairs, must_hold};
+use lockyard_check::program::PageOp::{self, Freeze, FreezeToTwo, Get, LookUp, LookUpAndPut, Put};
+use lockyard_check::program::{PageCount, PageProgram};
+
+type Model = Hooked<Checked, Scripted>;
+type Of<V> = PageProgram<PageRef<V, Model>, Model>;
+
+const BOTH_HAVE_ONE: &str = "each has a reference that the other's operation does not drop, so neither can find that it \
+     has the only one";
+
+fn reason(a: PageOp, b: PageOp) -> Option<&'static str> {
+    let keeps = |op| matches!(op, Get | Freeze | FreezeToTwo);
+    let freezes = |op| matches!(op, Freeze | FreezeToTwo);
+    ((freezes(a) && keeps(b)) || (freezes(b) && keeps(a))).then_some(BOTH_HAVE_ONE)
+}
+
+fn all<V>(title: &str, ops: &[PageOp])
+where
+    PageRef<V, Model>: PageCount<Model>,
+    V: lockyard::page_ref::Variant,
+{
+    check_pairs(title, ops, reason, |pair| must_hold::<Of<V>>(title, pair, Bounds::ALL).executions);
+    for (i, &a) in ops.iter().enumerate() {
+        for (j, &b) in ops.iter().enumerate().skip(i) {
+            for &c in &ops[j..] {
+                must_hold::<Of<V>>(title, &[a, b, c], Bounds::preemptions(2));
+            }
+        }
+    }
+}
+
+fn look_ups<V>(title: &str)
+where
+    PageRef<V, Model>: PageCount<Model>,
+    V: lockyard::page_ref::Variant,
+{
+    all::<V>(title, &PageOp::ALL);
+    for ops in [
+        [Freeze, LookUp, LookUpAndPut, Put],
+        [FreezeToTwo, LookUp, Put, Put],
+        [Freeze, LookUpAndPut, LookUpAndPut, LookUpAndPut],
+        [Put, Put, LookUpAndPut, LookUpAndPut],
+        [Put, Put, Put, LookUp],
+        [Get, Put, LookUpAndPut, Put],
+    ] {
+        must_hold::<Of<V>>(title, &ops, Bounds::preemptions(2));
+    }
+}
+
+#[test]
+fn a_count_whose_references_are_taken_by_compare_exchange_holds() {
+    look_ups::<Cmpxchg>("page-ref cmpxchg");
+}
+
+#[test]
+fn a_count_that_guesses_holds() {
+    look_ups::<OptimisticCmpxchg>("page-ref optimistic-cmpxchg");
+}
+
+#[test]
+fn a_count_with_a_bit_holds() {
+    look_ups::<LockedBit>("page-ref locked-bit");
+}
+
+#[test]
+fn a_count_whose_references_are_taken_by_addition_holds() {
+    let title = "page-ref xadd";
+    all::<Xadd>(title, &[Get, Put, Freeze, FreezeToTwo]);
+    for ops in [[Freeze, Put, Put, Put], [Get, Put, Put, Freeze], [Put, Put, Put, Put]] {
+        must_hold::<Of<Xadd>>(title, &ops, Bounds::preemptions(2));
+    }
+}
