@@ -128,6 +128,36 @@ unsafe impl LaneLock for TouchesAfterRelease {
     }
 }
 
+/// A test-and-set lock that takes the lock with an ordering that is stronger than it need be.
+#[derive(Debug)]
+pub struct TooStrong;
+
+// SAFETY: exclusion is that of a test-and-set lock.
+unsafe impl LaneLock for TooStrong {
+    type Token = ();
+
+    fn is_held<B: Int>(bits: B) -> bool {
+        bits.to_u64() & HELD != 0
+    }
+
+    fn lock<H: Host, L: Lane>(lane: L) {
+        // Acquire: pairs with the release in `unlock`. The release pairs with nothing: that is the mistake.
+        while Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::AcqRel)) {
+            lane.wait_until::<H>(Ordering::Relaxed, |bits| !Self::is_held(bits));
+        }
+    }
+
+    fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
+        // Acquire: pairs with the release in `unlock`.
+        (!Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire))).then_some(())
+    }
+
+    unsafe fn unlock<H: Host, L: Lane>(lane: L, (): ()) {
+        // Release: pairs with the acquire of the next holder.
+        lane.store_lowest_byte(HELD as u8, 0, Ordering::Release);
+    }
+}
+
 /// A reference count that can revive a dead object: it looks whether there is a reference and then
 /// adds one, in two steps.
 pub struct Reviving<H: Host>(U32<H>);

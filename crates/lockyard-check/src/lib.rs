@@ -20,6 +20,7 @@ mod few_slots;
 pub mod finding;
 pub mod hooks;
 pub mod matrix;
+pub mod mutation;
 pub mod primitives;
 pub mod program;
 pub mod sources;

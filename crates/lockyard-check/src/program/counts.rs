@@ -66,6 +66,8 @@ pub struct CountProgram<K: LaneLock, H: Host, const EXTRA: u32 = 0, P: Policy = 
     notes: [Cell<H, u64>; MOST_THREADS],
     ops: Vec<CountOp>,
     seen: Seen,
+    /// Whether each thread has dropped its reference; outside the platform, so that it orders nothing.
+    dropped: [AtomicBool; MOST_THREADS],
     /// What the count should be, kept outside the platform.
     expected: AtomicI64,
     dead: AtomicBool,
@@ -83,6 +85,28 @@ const ALIVE: u64 = 7;
 impl<K: LaneLock, H: Host, const EXTRA: u32, P: Policy> CountProgram<K, H, EXTRA, P> {
     fn gained(&self, references: i64) {
         self.expected.fetch_add(references, Plain::Relaxed);
+    }
+
+    /// `thread` has dropped its reference.
+    fn lost(&self, thread: usize) {
+        self.gained(-1);
+        self.dropped[thread].store(true, Plain::Relaxed);
+    }
+
+    /// Takes a reference by `get`; if it gets one it sees what was written before those references were dropped that
+    /// were dropped before.
+    fn look_up(&self, thread: usize, get: impl FnOnce() -> bool) -> bool {
+        let dropped: Vec<bool> = self.dropped.iter().map(|d| d.load(Plain::Relaxed)).collect();
+        let taken = get();
+        self.seen.note(thread, i64::from(taken));
+        if taken {
+            self.gained(1);
+            let notes = self.notes.iter().zip(dropped).filter(|(_, dropped)| *dropped);
+            for (note, _) in notes {
+                read(note);
+            }
+        }
+        taken
     }
 
     fn note_count(&self, thread: usize, count: Count) {
@@ -115,7 +139,7 @@ impl<K: LaneLock, H: Host, const EXTRA: u32, P: Policy> CountProgram<K, H, EXTRA
         let left = self.lockref.put_return();
         self.seen.note(thread, left.map_or(100, i64::from));
         if let Some(left) = left {
-            self.gained(-1);
+            self.lost(thread);
             if left == 0 && self.zero_is_final {
                 self.destroy();
             }
@@ -126,7 +150,7 @@ impl<K: LaneLock, H: Host, const EXTRA: u32, P: Policy> CountProgram<K, H, EXTRA
         write(&self.notes[thread], 1);
         let Some(mut guard) = self.lockref.put_or_lock() else {
             self.seen.note(thread, 100);
-            return self.gained(-1);
+            return self.lost(thread);
         };
         let found = guard.count();
         self.note_count(thread, found);
@@ -189,6 +213,7 @@ impl<K: LaneLock, H: Host, const EXTRA: u32, P: Policy> Program for CountProgram
             notes: std::array::from_fn(|_| DataCell::new(0)),
             ops: ops.to_vec(),
             seen: Seen::new(ops.len()),
+            dropped: std::array::from_fn(|_| AtomicBool::new(false)),
             expected: AtomicI64::new(i64::from(references)),
             dead: AtomicBool::new(false),
             starts_empty: references == 0,
@@ -200,10 +225,6 @@ impl<K: LaneLock, H: Host, const EXTRA: u32, P: Policy> Program for CountProgram
     }
 
     fn step(&self, thread: usize, _round: u32) {
-        let note = |did: bool| {
-            self.seen.note(thread, i64::from(did));
-            did
-        };
         match self.ops[thread] {
             CountOp::Get => {
                 self.use_object(thread);
@@ -211,23 +232,20 @@ impl<K: LaneLock, H: Host, const EXTRA: u32, P: Policy> Program for CountProgram
                 self.gained(1);
             }
             CountOp::GetNotZero => {
-                if note(self.lockref.get_not_zero()) {
-                    self.gained(1);
-                    if self.references_publish {
-                        self.use_object(thread);
-                    }
+                if self.look_up(thread, || self.lockref.get_not_zero()) && self.references_publish {
+                    self.use_object(thread);
                 }
             }
             CountOp::GetNotDead => {
-                if note(self.lockref.get_not_dead()) {
-                    self.gained(1);
-                }
+                self.look_up(thread, || self.lockref.get_not_dead());
             }
             CountOp::PutReturn => self.put_return(thread),
             CountOp::PutNotZero => {
                 write(&self.notes[thread], 1);
-                if note(self.lockref.put_not_zero()) {
-                    self.gained(-1);
+                let did = self.lockref.put_not_zero();
+                self.seen.note(thread, i64::from(did));
+                if did {
+                    self.lost(thread);
                 }
             }
             CountOp::PutOrLock => self.put_or_lock(thread),

@@ -5,7 +5,7 @@ use crate::finding::STUCK;
 use crate::hooks;
 use lockyard::lock::LaneLock;
 use lockyard::platform::Host;
-use lockyard::{FourBytes, NoContext, RawSpinLock, Width};
+use lockyard::{FourBytes, Held, NoContext, RawSpinLock, Width};
 
 /// What a thread does with the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +14,15 @@ pub enum LockOp {
     Lock,
     /// The same if it is free.
     TryLock,
+    /// The same as [`Lock`](Self::Lock), twice.
+    LockTwice,
+}
+
+impl LockOp {
+    /// How many sections a thread has that waits, in a round.
+    fn sections(self) -> u64 {
+        1 + u64::from(self == LockOp::LockTwice)
+    }
 }
 
 /// Threads that take one lock.
@@ -30,31 +39,9 @@ pub struct LockProgram<K: LaneLock, H: Host, W: Width<H::Atomics> = FourBytes> {
     last_section: Option<u64>,
 }
 
-impl<K: LaneLock, H: Host, W: Width<H::Atomics, Word: Send + Sync>> Program
-    for LockProgram<K, H, W>
-{
-    type Op = LockOp;
-
-    fn new(ops: &[LockOp], rounds: u32) -> Self {
-        hooks::free_nothing();
-        let everyone_waits = ops.iter().all(|&op| op == LockOp::Lock);
-        LockProgram {
-            lock: RawSpinLock::new(),
-            protected: Protected::new(),
-            ops: ops.to_vec(),
-            seen: Seen::new(ops.len()),
-            last_section: everyone_waits.then_some(ops.len() as u64 * u64::from(rounds)),
-        }
-    }
-
-    fn step(&self, thread: usize, _round: u32) {
-        let held = match self.ops[thread] {
-            LockOp::Lock => self.lock.acquire(),
-            LockOp::TryLock => match self.lock.try_acquire() {
-                Some(held) => held,
-                None => return self.seen.note(thread, 0),
-            },
-        };
+impl<K: LaneLock, H: Host, W: Width<H::Atomics>> LockProgram<K, H, W> {
+    /// Is inside for a while, and releases the lock.
+    fn section(&self, thread: usize, held: Held<K::Token, ()>) {
         let sections = self.protected.section(thread);
         self.seen.note(thread, sections as i64);
         // SAFETY: `held` is this lock's.
@@ -62,6 +49,39 @@ impl<K: LaneLock, H: Host, W: Width<H::Atomics, Word: Send + Sync>> Program
         if Some(sections) == self.last_section {
             let word = core::ptr::from_ref(&self.lock).addr();
             hooks::free(word..word + size_of_val(&self.lock));
+        }
+    }
+}
+
+impl<K: LaneLock, H: Host, W: Width<H::Atomics, Word: Send + Sync>> Program
+    for LockProgram<K, H, W>
+{
+    type Op = LockOp;
+
+    fn new(ops: &[LockOp], rounds: u32) -> Self {
+        hooks::free_nothing();
+        let everyone_waits = !ops.contains(&LockOp::TryLock);
+        let sections: u64 = ops.iter().map(|op| op.sections()).sum();
+        LockProgram {
+            lock: RawSpinLock::new(),
+            protected: Protected::new(),
+            ops: ops.to_vec(),
+            seen: Seen::new(ops.len()),
+            last_section: everyone_waits.then_some(sections * u64::from(rounds)),
+        }
+    }
+
+    fn step(&self, thread: usize, _round: u32) {
+        let op = self.ops[thread];
+        if op == LockOp::TryLock {
+            match self.lock.try_acquire() {
+                Some(held) => self.section(thread, held),
+                None => self.seen.note(thread, 0),
+            }
+            return;
+        }
+        for _ in 0..op.sections() {
+            self.section(thread, self.lock.acquire());
         }
     }
 

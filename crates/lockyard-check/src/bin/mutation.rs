@@ -1,0 +1,63 @@
+//! `cargo mutation`: weakens every ordering of every primitive, one at a time, and shows which model check notices.
+//!
+//! `cargo mutation [PART]` runs the suites whose names contain `PART`; `cargo mutation --list` lists the sites. Exit codes: 0
+//! every site is killed or explained, 1 not, 2 bad usage.
+
+use lockyard_check::mutation::{Report, run, suites, survivors::SURVIVORS};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let list = arguments.iter().any(|argument| argument == "--list");
+    let mut suites = suites::all();
+    let parts: Vec<&String> = arguments.iter().filter(|a| *a != "--list").collect();
+    if let Some(part) = parts.first() {
+        suites.retain(|suite| suite.name.contains(part.as_str()));
+        if suites.is_empty() || parts.len() > 1 {
+            let names: Vec<&str> = suites::all().iter().map(|suite| suite.name).collect();
+            eprintln!(
+                "mutation: give one part of a suite's name, or none; there are {}",
+                names.join(", ")
+            );
+            return ExitCode::from(2);
+        }
+    }
+    if list {
+        for suite in &suites {
+            match suite.sites() {
+                Ok(sites) => sites
+                    .iter()
+                    .for_each(|(site, order)| println!("{}: {site} {order}", suite.name)),
+                Err(message) => {
+                    println!("{message}");
+                    return ExitCode::FAILURE;
+                }
+            }
+        }
+        return ExitCode::SUCCESS;
+    }
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    println!("| suite | site | weakened | what came of it |\n| --- | --- | --- | --- |");
+    let report = match run(&suites, SURVIVORS, threads, |mutant| println!("{mutant}")) {
+        Ok(report) => report,
+        Err(message) => {
+            println!("{message}");
+            return ExitCode::FAILURE;
+        }
+    };
+    finish(&report, parts.is_empty())
+}
+
+fn finish(report: &Report, whole: bool) -> ExitCode {
+    // With a part of the suites the sources cannot be covered.
+    let complaints = if whole { report.complaints.as_slice() } else { &[] };
+    for complaint in complaints {
+        println!("{complaint}");
+    }
+    let clean = report.is_clean()
+        || (!whole && Report { complaints: Vec::new(), ..report.clone() }.is_clean());
+    let killed = report.mutants.iter().filter(|m| m.killed.is_some()).count();
+    println!("{} mutants, {killed} killed", report.mutants.len());
+    println!("{}{}", if whole { "" } else { "partial: " }, report.totals().line());
+    if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

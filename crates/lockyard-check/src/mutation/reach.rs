@@ -1,0 +1,91 @@
+//! Whether the programs come to every ordering that stands in the sources of the primitives: an ordering that no program
+//! reaches cannot be weakened, and must not be forgotten.
+//!
+//! It is counted by function: where more orderings stronger than relaxed stand in a function's source than sites were
+//! seen in it, the rest must have a reason in [`ELSEWHERE`].
+
+use super::Suite;
+use crate::hooks::Site;
+use crate::sources::{Source, sources};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The orderings that are looked for.
+const STRONGER: [&str; 4] =
+    ["Ordering::Acquire", "Ordering::Release", "Ordering::AcqRel", "Ordering::SeqCst"];
+
+/// Orderings in a function of a file that no program reaches, or reaches under another place: how many, and why.
+const ELSEWHERE: &[(&str, &str, usize, &str)] = &[
+    (
+        "lockref/count.rs",
+        "apply",
+        4,
+        "the orderings of the operations; their sites are where an operation is called, in lockref/mod.rs",
+    ),
+    (
+        "lockref/mod.rs",
+        "attempt",
+        2,
+        "a saturated count: it takes 2^30 references, and the object is never freed",
+    ),
+];
+
+/// The function in which a line stands: the name after the last `fn` above it, or the file's top.
+fn function_of(source: &Source, line: usize) -> String {
+    let lines: Vec<&str> = source.code.lines().take(line).collect();
+    let names = lines.iter().rev().filter_map(|line| {
+        let rest = line.split("fn ").nth(1)?;
+        let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+        (!name.is_empty()).then_some(name)
+    });
+    names.into_iter().next().unwrap_or_default()
+}
+
+/// What stands in the sources of the primitives and was not reached, one complaint each.
+pub(super) fn unreached(suites: &[Suite], reached: &[Site]) -> Vec<String> {
+    let mut complaints = Vec::new();
+    let all = sources("crates/lockyard/src");
+    let primitives = all.iter().filter(|source| !source.path.contains("/platform/"));
+    for source in primitives {
+        let standing = standing(source);
+        if standing.is_empty() {
+            continue;
+        }
+        let owned = suites.iter().any(|s| s.files.iter().any(|file| source.path.ends_with(file)));
+        if !owned {
+            complaints.push(format!("{} has orderings, and no suite", source.path));
+            continue;
+        }
+        let mut seen: BTreeMap<String, BTreeSet<Site>> = BTreeMap::new();
+        for site in reached.iter().filter(|site| source.path.ends_with(site.file)) {
+            let function = function_of(source, site.at.0 as usize);
+            seen.entry(function).or_default().insert(*site);
+        }
+        for (function, count) in standing {
+            let seen = seen.get(&function).map_or(0, BTreeSet::len);
+            let excused = ELSEWHERE
+                .iter()
+                .find(|(file, name, ..)| source.path.ends_with(file) && *name == function)
+                .map_or(0, |&(_, _, count, _)| count);
+            if seen + excused < count || excused > 0 && seen >= count {
+                complaints.push(format!(
+                    "{}, `{function}`: {count} orderings stand there, {seen} sites were reached and {excused} have a \
+                     reason",
+                    source.path
+                ));
+            }
+        }
+    }
+    complaints
+}
+
+/// How many orderings stand in each function of a source.
+fn standing(source: &Source) -> BTreeMap<String, usize> {
+    let mut standing = BTreeMap::new();
+    for (index, line) in source.code.lines().enumerate() {
+        let count: usize = STRONGER.iter().map(|order| line.matches(order).count()).sum();
+        if count > 0 {
+            *standing.entry(function_of(source, index + 1)).or_default() += count;
+        }
+    }
+    standing
+}

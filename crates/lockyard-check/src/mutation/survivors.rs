@@ -1,0 +1,112 @@
+//! Weakenings that no model check can notice, with the reasons. An entry that is not needed is an error.
+
+use super::{Mutant, Suite};
+use crate::hooks::Site;
+use crate::sources::workspace;
+use lockyard::platform::Ordering;
+
+/// An allowed survivor. The place is a piece of the source line, so that it does not move with the lines above it.
+#[derive(Clone, Copy, Debug)]
+pub struct Survivor {
+    /// The suite.
+    pub suite: &'static str,
+    /// The end of the file's path.
+    pub file: &'static str,
+    /// A piece of the line on which the operation begins.
+    pub line: &'static str,
+    /// What the ordering is weakened to.
+    pub weakened: Ordering,
+    /// Why nobody notices.
+    pub reason: &'static str,
+}
+
+/// An exchange that another thread may make on the node of the thread that prepares it, or has got it back.
+const NEWEST: &str = "it keeps the successor's exchange of the node apart from the node's former and next use; the model \
+     checker's exchanges always find what was stored last, in whatever order it may become visible, so it does not know \
+     the execution that the ordering excludes";
+
+/// The table.
+pub const SURVIVORS: &[Survivor] = &[
+    Survivor {
+        suite: "clh",
+        file: "lock/clh.rs",
+        line: "lane.swap_upper(name, Ordering::AcqRel)",
+        weakened: Ordering::Acquire,
+        reason: NEWEST,
+    },
+    Survivor {
+        suite: "clh",
+        file: "lock/clh.rs",
+        line: "lane.compare_exchange(lane_of::<L>(None), lane_of::<L>(Some(me)), Ordering::AcqRel)",
+        weakened: Ordering::Acquire,
+        reason: NEWEST,
+    },
+    Survivor {
+        suite: "clh",
+        file: "lock/queue.rs",
+        line: "parked.load(Ordering::Acquire) == DONE_WITH",
+        weakened: Ordering::Relaxed,
+        reason: NEWEST,
+    },
+    Survivor {
+        suite: "clh",
+        file: "lock/queue.rs",
+        line: "parked.store(DONE_WITH, Ordering::Release)",
+        weakened: Ordering::Relaxed,
+        reason: NEWEST,
+    },
+    Survivor {
+        suite: "page-ref xadd",
+        file: "page_ref/variant.rs",
+        line: "word.store(references, Ordering::Release)",
+        weakened: Ordering::Relaxed,
+        reason: "of this variant nobody takes a reference without having one, so nobody learns from the count that it was \
+                 unfrozen; the store is shared with the variants of which that is not so",
+    },
+];
+
+impl Survivor {
+    fn is(&self, suite: &str, site: &Site, weakened: Ordering) -> bool {
+        self.suite == suite
+            && site.file.ends_with(self.file)
+            && self.weakened == weakened
+            && line_of(site).contains(self.line)
+    }
+}
+
+/// The source line of a site; empty if it cannot be read.
+pub fn line_of(site: &Site) -> String {
+    let text = std::fs::read_to_string(workspace().join(site.file)).unwrap_or_default();
+    text.lines().nth(site.at.0 as usize - 1).unwrap_or_default().to_owned()
+}
+
+/// Why a weakening may survive.
+pub(super) fn reason(
+    table: &'static [Survivor],
+    suite: &str,
+    site: &Site,
+    weakened: Ordering,
+) -> Option<&'static str> {
+    table.iter().find(|s| s.is(suite, site, weakened)).map(|s| s.reason)
+}
+
+/// Entries for which there is no mutant.
+pub(super) fn unused(
+    table: &'static [Survivor],
+    suites: &[Suite],
+    mutants: &[Mutant],
+) -> Vec<String> {
+    let ran = |s: &&Survivor| suites.iter().any(|suite| suite.name == s.suite);
+    let unused = table
+        .iter()
+        .filter(ran)
+        .filter(|survivor| !mutants.iter().any(|m| survivor.is(m.suite, &m.site, m.weakened)));
+    unused
+        .map(|s| {
+            format!(
+                "a survivor is explained that does not exist: {}, {}, `{}`",
+                s.suite, s.file, s.line
+            )
+        })
+        .collect()
+}

@@ -1,0 +1,90 @@
+//! The ordering mutation itself: it notices what it should, reports what nobody notices, and does not let its tables go
+//! stale. (`cargo mutation` runs it over everything.)
+
+use lockyard::platform::Ordering;
+use lockyard::platform::checked::Checked;
+use lockyard::platform::hooked::Hooked;
+use lockyard_check::backends::{model, verdict};
+use lockyard_check::controls::TooStrong;
+use lockyard_check::explore::Bounds;
+use lockyard_check::hooks::Scripted;
+use lockyard_check::mutation::survivors::Survivor;
+use lockyard_check::mutation::{Check, Report, Suite, Totals, run, suites};
+use lockyard_check::program::{LockOp, LockProgram};
+
+fn suite(name: &str) -> Vec<Suite> {
+    let suites: Vec<Suite> = suites::all().into_iter().filter(|suite| suite.name == name).collect();
+    assert_eq!(suites.len(), 1, "{name}");
+    suites
+}
+
+/// The control lock, whose `lock` has a release that nobody needs.
+fn too_strong() -> Vec<Suite> {
+    type Program = LockProgram<TooStrong, Hooked<Checked, Scripted>>;
+    let run = || verdict(model::<Program>(&[LockOp::Lock, LockOp::TryLock], Bounds::ALL));
+    let checks = vec![Check { name: "two threads".to_owned(), run: Box::new(run) }];
+    vec![Suite { name: "too strong", files: &["src/controls.rs"], checks }]
+}
+
+/// Without the complaints, which are about the suites that are not run here.
+fn alone(report: Report) -> Report {
+    Report { complaints: Vec::new(), ..report }
+}
+
+#[test]
+fn every_ordering_of_the_test_and_set_lock_is_missed() {
+    let report = run(&suite("test-and-set"), &[], 2, |_| {}).unwrap();
+    assert!(report.mutants.iter().all(|mutant| mutant.killed.is_some()), "{:?}", report.mutants);
+    // The first try, the one after a wait, that of `try_lock`, and the release.
+    assert_eq!(report.totals(), Totals { sites: 4, killed: 4, explained: 0 });
+    assert!(alone(report).is_clean());
+}
+
+#[test]
+fn an_ordering_that_is_stronger_than_it_need_be_is_reported() {
+    let report = run(&too_strong(), &[], 2, |_| {}).unwrap();
+    let survivors: Vec<_> = report.mutants.iter().filter(|m| m.killed.is_none()).collect();
+    assert_eq!(survivors.len(), 1, "{survivors:?}");
+    assert_eq!((survivors[0].order, survivors[0].weakened), ("AcqRel", Ordering::Acquire));
+    assert_eq!(report.totals().line(), "ordering sites killed 2 of 3, explained 0");
+    assert!(!alone(report).is_clean());
+}
+
+const NOT_NEEDED: Survivor = Survivor {
+    suite: "too strong",
+    file: "src/controls.rs",
+    line: "lane.fetch_or(bits::<L>(HELD), Ordering::AcqRel)",
+    weakened: Ordering::Acquire,
+    reason: "a control",
+};
+
+#[test]
+fn a_survivor_with_a_reason_is_explained() {
+    static TABLE: [Survivor; 1] = [NOT_NEEDED];
+    let report = run(&too_strong(), &TABLE, 1, |_| {}).unwrap();
+    assert_eq!(report.totals().line(), "ordering sites killed 2 of 3, explained 1");
+    assert!(alone(report).is_clean());
+}
+
+#[test]
+fn a_reason_that_is_not_needed_is_an_error() {
+    // The weakening to relaxed is noticed.
+    static NOTICED: [Survivor; 2] =
+        [NOT_NEEDED, Survivor { weakened: Ordering::Relaxed, ..NOT_NEEDED }];
+    let report = run(&too_strong(), &NOTICED, 1, |_| {}).unwrap();
+    assert!(!alone(report).is_clean());
+    // There is no such line.
+    static GONE: [Survivor; 2] = [NOT_NEEDED, Survivor { line: "nowhere", ..NOT_NEEDED }];
+    let report = run(&too_strong(), &GONE, 1, |_| {}).unwrap();
+    let gone =
+        report.complaints.iter().any(|c| c.contains("does not exist") && c.contains("nowhere"));
+    assert!(gone, "{:?}", report.complaints);
+}
+
+#[test]
+fn an_ordering_that_no_suite_reaches_is_an_error() {
+    let report = run(&suite("test-and-set"), &[], 2, |_| {}).unwrap();
+    let left_out = |file: &str| report.complaints.iter().any(|complaint| complaint.contains(file));
+    assert!(left_out("lock/queued.rs") && left_out("lockref/mod.rs"), "{:?}", report.complaints);
+    assert!(!left_out("lock/test_and_set.rs"), "{:?}", report.complaints);
+}
