@@ -11,19 +11,16 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     let threads = thread_list(&options.threads)?;
     let variants = options.variants.len().max(script.variants.len());
     let bar = progress::bar(threads.len() * variants);
-    let calibrated = script.calibration.clone();
-    let notes = vec![
-        format!("{}: {}.", script.name, script.operation),
-        match calibrated {
-            Some(calibration) => format!(
-                "Local work: calibrated on {} at {} thread{}, in nanoseconds, and taken over.",
-                calibration.machine,
-                calibration.threads,
-                if calibration.threads == 1 { "" } else { "s" }
-            ),
-            None => "Local work: as the script says.".to_owned(),
-        },
-    ];
+    let work = match &script.calibration {
+        Some(calibration) if calibration.gives_local_work() => format!(
+            "Local work: calibrated on {} at {} thread{}, in nanoseconds, and taken over.",
+            calibration.machines.join(" and "),
+            calibration.threads,
+            if calibration.threads == 1 { "" } else { "s" }
+        ),
+        _ => "Local work: as the script says.".to_owned(),
+    };
+    let notes = vec![format!("{}: {}.", script.name, script.operation), work];
     let assumed = machine.assumed_share() * 100.0;
     let environment = vec![
         ("lockyard".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),

@@ -63,8 +63,9 @@ fn document(report: &reproduce::Report, measured: bool) -> Document {
         .map(|(table, source)| format!("Published: {table}: {source}."))
         .collect();
     notes.push(
-        "Predicted: simulated from the machine's file; calibration rows gave the local work and are \
-         not counted. Trivial model: the cost of the calibration cell, held constant."
+        "Predicted: simulated from the machine's file; calibration rows gave the local work (of qspinlock-loop, \
+         the machine's latencies) and are not counted. Trivial model: the cost of the calibration cell, \
+         held constant."
             .to_owned(),
     );
     notes.push(format!("Measured: {}.", report.measured));

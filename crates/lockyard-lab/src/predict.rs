@@ -2,11 +2,11 @@
 
 use crate::calibrate::{self, LocalWork};
 use crate::names;
-use crate::published::Table;
+use crate::published::{Cell, Table};
 use crate::rows::{Detail, Row, Status};
 use crate::simulate::{self, Effort, Prediction};
 use crate::{InputError, jobs};
-use lockyard_scenarios::{Script, Variant};
+use lockyard_scenarios::{Script, Step, Variant};
 use lockyard_sim::Machine;
 use std::collections::BTreeMap;
 
@@ -49,49 +49,76 @@ pub struct Request {
     pub jobs: usize,
 }
 
-/// The published cell that gives the local work of `variant`, by the script's calibration.
+/// The published cell that calibrates `variant` for `machine`, by the script's calibration: the machine's own, or, where
+/// it has none, the first machine's.
 pub fn calibration_cell<'t>(
     script: &Script,
     variant: &str,
+    machine: &str,
     tables: &'t [Table],
-) -> Option<&'t crate::published::Cell> {
+) -> Option<&'t Cell> {
     let calibration = script.calibration.as_ref()?;
     let variant = calibration.variant.as_deref().unwrap_or(variant);
+    let experiment = calibration.experiment.as_deref().unwrap_or(&script.name);
+    let own = calibration.machines.iter().find(|name| *name == machine);
+    let machine = own.or(calibration.machines.first())?;
     tables.iter().flat_map(|table| &table.cells).find(|cell| {
-        cell.experiment == script.name
-            && cell.machine == calibration.machine
+        cell.experiment == experiment
+            && cell.machine == *machine
             && cell.threads == calibration.threads
             && cell.variant == variant
-            && cell.metric == script.metric
-            && cell.unit == script.unit
+            && cell.metric == script.metric.name()
+            && cell.unit == script.metric.unit()
     })
 }
 
-/// The local work of a variant, from its calibration cell on the cell's machine; `None` if the script
-/// has no calibrated work.
+/// The figure of the trivial model: the cost of an operation in the calibration cell, held constant.
+pub fn trivial(script: &Script, calibration: &Cell, threads: usize) -> f64 {
+    let throughput = script.metric.throughput(calibration.value, calibration.threads);
+    script.metric.figure(throughput, threads)
+}
+
+/// Whether an operation has calibrated work.
+fn has_calibrated_work(steps: &[Step]) -> bool {
+    steps.iter().any(|step| match step {
+        Step::CalibratedWork { .. } => true,
+        Step::Locked { steps, .. } => has_calibrated_work(steps),
+        _ => false,
+    })
+}
+
+/// The local work of a variant, from its calibration cell on the cell's machine; `None` if the variant
+/// has no calibrated work. `machine` is the machine to predict for.
 ///
 /// # Errors
 ///
 /// If the cell or its machine is not there, or a run fails.
 pub fn local_work(
     script: &Script,
-    variant: &str,
+    variant: &Variant,
+    machine: &str,
     tables: &[Table],
 ) -> Result<Option<LocalWork>, Failure> {
     let Some(calibration) = &script.calibration else { return Ok(None) };
-    let of = calibration.variant.as_deref().unwrap_or(variant);
-    let Some(cell) = calibration_cell(script, variant, tables) else {
+    if !has_calibrated_work(&variant.steps) {
+        return Ok(None);
+    }
+    let of = calibration.variant.as_deref().unwrap_or(&variant.name);
+    let Some(cell) = calibration_cell(script, &variant.name, machine, tables) else {
         return Err(Failure::Input(InputError(format!(
             "scenario `{}`: no published table has its calibration cell ({}, {of}, {} threads)",
-            script.name, calibration.machine, calibration.threads
+            script.name,
+            calibration.machines.join(" or "),
+            calibration.threads
         ))));
     };
-    let machine = names::machine(&calibration.machine)?;
+    let machine = names::machine(&cell.machine)?;
     let Some(variant) = script.variant(of) else {
         unreachable!("a script's calibration names one of its variants")
     };
     check_threads(&machine, cell.threads)?;
-    calibrate::solve(&machine, variant, script.order, cell.threads, cell.value)
+    let throughput = script.metric.throughput(cell.value, cell.threads);
+    calibrate::solve(&machine, variant, script.order, cell.threads, throughput)
         .map(Some)
         .map_err(|e| Failure::Run(format!("{}, {of}: calibration: {e}", script.name)))
 }
@@ -144,7 +171,7 @@ pub fn run(
     let works = jobs::run(
         &variants,
         request.jobs,
-        |variant| local_work(script, &variant.name, tables),
+        |variant| local_work(script, variant, request.machine.name(), tables),
         || {},
     );
     let mut cells = Vec::new();
@@ -173,10 +200,10 @@ pub fn run(
                 && cell.machine == request.machine.name()
                 && cell.variant == variant.name
                 && cell.threads == threads
-                && cell.metric == script.metric
-                && cell.unit == script.unit
+                && cell.metric == script.metric.name()
+                && cell.unit == script.metric.unit()
         });
-        let calibration = calibration_cell(script, &variant.name, tables);
+        let calibration = calibration_cell(script, &variant.name, request.machine.name(), tables);
         let is_calibration = published.is_some() && published == calibration;
         rows.push(Row {
             table: String::new(),
@@ -184,28 +211,35 @@ pub fn run(
             machine: request.machine.name().to_owned(),
             variant: variant.name.clone(),
             threads,
-            metric: script.metric.clone(),
-            unit: script.unit.clone(),
+            metric: script.metric.name().to_owned(),
+            unit: script.metric.unit().to_owned(),
             published: published.map(|cell| cell.value),
-            predicted: Some(prediction.throughput),
+            predicted: Some(script.metric.figure(prediction.throughput, threads)),
             trivial: None,
             measured: None,
             status: if is_calibration { Status::Calibration } else { Status::Predicted },
             reason: None,
-            detail: detail(&prediction, work),
+            detail: detail(script, &prediction, threads, work),
         });
     }
     Ok(rows)
 }
 
 /// What a row says beside its figure.
-pub fn detail(prediction: &Prediction, work: Option<LocalWork>) -> BTreeMap<String, Detail> {
+pub fn detail(
+    script: &Script,
+    prediction: &Prediction,
+    threads: usize,
+    work: Option<LocalWork>,
+) -> BTreeMap<String, Detail> {
     let mut detail = BTreeMap::new();
     let mut number = |name: &str, value: f64| {
         detail.insert(name.to_owned(), Detail::Number(value));
     };
-    number("predicted_low", prediction.range.0);
-    number("predicted_high", prediction.range.1);
+    let (low, high) = script.metric.range(prediction.range, threads);
+    number("predicted_low", low);
+    number("predicted_high", high);
+    number("predicted_throughput", prediction.throughput);
     number("failed_compare_exchanges_per_success", prediction.failed_per_success);
     number("rmws_per_ownership", prediction.rmws_per_ownership);
     number("local_transfers_per_operation", prediction.local_transfers);

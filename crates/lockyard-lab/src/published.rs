@@ -18,8 +18,11 @@ const COLUMNS: [&str; 7] =
 const UNITS: &[&str] = &["op/s", "ns", "ms", "s", "%", "MB/s", "ratio", ""];
 
 /// The shipped tables: name and file.
-const SHIPPED: &[(&str, &str)] =
-    &[("lockref-will-it-scale", include_str!("../../../published/lockref-will-it-scale.csv"))];
+const SHIPPED: &[(&str, &str)] = &[
+    ("lockref-will-it-scale", include_str!("../../../published/lockref-will-it-scale.csv")),
+    ("qspinlock-loop", include_str!("../../../published/qspinlock-loop.csv")),
+    ("page-ref", include_str!("../../../published/page-ref.csv")),
+];
 
 /// One published figure.
 #[derive(Clone, Debug, PartialEq)]
@@ -245,6 +248,12 @@ mod tests {
         assert_eq!(tables[0].cells.len(), 27);
         assert_eq!(tables[0].experiments(), ["open3", "fstat2", "access2"]);
         assert_eq!(tables[0].cells[0].value, 805_603.0);
+        let cells: Vec<(&str, usize)> =
+            tables.iter().map(|t| (t.name.as_str(), t.cells.len())).collect();
+        assert_eq!(
+            cells,
+            [("lockref-will-it-scale", 27), ("qspinlock-loop", 32), ("page-ref", 90)]
+        );
     }
 
     #[test]

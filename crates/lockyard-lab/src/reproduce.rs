@@ -56,6 +56,13 @@ struct Model {
     trivial: Option<f64>,
 }
 
+/// What is calibrated once: a variant of a script, for a machine.
+struct Calibrated {
+    script: Script,
+    variant: Variant,
+    machine: String,
+}
+
 /// The cells that `names` select, with their tables' names.
 fn select<'t>(
     tables: &'t [Table],
@@ -114,7 +121,7 @@ pub fn run(
     let cells = select(tables, &request.names)?;
     let asked = cells.len();
     // Each variant of each script is calibrated once.
-    let mut calibrations: Vec<(Script, String)> = Vec::new();
+    let mut calibrations: Vec<Calibrated> = Vec::new();
     let jobs: Vec<Job> = cells
         .into_iter()
         .map(|(table, cell)| Job { table, cell, model: model(cell, tables, &mut calibrations) })
@@ -122,7 +129,7 @@ pub fn run(
     let works = jobs::run(
         &calibrations,
         request.jobs,
-        |(script, variant)| predict::local_work(script, variant, tables),
+        |c| predict::local_work(&c.script, &c.variant, &c.machine, tables),
         || {},
     );
     let works: Vec<Option<LocalWork>> =
@@ -171,14 +178,18 @@ fn summaries(rows: &[Row]) -> Vec<Summary> {
 fn model(
     cell: &Cell,
     tables: &[Table],
-    calibrations: &mut Vec<(Script, String)>,
+    calibrations: &mut Vec<Calibrated>,
 ) -> Result<Model, String> {
     let script = Script::shipped(&cell.experiment)
         .ok_or_else(|| format!("there is no scenario `{}`", cell.experiment))?;
     let machine = Machine::shipped(&cell.machine)
         .ok_or_else(|| format!("there is no machine file for `{}`", cell.machine))?;
-    if cell.metric != script.metric || cell.unit != script.unit {
-        return Err(format!("the scenario gives {} in {}", script.metric, script.unit));
+    if let Some(left_out) = script.left_out.iter().find(|left_out| left_out.metric == cell.metric) {
+        return Err(left_out.reason.clone());
+    }
+    let metric = script.metric;
+    if cell.metric != metric.name() || cell.unit != metric.unit() {
+        return Err(format!("the scenario gives {} in {}", metric.name(), metric.unit()));
     }
     let variant = script
         .variant(&cell.variant)
@@ -187,20 +198,23 @@ fn model(
     if cell.threads > machine.hardware_threads() {
         return Err(format!("the machine has {} hardware threads", machine.hardware_threads()));
     }
-    let calibrated_by = predict::calibration_cell(&script, &cell.variant, tables);
-    let wanted = (script.clone(), cell.variant.clone());
-    let same = |known: &(Script, String)| {
+    let calibrated_by = predict::calibration_cell(&script, &cell.variant, &cell.machine, tables);
+    let same = |known: &Calibrated| {
         // A script whose calibration names its variant is calibrated once for all of them.
         let shared = script.calibration.as_ref().is_some_and(|c| c.variant.is_some());
-        known.0.name == script.name && (shared || known.1 == cell.variant)
+        known.script.name == script.name
+            && known.machine == cell.machine
+            && (shared || known.variant.name == cell.variant)
     };
     let calibration = calibrations.iter().position(same).unwrap_or_else(|| {
-        calibrations.push(wanted);
+        let machine = cell.machine.clone();
+        let variant = variant.clone();
+        calibrations.push(Calibrated { script: script.clone(), variant, machine });
         calibrations.len() - 1
     });
     Ok(Model {
         is_calibration: calibrated_by == Some(cell),
-        trivial: calibrated_by.map(|c| c.value),
+        trivial: calibrated_by.map(|c| predict::trivial(&script, c, cell.threads)),
         script,
         variant,
         machine,
@@ -241,10 +255,10 @@ fn row(job: &Job, works: &[Option<LocalWork>]) -> Result<Row, String> {
                 Effort::USUAL,
             )
             .map_err(|e| format!("{}, {}: {e}", cell.experiment, cell.variant))?;
-            row.predicted = Some(prediction.throughput);
+            row.predicted = Some(model.script.metric.figure(prediction.throughput, cell.threads));
             row.trivial = model.trivial;
             row.status = if model.is_calibration { Status::Calibration } else { Status::Predicted };
-            row.detail = predict::detail(&prediction, work);
+            row.detail = predict::detail(&model.script, &prediction, cell.threads, work);
         }
         Err(reason) => row.reason = Some(reason.clone()),
     }
@@ -275,8 +289,10 @@ fn measure_rows(
     let results = measure::run(&tasks, &cpus, effort).map_err(Failure::Run)?;
     for (index, result) in measurable.iter().zip(results) {
         let Some(result) = result else { continue };
-        let row = &mut rows[*index].1;
-        row.measured = Some(result.measured);
+        let (job, row) = &mut rows[*index];
+        let Ok(model) = &job.model else { continue };
+        let metric = model.script.metric;
+        row.measured = Some(result.measured.in_metric(metric, row.threads));
         row.detail.insert("measured_ci_coverage".to_owned(), Detail::Number(result.coverage));
         row.detail.insert("measured_slowest_thread".to_owned(), Detail::Count(result.per_thread.0));
         row.detail.insert("measured_fastest_thread".to_owned(), Detail::Count(result.per_thread.1));

@@ -4,6 +4,7 @@
 //! of: *calibration* (the cell gave the local work; its prediction is no prediction), *predicted*,
 //! *measured* (there is a measured figure and no published one), *not modelled* (with a reason).
 
+use lockyard_scenarios::Metric;
 use std::collections::BTreeMap;
 
 /// What a row is.
@@ -42,6 +43,14 @@ pub struct Measured {
     pub ci_high: f64,
     /// How many samples.
     pub samples: usize,
+}
+
+impl Measured {
+    /// The figures of `threads` tasks that were measured as operations a second, in the terms of a metric.
+    pub(crate) fn in_metric(self, metric: Metric, threads: usize) -> Measured {
+        let (ci_low, ci_high) = metric.range((self.ci_low, self.ci_high), threads);
+        Measured { value: metric.figure(self.value, threads), ci_low, ci_high, ..self }
+    }
 }
 
 /// A value in a row's details.

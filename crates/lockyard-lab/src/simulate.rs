@@ -84,11 +84,21 @@ impl std::fmt::Display for SimulationError {
 
 impl std::error::Error for SimulationError {}
 
-/// The hardware threads on which `threads` tasks run.
-fn placement(order: Order, threads: usize) -> impl Iterator<Item = usize> {
+/// The hardware threads of `machine` on which `threads` tasks run.
+pub(crate) fn placement(machine: &Machine, order: Order, threads: usize) -> Vec<usize> {
     match order {
         // Hardware threads are numbered in this order.
-        Order::CoresFirst => 0..threads,
+        Order::CoresFirst => (0..threads).collect(),
+        Order::Spread => {
+            let sockets = machine.sockets();
+            let cores_per_socket = machine.cores() / sockets;
+            let place = |task: usize| {
+                let (round, socket) = (task / sockets, task % sockets);
+                let (sibling, core) = (round / cores_per_socket, round % cores_per_socket);
+                sibling * machine.cores() + socket * cores_per_socket + core
+            };
+            (0..threads).map(place).collect()
+        }
     }
 }
 
@@ -123,7 +133,7 @@ pub fn cell(
             return Err(SimulationError("the objects do not fit into the arena".to_owned()));
         };
         let prepared = Rc::new(prepared);
-        for place in placement(order, threads) {
+        for place in placement(machine, order, threads) {
             let prepared = Rc::clone(&prepared);
             simulation.spawn(place, move || {
                 prepared.run_task();
@@ -211,4 +221,21 @@ pub fn cell(
         remote_transfers: ratio(remote, total),
         locked,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_are_spread_over_the_sockets_in_turn_whole_cores_first() {
+        let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
+        assert_eq!(placement(&machine, Order::CoresFirst, 3), [0, 1, 2]);
+        assert_eq!(placement(&machine, Order::Spread, 5), [0, 24, 1, 25, 2]);
+        let all = placement(&machine, Order::Spread, 96);
+        assert_eq!(all[47..50], [47, 48, 72], "then the siblings");
+        let mut sorted = all.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..96).collect::<Vec<_>>(), "each hardware thread once");
+    }
 }

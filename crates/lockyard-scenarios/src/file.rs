@@ -1,7 +1,9 @@
 //! Reading a script file: strict, and with an error that says where, what, and what is allowed.
 
 use crate::kinds::LockKind;
-use crate::script::{Calibration, Object, ObjectKind, Order, Script, Variant};
+use crate::metric::Metric;
+use crate::pages::PageKind;
+use crate::script::{Calibration, Gives, LeftOut, Object, ObjectKind, Order, Script, Variant};
 use crate::steps;
 use serde::Deserialize;
 use std::ops::Range;
@@ -41,6 +43,9 @@ struct File {
     operation: Spanned<String>,
     metric: Spanned<String>,
     unit: Spanned<String>,
+    operations: Option<Spanned<u64>>,
+    #[serde(default)]
+    left_out: Vec<Spanned<LeftOutEntry>>,
     #[serde(default)]
     objects: Vec<Spanned<ObjectEntry>>,
     #[serde(default)]
@@ -52,6 +57,13 @@ struct File {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct LeftOutEntry {
+    metric: Spanned<String>,
+    reason: Spanned<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct ObjectEntry {
     name: Spanned<String>,
     kind: Spanned<String>,
@@ -59,6 +71,7 @@ struct ObjectEntry {
     pause: Option<Spanned<bool>>,
     trywait: Option<Spanned<bool>>,
     count: Option<Spanned<u32>>,
+    page: Option<Spanned<String>>,
     line: Spanned<String>,
 }
 
@@ -88,6 +101,7 @@ struct VariantEntry {
 struct SetEntry {
     object: Spanned<String>,
     lock: Option<Spanned<String>>,
+    page: Option<Spanned<String>>,
     pause: Option<Spanned<bool>>,
     trywait: Option<Spanned<bool>>,
 }
@@ -101,7 +115,10 @@ struct PlacementEntry {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CalibrationEntry {
-    machine: Spanned<String>,
+    gives: Option<Spanned<String>>,
+    machine: Option<Spanned<String>>,
+    machines: Option<Spanned<Vec<Spanned<String>>>>,
+    experiment: Option<Spanned<String>>,
     threads: Spanned<u32>,
     variant: Option<Spanned<String>>,
 }
@@ -166,6 +183,11 @@ impl Source<'_> {
         Ok(name.clone())
     }
 
+    fn page(&self, found: &Spanned<String>) -> Result<PageKind> {
+        let table: Vec<_> = PageKind::ALL.iter().map(|&kind| (kind.name(), kind)).collect();
+        self.choose("page reference count", found, &table)
+    }
+
     fn lock(&self, found: &Spanned<String>) -> Result<LockKind> {
         let table: Vec<_> = LockKind::ALL.iter().map(|&kind| (kind.name(), kind)).collect();
         self.choose("lock", found, &table)
@@ -222,27 +244,67 @@ pub(crate) fn parse(origin: &str, text: &str) -> Result<Script> {
     let order = source.choose(
         "order of placement",
         &file.placement.order,
-        &[("cores-first", Order::CoresFirst)],
+        &[("cores-first", Order::CoresFirst), ("spread", Order::Spread)],
     )?;
     let calibration =
         file.calibration.map(|c| calibration(&source, c.get_ref(), &names)).transpose()?;
     let calibrated = file.steps.iter().find(|s| s.get_ref().share.is_some());
-    if let (None, Some(step)) = (&calibration, calibrated) {
+    let gives_work = calibration.as_ref().is_some_and(|c| c.gives == Gives::LocalWork);
+    if let (false, Some(step)) = (gives_work, calibrated) {
         return Err(source.error(
             step.span(),
-            "`share` is a share of the calibrated work; it needs a section [calibration]",
+            "`share` is a share of the calibrated work; it needs a section [calibration] that gives it",
         ));
     }
     Ok(Script {
         name: source.name("name", &file.name)?,
         title: source.text("title", &file.title)?,
         operation: source.text("operation", &file.operation)?,
-        metric: source.choose("metric", &file.metric, &[("throughput", "throughput")])?.to_owned(),
-        unit: source.choose("unit of throughput", &file.unit, &[("op/s", "op/s")])?.to_owned(),
+        metric: metric(&source, &file.metric, &file.unit, file.operations.as_ref())?,
+        left_out: left_out(&source, &file.left_out)?,
         variants,
         order,
         calibration,
     })
+}
+
+fn metric(
+    source: &Source,
+    name: &Spanned<String>,
+    unit: &Spanned<String>,
+    operations: Option<&Spanned<u64>>,
+) -> Result<Metric> {
+    let count = operations.map_or(1, |operations| *operations.get_ref());
+    let metrics = [Metric::Throughput, Metric::Elapsed { operations: count }, Metric::Cpu]
+        .map(|m| (m.name(), m));
+    let metric = source.choose("metric", name, &metrics)?;
+    source.choose(&format!("unit of {}", metric.name()), unit, &[(metric.unit(), ())])?;
+    match (metric, operations) {
+        (Metric::Elapsed { .. }, None) => Err(source.error(
+            name.span(),
+            "the metric `elapsed` needs `operations`, how many each task does",
+        )),
+        (Metric::Elapsed { .. }, Some(operations)) if !(1..=1 << 40).contains(&count) => {
+            let message = format!("`operations` is {count}; allowed: 1 to {}", 1u64 << 40);
+            Err(source.error(operations.span(), message))
+        }
+        (Metric::Throughput | Metric::Cpu, Some(operations)) => Err(source.error(
+            operations.span(),
+            format!("`operations` is not for the metric `{}`", metric.name()),
+        )),
+        _ => Ok(metric),
+    }
+}
+
+fn left_out(source: &Source, entries: &[Spanned<LeftOutEntry>]) -> Result<Vec<LeftOut>> {
+    let one = |entry: &Spanned<LeftOutEntry>| {
+        let entry = entry.get_ref();
+        Ok(LeftOut {
+            metric: source.name("metric", &entry.metric)?,
+            reason: source.text("reason", &entry.reason)?,
+        })
+    };
+    entries.iter().map(one).collect()
 }
 
 fn objects(source: &Source, entries: &[Spanned<ObjectEntry>]) -> Result<Vec<Object>> {
@@ -273,15 +335,34 @@ fn objects(source: &Source, entries: &[Spanned<ObjectEntry>]) -> Result<Vec<Obje
                 Err(source.error(entry.name.span(), message))
             }
         };
-        let kinds = [("lock", 0), ("lockref", 1), ("word", 2), ("data", 3)];
+        let page_span = entry.page.as_ref().map(Spanned::span);
+        let kinds = [("lock", 0), ("lockref", 1), ("word", 2), ("data", 3), ("page", 4)];
         let kind = match source.choose("kind of object", &entry.kind, &kinds)? {
+            4 => {
+                refuse(&lock_span, "lock")?;
+                refuse(&pause_span, "pause")?;
+                refuse(&trywait_span, "trywait")?;
+                let count = entry.count.as_ref().map_or(1, |count| *count.get_ref());
+                if !(1..=MAX_COUNT).contains(&count) {
+                    let message = format!("`count` is {count}; allowed: 1 to {MAX_COUNT}");
+                    return Err(source.error(last(&count_span), message));
+                }
+                let Some(page) = &entry.page else {
+                    let message =
+                        format!("the object `{name}` lacks `page`, how references are taken");
+                    return Err(source.error(entry.name.span(), message));
+                };
+                ObjectKind::Page { page: source.page(page)?, count }
+            }
             0 => {
+                refuse(&page_span, "page")?;
                 refuse(&pause_span, "pause")?;
                 refuse(&trywait_span, "trywait")?;
                 refuse(&count_span, "count")?;
                 ObjectKind::Lock { lock: lock()? }
             }
             1 => {
+                refuse(&page_span, "page")?;
                 let count = entry.count.as_ref().map_or(1, |count| *count.get_ref());
                 if count > MAX_COUNT {
                     let message = format!("`count` is {count}; allowed: 0 to {MAX_COUNT}");
@@ -295,6 +376,7 @@ fn objects(source: &Source, entries: &[Spanned<ObjectEntry>]) -> Result<Vec<Obje
                 }
             }
             kind => {
+                refuse(&page_span, "page")?;
                 refuse(&lock_span, "lock")?;
                 refuse(&pause_span, "pause")?;
                 refuse(&trywait_span, "trywait")?;
@@ -332,8 +414,37 @@ fn calibration(
         let names: Vec<&str> = variants.iter().map(String::as_str).collect();
         return Err(source.unknown("variant", variant, &names));
     }
+    let machines = match (&entry.machine, &entry.machines) {
+        (Some(machine), None) => vec![source.name("machine", machine)?],
+        (None, Some(machines)) if !machines.get_ref().is_empty() => {
+            let names = machines.get_ref().iter();
+            names.map(|machine| source.name("machines", machine)).collect::<Result<_>>()?
+        }
+        _ => {
+            return Err(source.error(
+                entry.threads.span(),
+                "a calibration has either `machine`, or `machines` with at least one",
+            ));
+        }
+    };
+    let gives = match &entry.gives {
+        None => Gives::LocalWork,
+        Some(gives) => {
+            let table = [("local-work", Gives::LocalWork), ("latencies", Gives::Latencies)];
+            source.choose("thing that a calibration gives", gives, &table)?
+        }
+    };
+    let experiment = entry.experiment.as_ref().map(|e| source.name("experiment", e)).transpose()?;
+    if let (Gives::LocalWork, Some(experiment)) = (gives, &entry.experiment) {
+        return Err(source.error(
+            experiment.span(),
+            "`experiment` is for a calibration that gives latencies; local work is the script's own",
+        ));
+    }
     Ok(Calibration {
-        machine: source.name("machine", &entry.machine)?,
+        gives,
+        machines,
+        experiment,
         threads: threads as usize,
         variant: entry.variant.as_ref().map(|v| v.get_ref().clone()),
     })
@@ -354,7 +465,25 @@ fn variant(
         let misplaced = |span: Range<usize>, what: &str| {
             source.error(span, format!("`{what}` is not for `{}`", objects[index].name))
         };
+        if let (Some(page), false) =
+            (&set.page, matches!(objects[index].kind, ObjectKind::Page { .. }))
+        {
+            return Err(misplaced(page.span(), "page"));
+        }
         let kind = match objects[index].kind {
+            ObjectKind::Page { page: before, count } => {
+                for (span, what) in [
+                    (set.lock.as_ref().map(Spanned::span), "lock"),
+                    (set.pause.as_ref().map(Spanned::span), "pause"),
+                    (set.trywait.as_ref().map(Spanned::span), "trywait"),
+                ] {
+                    if let Some(span) = span {
+                        return Err(misplaced(span, what));
+                    }
+                }
+                let page = set.page.as_ref().map(|page| source.page(page)).transpose()?;
+                ObjectKind::Page { page: page.unwrap_or(before), count }
+            }
             ObjectKind::Lock { lock: before } => {
                 if let Some(pause) = &set.pause {
                     return Err(misplaced(pause.span(), "pause"));
@@ -374,7 +503,7 @@ fn variant(
                 return Err(source.error(
                     set.object.span(),
                     format!(
-                        "`{}` has nothing to set; it is no lock and no lockref",
+                        "`{}` has nothing to set; it is no lock, no lockref and no page",
                         objects[index].name
                     ),
                 ));

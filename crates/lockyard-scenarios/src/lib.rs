@@ -9,6 +9,8 @@
 
 mod file;
 mod kinds;
+mod metric;
+mod pages;
 mod prepared;
 mod script;
 mod stage;
@@ -16,8 +18,11 @@ mod steps;
 
 pub use file::{MAX_FILE_BYTES, ScriptError};
 pub use kinds::LockKind;
+pub use metric::Metric;
+pub use pages::PageKind;
 pub use prepared::{Prepared, Violation};
 pub use script::{
-    Calibration, GetOperation, Object, ObjectKind, Order, PutOperation, Script, Step, Variant,
+    Calibration, GetOperation, Gives, LeftOut, Object, ObjectKind, Order, PutOperation, Script,
+    Step, Variant,
 };
 pub use stage::Stage;

@@ -6,9 +6,10 @@
 //! the measured figures contain (a script with an empty list of steps shows how much).
 
 use crate::kinds::{LockObject, LockRefObject};
+use crate::pages::PageObject;
 use crate::script::{ObjectKind, Step, Variant};
 use crate::stage::Stage;
-use lockyard::platform::{Cell, DataCell, Host, Ordering, U64, Word};
+use lockyard::platform::{Cell, DataCell, Host, Ordering, U32, U64, Word};
 use std::alloc::Layout;
 use std::fmt;
 use std::marker::PhantomData;
@@ -30,6 +31,7 @@ impl std::error::Error for Violation {}
 enum Shared<H: Host> {
     Lock(Box<dyn LockObject>),
     LockRef(Box<dyn LockRefObject>),
+    Page(Box<dyn PageObject>),
     Word(NonNull<U64<H>>),
     Data(NonNull<Cell<H, u64>>),
 }
@@ -80,6 +82,7 @@ impl<S: Stage> Prepared<S> {
         let layout_of = |kind: ObjectKind| match kind {
             ObjectKind::Lock { lock } => lock.layout::<S::Host>(),
             ObjectKind::LockRef { .. } | ObjectKind::Word => Layout::new::<U64<S::Host>>(),
+            ObjectKind::Page { .. } => Layout::new::<U32<S::Host>>(),
             ObjectKind::Data => Layout::new::<Cell<S::Host, u64>>(),
         };
         let lines = variant.objects.iter().map(|o| o.line + 1).max().unwrap_or(0);
@@ -123,6 +126,10 @@ impl<S: Stage> Prepared<S> {
                 let lockref =
                     unsafe { lock.make_lockref::<S::Host>(pause, trywait, count, memory) };
                 Shared::LockRef(lockref)
+            }
+            ObjectKind::Page { page, count } => {
+                // SAFETY: the caller's promise; a count has the size of its word.
+                Shared::Page(unsafe { page.make::<S::Host>(count, memory) })
             }
             ObjectKind::Word => {
                 let word = memory.cast::<U64<S::Host>>();
@@ -174,11 +181,19 @@ impl<S: Stage> Prepared<S> {
                     match &self.objects[object].2 {
                         Shared::Lock(lock) => lock.locked(&mut body),
                         Shared::LockRef(lockref) => lockref.locked(&mut body),
-                        Shared::Word(_) | Shared::Data(_) => unreachable!("checked by the parser"),
+                        _ => unreachable!("checked by the parser"),
                     }
                 }
-                Step::Get { object, operation } => self.lockref(object).get(operation),
-                Step::Put { object, operation } => self.lockref(object).put(operation),
+                Step::Get { object, operation } => match &self.objects[object].2 {
+                    Shared::LockRef(lockref) => lockref.get(operation),
+                    Shared::Page(page) => page.get(),
+                    _ => unreachable!("checked by the parser"),
+                },
+                Step::Put { object, operation } => match &self.objects[object].2 {
+                    Shared::LockRef(lockref) => lockref.put(operation),
+                    Shared::Page(page) => page.put(),
+                    _ => unreachable!("checked by the parser"),
+                },
                 Step::Read { object } => self.read(object),
                 Step::Write { object } => self.write(object),
                 Step::Add { object, value } => {
@@ -186,13 +201,6 @@ impl<S: Stage> Prepared<S> {
                     self.word(object).fetch_add(i64::from(value) as u64, Ordering::Relaxed);
                 }
             }
-        }
-    }
-
-    fn lockref(&self, object: usize) -> &dyn LockRefObject {
-        match &self.objects[object].2 {
-            Shared::LockRef(lockref) => lockref.as_ref(),
-            _ => unreachable!("checked by the parser"),
         }
     }
 
@@ -247,19 +255,11 @@ impl<S: Stage> Prepared<S> {
                         return wrong("is still locked".to_owned());
                     }
                     let ObjectKind::LockRef { count, .. } = *kind else { continue };
-                    let per_operation = count_steps(&self.steps, &|step| match *step {
-                        Step::Get { object, .. } if object == index => 1,
-                        Step::Put { object, .. } if object == index => -1,
-                        _ => 0,
-                    });
-                    let expected =
-                        i128::from(count) + i128::from(per_operation) * i128::from(operations);
-                    if lockref.count().map(i128::from) != Some(expected) {
-                        return wrong(format!(
-                            "counts {:?} references after {operations} operations, not {expected}",
-                            lockref.count()
-                        ));
-                    }
+                    self.verify_count(index, operations, count, lockref.count()).or_else(wrong)?;
+                }
+                Shared::Page(page) => {
+                    let ObjectKind::Page { count, .. } = *kind else { continue };
+                    self.verify_count(index, operations, count, page.count()).or_else(wrong)?;
                 }
                 Shared::Word(word) => {
                     let added = count_steps(&self.steps, &|step| match *step {
@@ -296,6 +296,28 @@ impl<S: Stage> Prepared<S> {
             }
         }
         Ok(())
+    }
+}
+
+impl<S: Stage> Prepared<S> {
+    /// Whether a count that began with `first` references is `found` after `operations` operations.
+    fn verify_count(
+        &self,
+        index: usize,
+        operations: u64,
+        first: u32,
+        found: Option<u32>,
+    ) -> Result<(), String> {
+        let per_operation = count_steps(&self.steps, &|step| match *step {
+            Step::Get { object, .. } if object == index => 1,
+            Step::Put { object, .. } if object == index => -1,
+            _ => 0,
+        });
+        let expected = i128::from(first) + i128::from(per_operation) * i128::from(operations);
+        if found.map(i128::from) == Some(expected) {
+            return Ok(());
+        }
+        Err(format!("counts {found:?} references after {operations} operations, not {expected}"))
     }
 }
 

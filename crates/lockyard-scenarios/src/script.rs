@@ -2,6 +2,8 @@
 
 use crate::file::{self, ScriptError};
 use crate::kinds::LockKind;
+use crate::metric::Metric;
+use crate::pages::PageKind;
 use std::path::Path;
 
 /// The shipped scripts: name and file.
@@ -9,6 +11,23 @@ const SHIPPED: &[(&str, &str)] = &[
     ("open3", include_str!("../../../scenarios/open3.toml")),
     ("fstat2", include_str!("../../../scenarios/fstat2.toml")),
     ("access2", include_str!("../../../scenarios/access2.toml")),
+    (
+        "spin-loop/same-node/standalone",
+        include_str!("../../../scenarios/spin-loop-same-node-standalone.toml"),
+    ),
+    (
+        "spin-loop/same-node/embedded",
+        include_str!("../../../scenarios/spin-loop-same-node-embedded.toml"),
+    ),
+    (
+        "spin-loop/different-nodes/standalone",
+        include_str!("../../../scenarios/spin-loop-different-nodes-standalone.toml"),
+    ),
+    (
+        "spin-loop/different-nodes/embedded",
+        include_str!("../../../scenarios/spin-loop-different-nodes-embedded.toml"),
+    ),
+    ("page-ref", include_str!("../../../scenarios/page-ref.toml")),
 ];
 
 /// What a shared object is.
@@ -27,6 +46,13 @@ pub enum ObjectKind {
         pause: bool,
         /// Wait once for the lock to be released before taking it.
         trywait: bool,
+        /// References at the beginning.
+        count: u32,
+    },
+    /// A page reference count.
+    Page {
+        /// How references are taken.
+        page: PageKind,
         /// References at the beginning.
         count: u32,
     },
@@ -93,16 +119,16 @@ pub enum Step {
     },
     /// Takes a reference.
     Get {
-        /// The lockref.
+        /// The lockref, or the page.
         object: usize,
-        /// How.
+        /// How; a page's variant says it instead.
         operation: GetOperation,
     },
     /// Drops a reference.
     Put {
-        /// The lockref.
+        /// The lockref, or the page.
         object: usize,
-        /// How.
+        /// How; a page has one way.
         operation: PutOperation,
     },
     /// Reads a word or data.
@@ -142,17 +168,48 @@ pub struct Variant {
 pub enum Order {
     /// Whole cores, socket by socket, then their siblings in the same order.
     CoresFirst,
+    /// The sockets in turn, whole cores first: the first task on each, then the second.
+    Spread,
 }
 
-/// The published cell that gives the local work.
+/// What the calibration cell gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gives {
+    /// The local work of an operation.
+    LocalWork,
+    /// The machine's latencies; they are in its file.
+    Latencies,
+}
+
+/// The published cell that gives the local work, or the machine's latencies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calibration {
-    /// The machine of the cell.
-    pub machine: String,
+    /// What it gives.
+    pub gives: Gives,
+    /// The machines that have such a cell. Others take over what the first one gives.
+    pub machines: Vec<String>,
+    /// The experiment of the cell; the script's own where none is named.
+    pub experiment: Option<String>,
     /// Its number of threads.
     pub threads: usize,
     /// Its variant; where none is named, each variant has its own cell.
     pub variant: Option<String>,
+}
+
+impl Calibration {
+    /// Whether the cell gives the local work of an operation.
+    pub fn gives_local_work(&self) -> bool {
+        self.gives == Gives::LocalWork
+    }
+}
+
+/// A metric that the published table has too, and that is not modelled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The metric.
+    pub metric: String,
+    /// Why.
+    pub reason: String,
 }
 
 /// A scenario script.
@@ -165,14 +222,14 @@ pub struct Script {
     /// What one operation is, for people.
     pub operation: String,
     /// What is measured, as in published tables.
-    pub metric: String,
-    /// In which unit.
-    pub unit: String,
+    pub metric: Metric,
+    /// Other metrics of the published table.
+    pub left_out: Vec<LeftOut>,
     /// Its variants, at least one.
     pub variants: Vec<Variant>,
     /// How tasks are placed.
     pub order: Order,
-    /// The cell that gives the local work, if the script has calibrated work.
+    /// The cell that calibrates, if there is one.
     pub calibration: Option<Calibration>,
 }
 

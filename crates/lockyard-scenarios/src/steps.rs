@@ -126,6 +126,7 @@ impl Steps<'_> {
             if right { Ok(()) } else { Err(source.error(found.span(), message)) }
         };
         let is_lockref = matches!(kind, ObjectKind::LockRef { .. });
+        let is_page = matches!(kind, ObjectKind::Page { .. });
         let is_lock = is_lockref || matches!(kind, ObjectKind::Lock { .. });
         match what {
             Do::Lock => {
@@ -154,8 +155,16 @@ impl Steps<'_> {
                     return Err(source.error(found.span(), message));
                 }
             },
+            Do::Get | Do::Put if is_page => {
+                if let Some(found) = &entry.operation {
+                    let message =
+                        "`operation` is not for a page; its `variant` says how".to_owned();
+                    return Err(source.error(found.span(), message));
+                }
+                steps.push(self.reference(what == Do::Get, object, entry)?);
+            }
             Do::Get | Do::Put => {
-                needs(is_lockref, "a lockref")?;
+                needs(is_lockref, "a lockref or a page")?;
                 if self.open.iter().any(|(held, ..)| *held == object) {
                     let message =
                         format!("`{}` is locked: it would wait for itself", found.get_ref());

@@ -49,8 +49,12 @@ pub struct Machine {
 }
 
 /// The shipped machines: name and file.
-const SHIPPED: &[(&str, &str)] =
-    &[("cascade-lake-2s24c2t", include_str!("../../../../machines/cascade-lake-2s24c2t.toml"))];
+const SHIPPED: &[(&str, &str)] = &[
+    ("broadwell-ex-8s10c2t", include_str!("../../../../machines/broadwell-ex-8s10c2t.toml")),
+    ("cascade-lake-2s24c2t", include_str!("../../../../machines/cascade-lake-2s24c2t.toml")),
+    ("westmere-ex-4s10c", include_str!("../../../../machines/westmere-ex-4s10c.toml")),
+    ("zen4-7840u", include_str!("../../../../machines/zen4-7840u.toml")),
+];
 
 impl Machine {
     /// Reads the text of a machine file. `origin` is what errors call the file.
