@@ -54,7 +54,9 @@ fn unknown_names_are_answered_with_the_nearest_right_ones() {
     );
     assert_eq!(
         refusal(&["reproduce", "zzz"]),
-        "lockyard: there is no experiment `zzz`; there are: lockref-will-it-scale, open3, fstat2, access2"
+        "lockyard: there is no experiment `zzz`; there are: lockref-will-it-scale, open3, fstat2, access2, \
+         qspinlock-loop, spin-loop/same-node/standalone, spin-loop/same-node/embedded, \
+         spin-loop/different-nodes/standalone, spin-loop/different-nodes/embedded, page-ref"
     );
     assert_eq!(
         refusal(&predict("open", CLX, "1")),

@@ -75,7 +75,7 @@ fn select<'t>(
             let mut all: Vec<&str> = Vec::new();
             for table in tables {
                 all.push(&table.name);
-                all.extend(table.experiments());
+                all.extend(table.experiments().into_iter().filter(|name| *name != table.name));
             }
             return Err(InputError(format!(
                 "there is no experiment `{}`; {}",

@@ -207,6 +207,13 @@ lock_kinds! {
     TestAndSet = "test-and-set": TestAndSet, on H;
 }
 
+impl LockKind {
+    /// Whether a holder keeps one of its thread's queue nodes.
+    pub(crate) fn keeps_a_node(self) -> bool {
+        matches!(self, LockKind::Mcs | LockKind::Clh)
+    }
+}
+
 /// # Safety
 ///
 /// `memory` is valid for a lockref, and outlives the returned object.

@@ -3,6 +3,7 @@
 
 use crate::file::{Result, Source, StepEntry, object_named};
 use crate::script::{GetOperation, Object, ObjectKind, PutOperation, Step};
+use lockyard::platform::NEST_LEVELS;
 use std::ops::Range;
 use toml::Spanned;
 
@@ -135,6 +136,17 @@ impl Steps<'_> {
                     let message = format!("`{}` is locked already", found.get_ref());
                     return Err(source.error(found.span(), message));
                 }
+                if self.keeps_a_node(object) {
+                    let held =
+                        self.open.iter().filter(|(held, ..)| self.keeps_a_node(*held)).count();
+                    if held == NEST_LEVELS as usize {
+                        let message = format!(
+                            "`{}` would be the fifth MCS or CLH lock held; a thread has nodes for {NEST_LEVELS}",
+                            found.get_ref()
+                        );
+                        return Err(source.error(found.span(), message));
+                    }
+                }
                 self.open.push((object, found.span(), std::mem::take(steps)));
             }
             Do::Unlock => match self.open.pop() {
@@ -157,8 +169,7 @@ impl Steps<'_> {
             },
             Do::Get | Do::Put if is_page => {
                 if let Some(found) = &entry.operation {
-                    let message =
-                        "`operation` is not for a page; its `variant` says how".to_owned();
+                    let message = "`operation` is not for a page; its `page` says how".to_owned();
                     return Err(source.error(found.span(), message));
                 }
                 steps.push(self.reference(what == Do::Get, object, entry)?);
@@ -186,6 +197,13 @@ impl Steps<'_> {
             Do::Work | Do::Pause => unreachable!("handled above"),
         }
         Ok(())
+    }
+
+    fn keeps_a_node(&self, object: usize) -> bool {
+        match self.objects[object].kind {
+            ObjectKind::Lock { lock } | ObjectKind::LockRef { lock, .. } => lock.keeps_a_node(),
+            _ => false,
+        }
     }
 
     fn work(&self, spanned: &Spanned<StepEntry>, steps: &mut Vec<Step>) -> Result<()> {

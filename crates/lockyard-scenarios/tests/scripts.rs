@@ -1,7 +1,7 @@
 //! Scripts: the shipped ones say what the experiments' description says; broken ones get one line that
 //! says where, what, and what is allowed.
 
-use lockyard_scenarios::{ObjectKind, Script, Step};
+use lockyard_scenarios::{Metric, ObjectKind, Order, Script, Step};
 
 const GOOD: &str = include_str!("../../../scenarios/open3.toml");
 
@@ -25,6 +25,7 @@ objects = [
     {{ name = "ref", kind = "lockref", lock = "ticket", line = "b" }},
     {{ name = "word", kind = "word", line = "c" }},
     {{ name = "data", kind = "data", line = "c" }},
+    {{ name = "page", kind = "page", page = "xadd", line = "d" }},
 ]
 steps = [{steps}]
 variants = [{{ name = "v", title = "v" }}, {{ name = "w", title = "w", set = [{{ object = "lock", lock = "test-and-set" }}] }}]
@@ -34,7 +35,7 @@ order = "cores-first"
     )
 }
 
-const STEPS_LINE: usize = 13;
+const STEPS_LINE: usize = 14;
 
 fn step_error(steps: &str) -> String {
     let error = error_of(&with_steps(steps));
@@ -70,21 +71,38 @@ fn the_shipped_scripts_do_what_the_experiments_do() {
     assert_eq!(shared("open3", "lockref"), ["read", "get", "add", "get", "put", "add", "put"]);
     assert_eq!(shared("access2", "lockref-pause"), ["add", "read", "get", "put", "add"]);
     assert_eq!(shared("access2", "access-patch+lockref"), ["read", "get", "put"]);
+    for name in Script::names().filter(|name| name.starts_with("spin-loop/")) {
+        let expected: &[&str] = if name.ends_with("/embedded") { &["write"] } else { &[] };
+        for variant in ["qspinlock", "qspinlock-cmpxchg-grab", "ticket", "test-and-set"] {
+            assert_eq!(shared(name, variant), expected, "{name} {variant}");
+        }
+        let script = Script::shipped(name).expect("it is shipped");
+        let spread = script.order == Order::Spread;
+        assert_eq!(spread, name.contains("/different-nodes/"), "{name}");
+        assert_eq!(script.metric, Metric::Elapsed { operations: 5_000_000 });
+    }
+    for variant in ["xadd", "cmpxchg", "optimistic-cmpxchg", "locked-bit"] {
+        assert_eq!(shared("page-ref", variant), ["get", "put"]);
+    }
     for name in Script::names() {
         let script = Script::shipped(name).expect("it is shipped");
         assert_eq!(script.name, name);
         for variant in &script.variants {
-            let ObjectKind::LockRef { pause, trywait, .. } = variant.objects[0].kind else {
-                panic!("the first object is the entry");
-            };
-            assert_eq!(pause, variant.name.ends_with("-pause"), "{name} {}", variant.name);
-            assert!(!trywait, "the kernel of the table is older");
+            if let ObjectKind::LockRef { pause, trywait, .. } = variant.objects[0].kind {
+                assert_eq!(pause, variant.name.ends_with("-pause"), "{name} {}", variant.name);
+                assert!(!trywait, "the kernel of the table is older");
+            }
             let total: f64 = variant
                 .steps
                 .iter()
                 .map(|s| if let Step::CalibratedWork { share } = s { *share } else { 0.0 })
                 .sum();
-            assert!((total - 1.0).abs() < 1e-9, "shares add up to 1");
+            let calibrated = script.calibration.as_ref().is_some_and(|c| c.gives_local_work());
+            let has_cell = calibrated && variant.name != "locked-bit";
+            assert!(
+                (total - f64::from(u8::from(has_cell))).abs() < 1e-9,
+                "{name}: shares add up to 1"
+            );
         }
     }
 }
@@ -127,11 +145,22 @@ fn wrong_steps_are_named() {
         ),
         (
             "{ do = \"work\", share = 1.0 }",
-            "`share` is a share of the calibrated work; it needs a section [calibration]",
+            "`share` is a share of the calibrated work; it needs a section [calibration] that gives it",
         ),
         ("{ do = \"get\" }", "a `get` step needs `object`"),
         ("{ do = \"get\", object = \"rfe\" }", "there is no object `rfe`; did you mean `ref`?"),
-        ("{ do = \"put\", object = \"word\" }", "a `put` step needs a lockref, and `word` is none"),
+        (
+            "{ do = \"put\", object = \"word\" }",
+            "a `put` step needs a lockref or a page, and `word` is none",
+        ),
+        (
+            "{ do = \"get\", object = \"page\", operation = \"get\" }",
+            "`operation` is not for a page; its `page` says how",
+        ),
+        (
+            "{ do = \"lock\", object = \"page\" }",
+            "a `lock` step needs a lock or a lockref, and `page` is none",
+        ),
         ("{ do = \"add\", object = \"data\" }", "a `add` step needs a word, and `data` is none"),
         (
             "{ do = \"lock\", object = \"word\" }",
@@ -212,6 +241,100 @@ fn what_a_script_must_have_is_named() {
     assert!(error_of(&unit).contains("there is no unit of throughput `ns`; allowed: op/s"));
     let calibration = GOOD.replacen("threads = 1", "threads = 0", 1);
     assert!(error_of(&calibration).contains("`threads` is 0; allowed: 1 to 4096"));
+}
+
+#[test]
+fn a_wrong_metric_page_or_calibration_is_named() {
+    const PAGE: &str = include_str!("../../../scenarios/page-ref.toml");
+    const LOOP: &str = include_str!("../../../scenarios/spin-loop-same-node-embedded.toml");
+    for (text, from, to, expected) in [
+        (
+            PAGE,
+            "metric = \"cpu\"",
+            "metric = \"cup\"",
+            "there is no metric `cup`; did you mean `cpu`?",
+        ),
+        (
+            PAGE,
+            "unit = \"ns\"",
+            "unit = \"ms\"",
+            "there is no unit of cpu `ms`; did you mean `ns`?",
+        ),
+        (
+            PAGE,
+            "unit = \"ns\"",
+            "unit = \"ns\"\noperations = 5",
+            "`operations` is not for the metric `cpu`",
+        ),
+        (LOOP, "operations = 5000000\n", "", "the metric `elapsed` needs `operations`"),
+        (
+            LOOP,
+            "operations = 5000000",
+            "operations = 0",
+            "`operations` is 0; allowed: 1 to 1099511627776",
+        ),
+        (
+            PAGE,
+            "page = \"xadd\"",
+            "page = \"xad\"",
+            "there is no page reference count `xad`; did you mean `xadd`?",
+        ),
+        (PAGE, "page = \"xadd\"\n", "", "the object `page` lacks `page`, how references are taken"),
+        (PAGE, "count = 1", "count = 0", "`count` is 0; allowed: 1 to 1048576"),
+        (PAGE, "count = 1", "lock = \"ticket\"", "`lock` is not for an object of kind `page`"),
+        (PAGE, "page = \"cmpxchg\"", "lock = \"ticket\"", "`lock` is not for `page`"),
+        (LOOP, "lock = \"mcs\"", "page = \"xadd\"", "`page` is not for `lock`"),
+        (
+            PAGE,
+            "machines = [\"zen4-7840u\", \"broadwell-ex-8s10c2t\"]\n",
+            "",
+            "either `machine`, or `machines`",
+        ),
+        (
+            PAGE,
+            "machines = [\"zen4-7840u\", \"broadwell-ex-8s10c2t\"]",
+            "machines = []",
+            "either `machine`, or `machines`",
+        ),
+        (
+            LOOP,
+            "gives = \"latencies\"",
+            "gives = \"latency\"",
+            "there is no thing that a calibration gives `latency`",
+        ),
+        (
+            LOOP,
+            "gives = \"latencies\"\n",
+            "",
+            "`experiment` is for a calibration that gives latencies",
+        ),
+        (
+            LOOP,
+            "order = \"cores-first\"",
+            "order = \"spraed\"",
+            "there is no order of placement `spraed`; did you mean `spread`?",
+        ),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let error = error_of(&text.replacen(from, to, 1));
+        assert!(error.contains(expected), "{from} -> {to}\n  {error}\n  {expected}");
+    }
+}
+
+#[test]
+fn no_more_locks_that_keep_a_node_are_held_than_a_thread_has_nodes() {
+    let locks: String = (0..5)
+        .map(|n| format!("{{ name = \"m{n}\", kind = \"lock\", lock = \"mcs\", line = \"m\" }},\n"))
+        .collect();
+    let with = |depth: usize| {
+        let take = (0..depth).map(|n| format!("{{ do = \"lock\", object = \"m{n}\" }}"));
+        let release = (0..depth).rev().map(|n| format!("{{ do = \"unlock\", object = \"m{n}\" }}"));
+        let steps: Vec<String> = take.chain(release).collect();
+        with_steps(&steps.join(", ")).replace("objects = [\n", &format!("objects = [\n{locks}"))
+    };
+    assert!(Script::parse("s", &with(4)).is_ok());
+    let error = error_of(&with(5));
+    assert!(error.contains("`m4` would be the fifth MCS or CLH lock held"), "{error}");
 }
 
 #[test]
