@@ -1,4 +1,5 @@
-//! Negative controls: primitives that are wrong on purpose.
+//! Negative controls: reference counts that are wrong on purpose, and a lock with an ordering that nobody needs. The locks
+//! that are wrong in what they do are in `lockyard-controls`.
 //!
 //! Each is wrong in one step of which the right ones are careful, and runs in the same programs.
 
@@ -7,125 +8,12 @@ use lockyard::lane::Lane;
 use lockyard::lock::LaneLock;
 use lockyard::platform::{Host, Int, Ordering, U32, Word};
 
+pub use lockyard_controls::{DoesNotExclude, LosesWakeUps, TouchesAfterRelease, Unfair};
+
 const HELD: u64 = 1;
-const WAITING: u64 = 2;
-const KICK: u64 = 4;
 
 fn bits<L: Lane>(bits: u64) -> L::Bits {
     L::Bits::truncate(bits)
-}
-
-fn clear<L: Lane>(lane: L, bits: u64, order: Ordering) -> u64 {
-    let mask = <L::Word as Word>::Int::truncate(!(bits << L::SHIFT));
-    L::bits(lane.word().fetch_and(mask, order)).to_u64()
-}
-
-/// A lock that does not exclude: it looks whether the lock is free and then takes it, in two steps.
-#[derive(Debug)]
-pub struct DoesNotExclude;
-
-// SAFETY: it does not keep the contract, on purpose. The programs that use it access what it
-// "protects" by atomic operations only.
-unsafe impl LaneLock for DoesNotExclude {
-    type Token = ();
-
-    fn is_held<B: Int>(bits: B) -> bool {
-        bits.to_u64() & HELD != 0
-    }
-
-    fn lock<H: Host, L: Lane>(lane: L) {
-        // Acquire: pairs with the release in `unlock`.
-        lane.wait_until::<H>(Ordering::Acquire, |bits| !Self::is_held(bits));
-        linger::<H>();
-        // The mistake: the result says whether somebody else was faster, and is not looked at.
-        // Acquire: as above.
-        lane.fetch_or(bits::<L>(HELD), Ordering::Acquire);
-    }
-
-    fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
-        if Self::is_held(lane.load(Ordering::Relaxed)) {
-            return None;
-        }
-        // The same mistake. Acquire: pairs with the release in `unlock`.
-        lane.fetch_or(bits::<L>(HELD), Ordering::Acquire);
-        Some(())
-    }
-
-    unsafe fn unlock<H: Host, L: Lane>(lane: L, (): ()) {
-        // Release: pairs with the acquire of the next holder.
-        clear(lane, HELD, Ordering::Release);
-    }
-}
-
-/// A lock that loses wake-ups: a waiter finds the lock held, then announces that it waits, and then
-/// waits to be kicked; a holder that releases between the first and the second kicks nobody.
-#[derive(Debug)]
-pub struct LosesWakeUps;
-
-// SAFETY: exclusion is that of a test-and-set lock; that waiters may wait for ever is the mistake.
-unsafe impl LaneLock for LosesWakeUps {
-    type Token = ();
-
-    fn is_held<B: Int>(bits: B) -> bool {
-        bits.to_u64() & HELD != 0
-    }
-
-    fn lock<H: Host, L: Lane>(lane: L) {
-        // Acquire: pairs with the release in `unlock`.
-        while Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire)) {
-            linger::<H>();
-            // The mistake: whether the lock is still held is not looked at again.
-            lane.fetch_or(bits::<L>(WAITING), Ordering::Relaxed);
-            lane.wait_until::<H>(Ordering::Relaxed, |bits| bits.to_u64() & KICK != 0);
-            clear(lane, KICK, Ordering::Relaxed);
-        }
-    }
-
-    fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
-        // Acquire: pairs with the release in `unlock`.
-        (!Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire))).then_some(())
-    }
-
-    unsafe fn unlock<H: Host, L: Lane>(lane: L, (): ()) {
-        // Release: pairs with the acquire of the next holder.
-        if clear(lane, HELD, Ordering::Release) & WAITING != 0 {
-            clear(lane, WAITING, Ordering::Relaxed);
-            lane.fetch_or(bits::<L>(KICK), Ordering::Relaxed);
-        }
-    }
-}
-
-/// A lock that touches its word after it has released it.
-#[derive(Debug)]
-pub struct TouchesAfterRelease;
-
-// SAFETY: exclusion is that of a test-and-set lock; the late access is the mistake, and harmless
-// where the memory is still there.
-unsafe impl LaneLock for TouchesAfterRelease {
-    type Token = ();
-
-    fn is_held<B: Int>(bits: B) -> bool {
-        bits.to_u64() & HELD != 0
-    }
-
-    fn lock<H: Host, L: Lane>(lane: L) {
-        // Acquire: pairs with the release in `unlock`.
-        while Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire)) {
-            lane.wait_until::<H>(Ordering::Relaxed, |bits| !Self::is_held(bits));
-        }
-    }
-
-    fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
-        // Acquire: pairs with the release in `unlock`.
-        (!Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire))).then_some(())
-    }
-
-    unsafe fn unlock<H: Host, L: Lane>(lane: L, (): ()) {
-        // Release: pairs with the acquire of the next holder.
-        lane.store_lowest_byte(HELD as u8, 0, Ordering::Release);
-        // The mistake: whoever has the lock now may have freed it.
-        lane.load(Ordering::Relaxed);
-    }
 }
 
 /// A test-and-set lock that takes the lock with an ordering that is stronger than it need be.

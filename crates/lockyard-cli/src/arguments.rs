@@ -18,6 +18,8 @@ pub(crate) enum Command {
     Reproduce(Reproduce),
     /// Run a scenario on a simulated machine
     Predict(Predict),
+    /// Measure a scenario on this host
+    Measure(Measure),
     /// The machines that can be simulated; `machines show NAME` for one
     Machines(Machines),
 }
@@ -42,7 +44,7 @@ pub(crate) struct Reproduce {
 
 #[derive(Debug, Args)]
 pub(crate) struct Predict {
-    /// A scenario, by name (open3, fstat2, access2) or the path of a script
+    /// A scenario, by name (open3, fstat2, page-ref, ...) or the path of a script
     pub(crate) scenario: String,
     /// A machine, by name or the path of a machine file
     #[arg(long, value_name = "NAME|FILE")]
@@ -55,6 +57,33 @@ pub(crate) struct Predict {
     pub(crate) variants: Vec<String>,
     #[command(flatten)]
     pub(crate) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Measure {
+    /// A scenario, by name (fstat2, page-ref, spin-loop/same-node/embedded, ...) or the path of a script
+    pub(crate) scenario: String,
+    /// Numbers of threads, e.g. 1,2,4
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    pub(crate) threads: String,
+    /// A variant; can be given several times [default: all]
+    #[arg(long = "variant", value_name = "NAME")]
+    pub(crate) variants: Vec<String>,
+    /// How long one round of one cell counts
+    #[arg(long, value_name = "S", default_value_t = 0.1, allow_hyphen_values = true)]
+    pub(crate) seconds: f64,
+    /// Rounds
+    #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) repeats: u16,
+    /// cores-first, spread, siblings, unpinned, or a list of CPUs such as 0,2 [default: as the script says]
+    #[arg(long, value_name = "WHERE", allow_hyphen_values = true)]
+    pub(crate) placement: Option<String>,
+    /// Without progress for so long a run is stalled
+    #[arg(long, value_name = "S", default_value_t = 10.0, allow_hyphen_values = true)]
+    pub(crate) stalled_after: f64,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
 }
 
 #[derive(Debug, Args)]
@@ -144,7 +173,7 @@ pub(crate) fn overview() -> String {
     let mut help = Arguments::command().render_long_help().to_string();
     help.push_str(
         "\nTry:\n  lockyard reproduce\n  lockyard predict fstat2 --machine cascade-lake-2s24c2t \
-         --threads 1,24,96\n  lockyard machines show cascade-lake-2s24c2t\n",
+         --threads 1,24,96\n  lockyard measure page-ref --threads 1,2\n  lockyard machines show cascade-lake-2s24c2t\n",
     );
     help
 }

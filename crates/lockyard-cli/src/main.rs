@@ -4,6 +4,7 @@
 
 mod arguments;
 mod machines;
+mod measure;
 mod output;
 mod predict;
 mod progress;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         None => output::write(&arguments::overview()),
         Some(Command::Reproduce(options)) => reproduce::run(options),
         Some(Command::Predict(options)) => predict::run(options),
+        Some(Command::Measure(options)) => measure::run(options),
         Some(Command::Machines(options)) => machines::run(options),
     };
     match result {

@@ -10,7 +10,7 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     let machine = names::machine(&options.machine)?;
     let threads = thread_list(&options.threads)?;
     let variants = options.variants.len().max(script.variants.len());
-    let bar = progress::bar(threads.len() * variants);
+    let bar = progress::bar(threads.len() * variants, "cells simulated");
     let work = match &script.calibration {
         Some(calibration) if calibration.gives_local_work() => format!(
             "Local work: calibrated on {} at {} thread{}, in nanoseconds, and taken over.",

@@ -2,12 +2,11 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A bar of `cells` cells.
-pub(crate) fn bar(cells: usize) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(cells as u64), ProgressDrawTarget::stderr());
-    if let Ok(style) =
-        ProgressStyle::with_template("{bar:30} {pos}/{len} cells simulated, {elapsed}")
-    {
+/// A bar of `count` things.
+pub(crate) fn bar(count: usize, things: &str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(count as u64), ProgressDrawTarget::stderr());
+    let template = format!("{{bar:30}} {{pos}}/{{len}} {things}, {{elapsed}}");
+    if let Ok(style) = ProgressStyle::with_template(&template) {
         bar.set_style(style);
     }
     bar

@@ -24,7 +24,7 @@ pub(crate) fn run(options: &Reproduce) -> Result<(), Failure> {
             InputError(format!("--out {}: cannot be made: {error}", directory.display()))
         })?;
     }
-    let bar = progress::bar(cells);
+    let bar = progress::bar(cells, "cells simulated");
     let report = reproduce::run(&request, &tables, &|| bar.inc(1));
     bar.finish_and_clear();
     let report = report?;

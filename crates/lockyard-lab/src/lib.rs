@@ -7,7 +7,7 @@
 //! | [`rows`] | what a result is, and the error summary |
 //! | [`simulate`] | one cell on a simulated machine |
 //! | [`calibrate`] | the local work that a calibration cell gives |
-//! | [`reproduce`], [`predict`] | the two ways to ask for rows |
+//! | [`reproduce`], [`predict`], [`measured`] | the ways to ask for rows |
 //! | [`host`] | this host: its CPUs, and measuring on them |
 //! | [`statistics`] | medians and their intervals |
 //! | [`output`] | tables, JSON, CSV, Markdown |
@@ -18,6 +18,7 @@ pub mod calibrate;
 pub mod host;
 pub mod jobs;
 pub mod machines;
+pub mod measured;
 pub mod names;
 pub mod output;
 pub mod predict;

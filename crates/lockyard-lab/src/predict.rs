@@ -123,6 +123,29 @@ pub fn local_work(
         .map_err(|e| Failure::Run(format!("{}, {of}: calibration: {e}", script.name)))
 }
 
+/// The variants of a script with these names; all if there are none.
+///
+/// # Errors
+///
+/// If it has no such variant.
+pub fn variants<'s>(script: &'s Script, names: &[String]) -> Result<Vec<&'s Variant>, InputError> {
+    if names.is_empty() {
+        return Ok(script.variants.iter().collect());
+    }
+    let one = |name: &String| {
+        script.variant(name).ok_or_else(|| {
+            let all: Vec<&str> = script.variants.iter().map(|v| v.name.as_str()).collect();
+            InputError(format!(
+                "scenario `{}` has no variant `{}`; {}",
+                script.name,
+                lockyard_input::printable(name),
+                lockyard_input::hint(name, &all, "there are")
+            ))
+        })
+    };
+    names.iter().map(one).collect()
+}
+
 /// # Errors
 ///
 /// If the machine has fewer hardware threads, or none are asked for.
@@ -149,22 +172,7 @@ pub fn run(
     done: &(impl Fn() + Sync),
 ) -> Result<Vec<Row>, Failure> {
     let script = &request.script;
-    let mut variants: Vec<&Variant> = Vec::new();
-    for name in &request.variants {
-        let Some(variant) = script.variant(name) else {
-            let all: Vec<&str> = script.variants.iter().map(|v| v.name.as_str()).collect();
-            return Err(Failure::Input(InputError(format!(
-                "scenario `{}` has no variant `{}`; {}",
-                script.name,
-                lockyard_input::printable(name),
-                lockyard_input::hint(name, &all, "there are")
-            ))));
-        };
-        variants.push(variant);
-    }
-    if variants.is_empty() {
-        variants = script.variants.iter().collect();
-    }
+    let variants = variants(script, &request.variants)?;
     for &threads in &request.threads {
         check_threads(&request.machine, threads)?;
     }

@@ -4,9 +4,9 @@ use crate::calibrate::LocalWork;
 use crate::host::measure::{self, Task};
 use crate::predict::{self, Failure};
 use crate::published::{Cell, Table};
-use crate::rows::{Detail, Row, Status, Summary, summarise};
+use crate::rows::{Row, Status, Summary, summarise};
 use crate::simulate::{self, Effort};
-use crate::{InputError, host, jobs};
+use crate::{InputError, host, jobs, measured};
 use lockyard_scenarios::{Script, Variant};
 use lockyard_sim::Machine;
 use std::collections::BTreeMap;
@@ -283,23 +283,20 @@ fn measure_rows(
                 variant: model.variant.clone(),
                 threads: row.threads,
                 local_work: works[model.calibration].map_or(0.0, |w| w.nanoseconds),
+                placement: host::Placement::of(model.script.order, &cpus),
             });
         }
     }
-    let results = measure::run(&tasks, &cpus, effort).map_err(Failure::Run)?;
-    for (index, result) in measurable.iter().zip(results) {
+    let measured = measure::run(&tasks, effort, &mut || ());
+    if let Some(failure) = measured.failure {
+        return Err(Failure::Run(failure));
+    }
+    for (index, result) in measurable.iter().zip(measured.results) {
         let Some(result) = result else { continue };
         let (job, row) = &mut rows[*index];
         let Ok(model) = &job.model else { continue };
-        let metric = model.script.metric;
-        row.measured = Some(result.measured.in_metric(metric, row.threads));
-        row.detail.insert("measured_ci_coverage".to_owned(), Detail::Number(result.coverage));
-        row.detail.insert("measured_slowest_thread".to_owned(), Detail::Count(result.per_thread.0));
-        row.detail.insert("measured_fastest_thread".to_owned(), Detail::Count(result.per_thread.1));
-        if !result.pinned {
-            let note = "threads could not be pinned".to_owned();
-            row.detail.insert("measured_note".to_owned(), Detail::Text(note));
-        }
+        row.measured = Some(result.measured.in_metric(model.script.metric, row.threads));
+        row.detail.extend(measured::detail(&result));
     }
     let beyond = rows.iter().filter(|(_, row)| row.threads > cpus.len()).count();
     let s = if cpus.len() == 1 { "" } else { "s" };

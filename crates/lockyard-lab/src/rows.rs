@@ -60,6 +60,8 @@ pub enum Detail {
     Number(f64),
     /// A count.
     Count(u64),
+    /// Counts, one for each thread.
+    Counts(Vec<u64>),
     /// A sentence.
     Text(String),
 }

@@ -136,7 +136,7 @@ pub fn cell(
         for place in placement(machine, order, threads) {
             let prepared = Rc::clone(&prepared);
             simulation.spawn(place, move || {
-                prepared.run_task();
+                prepared.run_task(|_| ());
             });
         }
         let fail = |outcome: Outcome| {

@@ -9,6 +9,7 @@ use lockyard::lockref::policy::{NoTrywait, Pause, PauseNoTrywait, Policy, Standa
 use lockyard::lockref::{Count, LockRef};
 use lockyard::platform::{Host, Portable};
 use lockyard::{NoContext, RawSpinLock};
+use lockyard_controls::{DoesNotExclude, LosesWakeUps, Unfair};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
@@ -205,6 +206,12 @@ lock_kinds! {
     TicketPortable = "ticket-portable": Ticket, on Portable<H>;
     /// The test-and-set lock.
     TestAndSet = "test-and-set": TestAndSet, on H;
+    /// A control: it does not exclude.
+    Broken = "broken": DoesNotExclude, on H;
+    /// A control: whoever has it keeps it.
+    Unfair = "unfair": Unfair, on H;
+    /// A control: waiters may wait for ever.
+    Stalls = "stalls": LosesWakeUps, on H;
 }
 
 impl LockKind {

@@ -151,15 +151,15 @@ impl<S: Stage> Prepared<S> {
         self.blocks.blocks.len()
     }
 
-    /// Performs operations until the run is over; returns how many.
-    pub fn run_task(&self) -> u64 {
-        let mut done = 0;
+    /// Performs operations until the run is over; `done` is told how many, after each.
+    pub fn run_task(&self, mut done: impl FnMut(u64)) {
+        let mut count = 0;
         while !S::stopping() {
             self.perform(&self.steps);
-            done += 1;
+            count += 1;
             S::operation_done();
+            done(count);
         }
-        done
     }
 
     /// Performs `count` operations.
@@ -177,23 +177,35 @@ impl<S: Stage> Prepared<S> {
                 Step::CalibratedWork { share } => S::work(self.local_work * share),
                 Step::Pause => S::Host::relax(),
                 Step::Locked { object, ref steps } => {
-                    let mut body = || self.perform(steps);
+                    let mut body = || {
+                        S::wait_ends();
+                        self.perform(steps);
+                    };
+                    S::wait_begins();
                     match &self.objects[object].2 {
                         Shared::Lock(lock) => lock.locked(&mut body),
                         Shared::LockRef(lockref) => lockref.locked(&mut body),
                         _ => unreachable!("checked by the parser"),
                     }
                 }
-                Step::Get { object, operation } => match &self.objects[object].2 {
-                    Shared::LockRef(lockref) => lockref.get(operation),
-                    Shared::Page(page) => page.get(),
-                    _ => unreachable!("checked by the parser"),
-                },
-                Step::Put { object, operation } => match &self.objects[object].2 {
-                    Shared::LockRef(lockref) => lockref.put(operation),
-                    Shared::Page(page) => page.put(),
-                    _ => unreachable!("checked by the parser"),
-                },
+                Step::Get { object, operation } => {
+                    S::wait_begins();
+                    match &self.objects[object].2 {
+                        Shared::LockRef(lockref) => lockref.get(operation),
+                        Shared::Page(page) => page.get(),
+                        _ => unreachable!("checked by the parser"),
+                    }
+                    S::wait_ends();
+                }
+                Step::Put { object, operation } => {
+                    S::wait_begins();
+                    match &self.objects[object].2 {
+                        Shared::LockRef(lockref) => lockref.put(operation),
+                        Shared::Page(page) => page.put(),
+                        _ => unreachable!("checked by the parser"),
+                    }
+                    S::wait_ends();
+                }
                 Step::Read { object } => self.read(object),
                 Step::Write { object } => self.write(object),
                 Step::Add { object, value } => {

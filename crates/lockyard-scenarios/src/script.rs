@@ -28,6 +28,7 @@ const SHIPPED: &[(&str, &str)] = &[
         include_str!("../../../scenarios/spin-loop-different-nodes-embedded.toml"),
     ),
     ("page-ref", include_str!("../../../scenarios/page-ref.toml")),
+    ("controls", include_str!("../../../scenarios/controls.toml")),
 ];
 
 /// What a shared object is.

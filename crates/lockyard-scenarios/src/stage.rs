@@ -16,4 +16,12 @@ pub trait Stage: 'static {
 
     /// The running task has finished one operation.
     fn operation_done();
+
+    /// The running task is about to take a lock, or to take or drop a reference.
+    #[inline(always)]
+    fn wait_begins() {}
+
+    /// It has the lock, or has taken or dropped the reference.
+    #[inline(always)]
+    fn wait_ends() {}
 }

@@ -1,20 +1,17 @@
-//! Measuring cells on this host: pinned threads, a warm-up, bounded time, repeated, the cells
-//! interleaved.
+//! Measuring cells on this host: a warm-up, a window of bounded time, repeated, the cells interleaved.
 //!
 //! The cells of a request are measured in rounds, each cell once a round, in an order that is shuffled
 //! anew for each round, so that a slow minute of the host touches all of them. A figure is the median
-//! over the rounds, with the interval of [`crate::statistics::median_interval`].
+//! over the rounds, with the interval of [`crate::statistics::median_interval`]. Waits are timed in a pass
+//! of their own after the rounds, whose throughput is not reported: reading the clock takes time.
 
-use super::stage::{OnHost, rounds_per_ns, set_stop};
-use super::{Cpus, pin};
+use super::placement::Placement;
+use super::run::{self, Times};
+use super::stage::{clock_ns, rounds_per_ns};
 use crate::rows::Measured;
 use crate::{jobs, statistics};
-use lockyard_scenarios::{Prepared, Variant};
-use std::sync::Barrier;
-use std::time::{Duration, Instant};
-
-/// The alignment of the objects' lines: two lines, because neighbours are fetched in pairs.
-const LINE_BYTES: usize = 128;
+use lockyard_scenarios::Variant;
+use std::time::Duration;
 
 /// How long and how often a cell is measured.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +22,10 @@ pub struct Effort {
     pub window: Duration,
     /// Rounds.
     pub repeats: usize,
+    /// Whether waits are timed, in a pass of their own.
+    pub waits: bool,
+    /// Without an operation of any thread for so long, a run is stalled.
+    pub stalled_after: Duration,
 }
 
 impl Effort {
@@ -33,6 +34,8 @@ impl Effort {
         warm_up: Duration::from_millis(20),
         window: Duration::from_millis(100),
         repeats: 9,
+        waits: false,
+        stalled_after: Duration::from_secs(10),
     };
 }
 
@@ -41,49 +44,96 @@ impl Effort {
 pub struct Task {
     /// The variant.
     pub variant: Variant,
-    /// Number of threads, at most one for each CPU.
+    /// Number of threads.
     pub threads: usize,
     /// Local work of an operation, in nanoseconds.
     pub local_work: f64,
+    /// Where they run.
+    pub placement: Placement,
+}
+
+/// How alike threads were served.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fairness {
+    /// Operations of the slowest thread over the mean, all rounds together.
+    pub minimum: f64,
+    /// Operations of the fastest thread over the mean.
+    pub maximum: f64,
+    /// Jain's index of each round, their median: 1 if all threads did the same, 1/n if one of n did everything
+    /// (R. Jain, D. Chiu, W. Hawe, *A Quantitative Measure of Fairness*, DEC-TR-301, 1984).
+    pub jain: f64,
+    /// The least index of a round.
+    pub jain_least: f64,
+}
+
+/// How long steps waited that take a lock, or take or drop a reference, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waits {
+    /// Half of them no longer than this.
+    pub p50: u64,
+    /// 90 % of them.
+    pub p90: u64,
+    /// 99 % of them.
+    pub p99: u64,
+    /// 99.9 % of them.
+    pub p999: u64,
+    /// The longest.
+    pub maximum: u64,
+    /// How many there were.
+    pub count: u64,
 }
 
 /// What was measured.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Result {
     /// Operations a second, all threads together.
     pub measured: Measured,
     /// The probability with which the interval covers the median.
     pub coverage: f64,
-    /// Operations of the slowest and the fastest thread in any round.
-    pub per_thread: (u64, u64),
-    /// Whether all threads were pinned.
+    /// Operations of each thread, all rounds together.
+    pub operations: Vec<u64>,
+    /// How alike they are.
+    pub fairness: Fairness,
+    /// Whether all threads that should be were pinned.
     pub pinned: bool,
+    /// Waits, if they were timed.
+    pub waits: Option<Waits>,
+}
+
+/// What a request came to.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// One for each task; `None` for those of which no round was finished.
+    pub results: Vec<Option<Result>>,
+    /// Why the rest was not measured: a lock that is stalled or does not exclude.
+    pub failure: Option<String>,
+    /// What the clock adds to each timed wait, in nanoseconds, if waits were timed.
+    pub clock_ns: Option<f64>,
 }
 
 /// One round of one cell.
 struct Sample {
     throughput: f64,
-    slowest: u64,
-    fastest: u64,
+    operations: Vec<u64>,
     pinned: bool,
 }
 
-/// Measures `tasks`; `None` for those of which no round was finished before an interrupt.
-///
-/// # Errors
-///
-/// If the objects are not as they ought to be after a run: a primitive is broken.
-pub fn run(
-    tasks: &[Task],
-    cpus: &Cpus,
-    effort: Effort,
-) -> std::result::Result<Vec<Option<Result>>, String> {
+/// Measures `tasks`. An interrupt ends it after the round that runs; so does a failure, after which threads
+/// may still run, and nothing can be measured any more in this process.
+pub fn run(tasks: &[Task], effort: Effort, done: &mut dyn FnMut()) -> Results {
     rounds_per_ns();
     let mut samples: Vec<Vec<Sample>> = tasks.iter().map(|_| Vec::new()).collect();
+    let mut waits: Vec<Option<Waits>> = vec![None; tasks.len()];
     let mut order: Vec<usize> = (0..tasks.len()).collect();
     // Any shuffle will do; a fixed one can be repeated.
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
-    for _ in 0..effort.repeats {
+    let mut failure = None;
+    let times = Times {
+        warm_up: effort.warm_up,
+        window: effort.window,
+        stalled_after: effort.stalled_after,
+    };
+    'rounds: for _ in 0..effort.repeats {
         for i in (1..order.len()).rev() {
             state ^= state << 13;
             state ^= state >> 7;
@@ -92,17 +142,81 @@ pub fn run(
         }
         for &index in &order {
             if jobs::interrupted() {
-                break;
+                break 'rounds;
             }
-            samples[index].push(one(&tasks[index], cpus, effort)?);
+            match run::counted(cell(&tasks[index]), times) {
+                Ok(run) => samples[index].push(Sample {
+                    throughput: run.counted.iter().sum::<u64>() as f64 / run.window.as_secs_f64(),
+                    operations: run.counted,
+                    pinned: run.pinned,
+                }),
+                Err(message) => {
+                    failure = Some(message);
+                    break 'rounds;
+                }
+            }
+            done();
         }
     }
-    Ok(samples.iter().map(|samples| summarise(samples)).collect())
+    let clock_ns = effort.waits.then(clock_ns);
+    if effort.waits && failure.is_none() {
+        for (task, waits) in tasks.iter().zip(&mut waits) {
+            if jobs::interrupted() {
+                break;
+            }
+            match run::timed(cell(task), times) {
+                Ok(run) => *waits = run.waits.as_ref().and_then(percentiles),
+                Err(message) => {
+                    failure = Some(message);
+                    break;
+                }
+            }
+            done();
+        }
+    }
+    let results = samples.iter().zip(waits).map(|(samples, waits)| summarise(samples, waits));
+    Results { results: results.collect(), failure, clock_ns }
 }
 
-fn summarise(samples: &[Sample]) -> Option<Result> {
+fn cell(task: &Task) -> run::Cell<'_> {
+    run::Cell {
+        variant: &task.variant,
+        threads: task.threads,
+        local_work: task.local_work,
+        placement: &task.placement,
+    }
+}
+
+fn percentiles(waits: &hdrhistogram::Histogram<u64>) -> Option<Waits> {
+    (!waits.is_empty()).then(|| Waits {
+        p50: waits.value_at_quantile(0.5),
+        p90: waits.value_at_quantile(0.9),
+        p99: waits.value_at_quantile(0.99),
+        p999: waits.value_at_quantile(0.999),
+        maximum: waits.max(),
+        count: waits.len(),
+    })
+}
+
+/// Jain's index of the operations of threads; 1 where nobody did anything.
+fn jain(operations: &[u64]) -> f64 {
+    let sum: f64 = operations.iter().map(|&n| n as f64).sum();
+    let squares: f64 = operations.iter().map(|&n| (n as f64).powi(2)).sum();
+    if squares > 0.0 { sum * sum / (operations.len() as f64 * squares) } else { 1.0 }
+}
+
+fn summarise(samples: &[Sample], waits: Option<Waits>) -> Option<Result> {
     let throughputs: Vec<f64> = samples.iter().map(|s| s.throughput).collect();
     let interval = statistics::median_interval(&throughputs)?;
+    let threads = samples.first()?.operations.len();
+    let total = |thread: usize| samples.iter().map(|s| s.operations[thread]).sum::<u64>();
+    let operations: Vec<u64> = (0..threads).map(total).collect();
+    let mean = operations.iter().sum::<u64>() as f64 / threads as f64;
+    let over_mean = |n: Option<&u64>| match n {
+        Some(&n) if mean > 0.0 => n as f64 / mean,
+        _ => 1.0,
+    };
+    let indices: Vec<f64> = samples.iter().map(|s| jain(&s.operations)).collect();
     Some(Result {
         measured: Measured {
             value: statistics::median(&throughputs)?,
@@ -111,94 +225,69 @@ fn summarise(samples: &[Sample]) -> Option<Result> {
             samples: samples.len(),
         },
         coverage: interval.coverage,
-        per_thread: (
-            samples.iter().map(|s| s.slowest).min()?,
-            samples.iter().map(|s| s.fastest).max()?,
-        ),
+        fairness: Fairness {
+            minimum: over_mean(operations.iter().min()),
+            maximum: over_mean(operations.iter().max()),
+            jain: statistics::median(&indices)?,
+            jain_least: indices.iter().copied().fold(f64::INFINITY, f64::min),
+        },
+        operations,
         pinned: samples.iter().all(|s| s.pinned),
-    })
-}
-
-/// One round of one cell.
-fn one(task: &Task, cpus: &Cpus, effort: Effort) -> std::result::Result<Sample, String> {
-    let Some(prepared) = Prepared::<OnHost>::new(&task.variant, LINE_BYTES, None, task.local_work)
-    else {
-        return Err("there is no memory for the scenario's objects".to_owned());
-    };
-    set_stop(false);
-    let barrier = Barrier::new(task.threads + 1);
-    let threads: Vec<(u64, u64, Duration, bool)> = std::thread::scope(|scope| {
-        let handles: Vec<_> = (0..task.threads)
-            .map(|index| {
-                let (prepared, barrier) = (&prepared, &barrier);
-                let cpu = cpus.cpu(index);
-                scope.spawn(move || {
-                    let pinned = pin(cpu);
-                    barrier.wait();
-                    let warm = prepared.run_task();
-                    // All have stopped; the main thread clears the flag in between.
-                    barrier.wait();
-                    barrier.wait();
-                    let begin = Instant::now();
-                    let counted = prepared.run_task();
-                    (warm, counted, begin.elapsed(), pinned)
-                })
-            })
-            .collect();
-        barrier.wait();
-        std::thread::sleep(effort.warm_up);
-        set_stop(true);
-        barrier.wait();
-        set_stop(false);
-        barrier.wait();
-        std::thread::sleep(effort.window);
-        set_stop(true);
-        handles
-            .into_iter()
-            .map(|h| h.join().unwrap_or_else(|p| std::panic::resume_unwind(p)))
-            .collect()
-    });
-    let operations: u64 = threads.iter().map(|(warm, counted, ..)| warm + counted).sum();
-    prepared.verify(operations).map_err(|e| {
-        format!("{} on {} threads of this host: {e}", task.variant.name, task.threads)
-    })?;
-    // Each thread by its own clock: one that began late or stopped late is not counted against the
-    // others.
-    let throughput =
-        threads.iter().map(|(_, counted, time, _)| *counted as f64 / time.as_secs_f64()).sum();
-    Ok(Sample {
-        throughput,
-        slowest: threads.iter().map(|t| t.1).min().unwrap_or(0),
-        fastest: threads.iter().map(|t| t.1).max().unwrap_or(0),
-        pinned: threads.iter().all(|t| t.3),
+        waits,
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::Cpus;
     use lockyard_scenarios::Script;
+
+    fn tasks(script: &str, threads: usize) -> Vec<Task> {
+        let script = Script::shipped(script).unwrap();
+        let placement = Placement::of(script.order, &Cpus::allowed());
+        let task = |variant: &Variant| Task {
+            variant: variant.clone(),
+            threads,
+            local_work: 50.0,
+            placement: placement.clone(),
+        };
+        script.variants.iter().map(task).collect()
+    }
+
+    const BRIEF: Effort = Effort {
+        warm_up: Duration::from_millis(1),
+        window: Duration::from_millis(5),
+        repeats: 3,
+        waits: true,
+        stalled_after: Duration::from_secs(60),
+    };
 
     #[test]
     fn a_cell_is_measured_and_its_objects_are_as_they_ought_to_be() {
-        let script = Script::shipped("open3").unwrap();
-        let cpus = Cpus::allowed();
-        let tasks: Vec<Task> = script
-            .variants
-            .iter()
-            .map(|variant| Task { variant: variant.clone(), threads: cpus.len(), local_work: 50.0 })
-            .collect();
-        let effort = Effort {
-            warm_up: Duration::from_millis(1),
-            window: Duration::from_millis(5),
-            repeats: 3,
-        };
-        for result in run(&tasks, &cpus, effort).unwrap() {
-            let result = result.expect("nobody interrupted");
+        let tasks = tasks("open3", Cpus::allowed().len());
+        let mut done = 0;
+        let results = run(&tasks, BRIEF, &mut || done += 1);
+        assert_eq!((results.failure, done), (None, tasks.len() * 4));
+        for (result, task) in results.results.iter().zip(&tasks) {
+            let result = result.as_ref().expect("nobody interrupted");
             assert_eq!(result.measured.samples, 3);
             assert!(result.measured.value > 0.0);
             assert!(result.measured.ci_low <= result.measured.value);
             assert!(result.measured.ci_high >= result.measured.value);
+            assert_eq!(result.operations.len(), task.threads);
+            let fairness = result.fairness;
+            assert!(fairness.minimum <= 1.0 && fairness.maximum >= 1.0, "{fairness:?}");
+            let waits = result.waits.expect("they were timed");
+            assert!(waits.count > 0 && waits.p50 <= waits.p99 && waits.p99 <= waits.maximum);
         }
+    }
+
+    #[test]
+    fn jains_index_is_that_of_its_paper() {
+        assert_eq!(jain(&[7, 7, 7]), 1.0);
+        assert_eq!(jain(&[9, 0, 0]), 1.0 / 3.0);
+        assert!((jain(&[1, 3]) - 0.8).abs() < 1e-12);
+        assert_eq!(jain(&[0, 0]), 1.0);
     }
 }

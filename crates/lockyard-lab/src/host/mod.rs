@@ -1,10 +1,14 @@
 //! This host: which CPUs the process may use, and what there is to know about them.
 
 pub mod measure;
+mod placement;
+mod run;
 mod stage;
 
-pub use stage::OnHost;
+pub use placement::Placement;
+pub use stage::{OnHost, OnHostTimed};
 
+use std::collections::BTreeMap;
 use std::fs;
 
 /// The CPUs that this process may use, whole cores first where the system says which share a core.
@@ -31,6 +35,33 @@ impl Cpus {
     /// Whether there is none (there is always one).
     pub fn is_empty(&self) -> bool {
         self.cpus.is_empty()
+    }
+
+    /// All of them, whole cores first.
+    pub fn all(&self) -> &[usize] {
+        &self.cpus
+    }
+
+    /// All of them, the packages in turn: the first whole core of each, then the second, then the siblings.
+    pub(crate) fn spread(&self) -> Vec<usize> {
+        let mut of_package: BTreeMap<usize, usize> = BTreeMap::new();
+        let mut ranked: Vec<(usize, usize, usize)> = Vec::new();
+        for &cpu in &self.cpus {
+            let package = number(cpu, "physical_package_id");
+            let rank = of_package.entry(package).or_default();
+            ranked.push((*rank, package, cpu));
+            *rank += 1;
+        }
+        ranked.sort_unstable();
+        ranked.into_iter().map(|(.., cpu)| cpu).collect()
+    }
+
+    /// All of them, the threads of a core one after another.
+    pub(crate) fn siblings_together(&self) -> Vec<usize> {
+        let mut cpus = self.cpus.clone();
+        let core = |cpu| (number(cpu, "physical_package_id"), number(cpu, "core_id"), cpu);
+        cpus.sort_by_key(|&cpu| core(cpu));
+        cpus
     }
 
     /// The CPU of task `index`.

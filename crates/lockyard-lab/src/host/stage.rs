@@ -1,8 +1,9 @@
 //! This host, as a scenario sees it: the native platform, and local work as a calibrated loop.
 
+use hdrhistogram::Histogram;
 use lockyard::Native;
 use lockyard_scenarios::Stage;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::hint::black_box;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -79,6 +80,71 @@ impl Stage for OnHost {
     }
     #[inline]
     fn operation_done() {}
+}
+
+/// This host, with the time that each wait takes, in a histogram of the thread. Reading the clock takes time too, so what
+/// is run on this stage is not counted.
+#[derive(Debug)]
+pub struct OnHostTimed(());
+
+/// Waits in nanoseconds, to three digits; longer ones than an hour count as an hour.
+pub(super) fn histogram() -> Histogram<u64> {
+    const HOUR: u64 = 3_600_000_000_000;
+    Histogram::new_with_bounds(1, HOUR, 3).expect("the bounds are in order")
+}
+
+std::thread_local! {
+    static BEGAN: Cell<Option<Instant>> = const { Cell::new(None) };
+    static WAITS: RefCell<Option<Histogram<u64>>> = const { RefCell::new(None) };
+}
+
+/// Forgets the thread's waits, and makes room for new ones.
+pub(super) fn begin_waits() {
+    WAITS.set(Some(histogram()));
+}
+
+/// The thread's waits.
+pub(super) fn take_waits() -> Option<Histogram<u64>> {
+    WAITS.take()
+}
+
+/// What reading the clock twice takes, in nanoseconds: the median of many.
+pub(super) fn clock_ns() -> f64 {
+    let mut tries = histogram();
+    for _ in 0..10_000 {
+        let begin = Instant::now();
+        tries.saturating_record(begin.elapsed().as_nanos() as u64);
+    }
+    tries.value_at_quantile(0.5) as f64
+}
+
+impl Stage for OnHostTimed {
+    type Host = Native;
+
+    #[inline]
+    fn work(nanoseconds: f64) {
+        OnHost::work(nanoseconds);
+    }
+    #[inline]
+    fn stopping() -> bool {
+        OnHost::stopping()
+    }
+    #[inline]
+    fn operation_done() {}
+    #[inline]
+    fn wait_begins() {
+        BEGAN.set(Some(Instant::now()));
+    }
+    #[inline]
+    fn wait_ends() {
+        let Some(began) = BEGAN.take() else { return };
+        let waited = began.elapsed().as_nanos() as u64;
+        WAITS.with_borrow_mut(|waits| {
+            if let Some(waits) = waits {
+                waits.saturating_record(waited);
+            }
+        });
+    }
 }
 
 #[cfg(test)]

@@ -58,6 +58,7 @@ fn detail((name, detail): (&String, &Detail)) -> (String, Value) {
     let value = match detail {
         Detail::Number(number) => Value::from(*number),
         Detail::Count(count) => Value::from(*count),
+        Detail::Counts(counts) => Value::from(counts.clone()),
         Detail::Text(text) => Value::from(text.clone()),
     };
     (name.clone(), value)

@@ -32,6 +32,17 @@ fn render(document: &Document, preset: &TableStyle, heading: &str) -> String {
             first.unit,
             rows_table(&rows, preset)
         ));
+        // Beside published figures there would be a table for each experiment: it is in JSON.
+        if rows
+            .iter()
+            .any(|row| row.published.is_none() && row.detail.contains_key("fairness_jain"))
+        {
+            text.push_str(&format!(
+                "{heading}Threads and waits: {}\n\n{}\n\n",
+                first.experiment,
+                threads_table(&rows, preset)
+            ));
+        }
     }
     for note in row_notes(&document.rows) {
         text.push_str(&format!("{note}\n\n"));
@@ -86,7 +97,10 @@ fn rows_table(rows: &[&Row], preset: &TableStyle) -> Table {
     if published {
         header.push("published");
     }
-    header.push("predicted");
+    let predicted = rows.iter().any(|row| row.predicted.is_some()) || published;
+    if predicted {
+        header.push("predicted");
+    }
     if published {
         header.push("error");
     }
@@ -100,7 +114,9 @@ fn rows_table(rows: &[&Row], preset: &TableStyle) -> Table {
         if published {
             cells.push(row.published.map(figure).unwrap_or_default());
         }
-        cells.push(row.predicted.map(figure).unwrap_or_default());
+        if predicted {
+            cells.push(row.predicted.map(figure).unwrap_or_default());
+        }
         if published {
             cells.push(row.error().map(percent).unwrap_or_default());
         }
@@ -113,6 +129,46 @@ fn rows_table(rows: &[&Row], preset: &TableStyle) -> Table {
             None => row.status.name().to_owned(),
         };
         cells.push(status);
+        table.add_row(cells);
+    }
+    table
+}
+
+/// How alike threads were served, and how long they waited, of measured rows.
+fn threads_table(rows: &[&Row], preset: &TableStyle) -> Table {
+    let header = [
+        "variant",
+        "threads",
+        "slowest / mean",
+        "fastest / mean",
+        "Jain",
+        "wait 50 %, ns",
+        "90 %",
+        "99 %",
+        "99.9 %",
+        "longest",
+    ];
+    let mut table = new_table(preset, &header, 1);
+    for row in rows {
+        let number = |name: &str| match row.detail.get(name) {
+            Some(Detail::Number(number)) => format!("{number:.3}"),
+            Some(Detail::Count(count)) => figure(*count as f64).trim_end_matches(".0").to_owned(),
+            _ => String::new(),
+        };
+        let mut cells = vec![row.variant.clone(), row.threads.to_string()];
+        cells.extend(
+            [
+                "fairness_minimum",
+                "fairness_maximum",
+                "fairness_jain",
+                "wait_p50_ns",
+                "wait_p90_ns",
+                "wait_p99_ns",
+                "wait_p999_ns",
+                "wait_maximum_ns",
+            ]
+            .map(number),
+        );
         table.add_row(cells);
     }
     table

@@ -1,0 +1,184 @@
+//! Locks that are wrong on purpose: negative controls.
+//!
+//! Each is wrong in one step of which the right ones are careful. A harness that claims to find a kind of fault must find
+//! it in the control of that kind; scripts can name them, so that anyone can try the command `lockyard measure` on them.
+//!
+//! | control | what is wrong | who must notice |
+//! | --- | --- | --- |
+//! | [`DoesNotExclude`] | two threads can hold it | every harness |
+//! | [`LosesWakeUps`] | a waiter may wait for ever | every harness that watches for progress |
+//! | [`TouchesAfterRelease`] | it reads its word after it has released it | a model, where the word is freed |
+//! | [`Unfair`] | whoever has it keeps it | a measurement of fairness |
+
+#![no_std]
+
+use lockyard::lane::Lane;
+use lockyard::lock::LaneLock;
+use lockyard::platform::{Budget, Host, Int, Ordering, Word};
+
+/// Some pauses, so that others come meanwhile. In a model they are nothing.
+fn linger<H: Host>() {
+    for _ in 0..20 {
+        H::relax();
+    }
+}
+
+const HELD: u64 = 1;
+const WAITING: u64 = 2;
+const KICK: u64 = 4;
+
+fn bits<L: Lane>(bits: u64) -> L::Bits {
+    L::Bits::truncate(bits)
+}
+
+fn clear<L: Lane>(lane: L, bits: u64, order: Ordering) -> u64 {
+    let mask = <L::Word as Word>::Int::truncate(!(bits << L::SHIFT));
+    L::bits(lane.word().fetch_and(mask, order)).to_u64()
+}
+
+/// A lock that does not exclude: it looks whether the lock is free and then takes it, in two steps.
+#[derive(Debug)]
+pub struct DoesNotExclude;
+
+// SAFETY: it does not keep the contract, on purpose. The programs that use it access what it
+// "protects" by atomic operations only.
+unsafe impl LaneLock for DoesNotExclude {
+    type Token = ();
+
+    fn is_held<B: Int>(bits: B) -> bool {
+        bits.to_u64() & HELD != 0
+    }
+
+    fn lock<H: Host, L: Lane>(lane: L) {
+        // Acquire: pairs with the release in `unlock`.
+        lane.wait_until::<H>(Ordering::Acquire, |bits| !Self::is_held(bits));
+        linger::<H>();
+        // The mistake: the result says whether somebody else was faster, and is not looked at.
+        // Acquire: as above.
+        lane.fetch_or(bits::<L>(HELD), Ordering::Acquire);
+    }
+
+    fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
+        if Self::is_held(lane.load(Ordering::Relaxed)) {
+            return None;
+        }
+        // The same mistake. Acquire: pairs with the release in `unlock`.
+        lane.fetch_or(bits::<L>(HELD), Ordering::Acquire);
+        Some(())
+    }
+
+    unsafe fn unlock<H: Host, L: Lane>(lane: L, (): ()) {
+        // Release: pairs with the acquire of the next holder.
+        clear(lane, HELD, Ordering::Release);
+    }
+}
+
+/// A lock that loses wake-ups: a waiter finds the lock held, then announces that it waits, and then
+/// waits to be kicked; a holder that releases between the first and the second kicks nobody.
+#[derive(Debug)]
+pub struct LosesWakeUps;
+
+// SAFETY: exclusion is that of a test-and-set lock; that waiters may wait for ever is the mistake.
+unsafe impl LaneLock for LosesWakeUps {
+    type Token = ();
+
+    fn is_held<B: Int>(bits: B) -> bool {
+        bits.to_u64() & HELD != 0
+    }
+
+    fn lock<H: Host, L: Lane>(lane: L) {
+        // Acquire: pairs with the release in `unlock`.
+        while Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire)) {
+            linger::<H>();
+            // The mistake: whether the lock is still held is not looked at again.
+            lane.fetch_or(bits::<L>(WAITING), Ordering::Relaxed);
+            lane.wait_until::<H>(Ordering::Relaxed, |bits| bits.to_u64() & KICK != 0);
+            clear(lane, KICK, Ordering::Relaxed);
+        }
+    }
+
+    fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
+        // Acquire: pairs with the release in `unlock`.
+        (!Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire))).then_some(())
+    }
+
+    unsafe fn unlock<H: Host, L: Lane>(lane: L, (): ()) {
+        // Release: pairs with the acquire of the next holder.
+        if clear(lane, HELD, Ordering::Release) & WAITING != 0 {
+            clear(lane, WAITING, Ordering::Relaxed);
+            lane.fetch_or(bits::<L>(KICK), Ordering::Relaxed);
+        }
+    }
+}
+
+/// A lock that touches its word after it has released it.
+#[derive(Debug)]
+pub struct TouchesAfterRelease;
+
+// SAFETY: exclusion is that of a test-and-set lock; the late access is the mistake, and harmless
+// where the memory is still there.
+unsafe impl LaneLock for TouchesAfterRelease {
+    type Token = ();
+
+    fn is_held<B: Int>(bits: B) -> bool {
+        bits.to_u64() & HELD != 0
+    }
+
+    fn lock<H: Host, L: Lane>(lane: L) {
+        // Acquire: pairs with the release in `unlock`.
+        while Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire)) {
+            lane.wait_until::<H>(Ordering::Relaxed, |bits| !Self::is_held(bits));
+        }
+    }
+
+    fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
+        // Acquire: pairs with the release in `unlock`.
+        (!Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire))).then_some(())
+    }
+
+    unsafe fn unlock<H: Host, L: Lane>(lane: L, (): ()) {
+        // Release: pairs with the acquire of the next holder.
+        lane.store_lowest_byte(HELD as u8, 0, Ordering::Release);
+        // The mistake: whoever has the lock now may have freed it.
+        lane.load(Ordering::Relaxed);
+    }
+}
+
+/// How many polls in a row must find the lock free before a waiter of [`Unfair`] tries.
+const POLITE_POLLS: u32 = 10_000;
+
+/// A lock that excludes, and is as unfair as can be: a waiter tries only after it has seen the lock free for long, so
+/// whoever releases it and wants it again has it.
+#[derive(Debug)]
+pub struct Unfair;
+
+// SAFETY: exclusion is that of a test-and-set lock; that others wait while it is free is the mistake.
+unsafe impl LaneLock for Unfair {
+    type Token = ();
+
+    fn is_held<B: Int>(bits: B) -> bool {
+        bits.to_u64() & HELD != 0
+    }
+
+    fn lock<H: Host, L: Lane>(lane: L) {
+        // Acquire: pairs with the release in `unlock`.
+        while Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire)) {
+            // Waits for it to be held; what is waited for is that it does not come. Relaxed: the exchange decides.
+            let taken = |word| Self::is_held(L::bits(word));
+            let budget = Budget::Polls(POLITE_POLLS);
+            while lane.word().wait_until(Ordering::Relaxed, budget, H::relax, taken).is_ok() {
+                lane.wait_until::<H>(Ordering::Relaxed, |bits| !Self::is_held(bits));
+            }
+        }
+    }
+
+    fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
+        // Acquire: pairs with the release in `unlock`.
+        (!Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire))).then_some(())
+    }
+
+    unsafe fn unlock<H: Host, L: Lane>(lane: L, (): ()) {
+        // Release: pairs with the acquire of the next holder.
+        clear(lane, HELD, Ordering::Release);
+    }
+}

@@ -1,0 +1,206 @@
+//! Measuring cells of a scenario on this host, as rows.
+
+use crate::host::measure::{self, Effort, Result as Measurement, Task};
+use crate::host::{Cpus, Placement};
+use crate::predict::{self, Failure};
+use crate::published::Table;
+use crate::rows::{Detail, Row, Status};
+use lockyard_scenarios::{Script, Variant};
+use std::collections::BTreeMap;
+
+/// The name of this host in rows.
+pub const HERE: &str = "this-host";
+
+/// More threads than this are not started.
+pub const MOST_THREADS: usize = 4096;
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The scenario.
+    pub script: Script,
+    /// The names of variants; all if empty.
+    pub variants: Vec<String>,
+    /// Numbers of threads.
+    pub threads: Vec<usize>,
+    /// Where they run; as the script says if it is not given.
+    pub placement: Option<Placement>,
+    /// How long and how often.
+    pub effort: Effort,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// One row for each variant and number of threads; without those that were not begun.
+    pub rows: Vec<Row>,
+    /// Why the rest was not measured.
+    pub failure: Option<String>,
+    /// Sentences for people.
+    pub notes: Vec<String>,
+    /// How it was measured, by name.
+    pub environment: Vec<(String, String)>,
+}
+
+/// A host of which the slowest thread did less than this share of the mean, with a FIFO lock doing better, is told so.
+const UNFAIR: f64 = 0.8;
+
+/// How many rounds a request has, for progress.
+///
+/// # Errors
+///
+/// If it names what is not there.
+pub fn rounds(request: &Request) -> Result<usize, Failure> {
+    let variants = predict::variants(&request.script, &request.variants)?;
+    let passes = request.effort.repeats + usize::from(request.effort.waits);
+    Ok(variants.len() * request.threads.len() * passes)
+}
+
+/// Measures the cells of a request: variant by variant, in the order of `threads`.
+///
+/// # Errors
+///
+/// If the input is wrong, or the local work cannot be found.
+pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Result<Report, Failure> {
+    let script = &request.script;
+    let variants = predict::variants(script, &request.variants)?;
+    let cpus = Cpus::allowed();
+    let placement = match &request.placement {
+        Some(placement) => placement.clone(),
+        None => Placement::of(script.order, &cpus),
+    };
+    let mut tasks = Vec::new();
+    for variant in variants {
+        let work = predict::local_work(script, variant, HERE, tables)?;
+        tasks.extend(request.threads.iter().map(|&threads| Task {
+            variant: Variant::clone(variant),
+            threads,
+            local_work: work.map_or(0.0, |work| work.nanoseconds),
+            placement: placement.clone(),
+        }));
+    }
+    let measured = measure::run(&tasks, request.effort, done);
+    let mut rows = Vec::new();
+    for (task, result) in tasks.iter().zip(&measured.results) {
+        let Some(result) = result else { continue };
+        let mut detail = detail(result);
+        if let Some(clock_ns) = measured.clock_ns {
+            detail.insert("clock_ns".to_owned(), Detail::Number(clock_ns));
+        }
+        detail.insert("local_work_ns".to_owned(), Detail::Number(task.local_work));
+        rows.push(Row {
+            table: String::new(),
+            experiment: script.name.clone(),
+            machine: HERE.to_owned(),
+            variant: task.variant.name.clone(),
+            threads: task.threads,
+            metric: "throughput".to_owned(),
+            unit: "op/s".to_owned(),
+            published: None,
+            predicted: None,
+            trivial: None,
+            measured: Some(result.measured),
+            status: Status::Measured,
+            reason: None,
+            detail,
+        });
+    }
+    let mut notes = notes(request, &tasks, &measured, &placement, &cpus);
+    notes.push(format!("{}: {}.", script.name, script.operation));
+    let environment = environment(request, &placement);
+    Ok(Report { rows, failure: measured.failure, notes, environment })
+}
+
+fn environment(request: &Request, placement: &Placement) -> Vec<(String, String)> {
+    let effort = request.effort;
+    let mut environment = vec![
+        ("placement".to_owned(), placement.describe()),
+        ("seconds".to_owned(), effort.window.as_secs_f64().to_string()),
+        ("warm_up_seconds".to_owned(), effort.warm_up.as_secs_f64().to_string()),
+        ("repeats".to_owned(), effort.repeats.to_string()),
+    ];
+    let host = crate::host::environment();
+    environment.extend(host.into_iter().map(|(name, value)| (name.to_owned(), value)));
+    environment
+}
+
+fn notes(
+    request: &Request,
+    tasks: &[Task],
+    measured: &measure::Results,
+    placement: &Placement,
+    cpus: &Cpus,
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    let results =
+        || tasks.iter().zip(&measured.results).filter_map(|(t, r)| Some((t, r.as_ref()?)));
+    for (task, result) in results() {
+        // Whether the host let threads run alike is seen from the others of as many threads.
+        let others = results().filter(|(other, _)| other.threads == task.threads);
+        let alike = others.fold(0.0f64, |most, (_, r)| most.max(r.fairness.jain));
+        if result.fairness.jain < UNFAIR && alike > result.fairness.jain + 0.1 {
+            notes.push(format!(
+                "{} on {} threads is unfair: the slowest thread did {:.0} % of the mean, Jain's index {:.2}; another \
+                 variant has {alike:.2}.",
+                task.variant.name,
+                task.threads,
+                result.fairness.minimum * 100.0,
+                result.fairness.jain
+            ));
+        }
+        if !result.pinned {
+            notes.push(format!(
+                "{} on {} threads: threads could not be pinned.",
+                task.variant.name, task.threads
+            ));
+        }
+    }
+    let places = placement.cpus(cpus);
+    if request.threads.iter().any(|&threads| threads > places) {
+        notes.push(format!(
+            "More threads than the {places} CPUs of the placement share them: figures then depend on the operating \
+             system's scheduler."
+        ));
+    }
+    let effort = request.effort;
+    notes.push(format!(
+        "Measured on this host: {} rounds of {} s, the cells in an order shuffled for each round; the median, with an \
+         interval of at least 95 % ({}).",
+        effort.repeats,
+        effort.window.as_secs_f64(),
+        if effort.repeats < 6 { "fewer than 6 rounds: the whole range, which covers less" } else { "order statistics" }
+    ));
+    if let Some(clock_ns) = measured.clock_ns {
+        notes.push(format!(
+            "Waits: from the call that takes a lock, or takes or drops a reference, to its return, in a pass of its own; \
+             each contains about {clock_ns:.0} ns of reading the clock."
+        ));
+    }
+    notes
+}
+
+/// What a measured row says beside its figure.
+pub(crate) fn detail(result: &Measurement) -> BTreeMap<String, Detail> {
+    let mut detail = BTreeMap::new();
+    let mut put = |name: &str, value: Detail| {
+        detail.insert(name.to_owned(), value);
+    };
+    put("measured_ci_coverage", Detail::Number(result.coverage));
+    put("operations_of_each_thread", Detail::Counts(result.operations.clone()));
+    put("fairness_minimum", Detail::Number(result.fairness.minimum));
+    put("fairness_maximum", Detail::Number(result.fairness.maximum));
+    put("fairness_jain", Detail::Number(result.fairness.jain));
+    put("fairness_jain_least", Detail::Number(result.fairness.jain_least));
+    if !result.pinned {
+        put("measured_note", Detail::Text("threads could not be pinned".to_owned()));
+    }
+    if let Some(waits) = result.waits {
+        put("wait_p50_ns", Detail::Count(waits.p50));
+        put("wait_p90_ns", Detail::Count(waits.p90));
+        put("wait_p99_ns", Detail::Count(waits.p99));
+        put("wait_p999_ns", Detail::Count(waits.p999));
+        put("wait_maximum_ns", Detail::Count(waits.maximum));
+        put("waits", Detail::Count(waits.count));
+    }
+    detail
+}
