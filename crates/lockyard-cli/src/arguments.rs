@@ -78,6 +78,9 @@ pub(crate) struct Measure {
     /// cores-first, spread, siblings, unpinned, or a list of CPUs such as 0,2 [default: as the script says]
     #[arg(long, value_name = "WHERE", allow_hyphen_values = true)]
     pub(crate) placement: Option<String>,
+    /// Also print each figure over this variant's, round by round
+    #[arg(long, value_name = "NAME")]
+    pub(crate) relative_to: Option<String>,
     /// Without progress for so long a run is stalled
     #[arg(long, value_name = "S", default_value_t = 10.0, allow_hyphen_values = true)]
     pub(crate) stalled_after: f64,

@@ -33,6 +33,7 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
         threads,
         placement,
         effort,
+        relative_to: options.relative_to.clone(),
     };
     let bar = progress::bar(measured::rounds(&request)?, "rounds");
     let report = measured::run(&request, &published::shipped()?, &mut || bar.inc(1));

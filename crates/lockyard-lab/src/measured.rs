@@ -1,5 +1,6 @@
 //! Measuring cells of a scenario on this host, as rows.
 
+use crate::InputError;
 use crate::host::measure::{self, Effort, Result as Measurement, Task};
 use crate::host::{Cpus, Placement};
 use crate::predict::{self, Failure};
@@ -27,6 +28,8 @@ pub struct Request {
     pub placement: Option<Placement>,
     /// How long and how often.
     pub effort: Effort,
+    /// The variant to whose figure those of the others are set in relation, round by round.
+    pub relative_to: Option<String>,
 }
 
 /// What came of it.
@@ -64,6 +67,16 @@ pub fn rounds(request: &Request) -> Result<usize, Failure> {
 pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Result<Report, Failure> {
     let script = &request.script;
     let variants = predict::variants(script, &request.variants)?;
+    if let Some(name) = &request.relative_to {
+        let measured: Vec<&str> = variants.iter().map(|v| v.name.as_str()).collect();
+        if !measured.contains(&name.as_str()) {
+            return Err(Failure::Input(InputError(format!(
+                "--relative-to: `{}` is no variant that is measured; {}",
+                lockyard_input::printable(name),
+                lockyard_input::hint(name, &measured, "there are")
+            ))));
+        }
+    }
     let cpus = Cpus::allowed();
     let placement = match &request.placement {
         Some(placement) => placement.clone(),
@@ -88,6 +101,17 @@ pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Resul
             detail.insert("clock_ns".to_owned(), Detail::Number(clock_ns));
         }
         detail.insert("local_work_ns".to_owned(), Detail::Number(task.local_work));
+        let reference = tasks.iter().zip(&measured.results).find(|(other, _)| {
+            Some(&other.variant.name) == request.relative_to.as_ref()
+                && other.threads == task.threads
+        });
+        if let Some((ratio, interval)) =
+            reference.and_then(|(_, other)| result.relative_to(other.as_ref()?))
+        {
+            detail.insert("ratio".to_owned(), Detail::Number(ratio));
+            detail.insert("ratio_ci_low".to_owned(), Detail::Number(interval.low));
+            detail.insert("ratio_ci_high".to_owned(), Detail::Number(interval.high));
+        }
         rows.push(Row {
             table: String::new(),
             experiment: script.name.clone(),
@@ -170,6 +194,11 @@ fn notes(
         effort.window.as_secs_f64(),
         if effort.repeats < 6 { "fewer than 6 rounds: the whole range, which covers less" } else { "order statistics" }
     ));
+    if let Some(name) = &request.relative_to {
+        notes.push(format!(
+            "Ratio: the figure over that of {name} in the same round; the median of the rounds, with its interval."
+        ));
+    }
     if let Some(clock_ns) = measured.clock_ns {
         notes.push(format!(
             "Waits: from the call that takes a lock, or takes or drops a reference, to its return, in a pass of its own; \

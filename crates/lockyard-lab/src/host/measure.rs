@@ -90,6 +90,8 @@ pub struct Result {
     pub measured: Measured,
     /// The probability with which the interval covers the median.
     pub coverage: f64,
+    /// Operations a second in each round.
+    pub rounds: Vec<f64>,
     /// Operations of each thread, all rounds together.
     pub operations: Vec<u64>,
     /// How alike they are.
@@ -109,6 +111,15 @@ pub struct Results {
     pub failure: Option<String>,
     /// What the clock adds to each timed wait, in nanoseconds, if waits were timed.
     pub clock_ns: Option<f64>,
+}
+
+impl Result {
+    /// The throughput over that of `other` in the same round: the median of the rounds that both finished, with its
+    /// interval. What a slow moment of the host does to a round it does to both.
+    pub fn relative_to(&self, other: &Result) -> Option<(f64, statistics::Interval)> {
+        let ratios: Vec<f64> = self.rounds.iter().zip(&other.rounds).map(|(a, b)| a / b).collect();
+        Some((statistics::median(&ratios)?, statistics::median_interval(&ratios)?))
+    }
 }
 
 /// One round of one cell.
@@ -232,6 +243,7 @@ fn summarise(samples: &[Sample], waits: Option<Waits>) -> Option<Result> {
             jain_least: indices.iter().copied().fold(f64::INFINITY, f64::min),
         },
         operations,
+        rounds: throughputs,
         pinned: samples.iter().all(|s| s.pinned),
         waits,
     })

@@ -107,6 +107,10 @@ fn rows_table(rows: &[&Row], preset: &TableStyle) -> Table {
     if measured {
         header.extend(["measured here", "interval"]);
     }
+    let ratios = rows.iter().any(|row| row.detail.contains_key("ratio"));
+    if ratios {
+        header.extend(["ratio", "interval"]);
+    }
     header.push("status");
     let mut table = new_table(preset, &header, 1);
     for row in rows {
@@ -123,6 +127,17 @@ fn rows_table(rows: &[&Row], preset: &TableStyle) -> Table {
         if measured {
             cells.push(row.measured.map(|m| figure(m.value)).unwrap_or_default());
             cells.push(row.measured.map(interval).unwrap_or_default());
+        }
+        if ratios {
+            let number = |name: &str| match row.detail.get(name) {
+                Some(Detail::Number(number)) => format!("{number:.3}"),
+                _ => String::new(),
+            };
+            cells.push(number("ratio"));
+            cells.push(match number("ratio_ci_low") {
+                low if low.is_empty() => low,
+                low => format!("{low} .. {}", number("ratio_ci_high")),
+            });
         }
         let status = match &row.reason {
             Some(reason) => format!("{}: {reason}", row.status.name()),

@@ -1,0 +1,211 @@
+//! `lockyard measure`: the controls are caught, results are complete, bad input is refused. Nothing here asserts how fast
+//! anything is.
+
+use serde_json::Value;
+use std::process::{Command, Output};
+
+fn measure(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lockyard"));
+    command.arg("measure").args(arguments).output().expect("it runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("it is text")
+}
+
+/// Exit code and standard error of a run that fails.
+fn failure(arguments: &[&str]) -> (Option<i32>, String) {
+    let output = measure(arguments);
+    (output.status.code(), text(&output.stderr))
+}
+
+/// The one line with which bad input is refused.
+fn refusal(arguments: &[&str]) -> String {
+    let output = measure(arguments);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", text(&output.stderr));
+    assert!(output.stdout.is_empty(), "{arguments:?}");
+    text(&output.stderr).lines().next().expect("it says why").to_owned()
+}
+
+fn json(arguments: &[&str]) -> Value {
+    let output = measure(&[arguments, &["--format", "json"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("it is JSON")
+}
+
+const BRIEF: [&str; 4] = ["--seconds", "0.02", "--repeats", "3"];
+
+#[test]
+fn a_lock_that_does_not_exclude_is_caught() {
+    let arguments = ["controls", "--threads", "2", "--variant", "broken", "--seconds", "0.2"];
+    let (code, why) = failure(&arguments);
+    assert_eq!(code, Some(1), "{why}");
+    assert!(why.contains("updates were lost, so its lock did not exclude"), "{why}");
+}
+
+#[test]
+fn a_lock_without_progress_is_stalled_and_not_a_hung_command() {
+    let arguments = [
+        "controls",
+        "--threads",
+        "2",
+        "--variant",
+        "stalls",
+        "--seconds",
+        "2",
+        "--stalled-after",
+        "1",
+    ];
+    let (code, why) = failure(&arguments);
+    assert_eq!(code, Some(1), "{why}");
+    assert!(
+        why.contains("stalls on 2 threads of this host is stalled: no operation was finished for"),
+        "{why}"
+    );
+}
+
+#[test]
+fn rows_that_were_finished_before_a_failure_are_printed() {
+    let arguments = [
+        "controls",
+        "--threads",
+        "1,2",
+        "--variant",
+        "stalls",
+        "--stalled-after",
+        "1",
+        "--seconds",
+    ];
+    let output = measure(&[&arguments[..], &["1", "--repeats", "40", "--format", "json"]].concat());
+    assert_eq!(output.status.code(), Some(1));
+    let printed: Value =
+        serde_json::from_slice(&output.stdout).expect("whole JSON, with what there is");
+    assert!(printed["rows"].is_array());
+    assert_eq!(text(&output.stderr).lines().count(), 1);
+}
+
+#[test]
+fn an_unfair_lock_is_seen_beside_a_fair_one() {
+    let variants = ["--variant", "ticket", "--variant", "unfair"];
+    let arguments = ["controls", "--threads", "2", "--seconds", "0.1", "--repeats", "7"];
+    let document = json(&[&arguments[..], &variants[..]].concat());
+    let index = |variant: &str| {
+        let rows = document["rows"].as_array().expect("rows");
+        let row = rows.iter().find(|row| row["variant"] == variant).expect("it is measured");
+        row["detail"]["fairness_jain"].as_f64().expect("it is a number")
+    };
+    let (ticket, unfair) = (index("ticket"), index("unfair"));
+    assert!(unfair < 0.9 && unfair < ticket, "unfair {unfair}, ticket {ticket}");
+}
+
+#[test]
+fn a_result_has_its_figures_its_threads_its_waits_and_its_environment() {
+    let arguments = ["page-ref", "--threads", "1,2", "--variant", "locked-bit"];
+    let document = json(&[&arguments[..], &BRIEF[..]].concat());
+    for name in ["cpu", "cpus", "kernel", "placement", "seconds", "repeats"] {
+        assert!(document["environment"][name].is_string(), "{name}");
+    }
+    let rows = document["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 2);
+    for (row, threads) in rows.iter().zip([1, 2]) {
+        assert_eq!((&row["status"], &row["metric"]), (&"measured".into(), &"throughput".into()));
+        assert_eq!(row["threads"], threads);
+        assert_eq!(row["samples"], 3);
+        let (low, high) = (row["ci_low"].as_f64(), row["ci_high"].as_f64());
+        assert!(low <= row["measured"].as_f64() && row["measured"].as_f64() <= high);
+        let detail = &row["detail"];
+        let operations =
+            detail["operations_of_each_thread"].as_array().expect("one for each thread");
+        assert_eq!(operations.len(), threads);
+        for name in [
+            "fairness_minimum",
+            "fairness_maximum",
+            "fairness_jain",
+            "fairness_jain_least",
+            "clock_ns",
+        ] {
+            assert!(detail[name].is_f64(), "{name}: {detail}");
+        }
+        let waits: Vec<u64> =
+            ["wait_p50_ns", "wait_p90_ns", "wait_p99_ns", "wait_p999_ns", "wait_maximum_ns"]
+                .iter()
+                .map(|name| detail[*name].as_u64().expect("it is a count"))
+                .collect();
+        assert!(waits.is_sorted(), "{waits:?}");
+    }
+}
+
+#[test]
+fn a_ratio_is_taken_round_by_round() {
+    let variants =
+        ["--variant", "qspinlock", "--variant", "qspinlock-portable", "--relative-to", "qspinlock"];
+    let arguments = ["spin-loop/same-node/embedded", "--threads", "1"];
+    let document = json(&[&arguments[..], &variants[..], &BRIEF[..]].concat());
+    let detail = |index: usize| &document["rows"][index]["detail"];
+    assert_eq!(detail(0)["ratio"], 1.0, "of itself");
+    let number = |name: &str| detail(1)[name].as_f64().expect("it is a number");
+    assert!(
+        number("ratio_ci_low") <= number("ratio") && number("ratio") <= number("ratio_ci_high")
+    );
+}
+
+#[test]
+fn every_format_has_the_rows() {
+    for (format, expected) in [
+        ("csv", "controls,this-host,ticket,1,throughput,op/s"),
+        ("markdown", "| ticket"),
+        ("table", "ticket"),
+    ] {
+        let arguments = ["controls", "--threads", "1", "--variant", "ticket", "--format", format];
+        let output = measure(&[&arguments[..], &BRIEF[..]].concat());
+        assert_eq!(output.status.code(), Some(0));
+        assert!(text(&output.stdout).contains(expected), "{format}: {}", text(&output.stdout));
+    }
+}
+
+#[test]
+fn bad_input_is_refused_in_a_line() {
+    let with = |more: &[&str]| refusal(&[&["controls", "--threads", "1"], more].concat());
+    for (more, expected) in [
+        (&["--seconds", "0"][..], "lockyard: --seconds is 0; allowed: 0.001 to 3600 seconds"),
+        (&["--seconds", "nan"], "lockyard: --seconds is NaN; allowed: 0.001 to 3600 seconds"),
+        (
+            &["--seconds", "1e9"],
+            "lockyard: --seconds is 1000000000; allowed: 0.001 to 3600 seconds",
+        ),
+        (&["--seconds", "-1"], "lockyard: --seconds is -1; allowed: 0.001 to 3600 seconds"),
+        (&["--stalled-after", "0"], "lockyard: --stalled-after is 0; allowed: 0.1 to 3600 seconds"),
+        (
+            &["--variant", "brokne"],
+            "lockyard: scenario `controls` has no variant `brokne`; did you mean `broken`?",
+        ),
+        (
+            &["--variant", "ticket", "--relative-to", "broken"],
+            "lockyard: --relative-to: `broken` is no variant that is measured; there are: ticket",
+        ),
+    ] {
+        assert_eq!(with(more), expected);
+    }
+    assert!(
+        with(&["--placement", "spraed"])
+            .starts_with("lockyard: --placement: `spraed` is no placement; did you mean `spread`?")
+    );
+    assert!(
+        with(&["--placement", "99999"])
+            .starts_with("lockyard: --placement: this process may not use CPU 99999; it may use ")
+    );
+    assert!(with(&["--repeats", "0"]).contains("--repeats"));
+    assert!(refusal(&["controls", "--threads", "0"]).contains("`0` is no number of threads"));
+    assert_eq!(
+        refusal(&["controls", "--threads", "5000"]),
+        "lockyard: --threads: 5000 threads; allowed: 1 to 4096"
+    );
+    assert!(
+        refusal(&["contrlos", "--threads", "1"])
+            .contains("there is no scenario `contrlos`; did you mean `controls`?")
+    );
+    assert!(
+        refusal(&["no-such-file.toml", "--threads", "1"])
+            .contains("no-such-file.toml: cannot be read")
+    );
+}
