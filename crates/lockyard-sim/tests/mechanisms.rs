@@ -2,6 +2,8 @@
 //! Runs are deterministic, so figures are compared exactly where the machine file gives them, and
 //! within the jitter of the messages (9 cycles each) where messages are involved.
 
+mod support;
+
 use lockyard::platform::{Atomics, DataCell, Host, Ordering, Part, Word};
 use lockyard_sim::{
     Machine, Order, Outcome, Placed, Simulated, SimulatedAtomics, SimulatedCell, SimulatedU32,
@@ -71,26 +73,8 @@ fn difference(after: Statistics, before: Statistics) -> Statistics {
     }
 }
 
-/// Nanoseconds for one hand-over of a word that two hardware threads change in turn, each by a
-/// compare-exchange that it repeats until it succeeds.
 fn ping_pong(places: [usize; 2], home: usize) -> f64 {
-    const TURNS: u64 = 1000;
-    let machine = machine();
-    let mut simulation = Simulation::new(&machine, 1);
-    let word = simulation.place(SimulatedU64::new(0), 64, home);
-    for (me, place) in (0u64..).zip(places) {
-        let word = word.clone();
-        simulation.spawn(place, move || {
-            for _ in 0..TURNS {
-                while word
-                    .compare_exchange(me, 1 - me, Ordering::AcqRel, Ordering::Relaxed)
-                    .is_err()
-                {}
-            }
-        });
-    }
-    assert!(matches!(simulation.run(), Outcome::Finished));
-    machine.nanoseconds(simulation.now()) / (2 * TURNS) as f64
+    support::ping_pong(&machine(), places, home)
 }
 
 #[test]

@@ -3,7 +3,8 @@
 // Each test file is a crate of its own and uses some of this.
 #![allow(dead_code)]
 
-use lockyard_sim::{Machine, Outcome, Simulation};
+use lockyard::platform::{Ordering, Word};
+use lockyard_sim::{Machine, Outcome, SimulatedU64, Simulation};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -70,4 +71,25 @@ pub(crate) fn on<T: Copy + 'static>(
     let result = thread(simulation, place, start, code);
     finish(simulation);
     result.get().expect("the thread has finished")
+}
+
+/// Nanoseconds for one hand-over of a word, whose home is `home`, that two hardware threads change in turn, each by a
+/// compare-exchange that it repeats until it succeeds.
+pub(crate) fn ping_pong(machine: &Machine, places: [usize; 2], home: usize) -> f64 {
+    const TURNS: u64 = 2000;
+    let mut simulation = Simulation::new(machine, 1);
+    let word = simulation.place(SimulatedU64::new(0), 64, home);
+    for (me, place) in (0u64..).zip(places) {
+        let word = word.clone();
+        simulation.spawn(place, move || {
+            for _ in 0..TURNS {
+                while word
+                    .compare_exchange(me, 1 - me, Ordering::AcqRel, Ordering::Relaxed)
+                    .is_err()
+                {}
+            }
+        });
+    }
+    assert!(matches!(simulation.run(), Outcome::Finished));
+    machine.nanoseconds(simulation.now()) / (2 * TURNS) as f64
 }
