@@ -24,6 +24,16 @@ fn render(document: &Document, preset: &TableStyle, heading: &str) -> String {
         }
     }
     for (first, rows) in groups {
+        if let Some(reason) = one_reason(&rows) {
+            text.push_str(&format!(
+                "{heading}{} on {}: {}: {} rows are not modelled: {reason}\n\n",
+                first.experiment,
+                first.machine,
+                first.metric,
+                rows.len()
+            ));
+            continue;
+        }
         text.push_str(&format!(
             "{heading}{} on {}: {}, {}\n\n{}\n\n",
             first.experiment,
@@ -72,6 +82,13 @@ fn row_notes(rows: &[Row]) -> Vec<String> {
         }
     }
     notes
+}
+
+/// The reason why none of `rows` is modelled, if it is the same for all, and nothing is measured.
+fn one_reason<'r>(rows: &[&'r Row]) -> Option<&'r str> {
+    let reason = rows.first()?.reason.as_deref()?;
+    let alike = |row: &&Row| row.reason.as_deref() == Some(reason) && row.measured.is_none();
+    rows.iter().all(alike).then_some(reason)
 }
 
 fn same_group(a: &Row, b: &Row) -> bool {
