@@ -105,6 +105,22 @@ pub trait Lane: Copy {
         Self::bits(H::wait_until(self.word(), order, |word| predicate(Self::bits(word))))
     }
 
+    /// Waits for at most `polls` polls until `predicate` is true of the lane's bits; returns the lane, or `None` if
+    /// the polls are spent.
+    #[inline(always)]
+    #[track_caller]
+    fn wait_within<H: Host>(
+        &self,
+        order: Ordering,
+        polls: u32,
+        mut predicate: impl FnMut(u64) -> bool,
+    ) -> Option<Self::Bits> {
+        let lane = |word| Self::bits(word);
+        H::wait_within(self.word(), order, polls, |word| predicate(lane(word).to_u64()))
+            .ok()
+            .map(lane)
+    }
+
     /// Waits, with acquire ordering and in assembly where there is any, until the lower half equals
     /// `value` (see [`Part::wait_part_assembly`]).
     #[inline(always)]

@@ -2,7 +2,7 @@
 //! reaches cannot be weakened, and must not be forgotten.
 //!
 //! It is counted by function: where more orderings stronger than relaxed stand in a function's source than sites were
-//! seen in it, the rest must have a reason in [`ELSEWHERE`].
+//! seen in it, the rest must have a reason in `ELSEWHERE`.
 
 use super::Suite;
 use crate::hooks::Site;

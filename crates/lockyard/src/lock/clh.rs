@@ -18,7 +18,7 @@
 //! himself it tries a compare-exchange of the word before. (Not after: by then the successor may have freed the
 //! lock.)
 //!
-//! A thread may hold or wait for at most [`NEST_LEVELS`](crate::platform::NEST_LEVELS) of these locks, and one
+//! A thread may hold or wait for at most [`NEST_LEVELS`] of these locks, and one
 //! without a slot may use none; beyond that it ends the program ([`Host::fatal`]). A thread of whose
 //! releases four are not noticed yet waits, in its next `lock`, until one is. Signal handlers must not use these
 //! locks: a node that a handler has left to its successor would be taken for free by what it interrupted.

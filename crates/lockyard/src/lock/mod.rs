@@ -14,8 +14,8 @@
 //! | [`Clh`] | FIFO | one locked exchange; one locked compare-exchange | a fixed number |
 //! | [`TestAndSet`] | none | one locked `bts`; one plain store | *n* reads and up to *n* exclusive transfers |
 
-mod clh;
-mod mcs;
+pub mod clh;
+pub mod mcs;
 mod queue;
 pub mod queued;
 mod test_and_set;

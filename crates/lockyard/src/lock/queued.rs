@@ -24,7 +24,7 @@
 //!
 //! - The head takes the lock only when `locked` *and* `pending` are clear: the first waiter is older.
 //! - A newcomer takes the lock, or becomes the first waiter, only from a word that has no tail and no
-//!   `pending`; [`try_lock`](LaneLock::try_lock) only from a word that is 0. So nobody overtakes the queue.
+//!   `pending` (in the moment between a release and the first waiter's acquisition it waits for a while); [`try_lock`](LaneLock::try_lock) only from a word that is 0. So nobody overtakes the queue.
 //! - Whoever takes the lock by a store writes the bytes that are his, and nothing else: the tail changes
 //!   meanwhile.
 //! - The last waiter's compare-exchange, which clears the tail, fails when someone joins; then someone
@@ -71,6 +71,11 @@ const TAIL_SHIFT: u32 = 16;
 
 /// A newcomer whose compare-exchange lost so many times goes to the queue, where its turn comes.
 const MOST_TRIES: u32 = 4;
+
+/// A newcomer that finds the lock between a release and the first waiter's acquisition polls so often for the
+/// acquisition, before it goes to the queue: whoever releases the lock and wants it again at once comes in this
+/// moment, and is the first waiter when it is over.
+const HAND_OVER_POLLS: u32 = 32;
 
 /// How the queue's head takes the lock when others wait behind it: [`StoreGrab`] or [`CmpxchgGrab`].
 /// Sealed.
@@ -128,6 +133,15 @@ fn lock_slowly<G: Grab, H: Host, L: Lane>(lane: L, seen: L::Bits) {
         let (wanted, order) = match seen {
             0 => (LOCKED, Ordering::Acquire),
             LOCKED => (LOCKED | PENDING, Ordering::Relaxed),
+            PENDING => {
+                // Relaxed: a hint.
+                let changed = |bits: u64| bits != PENDING;
+                seen = match lane.wait_within::<H>(Ordering::Relaxed, HAND_OVER_POLLS, changed) {
+                    Some(bits) => bits.to_u64(),
+                    None => break,
+                };
+                continue;
+            }
             _ => break,
         };
         match lane.compare_exchange(bits::<L>(seen), bits::<L>(wanted), order) {
