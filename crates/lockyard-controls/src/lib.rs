@@ -8,7 +8,8 @@
 //! | [`DoesNotExclude`] | two threads can hold it | every harness |
 //! | [`LosesWakeUps`] | a waiter may wait for ever | every harness that watches for progress |
 //! | [`TouchesAfterRelease`] | it reads its word after it has released it | a model, where the word is freed |
-//! | [`Unfair`] | whoever has it keeps it | a measurement of fairness |
+//! | [`WakesNobody`] | a waiter waits for ever | the same, at the first contention |
+//! | [`Unfair`] | it has a favourite | a measurement of fairness |
 
 #![no_std]
 
@@ -144,16 +145,64 @@ unsafe impl LaneLock for TouchesAfterRelease {
     }
 }
 
-/// How many polls in a row must find the lock free before a waiter of [`Unfair`] tries.
-const POLITE_POLLS: u32 = 10_000;
+/// What an acquisition costs a thread that is not the favourite of an [`Unfair`] lock, in polls.
+const STANDING_BACK: u32 = 20_000;
 
-/// A lock that excludes, and is as unfair as can be: a waiter tries only after it has seen the lock free for long, so
-/// whoever releases it and wants it again has it.
+/// A lock that excludes, and is unfair: the first thread that takes it is its favourite for good, and all others stand back
+/// for a while before each try. It needs no luck with the scheduler to show.
+///
+/// ```text
+///   upper half: the favourite's slot + 1, or 0        bit 0: held
+/// ```
 #[derive(Debug)]
 pub struct Unfair;
 
-// SAFETY: exclusion is that of a test-and-set lock; that others wait while it is free is the mistake.
+// SAFETY: exclusion is that of a test-and-set lock; that others stand back is the mistake.
 unsafe impl LaneLock for Unfair {
+    type Token = ();
+
+    fn is_held<B: Int>(bits: B) -> bool {
+        bits.to_u64() & HELD != 0
+    }
+
+    fn lock<H: Host, L: Lane>(lane: L) {
+        let half = <L::Bits as Int>::Half::BITS;
+        let me = H::slot().map_or(0, |slot| u64::from(slot.0) + 1);
+        let seen = lane.load(Ordering::Relaxed).to_u64();
+        if seen >> half == 0 {
+            // Whether it succeeds does not matter: then somebody else is the favourite.
+            let _ = lane.compare_exchange(
+                bits::<L>(seen),
+                bits::<L>(seen | me << half),
+                Ordering::Relaxed,
+            );
+        } else if seen >> half != me {
+            let budget = Budget::Polls(STANDING_BACK);
+            let _ = lane.word().wait_until(Ordering::Relaxed, budget, H::relax, |_| false);
+        }
+        // Acquire: pairs with the release in `unlock`.
+        while Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire)) {
+            lane.wait_until::<H>(Ordering::Relaxed, |bits| !Self::is_held(bits));
+        }
+    }
+
+    fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
+        // Acquire: pairs with the release in `unlock`.
+        (!Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire))).then_some(())
+    }
+
+    unsafe fn unlock<H: Host, L: Lane>(lane: L, (): ()) {
+        // Release: pairs with the acquire of the next holder.
+        clear(lane, HELD, Ordering::Release);
+    }
+}
+
+/// A lock that wakes nobody: whoever must wait for it waits for ever. (Of [`LosesWakeUps`] it needs luck to see that.)
+#[derive(Debug)]
+pub struct WakesNobody;
+
+// SAFETY: exclusion is that of a test-and-set lock; that waiters wait for ever is the mistake.
+unsafe impl LaneLock for WakesNobody {
     type Token = ();
 
     fn is_held<B: Int>(bits: B) -> bool {
@@ -163,12 +212,8 @@ unsafe impl LaneLock for Unfair {
     fn lock<H: Host, L: Lane>(lane: L) {
         // Acquire: pairs with the release in `unlock`.
         while Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire)) {
-            // Waits for it to be held; what is waited for is that it does not come. Relaxed: the exchange decides.
-            let taken = |word| Self::is_held(L::bits(word));
-            let budget = Budget::Polls(POLITE_POLLS);
-            while lane.word().wait_until(Ordering::Relaxed, budget, H::relax, taken).is_ok() {
-                lane.wait_until::<H>(Ordering::Relaxed, |bits| !Self::is_held(bits));
-            }
+            // The mistake: nobody ever sets it.
+            lane.wait_until::<H>(Ordering::Relaxed, |bits| bits.to_u64() & KICK != 0);
         }
     }
 

@@ -9,7 +9,7 @@ use lockyard::lockref::policy::{NoTrywait, Pause, PauseNoTrywait, Policy, Standa
 use lockyard::lockref::{Count, LockRef};
 use lockyard::platform::{Host, Portable};
 use lockyard::{NoContext, RawSpinLock};
-use lockyard_controls::{DoesNotExclude, LosesWakeUps, Unfair};
+use lockyard_controls::{DoesNotExclude, Unfair, WakesNobody};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
@@ -208,10 +208,10 @@ lock_kinds! {
     TestAndSet = "test-and-set": TestAndSet, on H;
     /// A control: it does not exclude.
     Broken = "broken": DoesNotExclude, on H;
-    /// A control: whoever has it keeps it.
+    /// A control: it has a favourite.
     Unfair = "unfair": Unfair, on H;
-    /// A control: waiters may wait for ever.
-    Stalls = "stalls": LosesWakeUps, on H;
+    /// A control: who must wait waits for ever.
+    Stalls = "stalls": WakesNobody, on H;
 }
 
 impl LockKind {
