@@ -112,7 +112,7 @@ macro_rules! page {
 pub fn all() -> Vec<Suite> {
     use PageOp::{Freeze, FreezeToTwo, Get, LookUp, LookUpAndPut, Put};
     let suite = |name, files, checks| Suite { name, files, checks };
-    const QUEUED: &[&str] = &["src/lock/queued.rs"];
+    const QUEUED: &[&str] = &["src/lock/queued.rs", "src/lock/queue.rs"];
     let looked_up = [
         [Freeze, LookUp, LookUpAndPut, Put],
         [FreezeToTwo, LookUp, Put, Put],
@@ -129,7 +129,7 @@ pub fn all() -> Vec<Suite> {
         suite("test-and-set", &["src/lock/test_and_set.rs"], lock::<Tas>()),
         suite("queued", QUEUED, queued()),
         suite("queued cmpxchg-grab", QUEUED, lock::<QueuedCmpxchg>()),
-        suite("mcs", &["src/lock/mcs.rs"], lock::<McsOfFour>()),
+        suite("mcs", &["src/lock/mcs.rs", "src/lock/queue.rs"], lock::<McsOfFour>()),
         suite("clh", &["src/lock/clh.rs", "src/lock/queue.rs"], lock::<ClhOfFour>()),
         suite("lockref(queued)", LOCKREF, lockref::<Queued, Standard>()),
         suite("lockref(queued) no-trywait", LOCKREF, lockref::<Queued, NoTrywait>()),

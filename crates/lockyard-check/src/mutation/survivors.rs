@@ -29,15 +29,15 @@ const NEWEST: &str = "it keeps the successor's exchange of the node apart from t
 pub const SURVIVORS: &[Survivor] = &[
     Survivor {
         suite: "clh",
-        file: "lock/clh.rs",
+        file: "lock/queue.rs",
         line: "lane.swap_upper(name, Ordering::AcqRel)",
         weakened: Ordering::Acquire,
         reason: NEWEST,
     },
     Survivor {
         suite: "clh",
-        file: "lock/clh.rs",
-        line: "lane.compare_exchange(lane_of::<L>(None), lane_of::<L>(Some(me)), Ordering::AcqRel)",
+        file: "lock/queue.rs",
+        line: "tail_only::<L>(Some(me)), Ordering::AcqRel)",
         weakened: Ordering::Acquire,
         reason: NEWEST,
     },
@@ -54,6 +54,14 @@ pub const SURVIVORS: &[Survivor] = &[
         line: "parked.store(DONE_WITH, Ordering::Release)",
         weakened: Ordering::Relaxed,
         reason: NEWEST,
+    },
+    Survivor {
+        suite: "queued",
+        file: "lock/queue.rs",
+        line: "parked.load(Ordering::Acquire) == DONE_WITH",
+        weakened: Ordering::Relaxed,
+        reason: "this lock leaves no node to a successor, so it never finds one that was; the read is for a thread that \
+                 uses both kinds",
     },
     Survivor {
         suite: "page-ref xadd",

@@ -29,7 +29,7 @@
 
 use super::LaneLock;
 use super::queue::{self, Name};
-use crate::lane::{Lane, upper};
+use crate::lane::Lane;
 use crate::platform::{Event, Host, Int, NEST_LEVELS, Ordering, Slot, Word};
 
 /// The CLH lock. See the [module documentation](self).
@@ -39,13 +39,6 @@ pub struct Clh;
 const HELD: u32 = 0;
 const ANNOUNCED: u32 = 1;
 const RELEASED: u32 = 2;
-
-/// The lane whose tail is `name`; 0 if it is nobody.
-#[inline(always)]
-fn lane_of<L: Lane>(name: Option<Name>) -> L::Bits {
-    let name = name.map_or(0, Name::to_bits);
-    L::Bits::truncate(name << <L::Bits as Int>::Half::BITS)
-}
 
 /// A node of the running thread, to be queued.
 #[inline]
@@ -103,11 +96,7 @@ unsafe impl LaneLock for Clh {
     fn lock<H: Host, L: Lane>(lane: L) -> u16 {
         const { queue::assert_names_fit::<H, L>() }
         let me = prepare::<H>();
-        let name = upper(lane_of::<L>(Some(me)));
-        // Release: pairs with the acquire of the successor's swap, who writes to this node. Acquire: pairs
-        // with the release of the predecessor's, and with that of the `unlock` that left the queue empty.
-        let before = lane.swap_upper(name, Ordering::AcqRel);
-        if let Some(predecessor) = Name::from_bits(before.to_u64()) {
+        if let Some(predecessor) = queue::join(lane, me) {
             wait::<H>(predecessor);
         }
         me.to_bits() as u16
@@ -120,14 +109,11 @@ unsafe impl LaneLock for Clh {
             return None;
         }
         let me = prepare::<H>();
-        // Acquire and release: as of the swap in `lock`.
-        match lane.compare_exchange(lane_of::<L>(None), lane_of::<L>(Some(me)), Ordering::AcqRel) {
-            Ok(_) => Some(me.to_bits() as u16),
-            Err(_) => {
-                queue::give_back::<H>(me);
-                None
-            }
+        if queue::join_if_free(lane, me) {
+            return Some(me.to_bits() as u16);
         }
+        queue::give_back::<H>(me);
+        None
     }
 
     #[inline]
@@ -137,12 +123,8 @@ unsafe impl LaneLock for Clh {
         me.node::<H>().parked.store(queue::LEFT, Ordering::Relaxed);
         let ready = &me.node::<H>().ready;
         // Relaxed: a hint; whoever has not announced himself yet is seen by the compare-exchange.
-        if ready.load(Ordering::Relaxed) == HELD {
-            // Release: pairs with the acquire of the next holder's swap.
-            let empty = lane_of::<L>(None);
-            if lane.compare_exchange(lane_of::<L>(Some(me)), empty, Ordering::Release).is_ok() {
-                return queue::give_back::<H>(me);
-            }
+        if ready.load(Ordering::Relaxed) == HELD && queue::leave_if_last(lane, me) {
+            return queue::give_back::<H>(me);
         }
         // The successor gives the node back. Release: pairs with the acquires in `wait`.
         ready.swap(RELEASED, Ordering::Release);

@@ -17,19 +17,12 @@
 
 use super::LaneLock;
 use super::queue::{self, Name};
-use crate::lane::{Lane, upper};
+use crate::lane::Lane;
 use crate::platform::{Event, Host, Int, Ordering, Word};
 
 /// The MCS lock. See the [module documentation](self).
 #[derive(Debug)]
 pub struct Mcs;
-
-/// The lane whose tail is `name`; 0 if it is nobody.
-#[inline(always)]
-fn lane_of<L: Lane>(name: Option<Name>) -> L::Bits {
-    let name = name.map_or(0, Name::to_bits);
-    L::Bits::truncate(name << <L::Bits as Int>::Half::BITS)
-}
 
 /// A node, ready to be queued.
 #[inline]
@@ -69,11 +62,7 @@ unsafe impl LaneLock for Mcs {
     fn lock<H: Host, L: Lane>(lane: L) -> u16 {
         const { queue::assert_names_fit::<H, L>() }
         let me = prepare::<H>();
-        let name = upper(lane_of::<L>(Some(me)));
-        // Release: pairs with the acquire of the successor's swap, who writes to this node. Acquire: pairs
-        // with the release of the predecessor's, and with that of the `unlock` that left the queue empty.
-        let before = lane.swap_upper(name, Ordering::AcqRel);
-        if let Some(predecessor) = Name::from_bits(before.to_u64()) {
+        if let Some(predecessor) = queue::join(lane, me) {
             wait::<H>(me, predecessor);
         }
         me.to_bits() as u16
@@ -86,14 +75,11 @@ unsafe impl LaneLock for Mcs {
             return None;
         }
         let me = prepare::<H>();
-        // Acquire and release: as of the swap in `lock`.
-        match lane.compare_exchange(lane_of::<L>(None), lane_of::<L>(Some(me)), Ordering::AcqRel) {
-            Ok(_) => Some(me.to_bits() as u16),
-            Err(_) => {
-                queue::give_back::<H>(me);
-                None
-            }
+        if queue::join_if_free(lane, me) {
+            return Some(me.to_bits() as u16);
         }
+        queue::give_back::<H>(me);
+        None
     }
 
     #[inline]
@@ -103,9 +89,7 @@ unsafe impl LaneLock for Mcs {
         // Acquire: pairs with the release store of the successor, who has prepared his node before.
         let mut next = node.next.load(Ordering::Acquire);
         if next == 0 {
-            // Release: pairs with the acquire of the next holder's swap.
-            let empty = lane_of::<L>(None);
-            if lane.compare_exchange(lane_of::<L>(Some(me)), empty, Ordering::Release).is_ok() {
+            if queue::leave_if_last(lane, me) {
                 return queue::give_back::<H>(me);
             }
             // Someone has joined, and is about to say who. Acquire: as above.

@@ -65,6 +65,36 @@ impl Name {
     }
 }
 
+/// The lane in whose upper half, the tail, `name` stands, and nothing in the lower.
+#[inline(always)]
+fn tail_only<L: Lane>(name: Option<Name>) -> L::Bits {
+    let name = name.map_or(0, Name::to_bits);
+    L::Bits::truncate(name << <L::Bits as Int>::Half::BITS)
+}
+
+/// Joins the queue whose tail is in the lane's upper half; returns who was the last in it.
+#[inline]
+pub(super) fn join<L: Lane>(lane: L, me: Name) -> Option<Name> {
+    let name = <L::Bits as Int>::Half::truncate(me.to_bits());
+    // Release: pairs with the acquire of the successor's own join, who then writes to this node. Acquire: pairs with the
+    // release of the predecessor's, and with that of `leave_if_last`.
+    Name::from_bits(lane.swap_upper(name, Ordering::AcqRel).to_u64())
+}
+
+/// Joins the queue if the lane is 0; says whether it did.
+#[inline]
+pub(super) fn join_if_free<L: Lane>(lane: L, me: Name) -> bool {
+    // Acquire and release: as in `join`.
+    lane.compare_exchange(tail_only::<L>(None), tail_only::<L>(Some(me)), Ordering::AcqRel).is_ok()
+}
+
+/// Leaves the queue, and the lane 0, if nobody has joined after `me`; says whether it did.
+#[inline]
+pub(super) fn leave_if_last<L: Lane>(lane: L, me: Name) -> bool {
+    // Release: pairs with the acquire of the next one to join.
+    lane.compare_exchange(tail_only::<L>(Some(me)), tail_only::<L>(None), Ordering::Release).is_ok()
+}
+
 /// In [`QueueNode::parked`]: the node's user has left it to his successor ([`Clh`](super::Clh)), who will
 /// say [`DONE_WITH`].
 pub(super) const LEFT: u32 = 1;

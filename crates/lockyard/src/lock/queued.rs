@@ -172,13 +172,10 @@ fn wait_as_first<H: Host, L: Lane>(lane: L) {
 /// A later waiter, with its node: joins the queue, waits to be its head, and takes the lock.
 fn wait_in_queue<G: Grab, H: Host, L: Lane>(lane: L, me: Name) {
     let node = me.node::<H>();
-    // Relaxed: published by the swap below, and by the store to the predecessor's `next`.
+    // Relaxed: published by joining, and by the store to the predecessor's `next`.
     node.next.store(0, Ordering::Relaxed);
     node.ready.store(0, Ordering::Relaxed);
-    // Release: pairs with the acquire of the successor's own swap, who then writes to `next`; acquire:
-    // pairs with the release of the predecessor's.
-    let before = lane.swap_upper(half::<L>(me.to_bits()), Ordering::AcqRel);
-    if let Some(predecessor) = Name::from_bits(before.to_u64()) {
+    if let Some(predecessor) = queue::join(lane, me) {
         // Release: pairs with the acquire in `make_successor_head`, whose thread then writes to `ready`.
         predecessor.node::<H>().next.store(me.to_bits() as u32, Ordering::Release);
         // Acquire: pairs with the release in `make_successor_head`. Without it the head could read a word
