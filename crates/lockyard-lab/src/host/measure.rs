@@ -156,6 +156,8 @@ pub fn run(tasks: &[Task], effort: Effort, done: &mut dyn FnMut()) -> Results {
                 break 'rounds;
             }
             match run::counted(cell(&tasks[index]), times) {
+                // Its window was cut short.
+                Ok(_) if jobs::interrupted() => break 'rounds,
                 Ok(run) => samples[index].push(Sample {
                     throughput: run.counted.iter().sum::<u64>() as f64 / run.window.as_secs_f64(),
                     operations: run.counted,

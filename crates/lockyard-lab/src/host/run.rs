@@ -7,6 +7,7 @@
 use super::pin;
 use super::placement::Placement;
 use super::stage::{OnHost, OnHostTimed, begin_waits, set_stop, take_waits};
+use crate::jobs;
 use hdrhistogram::Histogram;
 use lockyard_scenarios::{Prepared, Stage, Variant};
 use std::sync::Arc;
@@ -49,6 +50,9 @@ pub(super) struct Run {
     pub(super) waits: Option<Histogram<u64>>,
 }
 
+/// The main thread looks after so long whether the run was interrupted: rarely, because it takes a CPU from the threads.
+const LONGEST_SLEEP: Duration = Duration::from_millis(500);
+
 /// One thread's number of operations, in lines of its own.
 #[repr(align(128))]
 #[derive(Default)]
@@ -72,7 +76,7 @@ struct Stopped {
 ///
 /// If it is stalled, or the objects are not as they ought to be afterwards.
 pub(super) fn counted(cell: Cell, times: Times) -> Result<Run, String> {
-    run::<OnHost>(cell, times)
+    run::<OnHost>(cell, times, false)
 }
 
 /// Runs `cell`, timing each wait.
@@ -81,10 +85,10 @@ pub(super) fn counted(cell: Cell, times: Times) -> Result<Run, String> {
 ///
 /// As [`counted`].
 pub(super) fn timed(cell: Cell, times: Times) -> Result<Run, String> {
-    run::<OnHostTimed>(cell, times)
+    run::<OnHostTimed>(cell, times, true)
 }
 
-fn run<S: Stage>(cell: Cell, times: Times) -> Result<Run, String> {
+fn run<S: Stage>(cell: Cell, times: Times, timed: bool) -> Result<Run, String> {
     let Some(prepared) = Prepared::<S>::new(cell.variant, LINE_BYTES, None, cell.local_work) else {
         return Err("there is no memory for the scenario's objects".to_owned());
     };
@@ -97,7 +101,9 @@ fn run<S: Stage>(cell: Cell, times: Times) -> Result<Run, String> {
         let cpu = cell.placement.cpu(index);
         let spawned = std::thread::Builder::new().spawn(move || {
             let pinned = cpu.is_none_or(pin);
-            begin_waits();
+            if timed {
+                begin_waits();
+            }
             while !mine.go.load(Ordering::Relaxed) {
                 std::thread::yield_now();
             }
@@ -155,16 +161,16 @@ impl<S: Stage> Watch<'_, S> {
         self.shared.progress.iter().map(|p| p.0.load(Ordering::Relaxed)).collect()
     }
 
-    /// Sleeps while the threads run; returns early if they are stalled.
+    /// Sleeps while the threads run; returns early if they are stalled, or after an interrupt.
     fn sleep(&self, time: Duration) -> Result<(), String> {
         let begin = Instant::now();
         let (mut last, mut since) = (self.counts(), begin);
         loop {
             let left = time.saturating_sub(begin.elapsed());
-            if left.is_zero() {
+            if left.is_zero() || jobs::interrupted() {
                 return Ok(());
             }
-            std::thread::sleep(left.min(self.times.stalled_after));
+            std::thread::sleep(left.min(self.times.stalled_after).min(LONGEST_SLEEP));
             self.progressed(&mut last, &mut since)?;
         }
     }
