@@ -13,10 +13,17 @@ fn a_count_that_two_threads_change_through_one_guard() {
 }
 
 #[test]
-fn a_small_lock_on_a_large_host() {
+fn a_lock_in_a_word_that_is_too_small_for_it() {
     // The check is made when the lock's code is generated, so this case is built, not only checked:
     // `trybuild` builds all cases if one of them must pass.
     let cases = trybuild::TestCases::new();
     cases.pass("examples/hot_paths.rs");
     cases.compile_fail("tests/ui/small_lock_on_a_large_host.rs");
+    cases.compile_fail("tests/ui/queue_in_two_bytes.rs");
+}
+
+#[test]
+fn a_look_up_of_a_page_that_cannot_refuse() {
+    let cases = trybuild::TestCases::new();
+    cases.compile_fail("tests/ui/look_up_where_zero_cannot_happen.rs");
 }

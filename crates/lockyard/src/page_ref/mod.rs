@@ -113,6 +113,18 @@ impl<V: Variant, H: Host> PageRef<V, H> {
         variant::get::<V, H>(&self.word);
     }
 
+    /// Takes a reference unless there is none; says whether it did. Acquire on success. One locked instruction
+    /// ([`LockedBit`]), or as many as it takes ([`Cmpxchg`], [`OptimisticCmpxchg`]: each failure means that another
+    /// operation succeeded).
+    #[inline]
+    #[must_use = "without a reference the object may go away"]
+    pub fn get_not_zero(&self) -> bool
+    where
+        V: Conditional,
+    {
+        V::get_not_zero::<H>(&self.word)
+    }
+
     /// Drops a reference, and says whether it was the last: then the caller is alone with the object, and no
     /// reference can be taken any more. Release; acquire too for the last one.
     ///
@@ -158,17 +170,6 @@ impl<V: Variant, H: Host> PageRef<V, H> {
     #[inline]
     pub fn references(&self) -> References {
         variant::references::<V>(self.word.load(Ordering::Relaxed))
-    }
-}
-
-impl<V: Conditional, H: Host> PageRef<V, H> {
-    /// Takes a reference unless there is none; says whether it did. Acquire on success. One locked instruction
-    /// ([`LockedBit`]), or as many as it takes ([`Cmpxchg`], [`OptimisticCmpxchg`]: each failure means that another
-    /// operation succeeded).
-    #[inline]
-    #[must_use = "without a reference the object may go away"]
-    pub fn get_not_zero(&self) -> bool {
-        V::get_not_zero::<H>(&self.word)
     }
 }
 

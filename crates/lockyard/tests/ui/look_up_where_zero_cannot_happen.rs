@@ -1,0 +1,9 @@
+//! The variant for when zero cannot happen has no way to refuse.
+
+use lockyard::PageRef;
+use lockyard::page_ref::Xadd;
+
+fn main() {
+    let page = PageRef::<Xadd>::new(1);
+    assert!(page.get_not_zero());
+}
