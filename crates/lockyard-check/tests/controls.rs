@@ -112,8 +112,8 @@ fn a_lockref_passes_the_same_checks() {
 /// Why an adder that finds the bit must not undo its addition.
 #[test]
 fn a_page_count_that_undoes_an_addition_is_caught() {
-    type Wrong<H> = PageProgram<Undoing<H>, H>;
-    type Right<H> = PageProgram<PageRef<LockedBit, H>, H>;
+    type Wrong<H> = PageProgram<Undoing<H>, H, false>;
+    type Right<H> = PageProgram<PageRef<LockedBit, H>, H, false>;
     let two = [PageOp::Freeze, PageOp::LookUp];
     let ops = [PageOp::Freeze, PageOp::LookUp, PageOp::LookUp, PageOp::LookUp];
     let wrong = [Finding::Count];

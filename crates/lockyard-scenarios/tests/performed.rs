@@ -34,7 +34,8 @@ fn perform(variant: &Variant, threads: u64) -> Prepared<Threads> {
 
 #[test]
 fn every_variant_of_every_shipped_script_leaves_its_objects_as_they_ought_to_be() {
-    for name in Script::names() {
+    // Of the controls it is the point that they do not.
+    for name in Script::names().filter(|name| *name != "controls") {
         let script = Script::shipped(name).expect("it is shipped");
         for variant in &script.variants {
             for threads in [1, 2, 4] {

@@ -89,8 +89,8 @@ fn lockref<K: LaneLock, P: Policy>() -> Vec<Check> {
 
 /// The checks of a page reference count that can be looked up.
 macro_rules! page {
-    ($variant:ty, $ops:expr, $fours:expr) => {{
-        type Of = PageProgram<PageRef<$variant, Host>, Host>;
+    ($variant:ty, $frees:literal, $ops:expr, $fours:expr) => {{
+        type Of = PageProgram<PageRef<$variant, Host>, Host, $frees>;
         let ops: &[PageOp] = &$ops;
         let mut checks = Vec::new();
         for (a, b) in pairs(ops) {
@@ -133,13 +133,13 @@ pub fn all() -> Vec<Suite> {
         suite("clh", &["src/lock/clh.rs", "src/lock/queue.rs"], lock::<ClhOfFour>()),
         suite("lockref(queued)", LOCKREF, lockref::<Queued, Standard>()),
         suite("lockref(queued) no-trywait", LOCKREF, lockref::<Queued, NoTrywait>()),
-        suite("page-ref xadd", PAGE, page!(Xadd, [Get, Put, Freeze, FreezeToTwo], added)),
-        suite("page-ref cmpxchg", PAGE, page!(Cmpxchg, PageOp::ALL, looked_up)),
+        suite("page-ref xadd", PAGE, page!(Xadd, true, [Get, Put, Freeze, FreezeToTwo], added)),
+        suite("page-ref cmpxchg", PAGE, page!(Cmpxchg, true, PageOp::ALL, looked_up)),
         suite(
             "page-ref optimistic-cmpxchg",
             PAGE,
-            page!(OptimisticCmpxchg, PageOp::ALL, looked_up),
+            page!(OptimisticCmpxchg, true, PageOp::ALL, looked_up),
         ),
-        suite("page-ref locked-bit", PAGE, page!(LockedBit, PageOp::ALL, looked_up)),
+        suite("page-ref locked-bit", PAGE, page!(LockedBit, false, PageOp::ALL, looked_up)),
     ]
 }

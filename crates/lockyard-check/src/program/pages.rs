@@ -2,6 +2,7 @@
 
 use super::{MOST_THREADS, Outcome, Program, RefCount, Seen, linger, read, write};
 use crate::finding::{COUNT, FREED};
+use crate::hooks;
 use lockyard::PageRef;
 use lockyard::page_ref::{Cmpxchg, LockedBit, OptimisticCmpxchg, References, Xadd};
 use lockyard::platform::{Cell, DataCell, Host};
@@ -114,7 +115,10 @@ impl PageOp {
 
 /// Threads that use one page, one round. Besides the references of those that have one there is one of somebody who
 /// does nothing, if nobody else has one.
-pub struct PageProgram<C, H: Host> {
+///
+/// If it `FREES`, whoever drops the last reference frees the count too, unless somebody may still look the page up: from
+/// then on any access to it is a failure, in a model.
+pub struct PageProgram<C, H: Host, const FREES: bool = true> {
     count: C,
     /// The page: two halves, equal unless its owner is at work; 0 when it was destroyed.
     halves: [Cell<H, u64>; 2],
@@ -124,11 +128,13 @@ pub struct PageProgram<C, H: Host> {
     seen: Seen,
     /// References, kept outside the platform.
     expected: AtomicI64,
+    /// Threads that have not looked the page up yet, outside the platform too.
+    looking: AtomicI64,
 }
 
 const ALIVE: u64 = 7;
 
-impl<C: PageCount<H>, H: Host> PageProgram<C, H> {
+impl<C: PageCount<H>, H: Host, const FREES: bool> PageProgram<C, H, FREES> {
     fn gained(&self, references: i64) {
         self.expected.fetch_add(references, Plain::Relaxed);
     }
@@ -154,6 +160,10 @@ impl<C: PageCount<H>, H: Host> PageProgram<C, H> {
             }
             write(&self.halves[0], 0);
             write(&self.halves[1], 0);
+            if FREES && self.looking.load(Plain::Relaxed) == 0 {
+                let word = core::ptr::from_ref(&self.count).addr();
+                hooks::free(word..word + size_of_val(&self.count));
+            }
         }
     }
 
@@ -163,6 +173,7 @@ impl<C: PageCount<H>, H: Host> PageProgram<C, H> {
             linger::<H>();
         }
         let taken = self.count.get_not_zero();
+        self.looking.fetch_sub(1, Plain::Relaxed);
         self.seen.note(thread, i64::from(taken));
         if taken {
             self.gained(1);
@@ -192,11 +203,12 @@ impl<C: PageCount<H>, H: Host> PageProgram<C, H> {
     }
 }
 
-impl<C: PageCount<H>, H: Host> Program for PageProgram<C, H> {
+impl<C: PageCount<H>, H: Host, const FREES: bool> Program for PageProgram<C, H, FREES> {
     type Op = PageOp;
 
     fn new(ops: &[PageOp], rounds: u32) -> Self {
         assert!(rounds == 1, "a page is destroyed once");
+        hooks::free_nothing();
         let owners = ops.iter().filter(|op| !op.looks_up()).count().max(1);
         PageProgram {
             count: C::new(owners as u32),
@@ -205,6 +217,7 @@ impl<C: PageCount<H>, H: Host> Program for PageProgram<C, H> {
             ops: ops.to_vec(),
             seen: Seen::new(ops.len()),
             expected: AtomicI64::new(owners as i64),
+            looking: AtomicI64::new(ops.iter().filter(|op| op.looks_up()).count() as i64),
         }
     }
 

@@ -13,6 +13,12 @@
 //! | [`OptimisticCmpxchg`] | a compare-exchange that guesses that there is one reference, and then knows better | no load, but the first exchange often fails |
 //! | [`LockedBit`] | an addition, which a bit in the old value makes void | each pays one exclusive transfer, as with [`Xadd`] |
 //!
+//! With [`LockedBit`] the count must lie in memory that is not given back while a [`PageRef::put`] may be under way: in an
+//! array of pages, in a slab of objects of one type. A put that finds no reference left looks a second time, and by then
+//! another thread may have taken a reference, dropped it, and been told that it was the last. With the other variants a
+//! put that is not the last one touches nothing after its subtraction, so whoever is told of the last may free the count
+//! with the object.
+//!
 //! Source: the variants, and the published table `page-ref`, are from the discussion of P. Falcato, *mm: improve
 //! folio refcount scalability*, linux-mm mailing list, 2026-02 and 2026-03. Written from the description, not from an
 //! implementation.
@@ -62,11 +68,11 @@ pub enum References {
 /// assert!(!PAGE.get_not_zero());
 /// ```
 ///
-/// Cost of every operation, uncontended: one locked instruction ([`unfreeze`](Self::unfreeze) of all variants
-/// but [`LockedBit`] is a plain store), so one exclusive transfer of the line if another CPU had it last.
+/// Cost of every operation, uncontended: one locked instruction (before it, with [`Cmpxchg`], a load;
+/// [`unfreeze`](Self::unfreeze) of all variants but [`LockedBit`] is a plain store), so one exclusive transfer of the line if another CPU had it last.
 /// Nothing here allocates, blocks in the host, or waits.
 #[repr(transparent)]
-pub struct PageRef<V: Variant = LockedBit, H: Host = Native> {
+pub struct PageRef<V: Variant = Cmpxchg, H: Host = Native> {
     word: U32<H>,
     _variant: PhantomData<fn() -> V>,
 }
@@ -125,8 +131,8 @@ impl<V: Variant, H: Host> PageRef<V, H> {
         V::get_not_zero::<H>(&self.word)
     }
 
-    /// Drops a reference, and says whether it was the last: then the caller is alone with the object, and no
-    /// reference can be taken any more. Release; acquire too for the last one.
+    /// Drops a reference, and says whether it was the last: then the caller is alone with the object, no
+    /// reference can be taken any more, and it may free the object (with the count, but see [`LockedBit`]). Release; acquire too for the last one.
     ///
     /// # Panics
     ///

@@ -25,7 +25,8 @@
 //!
 //! A put that brings the count to 0 does not yet free: a reference may be taken in this moment, and then the
 //! compare-exchange that would set the bit fails, and whoever has that reference drops it later. That is as
-//! if the reference had been taken before the put. Of several puts that find 0, one sets the bit.
+//! if the reference had been taken before the put. Of several puts that find 0, one sets the bit. The others look at a
+//! count that is freed by then: its memory must still be there. (A model check shows that too.)
 
 use super::{MAX_REFERENCES, References};
 use crate::platform::{Atomics, Event, Host, Ordering, U32, Word};
@@ -74,13 +75,16 @@ pub struct Xadd;
 #[derive(Debug)]
 pub struct CmpxchgOf<G: Guess>(PhantomData<G>);
 
-/// A load, then a compare-exchange until it succeeds.
+/// A load, then a compare-exchange until it succeeds. The default.
 pub type Cmpxchg = CmpxchgOf<Loaded>;
 
 /// A compare-exchange that guesses that there is one reference, and corrects the guess from its failure.
 pub type OptimisticCmpxchg = CmpxchgOf<One>;
 
-/// A reference is taken by an addition, and a bit says that there is none. The default.
+/// A reference is taken by an addition, and a bit says that there is none.
+///
+/// For memory that is not given back while a put may be under way, such as an array of pages: a put that finds no
+/// reference left looks at the count again, when another one may have been the last.
 #[derive(Debug)]
 pub struct LockedBit;
 
