@@ -215,6 +215,11 @@ lock_kinds! {
 }
 
 impl LockKind {
+    /// Whether it is wrong on purpose.
+    pub fn is_control(self) -> bool {
+        matches!(self, LockKind::Broken | LockKind::Unfair | LockKind::Stalls)
+    }
+
     /// Whether a holder keeps one of its thread's queue nodes.
     pub(crate) fn keeps_a_node(self) -> bool {
         matches!(self, LockKind::Mcs | LockKind::Clh)
