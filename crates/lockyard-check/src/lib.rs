@@ -7,6 +7,7 @@
 //! - [`hooks`]: wrong steps and weakened orderings, injected through the platform.
 //! - [`primitives`]: the table of what is checked.
 //! - [`matrix`]: operation against operation, generated.
+//! - [`mutation`]: every ordering weakened, one at a time; a check must notice.
 //! - [`sources`]: what the source files contain.
 //! - [`controls`]: primitives that are wrong on purpose; a harness that does not catch them is
 //!   worth nothing.

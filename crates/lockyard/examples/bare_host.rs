@@ -4,8 +4,8 @@
 //! What a kernel has is here as it would be there: a current-CPU register (a thread-local stands for
 //! it), an interrupt flag for each CPU, a static table of queue nodes, per-CPU counters, a fixed pool
 //! of memory, no way to block, and no operating system under it. `main` runs threads as CPUs, lets
-//! them use a 2-byte ticket lock, a 4-byte one with interrupts off, and a lockref, and checks that
-//! nothing was lost.
+//! them use a 2-byte ticket lock, a 4-byte one with interrupts off, a queued one, and a lockref, and checks
+//! that nothing was lost.
 //!
 //! ```text
 //! cargo run --release -p lockyard --example bare_host
@@ -16,7 +16,8 @@ use lockyard::platform::{
     Event, Execution, Host, NEST_LEVELS, NativeAtomics, NativeU32, QueueNode, Slot,
 };
 use lockyard::{
-    Context, LockRef, RawTicketLock8, TicketLock, lock::Ticket, lockref::policy::Standard,
+    Context, LockRef, QSpinLock, RawTicketLock8, TicketLock, lock::Ticket,
+    lockref::policy::Standard,
 };
 use std::alloc::Layout;
 use std::cell::Cell;
@@ -148,6 +149,8 @@ impl Context for InterruptsOff {
 
 /// Two bytes: possible because the host has at most 255 slots.
 static SMALL: RawTicketLock8<Kernel> = <RawTicketLock8<Kernel> as lock_api::RawMutex>::INIT;
+/// Waiters queue on nodes of `NODES`.
+static PAGES: QSpinLock<u64, Kernel> = QSpinLock::new(0);
 static RUN_QUEUE: TicketLock<Vec<usize>, Kernel, InterruptsOff> = TicketLock::new(Vec::new());
 static ENTRY: LockRef<Ticket, Standard, Kernel> = LockRef::new(1);
 
@@ -173,6 +176,8 @@ fn main() {
                     drop(queue);
                     assert_eq!(Kernel::execution(), Execution::Thread, "and on again");
 
+                    *PAGES.lock() += 1;
+
                     assert!(ENTRY.get_not_dead());
                     while ENTRY.put_return().is_none() {
                         Kernel::relax();
@@ -186,6 +191,7 @@ fn main() {
     });
     assert_eq!(total.load(Ordering::Relaxed), (cpus * ROUNDS) as u64);
     assert_eq!(RUN_QUEUE.lock().len(), cpus * ROUNDS);
+    assert_eq!(*PAGES.lock(), (cpus * ROUNDS) as u64);
     assert_eq!(ENTRY.count(), Count::Live(1));
     assert!(Kernel::allocate(Layout::new::<[u8; 2 * POOL_BYTES]>(), None).is_none());
     let memory = Kernel::allocate(Layout::new::<[u64; 4]>(), Some(1));

@@ -133,7 +133,7 @@ impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H, C
         C::leave(held.context);
     }
 
-    /// Whether someone holds the lock. A snapshot (relaxed): it may be stale before it is returned.
+    /// Whether someone holds the lock (or, with a queue, is about to). A snapshot (relaxed): it may be stale before it is returned.
     #[inline(always)]
     pub fn is_held(&self) -> bool {
         K::is_held(self.word.load(Ordering::Relaxed))

@@ -46,7 +46,7 @@ pub unsafe trait LaneLock: Sized + 'static {
     /// What the holder must give back: a ticket, or nothing.
     type Token: Copy + Send + Sync + core::fmt::Debug + 'static;
 
-    /// Whether someone holds a lock whose lane has this value.
+    /// Whether someone holds a lock whose lane has this value, or is about to be handed it.
     fn is_held<B: Int>(bits: B) -> bool;
 
     /// Takes the lock; waits as long as it takes.

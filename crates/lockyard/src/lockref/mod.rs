@@ -16,7 +16,8 @@
 //! operation as cheap as a bare reference count, while the holder of the lock still sees a count that
 //! nobody moves. Because the compare-exchange covers the lock, it fails when anyone takes it.
 //!
-//! The lock is any [`LaneLock`], from the same source as the lock in a word of its own.
+//! The lock is any [`LaneLock`], from the same source as the lock in a word of its own; queued if nothing
+//! else is said.
 //!
 //! Source of the idea: L. Torvalds and W. Long, lockref, linux-kernel mailing list, August 2013; of
 //! the variants: see [`policy`]. Written from the description, not from the implementation.
