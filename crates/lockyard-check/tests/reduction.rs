@@ -1,16 +1,17 @@
-//! Waits are explored only where they succeed ([`Waits::UntilTrue`]); here it is shown that nothing
+//! Waits are explored only where they succeed ([`Waits::UntilTrue`], [`Waits::SteppingBack`]); here it is shown that nothing
 //! is lost by that, where the full exploration ends: with two threads.
 //!
-//! - On right programs both explorations come to the same set of outcomes (what each thread saw,
+//! - On right programs all explorations come to the same set of outcomes (what each thread saw,
 //!   and what was left), for every primitive and pair of operations that waits.
 //! - Seeded bugs are caught by both: a waiter that misses a wake-up, and each acquire and release of
 //!   the locks weakened to relaxed.
 //!
 //! [`Waits::UntilTrue`]: lockyard::platform::checked::Waits::UntilTrue
+//! [`Waits::SteppingBack`]: lockyard::platform::checked::Waits::SteppingBack
 
 use lockyard::lock::Ticket;
 use lockyard::platform::Ordering;
-use lockyard::platform::checked::Checked;
+use lockyard::platform::checked::{Checked, Waits};
 use lockyard::platform::hooked::Hooked;
 use lockyard_check::backends::{model, verdict};
 use lockyard_check::controls::LosesWakeUps;
@@ -18,7 +19,9 @@ use lockyard_check::explore::Bounds;
 use lockyard_check::finding::Finding;
 use lockyard_check::hooks::{Scripted, ordered_sites, with_weakened};
 use lockyard_check::matrix::pairs;
-use lockyard_check::primitives::{Primitive, Tas, Ticket8, Ticket16, TicketAsm};
+use lockyard_check::primitives::{
+    ClhOfFour, McsOfFour, Primitive, QueuedStore, Tas, Ticket8, Ticket16, TicketAsm,
+};
 use lockyard_check::program::{CountOp, CountProgram, LockOp, LockProgram, Program};
 
 type Host = Hooked<Checked, Scripted>;
@@ -31,9 +34,15 @@ fn same_outcomes<P: Program>(title: &str, ops: &[P::Op]) {
         model::<P>(ops, bounds).unwrap_or_else(|failed| panic!("{title}: {}", failed.caught))
     };
     let (few, reduced) = explored(Bounds::ALL);
+    let stepping_back = Bounds { preemptions: None, waits: Waits::SteppingBack };
+    let (stepped, stepping) = explored(stepping_back);
     let (many, full) = explored(Bounds::EVERYTHING);
-    println!("{title} {ops:?}: {} outcomes; reduced {few}; every poll {many}", full.len());
+    println!(
+        "{title} {ops:?}: {} outcomes; reduced {few}; stepping back {stepped}; every poll {many}",
+        full.len()
+    );
     assert_eq!(reduced, full, "{title} {ops:?}");
+    assert_eq!(stepping, full, "{title} {ops:?}, waiters step back");
 }
 
 #[test]
@@ -47,6 +56,9 @@ fn both_explorations_of_a_lock_have_the_same_outcomes() {
     lock::<Ticket8>();
     lock::<TicketAsm>();
     lock::<Tas>();
+    lock::<QueuedStore>();
+    lock::<McsOfFour>();
+    lock::<ClhOfFour>();
 }
 
 #[test]
