@@ -52,6 +52,7 @@ fn render(document: &Document, preset: &TableStyle, heading: &str) -> String {
                 first.experiment,
                 threads_table(&rows, preset)
             ));
+            text.push_str(&operations(&rows));
         }
     }
     for note in row_notes(&document.rows) {
@@ -204,6 +205,28 @@ fn threads_table(rows: &[&Row], preset: &TableStyle) -> Table {
         table.add_row(cells);
     }
     table
+}
+
+/// Operations of each thread, a line for each row; of many threads the first, the rest is in JSON.
+fn operations(rows: &[&Row]) -> String {
+    const SHOWN: usize = 16;
+    let mut text = String::from("Operations of each thread, all rounds together:\n");
+    for row in rows {
+        let Some(Detail::Counts(counts)) = row.detail.get("operations_of_each_thread") else {
+            continue;
+        };
+        let shown: Vec<String> = counts.iter().take(SHOWN).map(u64::to_string).collect();
+        let more = if counts.len() > SHOWN { ", ..." } else { "" };
+        text.push_str(&format!(
+            "  {}, {} thread{}: {}{more}\n",
+            row.variant,
+            row.threads,
+            if row.threads == 1 { "" } else { "s" },
+            shown.join(", ")
+        ));
+    }
+    text.push('\n');
+    text
 }
 
 fn summary_table(summaries: &[Summary], preset: &TableStyle) -> Table {
