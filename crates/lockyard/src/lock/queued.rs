@@ -24,7 +24,9 @@
 //!
 //! - The head takes the lock only when `locked` *and* `pending` are clear: the first waiter is older.
 //! - A newcomer takes the lock, or becomes the first waiter, only from a word that has no tail and no
-//!   `pending` (in the moment between a release and the first waiter's acquisition it waits for a while); [`try_lock`](LaneLock::try_lock) only from a word that is 0. So nobody overtakes the queue.
+//!   `pending` (in the moment between a release and the first waiter's acquisition it waits for a while);
+//!   [`try_lock`](LaneLock::try_lock) only from a word that is 0. So nobody overtakes the queue.
+//!   (`pending` is set by a compare-exchange, so it does not appear for a moment and go away again.)
 //! - Whoever takes the lock by a store writes the bytes that are his, and nothing else: the tail changes
 //!   meanwhile.
 //! - The last waiter's compare-exchange, which clears the tail, fails when someone joins; then someone
