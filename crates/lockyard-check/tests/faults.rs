@@ -67,12 +67,18 @@ const ENTERED: Expected = Expected {
 
 const MISCOUNTED: Expected = same(&[Finding::Count], "references were counted that are not there");
 
+/// Of a lock with a queue. What is seen first depends on who runs when: two holders, the lock's own
+/// assertion that nobody overtakes the head of its queue, or a node that is handed on too early,
+/// whose owner is then never told that it is its turn.
+const QUEUE_BROKEN: Expected = same(
+    &[Finding::Exclusion, Finding::Race, Finding::Assertion, Finding::Count, Finding::Stuck],
+    "who should wait enters beside the holder, and the queue is in disorder",
+);
+
 /// The exchanges that take the lock are lost, and those that change the count.
-const ENTERED_OR_MISCOUNTED: Expected = Expected {
-    native: &[Finding::Exclusion, Finding::Count],
-    simulated: &[Finding::Exclusion, Finding::Count],
-    model: &[Finding::Exclusion, Finding::Race, Finding::Assertion, Finding::Count],
+const QUEUE_BROKEN_OR_MISCOUNTED: Expected = Expected {
     why: "who should wait enters beside the holder, or references were counted that are not there",
+    ..QUEUE_BROKEN
 };
 
 const ONLY_A_HINT: Expected = Expected {
@@ -111,11 +117,11 @@ fn every_back_end_notices_a_wrong_step_in_every_primitive() {
         row::<Tas, SkippedWait>(ONLY_A_HINT),
         row::<Tas, LostSet>(ENTERED),
         row::<QueuedStore, LostRelease>(STUCK),
-        row::<QueuedStore, SkippedWait>(ENTERED),
-        row::<QueuedStore, LostExchange>(ENTERED),
+        row::<QueuedStore, SkippedWait>(QUEUE_BROKEN),
+        row::<QueuedStore, LostExchange>(QUEUE_BROKEN),
         row::<QueuedCmpxchg, LostRelease>(STUCK),
         row::<LockrefQueued, LostRelease>(STUCK),
-        row::<LockrefQueued, LostExchange>(ENTERED_OR_MISCOUNTED),
+        row::<LockrefQueued, LostExchange>(QUEUE_BROKEN_OR_MISCOUNTED),
         row::<LockrefTicket, NoFault>(RIGHT),
         row::<LockrefTicket, LostRelease>(STUCK),
         row::<LockrefTicket, SkippedWait>(ENTERED),
