@@ -16,8 +16,10 @@
 //!   after another, a failed compare-exchange that takes the line all the same.
 //! - The store buffer: a store does not stall; a read-modify-write waits until it is empty; total
 //!   store order.
-//! - Simultaneous multithreading: siblings share their core's cache, and slow each other's work down
-//!   unless one waits or pauses.
+//! - The hold after a grant: when a line came from another socket, its new domain's agent is busy until the
+//!   sockets have settled, and the owner does many operations meanwhile.
+//! - Simultaneous multithreading: siblings share their core's cache, take turns on a line, and slow each other's
+//!   work down while neither waits for a line, sleeps or pauses.
 //! - Waiting without spin events: a waiter sleeps until its line is taken away, and then finishes its
 //!   running pause.
 //! - Layout: objects lie in an arena, with the layout that they have in memory.
@@ -37,10 +39,10 @@ mod random;
 mod shared;
 mod simulation;
 
-pub use engine::{Statistics, ThreadReport};
+pub use engine::{Attribution, Distance, LineCounts, Phase, Statistics, ThreadReport};
 pub use machine::{Machine, MachineError, Order, Parameter, Place};
 pub use platform::{
-    Simulated, SimulatedAtomics, SimulatedCell, SimulatedU16, SimulatedU32, SimulatedU64, now,
-    operation_done, random_below, stop_requested, work,
+    Simulated, SimulatedAtomics, SimulatedCell, SimulatedU16, SimulatedU32, SimulatedU64,
+    nanoseconds, now, operation_done, random_below, stalled, stop_requested, thread_index, work,
 };
 pub use simulation::{Outcome, Placed, Simulation};

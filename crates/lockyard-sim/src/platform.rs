@@ -107,7 +107,7 @@ fn wait<T: Int>(
     let deadline = match budget {
         Budget::Unbounded => None,
         Budget::Polls(0 | 1) => {
-            let unit = perform(Op::Load { address: bits.address, mask: bits.mask });
+            let unit = perform(Op::Load { address: bits.address, mask: bits.mask, poll: true });
             let value = bits.value(unit);
             return if predicate(value) { Ok(value) } else { Err(BudgetSpent(value)) };
         }
@@ -118,7 +118,7 @@ fn wait<T: Int>(
         }),
     };
     loop {
-        let unit = perform(Op::Load { address: bits.address, mask: bits.mask });
+        let unit = perform(Op::Load { address: bits.address, mask: bits.mask, poll: true });
         let value = bits.value(unit);
         if predicate(value) {
             return Ok(value);
@@ -127,7 +127,7 @@ fn wait<T: Int>(
         let sleep = Op::Sleep { address: bits.address, mask: bits.mask, seen, deadline };
         if perform(sleep) == DEADLINE {
             // The last poll of the budget.
-            let unit = perform(Op::Load { address: bits.address, mask: bits.mask });
+            let unit = perform(Op::Load { address: bits.address, mask: bits.mask, poll: true });
             let value = bits.value(unit);
             return if predicate(value) { Ok(value) } else { Err(BudgetSpent(value)) };
         }
@@ -179,7 +179,7 @@ macro_rules! simulated_word {
                     "there is no such thing as a release load"
                 );
                 let bits = self.bits();
-                bits.value(perform(Op::Load { address: bits.address, mask: bits.mask }))
+                bits.value(perform(Op::Load { address: bits.address, mask: bits.mask, poll: false }))
             }
             fn store(&self, value: $int, order: Ordering) {
                 assert!(
@@ -323,7 +323,7 @@ impl<T: Send> DataCell<T> for SimulatedCell<T> {
         Self(UnsafeCell::new(value))
     }
     fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
-        self.touch(|address| Op::Load { address, mask: 0 });
+        self.touch(|address| Op::Load { address, mask: 0, poll: false });
         f(self.0.get())
     }
     fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
@@ -467,4 +467,32 @@ pub fn now() -> u64 {
 /// Outside a simulated thread.
 pub fn random_below(n: u64) -> u64 {
     me().random.borrow_mut().below(n)
+}
+
+/// The number of the running thread, in the order in which threads were spawned.
+///
+/// # Panics
+///
+/// Outside a simulated thread.
+pub fn thread_index() -> usize {
+    Shared::with(Shared::thread_index)
+}
+
+/// Nanoseconds in `cycles` of the running machine.
+///
+/// # Panics
+///
+/// Outside a simulation.
+pub fn nanoseconds(cycles: u64) -> f64 {
+    Shared::with(|shared| shared.machine().nanoseconds(cycles))
+}
+
+/// Cycles in which operations of the running thread have waited for lines or for the store buffer so far; polls of waiting
+/// loops not counted.
+///
+/// # Panics
+///
+/// Outside a simulated thread.
+pub fn stalled() -> u64 {
+    me().stalled.get()
 }

@@ -35,6 +35,8 @@ pub(crate) struct PerThread {
     pub operations: Cell<u64>,
     /// When the thread counted its last operation.
     pub last_operation: Cell<u64>,
+    /// Cycles in which its operations waited for lines or for the store buffer.
+    pub stalled: Cell<u64>,
     pub random: RefCell<Random>,
 }
 
@@ -51,6 +53,8 @@ pub(crate) struct Shared {
     events: [Cell<u64>; Event::ALL.len()],
     nodes: RefCell<Vec<Option<NonNull<QueueNode<crate::SimulatedAtomics>>>>>,
     failing_allocations: Cell<u64>,
+    /// Names of regions of the arena, for people: first byte, byte after the last, name.
+    names: RefCell<Vec<(usize, usize, String)>>,
 }
 
 impl Shared {
@@ -68,6 +72,7 @@ impl Shared {
             events: Default::default(),
             nodes: RefCell::new(vec![None; slots]),
             failing_allocations: Cell::new(0),
+            names: RefCell::default(),
         }
     }
 
@@ -111,6 +116,7 @@ impl Shared {
             socket: self.machine.place(place).socket,
             operations: Cell::new(0),
             last_operation: Cell::new(0),
+            stalled: Cell::new(0),
             random: RefCell::new(Random::new(seed)),
         }));
     }
@@ -184,6 +190,38 @@ impl Shared {
         value
     }
 
+    /// Calls the `bytes` bytes at `address` by `name` in reports.
+    pub(crate) fn name(&self, address: usize, bytes: usize, name: String) {
+        self.names.borrow_mut().push((address, address + bytes, name));
+    }
+
+    /// What is in line `number` of the arena.
+    pub(crate) fn name_of_line(&self, number: usize) -> String {
+        let line_bytes = self.machine.line_bytes();
+        let begin = self.arena.base() + number * line_bytes;
+        let end = begin + line_bytes;
+        let names = self.names.borrow();
+        let here: Vec<&str> = names
+            .iter()
+            .filter(|(first, last, _)| *first < end && *last > begin)
+            .map(|(.., name)| name.as_str())
+            .collect();
+        if here.is_empty() { format!("line {number}") } else { here.join(" and ") }
+    }
+
+    /// An operation of `thread` waited for `cycles`.
+    pub(crate) fn stalls(&self, thread: u32, cycles: u64) {
+        let stalled = &self.threads.borrow()[thread as usize].stalled;
+        stalled.set(stalled.get() + cycles);
+    }
+
+    /// The number of the running thread.
+    #[track_caller]
+    pub(crate) fn thread_index(&self) -> usize {
+        assert!(self.in_thread(), "only a simulated thread has a number");
+        self.thread.get() as usize
+    }
+
     /// Checks that an object is in the arena.
     ///
     /// # Panics
@@ -248,6 +286,8 @@ impl Shared {
                     .expect("a line is a power of two");
             let socket = self.machine.place(slot).socket as u32;
             let memory = self.allocate(layout, Some(socket)).expect("no memory for queue nodes");
+            let name = format!("queue nodes of hardware thread {slot}");
+            self.name(memory.as_ptr() as usize, layout.size(), name);
             for index in 0..levels {
                 let node = memory.cast::<QueueNode<crate::SimulatedAtomics>>();
                 // SAFETY: `memory` is large enough for `levels` nodes, and aligned; all zero is a

@@ -1,7 +1,7 @@
 //! A simulation: a machine, the objects that its threads share, and the threads.
 
 use crate::arena::Arena;
-use crate::engine::{Engine, Fate, Statistics, ThreadReport};
+use crate::engine::{Attribution, Engine, Fate, Statistics, ThreadReport};
 use crate::machine::Machine;
 use crate::random::Random;
 use crate::shared::Shared;
@@ -264,6 +264,16 @@ impl Simulation {
         })
     }
 
+    /// Whether a run that has finished left everything in order: lets what is on its way arrive, and looks at every line.
+    ///
+    /// # Errors
+    ///
+    /// A request that was not answered, a line with two owners, an owner or sharer of which its agent does not know.
+    pub fn check_quiet(&mut self) -> Result<(), String> {
+        while self.engine.step(u64::MAX) {}
+        self.engine.check_quiet()
+    }
+
     /// Asks the threads to stop: [`stop_requested`](crate::stop_requested) is true from now on.
     pub fn request_stop(&mut self) {
         self.shared.request_stop();
@@ -282,6 +292,16 @@ impl Simulation {
     /// What the run counted so far.
     pub fn statistics(&self) -> Statistics {
         self.engine.statistics
+    }
+
+    /// Where the cycles went so far.
+    pub fn attribution(&mut self) -> Attribution {
+        self.engine.attribution()
+    }
+
+    /// Calls the `bytes` bytes at `address` by `name` in an [`Attribution`].
+    pub fn name(&mut self, address: usize, bytes: usize, name: &str) {
+        self.shared.name(address, bytes, name.to_owned());
     }
 
     /// How often the primitives counted each of their events so far.

@@ -56,11 +56,12 @@ fn a_wrong_value_is_named_with_its_line_and_what_is_allowed() {
         error_after("pause = { value = 40,", "pause = { value = \"forty\","),
         format!("m.toml:{line}: `cycles.pause` is text; allowed: 1 to 1000 cycles")
     );
+    let order = "[protocol]\norder = { value = \"rnadom\", source = \"x\" }";
     assert_eq!(
-        error_after("value = \"random\"", "value = \"rnadom\""),
+        error_after("[protocol]", order),
         format!(
             "m.toml:{}: `protocol.order` is \"rnadom\"; allowed: \"random\", \"fifo\"",
-            line_of("order = {")
+            line_of("[protocol]") + 1
         )
     );
 }
@@ -219,4 +220,85 @@ fn no_change_of_a_few_bytes_makes_the_parser_panic() {
             assert!(error.starts_with("m.toml:") && !error.contains('\n'), "{error}");
         }
     }
+}
+
+#[test]
+fn a_machine_takes_over_what_its_file_does_not_say_from_its_family_scaled() {
+    let machine = Machine::shipped("zen4-7840u").expect("it is shipped");
+    assert_eq!(machine.family(), Some("intel-mesh"));
+    let number = |name: &str| {
+        let found = machine.parameters().iter().find(|p| p.name == name);
+        found.unwrap_or_else(|| panic!("it has {name}"))
+    };
+    let leg = number("cycles.leg");
+    assert_eq!(leg.value.to_string(), "16", "23 x 0.675");
+    let source = leg.source.as_deref().expect("it has one");
+    assert!(
+        source.starts_with("family intel-mesh, 23 x 0.675: fitted on lockhammer x86-2"),
+        "{source}"
+    );
+    assert_eq!(number("cycles.jitter").value.to_string(), "9", "not scaled");
+    assert_eq!(number("cycles.pause").value.to_string(), "65", "its own");
+}
+
+#[test]
+fn a_wrong_family_or_scale_is_named() {
+    let line = line_of("family =");
+    assert!(
+        error_after("family = \"intel-mesh\"", "family = \"intel-mehs\"")
+            .starts_with(&format!("m.toml:{line}: there is no family `intel-mehs`; did you mean"))
+    );
+    assert_eq!(
+        error_after("scale = { value = 1.0", "scale = { value = 0"),
+        format!("m.toml:{}: `scale` is 0; allowed: 0.05 to 20", line + 1)
+    );
+    let scale = GOOD.lines().find(|l| l.starts_with("scale =")).expect("it is there");
+    assert_eq!(
+        error_after(&format!("{scale}\n"), ""),
+        "m.toml: has a `family` and lacks `scale`, the factor on its latencies"
+    );
+    assert!(
+        error_after("family = \"intel-mesh\"\n", "")
+            .ends_with("`scale` is for a machine that has a `family`")
+    );
+}
+
+#[test]
+fn a_family_may_be_a_file_beside_the_machines() {
+    let directory = std::env::temp_dir().join(format!("lockyard-family-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("there is room");
+    let family = include_str!("../../../machines/families/intel-mesh.toml");
+    let path = directory.join("m.toml");
+    let text = GOOD.replacen("family = \"intel-mesh\"", "family = \"own.toml\"", 1);
+    std::fs::write(&path, text).expect("there is room");
+    let error = Machine::load(&path).expect_err("there is no family").to_string();
+    assert!(error.contains("own.toml: cannot be read"), "{error}");
+    std::fs::write(
+        directory.join("own.toml"),
+        family.replace("leg = { value = 23", "leg = { value = 24"),
+    )
+    .expect("there is room");
+    let machine = Machine::load(&path).expect("now there is one");
+    let leg = machine.parameters().iter().find(|p| p.name == "cycles.leg").expect("it has one");
+    assert_eq!(leg.value.to_string(), "24");
+    std::fs::write(directory.join("own.toml"), "title = \"x\"\n[cycles]\nlge = 3\n[protocol]\n")
+        .expect("there is room");
+    let error = Machine::load(&path).expect_err("it is broken").to_string();
+    assert!(error.contains("[cycles] has no `lge`; did you mean `leg`?"), "{error}");
+    std::fs::remove_dir_all(&directory).expect("it was made above");
+}
+
+#[test]
+fn a_number_can_be_replaced_and_the_scale_moves_all_latencies() {
+    let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
+    let number = |machine: &Machine, name: &str| {
+        machine.parameters().iter().find(|p| p.name == name).expect("it has it").value.to_string()
+    };
+    let changed = machine.clone().with("cycles.pause", 99.6).expect("it has a pause");
+    assert_eq!(number(&changed, "cycles.pause"), "100", "whole numbers are rounded");
+    assert_eq!(number(&machine.clone().with("cycles.pause", 1e9).unwrap(), "cycles.pause"), "1000");
+    let changed = machine.clone().with("family.scale", 2.0).expect("it has a family");
+    assert_eq!(number(&changed, "cycles.leg"), "46");
+    assert_eq!(number(&changed, "cycles.jitter"), "9");
+    assert!(machine.with("cycles.puase", 1.0).is_none());
 }

@@ -1,8 +1,9 @@
 //! Random programs on several machines: whatever the interleaving, runs end, values are those of a
 //! legal interleaving, and no update is lost.
 //!
-//! In debug builds the engine's own assertions (single owner, one request at a time, time that does
-//! not go back) are checked along the way. A failure names the seed, which is the whole input.
+//! In debug builds the engine's own assertions (single owner, no lost sharer, answers that were asked for,
+//! time that does not go back) are checked along the way; at the end no request may be left. A failure names
+//! the seed, which is the whole input.
 
 mod support;
 
@@ -160,9 +161,12 @@ fn check(machine: &Machine, seed: u64) {
             held.set(held.get() + longer);
         });
     }
-    simulation.limit_events(5_000_000);
+    simulation.limit_events(10_000_000);
     let outcome = simulation.run();
     assert!(matches!(outcome, Outcome::Finished), "seed {seed}: {outcome}");
+    if let Err(left) = simulation.check_quiet() {
+        panic!("seed {seed}: {left}");
+    }
     simulation.setup(|| {
         assert_eq!(program.home.count.load(Ordering::Relaxed), added.get(), "seed {seed}");
         assert_eq!(program.home.clock.load(Ordering::Relaxed), held.get(), "seed {seed}");
@@ -223,4 +227,53 @@ fn with_messages_that_overtake_each_other() {
 #[test]
 fn with_slow_cores_and_a_fast_mesh() {
     check_all(&[("rmw_before_lock", 40), ("rmw_lock", 200), ("leg", 1), ("transfer", 1)]);
+}
+
+#[test]
+fn with_siblings_that_take_turns() {
+    check_all(&[("sibling_turn", 20)]);
+    check_all(&[("sibling_turn", 3), ("cores", 2), ("threads", 4)]);
+}
+
+#[test]
+fn with_a_long_hold_after_a_grant() {
+    check_all(&[("granted_legs", 7), ("sockets", 4), ("cores", 4)]);
+}
+
+/// Machines whose every number is random, within a tenth to ten times the shipped machine's.
+#[test]
+fn on_machines_with_random_numbers() {
+    let shipped = machine(&[]);
+    for seed in 1..=120u64 {
+        let mut state = seed;
+        let mut next = || {
+            // SplitMix64.
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ (z >> 31)
+        };
+        let mut changed = shipped.clone();
+        for parameter in shipped.parameters() {
+            let name = parameter.name.as_str();
+            if name.starts_with("topology.") || name == "family.scale" || name == "cycles.wakeup" {
+                continue;
+            }
+            let Ok(value) = parameter.value.to_string().parse::<f64>() else { continue };
+            let factor = 10f64.powf((next() % 2001) as f64 / 1000.0 - 1.0);
+            let value = if next() % 8 == 0 { 0.0 } else { value.max(1.0) * factor };
+            changed = changed.with(name, value).expect("it has the number");
+        }
+        for (name, choices) in
+            [("sockets", [1, 2, 3, 8]), ("complexes", [1, 1, 2, 4]), ("cores", [1, 2, 5, 24])]
+        {
+            let value = choices[(next() % 4) as usize];
+            changed =
+                changed.with(&format!("topology.{name}"), f64::from(value)).expect("as above");
+        }
+        // So many have places for every thread of a program.
+        if changed.cores() >= 12 {
+            check(&changed, seed);
+        }
+    }
 }

@@ -17,8 +17,11 @@
 //!
 //! A domain's own cores are served inside the domain while the domain has the line: ownership is
 //! sticky. A snoop from another domain counts as one more request in the random draw. An agent that
-//! waits for a grant serves only snoops, or two domains would wait for each other.
+//! waits for a grant serves only snoops, or two domains would wait for each other. After the grant of an exclusive line
+//! the agent is busy for `granted_legs` more of the longest leg of the line's way, until the home agent has been told and has answered: so long the first owner in
+//! the domain keeps the line, and does many operations where one within a domain does two.
 
+use super::attribution::LineTrace;
 use super::line::{Line, Miss, Request, State};
 use super::{Engine, Event};
 use crate::machine::Order;
@@ -31,8 +34,12 @@ impl Engine {
     pub(super) fn arrive(&mut self, line: u32, domain: u16, request: Request) {
         let agent = &mut self.lines[line as usize].agents[domain as usize];
         agent.queue.push(request);
-        self.statistics.queue_length += agent.queue.len() as u64;
+        let length = agent.queue.len() as u64;
+        self.statistics.queue_length += length;
         self.statistics.requests += 1;
+        let counts = &mut self.traces[line as usize].counts;
+        counts.queue_length += length;
+        counts.requests += 1;
         self.pump(line, domain);
     }
 
@@ -64,25 +71,30 @@ impl Engine {
         };
         // The queue keeps its order: first-in-first-out service needs it.
         let request = self.lines[line as usize].agents[domain as usize].queue.remove(chosen);
-        self.serve(line, domain, request);
+        self.serve(line, domain, request, false);
     }
 
-    /// Begins to serve `request`.
-    fn serve(&mut self, line: u32, domain: u16, request: Request) {
+    /// Begins to serve `request`; `granted`: the home agent has just granted the line for it.
+    fn serve(&mut self, line: u32, domain: u16, request: Request, granted: bool) {
         match request {
-            Request::Core { core, exclusive } => self.serve_core(line, domain, core, exclusive),
+            Request::Core { core, exclusive } => {
+                self.serve_core(line, domain, core, exclusive, granted);
+            }
             Request::Snoop { domain: from, exclusive } => {
                 self.serve_domain_snoop(line, domain, from, exclusive);
             }
         }
     }
 
-    fn serve_core(&mut self, line: u32, domain: u16, core: u16, exclusive: bool) {
+    fn serve_core(&mut self, line: u32, domain: u16, core: u16, exclusive: bool, granted: bool) {
         let now = self.now();
         let n = self.machine.numbers();
         let (leg, dispatch, last_level, shared_read) =
             (n.leg, n.dispatch, n.last_level, n.shared_read);
+        let granted_legs = n.granted_legs;
         let agent = &mut self.lines[line as usize].agents[domain as usize];
+        let hold_granted =
+            if granted { (granted_legs * agent.granted_from as f64).round() as u64 } else { 0 };
         let permitted = match agent.permission {
             State::Modified => true,
             State::Shared => !exclusive,
@@ -130,8 +142,10 @@ impl Engine {
             let ready = invalidated.max(data);
             let jitter = self.jitter();
             self.at(ready + leg + jitter, Event::Data { line, core, exclusive: true });
-            // No owner has to complete anything: the agent is free once the sharers have answered.
-            self.at(ready.max(now + dispatch), Event::AgentFree { line, domain });
+            // No owner has to complete anything: the agent is free once the sharers have answered; after a grant,
+            // once the home agent has been told.
+            let free = ready.max(now + dispatch) + hold_granted;
+            self.at(free, Event::AgentFree { line, domain });
         } else {
             agent.sharers |= bit;
             let jitter = self.jitter();
@@ -153,6 +167,7 @@ impl Engine {
             let index = sharers.trailing_zeros() as usize;
             sharers &= sharers - 1;
             let core = (domain as usize * self.cores_per_domain + index) as u16;
+            self.lines[line as usize].cores[core as usize].invalidations += 1;
             self.at(now + leg, Event::Invalidate { line, core });
         }
         now + 2 * leg + invalidate
@@ -191,6 +206,9 @@ impl Engine {
             self.wake_sleepers(line, core, None);
             self.issue_again(line, core);
         } else {
+            if cfg!(debug_assertions) {
+                self.check_sharers(line);
+            }
             // Loads that waited for a locked line can have the shared one.
             self.run_waiters(line, core);
         }
@@ -261,6 +279,8 @@ impl Engine {
         victims.sort_by_key(|&victim| std::cmp::Reverse(self.between(home, victim)));
         let Some((&supplier, others)) = victims.split_first() else {
             let travel = self.between(home, domain);
+            // Nobody else has it: nothing is to be settled.
+            self.lines[line as usize].agents[domain as usize].granted_from = 0;
             self.at(now + memory + travel, Event::Grant { line, domain, exclusive });
             return;
         };
@@ -271,6 +291,9 @@ impl Engine {
                 }),
             "a modified line is in one domain"
         );
+        let way = self.between(home, supplier).max(self.between(supplier, domain));
+        let way = way.max(self.between(home, domain));
+        self.lines[line as usize].agents[domain as usize].granted_from = way;
         // The other sharing domains lose the line while the first one supplies it.
         for &other in others {
             self.invalidate_domain(line, home, other, directory);
@@ -291,6 +314,7 @@ impl Engine {
             let index = sharers.trailing_zeros() as usize;
             sharers &= sharers - 1;
             let core = (domain as usize * self.cores_per_domain + index) as u16;
+            self.lines[line as usize].cores[core as usize].invalidations += 1;
             self.at(now + directory + travel + leg, Event::Invalidate { line, core });
         }
     }
@@ -316,13 +340,14 @@ impl Engine {
             return;
         }
         if let Some(request) = agent.awaiting_grant.take() {
-            self.serve(line, domain, request);
+            self.serve(line, domain, request, true);
         }
     }
 
     /// A shared copy is taken from a core.
     pub(super) fn invalidate(&mut self, line: u32, core: u16) {
         let cache = &mut self.lines[line as usize].cores[core as usize];
+        cache.invalidations -= 1;
         if cache.miss == Miss::Shared {
             cache.drop_fill = true;
         }
@@ -352,6 +377,7 @@ impl Engine {
         if self.line_of[line] == u32::MAX {
             let home = self.arena.home_of(line) as u16;
             self.lines.push(Line::new(home, self.domains, self.machine.cores()));
+            self.traces.push(LineTrace::new());
             self.line_of[line] = (self.lines.len() - 1) as u32;
         }
         self.line_of[line]

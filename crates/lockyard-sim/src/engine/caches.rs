@@ -6,6 +6,8 @@
 //! - At the end of a locked operation a parked snoop wins over everything else on that core.
 //! - While a locked operation holds the line, a sibling's loads of it wait too, and
 //!   read-modify-writes that wait for a fill go before loads.
+//! - Between the locked operations of two threads of a core lie `sibling_turn` cycles: what the first one stored has to be in
+//!   the cache before the second one may load it. Meanwhile the first thread may go on, and a snoop is answered.
 //! - One miss per line and core: siblings' misses merge; a shared fill with a waiting
 //!   read-modify-write is issued again, as an upgrade.
 //! - An invalidation that overtakes a shared fill: the data is used once, then dropped.
@@ -23,6 +25,9 @@ impl Engine {
         cache.waiters.push(Waiter { thread, store });
         if cache.miss == Miss::None {
             self.issue(line, core, exclusive);
+        }
+        if !store {
+            self.waits_for(thread, line);
         }
     }
 
@@ -64,15 +69,26 @@ impl Engine {
     /// The data of a miss arrives.
     pub(super) fn fill(&mut self, line: u32, core: u16, exclusive: bool) {
         let now = self.now();
-        self.check_single_owner(line, core, exclusive);
+        if cfg!(debug_assertions) {
+            self.check_answer(line, core);
+            if exclusive {
+                self.check_owner(line, core);
+            }
+        }
         let cache = &mut self.lines[line as usize].cores[core as usize];
         cache.miss = Miss::None;
+        cache.last_thread = None;
+        cache.turn_at = 0;
         cache.state = if exclusive { State::Modified } else { State::Shared };
         let drop_fill = std::mem::take(&mut cache.drop_fill);
         if exclusive {
             self.statistics.exclusive_fills += 1;
+            self.traces[line as usize].counts.ownerships += 1;
         } else {
             self.statistics.shared_fills += 1;
+        }
+        if cfg!(debug_assertions) && !drop_fill {
+            self.check_sharers(line);
         }
         self.run_waiters(line, core);
         let cache = &mut self.lines[line as usize].cores[core as usize];
@@ -87,18 +103,6 @@ impl Engine {
             if let Some(exclusive) = cache.parked_snoop.take() {
                 self.answer_snoop(line, core, exclusive);
             }
-        }
-    }
-
-    /// In debug builds: no other core has a line that becomes modified here.
-    fn check_single_owner(&self, line: u32, core: u16, exclusive: bool) {
-        if cfg!(debug_assertions) && exclusive {
-            let cores = &self.lines[line as usize].cores;
-            let elsewhere = cores
-                .iter()
-                .enumerate()
-                .any(|(other, c)| other != core as usize && c.state != State::Invalid);
-            debug_assert!(!elsewhere, "a line is modified at one core and valid at another");
         }
     }
 
@@ -127,6 +131,24 @@ impl Engine {
         }
     }
 
+    /// Whether a locked operation keeps `thread` from the line, which the core has: one that is going on, or the one before,
+    /// of a sibling whose turn is not over. Then the end of that turn is planned.
+    pub(super) fn is_held(&mut self, thread: u32, line: u32, core: u16, now: u64) -> bool {
+        let turn = self.machine.numbers().sibling_turn;
+        let cache = &mut self.lines[line as usize].cores[core as usize];
+        // A copy that others share has nothing that is not in the cache yet.
+        let siblings = turn > 0
+            && cache.state == State::Modified
+            && cache.last_thread.is_some_and(|last| last != thread);
+        if siblings && cache.turn_at == 0 && now < cache.locked_until + turn {
+            cache.turn_at = cache.locked_until + turn;
+            let turn_at = cache.turn_at;
+            self.at(turn_at, Event::LockEnd { line, core });
+            return true;
+        }
+        now < cache.locked_until || (siblings && now < cache.turn_at)
+    }
+
     /// Lets every waiting operation of the core that now can go on.
     pub(super) fn run_waiters(&mut self, line: u32, core: u16) {
         let cache = &mut self.lines[line as usize].cores[core as usize];
@@ -138,8 +160,8 @@ impl Engine {
         waiters.sort_by_key(|&w| (!w.store, !self.wants_exclusive(w)));
         for waiter in waiters {
             let now = self.now();
-            let cache = &self.lines[line as usize].cores[core as usize];
-            let (state, locked) = (cache.state, now < cache.locked_until);
+            let state = self.lines[line as usize].cores[core as usize].state;
+            let locked = state != State::Invalid && self.is_held(waiter.thread, line, core, now);
             let thread = waiter.thread as usize;
             let goes_on = if self.wants_exclusive(waiter) {
                 state == State::Modified && !locked

@@ -46,9 +46,15 @@ pub(super) struct CoreLine {
     pub state: State,
     /// A locked operation holds the line until then.
     pub locked_until: u64,
+    /// The thread whose locked operation was the last one since the line came.
+    pub last_thread: Option<u32>,
+    /// When it is the turn of another thread that waits; 0 if none does.
+    pub turn_at: u64,
     pub miss: Miss,
     /// An invalidation overtook the shared fill that is under way: use the data once, then drop it.
     pub drop_fill: bool,
+    /// Invalidations that are on their way.
+    pub invalidations: u32,
     /// A snoop that waits for the data or for the end of a locked operation: exclusive or not.
     pub parked_snoop: Option<bool>,
     pub waiters: Vec<Waiter>,
@@ -61,8 +67,11 @@ impl CoreLine {
         CoreLine {
             state: State::Invalid,
             locked_until: 0,
+            last_thread: None,
+            turn_at: 0,
             miss: Miss::None,
             drop_fill: false,
+            invalidations: 0,
             parked_snoop: None,
             waiters: Vec::new(),
             sleepers: Vec::new(),
@@ -83,6 +92,8 @@ pub(super) struct Agent {
     pub current: Option<Request>,
     /// A request that waits for the home agent's grant.
     pub awaiting_grant: Option<Request>,
+    /// The longest leg of the way on which the grant comes, in cycles.
+    pub granted_from: u64,
 }
 
 /// One cache line.
@@ -108,6 +119,7 @@ impl Line {
             sharers: 0,
             current: None,
             awaiting_grant: None,
+            granted_from: 0,
         };
         Line {
             home,

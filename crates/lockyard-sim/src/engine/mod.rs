@@ -4,26 +4,34 @@
 //! | --- | --- |
 //! | `wheel.rs` | the queue of events |
 //! | `threads.rs` | what an operation does at its core: hits, the store buffer, waiting, parking |
+//! | `work.rs` | local work, beside that of siblings |
 //! | `caches.rs` | misses, fills, snoops; who goes first when a line arrives |
 //! | `agents.rs` | the directory: agents of domains, home agents |
+//! | `invariants.rs` | what must hold at every moment |
 //! | `line.rs` | the state of one line |
 //! | `coroutine.rs` | the code of a simulated thread |
+//! | `attribution.rs` | where the cycles go |
 //! | `statistics.rs` | what is counted |
 
 mod agents;
+mod attribution;
 mod caches;
 mod coroutine;
+mod invariants;
 mod line;
 mod statistics;
 mod threads;
 mod wheel;
+mod work;
 
+pub use attribution::{Attribution, Distance, LineCounts, Phase};
 pub use statistics::Statistics;
 
 use crate::arena::Arena;
 use crate::machine::Machine;
 use crate::random::Random;
 use crate::shared::Shared;
+use attribution::{LineTrace, Spending};
 use coroutine::SimulatedThread;
 use line::{Line, Request};
 use std::collections::VecDeque;
@@ -31,6 +39,7 @@ use std::panic::Location;
 use std::rc::Rc;
 use threads::Activity;
 use wheel::Wheel;
+use work::Work;
 
 /// No event is later (in cycles; a century). Leaves room for sums.
 const END_OF_TIME: u64 = 1 << 63;
@@ -79,10 +88,11 @@ pub(crate) enum Pause {
 /// unit, but for `word`, which is a 32-bit word's own.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
-    /// `mask`: the bits that are looked at; none for a mere touch of the line.
+    /// `mask`: the bits that are looked at; none for a mere touch of the line. `poll`: a waiting loop looks.
     Load {
         address: usize,
         mask: u64,
+        poll: bool,
     },
     /// `mask`: the bits that are written; none for a mere touch of the line.
     Store {
@@ -127,6 +137,11 @@ enum Event {
     Resume {
         thread: u32,
         value: u64,
+    },
+    /// The thread's work is done, if the plan still counts.
+    WorkEnd {
+        thread: u32,
+        plan: u32,
     },
     /// The thread's pending operation is tried again.
     Retry {
@@ -218,6 +233,10 @@ struct Thread {
     /// Counts sleeps, so that an old wake-up does not end a new one.
     generation: u32,
     activity: Activity,
+    work: Option<Work>,
+    spending: Spending,
+    /// How often an end of work was planned.
+    work_plans: u32,
     /// The last operation that the thread asked for, and where.
     last: Option<(Op, Option<&'static Location<'static>>)>,
 }
@@ -243,6 +262,10 @@ pub(crate) struct Engine {
     wheel: Wheel,
     random: Random,
     lines: Vec<Line>,
+    /// What is counted of each.
+    traces: Vec<LineTrace>,
+    /// Cycles of all threads, by phase.
+    cycles: [u64; 4],
     /// Line of the arena to index in `lines`.
     line_of: Vec<u32>,
     threads: Vec<Thread>,
@@ -264,6 +287,8 @@ impl Engine {
             wheel: Wheel::new(),
             random: Random::new(seed),
             lines: Vec::new(),
+            traces: Vec::new(),
+            cycles: [0; 4],
             line_of: Vec::new(),
             threads: Vec::new(),
             threads_of_core: vec![Vec::new(); machine.cores()],
@@ -316,7 +341,11 @@ impl Engine {
             store_waits: false,
             rmw_ready: false,
             generation: 0,
-            activity: Activity::Running,
+            // It has not begun.
+            activity: Activity::Yielding,
+            work: None,
+            spending: Spending { phase: None, since: 0, line: None },
+            work_plans: 0,
             last: None,
         });
         self.threads_of_core[core].push(thread);
@@ -328,11 +357,13 @@ impl Engine {
 
     /// Handles the next event that is not after `until`; `false` if there is none.
     pub(crate) fn step(&mut self, until: u64) -> bool {
+        let before = self.now();
         let Some((time, event)) = self.wheel.pop(until) else { return false };
-        debug_assert!(time == self.now());
+        debug_assert!(time == self.now() && time >= before, "time goes back");
         self.statistics.events += 1;
         match event {
             Event::Resume { thread, value } => self.resume(thread, value),
+            Event::WorkEnd { thread, plan } => self.end_work(thread, plan),
             Event::Retry { thread } => {
                 if let Some(op) = self.threads[thread as usize].pending.take() {
                     self.execute(thread, op);

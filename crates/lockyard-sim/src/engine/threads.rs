@@ -1,5 +1,6 @@
 //! The threads: what each operation does at its core, the store buffer, waiting and parking.
 
+use super::attribution::Phase;
 use super::coroutine::Progress;
 use super::line::State;
 use super::{Engine, Event, Fate, Op, Pause, Rmw};
@@ -9,7 +10,8 @@ use crate::shared;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Activity {
     Running,
-    /// Asleep in a wait, parked, or in a pause: the core is its siblings'.
+    /// Waits for a line, for its store buffer, asleep in a wait, parked, or in a pause: the core is its
+    /// siblings'.
     Yielding,
     /// Its code has returned; stores are still in its buffer.
     Draining,
@@ -19,9 +21,9 @@ pub(super) enum Activity {
 impl Engine {
     /// Lets the thread's code run until its next operation.
     pub(super) fn resume(&mut self, thread: u32, value: u64) {
-        let entry = &mut self.threads[thread as usize];
-        entry.activity = Activity::Running;
-        let Some(mut coroutine) = entry.coroutine.take() else { return };
+        self.becomes(thread, Activity::Running);
+        self.spends(thread, Some(Phase::Working), None);
+        let Some(mut coroutine) = self.threads[thread as usize].coroutine.take() else { return };
         self.shared.enter(thread, self.wheel.now());
         let progress = coroutine.resume(value);
         self.shared.leave();
@@ -37,12 +39,14 @@ impl Engine {
             }
             Progress::Finished => {
                 coroutine.recycle();
-                self.threads[thread as usize].activity = Activity::Draining;
+                self.becomes(thread, Activity::Draining);
+                self.spends(thread, None, None);
                 self.finish_if_drained(thread);
             }
             Progress::Panicked(message) => {
                 coroutine.recycle();
-                self.threads[thread as usize].activity = Activity::Draining;
+                self.becomes(thread, Activity::Draining);
+                self.spends(thread, None, None);
                 self.finish_if_drained(thread);
                 self.fate.get_or_insert(Fate::Panicked { thread, message });
             }
@@ -53,7 +57,7 @@ impl Engine {
     fn finish_if_drained(&mut self, thread: u32) {
         let entry = &mut self.threads[thread as usize];
         if entry.activity == Activity::Draining && entry.stores.is_empty() {
-            entry.activity = Activity::Finished;
+            self.becomes(thread, Activity::Finished);
             self.live -= 1;
         }
     }
@@ -88,11 +92,12 @@ impl Engine {
         let now = self.now();
         let index = thread as usize;
         match op {
-            Op::Load { address, mask } => self.load(thread, op, address, mask),
+            Op::Load { address, mask, poll } => self.load(thread, op, address, mask, poll),
             Op::Store { address, mask, value } => {
                 let entry = &mut self.threads[index];
                 if entry.stores.len() as u64 >= self.machine.numbers().store_buffer {
                     entry.stalled = Some(op);
+                    self.waits_for_stores(thread);
                     return;
                 }
                 entry.stores.push_back((address, mask, value));
@@ -107,18 +112,13 @@ impl Engine {
                     self.at(now + cost, Event::Resume { thread, value: 0 });
                 } else {
                     self.threads[index].stalled = Some(op);
+                    self.waits_for_stores(thread);
                 }
             }
-            Op::Work { cycles } => {
-                let cycles = if self.sibling_is_active(thread) {
-                    (cycles as f64 * self.machine.numbers().smt_slowdown).round() as u64
-                } else {
-                    cycles
-                };
-                self.at(now.saturating_add(cycles), Event::Resume { thread, value: 0 });
-            }
+            Op::Work { cycles } => self.begin_work(thread, cycles),
             Op::Pause(pause) => {
-                self.threads[index].activity = Activity::Yielding;
+                self.becomes(thread, Activity::Yielding);
+                self.spends(thread, Some(Phase::Waiting), None);
                 let n = self.machine.numbers();
                 let cycles = match pause {
                     Pause::Instruction => n.pause,
@@ -132,6 +132,7 @@ impl Engine {
             // The host's locks are read-modify-writes: the thread's stores are in memory first.
             Op::Park { .. } | Op::Unpark { .. } if !self.threads[index].stores.is_empty() => {
                 self.threads[index].stalled = Some(op);
+                self.waits_for_stores(thread);
             }
             Op::Park { word, expected, timeout } => self.park(thread, word, expected, timeout),
             Op::Unpark { word, count } => self.unpark(thread, word, count),
@@ -152,7 +153,7 @@ impl Engine {
         value
     }
 
-    fn load(&mut self, thread: u32, op: Op, address: usize, mask: u64) {
+    fn load(&mut self, thread: u32, op: Op, address: usize, mask: u64, poll: bool) {
         let now = self.now();
         let core = self.threads[thread as usize].core as usize;
         let line = self.line_index(address);
@@ -168,15 +169,19 @@ impl Engine {
             self.at(now + cost, Event::Resume { thread, value });
             return;
         }
-        let cache = &mut self.lines[line as usize].cores[core];
-        if cache.state == State::Invalid {
+        let state = self.lines[line as usize].cores[core].state;
+        if state == State::Invalid {
             self.statistics.load_misses += 1;
+            self.missed(thread, line, address, poll);
             self.threads[thread as usize].pending = Some(op);
             self.attach(thread, line, false, false);
-        } else if now < cache.locked_until {
+        } else if now < self.lines[line as usize].cores[core].locked_until {
             // A sibling's locked operation holds the line.
+            let _ = self.is_held(thread, line, core as u16, now);
+            let cache = &mut self.lines[line as usize].cores[core];
             cache.waiters.push(super::line::Waiter { thread, store: false });
             self.threads[thread as usize].pending = Some(op);
+            self.waits_for(thread, line);
         } else {
             let value = self.value(thread, address);
             self.at(now + cost, Event::Resume { thread, value });
@@ -190,6 +195,7 @@ impl Engine {
         let entry = &mut self.threads[thread as usize];
         if !entry.stores.is_empty() {
             entry.stalled = Some(op);
+            self.waits_for_stores(thread);
             return;
         }
         if !entry.rmw_ready && before_lock > 0 {
@@ -201,13 +207,14 @@ impl Engine {
         entry.rmw_ready = false;
         let core = entry.core as usize;
         let line = self.line_index(address);
-        let cache = &mut self.lines[line as usize].cores[core];
-        if cache.state != State::Modified {
+        if self.lines[line as usize].cores[core].state != State::Modified {
             self.threads[thread as usize].pending = Some(op);
             self.attach(thread, line, true, false);
-        } else if now < cache.locked_until {
+        } else if self.is_held(thread, line, core as u16, now) {
+            let cache = &mut self.lines[line as usize].cores[core];
             cache.waiters.push(super::line::Waiter { thread, store: false });
             self.threads[thread as usize].pending = Some(op);
+            self.waits_for(thread, line);
         } else {
             self.statistics.rmw_hits += 1;
             self.do_rmw(thread, line, address, rmw);
@@ -220,15 +227,31 @@ impl Engine {
         self.statistics.rmws += 1;
         let old = self.arena.read(address);
         let (new, matched) = rmw.apply(old);
+        self.touched(thread, line, address);
+        let counts = &mut self.traces[line as usize].counts;
+        counts.rmws += 1;
         match matched {
-            Some(true) => self.statistics.compare_exchanges += 1,
-            Some(false) => self.statistics.failed_compare_exchanges += 1,
+            Some(true) => {
+                counts.exchanged += 1;
+                self.statistics.compare_exchanges += 1;
+            }
+            Some(false) => {
+                counts.failed += 1;
+                self.statistics.failed_compare_exchanges += 1;
+            }
             None => {}
         }
+        self.becomes(thread, Activity::Running);
+        self.spends(thread, Some(Phase::Working), None);
         self.arena.write(address, new);
         let core = self.threads[thread as usize].core;
         let end = now + self.machine.numbers().rmw_lock;
-        self.lines[line as usize].cores[core as usize].locked_until = end;
+        let cache = &mut self.lines[line as usize].cores[core as usize];
+        cache.locked_until = end;
+        if cache.last_thread != Some(thread) {
+            cache.last_thread = Some(thread);
+            cache.turn_at = 0;
+        }
         if new != old {
             self.wake_sleepers(line, core, Some(thread));
         }
@@ -246,15 +269,16 @@ impl Engine {
             let line = self.line_index(address);
             let core = self.threads[index].core;
             let now = self.now();
-            let cache = &mut self.lines[line as usize].cores[core as usize];
-            if cache.state != State::Modified {
+            if self.lines[line as usize].cores[core as usize].state != State::Modified {
                 self.threads[index].store_waits = true;
                 self.attach(thread, line, true, true);
-            } else if now < cache.locked_until {
+            } else if self.is_held(thread, line, core, now) {
+                let cache = &mut self.lines[line as usize].cores[core as usize];
                 cache.waiters.push(super::line::Waiter { thread, store: true });
                 self.threads[index].store_waits = true;
             } else {
                 self.threads[index].stores.pop_front();
+                self.touched(thread, line, address);
                 let old = self.arena.read(address);
                 let new = (old & !mask) | (bits & mask);
                 self.arena.write(address, new);
@@ -268,16 +292,11 @@ impl Engine {
             || matches!(entry.stalled, Some(Op::Store { .. }))
                 && (entry.stores.len() as u64) < self.machine.numbers().store_buffer;
         if room && let Some(op) = entry.stalled.take() {
+            self.becomes(thread, Activity::Running);
+            self.spends(thread, Some(Phase::Working), None);
             self.execute(thread, op);
         }
         self.finish_if_drained(thread);
-    }
-
-    fn sibling_is_active(&self, thread: u32) -> bool {
-        let core = self.threads[thread as usize].core;
-        self.threads_of_core[core as usize].iter().any(|&other| {
-            other != thread && self.threads[other as usize].activity == Activity::Running
-        })
     }
 
     /// A waiting loop saw `seen` and waits for something else: asleep until the line is taken away
@@ -303,15 +322,17 @@ impl Engine {
             let n = self.machine.numbers();
             let period = n.pause + n.poll;
             let rest = self.random.below(period + 1);
-            self.threads[thread as usize].activity = Activity::Yielding;
+            self.becomes(thread, Activity::Yielding);
+            self.spends(thread, Some(Phase::Waiting), Some(line));
             self.at(now + rest, Event::Resume { thread, value: shared::LOOK_AGAIN });
             return;
         }
         let entry = &mut self.threads[thread as usize];
         entry.generation += 1;
         entry.pending = Some(op);
-        entry.activity = Activity::Yielding;
         let generation = entry.generation;
+        self.becomes(thread, Activity::Yielding);
+        self.spends(thread, Some(Phase::Waiting), Some(line));
         self.lines[line as usize].cores[core].sleepers.push(thread);
         if let Some(deadline) = deadline {
             self.at(deadline, Event::Deadline { thread, generation });
@@ -362,9 +383,11 @@ impl Engine {
         }
         let entry = &mut self.threads[thread as usize];
         entry.generation += 1;
-        entry.activity = Activity::Yielding;
         entry.pending = Some(Op::Park { word, expected, timeout });
         let generation = entry.generation;
+        self.becomes(thread, Activity::Yielding);
+        let line = self.line_index(word);
+        self.spends(thread, Some(Phase::Waiting), Some(line));
         self.parked.push((word, thread));
         if let Some(timeout) = timeout {
             self.at(now.saturating_add(timeout), Event::Deadline { thread, generation });

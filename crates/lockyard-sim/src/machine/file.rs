@@ -1,5 +1,6 @@
-//! Reading a machine file: strict, and with an error that says where, what, and what is allowed.
+//! Reading a machine file, and what it takes over from its family: strict, and with an error that says where, what, and what is allowed.
 
+use super::family::Inherited;
 use super::parameters::{Field, Numbers, Parameter, SECTIONS, SPECS, Spec, Value};
 use super::{Machine, Order};
 use std::ops::Range;
@@ -27,19 +28,23 @@ impl std::error::Error for MachineError {}
 type Result<T> = std::result::Result<T, MachineError>;
 
 /// Where errors are.
-struct Source<'a> {
-    origin: &'a str,
-    text: &'a str,
+pub(super) struct Source<'a> {
+    pub origin: &'a str,
+    pub text: &'a str,
 }
 
 impl Source<'_> {
-    fn error(&self, span: Range<usize>, message: impl std::fmt::Display) -> MachineError {
+    pub(super) fn error(
+        &self,
+        span: Range<usize>,
+        message: impl std::fmt::Display,
+    ) -> MachineError {
         let line = lockyard_input::line_of(self.text.as_bytes(), span.start);
         MachineError(format!("{}:{line}: {message}", self.origin))
     }
 
     /// An error about the whole file.
-    fn missing(&self, message: impl std::fmt::Display) -> MachineError {
+    pub(super) fn missing(&self, message: impl std::fmt::Display) -> MachineError {
         MachineError(format!("{}: {message}", self.origin))
     }
 }
@@ -47,10 +52,11 @@ impl Source<'_> {
 pub(super) fn load(path: &std::path::Path) -> Result<Machine> {
     let text = lockyard_input::read_text(path, MAX_FILE_BYTES, "a machine file is TOML")
         .map_err(MachineError)?;
-    parse(&path.display().to_string(), &text)
+    parse(&path.display().to_string(), &text, path.parent())
 }
 
-pub(super) fn parse(origin: &str, text: &str) -> Result<Machine> {
+/// `beside`: the directory in which a family's file may be.
+pub(super) fn parse(origin: &str, text: &str, beside: Option<&std::path::Path>) -> Result<Machine> {
     let source = Source { origin, text };
     if text.len() as u64 > MAX_FILE_BYTES {
         return Err(source
@@ -61,7 +67,7 @@ pub(super) fn parse(origin: &str, text: &str) -> Result<Machine> {
     })?;
     let top = document.get_ref();
 
-    let mut allowed = vec!["name", "title"];
+    let mut allowed = vec!["name", "title", "family", "scale"];
     allowed.extend(SECTIONS);
     check_keys(&source, top, &allowed, "a machine file")?;
     let name = text_of(&source, top, "name")?;
@@ -76,12 +82,27 @@ pub(super) fn parse(origin: &str, text: &str) -> Result<Machine> {
     let mut numbers = Numbers::default();
     let mut order = Order::Random;
     let mut parameters = Vec::new();
+    let family = family_of(&source, top)?;
+    let inherited = match &family {
+        Some((name, scale)) => {
+            parameters.push(scale.clone());
+            let Value::Real(factor) = scale.value else { unreachable!("a scale is real") };
+            super::family::inherit(name, factor, beside)
+                .map_err(|what| source.error(top["family"].span(), what))?
+        }
+        None => Inherited::default(),
+    };
     for &section in SECTIONS.iter().filter(|&&s| s != "checks") {
         let table = section_of(&source, top, section)?;
         let names: Vec<&str> =
             SPECS.iter().filter(|s| s.section == section).map(|s| s.name).collect();
         check_keys(&source, table, &names, &format!("[{section}]"))?;
         for spec in SPECS.iter().filter(|s| s.section == section) {
+            let inherited = inherited.get(&format!("{section}.{}", spec.name));
+            if let (None, Some(number)) = (table.get(spec.name), inherited) {
+                parameters.push(taken_over(&source, spec, number, &mut numbers, &mut order)?);
+                continue;
+            }
             let Some(entry) = table.get(spec.name) else {
                 return Err(source.missing(format!(
                     "[{section}] lacks `{}` ({}); {}",
@@ -106,14 +127,98 @@ pub(super) fn parse(origin: &str, text: &str) -> Result<Machine> {
         ));
     }
     let checks = checks(&source, top)?;
-    Ok(Machine { name, title, numbers, order, parameters, checks })
+    let family = family.map(|(name, _)| name);
+    Ok(Machine { name, title, family, numbers, order, parameters, checks })
 }
 
-fn first_line(message: &str) -> &str {
+/// The name of the family, and the factor on its latencies.
+fn family_of(source: &Source, top: &DeTable) -> Result<Option<(String, Parameter)>> {
+    if !top.contains_key("family") {
+        if let Some(scale) = top.get("scale") {
+            return Err(source.error(scale.span(), "`scale` is for a machine that has a `family`"));
+        }
+        return Ok(None);
+    }
+    let family = text_of(source, top, "family")?;
+    let Some(value) = top.get("scale") else {
+        return Err(source.missing("has a `family` and lacks `scale`, the factor on its latencies"));
+    };
+    let entry = entry_table(source, "scale", value, false)?;
+    match number(entry.value.get_ref()) {
+        Some(scale) if (0.05..=20.0).contains(&scale) => {
+            let scale = Parameter {
+                name: "family.scale".to_owned(),
+                value: Value::Real(scale),
+                unit: String::new(),
+                source: entry.source,
+                assumed: entry.assumed,
+                meaning: "factor on the family's latencies",
+                is_input: false,
+            };
+            Ok(Some((family, scale)))
+        }
+        _ => Err(source.error(
+            entry.value.span(),
+            format!("`scale` is {}; allowed: 0.05 to 20", written(source, &entry.value.span())),
+        )),
+    }
+}
+
+/// A number that the family gives.
+fn taken_over(
+    source: &Source,
+    spec: &Spec,
+    number: &super::family::Number,
+    numbers: &mut Numbers,
+    order: &mut Order,
+) -> Result<Parameter> {
+    let name = format!("{}.{}", spec.section, spec.name);
+    let text = &number.text;
+    let refuse =
+        || source.missing(format!("`{name}` from its family is {text}; {}", allowed_values(spec)));
+    let value = match spec.field {
+        Field::Order => {
+            *order = match text.as_str() {
+                "random" => Order::Random,
+                "fifo" => Order::Fifo,
+                _ => return Err(refuse()),
+            };
+            Value::Word(text.clone())
+        }
+        Field::Whole { min, max, .. } => match text.parse::<f64>() {
+            Ok(x) if x.fract() == 0.0 && x >= min as f64 && x <= max as f64 => {
+                super::parameters::set(numbers, &name, x).ok_or_else(refuse)?
+            }
+            _ => return Err(refuse()),
+        },
+        Field::Real { min, max, .. } => match text.parse::<f64>() {
+            Ok(x) if x >= min && x <= max => {
+                super::parameters::set(numbers, &name, x).ok_or_else(refuse)?
+            }
+            _ => return Err(refuse()),
+        },
+    };
+    Ok(Parameter {
+        name,
+        value,
+        unit: spec.unit.to_owned(),
+        source: number.source.clone(),
+        assumed: number.assumed.clone(),
+        meaning: spec.meaning,
+        is_input: false,
+    })
+}
+
+pub(super) fn first_line(message: &str) -> &str {
     message.lines().next().unwrap_or_default()
 }
 
-fn check_keys(source: &Source, table: &DeTable, allowed: &[&str], place: &str) -> Result<()> {
+pub(super) fn check_keys(
+    source: &Source,
+    table: &DeTable,
+    allowed: &[&str],
+    place: &str,
+) -> Result<()> {
     for key in table.keys() {
         let name: &str = key.get_ref();
         if !allowed.contains(&name) {
@@ -125,7 +230,7 @@ fn check_keys(source: &Source, table: &DeTable, allowed: &[&str], place: &str) -
     Ok(())
 }
 
-fn text_of(source: &Source, table: &DeTable, name: &str) -> Result<String> {
+pub(super) fn text_of(source: &Source, table: &DeTable, name: &str) -> Result<String> {
     let Some(value) = table.get(name) else {
         return Err(source.missing(format!("lacks `{name}`, a line of text")));
     };
@@ -142,7 +247,7 @@ fn text_of(source: &Source, table: &DeTable, name: &str) -> Result<String> {
     }
 }
 
-fn section_of<'t, 'i>(
+pub(super) fn section_of<'t, 'i>(
     source: &Source,
     top: &'t DeTable<'i>,
     section: &str,
@@ -180,14 +285,15 @@ fn allowed_values(spec: &Spec) -> String {
 }
 
 /// The parts of `{ value = ..., source = "...", assumed = "..." }`.
-struct Entry<'t, 'i> {
-    value: &'t Spanned<DeValue<'i>>,
-    source: Option<String>,
-    assumed: Option<String>,
+pub(super) struct Entry<'t, 'i> {
+    pub value: &'t Spanned<DeValue<'i>>,
+    pub source: Option<String>,
+    pub assumed: Option<String>,
     unit: Option<String>,
+    is_input: bool,
 }
 
-fn entry<'t, 'i>(
+pub(super) fn entry_table<'t, 'i>(
     source: &Source,
     name: &str,
     value: &'t Spanned<DeValue<'i>>,
@@ -205,7 +311,7 @@ fn entry<'t, 'i>(
     };
     let mut allowed = vec!["value", "source", "assumed"];
     if with_unit {
-        allowed.push("unit");
+        allowed.extend(["unit", "input"]);
     }
     check_keys(source, table, &allowed, &format!("`{name}`"))?;
     let optional = |key: &str| table.get(key).map(|_| text_of(source, table, key)).transpose();
@@ -221,7 +327,17 @@ fn entry<'t, 'i>(
     let Some(value) = table.get("value") else {
         return Err(source.error(value.span(), format!("`{name}` lacks `value`")));
     };
-    Ok(Entry { value, source: from, assumed, unit })
+    let is_input = match table.get("input") {
+        None => false,
+        Some(found) => found.get_ref().as_bool().ok_or_else(|| {
+            let found_kind = kind(found.get_ref());
+            source.error(
+                found.span(),
+                format!("`input` of `{name}` is {found_kind}; it must be true or false"),
+            )
+        })?,
+    };
+    Ok(Entry { value, source: from, assumed, unit, is_input })
 }
 
 fn parameter(
@@ -232,7 +348,7 @@ fn parameter(
     order: &mut Order,
 ) -> Result<Parameter> {
     let name = format!("{}.{}", spec.section, spec.name);
-    let entry = entry(source, &name, value, false)?;
+    let entry = entry_table(source, &name, value, false)?;
     let span = entry.value.span();
     let refuse = |found: &str| {
         source.error(span.clone(), format!("`{name}` is {found}; {}", allowed_values(spec)))
@@ -271,6 +387,7 @@ fn parameter(
         source: entry.source,
         assumed: entry.assumed,
         meaning: spec.meaning,
+        is_input: false,
     })
 }
 
@@ -281,7 +398,7 @@ fn written<'a>(source: &Source<'a>, span: &Range<usize>) -> &'a str {
     text[..end].lines().next().unwrap_or("?")
 }
 
-fn number(value: &DeValue) -> Option<f64> {
+pub(super) fn number(value: &DeValue) -> Option<f64> {
     match value {
         DeValue::Integer(i) => i128::from_str_radix(i.as_str(), i.radix())
             .ok()
@@ -311,7 +428,7 @@ fn checks(source: &Source, top: &DeTable) -> Result<Vec<Parameter>> {
             return Err(source.error(key.span(), message));
         }
         let name = format!("checks.{name}");
-        let entry = entry(source, &name, value, true)?;
+        let entry = entry_table(source, &name, value, true)?;
         match number(entry.value.get_ref()) {
             Some(x) if x > 0.0 && x <= 1e9 => checks.push(Parameter {
                 name,
@@ -320,6 +437,7 @@ fn checks(source: &Source, top: &DeTable) -> Result<Vec<Parameter>> {
                 source: entry.source,
                 assumed: entry.assumed,
                 meaning: "a figure to compare with",
+                is_input: entry.is_input,
             }),
             _ => {
                 return Err(source.error(

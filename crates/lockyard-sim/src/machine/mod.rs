@@ -4,6 +4,7 @@
 //! Every number in it carries its source, or says that it is assumed and from what. Nothing about
 //! a particular processor is in the code.
 
+mod family;
 mod file;
 mod parameters;
 
@@ -42,6 +43,7 @@ pub struct Place {
 pub struct Machine {
     name: String,
     title: String,
+    family: Option<String>,
     numbers: Numbers,
     order: Order,
     parameters: Vec<Parameter>,
@@ -50,8 +52,11 @@ pub struct Machine {
 
 /// The shipped machines: name and file.
 const SHIPPED: &[(&str, &str)] = &[
+    ("broadwell-ep-2s22c2t", include_str!("../../../../machines/broadwell-ep-2s22c2t.toml")),
     ("broadwell-ex-8s10c2t", include_str!("../../../../machines/broadwell-ex-8s10c2t.toml")),
     ("cascade-lake-2s24c2t", include_str!("../../../../machines/cascade-lake-2s24c2t.toml")),
+    ("skylake-client-4c", include_str!("../../../../machines/skylake-client-4c.toml")),
+    ("skylake-sp-1s24c2t", include_str!("../../../../machines/skylake-sp-1s24c2t.toml")),
     ("westmere-ex-4s10c", include_str!("../../../../machines/westmere-ex-4s10c.toml")),
     ("zen4-7840u", include_str!("../../../../machines/zen4-7840u.toml")),
 ];
@@ -63,7 +68,7 @@ impl Machine {
     ///
     /// One line that says where, what, and what is allowed.
     pub fn parse(origin: &str, text: &str) -> Result<Machine, MachineError> {
-        file::parse(origin, text)
+        file::parse(origin, text, None)
     }
 
     /// Reads a machine file.
@@ -94,6 +99,11 @@ impl Machine {
     /// The machine's name, as in the published tables.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The family whose numbers it takes over.
+    pub fn family(&self) -> Option<&str> {
+        self.family.as_deref()
     }
 
     /// What the machine is, for people.
@@ -127,6 +137,37 @@ impl Machine {
     pub fn with_order(mut self, order: Order) -> Machine {
         self.order = order;
         self
+    }
+
+    /// The same machine with another value of the number `name` (`section.name`): for fitting and for questions
+    /// of the kind "what if". The new value is rounded where the number is whole, and kept within what a file
+    /// may say; its source is not changed.
+    ///
+    /// `None` if a machine has no such number.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: f64) -> Option<Machine> {
+        if name == "family.scale" {
+            return self.with_scale(value);
+        }
+        let value = parameters::set(&mut self.numbers, name, value)?;
+        self.parameters.iter_mut().find(|p| p.name == name)?.value = value;
+        Some(self)
+    }
+
+    /// All latencies of the family, as another scale would have them.
+    fn with_scale(mut self, scale: f64) -> Option<Machine> {
+        let number = |value: &Value| match value {
+            Value::Whole(value) => *value as f64,
+            Value::Real(value) => *value,
+            Value::Word(_) => f64::NAN,
+        };
+        let old = number(&self.parameters.iter().find(|p| p.name == "family.scale")?.value);
+        for name in parameters::SCALED {
+            let value = number(&self.parameters.iter().find(|p| p.name == *name)?.value);
+            self = self.with(name, value * scale / old)?;
+        }
+        self.parameters.iter_mut().find(|p| p.name == "family.scale")?.value = Value::Real(scale);
+        Some(self)
     }
 
     pub(crate) fn numbers(&self) -> &Numbers {

@@ -14,6 +14,7 @@ pub(crate) struct Numbers {
     pub load: u64,
     pub rmw_before_lock: u64,
     pub rmw_lock: u64,
+    pub sibling_turn: u64,
     pub pause: u64,
     pub poll: u64,
     pub miss: u64,
@@ -32,6 +33,7 @@ pub(crate) struct Numbers {
     pub directory: u64,
     pub memory: u64,
     pub wakeup: u64,
+    pub granted_legs: f64,
     pub store_buffer: u64,
     pub smt_slowdown: f64,
 }
@@ -72,6 +74,8 @@ pub struct Parameter {
     pub assumed: Option<String>,
     /// What it means.
     pub meaning: &'static str,
+    /// Of a figure to compare with: a number of the file was set by it.
+    pub is_input: bool,
 }
 
 /// Where a number goes.
@@ -114,6 +118,21 @@ macro_rules! real {
     };
 }
 
+/// The latencies of a family that a machine's `scale` multiplies.
+pub(super) const SCALED: &[&str] = &[
+    "cycles.miss",
+    "cycles.leg",
+    "cycles.owner_snoop",
+    "cycles.transfer",
+    "cycles.dispatch",
+    "cycles.hold_exclusive",
+    "cycles.hold_shared",
+    "cycles.shared_read",
+    "cycles.last_level",
+    "cycles.invalidate",
+    "cycles.memory",
+];
+
 /// The sections, in order.
 pub(super) const SECTIONS: &[&str] = &["topology", "clock", "cycles", "protocol", "checks"];
 
@@ -129,6 +148,7 @@ pub(super) const SPECS: &[Spec] = &[
     whole!("cycles", load, "cycles", 1..=100, "load that hits"),
     whole!("cycles", rmw_before_lock, "cycles", 0..=100, "part of a locked operation before it locks the line"),
     whole!("cycles", rmw_lock, "cycles", 1..=200, "part of a locked operation that holds the line"),
+    whole!("cycles", sibling_turn, "cycles", 0..=500, "between locked operations of two threads of a core on one line"),
     whole!("cycles", pause, "cycles", 1..=1000, "pause instruction"),
     whole!("cycles", poll, "cycles", 1..=100, "one round of a waiting loop beside its pause"),
     whole!("cycles", miss, "cycles", 0..=1000, "core's path from a miss to its request"),
@@ -148,6 +168,26 @@ pub(super) const SPECS: &[Spec] = &[
     whole!("cycles", memory, "cycles", 1..=5000, "line that no cache has"),
     whole!("cycles", wakeup, "cycles", 1..=10000000, "from the wake-up of a parked thread until it runs"),
     Spec { section: "protocol", name: "order", unit: "", meaning: "order in which a home agent serves waiting requests", field: Field::Order },
+    real!("protocol", granted_legs, "legs", 0.0..=20.0, "agent busy after the home agent granted its domain a line exclusively, in legs of the way that the line came"),
     whole!("protocol", store_buffer, "entries", 1..=1024, "stores that wait for their line"),
     real!("protocol", smt_slowdown, "", 1.0..=8.0, "factor on local work while another thread of the core is active"),
 ];
+
+/// Sets the number `name` (`section.name`), rounded and limited to what is allowed; returns what it is now.
+pub(super) fn set(numbers: &mut Numbers, name: &str, value: f64) -> Option<Value> {
+    let (section, name) = name.split_once('.')?;
+    let spec = SPECS.iter().find(|s| s.section == section && s.name == name)?;
+    match spec.field {
+        Field::Whole { field, min, max } => {
+            let value = (value.round().max(0.0) as u64).clamp(min, max);
+            *field(numbers) = value;
+            Some(Value::Whole(value))
+        }
+        Field::Real { field, min, max } => {
+            let value = value.clamp(min, max);
+            *field(numbers) = value;
+            Some(Value::Real(value))
+        }
+        Field::Order => None,
+    }
+}

@@ -8,9 +8,6 @@ use lockyard_sim::{Machine, Outcome, SimulatedU64, Simulation};
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// The shipped machine's file.
-const SHIPPED: &str = include_str!("../../../../machines/cascade-lake-2s24c2t.toml");
-
 /// Hardware threads of the shipped machine: 0 to 23 on socket 0, 24 to 47 on socket 1, then the
 /// siblings in the same order.
 pub(crate) const OTHER_SOCKET: usize = 24;
@@ -19,17 +16,13 @@ pub(crate) const SIBLING_OF_0: usize = 48;
 
 /// The shipped machine with some of its numbers replaced.
 pub(crate) fn machine(changes: &[(&str, u64)]) -> Machine {
-    let mut text = SHIPPED.to_owned();
+    let mut machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
     for &(name, value) in changes {
-        let line = text
-            .lines()
-            .find(|line| line.starts_with(&format!("{name} = {{ value = ")))
-            .unwrap_or_else(|| panic!("the file has {name}"))
-            .to_owned();
-        let source = line.split_once(',').expect("a source follows the value").1;
-        text = text.replacen(&line, &format!("{name} = {{ value = {value},{source}"), 1);
+        let full = machine.parameters().iter().find(|p| p.name.ends_with(&format!(".{name}")));
+        let full = full.unwrap_or_else(|| panic!("the machine has {name}")).name.clone();
+        machine = machine.with(&full, value as f64).expect("found above");
     }
-    Machine::parse("changed", &text).expect("it is valid")
+    machine
 }
 
 /// A number of the shipped machine's file.

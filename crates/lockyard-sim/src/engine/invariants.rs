@@ -1,0 +1,97 @@
+//! What must hold of every line at every moment. Debug builds check it where a state changes; tests ask at the end of a run.
+//!
+//! | invariant | where |
+//! | --- | --- |
+//! | at most one core has a line modified, and then no other core has it at all | [`Engine::check_owner`], at every fill |
+//! | an agent knows every core of its domain that shares a line, or an invalidation is on its way to it (no lost sharer) | [`Engine::check_sharers`], at every fill and demotion |
+//! | each answer is to a miss, and each miss is answered (requests are conserved) | [`Engine::check_answer`] at every fill; [`Engine::check_quiet`] at the end |
+//! | time does not go back | `Engine::step` |
+//! | a thread that has not finished waits for something that will happen | [`Engine::check_quiet`]; a run without events is reported as stuck |
+
+use super::Engine;
+use super::line::{Miss, State};
+
+impl Engine {
+    /// Nobody else has a line that becomes modified at `core`.
+    pub(super) fn check_owner(&self, line: u32, core: u16) {
+        let cores = &self.lines[line as usize].cores;
+        let elsewhere = cores
+            .iter()
+            .enumerate()
+            .any(|(other, c)| other != core as usize && c.state != State::Invalid);
+        debug_assert!(!elsewhere, "a line is modified at one core and valid at another");
+    }
+
+    /// The agents know who shares the line.
+    pub(super) fn check_sharers(&self, line: u32) {
+        let entry = &self.lines[line as usize];
+        for (core, cache) in entry.cores.iter().enumerate() {
+            // A core that has asked for more than it has is noted as what it will be.
+            if cache.state == State::Invalid || cache.invalidations > 0 || cache.miss != Miss::None
+            {
+                continue;
+            }
+            let agent = &entry.agents[core / self.cores_per_domain];
+            let known = agent.sharers & (1 << (core % self.cores_per_domain)) != 0;
+            match cache.state {
+                State::Shared => debug_assert!(known, "an agent has lost a sharer"),
+                // The next owner may be noted already, while the snoop is on its way.
+                State::Modified => debug_assert!(
+                    known || agent.owner == Some(core as u16) || agent.busy,
+                    "an agent has lost an owner"
+                ),
+                State::Invalid => {}
+            }
+        }
+    }
+
+    /// Data that arrives was asked for.
+    pub(super) fn check_answer(&self, line: u32, core: u16) {
+        let cache = &self.lines[line as usize].cores[core as usize];
+        debug_assert!(cache.miss != Miss::None, "an answer that nobody asked for");
+    }
+
+    /// After a run, when nothing will happen any more: no request is left, no line is half-way.
+    ///
+    /// # Errors
+    ///
+    /// What is left.
+    pub(crate) fn check_quiet(&self) -> Result<(), String> {
+        if !self.is_idle() {
+            return Err("events are left".to_owned());
+        }
+        for (number, line) in self.lines.iter().enumerate() {
+            let wrong = |what: &str| Err(format!("line {number}: {what}"));
+            if line.home_busy || !line.home_queue.is_empty() {
+                return wrong("the home agent has not finished");
+            }
+            for agent in &line.agents {
+                if agent.busy || !agent.queue.is_empty() || agent.awaiting_grant.is_some() {
+                    return wrong("an agent has a request that was not answered");
+                }
+            }
+            let owners = line.cores.iter().filter(|c| c.state == State::Modified).count();
+            let sharers = line.cores.iter().filter(|c| c.state == State::Shared).count();
+            if owners > 1 || (owners == 1 && sharers > 0) {
+                return wrong("it has an owner, and somebody else has it too");
+            }
+            for (core, cache) in line.cores.iter().enumerate() {
+                if cache.miss != Miss::None || !cache.waiters.is_empty() {
+                    return wrong("a core waits for it");
+                }
+                if cache.parked_snoop.is_some() || cache.invalidations > 0 {
+                    return wrong("a core has not answered");
+                }
+                let agent = &line.agents[core / self.cores_per_domain];
+                let known = agent.sharers & (1 << (core % self.cores_per_domain)) != 0;
+                let owned = agent.owner == Some(core as u16);
+                if (cache.state == State::Shared && !known)
+                    || (cache.state == State::Modified && !owned)
+                {
+                    return wrong("its agent does not know who has it");
+                }
+            }
+        }
+        Ok(())
+    }
+}

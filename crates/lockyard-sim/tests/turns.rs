@@ -1,0 +1,84 @@
+//! How long a line stays: the turns of siblings, the hold after a grant, and what siblings do to each other's work.
+
+mod support;
+
+use lockyard::platform::{Ordering, Word};
+use lockyard_sim::{Machine, SimulatedU64, Simulation, now, work};
+use support::{OTHER_SOCKET, SIBLING_OF_0, finish, machine, ping_pong, thread};
+
+#[test]
+fn a_sibling_waits_for_its_turn() {
+    let at = |turn| ping_pong(&machine(&[("sibling_turn", turn)]), [0, SIBLING_OF_0], 0);
+    let (without, with) = (at(0), at(60));
+    assert!(without < 7.0, "{without} ns");
+    assert!(with > 20.0, "a turn of 60 cycles is 20 ns: {with} ns");
+    let apart = |turn| ping_pong(&machine(&[("sibling_turn", turn)]), [0, 1], 0);
+    assert_eq!(apart(0), apart(60), "threads of different cores have no turns");
+}
+
+/// Read-modify-writes for each ownership when both sockets add to a word.
+fn additions_of_an_ownership(machine: &Machine) -> f64 {
+    let mut simulation = Simulation::new(machine, 1);
+    let word = simulation.place(SimulatedU64::new(0), 64, 0);
+    for place in [0, OTHER_SOCKET] {
+        let word = word.clone();
+        simulation.spawn(place, move || {
+            for _ in 0..2000 {
+                word.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+    }
+    finish(&mut simulation);
+    let statistics = simulation.statistics();
+    statistics.rmws as f64 / statistics.exclusive_fills as f64
+}
+
+#[test]
+fn after_a_grant_the_owner_keeps_the_line() {
+    let at = |legs| additions_of_an_ownership(&machine(&[("granted_legs", legs)]));
+    let (short, long) = (at(0), at(5));
+    // The request of the other socket is on its way meanwhile, so the two times overlap.
+    assert!(long >= 5.0 * 92.0 / 22.0, "5 legs of 92 cycles are time for 21 additions: {long}");
+    assert!(short < long - 4.0, "{short} and {long}");
+}
+
+/// Cycles that 1000 cycles of work take beside a sibling that works for `beside` cycles.
+fn work_beside(machine: &Machine, beside: u64) -> u64 {
+    let mut simulation = Simulation::new(machine, 1);
+    let cycles = machine.nanoseconds(1000);
+    let ours = thread(&mut simulation, 0, 0, move || {
+        let begin = now();
+        work(cycles);
+        now() - begin
+    });
+    let theirs = machine.nanoseconds(beside);
+    thread(&mut simulation, SIBLING_OF_0, 0, move || work(theirs));
+    finish(&mut simulation);
+    ours.get().expect("it has finished")
+}
+
+#[test]
+fn work_is_slow_only_while_the_sibling_works() {
+    let machine = machine(&[]);
+    assert_eq!(work_beside(&machine, 0), 1000);
+    // The sibling's 100 cycles take 155, in which ours does 100 of its own.
+    assert_eq!(work_beside(&machine, 100), 155 + 900);
+    assert_eq!(work_beside(&machine, 5000), 1550);
+}
+
+#[test]
+fn work_is_not_slowed_by_a_sibling_that_waits_for_a_line() {
+    let machine = machine(&[]);
+    let mut simulation = Simulation::new(&machine, 1);
+    let word = simulation.place(SimulatedU64::new(0), 64, 1);
+    let ours = thread(&mut simulation, 0, 0, || {
+        let begin = now();
+        work(100.0);
+        now() - begin
+    });
+    let missing = word.clone();
+    thread(&mut simulation, SIBLING_OF_0, 0, move || missing.load(Ordering::Relaxed));
+    finish(&mut simulation);
+    let cycles = ours.get().expect("it has finished");
+    assert!((300..310).contains(&cycles), "only while the sibling's load is not waiting: {cycles}");
+}
