@@ -32,6 +32,12 @@ pub(crate) struct Reproduce {
     /// Do not measure on this host
     #[arg(long)]
     pub(crate) no_measure: bool,
+    /// The training tables instead: what the simulated machines make of the figures on which they were fitted
+    #[arg(long, conflicts_with_all = ["experiments", "published"])]
+    pub(crate) training: bool,
+    /// With --training: every cell in the table, not the summary alone
+    #[arg(long, requires = "training")]
+    pub(crate) cells: bool,
     /// Also write results.json, results.csv and results.md to this directory
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -55,6 +61,15 @@ pub(crate) struct Predict {
     /// A variant; can be given several times [default: all]
     #[arg(long = "variant", value_name = "NAME")]
     pub(crate) variants: Vec<String>,
+    /// fill, siblings-last, spread, unpinned, or a list of hardware threads such as 0,24 [default: as the script says]
+    #[arg(long, value_name = "WHERE", allow_hyphen_values = true)]
+    pub(crate) placement: Option<String>,
+    /// Say where the cycles go: phases, lines, and the cost that dominates
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// Say which input, wrong by 20 %, would move each figure most (about 50 simulations a cell)
+    #[arg(long)]
+    pub(crate) sensitivity: bool,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -75,7 +90,7 @@ pub(crate) struct Measure {
     /// Rounds
     #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) repeats: u16,
-    /// cores-first, spread, siblings, unpinned, or a list of CPUs such as 0,2 [default: as the script says]
+    /// fill, siblings-last, spread, unpinned, or a list of CPUs such as 0,2 [default: as the script says]
     #[arg(long, value_name = "WHERE", allow_hyphen_values = true)]
     pub(crate) placement: Option<String>,
     /// Also print each figure over this variant's, round by round
@@ -105,6 +120,12 @@ pub(crate) enum MachinesCommand {
         /// A machine, by name or the path of a machine file
         #[arg(value_name = "NAME|FILE")]
         machine: String,
+    },
+    /// What a machine makes of published figures that are not its inputs
+    Check {
+        /// Machines, by name or the paths of machine files [default: all that are shipped]
+        #[arg(value_name = "NAME|FILE")]
+        machines: Vec<String>,
     },
 }
 

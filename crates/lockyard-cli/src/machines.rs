@@ -3,7 +3,8 @@
 use crate::arguments::{Failure, Machines, MachinesCommand};
 use crate::output;
 use lockyard_lab::machines::{list, show};
-use lockyard_lab::names;
+use lockyard_lab::{check, names};
+use lockyard_sim::Machine;
 
 pub(crate) fn run(options: &Machines) -> Result<(), Failure> {
     let format = options.format.into();
@@ -11,6 +12,13 @@ pub(crate) fn run(options: &Machines) -> Result<(), Failure> {
         None => output::write(&list(format)),
         Some(MachinesCommand::Show { machine }) => {
             output::write(&show(&names::machine(machine)?, format))
+        }
+        Some(MachinesCommand::Check { machines }) => {
+            let shipped: Vec<String> = Machine::names().map(str::to_owned).collect();
+            let wanted = if machines.is_empty() { &shipped } else { machines };
+            let machines: Result<Vec<Machine>, _> =
+                wanted.iter().map(|name| names::machine(name)).collect();
+            output::write(&check::render(&machines?, format))
         }
     }
 }

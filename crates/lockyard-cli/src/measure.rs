@@ -45,7 +45,13 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
     let host: Vec<String> =
         report.environment.iter().map(|(name, value)| format!("{name} {value}")).collect();
     notes.push(format!("Environment: {}.", host.join("; ")));
-    let document = Document { rows: report.rows, summaries: Vec::new(), environment, notes };
+    let document = Document {
+        rows: report.rows,
+        summaries: Vec::new(),
+        environment,
+        notes,
+        ..Document::default()
+    };
     output::write(&render(&document, options.format.into()))?;
     if let Some(failure) = report.failure {
         return Err(Failure::Run(failure));

@@ -3,14 +3,19 @@
 use crate::arguments::{Failure, Predict, thread_list};
 use crate::{output, progress};
 use lockyard_lab::output::{Document, render};
-use lockyard_lab::{names, predict, published};
+use lockyard_lab::placement::Placement;
+use lockyard_lab::rows::Row;
+use lockyard_lab::{explain, names, predict, published, sensitivity};
 
 pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     let script = names::scenario(&options.scenario)?;
     let machine = names::machine(&options.machine)?;
     let threads = thread_list(&options.threads)?;
+    let placement =
+        options.placement.as_deref().map(|text| Placement::parse(text, &machine)).transpose()?;
     let variants = options.variants.len().max(script.variants.len());
-    let bar = progress::bar(threads.len() * variants, "cells simulated");
+    let each = if options.sensitivity { 1 + sensitivity::count(&machine) } else { 1 };
+    let bar = progress::bar(threads.len() * variants * each, "cells simulated");
     let work = match &script.calibration {
         Some(calibration) if calibration.gives_local_work() => format!(
             "Local work: calibrated on {} at {} thread{}, in nanoseconds, and taken over.",
@@ -26,17 +31,37 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
         ("lockyard".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
         ("machine".to_owned(), machine.name().to_owned()),
         ("machine_assumed_share".to_owned(), format!("{assumed:.0} %")),
+        (
+            "placement".to_owned(),
+            placement.as_ref().map_or(script.order.name().to_owned(), Placement::describe),
+        ),
     ];
     let request = predict::Request {
         script,
         machine,
         variants: options.variants.clone(),
         threads,
+        placement,
+        sensitivity: options.sensitivity,
         jobs: options.common.jobs(),
     };
-    let rows = predict::run(&request, &published::shipped()?, &|| bar.inc(1));
+    let found = predict::run(&request, &published::shipped()?, &|| bar.inc(1));
     bar.finish_and_clear();
-    let document = Document { rows: rows?, summaries: Vec::new(), environment, notes };
+    let found = found?;
+    let mut document = Document { rows: found.rows, environment, notes, ..Document::default() };
+    let heading = |row: &Row| {
+        let plural = if row.threads == 1 { "" } else { "s" };
+        format!("{}, {} thread{plural}", row.variant, row.threads)
+    };
+    if options.explain {
+        let explained = document.rows.iter().zip(&found.costs);
+        document.explanations = explained.map(|(row, costs)| costs.table(&heading(row))).collect();
+        document.notes.push(explain::LEGEND.to_owned());
+    }
+    let sensitive = document.rows.iter().zip(&found.costs).zip(&found.sensitivities);
+    let tables: Vec<String> =
+        sensitive.map(|((row, costs), s)| s.table(&heading(row), &row.unit, costs)).collect();
+    document.explanations.extend(tables);
     output::write(&render(&document, options.common.format.into()))?;
     if lockyard_lab::jobs::interrupted() {
         return Err(Failure::Run("interrupted: what is finished is above".to_owned()));

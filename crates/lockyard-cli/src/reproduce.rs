@@ -4,9 +4,12 @@ use crate::arguments::{Failure, Reproduce};
 use crate::{output, progress};
 use lockyard_lab::host::{self, measure};
 use lockyard_lab::output::{Document, Format, render};
-use lockyard_lab::{InputError, published, reproduce};
+use lockyard_lab::{InputError, published, reproduce, training};
 
 pub(crate) fn run(options: &Reproduce) -> Result<(), Failure> {
+    if options.training {
+        return train(options);
+    }
     let tables = match &options.published {
         Some(directory) => published::load_directory(directory)?,
         None => published::shipped()?,
@@ -17,13 +20,7 @@ pub(crate) fn run(options: &Reproduce) -> Result<(), Failure> {
         measure: (!options.no_measure).then_some(measure::Effort::USUAL),
     };
     let cells = reproduce::count(&request, &tables)?;
-    if let Some(directory) = &options.out
-        && !directory.is_dir()
-    {
-        std::fs::create_dir_all(directory).map_err(|error| {
-            InputError(format!("--out {}: cannot be made: {error}", directory.display()))
-        })?;
-    }
+    make_directory(options)?;
     let bar = progress::bar(cells, "cells simulated");
     let report = reproduce::run(&request, &tables, &|| bar.inc(1));
     bar.finish_and_clear();
@@ -38,17 +35,64 @@ pub(crate) fn run(options: &Reproduce) -> Result<(), Failure> {
             report.rows.iter().filter(|row| row.measured.is_some()).count()
         )));
     }
-    // Only whole results replace files.
+    write_files(options, &document)
+}
+
+/// `--out` is there before anything is simulated.
+fn make_directory(options: &Reproduce) -> Result<(), Failure> {
+    if let Some(directory) = &options.out
+        && !directory.is_dir()
+    {
+        std::fs::create_dir_all(directory).map_err(|error| {
+            InputError(format!("--out {}: cannot be made: {error}", directory.display()))
+        })?;
+    }
+    Ok(())
+}
+
+/// Only whole results replace files.
+fn write_files(options: &Reproduce, document: &Document) -> Result<(), Failure> {
     if let Some(directory) = &options.out {
         for (name, format) in [
             ("results.json", Format::Json),
             ("results.csv", Format::Csv),
             ("results.md", Format::Markdown),
         ] {
-            output::write_file(directory, name, &render(&document, format))?;
+            output::write_file(directory, name, &render(document, format))?;
         }
     }
     Ok(())
+}
+
+/// The training tables. For people the summaries, and every cell if asked for; for programs every cell.
+fn train(options: &Reproduce) -> Result<(), Failure> {
+    make_directory(options)?;
+    let bar = progress::bar(training::count(), "cells simulated");
+    let report = training::report(options.common.jobs(), &|| bar.inc(1));
+    bar.finish_and_clear();
+    let report = report?;
+    let finished = report.rows.len();
+    let environment = vec![("lockyard".to_owned(), env!("CARGO_PKG_VERSION").to_owned())];
+    let document = Document {
+        rows: report.rows,
+        summaries: report.summaries,
+        environment,
+        notes: report.notes,
+        ..Document::default()
+    };
+    let format = Format::from(options.common.format);
+    let for_people = matches!(format, Format::Table | Format::Markdown);
+    let shown = if for_people && !options.cells {
+        Document { rows: Vec::new(), ..document.clone() }
+    } else {
+        document.clone()
+    };
+    output::write(&render(&shown, format))?;
+    if lockyard_lab::jobs::interrupted() {
+        let asked = report.asked;
+        return Err(Failure::Run(format!("interrupted: {finished} of {asked} rows are finished")));
+    }
+    write_files(options, &document)
 }
 
 fn document(report: &reproduce::Report, measured: bool) -> Document {
@@ -81,5 +125,11 @@ fn document(report: &reproduce::Report, measured: bool) -> Document {
             .collect();
         notes.push(format!("This host: {}.", host.join(", ")));
     }
-    Document { rows: report.rows.clone(), summaries: report.summaries.clone(), environment, notes }
+    Document {
+        rows: report.rows.clone(),
+        summaries: report.summaries.clone(),
+        environment,
+        notes,
+        ..Document::default()
+    }
 }

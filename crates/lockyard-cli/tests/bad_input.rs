@@ -222,7 +222,7 @@ fn what_is_no_file_is_refused_without_waiting_for_it() {
 #[test]
 fn scripts_whose_operations_do_nothing_end() {
     let begin = SCRIPT.split("[[objects]]").next().expect("the head");
-    let end = "[[variants]]\nname = \"v\"\ntitle = \"v\"\n[placement]\norder = \"cores-first\"\n";
+    let end = "[[variants]]\nname = \"v\"\ntitle = \"v\"\n[placement]\norder = \"siblings-last\"\n";
     for (name, steps) in [("empty", ""), ("tiny", "[[steps]]\ndo = \"work\"\nns = 0.01\n")] {
         let file = File::new(&format!("{name}.toml"), format!("{begin}{steps}{end}").as_bytes());
         let output = lockyard(&predict(file.path(), CLX, "1"));

@@ -61,6 +61,7 @@ fn document() -> Document {
         rows,
         summaries,
         environment: vec![("lockyard".to_owned(), "1.2.3".to_owned())],
+        explanations: Vec::new(),
         notes: vec!["A note.".to_owned()],
     }
 }

@@ -6,8 +6,9 @@
 //! at which the simulated figure is nearest to the cell among its neighbours, and near enough to be meant;
 //! and the result says between which works the cell is met about as well. No other cell is looked at.
 
+use crate::placement::Placement;
 use crate::simulate::{self, Effort, SimulationError};
-use lockyard_scenarios::{Order, Variant};
+use lockyard_scenarios::Variant;
 use lockyard_sim::Machine;
 
 /// A calibration is met if the simulated figure is this near to the published one.
@@ -54,12 +55,12 @@ impl LocalWork {
 pub fn solve(
     machine: &Machine,
     variant: &Variant,
-    order: Order,
+    placement: (&Placement, usize),
     threads: usize,
     throughput: f64,
 ) -> Result<LocalWork, SimulationError> {
     let miss_at = |work: f64| -> Result<f64, SimulationError> {
-        let cell = simulate::cell(machine, variant, order, threads, work, Effort::SEARCH)?;
+        let cell = simulate::cell(machine, variant, placement, threads, work, Effort::SEARCH)?;
         Ok(cell.throughput / throughput - 1.0)
     };
     if threads == 1 {
@@ -154,10 +155,12 @@ mod tests {
         let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
         let script = Script::shipped("fstat2").expect("it is shipped");
         let variant = &script.variants[0];
-        let work = solve(&machine, variant, script.order, 1, 3e6).expect("it runs");
+        let work = solve(&machine, variant, (&Placement::Order(script.order), 0), 1, 3e6)
+            .expect("it runs");
         assert!(work.is_met() && work.is_determined(), "{work:?}");
         // More than an operation can do: no work at all is the nearest.
-        let work = solve(&machine, variant, script.order, 1, 1e9).expect("it runs");
+        let work = solve(&machine, variant, (&Placement::Order(script.order), 0), 1, 1e9)
+            .expect("it runs");
         assert!(work.nanoseconds == 0.0 && !work.is_met(), "{work:?}");
     }
 }

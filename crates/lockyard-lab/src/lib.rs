@@ -6,27 +6,41 @@
 //! | [`published`] | the tables that others published |
 //! | [`rows`] | what a result is, and the error summary |
 //! | [`simulate`] | one cell on a simulated machine |
+//! | [`placement`] | where tasks run on it |
 //! | [`calibrate`] | the local work that a calibration cell gives |
 //! | [`reproduce`], [`predict`], [`measured`] | the ways to ask for rows |
+//! | [`explain`] | why a predicted figure is what it is |
+//! | [`sensitivity`] | which input moves a prediction most |
+//! | [`served`] | fairness and waits |
 //! | [`host`] | this host: its CPUs, and measuring on them |
+//! | [`topology`] | a picture of a machine |
+//! | [`training`] | the tables on which the simulated machine was fitted |
 //! | [`statistics`] | medians and their intervals |
 //! | [`output`] | tables, JSON, CSV, Markdown |
 //! | [`machines`] | what there is to say about machines |
+//! | [`check`] | what a simulated machine makes of figures that are not its inputs |
 //! | [`names`] | finding machines and scenarios, by name or path |
 
 pub mod calibrate;
+pub mod check;
+pub mod explain;
 pub mod host;
 pub mod jobs;
 pub mod machines;
 pub mod measured;
 pub mod names;
 pub mod output;
+pub mod placement;
 pub mod predict;
 pub mod published;
 pub mod reproduce;
 pub mod rows;
+pub mod sensitivity;
+pub mod served;
 pub mod simulate;
 pub mod statistics;
+pub mod topology;
+pub mod training;
 
 /// Input that cannot be used, in one line: what, where, and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]

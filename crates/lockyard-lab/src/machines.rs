@@ -95,9 +95,11 @@ pub fn show(machine: &Machine, format: Format) -> String {
             parameter.meaning.to_owned(),
         ]);
     }
+    // In Markdown, as it is: it is set with spaces.
+    let fence = if format == Format::Markdown { "```\n" } else { "" };
     let mut text = format!(
         "{}: {}\n{} sockets, {} core complexes, {} cores, {} hardware threads; {:.0} % of the \
-         numbers are assumed.\n\n{parameters}\n\nSources\n",
+         numbers are assumed.\n{}\n{}{}{}\n{parameters}\n\nSources\n",
         machine.name(),
         machine.title(),
         machine.sockets(),
@@ -105,6 +107,10 @@ pub fn show(machine: &Machine, format: Format) -> String {
         machine.cores(),
         machine.hardware_threads(),
         machine.assumed_share() * 100.0,
+        family(machine),
+        fence,
+        crate::topology::picture(machine),
+        fence,
     );
     for parameter in machine.parameters() {
         text.push_str(&source(parameter));
@@ -117,6 +123,15 @@ pub fn show(machine: &Machine, format: Format) -> String {
         }
     }
     text
+}
+
+fn family(machine: &Machine) -> String {
+    match machine.family() {
+        Some(family) => {
+            format!("Family: {family}, whose latencies are multiplied by `family.scale`.\n")
+        }
+        None => "It has no family.\n".to_owned(),
+    }
 }
 
 fn show_to_programs(machine: &Machine, format: Format) -> String {
@@ -144,6 +159,7 @@ fn show_to_programs(machine: &Machine, format: Format) -> String {
         "lockyard": env!("CARGO_PKG_VERSION"),
         "machine": machine.name(),
         "title": machine.title(),
+        "family": machine.family(),
         "sockets": machine.sockets(),
         "complexes": machine.complexes(),
         "cores": machine.cores(),

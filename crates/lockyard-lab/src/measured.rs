@@ -216,20 +216,12 @@ pub(crate) fn detail(result: &Measurement) -> BTreeMap<String, Detail> {
     };
     put("measured_ci_coverage", Detail::Number(result.coverage));
     put("operations_of_each_thread", Detail::Counts(result.operations.clone()));
-    put("fairness_minimum", Detail::Number(result.fairness.minimum));
-    put("fairness_maximum", Detail::Number(result.fairness.maximum));
-    put("fairness_jain", Detail::Number(result.fairness.jain));
-    put("fairness_jain_least", Detail::Number(result.fairness.jain_least));
     if !result.pinned {
         put("measured_note", Detail::Text("threads could not be pinned".to_owned()));
     }
+    result.fairness.detail("", &mut detail);
     if let Some(waits) = result.waits {
-        put("wait_p50_ns", Detail::Count(waits.p50));
-        put("wait_p90_ns", Detail::Count(waits.p90));
-        put("wait_p99_ns", Detail::Count(waits.p99));
-        put("wait_p999_ns", Detail::Count(waits.p999));
-        put("wait_maximum_ns", Detail::Count(waits.maximum));
-        put("waits", Detail::Count(waits.count));
+        waits.detail("", &mut detail);
     }
     detail
 }

@@ -1,10 +1,13 @@
 //! Predicting cells of a scenario on a machine.
 
 use crate::calibrate::{self, LocalWork};
+use crate::explain::Costs;
 use crate::names;
+use crate::placement::Placement;
 use crate::published::{Cell, Table};
 use crate::rows::{Detail, Row, Status};
-use crate::simulate::{self, Effort, Prediction};
+use crate::sensitivity::{self, Sensitivity};
+use crate::simulate::{self, Prediction};
 use crate::{InputError, jobs};
 use lockyard_scenarios::{Script, Step, Variant};
 use lockyard_sim::Machine;
@@ -45,6 +48,10 @@ pub struct Request {
     pub variants: Vec<String>,
     /// Numbers of threads.
     pub threads: Vec<usize>,
+    /// Where they run; as the script says if not given.
+    pub placement: Option<Placement>,
+    /// Whether to simulate each cell with every input changed, too.
+    pub sensitivity: bool,
     /// How many cells are simulated at the same time.
     pub jobs: usize,
 }
@@ -118,7 +125,8 @@ pub fn local_work(
     };
     check_threads(&machine, cell.threads)?;
     let throughput = script.metric.throughput(cell.value, cell.threads);
-    calibrate::solve(&machine, variant, script.order, cell.threads, throughput)
+    let placement = Placement::Order(script.order);
+    calibrate::solve(&machine, variant, (&placement, script.home), cell.threads, throughput)
         .map(Some)
         .map_err(|e| Failure::Run(format!("{}, {of}: calibration: {e}", script.name)))
 }
@@ -160,6 +168,17 @@ pub fn check_threads(machine: &Machine, threads: usize) -> Result<(), InputError
     Ok(())
 }
 
+/// What a request came to.
+#[derive(Clone, Debug, Default)]
+pub struct Predictions {
+    /// The rows.
+    pub rows: Vec<Row>,
+    /// Where the cycles of each went.
+    pub costs: Vec<Costs>,
+    /// How each depends on the inputs, if that was asked for.
+    pub sensitivities: Vec<Sensitivity>,
+}
+
 /// Predicts the cells of a request: variant by variant, in the order of `threads`. A row whose cell was
 /// published has the published figure too.
 ///
@@ -170,11 +189,20 @@ pub fn run(
     request: &Request,
     tables: &[Table],
     done: &(impl Fn() + Sync),
-) -> Result<Vec<Row>, Failure> {
+) -> Result<Predictions, Failure> {
     let script = &request.script;
     let variants = variants(script, &request.variants)?;
+    let scripted = Placement::Order(script.order);
+    let placement = request.placement.as_ref().unwrap_or(&scripted);
     for &threads in &request.threads {
         check_threads(&request.machine, threads)?;
+        let room = placement.room(&request.machine);
+        if threads > room {
+            let what = placement.describe();
+            return Err(Failure::Input(InputError(format!(
+                "{threads} threads on {what}; allowed: 1 to {room}"
+            ))));
+        }
     }
     let works = jobs::run(
         &variants,
@@ -184,7 +212,7 @@ pub fn run(
     );
     let mut cells = Vec::new();
     for (variant, work) in variants.into_iter().zip(works) {
-        let Some(work) = work else { return Ok(Vec::new()) };
+        let Some(work) = work else { return Ok(Predictions::default()) };
         let work = work?;
         cells.extend(request.threads.iter().map(|&threads| (variant, threads, work)));
     }
@@ -193,12 +221,12 @@ pub fn run(
         request.jobs,
         |&(variant, threads, work)| {
             let work = work.map_or(0.0, |w| w.nanoseconds);
-            let effort = Effort::USUAL;
-            simulate::cell(&request.machine, variant, script.order, threads, work, effort)
+            let placement = (placement, script.home);
+            simulate::cell_with_siblings(&request.machine, variant, placement, threads, work)
         },
         done,
     );
-    let mut rows = Vec::new();
+    let mut found = Predictions::default();
     for ((variant, threads, work), prediction) in cells.into_iter().zip(predictions) {
         let Some(prediction) = prediction else { continue };
         let prediction = prediction
@@ -211,9 +239,26 @@ pub fn run(
                 && cell.metric == script.metric.name()
                 && cell.unit == script.metric.unit()
         });
+        let mut detail = detail(script, &prediction, threads, work);
+        if request.sensitivity {
+            let cell = sensitivity::Cell {
+                machine: &request.machine,
+                variant,
+                placement: (placement, script.home),
+                threads,
+                local_work: work.map_or(0.0, |w| w.nanoseconds),
+                metric: script.metric,
+            };
+            let failed = |e| Failure::Run(format!("{}, {}: {e}", script.name, variant.name));
+            let Some(one) = sensitivity::of(cell, request.jobs, done).map_err(failed)? else {
+                break;
+            };
+            one.detail(&mut detail);
+            found.sensitivities.push(one);
+        }
         let calibration = calibration_cell(script, &variant.name, request.machine.name(), tables);
         let is_calibration = published.is_some() && published == calibration;
-        rows.push(Row {
+        found.rows.push(Row {
             table: String::new(),
             experiment: script.name.clone(),
             machine: request.machine.name().to_owned(),
@@ -227,11 +272,15 @@ pub fn run(
             measured: None,
             status: if is_calibration { Status::Calibration } else { Status::Predicted },
             reason: None,
-            detail: detail(script, &prediction, threads, work),
+            detail,
         });
+        found.costs.push(prediction.costs);
     }
-    Ok(rows)
+    Ok(found)
 }
+
+/// What the names of predicted figures begin with that may be measured beside them.
+pub const PREDICTED: &str = "predicted_";
 
 /// What a row says beside its figure.
 pub fn detail(
@@ -252,15 +301,30 @@ pub fn detail(
     number("rmws_per_ownership", prediction.rmws_per_ownership);
     number("local_transfers_per_operation", prediction.local_transfers);
     number("remote_transfers_per_operation", prediction.remote_transfers);
+    prediction.fairness.detail(PREDICTED, &mut detail);
+    if let Some(waits) = prediction.waits {
+        waits.detail(PREDICTED, &mut detail);
+    }
+    prediction.costs.detail(&mut detail);
     let mut notes = Vec::new();
     if prediction.locked > 0 {
-        notes.push(format!(
-            "{} operations gave up their compare-exchange and took the lock; then operations keep each \
-             other there, so the figure depends on how long is simulated",
-            prediction.locked
+        notes.push(String::from(
+            "operations of some cells gave up their compare-exchange and took the lock (see `lock_fallbacks` in JSON); then \
+             operations keep each other there, so the figure depends on how long is simulated",
+        ));
+    }
+    if let Some(apart) = prediction.siblings_apart {
+        let figure = script.metric.figure(apart, threads);
+        detail.insert("siblings_share_nothing".to_owned(), Detail::Number(figure));
+        notes.push(String::from(
+            "what the threads of a core share of a line is not settled (docs/machines.md); `siblings apart` is the figure if they \
+             share nothing of an ownership",
         ));
     }
     if let Some(work) = work {
+        let mut number = |name: &str, value: f64| {
+            detail.insert(name.to_owned(), Detail::Number(value));
+        };
         number("local_work_ns", work.nanoseconds);
         number("calibration_miss", work.miss);
         number("local_work_least_ns", work.as_good.0);

@@ -2,10 +2,11 @@
 
 use crate::calibrate::LocalWork;
 use crate::host::measure::{self, Task};
+use crate::placement::Placement;
 use crate::predict::{self, Failure};
 use crate::published::{Cell, Table};
 use crate::rows::{Row, Status, Summary, summarise};
-use crate::simulate::{self, Effort};
+use crate::simulate;
 use crate::{InputError, host, jobs, measured};
 use lockyard_scenarios::{Script, Variant};
 use lockyard_sim::Machine;
@@ -245,16 +246,12 @@ fn row(job: &Job, works: &[Option<LocalWork>]) -> Result<Row, String> {
         Ok(model) => {
             let work = works[model.calibration];
             let nanoseconds = work.map_or(0.0, |w| w.nanoseconds);
-            let (variant, order) = (&model.variant, model.script.order);
-            let prediction = simulate::cell(
-                &model.machine,
-                variant,
-                order,
-                cell.threads,
-                nanoseconds,
-                Effort::USUAL,
-            )
-            .map_err(|e| format!("{}, {}: {e}", cell.experiment, cell.variant))?;
+            let order = Placement::Order(model.script.order);
+            let (variant, order) = (&model.variant, (&order, model.script.home));
+            let (machine, threads) = (&model.machine, cell.threads);
+            let prediction =
+                simulate::cell_with_siblings(machine, variant, order, threads, nanoseconds)
+                    .map_err(|e| format!("{}, {}: {e}", cell.experiment, cell.variant))?;
             row.predicted = Some(model.script.metric.figure(prediction.throughput, cell.threads));
             row.trivial = model.trivial;
             row.status = if model.is_calibration { Status::Calibration } else { Status::Predicted };

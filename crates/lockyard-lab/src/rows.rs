@@ -1,8 +1,8 @@
 //! Rows, and what they say together.
 //!
 //! A row has the published tables' names, so that it can be joined to them. Its status is exactly one
-//! of: *calibration* (the cell gave the local work; its prediction is no prediction), *predicted*,
-//! *measured* (there is a measured figure and no published one), *not modelled* (with a reason).
+//! of: *calibration* (the cell gave the local work; its prediction is no prediction), *predicted*, *training* (the
+//! machine's protocol was fitted on the cell's table), *measured* (there is a measured figure and no published one), *not modelled* (with a reason).
 
 use lockyard_scenarios::Metric;
 use std::collections::BTreeMap;
@@ -14,6 +14,8 @@ pub enum Status {
     Calibration,
     /// The cell is predicted.
     Predicted,
+    /// The cell is one of those on which the machine's protocol was fitted.
+    Training,
     /// The row has a measured figure only.
     Measured,
     /// Nothing here can say anything about the cell.
@@ -26,6 +28,7 @@ impl Status {
         match self {
             Status::Calibration => "calibration",
             Status::Predicted => "predicted",
+            Status::Training => "training",
             Status::Measured => "measured",
             Status::NotModelled => "not-modelled",
         }
@@ -100,10 +103,10 @@ pub struct Row {
 }
 
 impl Row {
-    /// `predicted / published - 1`, where both are there and the row is a prediction.
+    /// `predicted / published - 1`, where both are there and the row is a prediction, or a training cell.
     pub fn error(&self) -> Option<f64> {
         match (self.status, self.predicted, self.published) {
-            (Status::Predicted, Some(predicted), Some(published)) => {
+            (Status::Predicted | Status::Training, Some(predicted), Some(published)) => {
                 Some(predicted / published - 1.0)
             }
             _ => None,
@@ -164,7 +167,7 @@ pub fn summarise(table: &str, rows: &[&Row]) -> Summary {
     for variants in pairs.values() {
         for (index, a) in variants.iter().enumerate() {
             for b in &variants[index + 1..] {
-                if a.status != Status::Predicted && b.status != Status::Predicted {
+                if a.error().is_none() && b.error().is_none() {
                     continue;
                 }
                 let (Some(pa), Some(pb)) = (a.published, b.published) else { continue };

@@ -1,9 +1,15 @@
 //! One cell on a simulated machine: a variant, a number of threads, some seeds.
 
+mod stage;
+
+use crate::explain::Costs;
+use crate::placement::Placement;
+use crate::served::{self, Fairness, Waits};
 use crate::statistics;
 use lockyard::platform::Event;
-use lockyard_scenarios::{Order, Prepared, Stage, Variant};
-use lockyard_sim::{Machine, Outcome, Simulated, Simulation};
+use lockyard_scenarios::{Prepared, Variant};
+use lockyard_sim::{Machine, Outcome, Simulation};
+use stage::OnMachine;
 use std::rc::Rc;
 
 /// How long a run is simulated, and how often.
@@ -33,24 +39,6 @@ const LONGEST_WINDOW_NS: f64 = 2e9;
 /// After the stop a thread may take this long to finish its operation, in simulated nanoseconds.
 const DRAIN_NS: f64 = 1e9;
 
-/// A simulated machine, as a scenario sees it.
-#[derive(Debug)]
-pub struct OnMachine(());
-
-impl Stage for OnMachine {
-    type Host = Simulated;
-
-    fn work(nanoseconds: f64) {
-        lockyard_sim::work(nanoseconds);
-    }
-    fn stopping() -> bool {
-        lockyard_sim::stop_requested()
-    }
-    fn operation_done() {
-        lockyard_sim::operation_done();
-    }
-}
-
 /// What the runs of a cell came to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
@@ -68,6 +56,14 @@ pub struct Prediction {
     pub local_transfers: f64,
     /// Grants of a line to another complex, per operation.
     pub remote_transfers: f64,
+    /// The throughput if threads of a core share nothing of an ownership; `None` if no core has two.
+    pub siblings_apart: Option<f64>,
+    /// How alike threads were served, in each run; the runs are rounds.
+    pub fairness: Fairness,
+    /// How long steps waited that take a lock, or take or drop a reference.
+    pub waits: Option<Waits>,
+    /// Where the cycles went.
+    pub costs: Costs,
     /// Lockref operations that gave up and took the lock, in all windows.
     pub locked: u64,
 }
@@ -75,6 +71,12 @@ pub struct Prediction {
 /// Why a cell could not be simulated.
 #[derive(Clone, Debug)]
 pub struct SimulationError(String);
+
+impl SimulationError {
+    pub(crate) fn new(what: String) -> Self {
+        SimulationError(what)
+    }
+}
 
 impl std::fmt::Display for SimulationError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -84,25 +86,46 @@ impl std::fmt::Display for SimulationError {
 
 impl std::error::Error for SimulationError {}
 
-/// The hardware threads of `machine` on which `threads` tasks run.
-pub(crate) fn placement(machine: &Machine, order: Order, threads: usize) -> Vec<usize> {
-    match order {
-        // Hardware threads are numbered in this order.
-        Order::CoresFirst => (0..threads).collect(),
-        Order::Spread => {
-            let sockets = machine.sockets();
-            let cores_per_socket = machine.cores() / sockets;
-            let place = |task: usize| {
-                let (round, socket) = (task / sockets, task % sockets);
-                let (sibling, core) = (round / cores_per_socket, round % cores_per_socket);
-                sibling * machine.cores() + socket * cores_per_socket + core
-            };
-            (0..threads).map(place).collect()
-        }
+/// Simulates one cell with full effort, and, if a core has two tasks, also as if the threads of a core shared nothing of an
+/// ownership: what they share is not settled (see `docs/machines.md`), and this is the other end.
+///
+/// # Errors
+///
+/// As [`cell`].
+///
+/// # Panics
+///
+/// As [`cell`].
+pub fn cell_with_siblings(
+    machine: &Machine,
+    variant: &Variant,
+    placement: (&Placement, usize),
+    threads: usize,
+    local_work: f64,
+) -> Result<Prediction, SimulationError> {
+    let effort = Effort::USUAL;
+    let mut found = cell(machine, variant, placement, threads, local_work, effort)?;
+    let mut cores: Vec<usize> = placement
+        .0
+        .places(machine, threads, 1)
+        .into_iter()
+        .map(|place| machine.place(place).core)
+        .collect();
+    cores.sort_unstable();
+    if cores.windows(2).any(|pair| pair[0] == pair[1])
+        && let Some(apart) = machine.clone().with("cycles.sibling_turn", APART)
+    {
+        let apart = cell(&apart, variant, placement, threads, local_work, effort)?;
+        found.siblings_apart = Some(apart.throughput);
     }
+    Ok(found)
 }
 
-/// Simulates one cell.
+/// A turn of a sibling that is longer than any ownership, in cycles.
+const APART: f64 = 500.0;
+
+/// Simulates one cell. Tasks run where the placement says; the objects' home is the given socket, or the last one of a
+/// machine that has fewer.
 ///
 /// # Errors
 ///
@@ -111,29 +134,35 @@ pub(crate) fn placement(machine: &Machine, order: Order, threads: usize) -> Vec<
 ///
 /// # Panics
 ///
-/// If the machine has fewer hardware threads.
+/// If the placement has no room for the threads.
 pub fn cell(
     machine: &Machine,
     variant: &Variant,
-    order: Order,
+    (placement, home): (&Placement, usize),
     threads: usize,
     local_work: f64,
     effort: Effort,
 ) -> Result<Prediction, SimulationError> {
+    let home = home.min(machine.sockets() - 1) as u32;
     let mut throughputs = Vec::new();
-    let mut per_thread = (u64::MAX, 0);
+    let mut rounds: Vec<Vec<u64>> = Vec::new();
+    let mut waits = served::histogram();
+    let mut costs = Costs::default();
     let mut totals = [0u64; 7];
     let mut locked = 0;
     for seed in 1..=effort.seeds {
         let mut simulation = Simulation::new(machine, seed);
         let prepared = simulation.setup(|| {
-            Prepared::<OnMachine>::new(variant, machine.line_bytes(), Some(0), local_work)
+            Prepared::<OnMachine>::new(variant, machine.line_bytes(), Some(home), local_work)
         });
         let Some(prepared) = prepared else {
             return Err(SimulationError("the objects do not fit into the arena".to_owned()));
         };
+        for (name, address, bytes) in prepared.places() {
+            simulation.name(address, bytes, name);
+        }
         let prepared = Rc::new(prepared);
-        for place in placement(machine, order, threads) {
+        for place in placement.places(machine, threads, seed) {
             let prepared = Rc::clone(&prepared);
             simulation.spawn(place, move || {
                 prepared.run_task(|_| ());
@@ -147,6 +176,8 @@ pub fn cell(
         if !outcome.is_sound() {
             return fail(outcome);
         }
+        stage::begin(threads);
+        let costs_before = simulation.attribution();
         let (before, statistics) = (simulation.operations(), simulation.statistics());
         let events = simulation.events();
         let mut window_ns = effort.window_ns;
@@ -175,8 +206,12 @@ pub fn cell(
         let end = begin + machine.cycles(window_ns);
         let after = simulation.statistics();
         throughputs.push(total as f64 / window_ns * 1e9);
-        per_thread.0 = per_thread.0.min(counts.iter().copied().min().unwrap_or(0));
-        per_thread.1 = per_thread.1.max(counts.iter().copied().max().unwrap_or(0));
+        rounds.push(counts);
+        let record = stage::end();
+        // Both have the same bounds.
+        let _ = waits.add(&record.waits);
+        let spent = simulation.attribution().since(&costs_before);
+        costs.add(machine, &spent, (record.held, record.held_stalled), machine.cycles(window_ns));
         locked += simulation
             .events()
             .iter()
@@ -206,6 +241,13 @@ pub fn cell(
             .setup(|| prepared.verify(operations))
             .map_err(|e| SimulationError(format!("{threads} threads, seed {seed}: {e}")))?;
     }
+    let rounds: Vec<&[u64]> = rounds.iter().map(Vec::as_slice).collect();
+    let operations = rounds.iter().flat_map(|round| round.iter().copied());
+    let per_thread = (operations.clone().min().unwrap_or(0), operations.max().unwrap_or(0));
+    let Some(fairness) = Fairness::of(&rounds) else {
+        return Err(SimulationError("there is no run without a seed".to_owned()));
+    };
+    costs.operations = totals[0];
     let [total, failed, succeeded, rmws, ownerships, local, remote] = totals.map(|t| t as f64);
     let ratio = |a: f64, b: f64| if b > 0.0 { a / b } else { 0.0 };
     Ok(Prediction {
@@ -215,27 +257,14 @@ pub fn cell(
             throughputs.iter().copied().fold(0.0, f64::max),
         ),
         per_thread,
+        siblings_apart: None,
+        fairness,
+        waits: Waits::of(&waits),
+        costs,
         failed_per_success: ratio(failed, succeeded),
         rmws_per_ownership: ratio(rmws, ownerships),
         local_transfers: ratio(local, total),
         remote_transfers: ratio(remote, total),
         locked,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tasks_are_spread_over_the_sockets_in_turn_whole_cores_first() {
-        let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
-        assert_eq!(placement(&machine, Order::CoresFirst, 3), [0, 1, 2]);
-        assert_eq!(placement(&machine, Order::Spread, 5), [0, 24, 1, 25, 2]);
-        let all = placement(&machine, Order::Spread, 96);
-        assert_eq!(all[47..50], [47, 48, 72], "then the siblings");
-        let mut sorted = all.clone();
-        sorted.sort_unstable();
-        assert_eq!(sorted, (0..96).collect::<Vec<_>>(), "each hardware thread once");
-    }
 }

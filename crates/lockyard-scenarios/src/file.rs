@@ -18,6 +18,8 @@ const MAX_OBJECTS: usize = 64;
 const MAX_STEPS: usize = 256;
 /// A script may have this many variants.
 const MAX_VARIANTS: usize = 64;
+/// The number of a socket that is the objects' home.
+const MAX_HOME: u64 = 63;
 /// A lockref may begin with this many references, so that a run does not saturate it.
 const MAX_COUNT: u32 = 1 << 20;
 
@@ -110,6 +112,7 @@ struct SetEntry {
 #[serde(deny_unknown_fields)]
 struct PlacementEntry {
     order: Spanned<String>,
+    home: Option<Spanned<u64>>,
 }
 
 #[derive(Deserialize)]
@@ -244,8 +247,16 @@ pub(crate) fn parse(origin: &str, text: &str) -> Result<Script> {
     let order = source.choose(
         "order of placement",
         &file.placement.order,
-        &[("cores-first", Order::CoresFirst), ("spread", Order::Spread)],
+        &Order::ALL.map(|order| (order.name(), order)),
     )?;
+    let home = match &file.placement.home {
+        Some(home) if *home.get_ref() > MAX_HOME => {
+            let message = format!("`home` is {}; allowed: 0 to {MAX_HOME}", home.get_ref());
+            return Err(source.error(home.span(), message));
+        }
+        Some(home) => *home.get_ref() as usize,
+        None => 0,
+    };
     let calibration =
         file.calibration.map(|c| calibration(&source, c.get_ref(), &names)).transpose()?;
     let calibrated = file.steps.iter().find(|s| s.get_ref().share.is_some());
@@ -264,6 +275,7 @@ pub(crate) fn parse(origin: &str, text: &str) -> Result<Script> {
         left_out: left_out(&source, &file.left_out)?,
         variants,
         order,
+        home,
         calibration,
     })
 }

@@ -19,6 +19,8 @@ pub(crate) trait LockObject {
     fn locked(&self, body: &mut dyn FnMut());
     /// Whether someone holds the lock.
     fn is_held(&self) -> bool;
+    /// Where it lies.
+    fn address(&self) -> usize;
 }
 
 /// A lockref as the interpreter uses it.
@@ -44,6 +46,9 @@ impl<K: LaneLock, H: Host> LockObject for LockAt<K, H> {
     fn is_held(&self) -> bool {
         // SAFETY: as above.
         unsafe { self.0.as_ref() }.is_held()
+    }
+    fn address(&self) -> usize {
+        self.0.as_ptr() as usize
     }
 }
 
@@ -71,6 +76,9 @@ impl<K: LaneLock, P: Policy, H: Host> LockObject for LockRefAt<K, P, H> {
     }
     fn is_held(&self) -> bool {
         self.lockref().is_locked()
+    }
+    fn address(&self) -> usize {
+        self.0.as_ptr() as usize
     }
 }
 

@@ -14,6 +14,8 @@ pub(crate) trait PageObject {
     fn put(&self);
     /// The number of references; `None` if it is frozen or saturated.
     fn count(&self) -> Option<u32>;
+    /// Where it lies.
+    fn address(&self) -> usize;
 }
 
 struct PageAt<V: Variant, H: Host> {
@@ -42,6 +44,9 @@ impl<V: Variant, H: Host> PageObject for PageAt<V, H> {
             References::Live(count) => Some(count),
             References::Frozen | References::Saturated => None,
         }
+    }
+    fn address(&self) -> usize {
+        self.page.as_ptr() as usize
     }
 }
 

@@ -79,12 +79,6 @@ impl<S: Stage> Prepared<S> {
         node: Option<u32>,
         local_work: f64,
     ) -> Option<Self> {
-        let layout_of = |kind: ObjectKind| match kind {
-            ObjectKind::Lock { lock } => lock.layout::<S::Host>(),
-            ObjectKind::LockRef { .. } | ObjectKind::Word => Layout::new::<U64<S::Host>>(),
-            ObjectKind::Page { .. } => Layout::new::<U32<S::Host>>(),
-            ObjectKind::Data => Layout::new::<Cell<S::Host, u64>>(),
-        };
         let lines = variant.objects.iter().map(|o| o.line + 1).max().unwrap_or(0);
         let mut blocks = Blocks { blocks: Vec::new(), _stage: PhantomData };
         let mut places = Vec::new();
@@ -92,7 +86,7 @@ impl<S: Stage> Prepared<S> {
             let mut block = Layout::from_size_align(0, line_bytes).ok()?;
             for (index, object) in variant.objects.iter().enumerate() {
                 if object.line == line {
-                    let (extended, offset) = block.extend(layout_of(object.kind)).ok()?;
+                    let (extended, offset) = block.extend(Self::layout_of(object.kind)).ok()?;
                     block = extended;
                     places.push((index, line, offset));
                 }
@@ -151,6 +145,29 @@ impl<S: Stage> Prepared<S> {
         self.blocks.blocks.len()
     }
 
+    /// Where each object lies: its name, its address and its size in bytes.
+    pub fn places(&self) -> impl Iterator<Item = (&str, usize, usize)> {
+        self.objects.iter().map(|(name, kind, shared)| {
+            let address = match shared {
+                Shared::Lock(lock) => lock.address(),
+                Shared::LockRef(lockref) => lockref.address(),
+                Shared::Page(page) => page.address(),
+                Shared::Word(word) => word.as_ptr() as usize,
+                Shared::Data(cell) => cell.as_ptr() as usize,
+            };
+            (name.as_str(), address, Self::layout_of(*kind).size())
+        })
+    }
+
+    fn layout_of(kind: ObjectKind) -> Layout {
+        match kind {
+            ObjectKind::Lock { lock } => lock.layout::<S::Host>(),
+            ObjectKind::LockRef { .. } | ObjectKind::Word => Layout::new::<U64<S::Host>>(),
+            ObjectKind::Page { .. } => Layout::new::<U32<S::Host>>(),
+            ObjectKind::Data => Layout::new::<Cell<S::Host, u64>>(),
+        }
+    }
+
     /// Performs operations until the run is over; `done` is told how many, after each.
     pub fn run_task(&self, mut done: impl FnMut(u64)) {
         let mut count = 0;
@@ -179,7 +196,9 @@ impl<S: Stage> Prepared<S> {
                 Step::Locked { object, ref steps } => {
                     let mut body = || {
                         S::wait_ends();
+                        S::hold_begins();
                         self.perform(steps);
+                        S::hold_ends();
                     };
                     S::wait_begins();
                     match &self.objects[object].2 {

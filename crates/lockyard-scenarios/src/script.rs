@@ -167,10 +167,30 @@ pub struct Variant {
 /// The order in which tasks are placed on hardware threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
+    /// Core by core, all threads of a core before the next one.
+    Fill,
     /// Whole cores, socket by socket, then their siblings in the same order.
-    CoresFirst,
+    SiblingsLast,
     /// The sockets in turn, whole cores first: the first task on each, then the second.
     Spread,
+    /// Not pinned: on the host where the operating system puts them, on a simulated machine on random cores, siblings only
+    /// when every core has a task, anew for each run.
+    Unpinned,
+}
+
+impl Order {
+    /// All orders.
+    pub const ALL: [Order; 4] = [Order::Fill, Order::SiblingsLast, Order::Spread, Order::Unpinned];
+
+    /// The name that scripts and arguments use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Order::Fill => "fill",
+            Order::SiblingsLast => "siblings-last",
+            Order::Spread => "spread",
+            Order::Unpinned => "unpinned",
+        }
+    }
 }
 
 /// What the calibration cell gives.
@@ -230,6 +250,8 @@ pub struct Script {
     pub variants: Vec<Variant>,
     /// How tasks are placed.
     pub order: Order,
+    /// The socket whose memory the objects are in; the last one of a machine that has fewer.
+    pub home: usize,
     /// The cell that calibrates, if there is one.
     pub calibration: Option<Calibration>,
 }

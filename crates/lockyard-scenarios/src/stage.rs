@@ -24,4 +24,12 @@ pub trait Stage: 'static {
     /// It has the lock, or has taken or dropped the reference.
     #[inline(always)]
     fn wait_ends() {}
+
+    /// The running task has taken a lock.
+    #[inline(always)]
+    fn hold_begins() {}
+
+    /// It is about to release it.
+    #[inline(always)]
+    fn hold_ends() {}
 }

@@ -67,7 +67,7 @@ steps = [
 ]
 variants = [{{ name = "v", title = "v" }}]
 [placement]
-order = "cores-first"
+order = "siblings-last"
 "#,
         kind.name()
     );

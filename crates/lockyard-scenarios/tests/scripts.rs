@@ -30,7 +30,7 @@ objects = [
 steps = [{steps}]
 variants = [{{ name = "v", title = "v" }}, {{ name = "w", title = "w", set = [{{ object = "lock", lock = "test-and-set" }}] }}]
 [placement]
-order = "cores-first"
+order = "siblings-last"
 "#
     )
 }
@@ -233,14 +233,26 @@ fn what_a_script_must_have_is_named() {
         let error = error_of(&GOOD.replacen(&format!("{line}\n"), "", 1));
         assert!(error.contains(&format!("missing field `{field}`")), "{error}");
     }
-    let unknown = GOOD.replacen("order = \"cores-first\"", "order = \"cores-frist\"", 1);
+    let unknown = GOOD.replacen("order = \"siblings-last\"", "order = \"siblings-lsat\"", 1);
     assert!(
-        error_of(&unknown).contains("there is no order of placement `cores-frist`; did you mean")
+        error_of(&unknown).contains("there is no order of placement `siblings-lsat`; did you mean")
     );
     let unit = GOOD.replacen("unit = \"op/s\"", "unit = \"ns\"", 1);
     assert!(error_of(&unit).contains("there is no unit of throughput `ns`; allowed: op/s"));
     let calibration = GOOD.replacen("threads = 1", "threads = 0", 1);
     assert!(error_of(&calibration).contains("`threads` is 0; allowed: 1 to 4096"));
+}
+
+#[test]
+fn the_home_of_the_objects_is_a_socket() {
+    let with = |home: &str| {
+        let order = "order = \"siblings-last\"";
+        GOOD.replacen(order, &format!("{order}\nhome = {home}"), 1)
+    };
+    assert_eq!(Script::parse("s.toml", GOOD).expect("it is a script").home, 0);
+    assert_eq!(Script::parse("s.toml", &with("3")).expect("it is a script").home, 3);
+    assert!(error_of(&with("64")).contains("`home` is 64; allowed: 0 to 63"));
+    assert!(Script::parse("s.toml", &with("-1")).is_err());
 }
 
 #[test]
@@ -310,7 +322,7 @@ fn a_wrong_metric_page_or_calibration_is_named() {
         ),
         (
             LOOP,
-            "order = \"cores-first\"",
+            "order = \"siblings-last\"",
             "order = \"spraed\"",
             "there is no order of placement `spraed`; did you mean `spread`?",
         ),

@@ -9,6 +9,7 @@ use super::placement::Placement;
 use super::run::{self, Times};
 use super::stage::{clock_ns, rounds_per_ns};
 use crate::rows::Measured;
+use crate::served::{self, Fairness, Waits};
 use crate::{jobs, statistics};
 use lockyard_scenarios::Variant;
 use std::time::Duration;
@@ -50,37 +51,6 @@ pub struct Task {
     pub local_work: f64,
     /// Where they run.
     pub placement: Placement,
-}
-
-/// How alike threads were served.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Fairness {
-    /// Operations of the slowest thread over the mean, all rounds together.
-    pub minimum: f64,
-    /// Operations of the fastest thread over the mean.
-    pub maximum: f64,
-    /// Jain's index of each round, their median: 1 if all threads did the same, 1/n if one of n did everything
-    /// (R. Jain, D. Chiu, W. Hawe, *A Quantitative Measure of Fairness*, DEC-TR-301, 1984).
-    pub jain: f64,
-    /// The least index of a round.
-    pub jain_least: f64,
-}
-
-/// How long steps waited that take a lock, or take or drop a reference, in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Waits {
-    /// Half of them no longer than this.
-    pub p50: u64,
-    /// 90 % of them.
-    pub p90: u64,
-    /// 99 % of them.
-    pub p99: u64,
-    /// 99.9 % of them.
-    pub p999: u64,
-    /// The longest.
-    pub maximum: u64,
-    /// How many there were.
-    pub count: u64,
 }
 
 /// What was measured.
@@ -178,7 +148,7 @@ pub fn run(tasks: &[Task], effort: Effort, done: &mut dyn FnMut()) -> Results {
                 break;
             }
             match run::timed(cell(task), times) {
-                Ok(run) => *waits = run.waits.as_ref().and_then(percentiles),
+                Ok(run) => *waits = run.waits.as_ref().and_then(Waits::of),
                 Err(message) => {
                     failure = Some(message);
                     break;
@@ -200,36 +170,11 @@ fn cell(task: &Task) -> run::Cell<'_> {
     }
 }
 
-fn percentiles(waits: &hdrhistogram::Histogram<u64>) -> Option<Waits> {
-    (!waits.is_empty()).then(|| Waits {
-        p50: waits.value_at_quantile(0.5),
-        p90: waits.value_at_quantile(0.9),
-        p99: waits.value_at_quantile(0.99),
-        p999: waits.value_at_quantile(0.999),
-        maximum: waits.max(),
-        count: waits.len(),
-    })
-}
-
-/// Jain's index of the operations of threads; 1 where nobody did anything.
-fn jain(operations: &[u64]) -> f64 {
-    let sum: f64 = operations.iter().map(|&n| n as f64).sum();
-    let squares: f64 = operations.iter().map(|&n| (n as f64).powi(2)).sum();
-    if squares > 0.0 { sum * sum / (operations.len() as f64 * squares) } else { 1.0 }
-}
-
 fn summarise(samples: &[Sample], waits: Option<Waits>) -> Option<Result> {
     let throughputs: Vec<f64> = samples.iter().map(|s| s.throughput).collect();
     let interval = statistics::median_interval(&throughputs)?;
-    let threads = samples.first()?.operations.len();
-    let total = |thread: usize| samples.iter().map(|s| s.operations[thread]).sum::<u64>();
-    let operations: Vec<u64> = (0..threads).map(total).collect();
-    let mean = operations.iter().sum::<u64>() as f64 / threads as f64;
-    let over_mean = |n: Option<&u64>| match n {
-        Some(&n) if mean > 0.0 => n as f64 / mean,
-        _ => 1.0,
-    };
-    let indices: Vec<f64> = samples.iter().map(|s| jain(&s.operations)).collect();
+    let rounds: Vec<&[u64]> = samples.iter().map(|s| s.operations.as_slice()).collect();
+    let operations = served::totals(&rounds, samples.first()?.operations.len());
     Some(Result {
         measured: Measured {
             value: statistics::median(&throughputs)?,
@@ -238,12 +183,7 @@ fn summarise(samples: &[Sample], waits: Option<Waits>) -> Option<Result> {
             samples: samples.len(),
         },
         coverage: interval.coverage,
-        fairness: Fairness {
-            minimum: over_mean(operations.iter().min()),
-            maximum: over_mean(operations.iter().max()),
-            jain: statistics::median(&indices)?,
-            jain_least: indices.iter().copied().fold(f64::INFINITY, f64::min),
-        },
+        fairness: Fairness::of(&rounds)?,
         operations,
         rounds: throughputs,
         pinned: samples.iter().all(|s| s.pinned),
@@ -295,13 +235,5 @@ mod tests {
             let waits = result.waits.expect("they were timed");
             assert!(waits.count > 0 && waits.p50 <= waits.p99 && waits.p99 <= waits.maximum);
         }
-    }
-
-    #[test]
-    fn jains_index_is_that_of_its_paper() {
-        assert_eq!(jain(&[7, 7, 7]), 1.0);
-        assert_eq!(jain(&[9, 0, 0]), 1.0 / 3.0);
-        assert!((jain(&[1, 3]) - 0.8).abs() < 1e-12);
-        assert_eq!(jain(&[0, 0]), 1.0);
     }
 }

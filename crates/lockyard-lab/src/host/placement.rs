@@ -5,9 +5,6 @@ use crate::InputError;
 use lockyard_input::{hint, printable};
 use lockyard_scenarios::Order;
 
-/// The names of placements that are not lists.
-const NAMES: [&str; 4] = ["cores-first", "spread", "siblings", "unpinned"];
-
 /// Where tasks run. With more tasks than CPUs they begin again with the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placement {
@@ -21,29 +18,27 @@ impl Placement {
     /// The placement of a script.
     pub fn of(order: Order, cpus: &Cpus) -> Placement {
         match order {
-            Order::CoresFirst => Placement::Pinned(cpus.all().to_vec()),
+            Order::Fill => Placement::Pinned(cpus.siblings_together()),
+            Order::SiblingsLast => Placement::Pinned(cpus.all().to_vec()),
             Order::Spread => Placement::Pinned(cpus.spread()),
+            Order::Unpinned => Placement::Unpinned,
         }
     }
 
-    /// A placement by name, or a list of CPUs: `cores-first` (whole cores, package by package, then their siblings),
-    /// `spread` (the packages in turn), `siblings` (the threads of a core one after another), `unpinned`, `0,2,5`.
+    /// A placement by name, or a list of CPUs: `fill` (the threads of a core one after another), `siblings-last` (whole
+    /// cores, package by package, then their siblings), `spread` (the packages in turn), `unpinned`, `0,2,5`.
     ///
     /// # Errors
     ///
     /// If it is none of these, or lists a CPU that this process may not use.
     pub fn parse(text: &str, cpus: &Cpus) -> Result<Placement, InputError> {
-        match text {
-            "cores-first" => return Ok(Placement::of(Order::CoresFirst, cpus)),
-            "spread" => return Ok(Placement::of(Order::Spread, cpus)),
-            "siblings" => return Ok(Placement::Pinned(cpus.siblings_together())),
-            "unpinned" => return Ok(Placement::Unpinned),
-            _ => {}
+        if let Some(order) = Order::ALL.into_iter().find(|order| order.name() == text) {
+            return Ok(Placement::of(order, cpus));
         }
         let mut list = Vec::new();
         for part in text.split(',') {
             let Ok(cpu) = part.trim().parse::<usize>() else {
-                let hint = hint(text, &NAMES, "allowed");
+                let hint = hint(text, &Order::ALL.map(Order::name), "allowed");
                 let text = printable(text);
                 return Err(InputError(format!(
                     "--placement: `{text}` is no placement; {hint} (or a list of CPUs, such as 0,1)"
@@ -117,7 +112,7 @@ mod tests {
         let cpus = Cpus::allowed();
         let mut all = cpus.all().to_vec();
         all.sort_unstable();
-        for name in ["cores-first", "spread", "siblings"] {
+        for name in ["fill", "siblings-last", "spread"] {
             let Placement::Pinned(mut list) = Placement::parse(name, &cpus).unwrap() else {
                 panic!("{name} is pinned");
             };
@@ -131,7 +126,7 @@ mod tests {
     fn a_wrong_placement_is_named_with_what_is_allowed() {
         let error = |text| Placement::parse(text, &Cpus::allowed()).unwrap_err().to_string();
         assert!(error("spraed").contains("`spraed` is no placement; did you mean `spread`?"));
-        assert!(error("").contains("allowed: cores-first, spread, siblings, unpinned"));
+        assert!(error("").contains("allowed: fill, siblings-last, spread, unpinned"));
         assert!(error("100000").contains("this process may not use CPU 100000; it may use "));
         assert!(error("0,,1").contains("`0,,1` is no placement"));
     }

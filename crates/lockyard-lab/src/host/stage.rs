@@ -87,12 +87,6 @@ impl Stage for OnHost {
 #[derive(Debug)]
 pub struct OnHostTimed(());
 
-/// Waits in nanoseconds, to three digits; longer ones than an hour count as an hour.
-pub(super) fn histogram() -> Histogram<u64> {
-    const HOUR: u64 = 3_600_000_000_000;
-    Histogram::new_with_bounds(1, HOUR, 3).expect("the bounds are in order")
-}
-
 std::thread_local! {
     static BEGAN: Cell<Option<Instant>> = const { Cell::new(None) };
     static WAITS: RefCell<Option<Histogram<u64>>> = const { RefCell::new(None) };
@@ -100,7 +94,7 @@ std::thread_local! {
 
 /// Forgets the thread's waits, and makes room for new ones.
 pub(super) fn begin_waits() {
-    WAITS.set(Some(histogram()));
+    WAITS.set(Some(crate::served::histogram()));
 }
 
 /// The thread's waits.
@@ -110,7 +104,7 @@ pub(super) fn take_waits() -> Option<Histogram<u64>> {
 
 /// What reading the clock twice takes, in nanoseconds: the median of many.
 pub(super) fn clock_ns() -> f64 {
-    let mut tries = histogram();
+    let mut tries = crate::served::histogram();
     for _ in 0..10_000 {
         let begin = Instant::now();
         tries.saturating_record(begin.elapsed().as_nanos() as u64);

@@ -32,6 +32,8 @@ pub struct Document {
     pub summaries: Vec<Summary>,
     /// Where the figures are from and how they were made, by name.
     pub environment: Vec<(String, String)>,
+    /// Explanations of single rows, for people; programs find them in the rows' details.
+    pub explanations: Vec<String>,
     /// Sentences for people: sources, how far the host could measure.
     pub notes: Vec<String>,
 }

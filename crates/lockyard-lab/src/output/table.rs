@@ -1,6 +1,7 @@
 //! Tables for people: one for each experiment, then the summary, then notes.
 
 use super::Document;
+use crate::predict::PREDICTED;
 use crate::rows::{Detail, Errors, Measured, Row, Summary};
 use comfy_table::{CellAlignment, Table, TableStyle, presets};
 
@@ -43,16 +44,17 @@ fn render(document: &Document, preset: &TableStyle, heading: &str) -> String {
             rows_table(&rows, preset)
         ));
         // Beside published figures there would be a table for each experiment: it is in JSON.
-        if rows
-            .iter()
-            .any(|row| row.published.is_none() && row.detail.contains_key("fairness_jain"))
-        {
+        let explained = !document.explanations.is_empty();
+        let alone = |row: &&Row| row.published.is_none() || explained;
+        if rows.iter().any(|row| alone(row) && has_fairness(row)) {
             text.push_str(&format!(
                 "{heading}Threads and waits: {}\n\n{}\n\n",
                 first.experiment,
                 threads_table(&rows, preset)
             ));
-            text.push_str(&operations(&rows));
+            if rows.iter().any(|row| row.detail.contains_key("operations_of_each_thread")) {
+                text.push_str(&operations(&rows));
+            }
         }
     }
     for note in row_notes(&document.rows) {
@@ -60,15 +62,29 @@ fn render(document: &Document, preset: &TableStyle, heading: &str) -> String {
     }
     if !document.summaries.is_empty() {
         text.push_str(&format!(
-            "{heading}Error of the predictions (predicted / published - 1)\n\n{}\n\n",
+            "{heading}Error (predicted / published - 1)\n\n{}\n\n",
             summary_table(&document.summaries, preset)
         ));
+    }
+    for explanation in &document.explanations {
+        // In Markdown, as it is: columns are set with spaces.
+        let fence = if heading.is_empty() { "" } else { "```\n" };
+        text.push_str(&format!("{fence}{explanation}{fence}\n"));
     }
     for note in &document.notes {
         text.push_str(note);
         text.push('\n');
     }
     text
+}
+
+/// The figure if the threads of a core share nothing of an ownership.
+const SIBLINGS: &str = "siblings_share_nothing";
+
+/// Whether a row says how alike threads were served.
+fn has_fairness(row: &Row) -> bool {
+    let predicted = format!("{PREDICTED}fairness_jain");
+    row.detail.contains_key("fairness_jain") || row.detail.contains_key(&predicted)
 }
 
 /// What the rows' details say to people, each once.
@@ -122,6 +138,10 @@ fn rows_table(rows: &[&Row], preset: &TableStyle) -> Table {
     if published {
         header.push("error");
     }
+    let siblings = rows.iter().any(|row| row.detail.contains_key(SIBLINGS));
+    if siblings {
+        header.push("siblings apart");
+    }
     if measured {
         header.extend(["measured here", "interval"]);
     }
@@ -141,6 +161,12 @@ fn rows_table(rows: &[&Row], preset: &TableStyle) -> Table {
         }
         if published {
             cells.push(row.error().map(percent).unwrap_or_default());
+        }
+        if siblings {
+            cells.push(match row.detail.get(SIBLINGS) {
+                Some(Detail::Number(number)) => figure(*number),
+                _ => String::new(),
+            });
         }
         if measured {
             cells.push(row.measured.map(|m| figure(m.value)).unwrap_or_default());
@@ -183,7 +209,10 @@ fn threads_table(rows: &[&Row], preset: &TableStyle) -> Table {
     ];
     let mut table = new_table(preset, &header, 1);
     for row in rows {
-        let number = |name: &str| match row.detail.get(name) {
+        let found = |name: &str| {
+            row.detail.get(name).or_else(|| row.detail.get(&format!("{PREDICTED}{name}")))
+        };
+        let number = |name: &str| match found(name) {
             Some(Detail::Number(number)) => format!("{number:.3}"),
             Some(Detail::Count(count)) => figure(*count as f64).trim_end_matches(".0").to_owned(),
             _ => String::new(),
@@ -244,7 +273,9 @@ fn summary_table(summaries: &[Summary], preset: &TableStyle) -> Table {
             ]
         };
         table.add_row(line("simulated", &summary.model));
-        table.add_row(line("trivial", &summary.trivial));
+        if summary.trivial.median_abs_error.is_some() || summary.cells == 0 {
+            table.add_row(line("trivial", &summary.trivial));
+        }
     }
     table
 }

@@ -1,0 +1,139 @@
+//! `lockyard predict` and `lockyard machines`: explanations, sensitivity, placement, checks; and what they refuse.
+
+use serde_json::Value;
+use std::process::{Command, Output};
+
+fn lockyard(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lockyard"));
+    command.args(arguments).output().expect("it runs")
+}
+
+fn text(arguments: &[&str]) -> String {
+    let output = lockyard(arguments);
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {errors}");
+    String::from_utf8(output.stdout).expect("it is text")
+}
+
+fn json(arguments: &[&str]) -> Value {
+    serde_json::from_str(&text(&[arguments, &["--format", "json"]].concat())).expect("it is JSON")
+}
+
+/// The one line with which bad input is refused.
+fn refusal(arguments: &[&str]) -> String {
+    let output = lockyard(arguments);
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
+    assert!(output.stdout.is_empty(), "{arguments:?}");
+    assert_eq!(errors.lines().count(), 1, "{errors}");
+    errors
+}
+
+const FSTAT2: [&str; 6] =
+    ["predict", "fstat2", "--machine", "cascade-lake-2s24c2t", "--variant", "lockref-pause"];
+
+#[test]
+fn an_explanation_names_the_dominating_cost() {
+    let arguments = [&FSTAT2[..], &["--threads", "24", "--explain"]].concat();
+    let table = text(&arguments);
+    assert!(table.contains("Failed compare-exchanges dominate: "), "{table}");
+    assert!(table.contains("cycles of all threads: working "), "{table}");
+    let json = json(&arguments);
+    let detail = &json["rows"][0]["detail"];
+    assert_eq!(detail["dominating_cost"], "failed compare-exchange");
+    let share = |name: &str| detail[name].as_f64().expect("it is a number");
+    let shares = ["share_working", "share_moving_lines", "share_draining_stores", "share_waiting"];
+    let sum: f64 = shares.iter().map(|name| share(name)).sum();
+    assert!((sum - 1.0).abs() < 1e-9, "{sum}");
+    assert!(share("line entry: failed_exchanges_per_success") > 1.0);
+    for name in ["predicted_wait_p50_ns", "predicted_wait_p999_ns", "predicted_fairness_jain"] {
+        assert!(detail[name].is_number(), "{name}: {detail}");
+    }
+}
+
+#[test]
+fn sensitivity_gives_an_interval_around_the_figure_and_names_an_input() {
+    let arguments = [&FSTAT2[..], &["--threads", "8", "--sensitivity"]].concat();
+    let json = json(&arguments);
+    let row = &json["rows"][0];
+    let number = |name: &str| row["detail"][name].as_f64().expect("it is a number");
+    let predicted = row["predicted"].as_f64().expect("it is a number");
+    assert!(number("sensitivity_low") < predicted && predicted < number("sensitivity_high"));
+    assert_eq!(row["detail"]["most_sensitive_to"], "family.scale");
+    assert!(number("sensitivity clock.ghz: less") < -0.1);
+    assert_eq!(number("sensitivity cycles.socket_leg: more"), 0.0, "one socket only");
+}
+
+#[test]
+fn a_prediction_depends_on_where_the_tasks_run() {
+    let at = |placement: &str| {
+        let arguments = [&FSTAT2[..], &["--threads", "2", "--placement", placement]].concat();
+        let json = json(&arguments);
+        assert!(json["environment"]["placement"].is_string());
+        json["rows"][0]["predicted"].as_f64().expect("it is a number")
+    };
+    assert_eq!(at("siblings-last"), at("0,1"));
+    assert_eq!(at("fill"), at("0,48"));
+    assert_eq!(at("spread"), at("0,24"));
+    assert!(at("spread") < at("siblings-last"), "another socket is farther");
+    assert_eq!(at("unpinned"), at("unpinned"), "the same seeds, the same places");
+}
+
+#[test]
+fn what_siblings_share_is_an_interval_where_they_run() {
+    let note = "what the threads of a core share of a line is not settled";
+    let arguments = |threads| [&FSTAT2[..], &["--threads", threads]].concat();
+    assert!(text(&arguments("96")).contains(note));
+    assert!(!text(&arguments("48")).contains(note));
+}
+
+#[test]
+fn wrong_placements_are_refused_in_one_line() {
+    let with = |threads, placement| {
+        refusal(&[&FSTAT2[..], &["--threads", threads, "--placement", placement]].concat())
+    };
+    assert!(with("2", "fil").contains("`fil` is no placement; did you mean `fill`?"));
+    assert!(with("2", "0,96").contains("no hardware thread 96; allowed: 0 to 95"));
+    assert!(with("2", "3,3").contains("lists hardware thread 3 twice"));
+    assert!(with("3", "0,1").contains("3 threads on hardware threads 0,1; allowed: 1 to 2"));
+}
+
+#[test]
+fn the_example_scenarios_run() {
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/scenarios");
+    let mut names: Vec<_> = std::fs::read_dir(directory)
+        .expect("there are examples")
+        .map(|entry| entry.expect("it can be read").path())
+        .collect();
+    names.sort();
+    assert_eq!(names.len(), 3);
+    let causes: Vec<Value> = names
+        .iter()
+        .map(|path| {
+            let path = path.to_str().expect("it is text");
+            let machine = "cascade-lake-2s24c2t";
+            let json =
+                json(&["predict", path, "--machine", machine, "--threads", "24", "--explain"]);
+            json["rows"][0]["detail"]["dominating_cost"].clone()
+        })
+        .collect();
+    assert_eq!(causes, ["late holder", "hand-over", "false sharing"]);
+}
+
+#[test]
+fn machines_are_shown_with_a_picture_and_checked_on_figures_that_are_no_inputs() {
+    let shown = text(&["machines", "show", "cascade-lake-2s24c2t"]);
+    assert!(shown.contains("| socket 1: NUMA node 1"), "{shown}");
+    assert!(shown.contains("hardware threads 24-47 and 72-95"), "{shown}");
+    assert!(shown.contains("Family: intel-mesh"), "{shown}");
+    let json = json(&["machines", "check", "cascade-lake-2s24c2t"]);
+    let rows = json["rows"].as_array().expect("there are rows");
+    let find = |name: &str| rows.iter().find(|row| row["figure"] == name).expect("it is there");
+    assert_eq!(find("ping_pong_same_socket")["input"], true);
+    let load = find("load_modified_remote_homed_writer");
+    assert_eq!(load["input"], false);
+    assert!(load["error"].as_f64().expect("it is simulated").abs() < 0.02, "{load}");
+    let all = text(&["machines", "check"]);
+    assert!(all.contains("figures that are not inputs: median |error|"), "{all}");
+    assert!(refusal(&["machines", "check", "casacde"]).contains("there is no machine `casacde`"));
+}

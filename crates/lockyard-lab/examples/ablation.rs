@@ -1,0 +1,130 @@
+//! What each mechanism of the simulated machine is worth: errors with it switched off, and nothing fitted anew.
+//!
+//! ```text
+//! cargo run --release -p lockyard-lab --example ablation
+//! ```
+//!
+//! Median |error| in per cent: of the training tables at twelve numbers of threads, and of the cells that are reported as
+//! predictions (Broadwell-EX at 64 and 128 threads left out), table by table. The local work stays as it was calibrated.
+
+use lockyard_lab::rows::Status;
+use lockyard_lab::{jobs, names, predict, published, statistics, training};
+use lockyard_scenarios::Script;
+use lockyard_sim::{Machine, Order};
+use std::collections::BTreeSet;
+
+const THREADS: [usize; 12] = [1, 2, 4, 8, 16, 24, 32, 44, 48, 60, 72, 88];
+
+type Change = fn(Machine) -> Option<Machine>;
+
+/// Mechanisms, and how each is switched off.
+const MECHANISMS: &[(&str, Change)] = &[
+    ("all there", Some),
+    ("first in, first out at the agents", |m| Some(m.with_order(Order::Fifo))),
+    ("no ownership window", |m| {
+        m.with("cycles.hold_exclusive", 0.0)?.with("cycles.hold_shared", 0.0)
+    }),
+    ("no hold after a read demotes", |m| m.with("cycles.hold_shared", 0.0)),
+    ("no hold after a grant", |m| m.with("protocol.granted_legs", 0.0)),
+    ("no jitter", |m| m.with("cycles.jitter", 0.0)),
+    ("shared reads at once", |m| m.with("cycles.shared_read", 5.0)),
+    ("a store buffer of one", |m| m.with("protocol.store_buffer", 1.0)),
+    ("locked operations lock from the start", |m| {
+        let before = m.parameters().iter().find(|p| p.name == "cycles.rmw_before_lock")?;
+        let before: f64 = before.value.to_string().parse().ok()?;
+        let lock = m.parameters().iter().find(|p| p.name == "cycles.rmw_lock")?;
+        let lock: f64 = lock.value.to_string().parse().ok()?;
+        m.with("cycles.rmw_before_lock", 0.0)?.with("cycles.rmw_lock", lock + before)
+    }),
+    ("siblings do not slow each other", |m| m.with("protocol.smt_slowdown", 1.0)),
+    ("siblings share no ownership", |m| m.with("cycles.sibling_turn", 500.0)),
+    ("no directory look-up", |m| m.with("cycles.directory", 0.0)),
+    ("a pause of one cycle", |m| m.with("cycles.pause", 1.0)),
+];
+
+fn median(errors: &[f64]) -> String {
+    statistics::median(errors).map_or("-".to_owned(), |median| format!("{:.1}", median * 100.0))
+}
+
+fn train(change: Change, jobs: usize) -> [Vec<f64>; 2] {
+    let cells: Vec<_> = training::cells()
+        .0
+        .into_iter()
+        .filter(|cell| THREADS.contains(&cell.threads) && cell.table.starts_with("lockhammer"))
+        .collect();
+    let error = |cell: &training::Cell| {
+        let machine = change(names::machine(cell.machine).ok()?)?;
+        let figure = training::simulate(&machine, cell, 1).ok()?;
+        Some((figure / cell.published - 1.0).abs())
+    };
+    let errors: Vec<Option<f64>> =
+        jobs::run(&cells, jobs, error, || ()).into_iter().map(Option::flatten).collect();
+    ["lockhammer_x86-2", "lockhammer_x86-3"].map(|table| {
+        let of_table = cells.iter().zip(&errors).filter(|(cell, _)| cell.table == table);
+        // A cell that does not run at all is as wrong as can be.
+        of_table.map(|(_, error)| error.unwrap_or(f64::INFINITY)).collect()
+    })
+}
+
+fn predicted(
+    change: Change,
+    table: &published::Table,
+    all: &[published::Table],
+    jobs: usize,
+) -> Vec<f64> {
+    let mut places = BTreeSet::new();
+    for cell in &table.cells {
+        places.insert((cell.experiment.clone(), cell.machine.clone()));
+    }
+    let mut errors = Vec::new();
+    for (experiment, name) in places {
+        let Some(script) = Script::shipped(&experiment) else { continue };
+        let Ok(machine) = names::machine(&name) else { continue };
+        let Some(machine) = change(machine) else { continue };
+        let threads: BTreeSet<usize> = table
+            .cells
+            .iter()
+            .filter(|cell| cell.experiment == experiment && cell.machine == name)
+            .map(|cell| cell.threads)
+            .filter(|&threads| !(name.starts_with("broadwell-ex") && threads >= 64))
+            .collect();
+        let request = predict::Request {
+            script,
+            machine,
+            variants: Vec::new(),
+            threads: threads.into_iter().collect(),
+            placement: None,
+            sensitivity: false,
+            jobs,
+        };
+        match predict::run(&request, all, &|| ()) {
+            Ok(found) => errors.extend(
+                found
+                    .rows
+                    .iter()
+                    .filter(|row| row.status == Status::Predicted)
+                    .filter_map(|row| row.error())
+                    .map(f64::abs),
+            ),
+            Err(_) => errors.push(f64::INFINITY),
+        }
+    }
+    errors
+}
+
+fn main() {
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    let tables = published::shipped().expect("the shipped tables are valid");
+    println!("| switched off | x86-2 | x86-3 | {} |", {
+        let names: Vec<&str> = tables.iter().map(|table| table.name.as_str()).collect();
+        names.join(" | ")
+    });
+    println!("|---|---|---|{}", "---|".repeat(tables.len()));
+    for (name, change) in MECHANISMS {
+        let mut columns: Vec<String> =
+            train(*change, jobs).iter().map(|errors| median(errors)).collect();
+        columns
+            .extend(tables.iter().map(|table| median(&predicted(*change, table, &tables, jobs))));
+        println!("| {name} | {} |", columns.join(" | "));
+    }
+}

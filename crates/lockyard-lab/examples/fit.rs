@@ -1,0 +1,151 @@
+//! Fits numbers of a training machine to its training table: how the families' numbers were found.
+//!
+//! ```text
+//! cargo run --release -p lockyard-lab --example fit -- broadwell-ep-2s22c2t 300 1 \
+//!     cycles.leg=10..30 cycles.transfer=50..100 protocol.granted_legs=0.3..4 ping_pong=44 ping_pong_remote=122
+//! ```
+//!
+//! Machine, seconds, seed, then the numbers with their ranges, and ping-pong latencies in nanoseconds that are to be met. A
+//! random search from the numbers of the machine's file: some numbers are moved a little, and kept if the objective falls.
+//! The objective is 0.6 times the mean over the table's programs of |ln(simulated/published)| (at most 1 a cell), 0.4 times the
+//! median of all cells, and a penalty on the ping-pongs (0.01 at a miss of 3 %). It looks at training tables only.
+
+use lockyard_lab::{check, jobs, training};
+use lockyard_sim::Machine;
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// Numbers of threads that are looked at: of all, every one would take minutes for each step.
+const THREADS: [usize; 9] = [4, 8, 16, 32, 44, 48, 60, 72, 88];
+
+/// What is fitted.
+struct Fit {
+    base: Machine,
+    /// Name, least, greatest.
+    numbers: Vec<(String, f64, f64)>,
+    /// Hardware thread beside thread 0, and the latency to meet.
+    ping_pongs: Vec<(usize, f64)>,
+    cells: Vec<training::Cell>,
+}
+
+impl Fit {
+    fn machine(&self, values: &[f64]) -> Machine {
+        let change = |machine: Machine, ((name, ..), value): (&(String, f64, f64), &f64)| {
+            machine.with(name, *value).expect("checked when the arguments were read")
+        };
+        self.numbers.iter().zip(values).fold(self.base.clone(), change)
+    }
+
+    /// The objective and the median error.
+    fn objective(&self, values: &[f64]) -> (f64, f64) {
+        let machine = self.machine(values);
+        let penalty: f64 = self
+            .ping_pongs
+            .iter()
+            .filter_map(|&(place, wanted)| Some((check::ping_pong(&machine, place, 0)?, wanted)))
+            .map(|(found, wanted)| 0.01 * ((found / wanted).ln() / 0.03).powi(2))
+            .sum();
+        let error = |cell: &training::Cell| {
+            let found =
+                training::simulate(&machine, cell, 1).map_or(f64::INFINITY, |figure| figure);
+            (found / cell.published).ln().abs()
+        };
+        let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+        let errors: Vec<f64> =
+            jobs::run(&self.cells, jobs, error, || ()).into_iter().flatten().collect();
+        let mut programs: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        for (cell, error) in self.cells.iter().zip(&errors) {
+            programs.entry(&cell.variant).or_default().push(error.min(1.0));
+        }
+        let mean = |errors: &Vec<f64>| errors.iter().sum::<f64>() / errors.len() as f64;
+        let means = programs.values().map(mean).sum::<f64>() / programs.len() as f64;
+        let median = lockyard_lab::statistics::median(&errors).unwrap_or(f64::INFINITY);
+        (0.6 * means + 0.4 * median + penalty, median)
+    }
+}
+
+/// Xorshift: the search need not be the same with every version of a library.
+fn random(state: &mut u64) -> f64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    (*state >> 11) as f64 / (1u64 << 53) as f64
+}
+
+fn value_of(machine: &Machine, name: &str) -> Option<f64> {
+    machine.parameters().iter().find(|p| p.name == name)?.value.to_string().parse().ok()
+}
+
+fn read(arguments: &[String]) -> Result<(Fit, Duration, u64), String> {
+    let [name, seconds, seed, rest @ ..] = arguments else {
+        return Err(
+            "give machine, seconds, seed, and numbers as section.name=LEAST..GREATEST".to_owned()
+        );
+    };
+    let base = Machine::shipped(name).ok_or(format!("there is no machine `{name}`"))?;
+    let seconds = seconds.parse().map_err(|_| format!("`{seconds}` is no number of seconds"))?;
+    let seed: u64 = seed.parse().map_err(|_| format!("`{seed}` is no seed"))?;
+    let (mut numbers, mut ping_pongs) = (Vec::new(), Vec::new());
+    for argument in rest {
+        let wrong = || format!("`{argument}` is no number with its range");
+        let (name, range) = argument.split_once('=').ok_or_else(wrong)?;
+        let number = |text: &str| text.parse::<f64>().map_err(|_| wrong());
+        match name {
+            "ping_pong" => ping_pongs.push((1, number(range)?)),
+            "ping_pong_remote" => {
+                ping_pongs.push((base.cores() / base.sockets(), number(range)?));
+            }
+            _ => {
+                value_of(&base, name).ok_or(format!("the machine has no number `{name}`"))?;
+                let (least, greatest) = range.split_once("..").ok_or_else(wrong)?;
+                numbers.push((name.to_owned(), number(least)?, number(greatest)?));
+            }
+        }
+    }
+    let of_machine =
+        |cell: &training::Cell| cell.machine == base.name() && THREADS.contains(&cell.threads);
+    let cells: Vec<_> = training::cells().0.into_iter().filter(of_machine).collect();
+    if cells.is_empty() || numbers.is_empty() {
+        return Err(format!("`{name}` has no training table, or nothing is to be fitted"));
+    }
+    Ok((Fit { base, numbers, ping_pongs, cells }, Duration::from_secs(seconds), seed))
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (fit, duration, seed) = match read(&arguments) {
+        Ok(read) => read,
+        Err(what) => {
+            eprintln!("fit: {what}");
+            return ExitCode::from(2);
+        }
+    };
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut values: Vec<f64> =
+        fit.numbers.iter().filter_map(|(name, ..)| value_of(&fit.base, name)).collect();
+    let mut best = fit.objective(&values);
+    println!("the file's numbers: objective {:.4}, median error {:.1} %", best.0, best.1 * 100.0);
+    let begin = Instant::now();
+    while begin.elapsed() < duration {
+        let mut tried = values.clone();
+        for _ in 0..=(random(&mut state) * 3.0) as usize {
+            let index = (random(&mut state) * fit.numbers.len() as f64) as usize;
+            let (_, least, greatest) = fit.numbers[index];
+            let step = (random(&mut state) - 0.5) * 0.3 * (greatest - least);
+            tried[index] = (tried[index] + step).clamp(least, greatest);
+        }
+        let found = fit.objective(&tried);
+        if found.0 < best.0 {
+            (best, values) = (found, tried);
+            let numbers: Vec<String> = fit
+                .numbers
+                .iter()
+                .zip(&values)
+                .map(|((name, ..), value)| format!("{name}={value:.2}"))
+                .collect();
+            println!("{:.4} {:.1} % {}", best.0, best.1 * 100.0, numbers.join(" "));
+        }
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,354 @@
+//! What a simulated machine makes of figures that are not its inputs.
+//!
+//! A machine file's `[checks]` are published figures of the machine, or of a relative. Each name below is simulated as the
+//! tool behind the figure works; what stands in a file under another name is said to be not simulated. A figure that is
+//! itself an input of the file (`input = true`) shows that the input was met and is not counted.
+
+use crate::output::Format;
+use crate::statistics;
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use lockyard::platform::{Ordering, Word};
+use lockyard_sim::machine::Value;
+use lockyard_sim::{Machine, Outcome, SimulatedU64, Simulation, now, stop_requested};
+use serde_json::json;
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// The version of the JSON format.
+const SCHEMA: &str = "lockyard-machine-check-1";
+
+/// Hand-overs of a ping-pong, and loads of a chain.
+const TURNS: u64 = 1000;
+
+/// A figure of a machine in nanoseconds, if the machine has such a distance.
+type Figure = fn(&Machine) -> Option<f64>;
+
+/// What may stand in `[checks]`: name, and what is simulated.
+const KNOWN: &[(&str, Figure)] = &[
+    ("atomic_add_uncontended", |m| Some(uncontended(m))),
+    ("ping_pong_same_core", |m| sibling(m).and_then(|place| ping_pong(m, place, 0))),
+    ("ping_pong_same_socket", |m| neighbour(m).and_then(|place| ping_pong(m, place, 0))),
+    ("ping_pong_same_socket_p10", |m| neighbour(m).and_then(|place| ping_pong(m, place, 0))),
+    ("ping_pong_same_socket_p90", |m| neighbour(m).and_then(|place| ping_pong(m, place, 0))),
+    ("ping_pong_remote", |m| remote(m).and_then(|place| ping_pong(m, place, 0))),
+    ("ping_pong_remote_p10", |m| remote(m).and_then(|place| ping_pong(m, place, 0))),
+    ("ping_pong_remote_p90", |m| remote(m).and_then(|place| ping_pong(m, place, 0))),
+    ("load_modified_same_socket", |m| neighbour(m).map(|place| load(m, place, 0))),
+    ("load_modified_remote", |m| remote(m).map(|place| load(m, place, 1))),
+    ("load_modified_remote_homed_writer", |m| remote(m).map(|place| load(m, place, 1))),
+    ("load_modified_remote_homed_reader", |m| remote(m).map(|place| load(m, place, 0))),
+    ("atomic_add_two_threads", |m| neighbour(m).map(|place| rate(m, place, false))),
+    ("compare_exchange_two_threads", |m| neighbour(m).map(|place| rate(m, place, true))),
+];
+
+/// A figure of a machine file beside its simulation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checked {
+    /// Its name in the file.
+    pub name: String,
+    /// The published figure.
+    pub published: f64,
+    /// Its unit.
+    pub unit: String,
+    /// The simulated figure; `None` if this figure cannot be simulated.
+    pub simulated: Option<f64>,
+    /// The figure is an input of the file.
+    pub is_input: bool,
+    /// Where the figure is from.
+    pub source: String,
+}
+
+impl Checked {
+    /// Simulated over published, less 1.
+    pub fn error(&self) -> Option<f64> {
+        self.simulated.map(|simulated| simulated / self.published - 1.0)
+    }
+}
+
+fn sibling(machine: &Machine) -> Option<usize> {
+    (machine.threads_per_core() > 1).then(|| machine.cores())
+}
+
+/// Another core of the first complex.
+fn neighbour(machine: &Machine) -> Option<usize> {
+    (machine.cores_per_complex() > 1).then_some(1)
+}
+
+/// A core of another socket.
+fn remote(machine: &Machine) -> Option<usize> {
+    (machine.sockets() > 1).then(|| machine.cores() / machine.sockets())
+}
+
+fn finish(simulation: &mut Simulation) {
+    let outcome = simulation.run();
+    assert!(matches!(outcome, Outcome::Finished), "{outcome}");
+}
+
+/// Nanoseconds of an addition to a word that nobody else wants.
+fn uncontended(machine: &Machine) -> f64 {
+    let mut simulation = Simulation::new(machine, 1);
+    let word = simulation.place(SimulatedU64::new(0), 64, 0);
+    let cycles = Rc::new(Cell::new(0));
+    let out = Rc::clone(&cycles);
+    simulation.spawn(0, move || {
+        word.fetch_add(1, Ordering::Relaxed);
+        let begin = now();
+        for _ in 0..TURNS {
+            word.fetch_add(1, Ordering::Relaxed);
+        }
+        out.set(now() - begin);
+    });
+    finish(&mut simulation);
+    machine.nanoseconds(cycles.get()) / TURNS as f64
+}
+
+/// Nanoseconds for one hand-over of a word that hardware thread 0 and `place` change in turn, each by a compare-exchange that
+/// it repeats until it succeeds.
+pub fn ping_pong(machine: &Machine, place: usize, home: usize) -> Option<f64> {
+    let mut simulation = Simulation::new(machine, 1);
+    let word = simulation.place(SimulatedU64::new(0), 64, home);
+    for (me, place) in (0u64..).zip([0, place]) {
+        let word = word.clone();
+        simulation.spawn(place, move || {
+            for _ in 0..TURNS {
+                while word
+                    .compare_exchange(me, 1 - me, Ordering::AcqRel, Ordering::Relaxed)
+                    .is_err()
+                {}
+            }
+        });
+    }
+    finish(&mut simulation);
+    Some(machine.nanoseconds(simulation.now()) / (2 * TURNS) as f64)
+}
+
+/// Nanoseconds of a load by hardware thread 0 of a line that `writer` has modified; the line's home is the socket of the
+/// writer (`home` 1) or of the reader (0).
+fn load(machine: &Machine, writer: usize, home: usize) -> f64 {
+    const LINES: usize = 64;
+    let mut simulation = Simulation::new(machine, 1);
+    let words: Vec<_> =
+        (0..LINES).map(|_| simulation.place(SimulatedU64::new(0), 64, home)).collect();
+    let written = words.clone();
+    simulation.spawn_at(writer, 0, move || {
+        for word in &written {
+            word.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    finish(&mut simulation);
+    let cycles = Rc::new(Cell::new(0));
+    let out = Rc::clone(&cycles);
+    simulation.spawn_at(0, simulation.now() + 1000, move || {
+        let begin = now();
+        for word in &words {
+            word.load(Ordering::Relaxed);
+        }
+        out.set(now() - begin);
+    });
+    finish(&mut simulation);
+    machine.nanoseconds(cycles.get()) / LINES as f64
+}
+
+/// Nanoseconds for one operation of hardware threads 0 and `place` together on one word: an addition, or an addition by
+/// compare-exchange that begins with a load.
+fn rate(machine: &Machine, place: usize, exchange: bool) -> f64 {
+    const WINDOW_NS: f64 = 200_000.0;
+    let runs: Vec<f64> = (1..=5)
+        .map(|seed| {
+            let mut simulation = Simulation::new(machine, seed);
+            let word = simulation.place(SimulatedU64::new(0), 64, 0);
+            for place in [0, place] {
+                let word = word.clone();
+                simulation.spawn(place, move || {
+                    while !stop_requested() {
+                        if exchange {
+                            let mut seen = word.load(Ordering::Relaxed);
+                            while let Err(found) = word.compare_exchange(
+                                seen,
+                                seen + 1,
+                                Ordering::Relaxed,
+                                Ordering::Relaxed,
+                            ) {
+                                seen = found;
+                            }
+                        } else {
+                            word.fetch_add(1, Ordering::Relaxed);
+                        }
+                    }
+                });
+            }
+            simulation.run_until(machine.cycles(WINDOW_NS));
+            let count = simulation.setup(|| word.load(Ordering::Relaxed));
+            simulation.request_stop();
+            finish(&mut simulation);
+            WINDOW_NS / count as f64
+        })
+        .collect();
+    statistics::mean(&runs).unwrap_or(f64::NAN)
+}
+
+/// The figures of the machine's file, each beside its simulation.
+pub fn check(machine: &Machine) -> Vec<Checked> {
+    let one = |check: &lockyard_sim::Parameter| {
+        let name = check.name.trim_start_matches("checks.");
+        let published = match check.value {
+            Value::Real(figure) => figure,
+            Value::Whole(figure) => figure as f64,
+            Value::Word(_) => f64::NAN,
+        };
+        let known = KNOWN.iter().find(|(known, _)| *known == name);
+        Checked {
+            name: name.to_owned(),
+            published,
+            unit: check.unit.clone(),
+            simulated: known
+                .filter(|_| check.unit == "ns")
+                .and_then(|(_, simulate)| simulate(machine)),
+            is_input: check.is_input,
+            source: check.source.clone().or(check.assumed.clone()).unwrap_or_default(),
+        }
+    };
+    machine.checks().iter().map(one).collect()
+}
+
+/// The figures of machines, for people or programs.
+pub fn render(machines: &[Machine], format: Format) -> String {
+    let all: Vec<(&Machine, Vec<Checked>)> =
+        machines.iter().map(|machine| (machine, check(machine))).collect();
+    match format {
+        Format::Json => json_text(&all),
+        Format::Csv => csv_text(&all),
+        Format::Table | Format::Markdown => table_text(&all, format),
+    }
+}
+
+fn json_text(all: &[(&Machine, Vec<Checked>)]) -> String {
+    let rows: Vec<_> = all
+        .iter()
+        .flat_map(|(machine, rows)| {
+            rows.iter().map(|row| {
+                json!({
+                    "machine": machine.name(),
+                    "figure": row.name,
+                    "published": row.published,
+                    "unit": row.unit,
+                    "simulated": row.simulated,
+                    "error": row.error(),
+                    "input": row.is_input,
+                    "source": row.source,
+                })
+            })
+        })
+        .collect();
+    let about = json!({ "lockyard": env!("CARGO_PKG_VERSION") });
+    let object = json!({ "schema": SCHEMA, "environment": about, "rows": rows });
+    // Nothing in it can fail to be written.
+    format!("{}\n", serde_json::to_string_pretty(&object).unwrap_or_default())
+}
+
+fn csv_text(all: &[(&Machine, Vec<Checked>)]) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    // Writing to memory does not fail, and all records have the same length.
+    let header = ["machine", "figure", "published", "unit", "simulated", "error", "input"];
+    let _ = writer.write_record(header);
+    let number = |value: Option<f64>| value.map(|v| v.to_string()).unwrap_or_default();
+    for (machine, rows) in all {
+        for row in rows {
+            let _ = writer.write_record([
+                machine.name(),
+                &row.name,
+                &row.published.to_string(),
+                &row.unit,
+                &number(row.simulated),
+                &number(row.error()),
+                if row.is_input { "true" } else { "false" },
+            ]);
+        }
+    }
+    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+}
+
+fn table_text(all: &[(&Machine, Vec<Checked>)], format: Format) -> String {
+    let mut text = String::new();
+    let mut errors = Vec::new();
+    for (machine, rows) in all {
+        let mut table = Table::new();
+        table.load_style(match format {
+            Format::Markdown => presets::ASCII_MARKDOWN,
+            _ => presets::UTF8_FULL_CONDENSED,
+        });
+        table.set_content_arrangement(ContentArrangement::Disabled);
+        table.set_header(["figure", "unit", "published", "simulated", "error", ""]);
+        for column in 2..5 {
+            if let Some(column) = table.column_mut(column) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        for row in rows {
+            let error = row.error().map(|e| format!("{:+.1} %", e * 100.0));
+            let note = match (row.is_input, row.simulated) {
+                (true, _) => "an input",
+                (false, None) => "not simulated",
+                (false, Some(_)) => "",
+            };
+            if let (false, Some(error)) = (row.is_input, row.error()) {
+                errors.push(error.abs());
+            }
+            table.add_row([
+                row.name.clone(),
+                row.unit.clone(),
+                format!("{:.1}", row.published),
+                row.simulated.map(|s| format!("{s:.1}")).unwrap_or_default(),
+                error.unwrap_or_default(),
+                note.to_owned(),
+            ]);
+        }
+        text.push_str(&format!("{}: {}\n\n", machine.name(), machine.title()));
+        if rows.is_empty() {
+            text.push_str("Its file has no figures to compare with.\n\n");
+            continue;
+        }
+        text.push_str(&format!("{table}\n"));
+        for row in rows {
+            text.push_str(&format!("  {}: {}\n", row.name, row.source));
+        }
+        text.push('\n');
+    }
+    if let Some(median) = statistics::median(&errors) {
+        text.push_str(&format!(
+            "{} figures that are not inputs: median |error| {:.1} %, largest {:.1} %. Every pair of cores at one distance \
+             costs the same here, so 10th and 90th percentiles show the spread that is not modelled.\n",
+            errors.len(),
+            median * 100.0,
+            errors.iter().copied().fold(0.0, f64::max) * 100.0
+        ));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_machine_is_checked_on_a_figure_that_is_no_input_or_says_that_it_has_none() {
+        for name in Machine::names() {
+            let machine = Machine::shipped(name).expect("it is shipped");
+            for row in check(&machine) {
+                assert!(row.published > 0.0, "{name} {}", row.name);
+                let known = KNOWN.iter().any(|(known, _)| *known == row.name);
+                assert!(known == row.simulated.is_some(), "{name} {}", row.name);
+                if row.is_input && row.unit == "ns" {
+                    let error = row.error().expect("an input is simulated");
+                    assert!(error.abs() < 0.06, "{name} {}: {error}", row.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_uncontended_addition_costs_what_the_file_says() {
+        let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
+        assert!((uncontended(&machine) - 7.0).abs() < 1e-9, "21 cycles at 3 GHz");
+    }
+}

@@ -1,0 +1,234 @@
+//! Which of a machine's numbers, were it wrong by 20 %, would move a prediction most, and the interval that follows.
+//!
+//! Each time of the machine, each number of its protocol and the local work are made 20 % smaller and 20 % larger, one at a
+//! time, and the cell is simulated anew. The interval takes the changes as independent: it ends at the root of the sum of
+//! the squares of all changes downwards, and of all upwards. Numbers of a family were fitted together, so that they may all be
+//! wrong together: the row `family.scale` says what that does, and is not in the interval.
+
+use crate::explain::Costs;
+use crate::jobs;
+use crate::placement::Placement;
+use crate::rows::Detail;
+use crate::simulate::{self, Effort, SimulationError};
+use lockyard_scenarios::{Metric, Variant};
+use lockyard_sim::Machine;
+use lockyard_sim::machine::Value;
+use std::collections::BTreeMap;
+
+/// By how much a number is changed.
+const CHANGE: f64 = 0.2;
+
+/// So many inputs are shown to people.
+const SHOWN: usize = 8;
+
+/// What the local work is called.
+const LOCAL_WORK: &str = "local work";
+
+/// The row in which a family's latencies change together.
+const SCALE: &str = "family.scale";
+
+/// A cell whose sensitivity is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Cell<'a> {
+    /// The machine.
+    pub machine: &'a Machine,
+    /// The variant.
+    pub variant: &'a Variant,
+    /// Where the tasks run, and the objects' home.
+    pub placement: (&'a Placement, usize),
+    /// How many tasks.
+    pub threads: usize,
+    /// Local work, in nanoseconds.
+    pub local_work: f64,
+    /// What is predicted.
+    pub metric: Metric,
+}
+
+/// What a change of one input does to the figure, as a share of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Effect {
+    /// The input.
+    pub input: String,
+    /// Its value, for people.
+    pub value: String,
+    /// With 20 % less.
+    pub less: f64,
+    /// With 20 % more.
+    pub more: f64,
+}
+
+impl Effect {
+    /// The larger of the two changes.
+    pub fn most(&self) -> f64 {
+        self.less.abs().max(self.more.abs())
+    }
+}
+
+/// How a figure depends on the inputs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sensitivity {
+    /// The figure, with the effort that was used here.
+    pub figure: f64,
+    /// Effects, the largest first.
+    pub effects: Vec<Effect>,
+    /// The interval that follows from all of them.
+    pub interval: (f64, f64),
+}
+
+/// The numbers that are changed: what is a whole number of things (cores, threads, bytes) is not.
+fn inputs(machine: &Machine, local_work: f64) -> Vec<(String, f64)> {
+    let mut inputs = Vec::new();
+    for parameter in machine.parameters() {
+        let value = match parameter.value {
+            Value::Whole(value) => value as f64,
+            Value::Real(value) => value,
+            Value::Word(_) => continue,
+        };
+        if value > 0.0 && !parameter.name.starts_with("topology.") {
+            inputs.push((parameter.name.clone(), value));
+        }
+    }
+    if local_work > 0.0 {
+        inputs.push((LOCAL_WORK.to_owned(), local_work));
+    }
+    inputs
+}
+
+/// The sensitivity of a cell. `done` is called after each simulation.
+///
+/// # Errors
+///
+/// If a run fails. `None` after an interrupt.
+pub fn of(
+    cell: Cell,
+    jobs: usize,
+    done: &(impl Fn() + Sync),
+) -> Result<Option<Sensitivity>, SimulationError> {
+    let inputs = inputs(cell.machine, cell.local_work);
+    let mut changes: Vec<Option<(&str, f64)>> = vec![None];
+    for (name, value) in &inputs {
+        changes.push(Some((name, value * (1.0 - CHANGE))));
+        changes.push(Some((name, value * (1.0 + CHANGE))));
+    }
+    let figure = |change: &Option<(&str, f64)>| {
+        let (mut machine, mut work) = (cell.machine.clone(), cell.local_work);
+        match *change {
+            Some((LOCAL_WORK, value)) => work = value,
+            Some((name, value)) => {
+                if let Some(changed) = machine.clone().with(name, value) {
+                    machine = changed;
+                }
+            }
+            None => {}
+        }
+        let effort = Effort::SEARCH;
+        let (variant, threads) = (cell.variant, cell.threads);
+        simulate::cell(&machine, variant, cell.placement, threads, work, effort)
+            .map(|prediction| cell.metric.figure(prediction.throughput, threads))
+    };
+    let mut figures = Vec::new();
+    for figure in jobs::run(&changes, jobs, figure, done) {
+        let Some(figure) = figure else { return Ok(None) };
+        figures.push(figure?);
+    }
+    let base = figures[0];
+    let mut effects: Vec<Effect> = inputs
+        .iter()
+        .zip(figures[1..].chunks(2))
+        .map(|((name, value), changed)| Effect {
+            input: name.clone(),
+            value: format!("{value:.4}").trim_end_matches('0').trim_end_matches('.').to_owned(),
+            less: changed[0] / base - 1.0,
+            more: changed[1] / base - 1.0,
+        })
+        .collect();
+    effects.sort_by(|a, b| b.most().total_cmp(&a.most()).then_with(|| a.input.cmp(&b.input)));
+    let squares = |direction: f64| -> f64 {
+        let of = |effect: &Effect| {
+            let most = (effect.less * direction).max(effect.more * direction).max(0.0);
+            most * most
+        };
+        effects.iter().filter(|effect| effect.input != SCALE).map(of).sum::<f64>().sqrt()
+    };
+    let interval = (base * (1.0 - squares(-1.0)).max(0.0), base * (1.0 + squares(1.0)));
+    Ok(Some(Sensitivity { figure: base, effects, interval }))
+}
+
+/// How many simulations [`of`] takes.
+pub fn count(machine: &Machine) -> usize {
+    1 + 2 * inputs(machine, 1.0).len()
+}
+
+impl Sensitivity {
+    /// For programs.
+    pub fn detail(&self, detail: &mut BTreeMap<String, Detail>) {
+        detail.insert("sensitivity_low".to_owned(), Detail::Number(self.interval.0));
+        detail.insert("sensitivity_high".to_owned(), Detail::Number(self.interval.1));
+        if let Some(first) = self.effects.first() {
+            detail.insert("most_sensitive_to".to_owned(), Detail::Text(first.input.clone()));
+        }
+        for effect in &self.effects {
+            let name = &effect.input;
+            detail.insert(format!("sensitivity {name}: less"), Detail::Number(effect.less));
+            detail.insert(format!("sensitivity {name}: more"), Detail::Number(effect.more));
+        }
+    }
+
+    /// A table for people.
+    pub fn table(&self, heading: &str, unit: &str, costs: &Costs) -> String {
+        let percent = |share: f64| format!("{:+.1} %", share * 100.0);
+        let mut text = format!(
+            "{heading}\n  {:.4e} {unit}; from {:.4e} to {:.4e} if every input may be wrong by 20 % on its own; {} dominates\n",
+            self.figure,
+            self.interval.0,
+            self.interval.1,
+            costs.cause().0.name()
+        );
+        let (value, less, more) = ("value", "20 % less", "20 % more");
+        text.push_str(&format!("  {:<26} {value:>9} {less:>11} {more:>11}\n", "input"));
+        for effect in self.effects.iter().take(SHOWN) {
+            text.push_str(&format!(
+                "  {:<26} {:>9} {:>11} {:>11}\n",
+                effect.input,
+                effect.value,
+                percent(effect.less),
+                percent(effect.more)
+            ));
+        }
+        let rest = self.effects.iter().skip(SHOWN).map(Effect::most).fold(0.0, f64::max);
+        let count = self.effects.len().saturating_sub(SHOWN);
+        text.push_str(&format!(
+            "  {count} more, none of which moves it by more than {:.1} %\n",
+            rest * 100.0
+        ));
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lockyard_scenarios::{Order, Script};
+
+    #[test]
+    fn an_operation_alone_depends_on_its_own_work_and_the_clock() {
+        let machine = Machine::shipped("skylake-client-4c").expect("it is shipped");
+        let script = Script::shipped("fstat2").expect("it is shipped");
+        let cell = Cell {
+            machine: &machine,
+            variant: &script.variants[0],
+            placement: (&Placement::Order(Order::SiblingsLast), 0),
+            threads: 1,
+            local_work: 1000.0,
+            metric: script.metric,
+        };
+        let found = of(cell, 1, &|| ()).expect("it runs").expect("nobody interrupts");
+        assert_eq!(found.effects[0].input, LOCAL_WORK);
+        let effect = &found.effects[0];
+        assert!(effect.less > 0.2 && effect.less < 0.25, "{effect:?}");
+        assert!(effect.more < -0.14 && effect.more > -0.17, "{effect:?}");
+        let leg = found.effects.iter().find(|effect| effect.input == "cycles.leg").unwrap();
+        assert_eq!((leg.less, leg.more), (0.0, 0.0), "nothing moves");
+        assert!(found.interval.0 < found.figure && found.figure < found.interval.1);
+    }
+}

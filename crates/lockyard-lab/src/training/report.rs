@@ -1,0 +1,108 @@
+//! The rows of the training tables: each cell beside what the simulated machine makes of it.
+
+use super::{Cell, cells, simulate};
+use crate::jobs;
+use crate::names;
+use crate::predict::Failure;
+use crate::rows::{Row, Status, Summary, summarise};
+use lockyard_sim::Machine;
+use std::collections::BTreeMap;
+
+/// Runs of a cell, each with a seed of its own.
+const SEEDS: u64 = 2;
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// One row for each cell, in the order of the tables; without those not begun before an interrupt.
+    pub rows: Vec<Row>,
+    /// One summary for each program of a table, and one for each table.
+    pub summaries: Vec<Summary>,
+    /// How many cells there are.
+    pub asked: usize,
+    /// Sentences for people.
+    pub notes: Vec<String>,
+}
+
+/// How many cells there are.
+pub fn count() -> usize {
+    cells().0.len()
+}
+
+/// Simulates every cell of the training tables. `done` is called after each.
+///
+/// # Errors
+///
+/// If a run fails.
+pub fn report(jobs: usize, done: &(impl Fn() + Sync)) -> Result<Report, Failure> {
+    let (cells, left) = cells();
+    let mut machines: BTreeMap<&str, Machine> = BTreeMap::new();
+    for cell in &cells {
+        if !machines.contains_key(cell.machine) {
+            machines.insert(cell.machine, names::machine(cell.machine)?);
+        }
+    }
+    let figure = |cell: &Cell| {
+        let machine = &machines[cell.machine];
+        let mut sum = 0.0;
+        for seed in 1..=SEEDS {
+            sum += simulate(machine, cell, seed)?;
+        }
+        Ok::<f64, crate::simulate::SimulationError>(sum / SEEDS as f64)
+    };
+    let figures = jobs::run(&cells, jobs, figure, done);
+    let mut rows = Vec::new();
+    for (cell, figure) in cells.iter().zip(figures) {
+        let Some(figure) = figure else { continue };
+        let figure = figure.map_err(|e| Failure::Run(format!("{}: {e}", cell.table)))?;
+        rows.push(row(cell, figure));
+    }
+    let mut tables: Vec<&str> = cells.iter().map(|cell| cell.table).collect();
+    tables.dedup();
+    let mut summaries: Vec<Summary> = Vec::new();
+    for table in &tables {
+        let of_table: Vec<&Row> = rows.iter().filter(|row| row.table == *table).collect();
+        let mut variants: Vec<&str> = of_table.iter().map(|row| row.variant.as_str()).collect();
+        variants.sort_unstable();
+        variants.dedup();
+        for variant in variants {
+            let rows: Vec<&Row> =
+                of_table.iter().copied().filter(|row| row.variant == variant).collect();
+            summaries.push(summarise(&format!("{table}: {variant}"), &rows));
+        }
+        summaries.push(summarise(table, &of_table));
+    }
+    let notes = vec![
+        "Published: nanoseconds for one operation, all threads together, less what the benchmark's own threads and loops \
+         take (training/*.csv say how much). The protocol of the simulated machines was fitted on these tables: no \
+         figure here is a prediction."
+            .to_owned(),
+        format!(
+            "Left out: {} rows of 1 to 3 threads without work, whose threads hardly overlap.",
+            left.not_overlapping
+        ),
+    ];
+    Ok(Report { summaries, asked: cells.len(), rows, notes })
+}
+
+fn row(cell: &Cell, figure: f64) -> Row {
+    let (variant, work) = cell.variant.split_once('/').unwrap_or((&cell.variant, ""));
+    let experiment =
+        if work.is_empty() { cell.table.to_owned() } else { format!("{}/{work}", cell.table) };
+    Row {
+        table: cell.table.to_owned(),
+        experiment,
+        machine: cell.machine.to_owned(),
+        variant: variant.to_owned(),
+        threads: cell.threads,
+        metric: "time".to_owned(),
+        unit: "ns".to_owned(),
+        published: Some(cell.published),
+        predicted: Some(figure),
+        trivial: None,
+        measured: None,
+        status: Status::Training,
+        reason: None,
+        detail: BTreeMap::new(),
+    }
+}

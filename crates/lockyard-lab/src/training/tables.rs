@@ -1,0 +1,154 @@
+//! The training tables, `training/*.csv`, and the corrections that their headers state.
+//!
+//! A cell is the machine's nanoseconds for one operation, all threads together: what is left of the published figure when
+//! what the harness added is taken off. What cannot be corrected is left out, and [`Left`] counts it.
+
+use super::programs::Program;
+
+const X86_2: &str = include_str!("../../../../training/lockhammer_x86-2.csv");
+const X86_3: &str = include_str!("../../../../training/lockhammer_x86-3.csv");
+const SKYLAKE: &str = include_str!("../../../../training/concurrency_hierarchy_skylake.csv");
+
+/// The machine of the second one.
+const X86_3_MACHINE: &str = "broadwell-ep-2s22c2t";
+
+/// Names of lockhammer's programs.
+const LOCKHAMMER: [(&str, Program); 5] = [
+    ("incdec_refcount", Program::Count),
+    ("cas_lockref", Program::Lockref),
+    ("queued_spinlock", Program::Queued),
+    ("swap_mutex", Program::SwapLock),
+    ("ticket_spinlock", Program::TicketLock),
+];
+
+/// Names of the programs of the other benchmark.
+const HIERARCHY: [(&str, Program); 5] = [
+    ("atomic add", Program::Add),
+    ("cas add", Program::ExchangeAdd),
+    ("pause spin", Program::TestAndSwapCounter),
+    ("pure spin", Program::TestAndSwapCounter),
+    ("ticket spin", Program::TicketCounter),
+];
+
+/// lockhammer takes this long for each setting of work that is not 0, in nanoseconds (from its row `empty`).
+const WORK_OVERHEAD_NS: f64 = 15.6;
+/// lockhammer's loop takes this long for one thread, and for more, in nanoseconds (from its row `empty`).
+const LOOP_NS: (f64, f64) = (4.95, 5.97);
+/// lockhammer's threads are started and joined in (65 + 5.9 n) microseconds, once in so many operations of each.
+const OPERATIONS_OF_A_RUN: f64 = 5000.0;
+
+/// On the host x86-3 work was calibrated beside busy siblings: alone it takes this share of what the table calls it (its
+/// critical sections of 1000 ns under the queued lock, whose waiters leave the core to the holder, take 850 to 870 ns).
+const X86_3_WORK: f64 = 0.86;
+
+/// A cell of a training table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// The table.
+    pub table: &'static str,
+    /// The shipped machine.
+    pub machine: &'static str,
+    /// The program, as the table calls it, with its work: `variant/crit/par`.
+    pub variant: String,
+    /// The program.
+    pub program: Program,
+    /// How many threads.
+    pub threads: usize,
+    /// Work inside, between, and of the loop itself, in nanoseconds without a busy sibling.
+    pub work: [f64; 3],
+    /// Whether waiting loops pause.
+    pub pauses: bool,
+    /// The published figure, corrected: nanoseconds for one operation, all threads together.
+    pub published: f64,
+}
+
+/// Cells that cannot be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Left {
+    /// Rows of 1 to 3 threads without work, whose threads hardly overlap.
+    pub not_overlapping: usize,
+}
+
+fn fields(line: &str) -> Vec<String> {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(line.as_bytes());
+    let record = reader.records().next().and_then(Result::ok).unwrap_or_default();
+    record.iter().map(str::to_owned).collect()
+}
+
+/// All cells, and what was left out.
+///
+/// # Panics
+///
+/// If a shipped table is broken; a test reads them.
+pub fn cells() -> (Vec<Cell>, Left) {
+    let mut cells = Vec::new();
+    let mut left = Left::default();
+    for (table, machine, text) in [
+        ("lockhammer_x86-2", "skylake-sp-1s24c2t", X86_2),
+        ("lockhammer_x86-3", X86_3_MACHINE, X86_3),
+    ] {
+        lockhammer(table, machine, text, &mut cells, &mut left);
+    }
+    for line in SKYLAKE.lines().skip(2) {
+        let f = fields(line);
+        let Some(&(_, program)) = HIERARCHY.iter().find(|(name, _)| *name == f[2]) else {
+            continue;
+        };
+        let threads: usize = f[3].parse().expect("a number of threads");
+        let figure: f64 = f[4].parse().expect("a time");
+        cells.push(Cell {
+            table: "concurrency_hierarchy_skylake",
+            machine: "skylake-client-4c",
+            variant: f[2].clone(),
+            program,
+            threads,
+            work: [0.0; 3],
+            pauses: f[2] == "pause spin",
+            // The table's figure is of one thread.
+            published: figure / threads as f64,
+        });
+    }
+    (cells, left)
+}
+
+fn lockhammer(
+    table: &'static str,
+    machine: &'static str,
+    text: &str,
+    cells: &mut Vec<Cell>,
+    left: &mut Left,
+) {
+    for line in text.lines().skip(2) {
+        let f = fields(line);
+        let Some(&(_, program)) = LOCKHAMMER.iter().find(|(name, _)| *name == f[2]) else {
+            continue;
+        };
+        let nanoseconds = |text: &str| text.trim_end_matches("ns").parse::<f64>().expect("a time");
+        let (inside, between) = (nanoseconds(&f[3]), nanoseconds(&f[4]));
+        let threads: usize = f[5].parse().expect("a number of threads");
+        if threads <= 3 && inside + between == 0.0 {
+            left.not_overlapping += 1;
+            continue;
+        }
+        let n = threads as f64;
+        let start_and_join = (65_000.0 + 5_900.0 * n) / (OPERATIONS_OF_A_RUN * n);
+        let work = |ns: f64| if ns > 0.0 { ns + WORK_OVERHEAD_NS } else { 0.0 };
+        let scale = if machine == X86_3_MACHINE && threads > 1 { X86_3_WORK } else { 1.0 };
+        let own = if threads > 1 { LOOP_NS.1 } else { LOOP_NS.0 };
+        cells.push(Cell {
+            table,
+            machine,
+            variant: format!(
+                "{}/{}/{}",
+                f[2],
+                f[3].trim_end_matches("ns"),
+                f[4].trim_end_matches("ns")
+            ),
+            program,
+            threads,
+            work: [work(inside) * scale, work(between) * scale, own],
+            pauses: true,
+            published: nanoseconds(&f[6]) - start_and_join,
+        });
+    }
+}
