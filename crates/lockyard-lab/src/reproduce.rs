@@ -5,7 +5,7 @@ use crate::host::measure::{self, Task};
 use crate::placement::Placement;
 use crate::predict::{self, Failure};
 use crate::published::{Cell, Table};
-use crate::rows::{Row, Status, Summary, summarise};
+use crate::rows::{Detail, Row, Status, Summary, summarise};
 use crate::simulate;
 use crate::{InputError, host, jobs, measured};
 use lockyard_scenarios::{Script, Variant};
@@ -156,7 +156,10 @@ pub fn run(
     Ok(Report { rows, summaries, sources, asked, measured })
 }
 
-/// One summary for each table, and one for all.
+/// In the details of rows that are reported apart: why.
+const DOUBTFUL: &str = "doubtful";
+
+/// One summary for each table, and one for all. Doubtful rows are summed up apart, and not in the summary of all.
 fn summaries(rows: &[Row]) -> Vec<Summary> {
     let mut names: Vec<&str> = Vec::new();
     for row in rows {
@@ -164,14 +167,18 @@ fn summaries(rows: &[Row]) -> Vec<Summary> {
             names.push(&row.table);
         }
     }
-    let mut summaries: Vec<Summary> = names
-        .iter()
-        .map(|name| {
-            let of_table: Vec<&Row> = rows.iter().filter(|row| row.table == *name).collect();
-            summarise(name, &of_table)
-        })
-        .collect();
-    summaries.push(summarise("all", &rows.iter().collect::<Vec<_>>()));
+    let (doubtful, sound): (Vec<&Row>, Vec<&Row>) =
+        rows.iter().partition(|row| row.detail.contains_key(DOUBTFUL));
+    let mut summaries = Vec::new();
+    for name in names {
+        let of_table = |rows: &[&Row], summary: &str| {
+            let rows: Vec<&Row> = rows.iter().copied().filter(|row| row.table == name).collect();
+            (!rows.is_empty()).then(|| summarise(summary, &rows))
+        };
+        summaries.extend(of_table(&sound, name));
+        summaries.extend(of_table(&doubtful, &format!("{name}: doubtful rows")));
+    }
+    summaries.push(summarise("all", &sound));
     summaries
 }
 
@@ -256,6 +263,9 @@ fn row(job: &Job, works: &[Option<LocalWork>]) -> Result<Row, String> {
             row.trivial = model.trivial;
             row.status = if model.is_calibration { Status::Calibration } else { Status::Predicted };
             row.detail = predict::detail(&model.script, &prediction, cell.threads, work);
+            if let Some(reason) = model.script.doubt(&cell.machine, cell.threads) {
+                row.detail.insert(DOUBTFUL.to_owned(), Detail::Text(reason.to_owned()));
+            }
         }
         Err(reason) => row.reason = Some(reason.clone()),
     }

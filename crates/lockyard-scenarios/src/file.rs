@@ -3,7 +3,9 @@
 use crate::kinds::LockKind;
 use crate::metric::Metric;
 use crate::pages::PageKind;
-use crate::script::{Calibration, Gives, LeftOut, Object, ObjectKind, Order, Script, Variant};
+use crate::script::{
+    Calibration, Doubtful, Gives, LeftOut, Object, ObjectKind, Order, Script, Variant,
+};
 use crate::steps;
 use serde::Deserialize;
 use std::ops::Range;
@@ -48,6 +50,8 @@ struct File {
     operations: Option<Spanned<u64>>,
     #[serde(default)]
     left_out: Vec<Spanned<LeftOutEntry>>,
+    #[serde(default)]
+    doubtful: Vec<Spanned<DoubtfulEntry>>,
     #[serde(default)]
     objects: Vec<Spanned<ObjectEntry>>,
     #[serde(default)]
@@ -106,6 +110,14 @@ struct SetEntry {
     page: Option<Spanned<String>>,
     pause: Option<Spanned<bool>>,
     trywait: Option<Spanned<bool>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DoubtfulEntry {
+    machine: Spanned<String>,
+    threads: Vec<u32>,
+    reason: Spanned<String>,
 }
 
 #[derive(Deserialize)]
@@ -273,6 +285,7 @@ pub(crate) fn parse(origin: &str, text: &str) -> Result<Script> {
         operation: source.text("operation", &file.operation)?,
         metric: metric(&source, &file.metric, &file.unit, file.operations.as_ref())?,
         left_out: left_out(&source, &file.left_out)?,
+        doubtful: doubtful(&source, &file.doubtful)?,
         variants,
         order,
         home,
@@ -313,6 +326,22 @@ fn left_out(source: &Source, entries: &[Spanned<LeftOutEntry>]) -> Result<Vec<Le
         let entry = entry.get_ref();
         Ok(LeftOut {
             metric: source.name("metric", &entry.metric)?,
+            reason: source.text("reason", &entry.reason)?,
+        })
+    };
+    entries.iter().map(one).collect()
+}
+
+fn doubtful(source: &Source, entries: &[Spanned<DoubtfulEntry>]) -> Result<Vec<Doubtful>> {
+    let one = |entry: &Spanned<DoubtfulEntry>| {
+        let span = entry.span();
+        let entry = entry.get_ref();
+        if entry.threads.is_empty() {
+            return Err(source.error(span, "`threads` of [[doubtful]] is an empty list"));
+        }
+        Ok(Doubtful {
+            machine: source.name("machine", &entry.machine)?,
+            threads: entry.threads.iter().map(|&threads| threads as usize).collect(),
             reason: source.text("reason", &entry.reason)?,
         })
     };

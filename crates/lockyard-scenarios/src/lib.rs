@@ -22,7 +22,7 @@ pub use metric::Metric;
 pub use pages::PageKind;
 pub use prepared::{Prepared, Violation};
 pub use script::{
-    Calibration, GetOperation, Gives, LeftOut, Object, ObjectKind, Order, PutOperation, Script,
-    Step, Variant,
+    Calibration, Doubtful, GetOperation, Gives, LeftOut, Object, ObjectKind, Order, PutOperation,
+    Script, Step, Variant,
 };
 pub use stage::Stage;

@@ -233,6 +233,17 @@ pub struct LeftOut {
     pub reason: String,
 }
 
+/// Published cells that are reported apart, because something is known to be wrong with them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Doubtful {
+    /// The machine.
+    pub machine: String,
+    /// Numbers of threads.
+    pub threads: Vec<usize>,
+    /// Why.
+    pub reason: String,
+}
+
 /// A scenario script.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
@@ -246,6 +257,8 @@ pub struct Script {
     pub metric: Metric,
     /// Other metrics of the published table.
     pub left_out: Vec<LeftOut>,
+    /// Published cells that are reported apart.
+    pub doubtful: Vec<Doubtful>,
     /// Its variants, at least one.
     pub variants: Vec<Variant>,
     /// How tasks are placed.
@@ -289,6 +302,13 @@ impl Script {
     pub fn shipped(name: &str) -> Option<Script> {
         let (name, text) = SHIPPED.iter().find(|(shipped, _)| *shipped == name)?;
         Some(Script::parse(&format!("{name}.toml"), text).expect("a shipped script is valid"))
+    }
+
+    /// Why the published cells of `machine` at `threads` threads are reported apart, if they are.
+    pub fn doubt(&self, machine: &str, threads: usize) -> Option<&str> {
+        let found =
+            self.doubtful.iter().find(|d| d.machine == machine && d.threads.contains(&threads));
+        found.map(|doubtful| doubtful.reason.as_str())
     }
 
     /// The variant of that name.

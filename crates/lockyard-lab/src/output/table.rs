@@ -91,10 +91,12 @@ fn has_fairness(row: &Row) -> bool {
 fn row_notes(rows: &[Row]) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for row in rows {
-        if let Some(Detail::Text(note)) = row.detail.get("note") {
-            let note = format!("Note on {}: {note}.", row.experiment);
-            if !notes.contains(&note) {
-                notes.push(note);
+        for (key, what) in [("note", ""), ("doubtful", "doubtful rows: ")] {
+            if let Some(Detail::Text(note)) = row.detail.get(key) {
+                let note = format!("Note on {}: {what}{note}.", row.experiment);
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
             }
         }
     }
@@ -185,6 +187,9 @@ fn rows_table(rows: &[&Row], preset: &TableStyle) -> Table {
         }
         let status = match &row.reason {
             Some(reason) => format!("{}: {reason}", row.status.name()),
+            None if row.detail.contains_key("doubtful") => {
+                format!("{}, doubtful", row.status.name())
+            }
             None => row.status.name().to_owned(),
         };
         cells.push(status);
