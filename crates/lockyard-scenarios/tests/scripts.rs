@@ -244,6 +244,16 @@ fn what_a_script_must_have_is_named() {
 }
 
 #[test]
+fn doubtful_cells_are_named_with_their_reason() {
+    let script = Script::shipped("page-ref").expect("it is shipped");
+    assert!(script.doubt("broadwell-ex-8s10c2t", 64).expect("it is doubted").contains("author"));
+    assert_eq!(script.doubt("broadwell-ex-8s10c2t", 16), None);
+    let entry = "[[doubtful]]\nmachine = \"m\"\nthreads = []\nreason = \"r\"\n[[objects]]";
+    let error = error_of(&GOOD.replacen("[[objects]]", entry, 1));
+    assert!(error.contains("`threads` of [[doubtful]] is an empty list"), "{error}");
+}
+
+#[test]
 fn the_home_of_the_objects_is_a_socket() {
     let with = |home: &str| {
         let order = "order = \"siblings-last\"";
