@@ -248,7 +248,8 @@ impl Engine {
         let end = now + self.machine.numbers().rmw_lock;
         let cache = &mut self.lines[line as usize].cores[core as usize];
         cache.locked_until = end;
-        if cache.last_thread != Some(thread) {
+        // A turn that is over was not used: who waited for it would have gone first.
+        if cache.last_thread != Some(thread) || cache.turn_at <= now {
             cache.last_thread = Some(thread);
             cache.turn_at = 0;
         }
