@@ -302,3 +302,53 @@ fn a_number_can_be_replaced_and_the_scale_moves_all_latencies() {
     assert_eq!(number(&changed, "cycles.jitter"), "9");
     assert!(machine.with("cycles.puase", 1.0).is_none());
 }
+
+/// The error of a machine whose family is the shipped one with `from` replaced by `to`.
+fn family_error_after(test: &str, from: &str, to: &str) -> String {
+    let family = include_str!("../../../machines/families/intel-mesh.toml");
+    assert!(family.contains(from), "{from}");
+    let directory = std::env::temp_dir().join(format!("lockyard-{test}-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("there is room");
+    let path = directory.join("m.toml");
+    std::fs::write(&path, GOOD.replacen("family = \"intel-mesh\"", "family = \"own.toml\"", 1))
+        .expect("there is room");
+    std::fs::write(directory.join("own.toml"), family.replacen(from, to, 1))
+        .expect("there is room");
+    let error = Machine::load(&path).expect_err("it is broken").to_string();
+    std::fs::remove_dir_all(&directory).expect("it was made above");
+    let place = format!("{}:{}: ", path.display(), line_of("family ="));
+    let rest = error.strip_prefix(&place).unwrap_or_else(|| panic!("{error}"));
+    let own = directory.join("own.toml").display().to_string();
+    rest.strip_prefix(&own).unwrap_or_else(|| panic!("{error}")).to_owned()
+}
+
+#[test]
+fn a_wrong_number_of_a_family_is_named_with_its_line_there() {
+    let family = include_str!("../../../machines/families/intel-mesh.toml");
+    let line = |text: &str| family.lines().position(|l| l.starts_with(text)).unwrap() + 1;
+    let error = |from: &str, to: &str| family_error_after("family-number", from, to);
+    let shown = [
+        ("-23", "-23"),
+        ("-0.3", "-0.3"),
+        ("nan", "nan"),
+        ("inf", "inf"),
+        ("1e9", "1e9"),
+        ("true", "true or false"),
+        ("\"\\u001b[31m\\nfoo\"", "text"),
+    ];
+    for (written, shown) in shown {
+        assert_eq!(
+            error("leg = { value = 23", &format!("leg = {{ value = {written}")),
+            format!(":{}: `cycles.leg` is {shown}; allowed: 1 to 1000 cycles", line("leg"))
+        );
+    }
+    assert_eq!(
+        error("jitter = { value = 9", "jitter = { value = 9.5"),
+        format!(":{}: `cycles.jitter` is 9.5; allowed: 0 to 1000 cycles", line("jitter")),
+        "what is not scaled is whole"
+    );
+    assert_eq!(
+        error("value = \"random\"", "value = \"\\u001b[31m\""),
+        format!(":{}: `protocol.order` is text; allowed: \"random\", \"fifo\"", line("order"))
+    );
+}

@@ -4,8 +4,10 @@
 //! its members share. A machine names its family, and the one factor by which the family's latencies are multiplied; what
 //! the machine's file says itself goes before. So a machine file holds only what differs.
 
-use super::file::{Source, check_keys, entry_table, first_line, number, section_of, text_of};
-use super::parameters::{SCALED, SPECS};
+use super::file::{
+    Source, allowed_values, check_keys, entry_table, first_line, number, section_of, shown, text_of,
+};
+use super::parameters::{Field, SCALED, SPECS, Spec};
 use super::{MAX_FILE_BYTES, MachineError};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -84,13 +86,14 @@ fn read(origin: &str, text: &str, family: &str, scale: f64) -> Result<Inherited>
     text_of(&source, top, "title")?;
     let mut inherited = Inherited::default();
     for section in ["cycles", "protocol"] {
-        let names: Vec<&str> =
-            SPECS.iter().filter(|s| s.section == section).map(|s| s.name).collect();
+        let specs = || SPECS.iter().filter(|spec| spec.section == section);
+        let names: Vec<&str> = specs().map(|spec| spec.name).collect();
         let table = section_of(&source, top, section)?;
         check_keys(&source, table, &names, &format!("[{section}]"))?;
-        for (key, value) in table {
-            let name = format!("{section}.{}", key.get_ref());
-            inherited.numbers.insert(name.clone(), one(&source, &name, value, family, scale)?);
+        for spec in specs() {
+            let Some(value) = table.get(spec.name) else { continue };
+            let name = format!("{section}.{}", spec.name);
+            inherited.numbers.insert(name, one(&source, spec, value, family, scale)?);
         }
     }
     Ok(inherited)
@@ -98,14 +101,33 @@ fn read(origin: &str, text: &str, family: &str, scale: f64) -> Result<Inherited>
 
 fn one(
     source: &Source,
-    name: &str,
+    spec: &Spec,
     value: &Spanned<DeValue>,
     family: &str,
     scale: f64,
 ) -> Result<Number> {
+    let name = &*format!("{}.{}", spec.section, spec.name);
     let entry = entry_table(source, name, value, false)?;
-    let (text, how) = match number(entry.value.get_ref()) {
-        Some(found) if SCALED.contains(&name) => {
+    let refuse = || {
+        let (found, allowed) = (shown(source, entry.value), allowed_values(spec));
+        source.error(entry.value.span(), format!("`{name}` is {found}; {allowed}"))
+    };
+    let found = number(entry.value.get_ref());
+    let is_scaled = SCALED.contains(&name);
+    // Not a number is in no range.
+    let is_allowed = match (&spec.field, found) {
+        (Field::Order, _) => matches!(entry.value.get_ref().as_str(), Some("random" | "fifo")),
+        (Field::Whole { min, max, .. }, Some(found)) => {
+            (is_scaled || found.fract() == 0.0) && (*min as f64..=*max as f64).contains(&found)
+        }
+        (Field::Real { min, max, .. }, Some(found)) => (*min..=*max).contains(&found),
+        (_, None) => false,
+    };
+    if !is_allowed {
+        return Err(refuse());
+    }
+    let (text, how) = match found {
+        Some(found) if is_scaled => {
             // A latency that is there does not vanish.
             let scaled = (found * scale).round().max(found.min(1.0));
             (scaled.to_string(), format!("family {family}, {found} x {scale}"))

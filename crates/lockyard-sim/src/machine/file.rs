@@ -275,7 +275,7 @@ fn kind(value: &DeValue) -> &'static str {
     }
 }
 
-fn allowed_values(spec: &Spec) -> String {
+pub(super) fn allowed_values(spec: &Spec) -> String {
     let unit = if spec.unit.is_empty() { String::new() } else { format!(" {}", spec.unit) };
     match spec.field {
         Field::Whole { min, max, .. } => format!("allowed: {min} to {max}{unit}"),
@@ -389,6 +389,14 @@ fn parameter(
         meaning: spec.meaning,
         is_input: false,
     })
+}
+
+/// A value as an error names it: a number as it is written, of other things the kind.
+pub(super) fn shown(source: &Source, value: &Spanned<DeValue>) -> String {
+    match number(value.get_ref()) {
+        Some(_) => written(source, &value.span()).to_owned(),
+        None => kind(value.get_ref()).to_owned(),
+    }
 }
 
 /// What the file says there, shortened.

@@ -116,7 +116,7 @@ impl Machine {
         &self.parameters
     }
 
-    /// Figures that are not inputs: what the model makes of them is its test.
+    /// Figures to compare with. Those that are not inputs are the model's test.
     pub fn checks(&self) -> &[Parameter] {
         &self.checks
     }
