@@ -1,0 +1,65 @@
+//! What the shipped machines' files and their families come to: the numbers that the engine gets.
+//!
+//! A machine takes most of its protocol from its family, scaled and rounded. So a change of a family, of a scale or of how
+//! numbers are rounded changes machines whose files nobody touched. This table says which; whoever means to change one
+//! changes it here too, and then looks at what became of the predictions.
+
+use lockyard_sim::Machine;
+
+/// The numbers that come from families, in the order of the table below.
+const NAMES: &[&str] = &[
+    "cycles.miss",
+    "cycles.leg",
+    "cycles.owner_snoop",
+    "cycles.transfer",
+    "cycles.dispatch",
+    "cycles.hold_exclusive",
+    "cycles.hold_shared",
+    "cycles.shared_read",
+    "cycles.last_level",
+    "cycles.invalidate",
+    "cycles.memory",
+    "cycles.jitter",
+    "cycles.complex_leg",
+    "protocol.granted_legs",
+    "protocol.order",
+];
+
+const TABLE: &[(&str, &str)] = &[
+    ("broadwell-ep-2s22c2t", "1 19 13 74 2 52 49 40 24 15 48 7 0 0.93 random"),
+    ("broadwell-ex-8s10c2t", "1 20 14 79 2 56 52 43 26 16 51 7 0 0.93 random"),
+    ("cascade-lake-2s24c2t", "8 23 17 79 2 66 40 71 29 7 58 9 0 0.93 random"),
+    ("skylake-client-4c", "4 12 9 41 1 34 21 36 15 4 30 9 0 0.93 random"),
+    ("skylake-sp-1s24c2t", "8 23 17 79 2 66 40 71 29 7 58 9 0 0.93 random"),
+    ("westmere-ex-4s10c", "1 13 9 50 1 35 33 27 16 10 32 7 0 0.93 random"),
+    ("zen4-7840u", "5 16 11 53 1 45 27 48 20 5 39 9 0 0.93 random"),
+];
+
+#[test]
+fn the_shipped_machines_have_these_numbers() {
+    let found: Vec<(&str, String)> = Machine::names()
+        .map(|name| {
+            let machine = Machine::shipped(name).expect("it is shipped");
+            let number = |wanted: &&str| {
+                let found = machine.parameters().iter().find(|p| p.name == **wanted);
+                found.unwrap_or_else(|| panic!("{name} has no {wanted}")).value.to_string()
+            };
+            (name, NAMES.iter().map(number).collect::<Vec<_>>().join(" "))
+        })
+        .collect();
+    let found: Vec<(&str, &str)> = found.iter().map(|(name, row)| (*name, row.as_str())).collect();
+    assert_eq!(found, TABLE);
+}
+
+#[test]
+fn every_number_that_comes_from_a_family_is_in_the_table() {
+    for name in Machine::names() {
+        let machine = Machine::shipped(name).expect("it is shipped");
+        for parameter in machine.parameters() {
+            let said = parameter.source.iter().chain(&parameter.assumed);
+            if said.clone().any(|said| said.starts_with("family ")) {
+                assert!(NAMES.contains(&parameter.name.as_str()), "{name}: {}", parameter.name);
+            }
+        }
+    }
+}
