@@ -20,6 +20,10 @@ const SCHEMA: &str = "lockyard-machine-check-1";
 /// Hand-overs of a ping-pong, and loads of a chain.
 const TURNS: u64 = 1000;
 
+/// What is said of a machine whose figures cannot show an error.
+const ONLY_INPUTS: &str =
+    "All simulated figures are inputs: nothing here says how good the machine is.";
+
 /// A figure of a machine in nanoseconds, if the machine has such a distance.
 type Figure = fn(&Machine) -> Option<f64>;
 
@@ -309,6 +313,9 @@ fn table_text(all: &[(&Machine, Vec<Checked>)], format: Format) -> String {
             continue;
         }
         text.push_str(&format!("{table}\n"));
+        if rows.iter().all(|row| row.is_input || row.simulated.is_none()) {
+            text.push_str(&format!("  {ONLY_INPUTS}\n"));
+        }
         for row in rows {
             text.push_str(&format!("  {}: {}\n", row.name, row.source));
         }
@@ -343,6 +350,11 @@ mod tests {
                     assert!(error.abs() < 0.06, "{name} {}: {error}", row.name);
                 }
             }
+            let counted =
+                check(&machine).iter().any(|row| !row.is_input && row.simulated.is_some());
+            let text = render(std::slice::from_ref(&machine), Format::Table);
+            assert_eq!(text.contains(ONLY_INPUTS), !counted, "{text}");
+            assert_eq!(text.contains("median |error|"), counted, "{text}");
         }
     }
 

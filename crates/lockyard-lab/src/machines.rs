@@ -116,9 +116,11 @@ pub fn show(machine: &Machine, format: Format) -> String {
         text.push_str(&source(parameter));
     }
     if !machine.checks().is_empty() {
-        text.push_str("\nFigures to compare with, which are not inputs\n");
+        text.push_str("\nFigures to compare with (`lockyard machines check`)\n");
         for check in machine.checks() {
-            text.push_str(&format!("  {} = {} {}\n", check.name, check.value, check.unit));
+            let note =
+                if check.is_input { " (an input: a number above was set by it)" } else { "" };
+            text.push_str(&format!("  {} = {} {}{note}\n", check.name, check.value, check.unit));
             text.push_str(&source(check));
         }
     }
@@ -149,12 +151,14 @@ fn show_to_programs(machine: &Machine, format: Format) -> String {
             Value::from(parameter.meaning),
             Value::from(parameter.source.clone()),
             Value::from(parameter.assumed.clone()),
+            if kind == "check" { Value::from(parameter.is_input) } else { Value::Null },
         ]
     };
     let inputs = machine.parameters().iter().map(|parameter| row("input", parameter));
     let checks = machine.checks().iter().map(|parameter| row("check", parameter));
     let rows: Vec<Vec<Value>> = inputs.chain(checks).collect();
-    let columns = ["kind", "number", "value", "unit", "meaning", "source", "assumed"];
+    let columns =
+        ["kind", "number", "value", "unit", "meaning", "source", "assumed", "check_is_input"];
     let about = json!({
         "lockyard": env!("CARGO_PKG_VERSION"),
         "machine": machine.name(),
@@ -192,7 +196,11 @@ mod tests {
         assert_eq!(rows.len(), machine.parameters().len() + machine.checks().len());
         for row in rows {
             assert!(row["source"].is_string() || row["assumed"].is_string(), "{row}");
+            assert_eq!(row["check_is_input"].is_boolean(), row["kind"] == "check", "{row}");
         }
+        let of = |number: &str| rows.iter().find(|row| row["number"] == number).unwrap();
+        assert_eq!(of("checks.ping_pong_remote")["check_is_input"], true);
+        assert_eq!(of("checks.load_modified_same_socket")["check_is_input"], false);
         assert_eq!(show(&machine, Format::Csv).lines().count(), rows.len() + 1);
     }
 }

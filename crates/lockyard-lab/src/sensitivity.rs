@@ -1,9 +1,11 @@
 //! Which of a machine's numbers, were it wrong by 20 %, would move a prediction most, and the interval that follows.
 //!
 //! Each time of the machine, each number of its protocol and the local work are made 20 % smaller and 20 % larger, one at a
-//! time, and the cell is simulated anew. The interval takes the changes as independent: it ends at the root of the sum of
-//! the squares of all changes downwards, and of all upwards. Numbers of a family were fitted together, so that they may all be
-//! wrong together: the row `family.scale` says what that does, and is not in the interval.
+//! time, and the cell is simulated anew. Two intervals follow. One takes the changes as independent: it ends at the root of
+//! the sum of the squares of all changes downwards, and of all upwards. The other is for one wrong input, whichever it is: it
+//! ends at the largest single change downwards, and upwards. Numbers of a family were fitted together, so that they may all be
+//! wrong together: the row `family.scale` says what that does; it is in the second interval, and not in the first, which has
+//! its parts. A number that 20 % do not change, as it is whole and small, is named.
 
 use crate::explain::Costs;
 use crate::jobs;
@@ -71,8 +73,12 @@ pub struct Sensitivity {
     pub figure: f64,
     /// Effects, the largest first.
     pub effects: Vec<Effect>,
-    /// The interval that follows from all of them.
+    /// The interval if every input may be wrong on its own: the root of the sum of squares.
     pub interval: (f64, f64),
+    /// The interval if one input is wrong, whichever it is: the largest single changes.
+    pub single: (f64, f64),
+    /// Inputs that stay what they are, because 20 % more and less round to the same whole number.
+    pub unchanged: Vec<String>,
 }
 
 /// The numbers that are changed: what is a whole number of things (cores, threads, bytes) is not.
@@ -150,8 +156,36 @@ pub fn of(
         };
         effects.iter().filter(|effect| effect.input != SCALE).map(of).sum::<f64>().sqrt()
     };
-    let interval = (base * (1.0 - squares(-1.0)).max(0.0), base * (1.0 + squares(1.0)));
-    Ok(Some(Sensitivity { figure: base, effects, interval }))
+    let largest = |direction: f64| -> f64 {
+        let of = |effect: &Effect| (effect.less * direction).max(effect.more * direction);
+        effects.iter().map(of).fold(0.0, f64::max)
+    };
+    let around =
+        |down: f64, up: f64| -> (f64, f64) { (base * (1.0 - down).max(0.0), base * (1.0 + up)) };
+    let interval = around(squares(-1.0), squares(1.0));
+    let single = around(largest(-1.0), largest(1.0));
+    let unchanged = unchanged(cell.machine, &inputs);
+    Ok(Some(Sensitivity { figure: base, effects, interval, single, unchanged }))
+}
+
+/// The inputs of a machine that a change of 20 % leaves as they are, rounded and kept within what a file may say.
+fn unchanged(machine: &Machine, inputs: &[(String, f64)]) -> Vec<String> {
+    let stays = |name: &str, value: f64| {
+        let number = |machine: &Machine| {
+            machine.parameters().iter().find(|p| p.name == name).map(|p| p.value.clone())
+        };
+        match machine.clone().with(name, value) {
+            Some(changed) => number(&changed) == number(machine),
+            None => false,
+        }
+    };
+    inputs
+        .iter()
+        .filter(|(name, value)| {
+            stays(name, value * (1.0 - CHANGE)) && stays(name, value * (1.0 + CHANGE))
+        })
+        .map(|(name, _)| name.clone())
+        .collect()
 }
 
 /// How many simulations [`of`] takes.
@@ -164,6 +198,12 @@ impl Sensitivity {
     pub fn detail(&self, detail: &mut BTreeMap<String, Detail>) {
         detail.insert("sensitivity_low".to_owned(), Detail::Number(self.interval.0));
         detail.insert("sensitivity_high".to_owned(), Detail::Number(self.interval.1));
+        detail.insert("sensitivity_single_low".to_owned(), Detail::Number(self.single.0));
+        detail.insert("sensitivity_single_high".to_owned(), Detail::Number(self.single.1));
+        if !self.unchanged.is_empty() {
+            let unchanged = Detail::Text(self.unchanged.join(" "));
+            detail.insert("sensitivity_unchanged".to_owned(), unchanged);
+        }
         if let Some(first) = self.effects.first() {
             detail.insert("most_sensitive_to".to_owned(), Detail::Text(first.input.clone()));
         }
@@ -178,12 +218,19 @@ impl Sensitivity {
     pub fn table(&self, heading: &str, unit: &str, costs: &Costs) -> String {
         let percent = |share: f64| format!("{:+.1} %", share * 100.0);
         let mut text = format!(
-            "{heading}\n  {:.4e} {unit}; from {:.4e} to {:.4e} if every input may be wrong by 20 % on its own; {} dominates\n",
+            "{heading}\n  {:.4e} {unit}; {} dominates\n",
             self.figure,
-            self.interval.0,
-            self.interval.1,
             costs.cause().0.name()
         );
+        text.push_str(&format!(
+            "  from {:.4e} to {:.4e} if every input may be wrong by 20 % on its own (root of the sum of squares)\n",
+            self.interval.0, self.interval.1
+        ));
+        let most = self.effects.first().map_or("none", |effect| &effect.input);
+        text.push_str(&format!(
+            "  from {:.4e} to {:.4e} if one input is wrong by 20 %, whichever it is; {most} moves it most\n",
+            self.single.0, self.single.1
+        ));
         let (value, less, more) = ("value", "20 % less", "20 % more");
         text.push_str(&format!("  {:<26} {value:>9} {less:>11} {more:>11}\n", "input"));
         for effect in self.effects.iter().take(SHOWN) {
@@ -201,6 +248,12 @@ impl Sensitivity {
             "  {count} more, none of which moves it by more than {:.1} %\n",
             rest * 100.0
         ));
+        if !self.unchanged.is_empty() {
+            text.push_str(&format!(
+                "  not changed, because 20 % more and less round to the same whole number: {}\n",
+                self.unchanged.join(", ")
+            ));
+        }
         text
     }
 }
@@ -230,5 +283,37 @@ mod tests {
         let leg = found.effects.iter().find(|effect| effect.input == "cycles.leg").unwrap();
         assert_eq!((leg.less, leg.more), (0.0, 0.0), "nothing moves");
         assert!(found.interval.0 < found.figure && found.figure < found.interval.1);
+        let single = (found.single.0 / found.figure - 1.0, found.single.1 / found.figure - 1.0);
+        let (least, most) = (effect.more, effect.less);
+        assert!((single.0 - least).abs() < 1e-9 && (single.1 - most).abs() < 1e-9, "{single:?}");
+        assert!(found.interval.0 <= found.single.0 && found.single.1 <= found.interval.1);
+        assert_eq!(found.unchanged, ["cycles.dispatch"], "1 cycle");
+    }
+
+    #[test]
+    fn the_interval_of_all_inputs_is_the_root_of_the_sum_of_squares_without_the_scale() {
+        let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
+        let script = Script::shipped("fstat2").expect("it is shipped");
+        let cell = Cell {
+            machine: &machine,
+            variant: &script.variants[0],
+            placement: (&Placement::Order(Order::SiblingsLast), 0),
+            threads: 4,
+            local_work: 100.0,
+            metric: script.metric,
+        };
+        let found = of(cell, 2, &|| ()).expect("it runs").expect("nobody interrupts");
+        let (mut down, mut up): (f64, f64) = (0.0, 0.0);
+        for effect in found.effects.iter().filter(|effect| effect.input != SCALE) {
+            let (low, high) = (effect.less.min(effect.more), effect.less.max(effect.more));
+            down += low.min(0.0).powi(2);
+            up += high.max(0.0).powi(2);
+        }
+        let relative = |figure: f64| figure / found.figure - 1.0;
+        assert!((relative(found.interval.0) + down.sqrt()).abs() < 1e-9);
+        assert!((relative(found.interval.1) - up.sqrt()).abs() < 1e-9);
+        let scale = found.effects.iter().find(|effect| effect.input == SCALE).expect("a family");
+        assert!(relative(found.single.0) <= scale.more + 1e-9, "the scale is one of them");
+        assert!(found.effects.is_sorted_by(|a, b| a.most() >= b.most()));
     }
 }
