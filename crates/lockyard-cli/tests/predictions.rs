@@ -59,6 +59,12 @@ fn sensitivity_gives_an_interval_around_the_figure_and_names_an_input() {
     let number = |name: &str| row["detail"][name].as_f64().expect("it is a number");
     let predicted = row["predicted"].as_f64().expect("it is a number");
     assert!(number("sensitivity_low") < predicted && predicted < number("sensitivity_high"));
+    let (low, high) = (number("sensitivity_single_low"), number("sensitivity_single_high"));
+    assert!(low < predicted && predicted < high);
+    let change = (1.0 - low / predicted).max(high / predicted - 1.0);
+    let scale = number("sensitivity family.scale: less").abs();
+    let scale = scale.max(number("sensitivity family.scale: more").abs());
+    assert!((change - scale).abs() < 1e-9, "the largest change is that of the first input");
     assert_eq!(row["detail"]["most_sensitive_to"], "family.scale");
     assert!(number("sensitivity clock.ghz: less") < -0.1);
     assert_eq!(number("sensitivity cycles.socket_leg: more"), 0.0, "one socket only");

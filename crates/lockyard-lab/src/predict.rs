@@ -253,6 +253,7 @@ pub fn run(
             let Some(one) = sensitivity::of(cell, request.jobs, done).map_err(failed)? else {
                 break;
             };
+            let one = one.around(script.metric.figure(prediction.throughput, threads));
             one.detail(&mut detail);
             found.sensitivities.push(one);
         }

@@ -69,7 +69,7 @@ impl Effect {
 /// How a figure depends on the inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sensitivity {
-    /// The figure, with the effort that was used here.
+    /// The figure to which effects and intervals refer.
     pub figure: f64,
     /// Effects, the largest first.
     pub effects: Vec<Effect>,
@@ -194,6 +194,22 @@ pub fn count(machine: &Machine) -> usize {
 }
 
 impl Sensitivity {
+    /// The same changes, of the figure `prediction`: that of longer runs than those made here.
+    #[must_use]
+    pub fn around(mut self, prediction: f64) -> Sensitivity {
+        let factor = prediction / self.figure;
+        for end in [
+            &mut self.interval.0,
+            &mut self.interval.1,
+            &mut self.single.0,
+            &mut self.single.1,
+            &mut self.figure,
+        ] {
+            *end *= factor;
+        }
+        self
+    }
+
     /// For programs.
     pub fn detail(&self, detail: &mut BTreeMap<String, Detail>) {
         detail.insert("sensitivity_low".to_owned(), Detail::Number(self.interval.0));
@@ -315,5 +331,8 @@ mod tests {
         let scale = found.effects.iter().find(|effect| effect.input == SCALE).expect("a family");
         assert!(relative(found.single.0) <= scale.more + 1e-9, "the scale is one of them");
         assert!(found.effects.is_sorted_by(|a, b| a.most() >= b.most()));
+        let (figure, low) = (found.figure, found.interval.0);
+        let moved = found.around(2.0 * figure);
+        assert_eq!((moved.figure, moved.interval.0), (2.0 * figure, 2.0 * low));
     }
 }
