@@ -8,7 +8,6 @@ use crate::output::Format;
 use crate::statistics;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use lockyard::platform::{Ordering, Word};
-use lockyard_sim::machine::Value;
 use lockyard_sim::{Machine, Outcome, SimulatedU64, Simulation, now, stop_requested};
 use serde_json::json;
 use std::cell::Cell;
@@ -195,11 +194,7 @@ fn rate(machine: &Machine, place: usize, exchange: bool) -> f64 {
 pub fn check(machine: &Machine) -> Vec<Checked> {
     let one = |check: &lockyard_sim::Parameter| {
         let name = check.name.trim_start_matches("checks.");
-        let published = match check.value {
-            Value::Real(figure) => figure,
-            Value::Whole(figure) => figure as f64,
-            Value::Word(_) => f64::NAN,
-        };
+        let published = check.value.number().unwrap_or(f64::NAN);
         let known = KNOWN.iter().find(|(known, _)| *known == name);
         Checked {
             name: name.to_owned(),

@@ -14,7 +14,6 @@ use crate::rows::Detail;
 use crate::simulate::{self, Effort, SimulationError};
 use lockyard_scenarios::{Metric, Variant};
 use lockyard_sim::Machine;
-use lockyard_sim::machine::Value;
 use std::collections::BTreeMap;
 
 /// By how much a number is changed.
@@ -85,11 +84,7 @@ pub struct Sensitivity {
 fn inputs(machine: &Machine, local_work: f64) -> Vec<(String, f64)> {
     let mut inputs = Vec::new();
     for parameter in machine.parameters() {
-        let value = match parameter.value {
-            Value::Whole(value) => value as f64,
-            Value::Real(value) => value,
-            Value::Word(_) => continue,
-        };
+        let Some(value) = parameter.value.number() else { continue };
         if value > 0.0 && !parameter.name.starts_with("topology.") {
             inputs.push((parameter.name.clone(), value));
         }

@@ -34,6 +34,8 @@ pub(super) struct Inherited {
 pub(super) struct Number {
     /// What a machine file would say.
     pub text: String,
+    /// If it is a latency: at scale 1.
+    pub at_scale_1: Option<f64>,
     pub source: Option<String>,
     pub assumed: Option<String>,
 }
@@ -99,6 +101,11 @@ fn read(origin: &str, text: &str, family: &str, scale: f64) -> Result<Inherited>
     Ok(inherited)
 }
 
+/// A latency of a family at another scale: whole cycles, and one that is there does not vanish.
+pub(super) fn scaled(latency: f64, scale: f64) -> f64 {
+    (latency * scale).round().max(latency.min(1.0))
+}
+
 fn one(
     source: &Source,
     spec: &Spec,
@@ -128,9 +135,7 @@ fn one(
     }
     let (text, how) = match found {
         Some(found) if is_scaled => {
-            // A latency that is there does not vanish.
-            let scaled = (found * scale).round().max(found.min(1.0));
-            (scaled.to_string(), format!("family {family}, {found} x {scale}"))
+            (scaled(found, scale).to_string(), format!("family {family}, {found} x {scale}"))
         }
         Some(found) => (found.to_string(), format!("family {family}")),
         None => {
@@ -139,5 +144,6 @@ fn one(
         }
     };
     let said = |what: Option<String>| what.map(|what| format!("{how}: {what}"));
-    Ok(Number { text, source: said(entry.source), assumed: said(entry.assumed) })
+    let at_scale_1 = found.filter(|_| is_scaled);
+    Ok(Number { text, at_scale_1, source: said(entry.source), assumed: said(entry.assumed) })
 }

@@ -154,6 +154,7 @@ fn family_of(source: &Source, top: &DeTable) -> Result<Option<(String, Parameter
                 assumed: entry.assumed,
                 meaning: "factor on the family's latencies",
                 is_input: false,
+                at_scale_1: None,
             };
             Ok(Some((family, scale)))
         }
@@ -206,6 +207,7 @@ fn taken_over(
         assumed: number.assumed.clone(),
         meaning: spec.meaning,
         is_input: false,
+        at_scale_1: number.at_scale_1,
     })
 }
 
@@ -388,6 +390,7 @@ fn parameter(
         assumed: entry.assumed,
         meaning: spec.meaning,
         is_input: false,
+        at_scale_1: None,
     })
 }
 
@@ -446,6 +449,7 @@ fn checks(source: &Source, top: &DeTable) -> Result<Vec<Parameter>> {
                 assumed: entry.assumed,
                 meaning: "a figure to compare with",
                 is_input: entry.is_input,
+                at_scale_1: None,
             }),
             _ => {
                 return Err(source.error(

@@ -150,23 +150,28 @@ impl Machine {
             return self.with_scale(value);
         }
         let value = parameters::set(&mut self.numbers, name, value)?;
-        self.parameters.iter_mut().find(|p| p.name == name)?.value = value;
+        let scale = self.scale();
+        let parameter = self.parameters.iter_mut().find(|p| p.name == name)?;
+        if parameter.at_scale_1.is_some() {
+            parameter.at_scale_1 = value.number().zip(scale).map(|(value, scale)| value / scale);
+        }
+        parameter.value = value;
         Some(self)
     }
 
-    /// All latencies of the family, as another scale would have them.
+    /// The factor on the family's latencies; `None` if the machine has no family.
+    pub fn scale(&self) -> Option<f64> {
+        self.parameters.iter().find(|p| p.name == "family.scale")?.value.number()
+    }
+
+    /// All latencies that come from the family, as another scale would have them.
     fn with_scale(mut self, scale: f64) -> Option<Machine> {
-        let number = |value: &Value| match value {
-            Value::Whole(value) => *value as f64,
-            Value::Real(value) => *value,
-            Value::Word(_) => f64::NAN,
-        };
-        let old = number(&self.parameters.iter().find(|p| p.name == "family.scale")?.value);
-        for name in parameters::SCALED {
-            let value = number(&self.parameters.iter().find(|p| p.name == *name)?.value);
-            self = self.with(name, value * scale / old)?;
-        }
         self.parameters.iter_mut().find(|p| p.name == "family.scale")?.value = Value::Real(scale);
+        for parameter in &mut self.parameters {
+            let Some(latency) = parameter.at_scale_1 else { continue };
+            let value = family::scaled(latency, scale);
+            parameter.value = parameters::set(&mut self.numbers, &parameter.name, value)?;
+        }
         Some(self)
     }
 

@@ -49,6 +49,17 @@ pub enum Value {
     Word(String),
 }
 
+impl Value {
+    /// The number; `None` of a word.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Value::Whole(n) => Some(*n as f64),
+            Value::Real(x) => Some(*x),
+            Value::Word(_) => None,
+        }
+    }
+}
+
 impl std::fmt::Display for Value {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -76,6 +87,8 @@ pub struct Parameter {
     pub meaning: &'static str,
     /// Of a figure to compare with: a number of the file was set by it.
     pub is_input: bool,
+    /// Of a latency that comes from the machine's family: what it is at scale 1, not rounded.
+    pub at_scale_1: Option<f64>,
 }
 
 /// Where a number goes.

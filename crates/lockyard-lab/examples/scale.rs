@@ -1,0 +1,56 @@
+//! Sets one number of a machine so that a simulated ping-pong has a wanted latency: how scales and legs of the shipped files
+//! were found.
+//!
+//! ```text
+//! cargo run --release -p lockyard-lab --example scale -- cascade-lake-2s24c2t cycles.socket_leg=20..300 24 134
+//! cargo run --release -p lockyard-lab --example scale -- zen4-7840u family.scale=0.2..2 1 19
+//! ```
+//!
+//! Machine (a name or a file), the number with its range, the hardware thread that plays with thread 0, nanoseconds. The latency
+//! must rise with the number. Numbers of cycles are whole, so the latency has steps: the least number that has it, and the one
+//! before.
+
+use lockyard_lab::check;
+use lockyard_sim::Machine;
+use std::path::Path;
+use std::process::ExitCode;
+
+fn solve(arguments: &[String]) -> Result<(), String> {
+    let [name, number, place, wanted] = arguments else {
+        return Err("give machine, number=LEAST..GREATEST, hardware thread, nanoseconds".to_owned());
+    };
+    let machine = Machine::load(Path::new(name)).ok().or_else(|| Machine::shipped(name));
+    let machine =
+        machine.ok_or(format!("`{name}` is neither a shipped machine nor a machine file"))?;
+    let wrong = || format!("`{number}` is no number with its range");
+    let (number, range) = number.split_once('=').ok_or_else(wrong)?;
+    let (least, greatest) = range.split_once("..").ok_or_else(wrong)?;
+    let value = |text: &str| text.parse::<f64>().map_err(|_| format!("`{text}` is no number"));
+    let (mut below, mut above) = (value(least)?, value(greatest)?);
+    let place: usize = place.parse().map_err(|_| format!("`{place}` is no hardware thread"))?;
+    let wanted = value(wanted)?;
+    let play = |x: f64| -> Result<f64, String> {
+        let changed = machine.clone().with(number, x).ok_or(format!("{number} cannot be {x}"))?;
+        check::ping_pong(&changed, place, 0).ok_or("that ping-pong cannot be played".to_owned())
+    };
+    if play(below)? >= wanted || play(above)? < wanted {
+        return Err(format!("{wanted} ns is not between {number} = {below} and {above}"));
+    }
+    while above - below > 1e-4 * above {
+        let middle = (below + above) / 2.0;
+        if play(middle)? < wanted { below = middle } else { above = middle }
+    }
+    println!("{number} = {below:.4}: {:.2} ns; {above:.4}: {:.2} ns", play(below)?, play(above)?);
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match solve(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(what) => {
+            eprintln!("scale: {what}");
+            ExitCode::from(2)
+        }
+    }
+}
