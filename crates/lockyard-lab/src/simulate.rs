@@ -2,7 +2,7 @@
 
 mod stage;
 
-use crate::explain::Costs;
+use crate::explain::{Costs, LockTime};
 use crate::placement::Placement;
 use crate::served::{self, Fairness, Waits};
 use crate::statistics;
@@ -176,7 +176,7 @@ pub fn cell(
         if !outcome.is_sound() {
             return fail(outcome);
         }
-        stage::begin(threads);
+        stage::begin(threads, prepared.places().count());
         let costs_before = simulation.attribution();
         let (before, statistics) = (simulation.operations(), simulation.statistics());
         let events = simulation.events();
@@ -211,7 +211,9 @@ pub fn cell(
         // Both have the same bounds.
         let _ = waits.add(&record.waits);
         let spent = simulation.attribution().since(&costs_before);
-        costs.add(machine, &spent, (record.held, record.held_stalled), machine.cycles(window_ns));
+        let names = prepared.places().map(|(name, ..)| name);
+        let locks: Vec<(&str, LockTime)> = names.zip(record.locks).collect();
+        costs.add(machine, &spent, &locks, machine.cycles(window_ns));
         locked += simulation
             .events()
             .iter()

@@ -1,11 +1,11 @@
 //! Programs whose cost has a known cause: the explanation names it.
 
-use lockyard::platform::{Ordering, Word};
+use lockyard::platform::{Host, Ordering, Word};
 use lockyard_lab::explain::{Cause, Costs};
 use lockyard_lab::placement::Placement;
 use lockyard_lab::simulate::{self, Effort};
 use lockyard_scenarios::{Order, Script};
-use lockyard_sim::{Machine, Phase, SimulatedU64, Simulation};
+use lockyard_sim::{Distance, Machine, Outcome, Phase, Simulated, SimulatedU64, Simulation};
 
 fn machine() -> Machine {
     Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped")
@@ -34,27 +34,133 @@ fn assert_cause(costs: &Costs, cause: Cause, line: Option<&str>, words: &str) {
     assert!((shares - 1.0).abs() < 1e-9, "every cycle is in one phase: {shares}");
 }
 
-#[test]
-fn false_sharing() {
-    // Each thread adds to a word of its own; the words share a line.
+/// Where the cycles of threads go that share eight words in one line; `task` is told its number.
+fn costs_of_words(places: &[usize], name: &str, task: fn(usize, &[SimulatedU64; 8])) -> Costs {
     let machine = machine();
     let mut simulation = Simulation::new(&machine, 1);
     let words = simulation.place([const { SimulatedU64::new(0) }; 8], 64, 0);
-    simulation.name(&raw const words[0] as usize, 64, "counters");
-    for index in 0..8 {
+    simulation.name(&raw const words[0] as usize, 64, name);
+    for (number, &place) in places.iter().enumerate() {
         let words = words.clone();
-        simulation.spawn(index, move || {
-            for _ in 0..500 {
-                words[index].fetch_add(1, Ordering::Relaxed);
-                lockyard_sim::work(20.0);
-            }
-        });
+        simulation.spawn(place, move || task(number, &words));
     }
-    simulation.run();
+    assert!(matches!(simulation.run(), Outcome::Finished));
     let mut costs = Costs::default();
-    costs.add(&machine, &simulation.attribution(), (0, 0), simulation.now());
-    costs.operations = 4000;
+    costs.add(&machine, &simulation.attribution(), &[], simulation.now());
+    costs.operations = 500 * places.len() as u64;
+    costs
+}
+
+const SOCKET: [usize; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
+
+#[test]
+fn false_sharing() {
+    // Each thread adds to a word of its own; the words share a line.
+    let costs = costs_of_words(&SOCKET, "counters", |number, words| {
+        for _ in 0..500 {
+            words[number].fetch_add(1, Ordering::Relaxed);
+            lockyard_sim::work(20.0);
+        }
+    });
     assert_cause(&costs, Cause::FalseSharing, Some("counters"), "100 % of the moves");
+}
+
+#[test]
+fn a_word_that_was_written_once_beside_a_counter_is_falsely_shared_too() {
+    let costs = costs_of_words(&SOCKET, "setting", |number, words| {
+        if number == 0 {
+            words[0].store(7, Ordering::Relaxed);
+        }
+        for _ in 0..500 {
+            if number == 0 {
+                words[1].fetch_add(1, Ordering::Relaxed);
+                lockyard_sim::work(20.0);
+            } else {
+                words[0].load(Ordering::Relaxed);
+                lockyard_sim::work(50.0);
+            }
+        }
+    });
+    assert_cause(
+        &costs,
+        Cause::FalseSharing,
+        Some("setting"),
+        "bring nothing that others have done",
+    );
+}
+
+#[test]
+fn a_word_that_another_socket_reads_comes_from_there() {
+    // One thread writes, and keeps the line as far as writing goes: there is no hand-over, but readers fetch it.
+    let costs = costs_of_words(&[0, 24, 25, 26, 27, 28, 29, 30], "flag", |number, words| {
+        for n in 0..if number == 0 { 1000 } else { 500 } {
+            if number == 0 {
+                words[0].store(n, Ordering::Relaxed);
+                lockyard_sim::work(20.0);
+            } else {
+                words[0].load(Ordering::Relaxed);
+                lockyard_sim::work(5.0);
+            }
+        }
+    });
+    let line = costs.lines["flag"];
+    assert_eq!(line.hand_overs, [0; 4]);
+    assert!(line.reads[Distance::Remote as usize] > 100, "{line:?}");
+    assert_eq!(line.reads[..3], [0; 3], "all readers are on the other socket");
+    assert_cause(&costs, Cause::RemoteHandOver, Some("flag"), "100 % of the transfers of `flag`");
+}
+
+#[test]
+fn compare_exchanges_that_fail_between_pauses_are_named_not_the_pauses() {
+    let failing = |_, words: &[SimulatedU64; 8]| {
+        for _ in 0..500 {
+            let (order, wrong) = (Ordering::Relaxed, 1);
+            assert!(words[0].compare_exchange(wrong, 2, order, order).is_err());
+            for _ in 0..20 {
+                Simulated::relax();
+            }
+        }
+    };
+    let costs = costs_of_words(&SOCKET[..2], "word", failing);
+    assert!(costs.share(Phase::Waiting) > 0.5);
+    assert_cause(&costs, Cause::FailedExchange, Some("word"), "waiting between attempts");
+}
+
+#[test]
+fn a_line_that_is_fetched_for_a_setting_is_needed_if_its_counter_is_used_then() {
+    // Whoever reads the setting counts at once: apart, the counter would move in its stead.
+    let costs = costs_of_words(&SOCKET[..2], "both", |number, words| {
+        for _ in 0..500 {
+            words[0].load(Ordering::Relaxed);
+            words[1].fetch_add(1, Ordering::Relaxed);
+            // Not in step: nobody takes the line between the two.
+            lockyard_sim::work(if number == 0 { 900.0 } else { 1000.0 });
+        }
+    });
+    let line = costs.lines["both"];
+    assert!(line.reads.iter().sum::<u64>() > 300 && line.moves > 700, "{line:?}");
+    assert!(line.needless() * 5 < line.moves, "{line:?}");
+}
+
+#[test]
+fn pauses_that_wait_for_nothing_are_no_work_of_the_threads() {
+    let pauses = "[[steps]]\ndo = \"pause\"\n".repeat(20);
+    let word = "[[objects]]\nname = \"word\"\nkind = \"word\"\nline = \"a\"\n\
+                [[steps]]\ndo = \"add\"\nobject = \"word\"\n";
+    let costs = costs(&format!("{word}{pauses}"), Order::SiblingsLast, 2);
+    assert_cause(&costs, Cause::Pauses, None, "pauses that wait for no line");
+}
+
+#[test]
+fn a_line_with_one_word_never_moves_needlessly() {
+    // Loads, then compare-exchanges: while a load is on its way, whoever asked for the line before takes it.
+    let entry = "[[objects]]\nname = \"entry\"\nkind = \"lockref\"\nlock = \"queued\"\nline = \"a\"\n\
+                 [[steps]]\ndo = \"get\"\nobject = \"entry\"\n[[steps]]\ndo = \"put\"\nobject = \"entry\"\n";
+    for threads in [2, 8] {
+        let line = costs(entry, Order::SiblingsLast, threads).lines["entry"];
+        assert!(line.moves > 1000, "{line:?}");
+        assert!(line.needless() * 20 < line.moves, "{threads} threads: {line:?}");
+    }
 }
 
 #[test]
@@ -103,9 +209,40 @@ fn a_wake_up_storm() {
 fn late_holders() {
     let late = LOCK.replace("ns = 20", "ns = 20000");
     let costs = costs(&late, Order::SiblingsLast, 8);
-    assert_eq!(costs.cause().0, Cause::LateHolder, "{}", costs.sentence());
-    assert!(costs.held_share() > 0.9, "{}", costs.held_share());
-    assert!(costs.sentence().contains("a faster lock would change little"));
+    assert_cause(&costs, Cause::LateHolder, Some("lock"), "a faster lock would change little");
+    let share = costs.held_share(&costs.locks["lock"]);
+    assert!(share > 0.9, "{share}");
+}
+
+/// A lock that everybody wants and nobody keeps, then four locks that are kept for a while.
+fn a_hot_lock_and_four_that_are_held(threads: usize) -> Costs {
+    let lock = |name: &str, kind: &str| {
+        format!(
+            "[[objects]]\nname = \"{name}\"\nkind = \"lock\"\nlock = \"{kind}\"\nline = \"{name}\"\n"
+        )
+    };
+    let step =
+        |what: &str, name: &str| format!("[[steps]]\ndo = \"{what}\"\nobject = \"{name}\"\n");
+    let held = ["a", "b", "c", "d"];
+    let mut text = lock("hot", "ticket");
+    held.iter().for_each(|name| text += &lock(name, "queued"));
+    text += &(step("lock", "hot") + &step("unlock", "hot"));
+    for name in held {
+        text += &step("lock", name);
+        text += "[[steps]]\ndo = \"work\"\nns = 200\n";
+        text += &step("unlock", name);
+    }
+    costs(&text, Order::SiblingsLast, threads)
+}
+
+#[test]
+fn a_lock_is_not_held_late_because_others_are_held() {
+    let costs = a_hot_lock_and_four_that_are_held(24);
+    assert!(costs.all_held_share() > 1.0, "{}", costs.all_held_share());
+    assert_cause(&costs, Cause::WakeUpStorm, Some("hot"), "re-reads by waiters");
+    // With fewer threads they wait for the locks that are held.
+    let costs = a_hot_lock_and_four_that_are_held(12);
+    assert_eq!(costs.cause(), (Cause::LateHolder, Some("a")), "{}", costs.sentence());
 }
 
 #[test]

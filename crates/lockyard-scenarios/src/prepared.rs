@@ -196,7 +196,7 @@ impl<S: Stage> Prepared<S> {
                 Step::Locked { object, ref steps } => {
                     let mut body = || {
                         S::wait_ends();
-                        S::hold_begins();
+                        S::hold_begins(object);
                         self.perform(steps);
                         S::hold_ends();
                     };

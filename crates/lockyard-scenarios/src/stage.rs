@@ -25,11 +25,12 @@ pub trait Stage: 'static {
     #[inline(always)]
     fn wait_ends() {}
 
-    /// The running task has taken a lock.
+    /// The running task has taken the lock of the object with this number, in the order of
+    /// [`Prepared::places`](crate::Prepared::places).
     #[inline(always)]
-    fn hold_begins() {}
+    fn hold_begins(_object: usize) {}
 
-    /// It is about to release it.
+    /// It is about to release the lock that it took last.
     #[inline(always)]
     fn hold_ends() {}
 }

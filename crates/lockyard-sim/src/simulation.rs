@@ -253,7 +253,8 @@ impl Simulation {
                 if self.engine.statistics.events >= self.max_events {
                     return Outcome::TooManyEvents(self.engine.unfinished());
                 }
-                if !self.engine.step(until) {
+                let left = self.max_events - self.engine.statistics.events;
+                if !self.engine.run(until, left) {
                     return if self.engine.is_idle() {
                         Outcome::Stuck(self.engine.unfinished())
                     } else {
@@ -270,7 +271,7 @@ impl Simulation {
     ///
     /// A request that was not answered, a line with two owners, an owner or sharer of which its agent does not know.
     pub fn check_quiet(&mut self) -> Result<(), String> {
-        while self.engine.step(u64::MAX) {}
+        while self.engine.run(u64::MAX, u64::MAX) {}
         self.engine.check_quiet()
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Recording costs no simulated time. A simulation stays on its OS thread, so the record is the OS thread's.
 
+use crate::explain::LockTime;
 use crate::served;
 use hdrhistogram::Histogram;
 use lockyard_scenarios::Stage;
@@ -16,28 +17,36 @@ pub(super) struct OnMachine(());
 pub(super) struct Record {
     /// Waits, in cycles of the machine at first, in nanoseconds when the record is ended.
     pub waits: Histogram<u64>,
-    /// Cycles in which locks were held, all locks together.
-    pub held: u64,
-    /// Those of them in which the holder's operations waited for lines.
-    pub held_stalled: u64,
+    /// Of each object, in cycles, how its lock was held; nothing of an object without one.
+    pub locks: Vec<LockTime>,
     /// When each thread's current wait began.
     waiting_since: Vec<u64>,
-    /// When each thread took its locks, innermost last, and how long its operations had waited until then.
-    holding_since: Vec<Vec<(u64, u64)>>,
+    /// How long each thread's last wait was.
+    waited: Vec<u64>,
+    /// The locks of each thread, innermost last.
+    holding: Vec<Vec<Hold>>,
+}
+
+/// A lock that a thread holds.
+struct Hold {
+    object: usize,
+    since: u64,
+    /// How long the thread's operations had waited until then.
+    stalled: u64,
 }
 
 thread_local! {
     static RECORD: RefCell<Option<Record>> = const { RefCell::new(None) };
 }
 
-/// Begins a record of `threads` threads.
-pub(super) fn begin(threads: usize) {
+/// Begins a record of `threads` threads and `objects` objects.
+pub(super) fn begin(threads: usize, objects: usize) {
     let record = Record {
         waits: served::histogram(),
-        held: 0,
-        held_stalled: 0,
+        locks: vec![LockTime::default(); objects],
         waiting_since: vec![u64::MAX; threads],
-        holding_since: vec![Vec::new(); threads],
+        waited: vec![0; threads],
+        holding: (0..threads).map(|_| Vec::new()).collect(),
     };
     RECORD.set(Some(record));
 }
@@ -73,22 +82,26 @@ impl Stage for OnMachine {
     fn wait_ends() {
         recording(|record, thread, now| {
             let since = std::mem::replace(&mut record.waiting_since[thread], u64::MAX);
+            record.waited[thread] = if since == u64::MAX { 0 } else { now - since };
             if since != u64::MAX {
                 record.waits.saturating_record(lockyard_sim::nanoseconds(now - since) as u64);
             }
         });
     }
-    fn hold_begins() {
+    fn hold_begins(object: usize) {
         recording(|record, thread, now| {
-            record.holding_since[thread].push((now, lockyard_sim::stalled()))
+            record.locks[object].waited += record.waited[thread];
+            let stalled = lockyard_sim::stalled();
+            record.holding[thread].push(Hold { object, since: now, stalled });
         });
     }
     fn hold_ends() {
         recording(|record, thread, now| {
             // A lock that was taken before the record began is not in it.
-            if let Some((since, stalled)) = record.holding_since[thread].pop() {
-                record.held += now - since;
-                record.held_stalled += lockyard_sim::stalled() - stalled;
+            if let Some(hold) = record.holding[thread].pop() {
+                let lock = &mut record.locks[hold.object];
+                lock.held += now - hold.since;
+                lock.stalled += lockyard_sim::stalled() - hold.stalled;
             }
         });
     }

@@ -21,9 +21,10 @@
 //! the agent is busy for `granted_legs` more of the longest leg of the line's way, until the home agent has been told and has answered: so long the first owner in
 //! the domain keeps the line, and does many operations where one within a domain does two.
 
+use super::Engine;
 use super::attribution::LineTrace;
+use super::event::Event;
 use super::line::{Line, Miss, Request, State};
-use super::{Engine, Event};
 use crate::machine::Order;
 
 /// A grant that meets a busy agent comes again after so many cycles.
@@ -110,7 +111,7 @@ impl Engine {
         }
         agent.busy = true;
         agent.current = Some(Request::Core { core, exclusive });
-        let bit = 1u128 << (core as usize % self.cores_per_domain);
+        let bit = self.places.bit(core);
         if let Some(owner) = agent.owner {
             if owner == core {
                 // A stale request: the core has the line already.
@@ -118,7 +119,7 @@ impl Engine {
                 self.at(now + dispatch, Event::AgentFree { line, domain });
                 return;
             }
-            let owner_bit = 1u128 << (owner as usize % self.cores_per_domain);
+            let owner_bit = self.places.bit(owner);
             if exclusive {
                 agent.owner = Some(core);
                 agent.sharers = 0;
@@ -164,9 +165,9 @@ impl Engine {
             return now;
         }
         while sharers != 0 {
-            let index = sharers.trailing_zeros() as usize;
+            let index = sharers.trailing_zeros();
             sharers &= sharers - 1;
-            let core = (domain as usize * self.cores_per_domain + index) as u16;
+            let core = self.places.core(domain, index);
             self.lines[line as usize].cores[core as usize].invalidations += 1;
             self.at(now + leg, Event::Invalidate { line, core });
         }
@@ -219,13 +220,12 @@ impl Engine {
         let now = self.now();
         let n = self.machine.numbers();
         let (leg, dispatch, last_level) = (n.leg, n.dispatch, n.last_level);
-        let cores_per_domain = self.cores_per_domain;
         let agent = &mut self.lines[line as usize].agents[domain as usize];
         agent.busy = true;
         agent.current = Some(Request::Snoop { domain: from, exclusive });
         agent.permission = if exclusive { State::Invalid } else { State::Shared };
         if let Some(owner) = agent.owner.take() {
-            agent.sharers = if exclusive { 0 } else { 1 << (owner as usize % cores_per_domain) };
+            agent.sharers = if exclusive { 0 } else { self.places.bit(owner) };
             self.at(now + leg, Event::Snoop { line, core: owner, exclusive });
             return;
         }
@@ -268,7 +268,7 @@ impl Engine {
             let n = self.machine.numbers();
             (n.memory, if domain == home { n.directory } else { 0 })
         };
-        let mut victims: Vec<u16> = (0..self.domains as u16)
+        let mut victims: Vec<u16> = (0..self.places.domains() as u16)
             .filter(|&other| other != domain)
             .filter(|&other| {
                 let permission = self.lines[line as usize].agents[other as usize].permission;
@@ -311,9 +311,9 @@ impl Engine {
         agent.permission = State::Invalid;
         let mut sharers = std::mem::take(&mut agent.sharers);
         while sharers != 0 {
-            let index = sharers.trailing_zeros() as usize;
+            let index = sharers.trailing_zeros();
             sharers &= sharers - 1;
-            let core = (domain as usize * self.cores_per_domain + index) as u16;
+            let core = self.places.core(domain, index);
             self.lines[line as usize].cores[core as usize].invalidations += 1;
             self.at(now + directory + travel + leg, Event::Invalidate { line, core });
         }
@@ -364,22 +364,27 @@ impl Engine {
             return 0;
         }
         let n = self.machine.numbers();
-        let same_socket = a as u64 / n.complexes == b as u64 / n.complexes;
-        if same_socket { n.complex_leg } else { n.socket_leg }
+        if self.places.same_socket(a, b) { n.complex_leg } else { n.socket_leg }
     }
 
     /// The index of a line's state, made at its first use.
     pub(super) fn line_index(&mut self, address: usize) -> u32 {
-        let line = (address - self.arena.base()) / self.machine.line_bytes();
+        let line = self.places.line(address - self.arena.base());
+        match self.line_of.get(line) {
+            Some(&index) if index != u32::MAX => index,
+            _ => self.new_line(line),
+        }
+    }
+
+    #[cold]
+    fn new_line(&mut self, line: usize) -> u32 {
         if self.line_of.len() <= line {
             self.line_of.resize(line + 1, u32::MAX);
         }
-        if self.line_of[line] == u32::MAX {
-            let home = self.arena.home_of(line) as u16;
-            self.lines.push(Line::new(home, self.domains, self.machine.cores()));
-            self.traces.push(LineTrace::new());
-            self.line_of[line] = (self.lines.len() - 1) as u32;
-        }
+        let home = self.arena.home_of(line) as u16;
+        self.lines.push(Line::new(home, self.places.domains(), self.machine.cores()));
+        self.traces.push(LineTrace::new());
+        self.line_of[line] = (self.lines.len() - 1) as u32;
         self.line_of[line]
     }
 }

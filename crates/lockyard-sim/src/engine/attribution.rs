@@ -2,8 +2,10 @@
 //!
 //! Counting changes nothing in a run. Every thread is in one phase at a time; a phase that is spent on a line is added to the
 //! line. A *hand-over* of a line is an operation that needs it exclusively by another thread than the last one; a *move* is a
-//! hand-over or a load that missed. A move is *needless* if nobody else has touched the 64-bit unit that is asked for: the line
-//! moved for what stands beside it, which is false sharing.
+//! hand-over or a load that missed. A move is *needed* if, while the thread then has the line, it uses a 64-bit unit that another
+//! has touched since it last did so; the others moved the line for what stands beside it, which is false sharing (M. Dubois and
+//! others, *The Detection and Elimination of Useless Misses in Multiprocessors*, ISCA 1993). A hand-over of a unit that another
+//! touched last is needed too, though its value was read before, and so is a thread's first move.
 
 use super::threads::Activity;
 use super::{Engine, Op};
@@ -73,10 +75,13 @@ pub struct LineCounts {
     pub cycles: [u64; 4],
     /// Hand-overs by [`Distance`].
     pub hand_overs: [u64; 4],
+    /// Loads that missed, by [`Distance`] from the thread that last had the line exclusively; those that nobody else had are
+    /// in `moves` only.
+    pub reads: [u64; 4],
     /// Hand-overs and loads that missed.
     pub moves: u64,
-    /// Moves for a unit that nobody else has touched.
-    pub needless: u64,
+    /// Moves that brought what others had done. Known when it is used, so a window's may include a move before it.
+    pub needed: u64,
     /// Loads of waiting loops that missed.
     pub missed_polls: u64,
     /// Times that the line became modified at a core.
@@ -98,6 +103,11 @@ impl LineCounts {
     pub fn lost(&self) -> u64 {
         self.cycles.iter().sum()
     }
+
+    /// Moves for what stands beside what was asked for.
+    pub fn needless(&self) -> u64 {
+        self.moves.saturating_sub(self.needed)
+    }
 }
 
 impl Sub for LineCounts {
@@ -108,8 +118,9 @@ impl Sub for LineCounts {
         LineCounts {
             cycles: less(self.cycles, before.cycles),
             hand_overs: less(self.hand_overs, before.hand_overs),
+            reads: less(self.reads, before.reads),
             moves: self.moves - before.moves,
-            needless: self.needless - before.needless,
+            needed: self.needed - before.needed,
             missed_polls: self.missed_polls - before.missed_polls,
             ownerships: self.ownerships - before.ownerships,
             rmws: self.rmws - before.rmws,
@@ -129,8 +140,9 @@ impl Add for LineCounts {
         LineCounts {
             cycles: more(self.cycles, other.cycles),
             hand_overs: more(self.hand_overs, other.hand_overs),
+            reads: more(self.reads, other.reads),
             moves: self.moves + other.moves,
-            needless: self.needless + other.needless,
+            needed: self.needed + other.needed,
             missed_polls: self.missed_polls + other.missed_polls,
             ownerships: self.ownerships + other.ownerships,
             rmws: self.rmws + other.rmws,
@@ -171,31 +183,90 @@ impl Attribution {
 pub(super) struct LineTrace {
     pub counts: LineCounts,
     last: Option<u32>,
-    /// The thread that last touched each 64-bit unit, for up to 128 bytes.
-    units: [Option<u32>; 16],
+    /// Operations that needed the line exclusively so far.
+    touches: u64,
+    /// The last one for each 64-bit unit, for up to 128 bytes: its number, from 1, and its thread.
+    units: [(u64, u32); 16],
+    /// What each thread knows of the line; nothing beyond the end.
+    copies: Vec<Copied>,
+}
+
+/// What a thread knows of a line.
+#[derive(Clone, Copy, Debug)]
+struct Copied {
+    /// How many touches there were when a move was last needed.
+    used: u64,
+    /// How many there were when the line last came, or was last touched by the thread.
+    since: u64,
+    /// The last move has not been needed yet.
+    open: bool,
 }
 
 impl LineTrace {
     pub(super) fn new() -> Self {
-        LineTrace { counts: LineCounts::default(), last: None, units: [None; 16] }
+        let counts = LineCounts::default();
+        LineTrace { counts, last: None, touches: 0, units: [(0, 0); 16], copies: Vec::new() }
+    }
+
+    /// What `thread` knows; `true` if it never had the line.
+    fn copy_of(&mut self, thread: u32) -> (&mut Copied, bool) {
+        let index = thread as usize;
+        let never = Copied { used: u64::MAX, since: u64::MAX, open: false };
+        if index >= self.copies.len() {
+            self.copies.resize(index + 1, never);
+        }
+        let copy = &mut self.copies[index];
+        let first = copy.since == u64::MAX;
+        (copy, first)
+    }
+
+    /// Counts that the line moved to `thread`; `needed` if that is known already.
+    fn moved(&mut self, thread: u32, needed: bool) {
+        let touches = self.touches;
+        let (copy, first) = self.copy_of(thread);
+        let needed = needed || first;
+        *copy = Copied { used: copy.used, since: touches, open: !needed };
+        if needed {
+            copy.used = touches;
+        }
+        self.counts.moves += 1;
+        self.counts.needed += u64::from(needed);
+    }
+
+    /// `thread` uses a unit of the line that it has: was the move that brought it needed?
+    fn used(&mut self, thread: u32, unit: usize) {
+        let (touches, (number, by)) = (self.touches, self.units[unit]);
+        let (copy, _) = self.copy_of(thread);
+        if copy.open && number > copy.used && by != thread {
+            copy.open = false;
+            copy.used = touches;
+            self.counts.needed += 1;
+        }
     }
 }
 
 /// What a thread is doing, since when, and for which line.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spending {
     /// `None` before a thread begins and after it ends.
     pub phase: Option<Phase>,
     pub since: u64,
     pub line: Option<u32>,
+    /// A load that missed and is not complete: its line and unit.
+    missed: Option<(u32, usize)>,
 }
 
 impl Engine {
     /// The thread's cycles from now on are spent on `phase`, for `line`.
     pub(super) fn spends(&mut self, thread: u32, phase: Option<Phase>, line: Option<u32>) {
         let now = self.now();
-        let spending = Spending { phase, since: now, line };
-        let before = std::mem::replace(&mut self.threads[thread as usize].spending, spending);
+        let before = self.threads[thread as usize].spending;
+        let arrived = before.missed.filter(|_| phase == Some(Phase::Working));
+        let missed = if arrived.is_some() { None } else { before.missed };
+        self.threads[thread as usize].spending = Spending { phase, since: now, line, missed };
+        if let Some((line, unit)) = arrived {
+            self.arrived(thread, line, unit);
+        }
         if let Some(phase) = before.phase {
             let cycles = now - before.since;
             self.cycles[phase as usize] += cycles;
@@ -226,46 +297,62 @@ impl Engine {
     }
 
     fn unit(&self, address: usize) -> usize {
-        (address - self.arena.base()) % self.machine.line_bytes() / 8
+        self.places.unit(address - self.arena.base())
     }
 
     /// A read-modify-write or a store of `thread` happens at `address`.
     pub(super) fn touched(&mut self, thread: u32, line: u32, address: usize) {
         let unit = self.unit(address);
-        let last = self.traces[line as usize].last;
-        let distance = last.filter(|&last| last != thread).map(|last| self.distance(thread, last));
+        let distance = self.distance_from_last(thread, line);
         let trace = &mut self.traces[line as usize];
+        let touches = trace.touches;
+        if distance.is_none() || trace.copy_of(thread).0.since == touches {
+            // It had the line already, if only to read.
+            trace.used(thread, unit);
+        }
         if let Some(distance) = distance {
             trace.counts.hand_overs[distance as usize] += 1;
-            trace.counts.moves += 1;
-            trace.counts.needless += u64::from(trace.units[unit].is_none_or(|t| t == thread));
+            let (number, by) = trace.units[unit];
+            trace.moved(thread, number > 0 && by != thread);
         }
         trace.last = Some(thread);
-        trace.units[unit] = Some(thread);
+        trace.touches += 1;
+        trace.units[unit] = (trace.touches, thread);
+        let touches = trace.touches;
+        trace.copy_of(thread).0.since = touches;
     }
 
-    /// A load of `thread` at `address` missed.
-    pub(super) fn missed(&mut self, thread: u32, line: u32, address: usize, poll: bool) {
-        let unit = self.unit(address);
-        let trace = &mut self.traces[line as usize];
-        trace.counts.moves += 1;
-        trace.counts.needless += u64::from(trace.units[unit].is_none_or(|t| t == thread));
-        trace.counts.missed_polls += u64::from(poll);
-    }
-
-    fn distance(&self, a: u32, b: u32) -> Distance {
-        let core = |thread: u32| self.threads[thread as usize].core;
-        let (domain_a, domain_b) = (self.domain_of(core(a)), self.domain_of(core(b)));
-        let socket = |domain: u16| u64::from(domain) / self.machine.numbers().complexes;
-        if core(a) == core(b) {
-            Distance::Core
-        } else if domain_a == domain_b {
-            Distance::Complex
-        } else if socket(domain_a) == socket(domain_b) {
-            Distance::Socket
-        } else {
-            Distance::Remote
+    /// A load of `thread` at `address` finds the line.
+    pub(super) fn found(&mut self, thread: u32, line: u32, address: usize) {
+        if self.threads[thread as usize].spending.missed.is_none() {
+            let unit = self.unit(address);
+            self.traces[line as usize].used(thread, unit);
         }
+    }
+
+    /// A load of `thread` at `address` missed. What moved the line is judged when the load is complete: until then others may
+    /// have the line that asked for it earlier.
+    pub(super) fn missed(&mut self, thread: u32, line: u32, address: usize, poll: bool) {
+        self.threads[thread as usize].spending.missed = Some((line, self.unit(address)));
+        self.traces[line as usize].counts.missed_polls += u64::from(poll);
+    }
+
+    /// How far the thread is from the one that last had the line exclusively, if that was another.
+    fn distance_from_last(&self, thread: u32, line: u32) -> Option<Distance> {
+        let last = self.traces[line as usize].last.filter(|&last| last != thread)?;
+        let core = |thread: u32| self.threads[thread as usize].core;
+        Some(self.places.distance(core(thread), core(last)))
+    }
+
+    /// The data of a load that missed is there.
+    fn arrived(&mut self, thread: u32, line: u32, unit: usize) {
+        let distance = self.distance_from_last(thread, line);
+        let trace = &mut self.traces[line as usize];
+        if let Some(distance) = distance {
+            trace.counts.reads[distance as usize] += 1;
+        }
+        trace.moved(thread, false);
+        trace.used(thread, unit);
     }
 
     /// Where the cycles went so far.

@@ -14,8 +14,9 @@
 //! - A waiting thread is asleep until its line is taken away or changed, and then looks again after
 //!   what is left of its running pause, which is uniform in 0 to the pause's length.
 
+use super::event::Event;
 use super::line::{Miss, Request, State, Waiter};
-use super::{Engine, Event, Op};
+use super::{Engine, Op};
 
 impl Engine {
     /// Thread `thread` needs the line at its core; begins a miss if none is under way.
@@ -155,10 +156,13 @@ impl Engine {
         if cache.waiters.is_empty() {
             return;
         }
-        let mut waiters = std::mem::take(&mut cache.waiters);
-        // Stores of the core before its read-modify-writes, these before loads. The sort is stable.
-        waiters.sort_by_key(|&w| (!w.store, !self.wants_exclusive(w)));
-        for waiter in waiters {
+        let spare = std::mem::take(&mut self.spare_waiters);
+        let mut waiters = std::mem::replace(&mut cache.waiters, spare);
+        if waiters.len() > 1 {
+            // Stores of the core before its read-modify-writes, these before loads. The sort is stable.
+            waiters.sort_by_key(|&w| (!w.store, !self.wants_exclusive(w)));
+        }
+        for waiter in waiters.drain(..) {
             let now = self.now();
             let state = self.lines[line as usize].cores[core as usize].state;
             let locked = state != State::Invalid && self.is_held(waiter.thread, line, core, now);
@@ -180,6 +184,7 @@ impl Engine {
                 }
             }
         }
+        self.spare_waiters = waiters;
         self.issue_again(line, core);
     }
 
@@ -190,11 +195,12 @@ impl Engine {
         if cache.sleepers.is_empty() {
             return;
         }
-        let sleepers = std::mem::take(&mut cache.sleepers);
+        let spare = std::mem::take(&mut self.spare_sleepers);
+        let mut sleepers = std::mem::replace(&mut cache.sleepers, spare);
         let n = self.machine.numbers();
         let period = n.pause + n.poll;
         let now = self.now();
-        for thread in sleepers {
+        for thread in sleepers.drain(..) {
             if Some(thread) == except {
                 self.lines[line as usize].cores[core as usize].sleepers.push(thread);
                 continue;
@@ -203,5 +209,6 @@ impl Engine {
             let rest = self.random.below(period + 1);
             self.at(now + rest, Event::Wake { thread, generation });
         }
+        self.spare_sleepers = sleepers;
     }
 }

@@ -5,7 +5,7 @@
 //! | at most one core has a line modified, and then no other core has it at all | [`Engine::check_owner`], at every fill |
 //! | an agent knows every core of its domain that shares a line, or an invalidation is on its way to it (no lost sharer) | [`Engine::check_sharers`], at every fill and demotion |
 //! | each answer is to a miss, and each miss is answered (requests are conserved) | [`Engine::check_answer`] at every fill; [`Engine::check_quiet`] at the end |
-//! | time does not go back | `Engine::step` |
+//! | time does not go back | the queue of events |
 //! | a thread that has not finished waits for something that will happen | [`Engine::check_quiet`]; a run without events is reported as stuck |
 
 use super::Engine;
@@ -31,8 +31,8 @@ impl Engine {
             {
                 continue;
             }
-            let agent = &entry.agents[core / self.cores_per_domain];
-            let known = agent.sharers & (1 << (core % self.cores_per_domain)) != 0;
+            let agent = &entry.agents[self.domain_of(core as u16) as usize];
+            let known = agent.sharers & self.places.bit(core as u16) != 0;
             match cache.state {
                 State::Shared => debug_assert!(known, "an agent has lost a sharer"),
                 // The next owner may be noted already, while the snoop is on its way.
@@ -82,8 +82,8 @@ impl Engine {
                 if cache.parked_snoop.is_some() || cache.invalidations > 0 {
                     return wrong("a core has not answered");
                 }
-                let agent = &line.agents[core / self.cores_per_domain];
-                let known = agent.sharers & (1 << (core % self.cores_per_domain)) != 0;
+                let agent = &line.agents[self.domain_of(core as u16) as usize];
+                let known = agent.sharers & self.places.bit(core as u16) != 0;
                 let owned = agent.owner == Some(core as u16);
                 if (cache.state == State::Shared && !known)
                     || (cache.state == State::Modified && !owned)

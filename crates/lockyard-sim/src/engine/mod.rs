@@ -2,6 +2,7 @@
 //!
 //! | file | what |
 //! | --- | --- |
+//! | `event.rs` | what can happen |
 //! | `wheel.rs` | the queue of events |
 //! | `threads.rs` | what an operation does at its core: hits, the store buffer, waiting, parking |
 //! | `work.rs` | local work, beside that of siblings |
@@ -9,6 +10,7 @@
 //! | `agents.rs` | the directory: agents of domains, home agents |
 //! | `invariants.rs` | what must hold at every moment |
 //! | `line.rs` | the state of one line |
+//! | `places.rs` | where cores, domains and sockets are |
 //! | `coroutine.rs` | the code of a simulated thread |
 //! | `attribution.rs` | where the cycles go |
 //! | `statistics.rs` | what is counted |
@@ -17,8 +19,10 @@ mod agents;
 mod attribution;
 mod caches;
 mod coroutine;
+mod event;
 mod invariants;
 mod line;
+mod places;
 mod statistics;
 mod threads;
 mod wheel;
@@ -33,13 +37,15 @@ use crate::random::Random;
 use crate::shared::Shared;
 use attribution::{LineTrace, Spending};
 use coroutine::SimulatedThread;
-use line::{Line, Request};
+use event::{Event, Kind, Packed};
+use line::{Line, Waiter};
+use places::Places;
 use std::collections::VecDeque;
 use std::panic::Location;
 use std::rc::Rc;
 use threads::Activity;
 use wheel::Wheel;
-use work::Work;
+use work::{CoreThreads, Work};
 
 /// No event is later (in cycles; a century). Leaves room for sums.
 const END_OF_TIME: u64 = 1 << 63;
@@ -130,85 +136,6 @@ pub(crate) enum Op {
     Fatal(&'static str),
 }
 
-/// Something that will happen.
-#[derive(Clone, Copy, Debug)]
-enum Event {
-    /// The thread's operation is complete.
-    Resume {
-        thread: u32,
-        value: u64,
-    },
-    /// The thread's work is done, if the plan still counts.
-    WorkEnd {
-        thread: u32,
-        plan: u32,
-    },
-    /// The thread's pending operation is tried again.
-    Retry {
-        thread: u32,
-    },
-    /// A sleeper looks again, or a parked thread runs.
-    Wake {
-        thread: u32,
-        generation: u32,
-    },
-    /// A sleeper's budget is spent, or a parked thread's time.
-    Deadline {
-        thread: u32,
-        generation: u32,
-    },
-    /// A request reaches the agent of a domain.
-    Arrive {
-        line: u32,
-        domain: u16,
-        request: Request,
-    },
-    AgentFree {
-        line: u32,
-        domain: u16,
-    },
-    Snoop {
-        line: u32,
-        core: u16,
-        exclusive: bool,
-    },
-    Invalidate {
-        line: u32,
-        core: u16,
-    },
-    /// The data of a miss reaches the core.
-    Data {
-        line: u32,
-        core: u16,
-        exclusive: bool,
-    },
-    /// A locked operation releases the line.
-    LockEnd {
-        line: u32,
-        core: u16,
-    },
-    /// A domain's question reaches the home agent.
-    Ask {
-        line: u32,
-        domain: u16,
-        exclusive: bool,
-    },
-    /// The home agent's grant reaches the domain.
-    Grant {
-        line: u32,
-        domain: u16,
-        exclusive: bool,
-    },
-    /// The same, after it met a busy agent.
-    TakeGrant {
-        line: u32,
-        domain: u16,
-    },
-    HomeFree {
-        line: u32,
-    },
-}
-
 /// How a run ended before its time.
 #[derive(Clone, Debug)]
 pub(crate) enum Fate {
@@ -257,8 +184,7 @@ pub(crate) struct Engine {
     machine: Rc<Machine>,
     pub(crate) shared: Rc<Shared>,
     arena: Rc<Arena>,
-    domains: usize,
-    cores_per_domain: usize,
+    places: Places,
     wheel: Wheel,
     random: Random,
     lines: Vec<Line>,
@@ -269,7 +195,13 @@ pub(crate) struct Engine {
     /// Line of the arena to index in `lines`.
     line_of: Vec<u32>,
     threads: Vec<Thread>,
-    threads_of_core: Vec<Vec<u32>>,
+    /// The threads of each core.
+    cores: Vec<CoreThreads>,
+    /// Whether a thread slows its siblings' work at all.
+    siblings_slow: bool,
+    /// Empty lists that are used again.
+    spare_waiters: Vec<Waiter>,
+    spare_sleepers: Vec<u32>,
     /// Parked threads, with the word on which they wait, oldest first.
     parked: Vec<(usize, u32)>,
     live: usize,
@@ -282,8 +214,7 @@ impl Engine {
     pub(crate) fn new(machine: Rc<Machine>, shared: Rc<Shared>, seed: u64) -> Self {
         Engine {
             arena: shared.arena(),
-            domains: machine.complexes(),
-            cores_per_domain: machine.cores_per_complex(),
+            places: Places::new(&machine),
             wheel: Wheel::new(),
             random: Random::new(seed),
             lines: Vec::new(),
@@ -291,7 +222,10 @@ impl Engine {
             cycles: [0; 4],
             line_of: Vec::new(),
             threads: Vec::new(),
-            threads_of_core: vec![Vec::new(); machine.cores()],
+            cores: vec![CoreThreads::default(); machine.cores()],
+            siblings_slow: machine.numbers().smt_slowdown != 1.0,
+            spare_waiters: Vec::new(),
+            spare_sleepers: Vec::new(),
             parked: Vec::new(),
             live: 0,
             fate: None,
@@ -317,8 +251,9 @@ impl Engine {
     }
 
     /// Queues `event` for `time`, or for the end of time.
+    #[inline]
     fn at(&mut self, time: u64, event: Event) {
-        self.wheel.push(time.min(END_OF_TIME), event);
+        self.wheel.push(time.min(END_OF_TIME), event.pack());
     }
 
     fn jitter(&mut self) -> u64 {
@@ -326,7 +261,7 @@ impl Engine {
     }
 
     fn domain_of(&self, core: u16) -> u16 {
-        (core as usize / self.cores_per_domain) as u16
+        self.places.domain_of(core)
     }
 
     /// Adds a thread on `core`; it begins at `start`. Returns its index.
@@ -344,45 +279,49 @@ impl Engine {
             // It has not begun.
             activity: Activity::Yielding,
             work: None,
-            spending: Spending { phase: None, since: 0, line: None },
+            spending: Spending::default(),
             work_plans: 0,
             last: None,
         });
-        self.threads_of_core[core].push(thread);
+        self.cores[core].threads.push(thread);
         self.live += 1;
         let start = start.max(self.now());
         self.at(start, Event::Resume { thread, value: 0 });
         thread
     }
 
-    /// Handles the next event that is not after `until`; `false` if there is none.
-    pub(crate) fn step(&mut self, until: u64) -> bool {
-        let before = self.now();
-        let Some((time, event)) = self.wheel.pop(until) else { return false };
-        debug_assert!(time == self.now() && time >= before, "time goes back");
-        self.statistics.events += 1;
-        match event {
-            Event::Resume { thread, value } => self.resume(thread, value),
-            Event::WorkEnd { thread, plan } => self.end_work(thread, plan),
-            Event::Retry { thread } => {
-                if let Some(op) = self.threads[thread as usize].pending.take() {
-                    self.execute(thread, op);
-                }
+    /// Handles events that are not after `until`, at most `events` of them, until all threads have finished or one cannot go
+    /// on; `false` if no such event is left.
+    pub(crate) fn run(&mut self, until: u64, events: u64) -> bool {
+        for _ in 0..events {
+            let Some(event) = self.wheel.pop(until) else { return false };
+            self.statistics.events += 1;
+            self.handle(event);
+            if self.live == 0 || self.fate.is_some() {
+                break;
             }
-            Event::Wake { thread, generation } => self.wake(thread, generation),
-            Event::Deadline { thread, generation } => self.deadline(thread, generation),
-            Event::Arrive { line, domain, request } => self.arrive(line, domain, request),
-            Event::AgentFree { line, domain } => self.agent_free(line, domain),
-            Event::Snoop { line, core, exclusive } => self.snoop(line, core, exclusive),
-            Event::Invalidate { line, core } => self.invalidate(line, core),
-            Event::Data { line, core, exclusive } => self.fill(line, core, exclusive),
-            Event::LockEnd { line, core } => self.lock_end(line, core),
-            Event::Ask { line, domain, exclusive } => self.ask_home(line, domain, exclusive),
-            Event::Grant { line, domain, exclusive } => self.grant(line, domain, exclusive),
-            Event::TakeGrant { line, domain } => self.take_grant(line, domain),
-            Event::HomeFree { line } => self.home_free(line),
         }
         true
+    }
+
+    fn handle(&mut self, event: Packed) {
+        match event.kind() {
+            Kind::Resume => self.resume(event.thread(), event.value()),
+            Kind::WorkEnd => self.end_work(event.thread(), event.plan()),
+            Kind::Retry => self.retry(event.thread()),
+            Kind::Wake => self.wake(event.thread(), event.generation()),
+            Kind::Deadline => self.deadline(event.thread(), event.generation()),
+            Kind::Arrive => self.arrive(event.line(), event.domain(), event.request()),
+            Kind::AgentFree => self.agent_free(event.line(), event.domain()),
+            Kind::Snoop => self.snoop(event.line(), event.core(), event.exclusive()),
+            Kind::Invalidate => self.invalidate(event.line(), event.core()),
+            Kind::Data => self.fill(event.line(), event.core(), event.exclusive()),
+            Kind::LockEnd => self.lock_end(event.line(), event.core()),
+            Kind::Ask => self.ask_home(event.line(), event.domain(), event.exclusive()),
+            Kind::Grant => self.grant(event.line(), event.domain(), event.exclusive()),
+            Kind::TakeGrant => self.take_grant(event.line(), event.domain()),
+            Kind::HomeFree => self.home_free(event.line()),
+        }
     }
 
     /// Every thread that has not finished, with its last operation.

@@ -2,8 +2,9 @@
 
 use super::attribution::Phase;
 use super::coroutine::Progress;
+use super::event::Event;
 use super::line::State;
-use super::{Engine, Event, Fate, Op, Pause, Rmw};
+use super::{Engine, Fate, Op, Pause, Rmw};
 use crate::shared;
 
 /// What a thread is doing, for siblings and for reports.
@@ -183,8 +184,16 @@ impl Engine {
             self.threads[thread as usize].pending = Some(op);
             self.waits_for(thread, line);
         } else {
+            self.found(thread, line, address);
             let value = self.value(thread, address);
             self.at(now + cost, Event::Resume { thread, value });
+        }
+    }
+
+    /// The unlocked part of a read-modify-write is done.
+    pub(super) fn retry(&mut self, thread: u32) {
+        if let Some(op) = self.threads[thread as usize].pending.take() {
+            self.execute(thread, op);
         }
     }
 

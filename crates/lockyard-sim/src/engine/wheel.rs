@@ -4,16 +4,18 @@
 //! the physics (a snoop that waits for the end of a locked operation is answered before the thread
 //! goes on), and it makes a run deterministic.
 
-use super::Event;
+use super::event::Packed;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 const SLOTS: usize = 4096;
+const WORDS: usize = SLOTS / 64;
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy)]
 struct Node {
-    event: Event,
+    event: Packed,
+    /// The next event of the slot, after the last one the first; or the next free node.
     next: u32,
 }
 
@@ -21,7 +23,7 @@ struct Node {
 struct Far {
     time: u64,
     sequence: u64,
-    event: Event,
+    event: Packed,
 }
 
 impl PartialEq for Far {
@@ -44,13 +46,16 @@ impl Ord for Far {
 /// The queue. Time never goes back: [`pop`](Wheel::pop) returns events in order of time.
 pub(super) struct Wheel {
     now: u64,
-    head: Vec<u32>,
-    tail: Vec<u32>,
-    occupied: [u64; SLOTS / 64],
+    /// The last event of each slot that has any.
+    last: Box<[u32; SLOTS]>,
+    /// The slots that have events, as bits.
+    occupied: [u64; WORDS],
     pool: Vec<Node>,
     free: u32,
     in_wheel: usize,
     far: BinaryHeap<Reverse<Far>>,
+    /// The time of the first far event; the end of time if there is none.
+    first_far: u64,
     sequence: u64,
 }
 
@@ -58,13 +63,13 @@ impl Wheel {
     pub(super) fn new() -> Self {
         Wheel {
             now: 0,
-            head: vec![NONE; SLOTS],
-            tail: vec![NONE; SLOTS],
-            occupied: [0; SLOTS / 64],
+            last: Box::new([NONE; SLOTS]),
+            occupied: [0; WORDS],
             pool: Vec::new(),
             free: NONE,
             in_wheel: 0,
             far: BinaryHeap::new(),
+            first_far: u64::MAX,
             sequence: 0,
         }
     }
@@ -79,98 +84,117 @@ impl Wheel {
     }
 
     /// Queues `event` for `time`, which is not in the past.
-    pub(super) fn push(&mut self, time: u64, event: Event) {
+    pub(super) fn push(&mut self, time: u64, event: Packed) {
         debug_assert!(time >= self.now, "an event in the past");
-        if time < self.now + SLOTS as u64 {
+        if time - self.now < SLOTS as u64 {
             self.push_near(time, event);
         } else {
-            self.sequence += 1;
-            self.far.push(Reverse(Far { time, sequence: self.sequence, event }));
+            self.push_far(time, event);
         }
     }
 
-    fn push_near(&mut self, time: u64, event: Event) {
+    fn push_near(&mut self, time: u64, event: Packed) {
         let slot = time as usize % SLOTS;
-        let node = if self.free == NONE {
-            self.pool.push(Node { event, next: NONE });
-            (self.pool.len() - 1) as u32
-        } else {
-            let node = self.free;
-            self.free = self.pool[node as usize].next;
-            self.pool[node as usize] = Node { event, next: NONE };
-            node
-        };
-        if self.head[slot] == NONE {
-            self.head[slot] = node;
-            self.occupied[slot / 64] |= 1 << (slot % 64);
-        } else {
-            let tail = self.tail[slot] as usize;
-            self.pool[tail].next = node;
+        let (word, bit) = (slot / 64, 1 << (slot % 64));
+        let node = self.free;
+        if node == NONE {
+            return self.push_in_new_node(time, event);
         }
-        self.tail[slot] = node;
+        let next = if self.occupied[word] & bit == 0 {
+            self.occupied[word] |= bit;
+            node
+        } else {
+            let last = &mut self.pool[self.last[slot] as usize];
+            std::mem::replace(&mut last.next, node)
+        };
+        let entry = &mut self.pool[node as usize];
+        self.free = entry.next;
+        *entry = Node { event, next };
+        self.last[slot] = node;
         self.in_wheel += 1;
     }
 
-    /// The next event that is not after `until`, with its time.
-    pub(super) fn pop(&mut self, until: u64) -> Option<(u64, Event)> {
-        let time = self.next_time()?;
+    #[cold]
+    fn push_in_new_node(&mut self, time: u64, event: Packed) {
+        self.free = self.pool.len() as u32;
+        self.pool.push(Node { event, next: NONE });
+        self.push_near(time, event);
+    }
+
+    #[cold]
+    fn push_far(&mut self, time: u64, event: Packed) {
+        self.sequence += 1;
+        self.far.push(Reverse(Far { time, sequence: self.sequence, event }));
+        self.first_far = self.first_far.min(time);
+    }
+
+    /// The next event, if it is not after `until`; it is then [`now`](Self::now).
+    pub(super) fn pop(&mut self, until: u64) -> Option<Packed> {
+        let time = if self.in_wheel > 0 {
+            self.next_in_wheel()
+        } else if !self.far.is_empty() {
+            self.first_far
+        } else {
+            return None;
+        };
         if time > until {
             return None;
         }
-        self.advance_to(time);
+        debug_assert!(time >= self.now, "time goes back");
+        self.now = time;
+        if self.first_far < time.saturating_add(SLOTS as u64) {
+            self.bring_near();
+        }
         let slot = time as usize % SLOTS;
-        let node = self.head[slot];
-        debug_assert!(node != NONE);
+        let last = self.last[slot];
+        let node = self.pool[last as usize].next;
         let Node { event, next } = self.pool[node as usize];
-        self.head[slot] = next;
-        if next == NONE {
+        if node == last {
             self.occupied[slot / 64] &= !(1 << (slot % 64));
+        } else {
+            self.pool[last as usize].next = next;
         }
         self.pool[node as usize].next = self.free;
         self.free = node;
         self.in_wheel -= 1;
-        Some((time, event))
+        Some(event)
     }
 
-    /// Moves the clock, and far events that the wheel now reaches into it. They were queued before
-    /// any event that could be pushed for their time from now on, so the order is kept.
-    fn advance_to(&mut self, time: u64) {
-        self.now = time;
-        while let Some(Reverse(far)) = self.far.peek() {
-            if far.time >= self.now + SLOTS as u64 {
-                break;
+    /// Moves far events that the wheel now reaches into it. They were queued before any event that could be pushed for their
+    /// time from now on, so the order is kept.
+    #[cold]
+    fn bring_near(&mut self) {
+        self.first_far = loop {
+            let Some(Reverse(far)) = self.far.peek() else { break u64::MAX };
+            if far.time - self.now >= SLOTS as u64 {
+                break far.time;
             }
-            let Some(Reverse(far)) = self.far.pop() else { break };
+            let Some(Reverse(far)) = self.far.pop() else { break u64::MAX };
             self.push_near(far.time, far.event);
-        }
+        };
     }
 
-    fn next_time(&self) -> Option<u64> {
-        if self.in_wheel == 0 {
-            return self.far.peek().map(|Reverse(far)| far.time);
-        }
+    /// The time of the first event in the wheel, which has one.
+    fn next_in_wheel(&self) -> u64 {
         let first = self.now as usize % SLOTS;
-        let words = SLOTS / 64;
         let mut word = first / 64;
         let mut bits = self.occupied[word] & (u64::MAX << (first % 64));
-        for step in 0..=words {
-            if step == words {
-                // Once round: the slots of the first word below `first`.
-                bits &= !(u64::MAX << (first % 64));
-            }
-            if bits != 0 {
-                let slot = word * 64 + bits.trailing_zeros() as usize;
-                return Some(self.now + (slot + SLOTS - first) as u64 % SLOTS as u64);
-            }
-            word = (word + 1) % words;
+        let mut steps = 0;
+        while bits == 0 {
+            steps += 1;
+            word = (word + 1) % WORDS;
             bits = self.occupied[word];
+            debug_assert!(steps <= WORDS, "the wheel counts its events");
         }
-        unreachable!("the wheel counts its events")
+        // After a whole turn the bits below `first` are looked at too: those at and above it are none.
+        let slot = word * 64 + bits.trailing_zeros() as usize;
+        self.now + (slot.wrapping_sub(first) % SLOTS) as u64
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::event::Event;
     use super::*;
 
     #[test]
@@ -181,13 +205,13 @@ mod tests {
         for i in 0..5000u32 {
             x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             let time = (x >> 33) % 20_000;
-            wheel.push(time, Event::Retry { thread: i });
+            wheel.push(time, Event::Retry { thread: i }.pack());
             expected.push((time, i));
         }
         expected.sort_by_key(|&(time, _)| time);
         for (time, i) in expected {
-            let (at, event) = wheel.pop(u64::MAX).expect("as many as were queued");
-            assert!(matches!(event, Event::Retry { thread } if thread == i) && at == time);
+            let event = wheel.pop(u64::MAX).expect("as many as were queued");
+            assert_eq!((event.thread(), wheel.now()), (i, time));
         }
         assert!(wheel.pop(u64::MAX).is_none());
     }
@@ -195,7 +219,7 @@ mod tests {
     #[test]
     fn nothing_is_popped_after_the_limit() {
         let mut wheel = Wheel::new();
-        wheel.push(10_000, Event::Retry { thread: 0 });
+        wheel.push(10_000, Event::Retry { thread: 0 }.pack());
         assert!(wheel.pop(9_999).is_none());
         assert!(wheel.pop(10_000).is_some());
     }

@@ -4,8 +4,9 @@
 //! thread competes while it runs: one that waits for a line, sleeps in a waiting loop, pauses or is parked leaves the
 //! core to the others. When that changes, what is left of a sibling's work is timed anew.
 
+use super::Engine;
+use super::event::Event;
 use super::threads::Activity;
-use super::{Engine, Event};
 
 /// Work that is being done.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +18,14 @@ pub(super) struct Work {
     slowed: bool,
     /// Tells the end that counts from ends that were planned before.
     plan: u32,
+}
+
+/// The threads of a core.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CoreThreads {
+    pub threads: Vec<u32>,
+    /// How many of them are [`Activity::Running`].
+    pub running: u32,
 }
 
 impl Engine {
@@ -41,16 +50,27 @@ impl Engine {
     }
 
     /// The thread is now in another state; its siblings' work goes on at another pace.
+    #[inline]
     pub(super) fn becomes(&mut self, thread: u32, activity: Activity) {
         let entry = &mut self.threads[thread as usize];
         let competed = entry.activity == Activity::Running;
         entry.activity = activity;
-        if competed == (activity == Activity::Running) || self.alone(thread) {
+        if competed == (activity == Activity::Running) {
             return;
         }
+        let core = &mut self.cores[entry.core as usize];
+        // One more, or one less.
+        core.running = if competed { core.running - 1 } else { core.running + 1 };
+        if self.siblings_slow && core.threads.len() > 1 {
+            self.pace_siblings(thread);
+        }
+    }
+
+    /// What is left of the work of the thread's siblings is timed anew, if their pace has changed.
+    fn pace_siblings(&mut self, thread: u32) {
         let core = self.threads[thread as usize].core as usize;
-        for index in 0..self.threads_of_core[core].len() {
-            let sibling = self.threads_of_core[core][index];
+        for index in 0..self.cores[core].threads.len() {
+            let sibling = self.cores[core].threads[index];
             if sibling == thread {
                 continue;
             }
@@ -70,7 +90,7 @@ impl Engine {
         let entry = &mut self.threads[thread as usize];
         entry.work_plans = entry.work_plans.wrapping_add(1);
         entry.work = Some(work);
-        let length = (work.left * self.pace(work.slowed)).round() as u64;
+        let length = whole(work.left * self.pace(work.slowed));
         let end = work.since.saturating_add(length);
         self.at(end, Event::WorkEnd { thread, plan: work.plan });
     }
@@ -82,14 +102,42 @@ impl Engine {
 
     /// Whether no other thread of the core can make a difference.
     fn alone(&self, thread: u32) -> bool {
-        let core = self.threads[thread as usize].core as usize;
-        self.threads_of_core[core].len() < 2 || self.machine.numbers().smt_slowdown == 1.0
+        !self.siblings_slow
+            || self.cores[self.threads[thread as usize].core as usize].threads.len() < 2
     }
 
     fn is_slowed(&self, thread: u32) -> bool {
-        let core = self.threads[thread as usize].core as usize;
-        self.threads_of_core[core].iter().any(|&other| {
-            other != thread && self.threads[other as usize].activity == Activity::Running
-        })
+        let entry = &self.threads[thread as usize];
+        let itself = u32::from(entry.activity == Activity::Running);
+        self.cores[entry.core as usize].running > itself
+    }
+}
+
+/// `cycles`, which are not negative, rounded to whole ones, a half up. (`f64::round` is a call on processors of the
+/// x86-64 baseline.)
+fn whole(cycles: f64) -> u64 {
+    let below = cycles as u64;
+    if cycles - below as f64 >= 0.5 { below.saturating_add(1) } else { below }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::whole;
+
+    #[test]
+    fn cycles_are_rounded_as_the_library_rounds() {
+        let mut x: u64 = 1;
+        for i in 0..100_000 {
+            x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let cycles = (x >> 11) as f64 / f64::from(1u32 << (i % 32)) / f64::from(1u32 << 20);
+            for cycles in
+                [cycles, (cycles * 2.0).floor() / 2.0, cycles.floor() + 0.5f64.next_down()]
+            {
+                assert_eq!(whole(cycles), cycles.round() as u64, "{cycles}");
+            }
+        }
+        for cycles in [0.0, 0.5f64.next_down(), 0.5, 1e300, f64::INFINITY] {
+            assert_eq!(whole(cycles), cycles.round() as u64, "{cycles}");
+        }
     }
 }

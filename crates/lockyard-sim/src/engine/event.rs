@@ -1,0 +1,272 @@
+//! What can happen in the machine, and how the queue keeps it.
+//!
+//! Millions of events a second pass through the queue, most of them a few nanoseconds after they were made. An `enum` that is
+//! stored field by field and read back as a whole makes the host's processor wait until the stores are in its cache, so that
+//! an event is packed into two words, in registers, where it is made.
+
+use super::line::Request;
+
+/// Something that will happen.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Event {
+    /// The thread's operation is complete.
+    Resume {
+        thread: u32,
+        value: u64,
+    },
+    /// The thread's work is done, if the plan still counts.
+    WorkEnd {
+        thread: u32,
+        plan: u32,
+    },
+    /// The thread's pending operation is tried again.
+    Retry {
+        thread: u32,
+    },
+    /// A sleeper looks again, or a parked thread runs.
+    Wake {
+        thread: u32,
+        generation: u32,
+    },
+    /// A sleeper's budget is spent, or a parked thread's time.
+    Deadline {
+        thread: u32,
+        generation: u32,
+    },
+    /// A request reaches the agent of a domain.
+    Arrive {
+        line: u32,
+        domain: u16,
+        request: Request,
+    },
+    AgentFree {
+        line: u32,
+        domain: u16,
+    },
+    Snoop {
+        line: u32,
+        core: u16,
+        exclusive: bool,
+    },
+    Invalidate {
+        line: u32,
+        core: u16,
+    },
+    /// The data of a miss reaches the core.
+    Data {
+        line: u32,
+        core: u16,
+        exclusive: bool,
+    },
+    /// A locked operation releases the line.
+    LockEnd {
+        line: u32,
+        core: u16,
+    },
+    /// A domain's question reaches the home agent.
+    Ask {
+        line: u32,
+        domain: u16,
+        exclusive: bool,
+    },
+    /// The home agent's grant reaches the domain.
+    Grant {
+        line: u32,
+        domain: u16,
+        exclusive: bool,
+    },
+    /// The same, after it met a busy agent.
+    TakeGrant {
+        line: u32,
+        domain: u16,
+    },
+    HomeFree {
+        line: u32,
+    },
+}
+
+/// What kind of event a [`Packed`] one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Kind {
+    Resume,
+    WorkEnd,
+    Retry,
+    Wake,
+    Deadline,
+    Arrive,
+    AgentFree,
+    Snoop,
+    Invalidate,
+    Data,
+    LockEnd,
+    Ask,
+    Grant,
+    TakeGrant,
+    HomeFree,
+}
+
+impl Kind {
+    /// By number.
+    const ALL: [Kind; 15] = [
+        Kind::Resume,
+        Kind::WorkEnd,
+        Kind::Retry,
+        Kind::Wake,
+        Kind::Deadline,
+        Kind::Arrive,
+        Kind::AgentFree,
+        Kind::Snoop,
+        Kind::Invalidate,
+        Kind::Data,
+        Kind::LockEnd,
+        Kind::Ask,
+        Kind::Grant,
+        Kind::TakeGrant,
+        Kind::HomeFree,
+    ];
+}
+
+/// An event in two words: 8 bits of kind, 8 bits of flags, 16 bits of a core or a domain, 32 bits of a thread or a line;
+/// and a value.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Packed {
+    word: u64,
+    value: u64,
+}
+
+const FLAGS: u32 = 8;
+const PLACE: u32 = 16;
+const INDEX: u32 = 32;
+
+/// The flag of an exclusive request.
+const EXCLUSIVE: u64 = 1;
+/// The flag of a request by another domain.
+const SNOOP: u64 = 2;
+
+impl Event {
+    #[inline(always)]
+    pub(super) fn pack(self) -> Packed {
+        let pack = |kind: Kind, flags: u64, place: u16, index: u32, value: u64| Packed {
+            word: kind as u64
+                | flags << FLAGS
+                | u64::from(place) << PLACE
+                | u64::from(index) << INDEX,
+            value,
+        };
+        let flag = |exclusive: bool| u64::from(exclusive) * EXCLUSIVE;
+        match self {
+            Event::Resume { thread, value } => pack(Kind::Resume, 0, 0, thread, value),
+            Event::WorkEnd { thread, plan } => pack(Kind::WorkEnd, 0, 0, thread, plan.into()),
+            Event::Retry { thread } => pack(Kind::Retry, 0, 0, thread, 0),
+            Event::Wake { thread, generation } => pack(Kind::Wake, 0, 0, thread, generation.into()),
+            Event::Deadline { thread, generation } => {
+                pack(Kind::Deadline, 0, 0, thread, generation.into())
+            }
+            Event::Arrive { line, domain, request } => {
+                let (flags, from) = match request {
+                    Request::Core { core, exclusive } => (flag(exclusive), core),
+                    Request::Snoop { domain, exclusive } => (SNOOP | flag(exclusive), domain),
+                };
+                pack(Kind::Arrive, flags, domain, line, from.into())
+            }
+            Event::AgentFree { line, domain } => pack(Kind::AgentFree, 0, domain, line, 0),
+            Event::Snoop { line, core, exclusive } => {
+                pack(Kind::Snoop, flag(exclusive), core, line, 0)
+            }
+            Event::Invalidate { line, core } => pack(Kind::Invalidate, 0, core, line, 0),
+            Event::Data { line, core, exclusive } => {
+                pack(Kind::Data, flag(exclusive), core, line, 0)
+            }
+            Event::LockEnd { line, core } => pack(Kind::LockEnd, 0, core, line, 0),
+            Event::Ask { line, domain, exclusive } => {
+                pack(Kind::Ask, flag(exclusive), domain, line, 0)
+            }
+            Event::Grant { line, domain, exclusive } => {
+                pack(Kind::Grant, flag(exclusive), domain, line, 0)
+            }
+            Event::TakeGrant { line, domain } => pack(Kind::TakeGrant, 0, domain, line, 0),
+            Event::HomeFree { line } => pack(Kind::HomeFree, 0, 0, line, 0),
+        }
+    }
+}
+
+/// The fields that events of the kind have; of other kinds they say nothing.
+impl Packed {
+    pub(super) fn kind(self) -> Kind {
+        Kind::ALL[self.word as u8 as usize]
+    }
+
+    pub(super) fn thread(self) -> u32 {
+        (self.word >> INDEX) as u32
+    }
+
+    pub(super) fn line(self) -> u32 {
+        (self.word >> INDEX) as u32
+    }
+
+    pub(super) fn core(self) -> u16 {
+        (self.word >> PLACE) as u16
+    }
+
+    pub(super) fn domain(self) -> u16 {
+        (self.word >> PLACE) as u16
+    }
+
+    pub(super) fn exclusive(self) -> bool {
+        self.word >> FLAGS & EXCLUSIVE != 0
+    }
+
+    pub(super) fn value(self) -> u64 {
+        self.value
+    }
+
+    /// Of a work's end.
+    pub(super) fn plan(self) -> u32 {
+        self.value as u32
+    }
+
+    pub(super) fn generation(self) -> u32 {
+        self.value as u32
+    }
+
+    pub(super) fn request(self) -> Request {
+        let (from, exclusive) = (self.value as u16, self.exclusive());
+        if self.word >> FLAGS & SNOOP != 0 {
+            Request::Snoop { domain: from, exclusive }
+        } else {
+            Request::Core { core: from, exclusive }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_has_its_number() {
+        for (number, kind) in Kind::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, number);
+        }
+    }
+
+    #[test]
+    fn what_is_packed_comes_out_again() {
+        let (line, domain, core) = (u32::MAX - 1, 0x8001, 0xfffe);
+        for exclusive in [false, true] {
+            let packed = Event::Data { line, core, exclusive }.pack();
+            assert_eq!((packed.kind(), packed.line()), (Kind::Data, line));
+            assert_eq!((packed.core(), packed.exclusive()), (core, exclusive));
+            let requests =
+                [Request::Core { core, exclusive }, Request::Snoop { domain: core, exclusive }];
+            for request in requests {
+                let packed = Event::Arrive { line, domain, request }.pack();
+                assert_eq!((packed.kind(), packed.request()), (Kind::Arrive, request));
+                assert_eq!((packed.line(), packed.domain()), (line, domain));
+            }
+        }
+        let packed = Event::Resume { thread: 7, value: u64::MAX }.pack();
+        assert_eq!((packed.thread(), packed.value()), (7, u64::MAX));
+    }
+}

@@ -1,0 +1,88 @@
+//! Where the cores, the domains and the sockets are: tables, because an operation asks several times and a division is slow.
+
+use super::attribution::Distance;
+use crate::machine::Machine;
+
+/// Where a core is.
+#[derive(Clone, Copy, Debug)]
+struct Core {
+    domain: u16,
+    /// Its index within the domain.
+    within: u8,
+}
+
+/// Where everything is.
+#[derive(Debug)]
+pub(super) struct Places {
+    cores: Vec<Core>,
+    /// The socket of each domain.
+    sockets: Vec<u16>,
+    cores_per_domain: usize,
+    /// The binary logarithm of a line's bytes.
+    line_shift: u32,
+}
+
+impl Places {
+    pub(super) fn new(machine: &Machine) -> Self {
+        let cores_per_domain = machine.cores_per_complex();
+        assert!(cores_per_domain <= 128, "a set of sharers has 128 bits");
+        assert!(machine.line_bytes().is_power_of_two(), "lines are found by shifts");
+        let core = |core| Core {
+            domain: (core / cores_per_domain) as u16,
+            within: (core % cores_per_domain) as u8,
+        };
+        let complexes_per_socket = machine.complexes() / machine.sockets();
+        Places {
+            cores: (0..machine.cores()).map(core).collect(),
+            sockets: (0..machine.complexes()).map(|d| (d / complexes_per_socket) as u16).collect(),
+            cores_per_domain,
+            line_shift: machine.line_bytes().trailing_zeros(),
+        }
+    }
+
+    pub(super) fn domains(&self) -> usize {
+        self.sockets.len()
+    }
+
+    pub(super) fn domain_of(&self, core: u16) -> u16 {
+        self.cores[core as usize].domain
+    }
+
+    /// The bit of a core in its domain's set of sharers.
+    pub(super) fn bit(&self, core: u16) -> u128 {
+        1 << self.cores[core as usize].within
+    }
+
+    /// The core of `domain` that has bit number `within`.
+    pub(super) fn core(&self, domain: u16, within: u32) -> u16 {
+        domain * self.cores_per_domain as u16 + within as u16
+    }
+
+    /// The line of a byte of the arena.
+    pub(super) fn line(&self, offset: usize) -> usize {
+        offset >> self.line_shift
+    }
+
+    /// The 64-bit unit within its line that a byte of the arena is in.
+    pub(super) fn unit(&self, offset: usize) -> usize {
+        (offset & ((1 << self.line_shift) - 1)) / 8
+    }
+
+    pub(super) fn same_socket(&self, a: u16, b: u16) -> bool {
+        self.sockets[a as usize] == self.sockets[b as usize]
+    }
+
+    /// How far it is from core `a` to core `b`.
+    pub(super) fn distance(&self, a: u16, b: u16) -> Distance {
+        let (domain_a, domain_b) = (self.domain_of(a), self.domain_of(b));
+        if a == b {
+            Distance::Core
+        } else if domain_a == domain_b {
+            Distance::Complex
+        } else if self.same_socket(domain_a, domain_b) {
+            Distance::Socket
+        } else {
+            Distance::Remote
+        }
+    }
+}
