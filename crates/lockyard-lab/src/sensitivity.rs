@@ -298,7 +298,7 @@ mod tests {
         let (least, most) = (effect.more, effect.less);
         assert!((single.0 - least).abs() < 1e-9 && (single.1 - most).abs() < 1e-9, "{single:?}");
         assert!(found.interval.0 <= found.single.0 && found.single.1 <= found.interval.1);
-        assert_eq!(found.unchanged, ["cycles.dispatch"], "1 cycle");
+        assert_eq!(found.unchanged, ["cycles.dispatch", "cycles.invalidate"], "1 and 2 cycles");
     }
 
     #[test]
