@@ -121,6 +121,12 @@ pub(crate) enum MachinesCommand {
         #[arg(value_name = "NAME|FILE")]
         machine: String,
     },
+    /// This host: its CPUs and caches, its clock, what limits the process, and what spoils a measurement
+    Detect {
+        /// Another host, whose `sys` and `proc` are recorded in this directory
+        #[arg(long, value_name = "DIR")]
+        root: Option<PathBuf>,
+    },
     /// What a machine makes of published figures that are not its inputs
     Check {
         /// Machines, by name or the paths of machine files [default: all that are shipped]
