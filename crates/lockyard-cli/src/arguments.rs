@@ -203,7 +203,8 @@ pub(crate) fn overview() -> String {
     let mut help = Arguments::command().render_long_help().to_string();
     help.push_str(
         "\nTry:\n  lockyard reproduce\n  lockyard predict fstat2 --machine cascade-lake-2s24c2t \
-         --threads 1,24,96\n  lockyard measure page-ref --threads 1,2\n  lockyard machines show cascade-lake-2s24c2t\n",
+         --threads 1,24,96\n  lockyard measure page-ref --threads 1,2\n  lockyard machines show cascade-lake-2s24c2t\n  \
+         lockyard machines detect\n",
     );
     help
 }

@@ -42,7 +42,10 @@ pub fn picture(machine: &Machine) -> String {
 
 /// Boxes below each other, with what is `between` them.
 pub(crate) fn framed(boxes: &[Vec<String>], between: &str) -> String {
-    let width = boxes.iter().flatten().map(|line| line.chars().count()).max().unwrap_or(0);
+    // A wider line sticks out: no field can be as wide as a text can be long.
+    const WIDEST: usize = 1000;
+    let width = boxes.iter().flatten().map(|line| line.chars().count().min(WIDEST)).max();
+    let width = width.unwrap_or(0);
     let between = format!("{between:^width$}", width = width + 4);
     let edge = format!("+{}+\n", "-".repeat(width + 2));
     let mut text = String::new();

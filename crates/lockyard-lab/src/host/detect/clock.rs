@@ -60,8 +60,10 @@ impl Clock {
             [] => None,
             [(governor, _)] => Some(governor.clone()),
             several => {
-                let each: Vec<String> =
-                    several.iter().map(|(name, cpus)| format!("{name} (CPUs {cpus})")).collect();
+                let each: Vec<String> = several
+                    .iter()
+                    .map(|(name, cpus)| format!("{name} (CPUs {})", cpus.brief()))
+                    .collect();
                 Some(each.join(", "))
             }
         }

@@ -92,6 +92,7 @@ pub(super) fn read(tree: &Tree) -> Limits {
     if limits.quota.is_none()
         && let Some(level) = unified.first()
         && tree.exists(&format!("{level}/cgroup.controllers"))
+        && !unified.iter().any(|level| tree.exists(&format!("{level}/cpu.max")))
     {
         // No group that can be seen has a limit: the root has no file for one, nor has a group without the controller.
         limits.version = Some(2);

@@ -61,6 +61,16 @@ impl CpuList {
         self.0.binary_search(&cpu).is_ok()
     }
 
+    /// For a line that people read: of a list with many gaps the beginning, and how many there are.
+    pub fn brief(&self) -> String {
+        const LONGEST: usize = 48;
+        let whole = self.to_string();
+        match whole.get(..LONGEST).and_then(|start| start.rsplit_once(',')) {
+            Some((start, _)) => format!("{start},... ({} CPUs)", self.len()),
+            None => whole,
+        }
+    }
+
     /// Those that are in `other` too.
     pub fn both(&self, other: &CpuList) -> CpuList {
         CpuList(self.0.iter().copied().filter(|&cpu| other.contains(cpu)).collect())
@@ -135,6 +145,13 @@ mod tests {
         }
         let long = vec!["0-65535"; 1000].join(",");
         assert_eq!(CpuList::parse(&long), None, "it would not end to grow");
+    }
+
+    #[test]
+    fn of_a_long_list_the_beginning_is_shown() {
+        assert_eq!(CpuList::new((0..65_000).collect()).brief(), "0-64999");
+        let odd = CpuList::new((0..200).map(|n| 2 * n + 1).collect());
+        assert_eq!(odd.brief(), "1,3,5,7,9,11,13,15,17,19,21,23,25,27,29,31,33,... (200 CPUs)");
     }
 
     #[test]

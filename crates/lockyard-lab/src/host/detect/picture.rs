@@ -24,17 +24,18 @@ pub(super) fn picture(host: &Description) -> String {
     text.push_str(&distances(host));
     let allowed = &topology.allowed;
     let others = match topology.online.as_ref().map(|online| online.without(allowed)) {
-        Some(others) if !others.is_empty() => format!("; not CPUs {others}"),
+        Some(others) if !others.is_empty() => format!("; not CPUs {}", others.brief()),
         _ => String::new(),
     };
     let offline = topology.offline.as_ref().filter(|offline| !offline.is_empty());
-    let offline = offline.map(|cpus| format!(" Switched off: {cpus}.")).unwrap_or_default();
+    let offline =
+        offline.map(|cpus| format!(" Switched off: {}.", cpus.brief())).unwrap_or_default();
     text.push_str(&format!("The process may use CPUs {}{others}.{offline}\n", list(allowed)));
     text
 }
 
 fn list(cpus: &CpuList) -> String {
-    if cpus.is_empty() { NOT_AVAILABLE.to_owned() } else { cpus.to_string() }
+    if cpus.is_empty() { NOT_AVAILABLE.to_owned() } else { cpus.brief() }
 }
 
 /// A socket's lines: itself, then its core complexes, or its cores where those are not known.
@@ -46,8 +47,8 @@ fn socket(host: &Description, package: usize) -> Vec<String> {
     nodes.dedup();
     let nodes = match CpuList::new(nodes) {
         nodes if nodes.is_empty() => String::new(),
-        nodes if nodes.len() == 1 => format!(": NUMA node {nodes}"),
-        nodes => format!(": NUMA nodes {nodes}"),
+        nodes if nodes.len() == 1 => format!(": NUMA node {}", nodes.brief()),
+        nodes => format!(": NUMA nodes {}", nodes.brief()),
     };
     let mut lines = vec![format!("socket {package}{nodes}")];
     let complexes = topology.complexes().unwrap_or_default();
@@ -81,7 +82,7 @@ fn cores(host: &Description, cpus: &CpuList) -> String {
         .cores()
         .map(|cores| cores.into_iter().filter(|core| !core.both(&online).is_empty()).collect());
     let Some(cores) = cores else {
-        return format!("CPUs {online}; cores {NOT_AVAILABLE}");
+        return format!("CPUs {}; cores {NOT_AVAILABLE}", online.brief());
     };
     let (least, most) = (
         cores.iter().map(CpuList::len).min().unwrap_or(0),
@@ -89,12 +90,15 @@ fn cores(host: &Description, cpus: &CpuList) -> String {
     );
     let threads = if least == most { most.to_string() } else { format!("{least} or {most}") };
     let plural = |count: usize| if count == 1 { "" } else { "s" };
-    // First threads of all cores, then second ones, as far as they can be told apart.
+    // First threads of all cores, then second ones; more than eight no core has.
     let of_rank = |rank: usize| {
         let cpus = cores.iter().filter_map(|core| core.numbers().get(rank).copied());
-        CpuList::new(cpus.collect()).to_string()
+        CpuList::new(cpus.collect()).brief()
     };
-    let ranks: Vec<String> = (0..most).map(of_rank).collect();
+    let ranks: Vec<String> = match most {
+        0..=8 => (0..most).map(of_rank).collect(),
+        _ => vec![online.brief()],
+    };
     format!(
         "{} core{} x {threads} thread{}; CPUs {}",
         cores.len(),

@@ -124,7 +124,7 @@ fn facts(host: &Description) -> Vec<Fact> {
     let switch = |value: Option<bool>| value.map(|v| if v { "on" } else { "off" }.to_owned());
     let list = |list: &Option<super::CpuList>| {
         let list = list.as_ref()?;
-        Some(if list.is_empty() { "none".to_owned() } else { list.to_string() })
+        Some(if list.is_empty() { "none".to_owned() } else { list.brief() })
     };
 
     add("processor", "model", processor.model.clone(), "");
@@ -260,11 +260,11 @@ fn shared(cache: &super::Cache) -> String {
         1 => "1 CPU",
         several => &format!("{several} CPUs"),
     };
-    let shown: Vec<String> = lists.iter().take(SHOWN).map(ToString::to_string).collect();
+    let shown: Vec<String> = lists.iter().take(SHOWN).map(super::CpuList::brief).collect();
     let more = if lists.len() > SHOWN { "; ..." } else { "" };
     let not_known = match &cache.sharing_not_known {
         none if none.is_empty() => String::new(),
-        some => format!("; sharing of CPUs {some} {NOT_AVAILABLE}"),
+        some => format!("; sharing of CPUs {} {NOT_AVAILABLE}", some.brief()),
     };
     format!("{count} of {cpus}: {}{more}{not_known}", shown.join("; "))
 }

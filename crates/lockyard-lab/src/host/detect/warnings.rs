@@ -15,6 +15,13 @@ pub struct Warning {
     pub to_do: String,
 }
 
+impl Warning {
+    /// What it is, without what it does to figures, for a short line.
+    pub fn brief(&self) -> &str {
+        self.what.split_once(": ").map_or(self.what.trim_end_matches('.'), |(what, _)| what)
+    }
+}
+
 /// With fewer CPUs how something scales cannot be seen.
 const FEW_CPUS: usize = 4;
 
@@ -232,11 +239,12 @@ fn affinity(host: &Description) -> Found {
                 "The process may use {} of {} CPUs that are online ({}): others share caches and memory with them.",
                 host.topology.allowed.len(),
                 online.len(),
-                host.topology.allowed
+                host.topology.allowed.brief()
             ),
             format!(
-                "If that is not meant, give it CPUs {left_out} too (`taskset`, `docker run --cpuset-cpus`, \
-                 `AllowedCPUs=`); if it is, keep them idle."
+                "If that is not meant, give it CPUs {} too (`taskset`, `docker run --cpuset-cpus`, \
+                 `AllowedCPUs=`); if it is, keep them idle.",
+                left_out.brief()
             ),
         )
     })
