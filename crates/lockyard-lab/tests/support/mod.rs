@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The files of a recording.
-pub type Files = BTreeMap<String, Vec<u8>>;
+pub(crate) type Files = BTreeMap<String, Vec<u8>>;
 
 /// The recording of that name.
-pub fn recording(name: &str) -> Files {
+pub(crate) fn recording(name: &str) -> Files {
     let path = format!("{}/tests/hosts/{name}.txt", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let mut files = Files::new();
@@ -36,7 +36,7 @@ fn bytes(content: &str) -> Vec<u8> {
 }
 
 /// Writes `files` into a directory of its own: tests run at the same time.
-pub fn unpack(name: &str, files: &Files) -> PathBuf {
+pub(crate) fn unpack(name: &str, files: &Files) -> PathBuf {
     static UNPACKED: AtomicUsize = AtomicUsize::new(0);
     let name = format!("{name}-{}", UNPACKED.fetch_add(1, Ordering::Relaxed));
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hosts").join(name);
@@ -50,7 +50,7 @@ pub fn unpack(name: &str, files: &Files) -> PathBuf {
 }
 
 /// Writes one file below `root`.
-pub fn write(root: &Path, path: &str, content: &[u8]) {
+pub(crate) fn write(root: &Path, path: &str, content: &[u8]) {
     let path = root.join(path);
     std::fs::create_dir_all(path.parent().expect("it is below the root")).expect("there is room");
     std::fs::write(path, content).expect("there is room");

@@ -56,7 +56,7 @@ impl Environment {
             ("steal_at_start", number(load.steal_now, 3)),
             ("kernel", said(kernel.release.clone())),
             ("flaws", said(kernel.flaws())),
-            ("architecture", processor.architecture.to_owned()),
+            ("architecture", said(processor.architecture.map(str::to_owned))),
             ("warnings", if names.is_empty() { "none".to_owned() } else { names.join(",") }),
         ])
     }

@@ -127,7 +127,7 @@ fn describe(
     instruction: &Instruction,
     live: bool,
 ) -> Description {
-    let processor = processor::read(tree);
+    let processor = processor::read(tree, live);
     let topology = Topology::read(tree, allowed);
     let flags = processor.flags.as_deref();
     let smt = |text: &str| match text.trim() {

@@ -8,8 +8,8 @@ use serde::Serialize;
 pub struct Processor {
     /// Its model, as it says.
     pub model: Option<String>,
-    /// The architecture that this program is compiled for.
-    pub architecture: &'static str,
+    /// The architecture that this program is compiled for, if it describes the host that it runs on.
+    pub architecture: Option<&'static str>,
     /// The version of its microcode.
     pub microcode: Option<String>,
     /// Its features, where the kernel lists them in the way of x86.
@@ -21,7 +21,7 @@ pub struct Processor {
 }
 
 /// The first CPU's part of `/proc/cpuinfo`.
-pub(super) fn read(tree: &Tree) -> Processor {
+pub(super) fn read(tree: &Tree, live: bool) -> Processor {
     let text = tree.text("proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| {
         let lines = text.lines().filter_map(|line| line.split_once(':'));
@@ -38,7 +38,7 @@ pub(super) fn read(tree: &Tree) -> Processor {
     });
     Processor {
         model: field("model name").or_else(arm).or_else(|| field("cpu")).or_else(|| field("uarch")),
-        architecture: std::env::consts::ARCH,
+        architecture: live.then_some(std::env::consts::ARCH),
         microcode: field("microcode"),
         flags,
         current_mhz: field("cpu MHz").and_then(|mhz| mhz.parse().ok()),

@@ -128,7 +128,7 @@ fn facts(host: &Description) -> Vec<Fact> {
     };
 
     add("processor", "model", processor.model.clone(), "");
-    add("processor", "architecture", Some(processor.architecture.to_owned()), "");
+    add("processor", "architecture", processor.architecture.map(str::to_owned), "");
     add("processor", "microcode", processor.microcode.clone(), "");
     add("processor", "machine, as its firmware says", virtualisation.product.clone(), "");
 

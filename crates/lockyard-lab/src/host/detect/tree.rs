@@ -64,7 +64,8 @@ impl Tree {
     pub(super) fn parsed<T>(&self, path: &str, parse: impl FnOnce(&str) -> Option<T>) -> Option<T> {
         let text = self.text(path)?;
         let value = parse(&text);
-        if value.is_none() {
+        // An empty file says nothing, which is no nonsense.
+        if value.is_none() && !text.trim().is_empty() {
             self.remember(path, &text);
         }
         value
@@ -104,9 +105,11 @@ impl Tree {
     /// Remembers that the contents of `path` could not be understood.
     pub(super) fn remember(&self, path: &str, contents: &str) {
         let mut odd = self.odd.borrow_mut();
-        if odd.len() < MOST_ODD {
-            let contents: String = contents.trim().chars().take(40).collect();
-            odd.push(format!("{}: `{}`", printed(path), printed(&contents)));
+        let contents: String = contents.trim().chars().take(40).collect();
+        let said = format!("{}: `{}`", printed(path), printed(&contents));
+        // A file may be read twice.
+        if odd.len() < MOST_ODD && !odd.contains(&said) {
+            odd.push(said);
         }
     }
 
@@ -126,7 +129,9 @@ pub(super) fn clean(text: &str) -> Option<String> {
 }
 
 fn printed(text: &str) -> String {
-    let shown = |c: char| if c.is_control() { '?' } else { c };
+    // Some characters turn the direction of what follows.
+    let turns = |c| matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let shown = |c: char| if c.is_control() || turns(c) { '?' } else { c };
     text.chars().take(MOST_CHARACTERS).map(shown).collect()
 }
 
@@ -138,6 +143,7 @@ mod tests {
     fn what_is_kept_is_one_harmless_line() {
         assert_eq!(clean("  Intel(R) Xeon(R) \n"), Some("Intel(R) Xeon(R)".to_owned()));
         assert_eq!(clean("a\u{1b}[31mb\nc"), Some("a?[31mb?c".to_owned()));
+        assert_eq!(clean("a\u{202e}b"), Some("a?b".to_owned()));
         assert_eq!(clean(" \n "), None);
         assert_eq!(clean(&"x".repeat(100_000)).unwrap().len(), MOST_CHARACTERS);
     }
