@@ -121,6 +121,12 @@ pub(crate) enum MachinesCommand {
         #[arg(value_name = "NAME|FILE")]
         machine: String,
     },
+    /// This host: its CPUs and caches, its clock, what limits the process, and what spoils a measurement
+    Detect {
+        /// Another host, whose `sys` and `proc` are recorded in this directory
+        #[arg(long, value_name = "DIR")]
+        root: Option<PathBuf>,
+    },
     /// What a machine makes of published figures that are not its inputs
     Check {
         /// Machines, by name or the paths of machine files [default: all that are shipped]
@@ -197,7 +203,8 @@ pub(crate) fn overview() -> String {
     let mut help = Arguments::command().render_long_help().to_string();
     help.push_str(
         "\nTry:\n  lockyard reproduce\n  lockyard predict fstat2 --machine cascade-lake-2s24c2t \
-         --threads 1,24,96\n  lockyard measure page-ref --threads 1,2\n  lockyard machines show cascade-lake-2s24c2t\n",
+         --threads 1,24,96\n  lockyard measure page-ref --threads 1,2\n  lockyard machines show cascade-lake-2s24c2t\n  \
+         lockyard machines detect\n",
     );
     help
 }

@@ -2,6 +2,7 @@
 
 use crate::arguments::{Failure, Machines, MachinesCommand};
 use crate::output;
+use lockyard_lab::host::detect;
 use lockyard_lab::machines::{list, show};
 use lockyard_lab::{check, names};
 use lockyard_sim::Machine;
@@ -12,6 +13,12 @@ pub(crate) fn run(options: &Machines) -> Result<(), Failure> {
         None => output::write(&list(format)),
         Some(MachinesCommand::Show { machine }) => {
             output::write(&show(&names::machine(machine)?, format))
+        }
+        Some(MachinesCommand::Detect { root: None }) => {
+            output::write(&detect::render(detect::here(), format))
+        }
+        Some(MachinesCommand::Detect { root: Some(root) }) => {
+            output::write(&detect::render(&detect::recorded(root)?, format))
         }
         Some(MachinesCommand::Check { machines }) => {
             let shipped: Vec<String> = Machine::names().map(str::to_owned).collect();

@@ -3,6 +3,7 @@
 //! Exit codes: 0 done, 1 failed, 2 bad usage or bad input.
 
 mod arguments;
+mod host;
 mod machines;
 mod measure;
 mod output;
@@ -49,6 +50,6 @@ fn main() -> ExitCode {
 }
 
 /// A line on standard error, if that can be written.
-fn complain(line: &str) {
+pub(crate) fn complain(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }

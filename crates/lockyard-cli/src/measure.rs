@@ -1,7 +1,7 @@
 //! `lockyard measure`.
 
 use crate::arguments::{Failure, Measure, thread_list};
-use crate::{output, progress};
+use crate::{host, output, progress};
 use lockyard_lab::host::measure::Effort;
 use lockyard_lab::host::{Cpus, Placement};
 use lockyard_lab::measured::{self, MOST_THREADS};
@@ -35,6 +35,8 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
         effort,
         relative_to: options.relative_to.clone(),
     };
+    measured::check(&request)?;
+    host::warn();
     let bar = progress::bar(measured::rounds(&request)?, "rounds");
     let report = measured::run(&request, &published::shipped()?, &mut || bar.inc(1));
     bar.finish_and_clear();
@@ -42,9 +44,7 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
     let mut environment = vec![("lockyard".to_owned(), env!("CARGO_PKG_VERSION").to_owned())];
     environment.extend(report.environment.clone());
     let mut notes = report.notes;
-    let host: Vec<String> =
-        report.environment.iter().map(|(name, value)| format!("{name} {value}")).collect();
-    notes.push(format!("Environment: {}.", host.join("; ")));
+    notes.push(format!("Environment: {}.", host::known(&report.environment, "; ")));
     let document = Document {
         rows: report.rows,
         summaries: Vec::new(),

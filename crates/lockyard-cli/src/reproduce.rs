@@ -1,6 +1,7 @@
 //! `lockyard reproduce`.
 
 use crate::arguments::{Failure, Reproduce};
+use crate::host::known;
 use crate::{output, progress};
 use lockyard_lab::host::{self, measure};
 use lockyard_lab::output::{Document, Format, render};
@@ -21,6 +22,10 @@ pub(crate) fn run(options: &Reproduce) -> Result<(), Failure> {
     };
     let cells = reproduce::count(&request, &tables)?;
     make_directory(options)?;
+    if request.measure.is_some() {
+        // Results say what the host did before they were made.
+        host::detect::here();
+    }
     let bar = progress::bar(cells, "cells simulated");
     let report = reproduce::run(&request, &tables, &|| bar.inc(1));
     bar.finish_and_clear();
@@ -119,11 +124,7 @@ fn document(report: &reproduce::Report, measured: bool) -> Document {
              of the rounds, with an interval of at least 95 %. They are not the published machine's."
                 .to_owned(),
         );
-        let host: Vec<String> = host::environment()
-            .into_iter()
-            .map(|(name, value)| format!("{name} {value}"))
-            .collect();
-        notes.push(format!("This host: {}.", host.join(", ")));
+        notes.push(format!("This host: {}.", known(&host::environment(), ", ")));
     }
     Document {
         rows: report.rows.clone(),

@@ -59,24 +59,34 @@ pub fn rounds(request: &Request) -> Result<usize, Failure> {
     Ok(variants.len() * request.threads.len() * passes)
 }
 
+/// Whether what a request names is there.
+///
+/// # Errors
+///
+/// If it is not.
+pub fn check(request: &Request) -> Result<(), Failure> {
+    let variants = predict::variants(&request.script, &request.variants)?;
+    let Some(name) = &request.relative_to else { return Ok(()) };
+    let measured: Vec<&str> = variants.iter().map(|v| v.name.as_str()).collect();
+    if measured.contains(&name.as_str()) {
+        return Ok(());
+    }
+    Err(Failure::Input(InputError(format!(
+        "--relative-to: `{}` is no variant that is measured; {}",
+        lockyard_input::printable(name),
+        lockyard_input::hint(name, &measured, "there are")
+    ))))
+}
+
 /// Measures the cells of a request: variant by variant, in the order of `threads`.
 ///
 /// # Errors
 ///
 /// If the input is wrong, or the local work cannot be found.
 pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Result<Report, Failure> {
+    check(request)?;
     let script = &request.script;
     let variants = predict::variants(script, &request.variants)?;
-    if let Some(name) = &request.relative_to {
-        let measured: Vec<&str> = variants.iter().map(|v| v.name.as_str()).collect();
-        if !measured.contains(&name.as_str()) {
-            return Err(Failure::Input(InputError(format!(
-                "--relative-to: `{}` is no variant that is measured; {}",
-                lockyard_input::printable(name),
-                lockyard_input::hint(name, &measured, "there are")
-            ))));
-        }
-    }
     let cpus = Cpus::allowed();
     let placement = match &request.placement {
         Some(placement) => placement.clone(),
@@ -92,6 +102,8 @@ pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Resul
             placement: placement.clone(),
         }));
     }
+    // Before anything runs: what the host does at the start is part of it.
+    let environment = environment(request, &placement);
     let measured = measure::run(&tasks, request.effort, done);
     let mut rows = Vec::new();
     for (task, result) in tasks.iter().zip(&measured.results) {
@@ -131,7 +143,6 @@ pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Resul
     }
     let mut notes = notes(request, &tasks, &measured, &placement, &cpus);
     notes.push(format!("{}: {}.", script.name, script.operation));
-    let environment = environment(request, &placement);
     Ok(Report { rows, failure: measured.failure, notes, environment })
 }
 

@@ -26,21 +26,7 @@ pub fn picture(machine: &Machine) -> String {
         }
         boxes.push(lines);
     }
-    let width = boxes.iter().flatten().map(|line| line.len()).max().unwrap_or(0);
-    let leg =
-        format!("{:^width$}", format!("| {}", distance(machine, "socket_leg")), width = width + 4);
-    let mut text = String::new();
-    let edge = format!("+{}+\n", "-".repeat(width + 2));
-    for (index, lines) in boxes.iter().enumerate() {
-        if index > 0 {
-            text.push_str(&format!("{}\n", leg.trim_end()));
-        }
-        text.push_str(&edge);
-        for line in lines {
-            text.push_str(&format!("| {line:<width$} |\n"));
-        }
-        text.push_str(&edge);
-    }
+    let mut text = framed(&boxes, &format!("| {}", distance(machine, "socket_leg")));
     if sockets > 2 {
         text.push_str("Each socket is one leg from each other one.\n");
     }
@@ -54,8 +40,30 @@ pub fn picture(machine: &Machine) -> String {
     text
 }
 
+/// Boxes below each other, with what is `between` them.
+pub(crate) fn framed(boxes: &[Vec<String>], between: &str) -> String {
+    // A wider line sticks out: no field can be as wide as a text can be long.
+    const WIDEST: usize = 1000;
+    let width = boxes.iter().flatten().map(|line| line.chars().count().min(WIDEST)).max();
+    let width = width.unwrap_or(0);
+    let between = format!("{between:^width$}", width = width + 4);
+    let edge = format!("+{}+\n", "-".repeat(width + 2));
+    let mut text = String::new();
+    for (index, lines) in boxes.iter().enumerate() {
+        if index > 0 {
+            text.push_str(&format!("{}\n", between.trim_end()));
+        }
+        text.push_str(&edge);
+        for line in lines {
+            text.push_str(&format!("| {line:<width$} |\n"));
+        }
+        text.push_str(&edge);
+    }
+    text
+}
+
 /// The indices that are drawn; `None` stands for those left out.
-fn drawn(count: usize) -> Vec<Option<usize>> {
+pub(crate) fn drawn(count: usize) -> Vec<Option<usize>> {
     if count <= DRAWN {
         return (0..count).map(Some).collect();
     }

@@ -1,30 +1,41 @@
 //! This host: which CPUs the process may use, and what there is to know about them.
 
+mod affinity;
+pub mod detect;
 pub mod measure;
 mod placement;
 mod run;
 mod stage;
 
+pub use affinity::pin;
 pub use placement::Placement;
 pub use stage::{OnHost, OnHostTimed};
 
+use detect::{Cpu, CpuList, Environment};
 use std::collections::BTreeMap;
-use std::fs;
 
 /// The CPUs that this process may use, whole cores first where the system says which share a core.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cpus {
     cpus: Vec<usize>,
+    known: BTreeMap<usize, Cpu>,
 }
 
 impl Cpus {
     /// The CPUs in the process's affinity mask.
     pub fn allowed() -> Cpus {
-        let mut cpus = affinity();
-        // The position among the siblings of a core comes first: first threads of all cores, then
-        // second ones.
-        cpus.sort_by_key(|&cpu| (sibling_rank(cpu), number(cpu, "physical_package_id"), cpu));
-        Cpus { cpus }
+        Cpus::of(detect::allowed_cpus())
+    }
+
+    /// These CPUs, all of which the process may use.
+    fn of(cpus: Vec<Cpu>) -> Cpus {
+        let known: BTreeMap<usize, Cpu> = cpus.into_iter().map(|cpu| (cpu.number, cpu)).collect();
+        let all = CpuList::new(known.keys().copied().collect());
+        let mut ranked: Vec<(usize, usize, usize)> =
+            // The position among the siblings of a core comes first: first threads of all cores, then second ones.
+            known.values().map(|cpu| (cpu.rank(&all), package(cpu), cpu.number)).collect();
+        ranked.sort_unstable();
+        Cpus { cpus: ranked.into_iter().map(|(.., cpu)| cpu).collect(), known }
     }
 
     /// How many.
@@ -47,7 +58,7 @@ impl Cpus {
         let mut of_package: BTreeMap<usize, usize> = BTreeMap::new();
         let mut ranked: Vec<(usize, usize, usize)> = Vec::new();
         for &cpu in &self.cpus {
-            let package = number(cpu, "physical_package_id");
+            let package = package(&self.known[&cpu]);
             let rank = of_package.entry(package).or_default();
             ranked.push((*rank, package, cpu));
             *rank += 1;
@@ -56,12 +67,16 @@ impl Cpus {
         ranked.into_iter().map(|(.., cpu)| cpu).collect()
     }
 
-    /// All of them, the threads of a core one after another.
+    /// All of them, package by package, complex by complex, the threads of a core one after another.
     pub(crate) fn siblings_together(&self) -> Vec<usize> {
-        let mut cpus = self.cpus.clone();
-        let core = |cpu| (number(cpu, "physical_package_id"), number(cpu, "core_id"), cpu);
-        cpus.sort_by_key(|&cpu| core(cpu));
-        cpus
+        let complex = |cpu: &Cpu| cpu.complex.as_ref().and_then(CpuList::first).unwrap_or(0);
+        let mut cpus: Vec<_> = self
+            .known
+            .values()
+            .map(|cpu| (package(cpu), complex(cpu), cpu.core(), cpu.number))
+            .collect();
+        cpus.sort_unstable();
+        cpus.into_iter().map(|(.., cpu)| cpu).collect()
     }
 
     /// The CPU of task `index`.
@@ -74,118 +89,73 @@ impl Cpus {
     }
 }
 
-#[cfg(target_os = "linux")]
-fn affinity() -> Vec<usize> {
-    // SAFETY: an all-zero `cpu_set_t` is a valid, empty set.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: `set` is a live set of the size that is passed; 0 is the calling thread.
-    let result = unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) };
-    let cpus: Vec<usize> = (0..libc::CPU_SETSIZE as usize)
-        // SAFETY: the index is below the set's size.
-        .filter(|&cpu| result == 0 && unsafe { libc::CPU_ISSET(cpu, &set) })
-        .collect();
-    if cpus.is_empty() { vec![0] } else { cpus }
+/// The package of a CPU; 0 where the system does not say.
+fn package(cpu: &Cpu) -> usize {
+    cpu.package.unwrap_or(0)
 }
 
-#[cfg(not(target_os = "linux"))]
-fn affinity() -> Vec<usize> {
-    (0..std::thread::available_parallelism().map_or(1, usize::from)).collect()
-}
-
-/// Pins the calling thread to `cpu`; says whether that worked.
-#[cfg(target_os = "linux")]
-pub fn pin(cpu: usize) -> bool {
-    // SAFETY: an all-zero `cpu_set_t` is a valid, empty set.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    if cpu >= libc::CPU_SETSIZE as usize {
-        return false;
-    }
-    // SAFETY: the index is below the set's size.
-    unsafe { libc::CPU_SET(cpu, &mut set) };
-    // SAFETY: `set` is a live set of the size that is passed; 0 is the calling thread.
-    unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) == 0 }
-}
-
-/// Pins the calling thread to `cpu`; says whether that worked.
-#[cfg(not(target_os = "linux"))]
-pub fn pin(_cpu: usize) -> bool {
-    false
-}
-
-fn topology(cpu: usize, file: &str) -> Option<String> {
-    fs::read_to_string(format!("/sys/devices/system/cpu/cpu{cpu}/topology/{file}")).ok()
-}
-
-fn number(cpu: usize, file: &str) -> usize {
-    topology(cpu, file).and_then(|text| text.trim().parse().ok()).unwrap_or(0)
-}
-
-/// The position of a CPU among the siblings of its core; 0 where the system does not say.
-fn sibling_rank(cpu: usize) -> usize {
-    let Some(list) = topology(cpu, "thread_siblings_list") else { return 0 };
-    let mut siblings: Vec<usize> = Vec::new();
-    for range in list.trim().split(',') {
-        let mut ends = range.split('-').filter_map(|n| n.parse::<usize>().ok());
-        if let Some(first) = ends.next() {
-            let last = ends.next().unwrap_or(first);
-            siblings.extend(first..=last.min(first + 64));
-        }
-    }
-    siblings.iter().position(|&s| s == cpu).unwrap_or(0)
-}
-
-/// What there is to know about this host, by name; for results.
+/// What there is to know about this host, by name; for results. As it was when something of [`detect::here`] was first
+/// asked for: do so before anything is measured.
 pub fn environment() -> Vec<(&'static str, String)> {
-    let first_line = |path: &str| {
-        fs::read_to_string(path).ok().and_then(|text| text.lines().next().map(str::to_owned))
-    };
-    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let field = |name: &str| {
-        let line = cpuinfo.lines().find(|line| line.starts_with(name))?;
-        line.split_once(':').map(|(_, value)| value.trim().to_owned())
-    };
-    let unknown = || "not known".to_owned();
-    let virtualised = match field("flags") {
-        Some(flags) if flags.split(' ').any(|flag| flag == "hypervisor") => "yes",
-        Some(_) => "no",
-        None => "not known",
-    };
-    let cpus = Cpus::allowed();
-    vec![
-        ("cpu", field("model name").unwrap_or_else(unknown)),
-        ("cpus", cpus.len().to_string()),
-        ("virtualised", virtualised.to_owned()),
-        (
-            "governor",
-            first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
-                .unwrap_or_else(unknown),
-        ),
-        ("kernel", first_line("/proc/sys/kernel/osrelease").unwrap_or_else(unknown)),
-        ("architecture", std::env::consts::ARCH.to_owned()),
-    ]
+    Environment::of(detect::here()).pairs().to_vec()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn only_allowed_cpus_are_used_and_a_thread_can_be_pinned_to_each() {
-        let cpus = Cpus::allowed();
-        assert!(!cpus.is_empty());
-        std::thread::spawn(move || {
-            for index in 0..cpus.len() {
-                if pin(cpus.cpu(index)) {
-                    assert_eq!(affinity(), [cpus.cpu(index)]);
-                }
-            }
-        })
-        .join()
-        .unwrap();
+    fn cpu(number: usize, package: Option<usize>, siblings: &str, complex: &str) -> Cpu {
+        let list = |text: &str| CpuList::parse(text).filter(|list| !list.is_empty());
+        let (siblings, complex) = (list(siblings), list(complex));
+        Cpu { number, allowed: true, package, siblings, complex, node: None, capacity: None }
     }
 
     #[test]
-    fn a_cpu_that_is_not_there_cannot_be_pinned_to() {
-        assert!(!pin(100_000));
+    fn only_allowed_cpus_are_used() {
+        let cpus = Cpus::allowed();
+        assert!(!cpus.is_empty());
+        if let Some(allowed) = affinity::allowed() {
+            let mut all = cpus.all().to_vec();
+            all.sort_unstable();
+            assert_eq!(all, allowed);
+        }
+    }
+
+    #[test]
+    fn threads_are_placed_by_cores_complexes_and_packages() {
+        // Two packages of two cores of two threads; CPUs are numbered as the firmware of many servers does.
+        let cpus = Cpus::of(
+            (0..8)
+                .map(|n| cpu(n, Some(n % 4 / 2), &format!("{},{}", n % 4, n % 4 + 4), ""))
+                .collect(),
+        );
+        assert_eq!(cpus.all(), [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(cpus.siblings_together(), [0, 4, 1, 5, 2, 6, 3, 7]);
+        assert_eq!(cpus.spread(), [0, 2, 1, 3, 4, 6, 5, 7]);
+        // One package of two complexes, whose cores the firmware numbers in turn.
+        let cpus = Cpus::of(
+            (0..4)
+                .map(|n| cpu(n, Some(0), &n.to_string(), &format!("{},{}", n % 2, n % 2 + 2)))
+                .collect(),
+        );
+        assert_eq!(cpus.siblings_together(), [0, 2, 1, 3], "complex by complex");
+    }
+
+    #[test]
+    fn a_cpu_whose_sibling_may_not_be_used_is_a_whole_core() {
+        let cpus = Cpus::of(vec![
+            cpu(1, Some(0), "1,9", ""),
+            cpu(8, Some(0), "0,8", ""),
+            cpu(9, Some(0), "1,9", ""),
+        ]);
+        assert_eq!(cpus.all(), [1, 8, 9]);
+    }
+
+    #[test]
+    fn where_the_system_says_nothing_cpus_are_taken_by_number() {
+        let cpus = Cpus::of(vec![cpu(5, None, "", ""), cpu(2, None, "", "")]);
+        assert_eq!(cpus.all(), [2, 5]);
+        assert_eq!(cpus.siblings_together(), [2, 5]);
+        assert_eq!(cpus.spread(), [2, 5]);
     }
 }

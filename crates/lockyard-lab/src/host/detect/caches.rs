@@ -1,0 +1,100 @@
+//! Caches: level, kind, size, line, and which CPUs share each.
+
+use super::list::CpuList;
+use super::tree::Tree;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// More indices of a CPU's caches are not looked at.
+const MOST_CACHES: usize = 16;
+
+/// All caches that are alike.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Cache {
+    /// 1 is next to the core.
+    pub level: u32,
+    /// `Data`, `Instruction`, `Unified`.
+    pub kind: Option<String>,
+    /// The size of each, in KiB.
+    pub size_kib: Option<u64>,
+    /// Bytes of a line.
+    pub line_bytes: Option<u32>,
+    /// Ways of a set.
+    pub ways: Option<u32>,
+    /// The CPUs that share it, for each such cache.
+    pub shared_by: Vec<CpuList>,
+    /// CPUs of which it is not known with which others they share theirs.
+    pub sharing_not_known: CpuList,
+}
+
+type Alike = (u32, Option<String>, Option<u64>, Option<u32>, Option<u32>);
+
+/// The caches of `cpus`: by level, data first, then instructions, unified ones.
+pub(super) fn read(tree: &Tree, cpus: impl Iterator<Item = usize>) -> Vec<Cache> {
+    let mut found: BTreeMap<Alike, (BTreeSet<CpuList>, Vec<usize>)> = BTreeMap::new();
+    for cpu in cpus {
+        let at = format!("sys/devices/system/cpu/cpu{cpu}/cache");
+        for index in tree.numbered(&at, "index").into_iter().take(MOST_CACHES) {
+            let at = format!("{at}/index{index}");
+            let Some(level) = tree.number::<u32>(&format!("{at}/level")) else { continue };
+            let kind = tree.line(&format!("{at}/type"));
+            let size = tree.parsed(&format!("{at}/size"), kib);
+            let line = optional(tree, &format!("{at}/coherency_line_size"));
+            let ways = optional(tree, &format!("{at}/ways_of_associativity"));
+            let (shared, not_known) = found.entry((level, kind, size, line, ways)).or_default();
+            match tree.list(&format!("{at}/shared_cpu_list")) {
+                Some(list) if list.contains(cpu) => {
+                    shared.insert(list);
+                }
+                _ => not_known.push(cpu),
+            }
+        }
+    }
+    let cache = |((level, kind, size_kib, line_bytes, ways), (shared, not_known)): (Alike, _)| {
+        let (shared, not_known): (BTreeSet<CpuList>, Vec<usize>) = (shared, not_known);
+        Cache {
+            level,
+            kind,
+            size_kib,
+            line_bytes,
+            ways,
+            shared_by: shared.into_iter().collect(),
+            sharing_not_known: CpuList::new(not_known),
+        }
+    };
+    found.into_iter().map(cache).collect()
+}
+
+/// A number above 0: 0 stands for one that the hardware does not say.
+fn optional(tree: &Tree, path: &str) -> Option<u32> {
+    tree.number::<u32>(path).filter(|&number| number > 0)
+}
+
+/// `48K`, `32M`: KiB. 0 stands for a size that the hardware does not say.
+fn kib(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let digits = text.trim_end_matches(['K', 'M', 'G']);
+    let factor = match &text[digits.len()..] {
+        "K" => 1,
+        "M" => 1024,
+        "G" => 1024 * 1024,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(factor).filter(|&size| size > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_and_nonsense_is_not() {
+        assert_eq!(
+            (kib("48K\n"), kib("32M"), kib("1G")),
+            (Some(48), Some(32 * 1024), Some(1 << 20))
+        );
+        for text in ["", "K", "0K", "48", "48KB", "-1K", "12Q", "18446744073709551615G", "1KK"] {
+            assert_eq!(kib(text), None, "{text:?}");
+        }
+    }
+}
