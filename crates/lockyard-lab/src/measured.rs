@@ -1,11 +1,11 @@
 //! Measuring cells of a scenario on this host, as rows.
 
-use crate::InputError;
 use crate::host::measure::{self, Effort, Result as Measurement, Task};
 use crate::host::{Cpus, Placement};
 use crate::predict::{self, Failure};
 use crate::published::Table;
 use crate::rows::{Detail, Row, Status};
+use crate::{InputError, peers};
 use lockyard_scenarios::{Script, Variant};
 use std::collections::BTreeMap;
 
@@ -101,6 +101,7 @@ pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Resul
             detail.insert("clock_ns".to_owned(), Detail::Number(clock_ns));
         }
         detail.insert("local_work_ns".to_owned(), Detail::Number(task.local_work));
+        peers::detail(&task.variant, &mut detail);
         let reference = tasks.iter().zip(&measured.results).find(|(other, _)| {
             Some(&other.variant.name) == request.relative_to.as_ref()
                 && other.threads == task.threads
@@ -130,6 +131,7 @@ pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Resul
         });
     }
     let mut notes = notes(request, &tasks, &measured, &placement, &cpus);
+    notes.extend(peers::notes(script, &rows));
     notes.push(format!("{}: {}.", script.name, script.operation));
     let environment = environment(request, &placement);
     Ok(Report { rows, failure: measured.failure, notes, environment })
