@@ -50,6 +50,7 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
         rows: report.rows,
         summaries: Vec::new(),
         environment,
+        explanations: report.explanations,
         notes,
         ..Document::default()
     };

@@ -8,6 +8,7 @@
 mod bare;
 #[cfg(target_os = "linux")]
 mod pthread;
+pub mod straight;
 pub mod table;
 
 pub use bare::BareLock;

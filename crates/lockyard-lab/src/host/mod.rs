@@ -4,6 +4,7 @@ pub mod measure;
 mod placement;
 mod run;
 mod stage;
+pub mod windows;
 
 pub use placement::Placement;
 pub use stage::{OnHost, OnHostTimed};

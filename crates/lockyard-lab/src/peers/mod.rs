@@ -4,6 +4,8 @@
 //! A peer becomes a variant of the script like any other, so that it is measured in the same rounds by the same interpreter,
 //! with the same checks. A simulated machine cannot run it: [`refuse`] says so.
 
+pub mod longest;
+
 use crate::InputError;
 use crate::rows::{Detail, Row};
 use lockyard_input::{hint, printable};
@@ -128,58 +130,26 @@ pub(crate) fn detail(variant: &Variant, detail: &mut BTreeMap<String, Detail>) {
     }
 }
 
-/// What there is to say of the peers among the rows, for people: what they are, and for each number of threads how the
-/// longest waits of the scenario's FIFO locks compare with that of the peer with the highest throughput.
+/// What the peers among the rows are, for people.
 pub fn notes(script: &Script, rows: &[Row]) -> Vec<String> {
-    let measured = |peer: &&Peer| rows.iter().any(|row| row.variant == peer.name);
-    let peers: Vec<&Peer> = PEERS.iter().filter(measured).collect();
-    if peers.is_empty() {
+    let measured = |peer: &&Peer| {
+        let here = |row: &Row| row.variant == peer.name && row.detail.contains_key("peer");
+        rows.iter().any(here)
+    };
+    let each: Vec<String> = PEERS
+        .iter()
+        .filter(measured)
+        .map(|peer| format!("{} ({}): {}", peer.name, peer.from, peer.what))
+        .collect();
+    if each.is_empty() {
         return Vec::new();
     }
-    let each: Vec<String> =
-        peers.iter().map(|peer| format!("{} ({}): {}", peer.name, peer.from, peer.what)).collect();
-    let mut notes = vec![format!(
+    vec![format!(
         "Peers do what variant {} does, each with its own lock. {}. The C library is {}.",
         script.variants[0].name,
         each.join(". "),
         c_library()
-    )];
-    let mut threads: Vec<usize> = rows.iter().map(|row| row.threads).filter(|&n| n > 1).collect();
-    threads.sort_unstable();
-    threads.dedup();
-    notes.extend(threads.into_iter().filter_map(|threads| longest_waits(script, rows, threads)));
-    notes
-}
-
-/// The longest waits of the FIFO locks over that of the peer with the highest throughput.
-fn longest_waits(script: &Script, rows: &[Row], threads: usize) -> Option<String> {
-    let rows = || rows.iter().filter(|row| row.threads == threads);
-    let throughput = |row: &Row| row.measured.map_or(0.0, |measured| measured.value);
-    let longest = |row: &Row| match row.detail.get("wait_maximum_ns") {
-        Some(&Detail::Count(nanoseconds)) => Some(nanoseconds),
-        _ => None,
-    };
-    let peers = rows().filter(|row| find(&row.variant).is_some_and(|peer| !peer.control));
-    let best = peers.max_by(|a, b| throughput(a).total_cmp(&throughput(b)))?;
-    let of_best = longest(best)?;
-    let fifo = |row: &&Row| script.variant(&row.variant).is_some_and(Variant::is_fifo);
-    let each: Vec<String> = rows()
-        .filter(fifo)
-        .filter_map(|row| {
-            let ratio = longest(row)? as f64 / of_best as f64;
-            let tenth = if ratio <= 0.1 { "" } else { " (more than a tenth)" };
-            Some(format!("{} {ratio:.3}{tenth}", row.variant))
-        })
-        .collect();
-    if each.is_empty() {
-        return None;
-    }
-    Some(format!(
-        "Longest waits on {threads} threads: of the peers {} has the highest throughput, and one of its waits took {of_best} \
-         ns; the longest waits of the scenario's FIFO locks over that: {}.",
-        best.variant,
-        each.join(", ")
-    ))
+    )]
 }
 
 /// The C library and its version, where it can be asked.
