@@ -1,8 +1,9 @@
 //! The longest wait in each of many short windows.
 //!
-//! The longest wait of a whole run is the longest time for which the host took a CPU away from whoever held the lock, or was
-//! next: of the same size for all locks, and of the host. In most windows of some milliseconds that does not happen, and the
-//! longest wait there is what the lock does to who is unlucky. The median over the windows is reported, with its interval.
+//! The longest wait of a whole pass is the longest time for which the host took a CPU away from whoever held the lock, or was
+//! next: of the same size for all locks, and the host's. In most windows of some hundredths of a second that does not happen,
+//! and the longest wait there is what the lock does to who is unlucky. The median over the windows is reported, with its
+//! interval.
 
 use super::measure::{Task, cell};
 use super::run::{self, Times};
