@@ -52,7 +52,6 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
         environment,
         explanations: report.explanations,
         notes,
-        ..Document::default()
     };
     output::write(&render(&document, options.format.into()))?;
     if let Some(failure) = report.failure {

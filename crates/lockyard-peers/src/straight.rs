@@ -57,8 +57,11 @@ fn time<L>(lock: L, body: fn(&L, &Cell<u64>, u64), pairs: u64) -> Duration {
     time
 }
 
-/// How long so many pairs take, by name; the yardstick first.
-pub const LOOPS: &[(&str, fn(u64) -> Duration)] = &[
+/// A lock's name, and how long so many pairs of it take.
+pub type Loop = (&'static str, fn(u64) -> Duration);
+
+/// The loops; the yardstick's first.
+pub const LOOPS: &[Loop] = &[
     ("bare", |pairs| time(BareLock::new(), bare_loop, pairs)),
     ("ticket", |pairs| time(RawTicketLock::new(), ticket_loop, pairs)),
     ("queued", |pairs| time(RawQSpinLock::new(), queued_loop, pairs)),
