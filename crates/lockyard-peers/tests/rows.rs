@@ -178,3 +178,18 @@ fn every_peer_that_is_built_in_may_be() {
         assert!(permissive, "{}: {}", peer.name, peer.licence);
     }
 }
+
+#[test]
+fn the_document_has_a_row_for_every_peer() {
+    let document = file("docs/peers.md");
+    for peer in PEERS {
+        let row = format!("| `{}` | ", peer.name);
+        let found = document.lines().find(|line| line.starts_with(&row)).unwrap_or_default();
+        let from = match peer.from.split_once(' ') {
+            Some((package, version)) if package != "the" => format!("`{package}` {version}"),
+            Some(_) => peer.from.to_owned(),
+            None => "here".to_owned(),
+        };
+        assert!(found.starts_with(&format!("{row}{from} |")), "{}: `{found}`", peer.name);
+    }
+}
