@@ -21,5 +21,5 @@ cargo run --quiet --release -p lockyard-lab --example uncontended
 
 cargo build --quiet --release
 echo "== $cpus CPUs, load $(cut -d' ' -f1-3 /proc/loadavg 2>/dev/null || echo 'not known')"
-"${CARGO_TARGET_DIR:-target}/release/lockyard" measure spin-loop/same-node/embedded --peers --threads "$threads" \
+"${CARGO_TARGET_DIR:-target}/release/lockyard" measure examples/every-lock.toml --peers --threads "$threads" \
     --relative-to bare "$@"

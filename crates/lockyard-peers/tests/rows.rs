@@ -3,7 +3,7 @@
 
 use lockyard::Native;
 use lockyard_peers::{PEERS, Peer, find};
-use lockyard_scenarios::{Prepared, Script, Stage, Variant, Violation};
+use lockyard_scenarios::{LockKind, ObjectKind, Prepared, Script, Stage, Variant, Violation};
 use std::path::Path;
 use std::sync::Barrier;
 
@@ -192,4 +192,15 @@ fn the_document_has_a_row_for_every_peer() {
         };
         assert!(found.starts_with(&format!("{row}{from} |")), "{}: `{found}`", peer.name);
     }
+}
+
+#[test]
+fn the_scenario_beside_which_peers_are_shown_has_every_lock_of_the_library() {
+    let script = Script::parse("every-lock.toml", &file("examples/every-lock.toml"));
+    let script = script.expect("it is valid");
+    for &kind in LockKind::ALL.iter().filter(|kind| !kind.is_control()) {
+        let variant = script.variant(kind.name()).expect("each kind is a variant of its name");
+        assert_eq!(variant.objects[0].kind, ObjectKind::Lock { lock: kind });
+    }
+    assert!(PEERS.iter().all(|peer| script.variant(peer.name).is_none()));
 }
