@@ -84,6 +84,9 @@ pub(crate) struct Measure {
     /// A variant; can be given several times [default: all]
     #[arg(long = "variant", value_name = "NAME")]
     pub(crate) variants: Vec<String>,
+    /// Also measure the locks that people use instead; =LIST for some, e.g. =spin,std-mutex (see docs/peers.md)
+    #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, default_missing_value = lockyard_lab::peers::ALL)]
+    pub(crate) peers: Option<String>,
     /// How long one round of one cell counts
     #[arg(long, value_name = "S", default_value_t = 0.1, allow_hyphen_values = true)]
     pub(crate) seconds: f64,

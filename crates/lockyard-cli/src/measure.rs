@@ -6,11 +6,12 @@ use lockyard_lab::host::measure::Effort;
 use lockyard_lab::host::{Cpus, Placement};
 use lockyard_lab::measured::{self, MOST_THREADS};
 use lockyard_lab::output::{Document, render};
-use lockyard_lab::{names, published};
+use lockyard_lab::{names, peers, published};
 use std::time::Duration;
 
 pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
-    let script = names::scenario(&options.scenario)?;
+    let mut script = names::scenario(&options.scenario)?;
+    let variants = peers::choose(&mut script, &options.variants, options.peers.as_deref())?;
     let threads = thread_list(&options.threads)?;
     if let Some(most) = threads.iter().find(|&&threads| threads > MOST_THREADS) {
         return Err(Failure::Input(format!(
@@ -29,7 +30,7 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
     };
     let request = measured::Request {
         script,
-        variants: options.variants.clone(),
+        variants,
         threads,
         placement,
         effort,
@@ -49,8 +50,8 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
         rows: report.rows,
         summaries: Vec::new(),
         environment,
+        explanations: report.explanations,
         notes,
-        ..Document::default()
     };
     output::write(&render(&document, options.format.into()))?;
     if let Some(failure) = report.failure {

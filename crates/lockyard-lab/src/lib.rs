@@ -13,6 +13,7 @@
 //! | [`sensitivity`] | which input moves a prediction most |
 //! | [`served`] | fairness and waits |
 //! | [`host`] | this host: its CPUs, and measuring on them |
+//! | [`peers`] | other people's locks beside a scenario's own, on this host |
 //! | [`topology`] | a picture of a machine |
 //! | [`training`] | the tables on which the simulated machine was fitted |
 //! | [`statistics`] | medians and their intervals |
@@ -30,6 +31,7 @@ pub mod machines;
 pub mod measured;
 pub mod names;
 pub mod output;
+pub mod peers;
 pub mod placement;
 pub mod predict;
 pub mod published;

@@ -1,11 +1,13 @@
 //! Measuring cells of a scenario on this host, as rows.
 
-use crate::InputError;
 use crate::host::measure::{self, Effort, Result as Measurement, Task};
+use crate::host::windows::Windows;
 use crate::host::{Cpus, Placement};
+use crate::peers::longest;
 use crate::predict::{self, Failure};
 use crate::published::Table;
 use crate::rows::{Detail, Row, Status};
+use crate::{InputError, peers};
 use lockyard_scenarios::{Script, Variant};
 use std::collections::BTreeMap;
 
@@ -39,6 +41,8 @@ pub struct Report {
     pub rows: Vec<Row>,
     /// Why the rest was not measured.
     pub failure: Option<String>,
+    /// Tables for people beside those of the rows.
+    pub explanations: Vec<String>,
     /// Sentences for people.
     pub notes: Vec<String>,
     /// How it was measured, by name.
@@ -56,7 +60,24 @@ const UNFAIR: f64 = 0.8;
 pub fn rounds(request: &Request) -> Result<usize, Failure> {
     let variants = predict::variants(&request.script, &request.variants)?;
     let passes = request.effort.repeats + usize::from(request.effort.waits);
-    Ok(variants.len() * request.threads.len() * passes)
+    let windows = windows(request).map_or(0, |(windows, cpus)| {
+        windows.count * request.threads.iter().filter(|&&n| longest::has_windows(n, cpus)).count()
+    });
+    Ok(variants.len() * (request.threads.len() * passes + windows))
+}
+
+/// The windows in which longest waits are measured, if the request has peers, and the CPUs of its placement.
+fn windows(request: &Request) -> Option<(Windows, usize)> {
+    let effort = request.effort;
+    let foreign = |variant: &&Variant| variant.foreign_locks().next().is_some();
+    let chosen = predict::variants(&request.script, &request.variants).ok()?;
+    let cpus = Cpus::allowed();
+    let placement = request.placement.clone();
+    let placement = placement.unwrap_or_else(|| Placement::of(request.script.order, &cpus));
+    (effort.waits && chosen.into_iter().any(|variant| foreign(&variant))).then(|| {
+        let windows = longest::of_rounds(effort.window, effort.repeats, effort.stalled_after);
+        (windows, placement.cpus(&cpus))
+    })
 }
 
 /// Whether what a request names is there.
@@ -113,6 +134,7 @@ pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Resul
             detail.insert("clock_ns".to_owned(), Detail::Number(clock_ns));
         }
         detail.insert("local_work_ns".to_owned(), Detail::Number(task.local_work));
+        peers::detail(&task.variant, &mut detail);
         let reference = tasks.iter().zip(&measured.results).find(|(other, _)| {
             Some(&other.variant.name) == request.relative_to.as_ref()
                 && other.threads == task.threads
@@ -141,9 +163,17 @@ pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Resul
             detail,
         });
     }
+    let mut failure = measured.failure.clone();
+    if let (Some((windows, cpus)), None) = (windows(request), &failure) {
+        let concurrent = tasks.iter().filter(|task| longest::has_windows(task.threads, cpus));
+        let concurrent: Vec<Task> = concurrent.cloned().collect();
+        failure = longest::measure(&concurrent, windows, &mut rows, done).err();
+    }
+    let explanations = longest::tables(script, &rows);
     let mut notes = notes(request, &tasks, &measured, &placement, &cpus);
+    notes.extend(peers::notes(script, &rows));
     notes.push(format!("{}: {}.", script.name, script.operation));
-    Ok(Report { rows, failure: measured.failure, notes, environment })
+    Ok(Report { rows, failure, explanations, notes, environment })
 }
 
 fn environment(request: &Request, placement: &Placement) -> Vec<(String, String)> {

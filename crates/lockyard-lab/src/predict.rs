@@ -8,7 +8,7 @@ use crate::published::{Cell, Table};
 use crate::rows::{Detail, Row, Status};
 use crate::sensitivity::{self, Sensitivity};
 use crate::simulate::{self, Prediction};
-use crate::{InputError, jobs};
+use crate::{InputError, jobs, peers};
 use lockyard_scenarios::{Script, Step, Variant};
 use lockyard_sim::Machine;
 use std::collections::BTreeMap;
@@ -142,6 +142,9 @@ pub fn variants<'s>(script: &'s Script, names: &[String]) -> Result<Vec<&'s Vari
     }
     let one = |name: &String| {
         script.variant(name).ok_or_else(|| {
+            if let Some(why) = peers::hint_at(name) {
+                return InputError(why);
+            }
             let all: Vec<&str> = script.variants.iter().map(|v| v.name.as_str()).collect();
             InputError(format!(
                 "scenario `{}` has no variant `{}`; {}",
@@ -192,6 +195,7 @@ pub fn run(
 ) -> Result<Predictions, Failure> {
     let script = &request.script;
     let variants = variants(script, &request.variants)?;
+    variants.iter().try_for_each(|variant| peers::refuse(variant))?;
     let scripted = Placement::Order(script.order);
     let placement = request.placement.as_ref().unwrap_or(&scripted);
     for &threads in &request.threads {

@@ -540,6 +540,7 @@ fn variant(
                 trywait: set.trywait.as_ref().map_or(trywait, |t| *t.get_ref()),
                 count,
             },
+            ObjectKind::Foreign { .. } => unreachable!("no script names one"),
             ObjectKind::Word | ObjectKind::Data => {
                 return Err(source.error(
                     set.object.span(),

@@ -228,6 +228,11 @@ impl LockKind {
         matches!(self, LockKind::Broken | LockKind::Unfair | LockKind::Stalls)
     }
 
+    /// Whether it serves in the order of arrival.
+    pub fn is_fifo(self) -> bool {
+        !self.is_control() && self != LockKind::TestAndSet
+    }
+
     /// Whether a holder keeps one of its thread's queue nodes.
     pub(crate) fn keeps_a_node(self) -> bool {
         matches!(self, LockKind::Mcs | LockKind::Clh)

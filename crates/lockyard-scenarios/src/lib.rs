@@ -8,6 +8,7 @@
 //! The format is described in `docs/scenarios.md`.
 
 mod file;
+mod foreign;
 mod kinds;
 mod metric;
 mod pages;
@@ -17,6 +18,7 @@ mod stage;
 mod steps;
 
 pub use file::{MAX_FILE_BYTES, ScriptError};
+pub use foreign::{Foreign, ForeignLock};
 pub use kinds::LockKind;
 pub use metric::Metric;
 pub use pages::PageKind;

@@ -55,15 +55,15 @@ struct Blocks<S: Stage> {
 impl<S: Stage> Drop for Blocks<S> {
     fn drop(&mut self) {
         for &(memory, layout) in &self.blocks {
-            // SAFETY: allocated with this layout in `new`; the objects, which have no destructors,
-            // are not used any more.
+            // SAFETY: allocated with this layout in `new`; the objects are not used any more: those that have a
+            // destructor, the foreign locks, were dropped before the blocks (order of the fields).
             unsafe { S::Host::deallocate(memory, layout) };
         }
     }
 }
 
-// SAFETY: the objects behind the pointers are words, cells and primitives, which are `Send` and
-// `Sync` themselves; data is written only under a lock (the script's checks demand it).
+// SAFETY: the objects behind the pointers are words, cells, primitives and foreign locks, which are
+// `Send` and `Sync` themselves; data is written only under a lock (the script's checks demand it).
 unsafe impl<S: Stage> Send for Prepared<S> {}
 // SAFETY: as above.
 unsafe impl<S: Stage> Sync for Prepared<S> {}
@@ -73,6 +73,10 @@ impl<S: Stage> Prepared<S> {
     /// `node`. `local_work` is the calibrated local work of one operation, in nanoseconds.
     ///
     /// `None` if the host has no memory.
+    ///
+    /// # Panics
+    ///
+    /// If the variant has a foreign lock, and the stage is not one on which these run.
     pub fn new(
         variant: &Variant,
         line_bytes: usize,
@@ -101,20 +105,27 @@ impl<S: Stage> Prepared<S> {
             let memory = unsafe { blocks.blocks[line].0.add(offset) };
             // SAFETY: the place has the object's layout, no other object is there, and the blocks
             // live longer than the objects (order of the fields).
-            let shared = unsafe { Self::make(object.kind, memory) };
-            (object.name.clone(), object.kind, shared)
+            let shared = unsafe { Self::make(object.kind, memory) }?;
+            Some((object.name.clone(), object.kind, shared))
         });
-        let objects = objects.collect();
+        let objects = objects.collect::<Option<Vec<_>>>()?;
         Some(Prepared { objects, steps: variant.steps.clone(), local_work, blocks })
     }
 
+    /// An object in `memory`; `None` if what it needs beyond that cannot be had.
+    ///
     /// # Safety
     ///
     /// `memory` has room for the object, and outlives it.
-    unsafe fn make(kind: ObjectKind, memory: NonNull<u8>) -> Shared<S::Host> {
-        match kind {
+    unsafe fn make(kind: ObjectKind, memory: NonNull<u8>) -> Option<Shared<S::Host>> {
+        Some(match kind {
             // SAFETY: the caller's promise.
             ObjectKind::Lock { lock } => Shared::Lock(unsafe { lock.make_lock::<S::Host>(memory) }),
+            ObjectKind::Foreign { lock } => {
+                assert!(S::FOREIGN_LOCKS, "`{}` cannot run on this stage", lock.name());
+                // SAFETY: the caller's promise.
+                Shared::Lock(unsafe { lock.make(memory) }?)
+            }
             ObjectKind::LockRef { lock, pause, trywait, count } => {
                 // SAFETY: the caller's promise; a lockref has the size of its word.
                 let lockref =
@@ -137,7 +148,7 @@ impl<S: Stage> Prepared<S> {
                 unsafe { cell.write(DataCell::new(0)) };
                 Shared::Data(cell)
             }
-        }
+        })
     }
 
     /// How many blocks of memory the objects are in: one for each line group.
@@ -162,6 +173,7 @@ impl<S: Stage> Prepared<S> {
     fn layout_of(kind: ObjectKind) -> Layout {
         match kind {
             ObjectKind::Lock { lock } => lock.layout::<S::Host>(),
+            ObjectKind::Foreign { lock } => lock.layout(),
             ObjectKind::LockRef { .. } | ObjectKind::Word => Layout::new::<U64<S::Host>>(),
             ObjectKind::Page { .. } => Layout::new::<U32<S::Host>>(),
             ObjectKind::Data => Layout::new::<Cell<S::Host, u64>>(),

@@ -1,6 +1,7 @@
 //! A scenario script, checked: objects, steps, variants, placement, calibration.
 
 use crate::file::{self, ScriptError};
+use crate::foreign::ForeignLock;
 use crate::kinds::LockKind;
 use crate::metric::Metric;
 use crate::pages::PageKind;
@@ -38,6 +39,11 @@ pub enum ObjectKind {
     Lock {
         /// Which.
         lock: LockKind,
+    },
+    /// A lock that is not the library's: no script names one, [`Variant::with_foreign_lock`] puts it in.
+    Foreign {
+        /// Which.
+        lock: ForeignLock,
     },
     /// A lock and a reference count.
     LockRef {
@@ -162,6 +168,41 @@ pub struct Variant {
     pub objects: Vec<Object>,
     /// The steps of one operation.
     pub steps: Vec<Step>,
+}
+
+impl Variant {
+    /// This variant, called `name`, with `lock` in place of each of its locks. A lockref keeps its own: there the lock
+    /// is a part of a word. `None` if the variant has no lock in a word of its own.
+    pub fn with_foreign_lock(&self, name: &str, title: &str, lock: ForeignLock) -> Option<Variant> {
+        let mut variant = self.clone();
+        variant.name = name.to_owned();
+        variant.title = title.to_owned();
+        let mut found = false;
+        for object in &mut variant.objects {
+            if let ObjectKind::Lock { .. } = object.kind {
+                object.kind = ObjectKind::Foreign { lock };
+                found = true;
+            }
+        }
+        found.then_some(variant)
+    }
+
+    /// Whether all its locks serve in the order of arrival; what a foreign lock does is not known here.
+    pub fn is_fifo(&self) -> bool {
+        self.objects.iter().all(|object| match object.kind {
+            ObjectKind::Lock { lock } | ObjectKind::LockRef { lock, .. } => lock.is_fifo(),
+            ObjectKind::Foreign { .. } => false,
+            ObjectKind::Page { .. } | ObjectKind::Word | ObjectKind::Data => true,
+        })
+    }
+
+    /// The names of its foreign locks.
+    pub fn foreign_locks(&self) -> impl Iterator<Item = &'static str> {
+        self.objects.iter().filter_map(|object| match object.kind {
+            ObjectKind::Foreign { lock } => Some(lock.name()),
+            _ => None,
+        })
+    }
 }
 
 /// The order in which tasks are placed on hardware threads.

@@ -8,6 +8,9 @@ pub trait Stage: 'static {
     /// The host on which the primitives run.
     type Host: Host;
 
+    /// Whether [foreign locks](crate::Foreign) run there: only where threads are the operating system's.
+    const FOREIGN_LOCKS: bool = false;
+
     /// Spends `nanoseconds` of local work, which touches no shared line.
     fn work(nanoseconds: f64);
 

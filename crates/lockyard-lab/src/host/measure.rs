@@ -161,7 +161,7 @@ pub fn run(tasks: &[Task], effort: Effort, done: &mut dyn FnMut()) -> Results {
     Results { results: results.collect(), failure, clock_ns }
 }
 
-fn cell(task: &Task) -> run::Cell<'_> {
+pub(super) fn cell(task: &Task) -> run::Cell<'_> {
     run::Cell {
         variant: &task.variant,
         threads: task.threads,

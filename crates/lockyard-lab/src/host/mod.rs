@@ -6,6 +6,7 @@ pub mod measure;
 mod placement;
 mod run;
 mod stage;
+pub mod windows;
 
 pub use affinity::pin;
 pub use placement::Placement;

@@ -69,6 +69,7 @@ pub(super) fn rounds_per_ns() -> f64 {
 
 impl Stage for OnHost {
     type Host = Native;
+    const FOREIGN_LOCKS: bool = true;
 
     #[inline]
     fn work(nanoseconds: f64) {
@@ -114,6 +115,7 @@ pub(super) fn clock_ns() -> f64 {
 
 impl Stage for OnHostTimed {
     type Host = Native;
+    const FOREIGN_LOCKS: bool = true;
 
     #[inline]
     fn work(nanoseconds: f64) {

@@ -6,6 +6,7 @@ mod table;
 
 pub use self::csv::csv;
 pub use json::json;
+pub(crate) use table::figure;
 pub use table::{markdown, table};
 
 use crate::rows::{Row, Summary};

@@ -286,7 +286,7 @@ fn summary_table(summaries: &[Summary], preset: &TableStyle) -> Table {
 }
 
 /// A figure with its thousands apart.
-fn figure(value: f64) -> String {
+pub(crate) fn figure(value: f64) -> String {
     if value < 1000.0 {
         return format!("{value:.1}");
     }

@@ -1,0 +1,53 @@
+//! What an uncontended ticket or queued lock costs beside the least that a lock can cost, one compare-exchange and one store:
+//! straight loops (`lockyard_peers::straight`), in rounds, each loop once a round, in an order shuffled for each round, on
+//! one CPU.
+//!
+//! ```text
+//! cargo run --release -p lockyard-lab --example uncontended [ROUNDS]
+//! ```
+
+use lockyard_lab::host::{Cpus, pin};
+use lockyard_lab::statistics::{median, median_interval};
+use lockyard_peers::straight::LOOPS;
+
+/// A loop is short, so that most fit between two moments at which the host is elsewhere.
+const PAIRS: u64 = 20_000;
+
+fn main() {
+    let argument = std::env::args().nth(1);
+    let rounds = argument.as_deref().map_or(Ok(501), str::parse::<usize>);
+    let Some(rounds) = rounds.ok().filter(|rounds| (1..=1_000_000).contains(rounds)) else {
+        eprintln!("uncontended: ROUNDS is a whole number from 1 to 1000000");
+        std::process::exit(2);
+    };
+    if !pin(Cpus::allowed().cpu(0)) {
+        println!("not pinned: this thread may move between CPUs");
+    }
+    let mut samples: Vec<Vec<f64>> = vec![Vec::new(); LOOPS.len()];
+    let mut order: Vec<usize> = (0..LOOPS.len()).collect();
+    // Any shuffle will do; a fixed one can be repeated.
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    for _ in 0..rounds {
+        for i in (1..order.len()).rev() {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            order.swap(i, (state % (i as u64 + 1)) as usize);
+        }
+        for &index in &order {
+            samples[index].push(LOOPS[index].1(PAIRS).as_nanos() as f64 / PAIRS as f64);
+        }
+    }
+    println!("{rounds} rounds of {PAIRS} pairs of lock and unlock, one thread\n");
+    println!("{:8} {:>10} {:>16} {:>18}", "lock", "ns a pair", "over bare's", "interval of that");
+    for ((name, _), times) in LOOPS.iter().zip(&samples) {
+        let ratios: Vec<f64> = times.iter().zip(&samples[0]).map(|(a, bare)| a / bare).collect();
+        let (Some(time), Some(ratio), Some(interval)) =
+            (median(times), median(&ratios), median_interval(&ratios))
+        else {
+            unreachable!("there is a round")
+        };
+        let interval = format!("{:.3} .. {:.3}", interval.low, interval.high);
+        println!("{name:8} {time:>10.2} {ratio:>16.3} {interval:>18}");
+    }
+}

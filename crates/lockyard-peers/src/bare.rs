@@ -1,0 +1,52 @@
+//! The least that a lock costs when nobody else wants it: one compare-exchange to take it, one store to release it. A
+//! yardstick for the others, not a lock to use: who waits, waits without order.
+
+use std::hint::spin_loop;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A word that is 1 while it is held.
+#[derive(Debug, Default)]
+pub struct BareLock(AtomicU32);
+
+impl BareLock {
+    /// A free one.
+    pub const fn new() -> BareLock {
+        BareLock(AtomicU32::new(0))
+    }
+
+    /// Takes it.
+    #[inline(always)]
+    pub fn acquire(&self) {
+        // Acquire: pairs with the release of the holder before.
+        if self.0.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            self.wait();
+        }
+    }
+
+    /// Releases it. Whoever calls this holds it; otherwise it no longer excludes, which is no undefined behaviour in
+    /// itself.
+    #[inline(always)]
+    pub fn release(&self) {
+        // Release: pairs with the acquire of the next holder.
+        self.0.store(0, Ordering::Release);
+    }
+
+    /// Whether someone holds it.
+    pub fn is_held(&self) -> bool {
+        self.0.load(Ordering::Relaxed) != 0
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wait(&self) {
+        loop {
+            while self.is_held() {
+                spin_loop();
+            }
+            // Acquire: as in `acquire`.
+            if self.0.compare_exchange_weak(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+                return;
+            }
+        }
+    }
+}

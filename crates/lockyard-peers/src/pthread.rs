@@ -1,0 +1,104 @@
+//! The locks of the C library, each in the place in which it was initialised, and destroyed there.
+//!
+//! POSIX says nothing of an object that was moved after it was initialised; [`Foreign`](lockyard_scenarios::Foreign) says
+//! that these are not.
+
+use libc::{pthread_mutex_t, pthread_spinlock_t};
+use std::cell::UnsafeCell;
+use std::mem::MaybeUninit;
+use std::ptr;
+
+/// A lock of the C library says that it was used wrongly. That cannot be, and nothing measured after it could be trusted.
+#[cold]
+fn refused(call: &str, error: i32) -> ! {
+    panic!("{call}: {}", std::io::Error::from_raw_os_error(error));
+}
+
+macro_rules! pthread_lock {
+    ($(#[$doc:meta])* $name:ident($raw:ty): $init:expr, $lock:ident, $try_lock:ident, $unlock:ident, $destroy:ident) => {
+        $(#[$doc])*
+        #[derive(Debug)]
+        #[repr(transparent)]
+        pub(crate) struct $name(UnsafeCell<$raw>);
+
+        // SAFETY: the C library's lock may be initialised by one thread, used by others and destroyed by a third.
+        unsafe impl Send for $name {}
+        // SAFETY: it is made to be used by several threads at a time through the C library's functions, and nothing else
+        // touches it.
+        unsafe impl Sync for $name {}
+
+        impl $name {
+            /// A free lock in `place`; `None` if the C library has no memory for it.
+            pub(crate) fn make(place: &mut MaybeUninit<Self>) -> Option<&mut Self> {
+                let init: unsafe fn(*mut $raw) -> i32 = $init;
+                // SAFETY: the pointer is to room for the lock, which `repr(transparent)` makes that of its only field, and
+                // nobody else uses it yet.
+                let error = unsafe { init(place.as_mut_ptr().cast()) };
+                // SAFETY: the lock was initialised if there was no error.
+                (error == 0).then(|| unsafe { place.assume_init_mut() })
+            }
+
+            /// Takes it.
+            #[inline]
+            pub(crate) fn acquire(&self) {
+                // SAFETY: initialised by `make`, at this address, and not destroyed before `self` is dropped.
+                match unsafe { libc::$lock(self.0.get()) } {
+                    0 => {}
+                    error => refused(stringify!($lock), error),
+                }
+            }
+
+            /// Releases it.
+            ///
+            /// # Safety
+            ///
+            /// The calling thread has taken it.
+            #[inline]
+            pub(crate) unsafe fn release(&self) {
+                // SAFETY: as in `acquire`; the caller says that the thread holds it.
+                match unsafe { libc::$unlock(self.0.get()) } {
+                    0 => {}
+                    error => refused(stringify!($unlock), error),
+                }
+            }
+
+            /// Whether someone holds it.
+            pub(crate) fn is_held(&self) -> bool {
+                // SAFETY: as in `acquire`.
+                match unsafe { libc::$try_lock(self.0.get()) } {
+                    0 => {
+                        // SAFETY: taken by this thread just now.
+                        unsafe { self.release() };
+                        false
+                    }
+                    libc::EBUSY => true,
+                    error => refused(stringify!($try_lock), error),
+                }
+            }
+        }
+
+        impl Drop for $name {
+            fn drop(&mut self) {
+                // SAFETY: initialised by `make`, and dropped once; nobody has a reference, so nobody holds it or waits.
+                let error = unsafe { libc::$destroy(self.0.get()) };
+                debug_assert_eq!(error, 0, stringify!($destroy));
+            }
+        }
+    };
+}
+
+pthread_lock! {
+    /// `pthread_mutex_t` with the default attributes.
+    PthreadMutex(pthread_mutex_t):
+        // SAFETY: the caller's promise; no attributes are the default ones.
+        |lock| unsafe { libc::pthread_mutex_init(lock, ptr::null()) },
+        pthread_mutex_lock, pthread_mutex_trylock, pthread_mutex_unlock, pthread_mutex_destroy
+}
+
+pthread_lock! {
+    /// `pthread_spinlock_t` of one process.
+    PthreadSpin(pthread_spinlock_t):
+        // SAFETY: the caller's promise.
+        |lock| unsafe { libc::pthread_spin_init(lock, libc::PTHREAD_PROCESS_PRIVATE) },
+        pthread_spin_lock, pthread_spin_trylock, pthread_spin_unlock, pthread_spin_destroy
+}

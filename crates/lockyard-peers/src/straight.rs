@@ -1,0 +1,82 @@
+//! Uncontended locks as straight code: no interpreter, no indirect call, nothing but the lock, one addition and the unlock,
+//! in a loop.
+//!
+//! What a loop compiles to is held by `tests/listings.rs`; what its pairs of lock and unlock cost beside the yardstick's is
+//! measured, round by round, by `cargo run --release -p lockyard-lab --example uncontended`.
+
+use crate::bare::BareLock;
+use lockyard::{RawQSpinLock, RawTicketLock};
+use std::cell::Cell;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// Takes the yardstick, adds one, releases it; so many times.
+#[inline(never)]
+pub fn bare_loop(lock: &BareLock, word: &Cell<u64>, pairs: u64) {
+    for _ in 0..pairs {
+        lock.acquire();
+        word.set(word.get().wrapping_add(1));
+        lock.release();
+    }
+}
+
+/// Takes the ticket lock, adds one, releases it; so many times.
+#[inline(never)]
+pub fn ticket_loop(lock: &RawTicketLock, word: &Cell<u64>, pairs: u64) {
+    for _ in 0..pairs {
+        let held = lock.acquire();
+        word.set(word.get().wrapping_add(1));
+        // SAFETY: taken above.
+        unsafe { lock.release(held) };
+    }
+}
+
+/// Takes the queued lock, adds one, releases it; so many times.
+#[inline(never)]
+pub fn queued_loop(lock: &RawQSpinLock, word: &Cell<u64>, pairs: u64) {
+    for _ in 0..pairs {
+        let held = lock.acquire();
+        word.set(word.get().wrapping_add(1));
+        // SAFETY: taken above.
+        unsafe { lock.release(held) };
+    }
+}
+
+/// A lock and the word behind it, in a line of their own.
+#[repr(align(128))]
+struct Line<L>(L, Cell<u64>);
+
+/// How long `pairs` pairs take of a lock that nobody else wants.
+fn time<L>(lock: L, body: fn(&L, &Cell<u64>, u64), pairs: u64) -> Duration {
+    let line = Line(lock, Cell::new(0));
+    let line = black_box(&line);
+    let begin = Instant::now();
+    body(&line.0, &line.1, pairs);
+    let time = begin.elapsed();
+    assert_eq!(line.1.get(), pairs, "each pair adds one");
+    time
+}
+
+/// A lock's name, and how long so many pairs of it take.
+pub type Loop = (&'static str, fn(u64) -> Duration);
+
+/// The loops; the yardstick's first.
+pub const LOOPS: &[Loop] = &[
+    ("bare", |pairs| time(BareLock::new(), bare_loop, pairs)),
+    ("ticket", |pairs| time(RawTicketLock::new(), ticket_loop, pairs)),
+    ("queued", |pairs| time(RawQSpinLock::new(), queued_loop, pairs)),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_loop_does_all_its_pairs() {
+        for (_, pairs) in LOOPS {
+            // It would panic if the word did not count them.
+            pairs(1_000);
+        }
+        assert_eq!(LOOPS[0].0, "bare");
+    }
+}

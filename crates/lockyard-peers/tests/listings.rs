@@ -1,0 +1,171 @@
+//! By listing: an uncontended ticket or queued lock is what a compare-exchange and a store are, instruction by instruction.
+//! The loops of `src/straight.rs`, lock, add one, unlock, in release mode.
+//!
+//! Exact for the toolchain of `rust-toolchain.toml` on x86-64 Linux; elsewhere this test says that it looked at nothing.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// The assembly of the crate; `None` where it cannot be made.
+fn assembly() -> Option<&'static str> {
+    static ASSEMBLY: OnceLock<Option<String>> = OnceLock::new();
+    ASSEMBLY.get_or_init(compile).as_deref()
+}
+
+fn compile() -> Option<String> {
+    if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+        println!("skipped: the listings are of x86-64 Linux");
+        return None;
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let toolchain =
+        std::fs::read_to_string(root.join("rust-toolchain.toml")).expect("it is committed");
+    let version = Command::new("rustc").arg("--version").output().expect("rustc runs");
+    let version = String::from_utf8_lossy(&version.stdout).into_owned();
+    let number = version.split(' ').nth(1).unwrap_or_default();
+    if number.is_empty() || !toolchain.contains(&format!("\"{number}\"")) {
+        println!(
+            "skipped: the listings are of the toolchain in rust-toolchain.toml, not {version}"
+        );
+        return None;
+    }
+    let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("listings");
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "rustc",
+            "--offline",
+            "--locked",
+            "--release",
+            "-p",
+            "lockyard-peers",
+            "--lib",
+            "--",
+        ])
+        .args(["--emit", "asm", "-C", "llvm-args=-x86-asm-syntax=intel", "-C", "target-cpu=x86-64"])
+        .current_dir(&root)
+        .env("CARGO_TARGET_DIR", &target)
+        .env("CARGO_PROFILE_RELEASE_DEBUG", "0")
+        .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1")
+        .env_remove("RUSTFLAGS")
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let newest = std::fs::read_dir(target.join("release/deps"))
+        .expect("cargo made it")
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            name.starts_with("lockyard_peers-") && name.ends_with(".s")
+        })
+        .max_by_key(|path| path.metadata().and_then(|m| m.modified()).ok())
+        .expect("the assembly was asked for");
+    Some(std::fs::read_to_string(newest).expect("it is there"))
+}
+
+/// What a round of the function's loop executes if nobody else wants the lock: from the loop's head to the jump back to it.
+/// What is cold is behind that.
+fn uncontended(assembly: &str, name: &str) -> Vec<String> {
+    let mut lines = assembly.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+    let found = |line: &str| line.ends_with(':') && !line.starts_with('.') && line.contains(name);
+    assert!(lines.any(found), "there is a function {name}");
+    let (mut head, mut round) = (String::new(), Vec::new());
+    for line in lines.take_while(|line| !line.starts_with(".Lfunc_end")) {
+        if let Some(label) = line.strip_suffix(':') {
+            // The loop's head is the last label before the locked instruction.
+            if locked(&round).is_empty() {
+                head = label.to_owned();
+                round.clear();
+            }
+        } else if !line.is_empty() && !line.starts_with('.') {
+            round.push(line.split_whitespace().collect::<Vec<_>>().join(" "));
+            if line.starts_with('j') && line.ends_with(&head) && !head.is_empty() {
+                return round;
+            }
+        }
+    }
+    panic!("{name} has no loop: {round:#?}");
+}
+
+/// Instructions that lock the bus or exchange with memory.
+fn locked(listing: &[String]) -> Vec<&str> {
+    let is_locked = |line: &&str| {
+        line.starts_with("lock ")
+            || line.starts_with("xchg ") && line.contains('[')
+            || line.starts_with("mfence")
+    };
+    listing.iter().map(String::as_str).filter(is_locked).collect()
+}
+
+/// The instructions' names, a locked one's with its prefix, and what is written to memory how widely.
+fn shape(listing: &[String]) -> Vec<String> {
+    let one = |line: &String| {
+        let (name, operands) = match line.strip_prefix("lock ") {
+            Some(rest) => ("lock ", rest),
+            None => ("", line.as_str()),
+        };
+        let mnemonic = operands.split(' ').next().unwrap_or_default();
+        let memory =
+            operands.split_once(" ptr [").and_then(|(before, _)| before.rsplit(' ').next());
+        match memory {
+            Some(width) => format!("{name}{mnemonic} {width}"),
+            None => format!("{name}{mnemonic}"),
+        }
+    };
+    listing.iter().map(one).collect()
+}
+
+#[test]
+fn the_yardstick_is_one_compare_exchange_and_one_plain_store() {
+    let Some(assembly) = assembly() else { return };
+    let bare = shape(&uncontended(assembly, "bare_loop"));
+    let expected = ["xor", "lock cmpxchg dword", "jne", "inc qword", "mov dword", "dec", "jne"];
+    assert_eq!(bare, expected);
+}
+
+#[test]
+fn an_uncontended_queued_lock_is_the_yardstick_but_for_the_width_of_its_store() {
+    let Some(assembly) = assembly() else { return };
+    let bare = shape(&uncontended(assembly, "bare_loop"));
+    let queued = shape(&uncontended(assembly, "queued_loop"));
+    let as_bare: Vec<String> = queued
+        .iter()
+        .map(|i| if i == "mov byte" { "mov dword".to_owned() } else { i.clone() })
+        .collect();
+    assert_eq!(as_bare, bare);
+    assert!(queued.contains(&"mov byte".to_owned()), "{queued:?}");
+}
+
+#[test]
+fn an_uncontended_ticket_lock_is_one_locked_addition_and_one_plain_store() {
+    let Some(assembly) = assembly() else { return };
+    let ticket = uncontended(assembly, "ticket_loop");
+    assert_eq!(locked(&ticket).len(), 1, "{ticket:#?}");
+    let ticket = shape(&ticket);
+    // Beside the yardstick: the ticket is compared with the owner, and counted up for the next one.
+    let expected = [
+        "mov",
+        "lock xadd dword",
+        "mov",
+        "shr",
+        "cmp",
+        "jne",
+        "inc qword",
+        "inc",
+        "mov word",
+        "dec",
+        "jne",
+    ];
+    assert_eq!(ticket, expected);
+}
+
+#[test]
+fn the_reader_of_listings_finds_the_loop() {
+    let assembly = "_ZN1a8the_loop17h0E:\n\ttest\trdx, rdx\n\tje\t.LBB1_6\n.LBB1_2:\n\txor\teax, eax\n\t\
+                    lock\t\tcmpxchg\tdword ptr [rdi], ebp\n\tjne\t.LBB1_3\n.LBB1_4:\n\t#APP\n\n\tmov\tbyte ptr [rdi], al\n\
+                    \tdec\trdx\n\tjne\t.LBB1_2\n.LBB1_3:\n\txchg\tdword ptr [rdi], eax\n\tret\n.Lfunc_end1:\n";
+    let round = uncontended(assembly, "the_loop");
+    assert_eq!(shape(&round), ["xor", "lock cmpxchg dword", "jne", "mov byte", "dec", "jne"]);
+    assert_eq!(locked(&round).len(), 1);
+    assert_eq!(locked(&["xchg dword ptr [rdi], eax".to_owned()]).len(), 1);
+}
