@@ -1,6 +1,6 @@
 //! `lockyard measure`.
 
-use crate::arguments::{Failure, Measure, thread_list};
+use crate::arguments::{Failure, Measure, seconds, thread_list};
 use crate::{output, progress};
 use lockyard_lab::host::measure::Effort;
 use lockyard_lab::host::{Cpus, Placement};
@@ -60,12 +60,4 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
         return Err(Failure::Run("interrupted: what is finished is above".to_owned()));
     }
     Ok(())
-}
-
-/// A number of seconds within bounds.
-fn seconds(option: &str, value: f64, least: f64, most: f64) -> Result<Duration, Failure> {
-    if (least..=most).contains(&value) {
-        return Ok(Duration::from_secs_f64(value));
-    }
-    Err(Failure::Input(format!("{option} is {value}; allowed: {least} to {most} seconds")))
 }

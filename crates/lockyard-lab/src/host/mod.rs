@@ -4,6 +4,8 @@ pub mod measure;
 mod placement;
 mod run;
 mod stage;
+#[cfg(target_os = "linux")]
+pub mod syscalls;
 
 pub use placement::Placement;
 pub use stage::{OnHost, OnHostTimed};

@@ -1,0 +1,152 @@
+//! Whether `lockyard syscalls` agrees with a plain loop of the same system call.
+//!
+//! Round by round, in turns: one process as the command measures it, with its counter and its flag in shared memory; and a loop
+//! in this process (which has one thread), on the same CPU and on the same file, that reads the clock every 256 calls.
+//! Printed are both medians, and the ratio of the pairs with its interval. Nothing is asserted: it is a measurement.
+//!
+//! ```text
+//! cargo run --release -p lockyard-lab --example plain_syscalls -- [ROUNDS] [SECONDS]
+//! ```
+
+#[cfg(target_os = "linux")]
+fn main() -> std::process::ExitCode {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|first| first == lockyard_lab::host::syscalls::TASK) {
+        return lockyard_lab::host::syscalls::task::perform(arguments);
+    }
+    match on_linux::compare() {
+        Ok(()) => std::process::ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("plain_syscalls: {message}");
+            std::process::ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() {
+    eprintln!("plain_syscalls: the system calls of Linux are measured, and this is another system");
+}
+
+#[cfg(target_os = "linux")]
+mod on_linux {
+    use lockyard_lab::host::syscalls::{
+        Directory, Experiment, Kind, Launcher, Plan, Stopped, Times, sample, task,
+    };
+    use lockyard_lab::host::{Cpus, Placement, pin};
+    use lockyard_lab::statistics::{median, median_interval};
+    use std::ffi::CString;
+    use std::fs::OpenOptions;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::ffi::OsStringExt;
+    use std::time::{Duration, Instant};
+
+    /// Calls between two looks at the clock.
+    const BATCH: u64 = 256;
+
+    pub(super) fn compare() -> Result<(), String> {
+        let mut numbers = std::env::args().skip(1);
+        let rounds: usize = number(numbers.next(), 21)?;
+        let window = Duration::try_from_secs_f64(number(numbers.next(), 0.5)?)
+            .map_err(|error| error.to_string())?;
+        let cpus = Cpus::allowed();
+        let cpu = cpus.cpu(cpus.len() - 1);
+        if !pin(cpu) {
+            return Err(format!("this process cannot be pinned to CPU {cpu}"));
+        }
+        let directory = Directory::new(None).map_err(|error| error.to_string())?;
+        let launcher = Launcher::this_program()?;
+        let placement = Placement::Pinned(vec![cpu]);
+        println!("{rounds} rounds of {} s each, on CPU {cpu}", window.as_secs_f64());
+        println!("experiment  lockyard, op/s  plain, op/s  lockyard / plain  interval (95 %)");
+        for experiment in Experiment::ALL {
+            let plan = Plan {
+                experiment,
+                kind: Kind::Processes,
+                tasks: 1,
+                placement: &placement,
+                directory: &directory,
+                launcher: &launcher,
+            };
+            let times =
+                Times { warm_up: window / 5, window, stalled_after: Duration::from_secs(10) };
+            let (mut ours, mut plain) = (Vec::new(), Vec::new());
+            for round in 0..rounds {
+                // Now one first, now the other: what drifts, drifts for both.
+                if round % 2 == 0 {
+                    ours.push(measured(&plan, times)?);
+                }
+                looped(experiment, &directory, times.warm_up)?;
+                plain.push(looped(experiment, &directory, window)?);
+                if round % 2 == 1 {
+                    ours.push(measured(&plan, times)?);
+                }
+            }
+            let ratios: Vec<f64> = ours.iter().zip(&plain).map(|(a, b)| a / b).collect();
+            let middle = |values: &[f64]| median(values).unwrap_or(f64::NAN);
+            let Some(interval) = median_interval(&ratios) else { return Ok(()) };
+            println!(
+                "{:<10} {:>15.0} {:>12.0} {:>17.3}  {:.3} .. {:.3}",
+                experiment.name(),
+                middle(&ours),
+                middle(&plain),
+                middle(&ratios),
+                interval.low,
+                interval.high
+            );
+        }
+        Ok(())
+    }
+
+    fn number<N: std::str::FromStr>(text: Option<String>, default: N) -> Result<N, String> {
+        let Some(text) = text else { return Ok(default) };
+        text.parse().map_err(|_| format!("`{text}` is no number; arguments: [ROUNDS] [SECONDS]"))
+    }
+
+    /// Operations a second, as the command measures them.
+    fn measured(plan: &Plan, times: Times) -> Result<f64, String> {
+        match sample(plan, times) {
+            Ok(sample) => {
+                Ok(sample.counts.iter().sum::<u64>() as f64 / sample.window.as_secs_f64())
+            }
+            Err(Stopped::Failed(message)) => Err(message),
+            Err(Stopped::Interrupted) => Err("interrupted".to_owned()),
+        }
+    }
+
+    /// Operations a second of a plain loop.
+    fn looped(
+        experiment: Experiment,
+        directory: &Directory,
+        window: Duration,
+    ) -> Result<f64, String> {
+        let path = CString::new(directory.file().into_os_string().into_vec())
+            .map_err(|error| error.to_string())?;
+        let file = OpenOptions::new().read(true).write(true).open(directory.file());
+        let file = file.map_err(|error| error.to_string())?;
+        let descriptor = file.as_raw_fd();
+        match experiment {
+            Experiment::Open3 => plain(window, || task::open_and_close(&path)),
+            Experiment::Fstat2 => plain(window, || task::stat_of_open_file(descriptor)),
+            Experiment::Access2 => plain(window, || task::access(&path)),
+            Experiment::Stat2 => plain(window, || task::stat(&path)),
+        }
+    }
+
+    fn plain(window: Duration, call: impl Fn() -> bool) -> Result<f64, String> {
+        let begin = Instant::now();
+        let mut count = 0u64;
+        loop {
+            for _ in 0..BATCH {
+                if !call() {
+                    return Err(std::io::Error::last_os_error().to_string());
+                }
+            }
+            count += BATCH;
+            let elapsed = begin.elapsed();
+            if elapsed >= window {
+                return Ok(count as f64 / elapsed.as_secs_f64());
+            }
+        }
+    }
+}
