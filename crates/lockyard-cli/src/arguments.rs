@@ -99,6 +99,9 @@ pub(crate) struct Measure {
     /// Also print each figure over this variant's, round by round
     #[arg(long, value_name = "NAME")]
     pub(crate) relative_to: Option<String>,
+    /// Also say where CPU time goes (working, waiting, holding, ...), sampled in a pass of its own
+    #[arg(long)]
+    pub(crate) attribution: bool,
     /// Without progress for so long a run is stalled
     #[arg(long, value_name = "S", default_value_t = 10.0, allow_hyphen_values = true)]
     pub(crate) stalled_after: f64,

@@ -25,6 +25,7 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
         window,
         repeats: usize::from(options.repeats),
         waits: true,
+        attribution: options.attribution,
         stalled_after: seconds("--stalled-after", options.stalled_after, 0.1, 3600.0)?,
     };
     let request = measured::Request {
