@@ -1,8 +1,8 @@
 //! Whether `lockyard syscalls` agrees with a plain loop of the same system call.
 //!
-//! Round by round, in turns: one process as the command measures it, with its counter and its flag in shared memory; and a loop
-//! in this process (which has one thread), on the same CPU and on the same file, that reads the clock every 256 calls.
-//! Printed are both medians, and the ratio of the pairs with its interval. Nothing is asserted: it is a measurement.
+//! Round by round, in turns: one process as the command measures it, with its counter and its flag in shared memory; and a process
+//! with a plain loop, on the same CPU and on the same file, that reads the clock every 256 calls. Printed are both
+//! medians, and the ratio of the pairs with its interval. Nothing is asserted: it is a measurement.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example plain_syscalls -- [ROUNDS] [SECONDS]
@@ -14,7 +14,7 @@ fn main() -> std::process::ExitCode {
     if arguments.next().is_some_and(|first| first == lockyard_lab::host::syscalls::TASK) {
         return lockyard_lab::host::syscalls::task::perform(arguments);
     }
-    match on_linux::compare() {
+    match on_linux::plain_or_compare() {
         Ok(()) => std::process::ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("plain_syscalls: {message}");
@@ -38,22 +38,39 @@ mod on_linux {
     use std::ffi::CString;
     use std::fs::OpenOptions;
     use std::os::fd::AsRawFd;
-    use std::os::unix::ffi::OsStringExt;
+    use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
 
     /// Calls between two looks at the clock.
     const BATCH: u64 = 256;
+    /// The first argument of the process with the plain loop.
+    const PLAIN: &str = "plain-loop";
 
-    pub(super) fn compare() -> Result<(), String> {
-        let mut numbers = std::env::args().skip(1);
+    pub(super) fn plain_or_compare() -> Result<(), String> {
+        let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+        if arguments.first().is_none_or(|first| first != PLAIN) {
+            return compare(arguments.into_iter());
+        }
+        let mut arguments = arguments.drain(1..);
+        let mut next = || arguments.next().ok_or("an argument is missing".to_owned());
+        let experiment = Experiment::parse(&next()?).map_err(|error| error.to_string())?;
+        let path = next()?;
+        let cpu = number(Some(next()?), 0)?;
+        let [warm_up, window] = [next()?, next()?].map(|text| number(Some(text), 0.0));
+        if !pin(cpu) {
+            return Err(format!("this process cannot be pinned to CPU {cpu}"));
+        }
+        looped(experiment, &path, Duration::from_secs_f64(warm_up?))?;
+        println!("{}", looped(experiment, &path, Duration::from_secs_f64(window?))?);
+        Ok(())
+    }
+
+    fn compare(mut numbers: impl Iterator<Item = String>) -> Result<(), String> {
         let rounds: usize = number(numbers.next(), 21)?;
         let window = Duration::try_from_secs_f64(number(numbers.next(), 0.5)?)
             .map_err(|error| error.to_string())?;
         let cpus = Cpus::allowed();
         let cpu = cpus.cpu(cpus.len() - 1);
-        if !pin(cpu) {
-            return Err(format!("this process cannot be pinned to CPU {cpu}"));
-        }
         let directory = Directory::new(None).map_err(|error| error.to_string())?;
         let launcher = Launcher::this_program()?;
         let placement = Placement::Pinned(vec![cpu]);
@@ -76,8 +93,7 @@ mod on_linux {
                 if round % 2 == 0 {
                     ours.push(measured(&plan, times)?);
                 }
-                looped(experiment, &directory, times.warm_up)?;
-                plain.push(looped(experiment, &directory, window)?);
+                plain.push(process(&plan, times, cpu)?);
                 if round % 2 == 1 {
                     ours.push(measured(&plan, times)?);
                 }
@@ -98,6 +114,19 @@ mod on_linux {
         Ok(())
     }
 
+    /// Operations a second of a plain loop in a process of its own.
+    fn process(plan: &Plan, times: Times, cpu: usize) -> Result<f64, String> {
+        let output = Command::new(&plan.launcher.program)
+            .args([PLAIN, plan.experiment.name()])
+            .arg(plan.directory.file())
+            .args([cpu.to_string()])
+            .args([times.warm_up, times.window].map(|time| time.as_secs_f64().to_string()))
+            .stderr(Stdio::inherit())
+            .output()
+            .map_err(|error| error.to_string())?;
+        number(Some(String::from_utf8_lossy(&output.stdout).trim().to_owned()), 0.0)
+    }
+
     fn number<N: std::str::FromStr>(text: Option<String>, default: N) -> Result<N, String> {
         let Some(text) = text else { return Ok(default) };
         text.parse().map_err(|_| format!("`{text}` is no number; arguments: [ROUNDS] [SECONDS]"))
@@ -115,14 +144,9 @@ mod on_linux {
     }
 
     /// Operations a second of a plain loop.
-    fn looped(
-        experiment: Experiment,
-        directory: &Directory,
-        window: Duration,
-    ) -> Result<f64, String> {
-        let path = CString::new(directory.file().into_os_string().into_vec())
-            .map_err(|error| error.to_string())?;
-        let file = OpenOptions::new().read(true).write(true).open(directory.file());
+    fn looped(experiment: Experiment, file: &str, window: Duration) -> Result<f64, String> {
+        let path = CString::new(file).map_err(|error| error.to_string())?;
+        let file = OpenOptions::new().read(true).write(true).open(file);
         let file = file.map_err(|error| error.to_string())?;
         let descriptor = file.as_raw_fd();
         match experiment {

@@ -119,9 +119,9 @@ fn long_phases_are_found_as_the_threads_own_clocks_measure_them() {
 
 #[test]
 fn short_phases_are_found_as_their_quantities_of_work() {
-    // Each sample is a draw: with so many, two points are more than five standard deviations of a share of 0.7. How much CPU
+    // Each sample is a draw: with so many, two points are more than four standard deviations of a share of 0.7. How much CPU
     // time that takes depends on how promptly the sampler is woken.
-    const ENOUGH: f64 = 14_000.0;
+    const ENOUGH: f64 = 10_000.0;
     let mut found = Tally::new(PARTS.len());
     while found.effective_samples() < ENOUGH {
         found.merge(&sampled(2, short_phases).0);
