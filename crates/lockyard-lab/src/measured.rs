@@ -204,7 +204,8 @@ fn notes(
         notes.push(
             "CPU time by phase: sampled in a pass of its own, as long as all rounds together, weighed with the threads' \
              CPU-time clocks; the interval of a share is for phases shorter than the time between samples. Waiting is every \
-             call that takes a lock, or takes or drops a reference; between: the interpreter."
+             call that takes a lock, or takes or drops a reference; between: the interpreter. Sampler: its CPU time, in per cent \
+             of what it saw; cost: CPU time for an operation in this pass over that without attribution."
                 .to_owned(),
         );
     }
@@ -229,6 +230,9 @@ pub(crate) fn detail(result: &Measurement) -> BTreeMap<String, Detail> {
         put("measured_note", Detail::Text("threads could not be pinned".to_owned()));
     }
     result.fairness.detail("", &mut detail);
+    if let Some(cpu_ns) = result.cpu_ns {
+        detail.insert("cpu_ns_per_operation".to_owned(), Detail::Number(cpu_ns));
+    }
     if let Some(waits) = result.waits {
         waits.detail("", &mut detail);
     }

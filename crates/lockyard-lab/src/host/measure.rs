@@ -72,6 +72,9 @@ pub struct Result {
     pub fairness: Fairness,
     /// Whether all threads that should be were pinned.
     pub pinned: bool,
+    /// CPU time of all threads for an operation, in nanoseconds, the median of the rounds; `None` where the system does not
+    /// count it.
+    pub cpu_ns: Option<f64>,
     /// Waits, if they were timed.
     pub waits: Option<Waits>,
     /// Where CPU time went, if that was asked.
@@ -103,6 +106,7 @@ struct Sample {
     throughput: f64,
     operations: Vec<u64>,
     pinned: bool,
+    cpu_ns: Option<f64>,
 }
 
 /// Measures `tasks`. An interrupt ends it after the round that runs; so does a failure, after which threads
@@ -138,6 +142,7 @@ pub fn run(tasks: &[Task], effort: Effort, done: &mut dyn FnMut()) -> Results {
                     throughput: run.counted.iter().sum::<u64>() as f64 / run.window.as_secs_f64(),
                     operations: run.counted,
                     pinned: run.pinned,
+                    cpu_ns: run.cpu_ns,
                 }),
                 Err(message) => {
                     failure = Some(message);
@@ -186,11 +191,10 @@ fn attribute(
             break;
         }
         let run = run::attributed(cell(task), times)?;
-        let throughput = run.counted.iter().sum::<u64>() as f64 / run.window.as_secs_f64();
         result.attribution = run.phases.map(|tally| Attribution {
             phases: Phase::NAMES,
             tally,
-            throughput_ratio: Some(throughput / result.measured.value),
+            cost_ratio: run.cpu_ns.zip(result.cpu_ns).map(|(with, without)| with / without),
         });
         done();
     }
@@ -223,6 +227,7 @@ fn summarise(samples: &[Sample], waits: Option<Waits>) -> Option<Result> {
         operations,
         rounds: throughputs,
         pinned: samples.iter().all(|s| s.pinned),
+        cpu_ns: statistics::median(&samples.iter().filter_map(|s| s.cpu_ns).collect::<Vec<_>>()),
         waits,
         attribution: None,
     })

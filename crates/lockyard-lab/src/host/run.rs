@@ -4,7 +4,9 @@
 //! operations in a line of its own, which the main thread reads at the beginning and the end of the window and, as the
 //! watchdog, in between. What they leave behind when they are stuck is the process's end.
 
-use super::attribution::{self, OnHostAttributed, Phase, Registered, Sampler, Tally, Watched};
+use super::attribution::{
+    self, CpuTime, OnHostAttributed, Phase, Registered, Sampler, Tally, Watched,
+};
 use super::pin;
 use super::placement::Placement;
 use super::stage::{OnHost, OnHostTimed, begin_waits, set_stop, take_waits};
@@ -47,6 +49,9 @@ pub(super) struct Run {
     pub(super) window: Duration,
     /// Whether all threads that should be are pinned.
     pub(super) pinned: bool,
+    /// CPU time of all threads for an operation, warm-up and all, in nanoseconds; `None` without an operation, or on a
+    /// system that does not count it.
+    pub(super) cpu_ns: Option<f64>,
     /// The waits of all threads, on a stage that times them.
     pub(super) waits: Option<Histogram<u64>>,
     /// CPU time by phase in the window, on a stage whose threads say what they do.
@@ -70,6 +75,7 @@ struct Shared<S: Stage> {
 /// What a thread says when it has stopped.
 struct Stopped {
     pinned: bool,
+    cpu: Option<Duration>,
     waits: Option<Histogram<u64>>,
 }
 
@@ -135,13 +141,15 @@ fn run<S: Stage>(cell: Cell, times: Times, watching: Watching) -> Result<Run, St
             while !mine.go.load(Ordering::Relaxed) {
                 std::thread::yield_now();
             }
+            let begin = CpuTime::of_this_thread();
             let progress = &mine.progress[index].0;
             // A store by its only writer: it costs no transfer but where the main thread reads.
             mine.prepared.run_task(|done| progress.store(done, Ordering::Relaxed));
+            let cpu = begin.and_then(CpuTime::elapsed);
             let waits = take_waits();
             drop(mine);
             // The main thread has gone away only if it has given up.
-            let _ = sender.send(Stopped { pinned, waits });
+            let _ = sender.send(Stopped { pinned, cpu, waits });
         });
         if let Err(error) = spawned {
             set_stop(true);
@@ -163,9 +171,11 @@ fn run<S: Stage>(cell: Cell, times: Times, watching: Watching) -> Result<Run, St
     let phases = sampler.map(|sampler| sampler.map(Sampler::finish));
     set_stop(true);
     let (mut pinned, mut waits) = (true, None::<Histogram<u64>>);
+    let mut cpu = Some(Duration::ZERO);
     for _ in 0..cell.threads {
         let stopped = watch.receive(&receiver)?;
         pinned &= stopped.pinned;
+        cpu = cpu.zip(stopped.cpu).map(|(all, of_thread)| all + of_thread);
         match (&mut waits, stopped.waits) {
             (Some(all), Some(waits)) => all.add(waits).map_err(|e| e.to_string())?,
             (None, of_thread) => waits = of_thread,
@@ -182,7 +192,9 @@ fn run<S: Stage>(cell: Cell, times: Times, watching: Watching) -> Result<Run, St
     let phases = phases.transpose().map_err(|error| {
         format!("CPU time cannot be attributed to phases on this host: {error}")
     })?;
-    Ok(Run { counted, window, pinned, waits, phases })
+    let cpu_ns =
+        cpu.filter(|_| operations > 0).map(|cpu| cpu.as_nanos() as f64 / operations as f64);
+    Ok(Run { counted, window, pinned, cpu_ns, waits, phases })
 }
 
 /// Gives the calling thread a line for its phase, and tells the main thread.

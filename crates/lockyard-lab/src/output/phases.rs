@@ -9,7 +9,7 @@ use comfy_table::{Table, TableStyle};
 pub(super) fn table(rows: &[&Row], preset: &TableStyle) -> Option<Table> {
     let mut header = vec!["variant", "threads"];
     header.extend(Phase::NAMES);
-    header.extend(["CPU time, s", "samples", "sampler", "throughput"]);
+    header.extend(["CPU time, s", "samples", "sampler", "cost"]);
     let mut table = new_table(preset, &header, 1);
     for row in rows {
         let number = |name: &str| match row.detail.get(name) {
@@ -32,7 +32,7 @@ pub(super) fn table(rows: &[&Row], preset: &TableStyle) -> Option<Table> {
         cells.push(shown("cpu_seconds", |seconds| format!("{seconds:.2}")));
         cells.push(shown("cpu_samples", |samples| format!("{samples:.0}")));
         cells.push(shown("cpu_sampler_share", |share| format!("{:.1} %", share * 100.0)));
-        cells.push(shown("cpu_throughput_ratio", |ratio| format!("{ratio:.2}")));
+        cells.push(shown("cpu_cost_ratio", |ratio| format!("{ratio:.2}")));
         table.add_row(cells);
     }
     (!table.is_empty()).then_some(table)

@@ -93,13 +93,13 @@ pub struct Attribution {
     pub phases: &'static [&'static str],
     /// What was seen.
     pub tally: Tally,
-    /// Operations a second in this run, over the median of the runs without attribution.
-    pub throughput_ratio: Option<f64>,
+    /// CPU time for an operation in this run, over the median of the runs without attribution.
+    pub cost_ratio: Option<f64>,
 }
 
 impl Attribution {
     /// For results: `cpu_share_` and `cpu_share_half_width_` of each phase, `cpu_seconds`, `cpu_samples`,
-    /// `cpu_samples_effective`, `cpu_sampler_share` (of the sampler, over all that was seen), `cpu_throughput_ratio`.
+    /// `cpu_samples_effective`, `cpu_sampler_share` (of the sampler, over all that was seen), `cpu_cost_ratio`.
     pub fn detail(&self, detail: &mut BTreeMap<String, Detail>) {
         let Some(shares) = self.tally.shares() else { return };
         let mut number = |name: String, value: f64| {
@@ -113,8 +113,8 @@ impl Attribution {
         number("cpu_seconds".to_owned(), cpu);
         number("cpu_samples_effective".to_owned(), self.tally.effective_samples());
         number("cpu_sampler_share".to_owned(), self.tally.sampler.as_secs_f64() / cpu);
-        if let Some(ratio) = self.throughput_ratio {
-            number("cpu_throughput_ratio".to_owned(), ratio);
+        if let Some(ratio) = self.cost_ratio {
+            number("cpu_cost_ratio".to_owned(), ratio);
         }
         detail.insert("cpu_samples".to_owned(), Detail::Count(self.tally.samples));
     }
