@@ -75,7 +75,7 @@ impl Stage for OnHostAttributed {
         say_unless_held(Phase::Between);
     }
     #[inline]
-    fn hold_begins() {
+    fn hold_begins(_object: usize) {
         HELD.set(HELD.get() + 1);
         say(Phase::Holding);
     }
@@ -101,10 +101,10 @@ mod tests {
         };
         after(OnHostAttributed::operation_done);
         after(OnHostAttributed::wait_begins);
-        after(OnHostAttributed::hold_begins);
+        after(|| OnHostAttributed::hold_begins(0));
         after(|| OnHostAttributed::work(1.0));
         after(OnHostAttributed::wait_begins);
-        after(OnHostAttributed::hold_begins);
+        after(|| OnHostAttributed::hold_begins(0));
         after(OnHostAttributed::hold_ends);
         after(|| OnHostAttributed::work(1.0));
         after(OnHostAttributed::hold_ends);
