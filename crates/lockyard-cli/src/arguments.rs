@@ -2,6 +2,7 @@
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Scalable locks and reference counts: published, predicted and measured figures side by side.
 #[derive(Debug, Parser)]
@@ -20,6 +21,8 @@ pub(crate) enum Command {
     Predict(Predict),
     /// Measure a scenario on this host
     Measure(Measure),
+    /// Measure the running kernel's system calls on one file, and our lockref beside them
+    Syscalls(SyscallsOptions),
     /// The machines that can be simulated; `machines show NAME` for one
     Machines(Machines),
 }
@@ -99,12 +102,65 @@ pub(crate) struct Measure {
     /// Also print each figure over this variant's, round by round
     #[arg(long, value_name = "NAME")]
     pub(crate) relative_to: Option<String>,
+    /// Also say where CPU time goes (working, waiting, holding, ...), sampled in a pass of its own
+    #[arg(long)]
+    pub(crate) attribution: bool,
     /// Without progress for so long a run is stalled
     #[arg(long, value_name = "S", default_value_t = 10.0, allow_hyphen_values = true)]
     pub(crate) stalled_after: f64,
     /// How to print
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SyscallsOptions {
+    /// open3, fstat2, access2 or stat2
+    pub(crate) experiment: String,
+    /// Numbers of tasks, e.g. 1,2,4
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    pub(crate) tasks: String,
+    /// What a task is [default: processes; with --format will-it-scale: both]
+    #[arg(long = "as", value_name = "KIND", value_enum)]
+    pub(crate) kinds: Option<Kinds>,
+    /// How long a sample is
+    #[arg(long, value_name = "S", default_value_t = 1.0, allow_hyphen_values = true)]
+    pub(crate) seconds: f64,
+    /// Samples of each cell, one a round
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) repeats: u16,
+    /// fill, siblings-last, spread, unpinned, or a list of CPUs such as 0,2 [default: siblings-last]
+    #[arg(long, value_name = "WHERE", allow_hyphen_values = true)]
+    pub(crate) placement: Option<String>,
+    /// Make the temporary directory with the file in this one [default: the system's]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) directory: Option<PathBuf>,
+    /// Do not measure our lockref beside the kernel's
+    #[arg(long)]
+    pub(crate) kernel_only: bool,
+    /// A task that does not begin, or end, for so long is given up
+    #[arg(long, value_name = "S", default_value_t = 10.0, allow_hyphen_values = true)]
+    pub(crate) stalled_after: f64,
+    /// How to print; will-it-scale prints its columns, of the kernel only
+    #[arg(long, value_enum, default_value_t = SyscallsFormat::Table)]
+    pub(crate) format: SyscallsFormat,
+}
+
+/// What tasks are.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Kinds {
+    Processes,
+    Threads,
+    Both,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SyscallsFormat {
+    Table,
+    Json,
+    Csv,
+    Markdown,
+    WillItScale,
 }
 
 #[derive(Debug, Args)]
@@ -167,6 +223,21 @@ impl From<Format> for lockyard_lab::output::Format {
     }
 }
 
+#[cfg(target_os = "linux")]
+impl SyscallsFormat {
+    /// The format of a document; `None` for one that is none.
+    pub(crate) fn document(self) -> Option<lockyard_lab::output::Format> {
+        use lockyard_lab::output::Format;
+        match self {
+            SyscallsFormat::Table => Some(Format::Table),
+            SyscallsFormat::Json => Some(Format::Json),
+            SyscallsFormat::Csv => Some(Format::Csv),
+            SyscallsFormat::Markdown => Some(Format::Markdown),
+            SyscallsFormat::WillItScale => None,
+        }
+    }
+}
+
 impl Common {
     /// How many cells are simulated at the same time.
     pub(crate) fn jobs(&self) -> usize {
@@ -214,6 +285,11 @@ pub(crate) fn overview() -> String {
 
 /// Numbers of threads: `1,2,4`.
 pub(crate) fn thread_list(text: &str) -> Result<Vec<usize>, Failure> {
+    number_list("--threads", "threads", text)
+}
+
+/// Numbers of `things`, with commas between them, from 1.
+pub(crate) fn number_list(option: &str, things: &str, text: &str) -> Result<Vec<usize>, Failure> {
     const MOST: usize = 256;
     let allowed = "allowed: whole numbers from 1, with commas between them, such as 1,2,4";
     let mut threads = Vec::new();
@@ -222,18 +298,31 @@ pub(crate) fn thread_list(text: &str) -> Result<Vec<usize>, Failure> {
             Ok(number @ 1..) if threads.len() < MOST => threads.push(number),
             Ok(1..) => {
                 return Err(Failure::Input(format!(
-                    "--threads lists more than {MOST} numbers; at most {MOST} are allowed"
+                    "{option} lists more than {MOST} numbers; at most {MOST} are allowed"
                 )));
             }
             _ => {
                 let part = lockyard_input::printable(part);
                 return Err(Failure::Input(format!(
-                    "--threads: `{part}` is no number of threads; {allowed}"
+                    "{option}: `{part}` is no number of {things}; {allowed}"
                 )));
             }
         }
     }
     Ok(threads)
+}
+
+/// A number of seconds within bounds.
+pub(crate) fn seconds(
+    option: &str,
+    value: f64,
+    least: f64,
+    most: f64,
+) -> Result<Duration, Failure> {
+    if (least..=most).contains(&value) {
+        return Ok(Duration::from_secs_f64(value));
+    }
+    Err(Failure::Input(format!("{option} is {value}; allowed: {least} to {most} seconds")))
 }
 
 #[cfg(test)]

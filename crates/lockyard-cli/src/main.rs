@@ -10,6 +10,7 @@ mod output;
 mod predict;
 mod progress;
 mod reproduce;
+mod syscalls;
 
 use arguments::{Command, Failure};
 use clap::Parser;
@@ -17,9 +18,15 @@ use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // A task of `lockyard syscalls` is this program again, and must have no second thread.
+    if let Some(code) = syscalls::task() {
+        return code;
+    }
     // Once a run is interrupted, what is finished is printed; a second Ctrl-C ends the process.
     let handler = ctrlc::set_handler(|| {
         if lockyard_lab::jobs::interrupted() {
+            #[cfg(target_os = "linux")]
+            lockyard_lab::host::syscalls::remove_all();
             std::process::exit(130);
         }
         lockyard_lab::jobs::interrupt();
@@ -34,6 +41,7 @@ fn main() -> ExitCode {
         Some(Command::Reproduce(options)) => reproduce::run(options),
         Some(Command::Predict(options)) => predict::run(options),
         Some(Command::Measure(options)) => measure::run(options),
+        Some(Command::Syscalls(options)) => syscalls::run(options),
         Some(Command::Machines(options)) => machines::run(options),
     };
     match result {

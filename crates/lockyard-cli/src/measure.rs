@@ -1,6 +1,6 @@
 //! `lockyard measure`.
 
-use crate::arguments::{Failure, Measure, thread_list};
+use crate::arguments::{Failure, Measure, seconds, thread_list};
 use crate::{host, output, progress};
 use lockyard_lab::host::measure::Effort;
 use lockyard_lab::host::{Cpus, Placement};
@@ -26,6 +26,7 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
         window,
         repeats: usize::from(options.repeats),
         waits: true,
+        attribution: options.attribution,
         stalled_after: seconds("--stalled-after", options.stalled_after, 0.1, 3600.0)?,
     };
     let request = measured::Request {
@@ -61,12 +62,4 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
         return Err(Failure::Run("interrupted: what is finished is above".to_owned()));
     }
     Ok(())
-}
-
-/// A number of seconds within bounds.
-fn seconds(option: &str, value: f64, least: f64, most: f64) -> Result<Duration, Failure> {
-    if (least..=most).contains(&value) {
-        return Ok(Duration::from_secs_f64(value));
-    }
-    Err(Failure::Input(format!("{option} is {value}; allowed: {least} to {most} seconds")))
 }

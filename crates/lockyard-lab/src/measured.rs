@@ -59,7 +59,8 @@ const UNFAIR: f64 = 0.8;
 /// If it names what is not there.
 pub fn rounds(request: &Request) -> Result<usize, Failure> {
     let variants = predict::variants(&request.script, &request.variants)?;
-    let passes = request.effort.repeats + usize::from(request.effort.waits);
+    let effort = request.effort;
+    let passes = effort.repeats + usize::from(effort.waits) + usize::from(effort.attribution);
     let windows = windows(request).map_or(0, |(windows, cpus)| {
         windows.count * request.threads.iter().filter(|&&n| longest::has_windows(n, cpus)).count()
     });
@@ -240,6 +241,15 @@ fn notes(
             "Ratio: the figure over that of {name} in the same round; the median of the rounds, with its interval."
         ));
     }
+    if measured.results.iter().flatten().any(|result| result.attribution.is_some()) {
+        notes.push(
+            "CPU time by phase: sampled in a pass of its own, as long as all rounds together, weighed with the threads' \
+             CPU-time clocks; the interval of a share is for phases shorter than the time between samples. Waiting is every \
+             call that takes a lock, or takes or drops a reference; between: the interpreter. Sampler: its CPU time, in per cent \
+             of what it saw; cost: CPU time for an operation in this pass over that without attribution."
+                .to_owned(),
+        );
+    }
     if let Some(clock_ns) = measured.clock_ns {
         notes.push(format!(
             "Waits: from the call that takes a lock, or takes or drops a reference, to its return, in a pass of its own; \
@@ -261,8 +271,14 @@ pub(crate) fn detail(result: &Measurement) -> BTreeMap<String, Detail> {
         put("measured_note", Detail::Text("threads could not be pinned".to_owned()));
     }
     result.fairness.detail("", &mut detail);
+    if let Some(cpu_ns) = result.cpu_ns {
+        detail.insert("cpu_ns_per_operation".to_owned(), Detail::Number(cpu_ns));
+    }
     if let Some(waits) = result.waits {
         waits.detail("", &mut detail);
+    }
+    if let Some(attribution) = &result.attribution {
+        attribution.detail(&mut detail);
     }
     detail
 }

@@ -3,8 +3,9 @@
 //! The cells of a request are measured in rounds, each cell once a round, in an order that is shuffled
 //! anew for each round, so that a slow minute of the host touches all of them. A figure is the median
 //! over the rounds, with the interval of [`crate::statistics::median_interval`]. Waits are timed in a pass
-//! of their own after the rounds, whose throughput is not reported: reading the clock takes time.
+//! of their own after the rounds, whose throughput is not reported: reading the clock takes time. So is CPU time attributed.
 
+use super::attribution::{Attribution, Phase};
 use super::placement::Placement;
 use super::run::{self, Times};
 use super::stage::{clock_ns, rounds_per_ns};
@@ -25,6 +26,8 @@ pub struct Effort {
     pub repeats: usize,
     /// Whether waits are timed, in a pass of their own.
     pub waits: bool,
+    /// Whether CPU time is attributed to phases, in a pass of its own that is as long as all windows together.
+    pub attribution: bool,
     /// Without an operation of any thread for so long, a run is stalled.
     pub stalled_after: Duration,
 }
@@ -36,6 +39,7 @@ impl Effort {
         window: Duration::from_millis(100),
         repeats: 9,
         waits: false,
+        attribution: false,
         stalled_after: Duration::from_secs(10),
     };
 }
@@ -68,8 +72,13 @@ pub struct Result {
     pub fairness: Fairness,
     /// Whether all threads that should be were pinned.
     pub pinned: bool,
+    /// CPU time of all threads for an operation, in nanoseconds, the median of the rounds; `None` where the system does not
+    /// count it.
+    pub cpu_ns: Option<f64>,
     /// Waits, if they were timed.
     pub waits: Option<Waits>,
+    /// Where CPU time went, if that was asked.
+    pub attribution: Option<Attribution>,
 }
 
 /// What a request came to.
@@ -97,6 +106,7 @@ struct Sample {
     throughput: f64,
     operations: Vec<u64>,
     pinned: bool,
+    cpu_ns: Option<f64>,
 }
 
 /// Measures `tasks`. An interrupt ends it after the round that runs; so does a failure, after which threads
@@ -132,6 +142,7 @@ pub fn run(tasks: &[Task], effort: Effort, done: &mut dyn FnMut()) -> Results {
                     throughput: run.counted.iter().sum::<u64>() as f64 / run.window.as_secs_f64(),
                     operations: run.counted,
                     pinned: run.pinned,
+                    cpu_ns: run.cpu_ns,
                 }),
                 Err(message) => {
                     failure = Some(message);
@@ -158,7 +169,36 @@ pub fn run(tasks: &[Task], effort: Effort, done: &mut dyn FnMut()) -> Results {
         }
     }
     let results = samples.iter().zip(waits).map(|(samples, waits)| summarise(samples, waits));
-    Results { results: results.collect(), failure, clock_ns }
+    let mut results: Vec<Option<Result>> = results.collect();
+    if effort.attribution && failure.is_none() {
+        failure = attribute(tasks, &mut results, effort, done).err();
+    }
+    Results { results, failure, clock_ns }
+}
+
+/// Attributes the CPU time of each task that was measured.
+fn attribute(
+    tasks: &[Task],
+    results: &mut [Option<Result>],
+    effort: Effort,
+    done: &mut dyn FnMut(),
+) -> std::result::Result<(), String> {
+    let window = effort.window * effort.repeats as u32;
+    let times = Times { warm_up: effort.warm_up, window, stalled_after: effort.stalled_after };
+    for (task, result) in tasks.iter().zip(results) {
+        let Some(result) = result else { continue };
+        if jobs::interrupted() {
+            break;
+        }
+        let run = run::attributed(cell(task), times)?;
+        result.attribution = run.phases.map(|tally| Attribution {
+            phases: Phase::NAMES,
+            tally,
+            cost_ratio: run.cpu_ns.zip(result.cpu_ns).map(|(with, without)| with / without),
+        });
+        done();
+    }
+    Ok(())
 }
 
 pub(super) fn cell(task: &Task) -> run::Cell<'_> {
@@ -187,7 +227,9 @@ fn summarise(samples: &[Sample], waits: Option<Waits>) -> Option<Result> {
         operations,
         rounds: throughputs,
         pinned: samples.iter().all(|s| s.pinned),
+        cpu_ns: statistics::median(&samples.iter().filter_map(|s| s.cpu_ns).collect::<Vec<_>>()),
         waits,
+        attribution: None,
     })
 }
 
@@ -214,6 +256,7 @@ mod tests {
         window: Duration::from_millis(5),
         repeats: 3,
         waits: true,
+        attribution: true,
         stalled_after: Duration::from_secs(60),
     };
 
@@ -222,7 +265,7 @@ mod tests {
         let tasks = tasks("open3", Cpus::allowed().len());
         let mut done = 0;
         let results = run(&tasks, BRIEF, &mut || done += 1);
-        assert_eq!((results.failure, done), (None, tasks.len() * 4));
+        assert_eq!((results.failure, done), (None, tasks.len() * 5));
         for (result, task) in results.results.iter().zip(&tasks) {
             let result = result.as_ref().expect("nobody interrupted");
             assert_eq!(result.measured.samples, 3);
@@ -233,6 +276,9 @@ mod tests {
             let fairness = result.fairness;
             assert!(fairness.minimum <= 1.0 && fairness.maximum >= 1.0, "{fairness:?}");
             let waits = result.waits.expect("they were timed");
+            let shares = result.attribution.as_ref().and_then(|found| found.tally.shares());
+            let shares = shares.expect("CPU time was used");
+            assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{shares:?}");
             assert!(waits.count > 0 && waits.p50 <= waits.p99 && waits.p99 <= waits.maximum);
         }
     }

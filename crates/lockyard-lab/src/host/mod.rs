@@ -1,11 +1,14 @@
 //! This host: which CPUs the process may use, and what there is to know about them.
 
 mod affinity;
+pub mod attribution;
 pub mod detect;
 pub mod measure;
 mod placement;
 mod run;
 mod stage;
+#[cfg(target_os = "linux")]
+pub mod syscalls;
 pub mod windows;
 
 pub use affinity::pin;

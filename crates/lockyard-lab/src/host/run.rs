@@ -4,6 +4,9 @@
 //! operations in a line of its own, which the main thread reads at the beginning and the end of the window and, as the
 //! watchdog, in between. What they leave behind when they are stuck is the process's end.
 
+use super::attribution::{
+    self, CpuTime, OnHostAttributed, Phase, Registered, Sampler, Tally, Watched,
+};
 use super::pin;
 use super::placement::Placement;
 use super::stage::{OnHost, OnHostTimed, begin_waits, set_stop, take_waits};
@@ -12,7 +15,7 @@ use hdrhistogram::Histogram;
 use lockyard_scenarios::{Prepared, Stage, Variant};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// The alignment of the objects' lines: two lines, because neighbours are fetched in pairs.
@@ -46,8 +49,13 @@ pub(super) struct Run {
     pub(super) window: Duration,
     /// Whether all threads that should be are pinned.
     pub(super) pinned: bool,
+    /// CPU time of all threads for an operation, warm-up and all, in nanoseconds; `None` without an operation, or on a
+    /// system that does not count it.
+    pub(super) cpu_ns: Option<f64>,
     /// The waits of all threads, on a stage that times them.
     pub(super) waits: Option<Histogram<u64>>,
+    /// CPU time by phase in the window, on a stage whose threads say what they do.
+    pub(super) phases: Option<Tally>,
 }
 
 /// The main thread looks after so long whether the run was interrupted: rarely, because it takes a CPU from the threads.
@@ -67,6 +75,7 @@ struct Shared<S: Stage> {
 /// What a thread says when it has stopped.
 struct Stopped {
     pinned: bool,
+    cpu: Option<Duration>,
     waits: Option<Histogram<u64>>,
 }
 
@@ -76,7 +85,7 @@ struct Stopped {
 ///
 /// If it is stalled, or the objects are not as they ought to be afterwards.
 pub(super) fn counted(cell: Cell, times: Times) -> Result<Run, String> {
-    run::<OnHost>(cell, times, false)
+    run::<OnHost>(cell, times, Watching::Counts)
 }
 
 /// Runs `cell`, timing each wait.
@@ -85,10 +94,27 @@ pub(super) fn counted(cell: Cell, times: Times) -> Result<Run, String> {
 ///
 /// As [`counted`].
 pub(super) fn timed(cell: Cell, times: Times) -> Result<Run, String> {
-    run::<OnHostTimed>(cell, times, true)
+    run::<OnHostTimed>(cell, times, Watching::Waits)
 }
 
-fn run<S: Stage>(cell: Cell, times: Times, timed: bool) -> Result<Run, String> {
+/// Runs `cell`, sampling in which phase each thread is.
+///
+/// # Errors
+///
+/// As [`counted`], or if the system has no CPU-time clocks of threads.
+pub(super) fn attributed(cell: Cell, times: Times) -> Result<Run, String> {
+    run::<OnHostAttributed>(cell, times, Watching::Phases)
+}
+
+/// What is watched besides the counts; the stage must have it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Watching {
+    Counts,
+    Waits,
+    Phases,
+}
+
+fn run<S: Stage>(cell: Cell, times: Times, watching: Watching) -> Result<Run, String> {
     let Some(prepared) = Prepared::<S>::new(cell.variant, LINE_BYTES, None, cell.local_work) else {
         return Err("there is no memory for the scenario's objects".to_owned());
     };
@@ -96,24 +122,34 @@ fn run<S: Stage>(cell: Cell, times: Times, timed: bool) -> Result<Run, String> {
     let shared = Arc::new(Shared { prepared, progress, go: AtomicBool::new(false) });
     set_stop(false);
     let (sender, receiver) = channel();
+    let (to_sampler, watched) = channel();
     for index in 0..cell.threads {
         let (mine, sender) = (Arc::clone(&shared), sender.clone());
+        let to_sampler = to_sampler.clone();
         let cpu = cell.placement.cpu(index);
         let spawned = std::thread::Builder::new().spawn(move || {
             let pinned = cpu.is_none_or(pin);
-            if timed {
+            if watching == Watching::Waits {
                 begin_waits();
             }
+            // Until the thread ends.
+            let _registered = match watching {
+                Watching::Phases => register(&to_sampler),
+                Watching::Counts | Watching::Waits => None,
+            };
+            drop(to_sampler);
             while !mine.go.load(Ordering::Relaxed) {
                 std::thread::yield_now();
             }
+            let begin = CpuTime::of_this_thread();
             let progress = &mine.progress[index].0;
             // A store by its only writer: it costs no transfer but where the main thread reads.
             mine.prepared.run_task(|done| progress.store(done, Ordering::Relaxed));
+            let cpu = begin.and_then(CpuTime::elapsed);
             let waits = take_waits();
             drop(mine);
             // The main thread has gone away only if it has given up.
-            let _ = sender.send(Stopped { pinned, waits });
+            let _ = sender.send(Stopped { pinned, cpu, waits });
         });
         if let Err(error) = spawned {
             set_stop(true);
@@ -121,18 +157,25 @@ fn run<S: Stage>(cell: Cell, times: Times, timed: bool) -> Result<Run, String> {
             return Err(format!("thread {index} cannot be started: {error}"));
         }
     }
-    drop(sender);
+    drop((sender, to_sampler));
     let watch = Watch { cell, shared: &shared, times };
+    // It ends when all threads have said where they are, or that they cannot be seen.
+    let watched: Option<std::io::Result<Vec<Watched>>> =
+        (watching == Watching::Phases).then(|| watched.iter().collect());
     shared.go.store(true, Ordering::Relaxed);
     watch.sleep(times.warm_up)?;
+    let sampler = watched.map(sampler);
     let (before, begin) = (watch.counts(), Instant::now());
     watch.sleep(times.window)?;
     let (after, window) = (watch.counts(), begin.elapsed());
+    let phases = sampler.map(|sampler| sampler.map(Sampler::finish));
     set_stop(true);
     let (mut pinned, mut waits) = (true, None::<Histogram<u64>>);
+    let mut cpu = Some(Duration::ZERO);
     for _ in 0..cell.threads {
         let stopped = watch.receive(&receiver)?;
         pinned &= stopped.pinned;
+        cpu = cpu.zip(stopped.cpu).map(|(all, of_thread)| all + of_thread);
         match (&mut waits, stopped.waits) {
             (Some(all), Some(waits)) => all.add(waits).map_err(|e| e.to_string())?,
             (None, of_thread) => waits = of_thread,
@@ -146,7 +189,28 @@ fn run<S: Stage>(cell: Cell, times: Times, timed: bool) -> Result<Run, String> {
         format!("{name} on {threads} threads of this host: {violation}")
     })?;
     let counted = before.iter().zip(after).map(|(before, after)| after - before).collect();
-    Ok(Run { counted, window, pinned, waits })
+    let phases = phases.transpose().map_err(|error| {
+        format!("CPU time cannot be attributed to phases on this host: {error}")
+    })?;
+    let cpu_ns =
+        cpu.filter(|_| operations > 0).map(|cpu| cpu.as_nanos() as f64 / operations as f64);
+    Ok(Run { counted, window, pinned, cpu_ns, waits, phases })
+}
+
+/// Gives the calling thread a line for its phase, and tells the main thread.
+fn register(to_sampler: &Sender<std::io::Result<Watched>>) -> Option<Registered> {
+    let registered = Registered::new();
+    let (registered, watched) = match registered {
+        Ok((registered, watched)) => (Some(registered), Ok(watched)),
+        Err(error) => (None, Err(error)),
+    };
+    // The main thread has gone away only if it has given up.
+    let _ = to_sampler.send(watched);
+    registered
+}
+
+fn sampler(watched: std::io::Result<Vec<Watched>>) -> std::io::Result<Sampler> {
+    Sampler::start(watched?, Phase::NAMES.len(), attribution::INTERVAL)
 }
 
 /// The main thread's view of a run.

@@ -2,6 +2,7 @@
 
 mod csv;
 mod json;
+mod phases;
 mod table;
 
 pub use self::csv::csv;

@@ -1,6 +1,6 @@
 //! Tables for people: one for each experiment, then the summary, then notes.
 
-use super::Document;
+use super::{Document, phases};
 use crate::predict::PREDICTED;
 use crate::rows::{Detail, Errors, Measured, Row, Summary};
 use comfy_table::{CellAlignment, Table, TableStyle, presets};
@@ -43,6 +43,12 @@ fn render(document: &Document, preset: &TableStyle, heading: &str) -> String {
             first.unit,
             rows_table(&rows, preset)
         ));
+        if let Some(table) = phases::table(&rows, preset) {
+            text.push_str(&format!(
+                "{heading}CPU time by phase: {}\n\n{table}\n\n",
+                first.experiment
+            ));
+        }
         // Beside published figures there would be a table for each experiment: it is in JSON.
         let explained = !document.explanations.is_empty();
         let alone = |row: &&Row| row.published.is_none() || explained;
@@ -114,7 +120,7 @@ fn same_group(a: &Row, b: &Row) -> bool {
     (&a.experiment, &a.machine, &a.metric) == (&b.experiment, &b.machine, &b.metric)
 }
 
-fn new_table(preset: &TableStyle, header: &[&str], text_columns: usize) -> Table {
+pub(super) fn new_table(preset: &TableStyle, header: &[&str], text_columns: usize) -> Table {
     let mut table = Table::new();
     table.load_style(*preset);
     table.set_header(header.to_vec());

@@ -1,0 +1,106 @@
+//! `lockyard syscalls`: the running kernel's lockref, and ours beside it.
+
+use crate::arguments::{Failure, SyscallsOptions};
+use std::process::ExitCode;
+
+#[cfg(target_os = "linux")]
+pub(crate) use on_linux::{run, task};
+
+/// The process of a task is this program again: if it is one, what it came to.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn task() -> Option<ExitCode> {
+    None
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn run(_: &SyscallsOptions) -> Result<(), Failure> {
+    Err(Failure::Run("syscalls: Linux's are measured, and this is another system".to_owned()))
+}
+
+#[cfg(target_os = "linux")]
+mod on_linux {
+    use super::{ExitCode, Failure, SyscallsOptions};
+    use crate::arguments::{Kinds, SyscallsFormat, number_list, seconds};
+    use crate::{output, progress};
+    use lockyard_lab::host::syscalls::{
+        Experiment, Kind, Launcher, MOST_TASKS, TASK, Times, columns, report, task,
+    };
+    use lockyard_lab::host::{Cpus, Placement};
+    use lockyard_lab::output::{Document, render};
+    use std::time::Duration;
+
+    /// The process of a task is this program again: if it is one, what it came to.
+    pub(crate) fn task() -> Option<ExitCode> {
+        let mut arguments = std::env::args_os().skip(1);
+        (arguments.next()? == TASK).then(|| task::perform(arguments))
+    }
+
+    pub(crate) fn run(options: &SyscallsOptions) -> Result<(), Failure> {
+        let experiment = Experiment::parse(&options.experiment)?;
+        let tasks = number_list("--tasks", "tasks", &options.tasks)?;
+        if let Some(most) = tasks.iter().find(|&&tasks| tasks > MOST_TASKS) {
+            return Err(Failure::Input(format!(
+                "--tasks: {most} tasks; allowed: 1 to {MOST_TASKS}"
+            )));
+        }
+        let columns_only = options.format == SyscallsFormat::WillItScale;
+        let kinds = match (options.kinds, columns_only) {
+            (Some(Kinds::Processes), _) | (None, false) => vec![Kind::Processes],
+            (Some(Kinds::Threads), _) => vec![Kind::Threads],
+            (Some(Kinds::Both), _) | (None, true) => vec![Kind::Processes, Kind::Threads],
+        };
+        if columns_only {
+            columns::check(&kinds, &tasks)?;
+        }
+        let placement = options.placement.as_deref();
+        let placement =
+            placement.map(|text| Placement::parse(text, &Cpus::allowed())).transpose()?;
+        let window = seconds("--seconds", options.seconds, 1e-3, 3600.0)?;
+        let request = report::Request {
+            experiment,
+            kinds,
+            tasks,
+            placement,
+            directory: options.directory.clone(),
+            launcher: Launcher::this_program().map_err(Failure::Run)?,
+            times: Times {
+                warm_up: window.mul_f64(0.2).min(Duration::from_secs(1)),
+                window,
+                stalled_after: seconds("--stalled-after", options.stalled_after, 0.1, 3600.0)?,
+            },
+            repeats: usize::from(options.repeats),
+            beside: !options.kernel_only && !columns_only,
+        };
+        let bar = progress::bar(report::samples(&request), "samples");
+        let report = report::run(&request, &mut || bar.inc(1));
+        bar.finish_and_clear();
+        let report = report?;
+        output::write(&match options.format.document() {
+            None => columns::print(&report),
+            Some(format) => render(&document(&report), format),
+        })?;
+        if let Some(failure) = report.failure {
+            return Err(Failure::Run(failure));
+        }
+        if lockyard_lab::jobs::interrupted() {
+            return Err(Failure::Run("interrupted: what is finished is above".to_owned()));
+        }
+        Ok(())
+    }
+
+    fn document(report: &report::Report) -> Document {
+        let mut environment = vec![("lockyard".to_owned(), env!("CARGO_PKG_VERSION").to_owned())];
+        environment.extend(report.environment.clone());
+        let host: Vec<String> =
+            report.environment.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        let mut notes = report.notes.clone();
+        notes.push(format!("Environment: {}.", host.join("; ")));
+        Document {
+            rows: report.rows.clone(),
+            environment,
+            explanations: report.listings.clone(),
+            notes,
+            ..Document::default()
+        }
+    }
+}

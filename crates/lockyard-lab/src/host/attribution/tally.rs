@@ -1,0 +1,161 @@
+//! What the sampler saw, and how sure that is.
+
+use crate::rows::Detail;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// CPU time by phase.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// CPU time of each phase, in nanoseconds.
+    nanoseconds: Vec<f64>,
+    /// Samples that had any weight.
+    samples: u64,
+    /// The sum of the weights' squares.
+    squares: f64,
+    /// CPU time that the sampler itself used.
+    pub(super) sampler: Duration,
+}
+
+impl Tally {
+    /// Nothing seen yet of `phases` phases.
+    pub fn new(phases: usize) -> Tally {
+        Tally { nanoseconds: vec![0.0; phases], ..Tally::default() }
+    }
+
+    /// A thread that was in phase `before` when it was last seen, and is in phase `now`, has used `cpu` since: half of it is given to
+    /// each. A phase beyond the last counts as the last.
+    pub fn add(&mut self, before: u32, now: u32, cpu: Duration) {
+        let weight = cpu.as_nanos() as f64;
+        if weight == 0.0 || self.nanoseconds.is_empty() {
+            return;
+        }
+        let last = self.nanoseconds.len() - 1;
+        for phase in [before, now] {
+            self.nanoseconds[(phase as usize).min(last)] += weight / 2.0;
+        }
+        self.samples += 1;
+        self.squares += weight * weight;
+    }
+
+    /// Adds what was seen of the same phases at another time.
+    pub fn merge(&mut self, other: &Tally) {
+        for (mine, theirs) in self.nanoseconds.iter_mut().zip(&other.nanoseconds) {
+            *mine += theirs;
+        }
+        self.samples += other.samples;
+        self.squares += other.squares;
+        self.sampler += other.sampler;
+    }
+
+    /// CPU time of all phases.
+    pub fn cpu(&self) -> Duration {
+        Duration::from_nanos(self.nanoseconds.iter().sum::<f64>() as u64)
+    }
+
+    /// CPU time that the sampler itself used.
+    pub fn sampler(&self) -> Duration {
+        self.sampler
+    }
+
+    /// The share of each phase; `None` if no CPU time was seen.
+    pub fn shares(&self) -> Option<Vec<f64>> {
+        let all: f64 = self.nanoseconds.iter().sum();
+        (all > 0.0).then(|| self.nanoseconds.iter().map(|phase| phase / all).collect())
+    }
+
+    /// How many samples had any weight.
+    pub fn samples(&self) -> u64 {
+        self.samples
+    }
+
+    /// How many samples of one weight would say as much: the square of the sum of the weights over the sum of their squares
+    /// (L. Kish, *Survey Sampling*, 1965, section 11.7).
+    pub fn effective_samples(&self) -> f64 {
+        let all: f64 = self.nanoseconds.iter().sum();
+        if self.squares > 0.0 { all * all / self.squares } else { 0.0 }
+    }
+
+    /// Half the width of an interval that covers the share of a phase with a probability of 95 %, if the phases are much
+    /// shorter than the time between samples: 1.96 standard deviations of a binomial share. Longer phases are known better. At
+    /// least that of a share of one sample.
+    pub fn half_width(&self, share: f64) -> f64 {
+        let samples = self.effective_samples().max(1.0);
+        let deviation = (share * (1.0 - share) / samples).sqrt();
+        1.96 * deviation.max(1.0 / samples)
+    }
+}
+
+/// Where the CPU time of a run went, and what it cost to know that.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attribution {
+    /// The names of the phases.
+    pub phases: &'static [&'static str],
+    /// What was seen.
+    pub tally: Tally,
+    /// CPU time for an operation in this run, over the median of the runs without attribution.
+    pub cost_ratio: Option<f64>,
+}
+
+impl Attribution {
+    /// For results: `cpu_share_` and `cpu_share_half_width_` of each phase, `cpu_seconds`, `cpu_samples`,
+    /// `cpu_samples_effective`, `cpu_sampler_share` (of the sampler, over all that was seen), `cpu_cost_ratio`.
+    pub fn detail(&self, detail: &mut BTreeMap<String, Detail>) {
+        let Some(shares) = self.tally.shares() else { return };
+        let mut number = |name: String, value: f64| {
+            detail.insert(name, Detail::Number(value));
+        };
+        for (phase, share) in self.phases.iter().zip(shares) {
+            number(format!("cpu_share_{phase}"), share);
+            number(format!("cpu_share_half_width_{phase}"), self.tally.half_width(share));
+        }
+        let cpu = self.tally.cpu().as_secs_f64();
+        number("cpu_seconds".to_owned(), cpu);
+        number("cpu_samples_effective".to_owned(), self.tally.effective_samples());
+        number("cpu_sampler_share".to_owned(), self.tally.sampler.as_secs_f64() / cpu);
+        if let Some(ratio) = self.cost_ratio {
+            number("cpu_cost_ratio".to_owned(), ratio);
+        }
+        detail.insert("cpu_samples".to_owned(), Detail::Count(self.tally.samples));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn time_is_given_half_to_each_of_the_phases_between_which_it_passed() {
+        let mut tally = Tally::new(3);
+        tally.add(0, 0, 6 * MS);
+        tally.add(0, 2, 2 * MS);
+        tally.add(2, 1, Duration::ZERO);
+        tally.add(1, 1, 2 * MS);
+        assert_eq!(tally.shares(), Some(vec![0.7, 0.2, 0.1]));
+        assert_eq!((tally.cpu(), tally.samples()), (10 * MS, 3), "one had no weight");
+    }
+
+    #[test]
+    fn one_heavy_sample_says_no_more_than_one() {
+        let mut alike = Tally::new(2);
+        (0..100).for_each(|_| alike.add(0, 0, MS));
+        assert!((alike.effective_samples() - 100.0).abs() < 1e-9);
+        let mut heavy = alike.clone();
+        heavy.merge(&alike);
+        assert!((heavy.effective_samples() - 200.0).abs() < 1e-9);
+        heavy.add(1, 1, 1000 * 1000 * MS);
+        assert!(heavy.effective_samples() < 1.01);
+        assert!((alike.half_width(0.5) - 0.098).abs() < 1e-9);
+        assert!(alike.half_width(0.0) > 0.0, "nothing seen is not nothing there");
+    }
+
+    #[test]
+    fn nothing_seen_has_no_shares() {
+        assert_eq!(Tally::new(3).shares(), None);
+        let mut none = Tally::new(0);
+        none.add(0, 0, MS);
+        assert_eq!(none.shares(), None);
+    }
+}

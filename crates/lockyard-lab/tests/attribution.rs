@@ -1,0 +1,146 @@
+//! A program of which the shares are known: CPU-time sampling finds them within two points. What is compared is CPU time, so a
+//! loaded host makes the test slower, not wrong.
+
+#![cfg(target_os = "linux")]
+
+use lockyard_lab::host::attribution::{Registered, Sampler, Tally, enter};
+use std::hint::black_box;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+/// The quantities of work in the three phases of the program.
+const PARTS: [u64; 3] = [70, 20, 10];
+
+/// What the shares may be off.
+const POINTS: f64 = 0.02;
+
+/// Looks are more frequent than usual: the test is to be over soon.
+const INTERVAL: Duration = Duration::from_micros(200);
+
+/// A quantity of work: dependent shifts (Marsaglia's xorshift).
+fn work(rounds: u64) {
+    let mut x = black_box(1u64);
+    for _ in 0..rounds {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+    }
+    black_box(x);
+}
+
+/// The CPU time that the calling thread has used.
+fn cpu_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is live.
+    let result = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    assert_eq!(result, 0);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// Runs `program` on each of `threads` threads under a sampler: what the sampler saw, and what the threads return.
+fn sampled<R: Send + 'static>(threads: usize, program: fn() -> R) -> (Tally, Vec<R>) {
+    let (to_sampler, watched) = channel();
+    let (done, results) = channel();
+    let mut running = Vec::new();
+    for _ in 0..threads {
+        let (to_sampler, done) = (to_sampler.clone(), done.clone());
+        // Said once to begin, and hung up to end: a thread that has ended has no clock.
+        let (go, told) = channel::<()>();
+        let thread = std::thread::spawn(move || {
+            let (_registered, watched) = Registered::new().expect("there is a clock");
+            to_sampler.send(watched).expect("the test listens");
+            told.recv().expect("the test says so");
+            done.send(program()).expect("the test listens");
+            let _ = told.recv();
+        });
+        running.push((go, thread));
+    }
+    let watched: Vec<_> = watched.iter().take(threads).collect();
+    let sampler = Sampler::start(watched, PARTS.len(), INTERVAL).expect("it starts");
+    running.iter().for_each(|(go, _)| go.send(()).expect("it waits"));
+    let results: Vec<R> = results.iter().take(threads).collect();
+    let tally = sampler.finish();
+    for (go, thread) in running {
+        drop(go);
+        thread.join().expect("it ends");
+    }
+    (tally, results)
+}
+
+/// Says what was found, for whoever runs the test by hand, and demands it.
+fn assert_alike(found: &Tally, expected: [f64; 3]) {
+    let shares = found.shares().expect("CPU time was used");
+    println!(
+        "found {shares:.4?}, expected {expected:.4?}; {:.2} s, {} samples worth {:.0}, sampler {:.1} ms",
+        found.cpu().as_secs_f64(),
+        found.samples(),
+        found.effective_samples(),
+        found.sampler().as_secs_f64() * 1e3
+    );
+    for (found, expected) in shares.iter().zip(expected) {
+        assert!((found - expected).abs() < POINTS, "{shares:?}, not {expected:?}");
+    }
+}
+
+/// Long phases, each measured by the thread's own clock: the CPU time of each.
+fn long_phases() -> [Duration; 3] {
+    const ROUNDS: u64 = 600_000;
+    let mut used = [Duration::ZERO; 3];
+    for _ in 0..16 {
+        for (phase, part) in PARTS.into_iter().enumerate() {
+            enter(phase as u32);
+            let begin = cpu_time();
+            work(part * ROUNDS);
+            used[phase] += cpu_time() - begin;
+        }
+    }
+    used
+}
+
+/// Phases far shorter than the time between samples. Reading a clock would take as long, so the shares are those of the
+/// quantities of work.
+fn short_phases() {
+    const ROUNDS: u64 = 20;
+    for _ in 0..100_000 {
+        for (phase, part) in PARTS.into_iter().enumerate() {
+            enter(phase as u32);
+            work(part * ROUNDS);
+        }
+    }
+}
+
+#[test]
+fn long_phases_are_found_as_the_threads_own_clocks_measure_them() {
+    let (found, used) = sampled(2, long_phases);
+    let of = |phase: usize| used.iter().map(|thread| thread[phase].as_secs_f64()).sum::<f64>();
+    let all = of(0) + of(1) + of(2);
+    assert_alike(&found, [of(0) / all, of(1) / all, of(2) / all]);
+}
+
+#[test]
+fn short_phases_are_found_as_their_quantities_of_work() {
+    // Each sample is a draw: with so many, two points are more than four standard deviations of a share of 0.7. How much CPU
+    // time that takes depends on how promptly the sampler is woken.
+    const ENOUGH: f64 = 10_000.0;
+    let mut found = Tally::new(PARTS.len());
+    while found.effective_samples() < ENOUGH {
+        found.merge(&sampled(2, short_phases).0);
+    }
+    let all: u64 = PARTS.iter().sum();
+    assert_alike(&found, PARTS.map(|part| part as f64 / all as f64));
+}
+
+#[test]
+fn a_thread_that_sleeps_has_no_share() {
+    let (found, _) = sampled(2, || {
+        enter(0);
+        work(5_000_000);
+        enter(2);
+        std::thread::sleep(Duration::from_millis(200));
+        enter(1);
+        work(5_000_000);
+    });
+    let shares = found.shares().expect("CPU time was used");
+    assert!(shares[2] < 0.1, "{shares:?}");
+    assert!(shares[0] > 0.2 && shares[1] > 0.2, "{shares:?}");
+}
