@@ -6,7 +6,7 @@ use crate::host::{Cpus, Placement};
 use crate::predict::{self, Failure};
 use crate::published::Table;
 use crate::rows::{Detail, Row, Status};
-use lockyard_scenarios::{Script, Variant};
+use lockyard_scenarios::{Metric, Script, Variant};
 use std::collections::BTreeMap;
 
 /// The name of this host in rows.
@@ -96,7 +96,7 @@ pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Resul
     let mut rows = Vec::new();
     for (task, result) in tasks.iter().zip(&measured.results) {
         let Some(result) = result else { continue };
-        let mut detail = detail(result);
+        let mut detail = detail(result, Metric::Throughput, task.threads);
         if let Some(clock_ns) = measured.clock_ns {
             detail.insert("clock_ns".to_owned(), Detail::Number(clock_ns));
         }
@@ -208,13 +208,22 @@ fn notes(
     notes
 }
 
-/// What a measured row says beside its figure.
-pub(crate) fn detail(result: &Measurement) -> BTreeMap<String, Detail> {
+/// The figures of the rounds in a measured row's details, in the order of the rounds.
+pub const ROUNDS: &str = "measured_rounds";
+
+/// What a row of `threads` tasks that was measured says beside its figure; the rounds in the metric's terms.
+pub(crate) fn detail(
+    result: &Measurement,
+    metric: Metric,
+    threads: usize,
+) -> BTreeMap<String, Detail> {
     let mut detail = BTreeMap::new();
     let mut put = |name: &str, value: Detail| {
         detail.insert(name.to_owned(), value);
     };
     put("measured_ci_coverage", Detail::Number(result.coverage));
+    let rounds = result.rounds.iter().map(|&round| metric.figure(round, threads)).collect();
+    put(ROUNDS, Detail::Numbers(rounds));
     put("operations_of_each_thread", Detail::Counts(result.operations.clone()));
     if !result.pinned {
         put("measured_note", Detail::Text("threads could not be pinned".to_owned()));

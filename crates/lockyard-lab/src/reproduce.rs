@@ -263,6 +263,7 @@ fn row(job: &Job, works: &[Option<LocalWork>]) -> Result<Row, String> {
             row.trivial = model.trivial;
             row.status = if model.is_calibration { Status::Calibration } else { Status::Predicted };
             row.detail = predict::detail(&model.script, &prediction, cell.threads, work);
+            simulate::identify(machine, simulate::Effort::USUAL.seeds, &mut row.detail);
             if let Some(reason) = model.script.doubt(&cell.machine, cell.threads) {
                 row.detail.insert(DOUBTFUL.to_owned(), Detail::Text(reason.to_owned()));
             }
@@ -303,7 +304,7 @@ fn measure_rows(
         let (job, row) = &mut rows[*index];
         let Ok(model) = &job.model else { continue };
         row.measured = Some(result.measured.in_metric(model.script.metric, row.threads));
-        row.detail.extend(measured::detail(&result));
+        row.detail.extend(measured::detail(&result, model.script.metric, row.threads));
     }
     let beyond = rows.iter().filter(|(_, row)| row.threads > cpus.len()).count();
     let s = if cpus.len() == 1 { "" } else { "s" };

@@ -59,6 +59,7 @@ fn detail((name, detail): (&String, &Detail)) -> (String, Value) {
         Detail::Number(number) => Value::from(*number),
         Detail::Count(count) => Value::from(*count),
         Detail::Counts(counts) => Value::from(counts.clone()),
+        Detail::Numbers(numbers) => Value::from(numbers.clone()),
         Detail::Text(text) => Value::from(text.clone()),
     };
     (name.clone(), value)
