@@ -5,7 +5,7 @@ use crate::rows::{Detail, Errors, Row, Summary};
 use serde_json::{Map, Value, json};
 
 /// The version of the format. It changes when a field changes its meaning or goes away.
-const SCHEMA: &str = "lockyard-results-1";
+pub(crate) const SCHEMA: &str = "lockyard-results-1";
 
 /// The document as JSON.
 pub fn json(document: &Document) -> String {

@@ -5,7 +5,9 @@ mod json;
 mod table;
 
 pub use self::csv::csv;
+pub(crate) use json::SCHEMA;
 pub use json::json;
+pub(crate) use table::{figure, new_table};
 pub use table::{markdown, table};
 
 use crate::rows::{Row, Summary};

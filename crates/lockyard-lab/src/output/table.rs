@@ -114,7 +114,8 @@ fn same_group(a: &Row, b: &Row) -> bool {
     (&a.experiment, &a.machine, &a.metric) == (&b.experiment, &b.machine, &b.metric)
 }
 
-fn new_table(preset: &TableStyle, header: &[&str], text_columns: usize) -> Table {
+/// A table whose columns after the first ones, of text, are of figures.
+pub(crate) fn new_table(preset: &TableStyle, header: &[&str], text_columns: usize) -> Table {
     let mut table = Table::new();
     table.load_style(*preset);
     table.set_header(header.to_vec());
@@ -286,7 +287,7 @@ fn summary_table(summaries: &[Summary], preset: &TableStyle) -> Table {
 }
 
 /// A figure with its thousands apart.
-fn figure(value: f64) -> String {
+pub(crate) fn figure(value: f64) -> String {
     if value < 1000.0 {
         return format!("{value:.1}");
     }
