@@ -45,18 +45,24 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
     let host: Vec<String> =
         report.environment.iter().map(|(name, value)| format!("{name} {value}")).collect();
     notes.push(format!("Environment: {}.", host.join("; ")));
-    let document = Document {
+    let mut document = Document {
         rows: report.rows,
         summaries: Vec::new(),
         environment,
         notes,
         ..Document::default()
     };
+    let interrupted = lockyard_lab::jobs::interrupted();
+    if report.failure.is_some() {
+        document.incomplete("the measurement ended with an error");
+    } else if interrupted {
+        document.incomplete("interrupted");
+    }
     output::write(&render(&document, options.format.into()))?;
     if let Some(failure) = report.failure {
         return Err(Failure::Run(failure));
     }
-    if lockyard_lab::jobs::interrupted() {
+    if interrupted {
         return Err(Failure::Run("interrupted: what is finished is above".to_owned()));
     }
     Ok(())

@@ -136,13 +136,8 @@ pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Resul
 }
 
 fn environment(request: &Request, placement: &Placement) -> Vec<(String, String)> {
-    let effort = request.effort;
-    let mut environment = vec![
-        ("placement".to_owned(), placement.describe()),
-        ("seconds".to_owned(), effort.window.as_secs_f64().to_string()),
-        ("warm_up_seconds".to_owned(), effort.warm_up.as_secs_f64().to_string()),
-        ("repeats".to_owned(), effort.repeats.to_string()),
-    ];
+    let mut environment = vec![("placement".to_owned(), placement.describe())];
+    environment.extend(request.effort.describe());
     let host = crate::host::environment();
     environment.extend(host.into_iter().map(|(name, value)| (name.to_owned(), value)));
     environment
@@ -174,7 +169,8 @@ fn notes(
         }
         if !result.pinned {
             notes.push(format!(
-                "{} on {} threads: threads could not be pinned.",
+                "{} on {} threads: threads could not be pinned: the system refuses it, as a container's seccomp profile may. \
+                 They ran wherever it put them, and figures vary more.",
                 task.variant.name, task.threads
             ));
         }
@@ -208,6 +204,9 @@ fn notes(
     notes
 }
 
+/// In the details of a measured row whose threads the system did not let be pinned.
+pub const NOT_PINNED: &str = "threads could not be pinned";
+
 /// The figures of the rounds in a measured row's details, in the order of the rounds.
 pub const ROUNDS: &str = "measured_rounds";
 
@@ -226,7 +225,7 @@ pub(crate) fn detail(
     put(ROUNDS, Detail::Numbers(rounds));
     put("operations_of_each_thread", Detail::Counts(result.operations.clone()));
     if !result.pinned {
-        put("measured_note", Detail::Text("threads could not be pinned".to_owned()));
+        put("measured_note", Detail::Text(NOT_PINNED.to_owned()));
     }
     result.fairness.detail("", &mut detail);
     if let Some(waits) = result.waits {

@@ -1,5 +1,6 @@
 //! This host: which CPUs the process may use, and what there is to know about them.
 
+mod guard;
 pub mod measure;
 mod placement;
 mod run;

@@ -4,9 +4,9 @@
 //! operations in a line of its own, which the main thread reads at the beginning and the end of the window and, as the
 //! watchdog, in between. What they leave behind when they are stuck is the process's end.
 
-use super::pin;
 use super::placement::Placement;
 use super::stage::{OnHost, OnHostTimed, begin_waits, set_stop, take_waits};
+use super::{guard, pin};
 use crate::jobs;
 use hdrhistogram::Histogram;
 use lockyard_scenarios::{Prepared, Stage, Variant};
@@ -67,6 +67,8 @@ struct Shared<S: Stage> {
 /// What a thread says when it has stopped.
 struct Stopped {
     pinned: bool,
+    /// Whether it still was at its end, if it was pinned.
+    kept: bool,
     waits: Option<Histogram<u64>>,
 }
 
@@ -74,7 +76,7 @@ struct Stopped {
 ///
 /// # Errors
 ///
-/// If it is stalled, or the objects are not as they ought to be afterwards.
+/// If it is stalled, the objects are not as they ought to be afterwards, or CPUs were taken away meanwhile.
 pub(super) fn counted(cell: Cell, times: Times) -> Result<Run, String> {
     run::<OnHost>(cell, times, false)
 }
@@ -95,6 +97,7 @@ fn run<S: Stage>(cell: Cell, times: Times, timed: bool) -> Result<Run, String> {
     let progress = (0..cell.threads).map(|_| Progress::default()).collect();
     let shared = Arc::new(Shared { prepared, progress, go: AtomicBool::new(false) });
     set_stop(false);
+    guard::begin();
     let (sender, receiver) = channel();
     for index in 0..cell.threads {
         let (mine, sender) = (Arc::clone(&shared), sender.clone());
@@ -112,8 +115,9 @@ fn run<S: Stage>(cell: Cell, times: Times, timed: bool) -> Result<Run, String> {
             mine.prepared.run_task(|done| progress.store(done, Ordering::Relaxed));
             let waits = take_waits();
             drop(mine);
+            let kept = !pinned || cpu.is_none_or(guard::is_pinned_to);
             // The main thread has gone away only if it has given up.
-            let _ = sender.send(Stopped { pinned, waits });
+            let _ = sender.send(Stopped { pinned, kept, waits });
         });
         if let Err(error) = spawned {
             set_stop(true);
@@ -129,10 +133,11 @@ fn run<S: Stage>(cell: Cell, times: Times, timed: bool) -> Result<Run, String> {
     watch.sleep(times.window)?;
     let (after, window) = (watch.counts(), begin.elapsed());
     set_stop(true);
-    let (mut pinned, mut waits) = (true, None::<Histogram<u64>>);
+    let (mut pinned, mut kept, mut waits) = (true, true, None::<Histogram<u64>>);
     for _ in 0..cell.threads {
         let stopped = watch.receive(&receiver)?;
         pinned &= stopped.pinned;
+        kept &= stopped.kept;
         match (&mut waits, stopped.waits) {
             (Some(all), Some(waits)) => all.add(waits).map_err(|e| e.to_string())?,
             (None, of_thread) => waits = of_thread,
@@ -145,6 +150,7 @@ fn run<S: Stage>(cell: Cell, times: Times, timed: bool) -> Result<Run, String> {
         let (name, threads) = (&cell.variant.name, cell.threads);
         format!("{name} on {threads} threads of this host: {violation}")
     })?;
+    guard::check(cell.placement, cell.threads, pinned, kept)?;
     let counted = before.iter().zip(after).map(|(before, after)| after - before).collect();
     Ok(Run { counted, window, pinned, waits })
 }

@@ -40,6 +40,13 @@ pub struct Document {
     pub notes: Vec<String>,
 }
 
+impl Document {
+    /// Says in the environment that rows are missing or have fewer rounds than was asked for, and why.
+    pub fn incomplete(&mut self, why: &str) {
+        self.environment.push(("incomplete".to_owned(), why.to_owned()));
+    }
+}
+
 /// The document in a format; ends with a line feed.
 pub fn render(document: &Document, format: Format) -> String {
     match format {
