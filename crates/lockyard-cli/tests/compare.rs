@@ -35,6 +35,16 @@ fn simulated() -> &'static Value {
     ONCE.get_or_init(|| results(&arguments))
 }
 
+/// A measurement of a host that is not busy with anything else: its rounds are 1000, 1010, ... operations a second.
+fn steady() -> Value {
+    let mut results = measured().clone();
+    for row in results["rows"].as_array_mut().expect("rows") {
+        row["measured"] = json!(1030.0);
+        row["detail"]["measured_rounds"] = (0..7).map(|i| 1000.0 + 10.0 * f64::from(i)).collect();
+    }
+    results
+}
+
 /// Writes a file of the test's own.
 fn file(name: &str, results: &Value) -> String {
     let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("compare");
@@ -76,11 +86,11 @@ fn refused(a: &Value, b: &Value, name: &str, more: &[&str]) -> String {
 
 #[test]
 fn measured_results_carry_their_rounds_and_are_compared() {
-    let a = measured();
-    for row in a["rows"].as_array().expect("rows") {
+    for row in measured()["rows"].as_array().expect("rows") {
         let rounds = row["detail"]["measured_rounds"].as_array().expect("one for each round");
         assert_eq!(rounds.len(), 7);
     }
+    let a = &steady();
     let (code, stdout, stderr) = compare(a, a, "itself", &[]);
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
     assert!(stdout.contains("controls on this-host: throughput, op/s, measured"), "{stdout}");
@@ -121,7 +131,7 @@ fn simulated_results_are_the_same_or_not() {
 
 #[test]
 fn programs_get_the_same_in_their_formats() {
-    let (a, b) = (measured(), scaled(measured(), 1, 0.01));
+    let (a, b) = (&steady(), scaled(&steady(), 1, 0.01));
     let (code, stdout, _) = compare(a, &b, "json", &["--format", "json"]);
     assert_eq!(code, Some(1));
     let found: Value = serde_json::from_str(&stdout).expect("it is JSON");
@@ -147,7 +157,7 @@ fn programs_get_the_same_in_their_formats() {
 
 #[test]
 fn what_is_not_comparable_is_refused_with_its_reason() {
-    let a = measured();
+    let a = &steady();
     let mut other = a.clone();
     other["environment"]["cpu"] = json!("Another Processor");
     let reason = refused(a, &other, "host", &[]);
@@ -204,4 +214,26 @@ fn what_reproduce_writes_to_a_directory_is_compared() {
         stdout.contains("access2 of lockref-will-it-scale on cascade-lake-2s24c2t"),
         "{stdout}"
     );
+}
+
+#[test]
+fn every_field_of_a_row_is_in_the_document() {
+    let document = include_str!("../../../docs/results.md");
+    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("compare-fields");
+    let out = directory.to_str().expect("the path is text");
+    let run = lockyard(&["reproduce", "access2", "--no-measure", "--out", out]);
+    assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
+    let written = std::fs::read(directory.join("results.json")).expect("it was written");
+    let reproduced: Value = serde_json::from_slice(&written).expect("it is JSON");
+    for results in [measured(), simulated(), &reproduced] {
+        assert!(document.contains(&format!("\"schema\": {}", results["schema"])), "the schema");
+        for row in results["rows"].as_array().expect("rows") {
+            for field in row.as_object().expect("a row").keys() {
+                assert!(document.contains(&format!("`{field}`")), "{field}");
+            }
+        }
+        let detail = &results["rows"][0]["detail"];
+        let known = |name: &str| detail[name] != Value::Null;
+        assert!(known("measured_rounds") != known("machine_hash"), "{detail}");
+    }
 }

@@ -302,7 +302,10 @@ fn another_host_is_refused_unless_it_is_wanted_anyway() {
     // What only one says is not compared, and said.
     let silent = file("B", &HOST[1..], vec![measured("v", RATE, &[5.0; 9])]);
     let found = compare(&a(), &silent, OPTIONS).expect("nothing is known to differ");
-    assert!(found.notes.contains(&"B does not say its `cpu`: not compared.".to_owned()));
+    let said = "Not compared, since only one file says it: cpu.".to_owned();
+    assert!(found.notes.contains(&said), "{:?}", found.notes);
+    let unknown = compare(&a(), &changed("cpu", "not available here"), OPTIONS);
+    assert!(unknown.expect("it is not known").notes.contains(&said));
 }
 
 #[test]
@@ -368,6 +371,22 @@ fn a_row_that_cannot_be_compared_is_left_out_with_its_reason() {
     assert!(reasons[2].contains("nobody knows whether more beauty is faster"), "{reasons:?}");
     let text = report::render(&found, Format::Table);
     assert!(text.contains("Not compared: e on this-host, old, 2 threads, throughput: "), "{text}");
+}
+
+#[test]
+fn a_round_without_an_operation_is_a_round_unless_half_of_them_are() {
+    let few = [5.0, 5.1, 5.2, 0.0, 5.3, 5.4, 5.5, 0.0, 5.6];
+    let found = of(vec![measured("v", RATE, &few)], vec![measured("v", RATE, &[5.0; 9])]);
+    let (low, high) = found.rows[0].interval.expect("nine rounds are enough");
+    assert!(low < 0.0 && high >= 0.0 && high.is_finite(), "{low} {high}");
+    // A time without an end is null in JSON.
+    let times = few.map(|rate| 1.0 / rate);
+    let found = of(vec![measured("v", TIME, &times)], vec![measured("v", TIME, &[0.2; 9])]);
+    assert_eq!(found.rows[0].verdict, Verdict::NoEvidence);
+    let half = [0.0, 0.0, 0.0, 0.0, 0.0, 5.0, 5.0, 5.0, 5.0];
+    let rows = |rounds| vec![measured("v", RATE, rounds), measured("w", RATE, &[5.0; 9])];
+    let found = of(rows(&half), rows(&[5.0; 9]));
+    assert!(found.left_out[0].1.contains("in half of its rounds no operation was finished"));
 }
 
 #[test]

@@ -5,18 +5,26 @@ use super::read::{Figure, Kind, Results};
 use lockyard_input::printable;
 
 /// What makes another host, in the environment. A difference is refused unless the user wants it anyway.
-pub const HOST: [&str; 10] = [
+pub const HOST: [&str; 15] = [
     "cpu",
     "architecture",
     "cpus",
+    "sockets",
+    "cores",
+    "nodes",
     "smt",
     "virtualised",
     "virtualisation",
-    "governor",
-    "kernel",
+    "container",
     "cgroup_cpu_quota",
-    "hostname",
+    "governor",
+    "turbo",
+    "kernel",
+    "flaws",
 ];
+
+/// What an entry says that the system did not tell: it is not compared.
+const NOT_KNOWN: [&str; 2] = ["not available here", "not known"];
 
 /// How it was measured, in the environment. A difference is another question.
 pub const MEASURING: [&str; 3] = ["seconds", "warm_up_seconds", "placement"];
@@ -36,8 +44,8 @@ pub fn check(
     anyway: bool,
 ) -> Result<Vec<String>, String> {
     let has = |kind| pairs.iter().any(|(a, _)| a.key.kind == kind);
-    let mut notes = Vec::new();
-    let mut names: Vec<&str> = Vec::new();
+    let (mut notes, mut unknown) = (Vec::new(), Vec::new());
+    let mut names: Vec<&'static str> = Vec::new();
     if has(Kind::Measured) {
         names.extend(MEASURING);
     }
@@ -46,7 +54,7 @@ pub fn check(
     }
     names.sort_unstable();
     names.dedup();
-    let otherwise = differences(a, b, &names, &mut notes);
+    let otherwise = differences(a, b, &names, &mut unknown);
     if !otherwise.is_empty() {
         return Err(format!(
             "not comparable: they were not run in the same way: {}",
@@ -55,7 +63,7 @@ pub fn check(
     }
     let mut overridden = Vec::new();
     if has(Kind::Measured) {
-        let host = differences(a, b, &HOST, &mut notes);
+        let host = differences(a, b, &HOST, &mut unknown);
         if !host.is_empty() {
             overridden.push(format!("another host: {}", host.join("; ")));
         }
@@ -68,7 +76,14 @@ pub fn check(
         }
         notes.push(format!("Compared by --anyway: {what}. A verdict is about both together."));
     }
+    if !unknown.is_empty() {
+        notes.push(format!("Not compared, since only one file says it: {}.", unknown.join(", ")));
+    }
     for (results, name) in [(a, "A"), (b, "B")] {
+        let warned = results.environment.get("warnings").filter(|warnings| *warnings != "none");
+        if let (Some(warnings), true) = (warned, has(Kind::Measured)) {
+            notes.push(format!("{name}'s host was not at its best: {}.", printable(warnings)));
+        }
         if let Some(why) = results.environment.get("incomplete") {
             notes.push(format!("{name} is not complete: {}.", printable(why)));
         }
@@ -83,16 +98,23 @@ pub fn check(
     Ok(notes)
 }
 
-/// Which of the entries `names` of both environments differ. What only one has is a note.
-fn differences(a: &Results, b: &Results, names: &[&str], notes: &mut Vec<String>) -> Vec<String> {
+/// Which of the entries `names` of both environments differ. What only one knows goes to `unknown`.
+fn differences(
+    a: &Results,
+    b: &Results,
+    names: &[&'static str],
+    unknown: &mut Vec<&'static str>,
+) -> Vec<String> {
+    let of = |results: &Results, name: &str| {
+        results.environment.get(name).filter(|value| !NOT_KNOWN.contains(&value.as_str())).cloned()
+    };
     let mut found = Vec::new();
     for &name in names {
-        match (a.environment.get(name), b.environment.get(name)) {
+        match (of(a, name), of(b, name)) {
             (Some(of_a), Some(of_b)) if of_a != of_b => {
-                found.push(format!("{name}: A `{}`, B `{}`", printable(of_a), printable(of_b)));
+                found.push(format!("{name}: A `{}`, B `{}`", printable(&of_a), printable(&of_b)));
             }
-            (Some(_), None) => notes.push(format!("B does not say its `{name}`: not compared.")),
-            (None, Some(_)) => notes.push(format!("A does not say its `{name}`: not compared.")),
+            (Some(_), None) | (None, Some(_)) => unknown.push(name),
             _ => {}
         }
     }

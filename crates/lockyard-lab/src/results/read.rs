@@ -26,7 +26,8 @@ const MAX_ENVIRONMENT: usize = 500;
 const MAX_THREADS: u64 = 100_000;
 /// What the name of every schema of result files begins with; a number follows.
 const SCHEMA_FAMILY: &str = "lockyard-results-";
-/// Figures below are nothing: a ratio to them says nothing.
+/// Figures below are nothing: a ratio to them says nothing. A round in which no operation was finished counts as so little,
+/// or, where times are measured, as its inverse.
 const LEAST: f64 = 1e-18;
 
 /// How a figure came about.
@@ -293,20 +294,22 @@ impl RawRow {
         }
         if let Some(Number(value)) = self.measured {
             let rounds = self.detail.measured_rounds.map(|rounds| rounds.0).unwrap_or_default();
+            // An infinite time is written as null.
+            let round = |round: Option<Number>| round.map_or(1.0 / LEAST, |r| r.0.max(LEAST));
+            let rounds: Vec<f64> = rounds.into_iter().map(round).collect();
+            let value = within(value, &rounds)?;
             let unusable = if rounds.is_empty() {
                 Some("it has no `measured_rounds`: measure it again with this lockyard".to_owned())
-            } else if rounds.iter().any(|round| round.is_none_or(|round| round.0 < LEAST)) {
-                Some("in one of its rounds no operation was finished".to_owned())
+            } else if value <= LEAST || value >= 1.0 / LEAST {
+                Some("in half of its rounds no operation was finished".to_owned())
             } else {
                 None
             };
-            let rounds: Vec<f64> = rounds.into_iter().flatten().map(|round| round.0).collect();
-            let value = within(value, &rounds)?;
             let note = self.detail.measured_note.map(|note| note.0);
             figures.push(Figure {
                 key: key(Kind::Measured),
                 value,
-                rounds: if unusable.is_none() { rounds } else { Vec::new() },
+                rounds,
                 unusable,
                 identity: note.into_iter().map(|note| ("measured_note", note)).collect(),
                 local_work,
@@ -325,6 +328,7 @@ fn within(value: f64, rounds: &[f64]) -> Result<f64, String> {
     if rounds.is_empty() {
         return Ok(value);
     }
+    let value = value.clamp(LEAST, 1.0 / LEAST);
     if value < least * (1.0 - ROUNDING) || value > most * (1.0 + ROUNDING) {
         return Err(format!(
             "`measured` is {value}, and its `measured_rounds` are {least} to {most}; it must be their median"

@@ -135,9 +135,10 @@ fn mean(mean: &Mean) -> String {
         None => String::new(),
     };
     format!(
-        "Speed of B over A, geometric mean of {} {}: {:.4}{interval}.",
+        "Speed of B over A, geometric mean of {} {} row{}: {:.4}{interval}.",
+        mean.rows,
         mean.kind.name(),
-        rows(mean.rows),
+        if mean.rows == 1 { "" } else { "s" },
         mean.speed
     )
 }
