@@ -147,8 +147,12 @@ fn rows(count: usize) -> String {
     format!("{count} row{}", if count == 1 { "" } else { "s" })
 }
 
-fn percent(share: f64) -> String {
-    format!("{:+.1} %", share * 100.0)
+/// A difference, with its sign; beyond tenfold as a factor.
+fn percent(difference: f64) -> String {
+    if difference >= 9.0 {
+        return format!("x{}", figure(difference + 1.0).replace(' ', ""));
+    }
+    format!("{:+.1} %", difference * 100.0)
 }
 
 fn probability(probability: f64) -> String {
@@ -276,4 +280,18 @@ fn csv(comparison: &Comparison) -> String {
         let _ = writer.write_record(key(of).iter().chain(&rest));
     }
     String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_readable() {
+        assert_eq!(percent(-0.0312), "-3.1 %");
+        assert_eq!(percent(2.5), "+250.0 %");
+        assert_eq!(percent(6025.549), "x6027");
+        assert_eq!(probability(0.00005), "< 0.0001");
+        assert_eq!(probability(0.05), "0.0500");
+    }
 }
