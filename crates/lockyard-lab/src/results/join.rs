@@ -62,6 +62,9 @@ fn differs(a: &Key, b: &Key) -> String {
     )
 }
 
+/// Something in which figures may differ: its name, and what it is of a figure.
+type Dimension = (&'static str, fn(&Figure) -> String);
+
 /// Why two files have no figure in common: the first thing in which all of theirs differ.
 fn nothing_in_common(a: &Results, b: &Results) -> String {
     let all = |results: &Results, what: fn(&Figure) -> String| -> BTreeSet<String> {
@@ -85,7 +88,7 @@ fn nothing_in_common(a: &Results, b: &Results) -> String {
             list(&machines(b))
         );
     }
-    let dimensions: [(&str, fn(&Figure) -> String); 5] = [
+    let dimensions: [Dimension; 5] = [
         ("experiments", |f| f.key.place.experiment.clone()),
         ("machines", |f| f.key.place.machine.clone()),
         ("variants", |f| f.key.place.variant.clone()),
