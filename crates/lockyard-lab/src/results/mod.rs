@@ -13,7 +13,7 @@
 //! | [`bootstrap`] | the interval of a difference of medians |
 //! | [`rank_test`] | whether one run's rounds are above the other's |
 //! | [`direction`] | whether more is faster |
-//! | [`compare`] | verdicts, and what they come to together |
+//! | [`mod@compare`] | verdicts, and what they come to together |
 //! | [`report`] | the comparison for people and for programs |
 
 pub mod bootstrap;
