@@ -95,6 +95,8 @@ fn measured_results_carry_their_rounds_and_are_compared() {
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
     assert!(stdout.contains("controls on this-host: throughput, op/s, measured"), "{stdout}");
     assert!(stdout.contains("2 rows compared: 0 faster, 0 slower"), "{stdout}");
+    let (_, stdout, _) = compare(a, a, "seven", &["--threshold", "7"]);
+    assert!(stdout.contains("the threshold of 7 %"), "{stdout}");
     let (code, stdout, stderr) = compare(a, &scaled(a, 1, 0.01), "slower", &[]);
     assert_eq!(code, Some(1), "{stdout}");
     assert_eq!(stderr, "lockyard: 1 row is slower by more than 5%, with evidence\n");

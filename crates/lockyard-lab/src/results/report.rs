@@ -96,7 +96,8 @@ fn summary(comparison: &Comparison) -> Vec<String> {
         0 => String::new(),
         same => format!(", {same} the same"),
     };
-    let threshold = comparison.options.threshold * 100.0;
+    // In per cent, without the last places of a share that is not a binary fraction.
+    let threshold = (comparison.options.threshold * 1e8).round() / 1e6;
     lines.push(format!(
         "{} compared: {} faster, {} slower ({} of them by more than the threshold of {threshold} %), {} without evidence{same}.",
         rows(comparison.rows.len()),
