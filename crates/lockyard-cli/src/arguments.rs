@@ -23,6 +23,8 @@ pub(crate) enum Command {
     Measure(Measure),
     /// Measure the running kernel's system calls on one file, and our lockref beside them
     Syscalls(SyscallsOptions),
+    /// Compare two result files: differences, intervals, verdicts; exit code 1 if B is slower
+    Compare(Compare),
     /// The machines that can be simulated; `machines show NAME` for one
     Machines(Machines),
 }
@@ -161,6 +163,28 @@ pub(crate) enum SyscallsFormat {
     Csv,
     Markdown,
     WillItScale,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit codes: 0 no row is slower beyond the threshold, 1 some are, 2 bad input or not comparable."
+)]
+pub(crate) struct Compare {
+    /// The results to compare with: what measure, predict or reproduce wrote with --format json
+    #[arg(value_name = "A.json")]
+    pub(crate) a: PathBuf,
+    /// The results in question
+    #[arg(value_name = "B.json")]
+    pub(crate) b: PathBuf,
+    /// A row that is slower by more than this, with evidence, gives exit code 1
+    #[arg(long, value_name = "PERCENT", default_value = "5%", allow_hyphen_values = true)]
+    pub(crate) threshold: String,
+    /// Compare results of different hosts, machine files or seeds nevertheless
+    #[arg(long)]
+    pub(crate) anyway: bool,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
 }
 
 #[derive(Debug, Args)]

@@ -3,6 +3,7 @@
 //! Exit codes: 0 done, 1 failed, 2 bad usage or bad input.
 
 mod arguments;
+mod compare;
 mod host;
 mod machines;
 mod measure;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Some(Command::Predict(options)) => predict::run(options),
         Some(Command::Measure(options)) => measure::run(options),
         Some(Command::Syscalls(options)) => syscalls::run(options),
+        Some(Command::Compare(options)) => compare::run(options),
         Some(Command::Machines(options)) => machines::run(options),
     };
     match result {

@@ -47,18 +47,24 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
     environment.extend(report.environment.clone());
     let mut notes = report.notes;
     notes.push(format!("Environment: {}.", host::known(&report.environment, "; ")));
-    let document = Document {
+    let mut document = Document {
         rows: report.rows,
         summaries: Vec::new(),
         environment,
         explanations: report.explanations,
         notes,
     };
+    let interrupted = lockyard_lab::jobs::interrupted();
+    if report.failure.is_some() {
+        document.incomplete("the measurement ended with an error");
+    } else if interrupted {
+        document.incomplete("interrupted");
+    }
     output::write(&render(&document, options.format.into()))?;
     if let Some(failure) = report.failure {
         return Err(Failure::Run(failure));
     }
-    if lockyard_lab::jobs::interrupted() {
+    if interrupted {
         return Err(Failure::Run("interrupted: what is finished is above".to_owned()));
     }
     Ok(())

@@ -62,8 +62,12 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     let tables: Vec<String> =
         sensitive.map(|((row, costs), s)| s.table(&heading(row), &row.unit, costs)).collect();
     document.explanations.extend(tables);
+    let interrupted = lockyard_lab::jobs::interrupted();
+    if interrupted {
+        document.incomplete("interrupted");
+    }
     output::write(&render(&document, options.common.format.into()))?;
-    if lockyard_lab::jobs::interrupted() {
+    if interrupted {
         return Err(Failure::Run("interrupted: what is finished is above".to_owned()));
     }
     Ok(())

@@ -30,9 +30,18 @@ pub(crate) fn run(options: &Reproduce) -> Result<(), Failure> {
     let report = reproduce::run(&request, &tables, &|| bar.inc(1));
     bar.finish_and_clear();
     let report = report?;
-    let document = document(&report, request.measure.is_some());
+    let mut document = document(&report, request.measure.is_some());
+    let interrupted = lockyard_lab::jobs::interrupted();
+    if report.failure.is_some() {
+        document.incomplete("the measurement ended with an error");
+    } else if interrupted {
+        document.incomplete("interrupted");
+    }
     output::write(&render(&document, options.common.format.into()))?;
-    if lockyard_lab::jobs::interrupted() {
+    if let Some(failure) = report.failure {
+        return Err(Failure::Run(failure));
+    }
+    if interrupted {
         return Err(Failure::Run(format!(
             "interrupted: {} of {} rows are finished, {} of them with a measurement",
             report.rows.len(),
@@ -43,30 +52,28 @@ pub(crate) fn run(options: &Reproduce) -> Result<(), Failure> {
     write_files(options, &document)
 }
 
-/// `--out` is there before anything is simulated.
+/// The files of `--out`.
+const FILES: [(&str, Format); 3] = [
+    ("results.json", Format::Json),
+    ("results.csv", Format::Csv),
+    ("results.md", Format::Markdown),
+];
+
+/// `--out` is there, and can be written to, before anything is simulated.
 fn make_directory(options: &Reproduce) -> Result<(), Failure> {
-    if let Some(directory) = &options.out
-        && !directory.is_dir()
-    {
+    let Some(directory) = &options.out else { return Ok(()) };
+    if !directory.is_dir() {
         std::fs::create_dir_all(directory).map_err(|error| {
             InputError(format!("--out {}: cannot be made: {error}", directory.display()))
         })?;
     }
-    Ok(())
+    FILES.iter().try_for_each(|(name, _)| output::try_file(directory, name))
 }
 
 /// Only whole results replace files.
 fn write_files(options: &Reproduce, document: &Document) -> Result<(), Failure> {
-    if let Some(directory) = &options.out {
-        for (name, format) in [
-            ("results.json", Format::Json),
-            ("results.csv", Format::Csv),
-            ("results.md", Format::Markdown),
-        ] {
-            output::write_file(directory, name, &render(document, format))?;
-        }
-    }
-    Ok(())
+    let Some(directory) = &options.out else { return Ok(()) };
+    output::write_files(directory, &FILES.map(|(name, format)| (name, render(document, format))))
 }
 
 /// The training tables. For people the summaries, and every cell if asked for; for programs every cell.
@@ -78,13 +85,17 @@ fn train(options: &Reproduce) -> Result<(), Failure> {
     let report = report?;
     let finished = report.rows.len();
     let environment = vec![("lockyard".to_owned(), env!("CARGO_PKG_VERSION").to_owned())];
-    let document = Document {
+    let mut document = Document {
         rows: report.rows,
         summaries: report.summaries,
         environment,
         notes: report.notes,
         ..Document::default()
     };
+    let interrupted = lockyard_lab::jobs::interrupted();
+    if interrupted {
+        document.incomplete("interrupted");
+    }
     let format = Format::from(options.common.format);
     let for_people = matches!(format, Format::Table | Format::Markdown);
     let shown = if for_people && !options.cells {
@@ -93,7 +104,7 @@ fn train(options: &Reproduce) -> Result<(), Failure> {
         document.clone()
     };
     output::write(&render(&shown, format))?;
-    if lockyard_lab::jobs::interrupted() {
+    if interrupted {
         let asked = report.asked;
         return Err(Failure::Run(format!("interrupted: {finished} of {asked} rows are finished")));
     }
@@ -103,6 +114,7 @@ fn train(options: &Reproduce) -> Result<(), Failure> {
 fn document(report: &reproduce::Report, measured: bool) -> Document {
     let mut environment = vec![("lockyard".to_owned(), env!("CARGO_PKG_VERSION").to_owned())];
     if measured {
+        environment.extend(measure::Effort::USUAL.describe());
         let host = host::environment();
         environment.extend(host.into_iter().map(|(name, value)| (name.to_owned(), value)));
     }

@@ -1,4 +1,4 @@
-//! Ctrl-C: what is finished is printed, and the exit code says that not everything was.
+//! Ctrl-C: what is finished is printed, and the exit code says that not everything was. Files are not touched.
 
 #![cfg(unix)]
 
@@ -8,8 +8,12 @@ use std::time::Duration;
 
 #[test]
 fn an_interrupted_run_prints_what_is_finished() {
+    let out = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("interrupted");
+    std::fs::create_dir_all(&out).expect("there is room");
+    std::fs::write(out.join("results.json"), "old").expect("there is room");
     let mut child = Command::new(env!("CARGO_BIN_EXE_lockyard"))
-        .args(["reproduce", "--jobs", "1", "--format", "csv"])
+        .args(["reproduce", "--jobs", "1", "--format", "csv", "--out"])
+        .arg(&out)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -28,4 +32,10 @@ fn an_interrupted_run_prints_what_is_finished() {
     let mut lines = stdout.lines();
     assert!(lines.next().is_some_and(|header| header.starts_with("experiment,machine,")));
     assert!(lines.all(|line| line.split(',').count() == 16), "whole rows: {stdout}");
+    let left: Vec<_> = std::fs::read_dir(&out)
+        .expect("it is there")
+        .map(|entry| entry.expect("it is there").file_name())
+        .collect();
+    assert_eq!(left, ["results.json"], "no other file, whole or half");
+    assert_eq!(std::fs::read_to_string(out.join("results.json")).expect("it is there"), "old");
 }

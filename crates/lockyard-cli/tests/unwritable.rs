@@ -32,14 +32,26 @@ const PREDICT: [&str; 8] = [
     "lockref",
 ];
 
+/// A result file.
+fn results() -> String {
+    let path = format!("{}/unwritable.json", env!("CARGO_TARGET_TMPDIR"));
+    let output = run(lockyard(&PREDICT).args(["--format", "json"]));
+    std::fs::write(&path, output.stdout).expect("there is room");
+    path
+}
+
 #[test]
 fn a_full_device_is_one_line_and_exit_code_1() {
-    let commands: [&[&str]; 5] = [
+    let results = results();
+    let commands: [&[&str]; 8] = [
         &[],
         &["machines"],
         &["machines", "show", "cascade-lake-2s24c2t"],
         &PREDICT,
         &["reproduce", "access2", "--no-measure", "--format", "json"],
+        &["measure", "controls", "--threads", "1", "--variant", "ticket", "--seconds", "0.01"],
+        &["compare", &results, &results],
+        &["machines", "check", "zen4-7840u"],
     ];
     for arguments in commands {
         let output = run(lockyard(arguments).stdout(full()));

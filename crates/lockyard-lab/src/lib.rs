@@ -17,6 +17,7 @@
 //! | [`topology`] | a picture of a machine |
 //! | [`training`] | the tables on which the simulated machine was fitted |
 //! | [`statistics`] | medians and their intervals |
+//! | [`results`] | result files, read and compared |
 //! | [`output`] | tables, JSON, CSV, Markdown |
 //! | [`machines`] | what there is to say about machines |
 //! | [`check`] | what a simulated machine makes of figures that are not its inputs |
@@ -36,6 +37,7 @@ pub mod placement;
 pub mod predict;
 pub mod published;
 pub mod reproduce;
+pub mod results;
 pub mod rows;
 pub mod sensitivity;
 pub mod served;

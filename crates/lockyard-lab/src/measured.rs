@@ -8,7 +8,7 @@ use crate::predict::{self, Failure};
 use crate::published::Table;
 use crate::rows::{Detail, Row, Status};
 use crate::{InputError, peers};
-use lockyard_scenarios::{Script, Variant};
+use lockyard_scenarios::{Metric, Script, Variant};
 use std::collections::BTreeMap;
 
 /// The name of this host in rows.
@@ -130,7 +130,7 @@ pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Resul
     let mut rows = Vec::new();
     for (task, result) in tasks.iter().zip(&measured.results) {
         let Some(result) = result else { continue };
-        let mut detail = detail(result);
+        let mut detail = detail(result, Metric::Throughput, task.threads);
         if let Some(clock_ns) = measured.clock_ns {
             detail.insert("clock_ns".to_owned(), Detail::Number(clock_ns));
         }
@@ -178,13 +178,8 @@ pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Resul
 }
 
 fn environment(request: &Request, placement: &Placement) -> Vec<(String, String)> {
-    let effort = request.effort;
-    let mut environment = vec![
-        ("placement".to_owned(), placement.describe()),
-        ("seconds".to_owned(), effort.window.as_secs_f64().to_string()),
-        ("warm_up_seconds".to_owned(), effort.warm_up.as_secs_f64().to_string()),
-        ("repeats".to_owned(), effort.repeats.to_string()),
-    ];
+    let mut environment = vec![("placement".to_owned(), placement.describe())];
+    environment.extend(request.effort.describe());
     let host = crate::host::environment();
     environment.extend(host.into_iter().map(|(name, value)| (name.to_owned(), value)));
     environment
@@ -216,7 +211,8 @@ fn notes(
         }
         if !result.pinned {
             notes.push(format!(
-                "{} on {} threads: threads could not be pinned.",
+                "{} on {} threads: threads could not be pinned: the system refuses it, as a container's seccomp profile may. \
+                 They ran wherever it put them, and figures vary more.",
                 task.variant.name, task.threads
             ));
         }
@@ -259,16 +255,28 @@ fn notes(
     notes
 }
 
-/// What a measured row says beside its figure.
-pub(crate) fn detail(result: &Measurement) -> BTreeMap<String, Detail> {
+/// In the details of a measured row whose threads the system did not let be pinned.
+pub const NOT_PINNED: &str = "threads could not be pinned";
+
+/// The figures of the rounds in a measured row's details, in the order of the rounds.
+pub const ROUNDS: &str = "measured_rounds";
+
+/// What a row of `threads` tasks that was measured says beside its figure; the rounds in the metric's terms.
+pub(crate) fn detail(
+    result: &Measurement,
+    metric: Metric,
+    threads: usize,
+) -> BTreeMap<String, Detail> {
     let mut detail = BTreeMap::new();
     let mut put = |name: &str, value: Detail| {
         detail.insert(name.to_owned(), value);
     };
     put("measured_ci_coverage", Detail::Number(result.coverage));
+    let rounds = result.rounds.iter().map(|&round| metric.figure(round, threads)).collect();
+    put(ROUNDS, Detail::Numbers(rounds));
     put("operations_of_each_thread", Detail::Counts(result.operations.clone()));
     if !result.pinned {
-        put("measured_note", Detail::Text("threads could not be pinned".to_owned()));
+        put("measured_note", Detail::Text(NOT_PINNED.to_owned()));
     }
     result.fairness.detail("", &mut detail);
     if let Some(cpu_ns) = result.cpu_ns {

@@ -244,6 +244,7 @@ pub fn run(
                 && cell.unit == script.metric.unit()
         });
         let mut detail = detail(script, &prediction, threads, work);
+        simulate::identify(&request.machine, simulate::Effort::USUAL.seeds, &mut detail);
         if request.sensitivity {
             let cell = sensitivity::Cell {
                 machine: &request.machine,

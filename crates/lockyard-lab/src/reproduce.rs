@@ -37,6 +37,8 @@ pub struct Report {
     pub asked: usize,
     /// How far this host could measure, in a sentence.
     pub measured: String,
+    /// Why the rest was not measured: a lock that is stalled or does not exclude, CPUs that were taken away.
+    pub failure: Option<String>,
 }
 
 /// A published cell, with what it takes to simulate it.
@@ -142,9 +144,9 @@ pub fn run(
             finished.push((job, row.map_err(Failure::Run)?));
         }
     }
-    let measured = match request.measure {
-        Some(effort) => measure_rows(&mut finished, &works, effort)?,
-        None => "nothing was measured on this host".to_owned(),
+    let (measured, failure) = match request.measure {
+        Some(effort) => measure_rows(&mut finished, &works, effort),
+        None => ("nothing was measured on this host".to_owned(), None),
     };
     let rows: Vec<Row> = finished.into_iter().map(|(_, row)| row).collect();
     let summaries = summaries(&rows);
@@ -153,7 +155,7 @@ pub fn run(
         .filter(|table| rows.iter().any(|row| row.table == table.name))
         .map(|table| (table.name.clone(), table.source.clone()))
         .collect();
-    Ok(Report { rows, summaries, sources, asked, measured })
+    Ok(Report { rows, summaries, sources, asked, measured, failure })
 }
 
 /// In the details of rows that are reported apart: why.
@@ -263,6 +265,7 @@ fn row(job: &Job, works: &[Option<LocalWork>]) -> Result<Row, String> {
             row.trivial = model.trivial;
             row.status = if model.is_calibration { Status::Calibration } else { Status::Predicted };
             row.detail = predict::detail(&model.script, &prediction, cell.threads, work);
+            simulate::identify(machine, simulate::Effort::USUAL.seeds, &mut row.detail);
             if let Some(reason) = model.script.doubt(&cell.machine, cell.threads) {
                 row.detail.insert(DOUBTFUL.to_owned(), Detail::Text(reason.to_owned()));
             }
@@ -272,12 +275,12 @@ fn row(job: &Job, works: &[Option<LocalWork>]) -> Result<Row, String> {
     Ok(row)
 }
 
-/// Measures the rows that this host has CPUs for; returns how far that was.
+/// Measures the rows that this host has CPUs for; returns how far that was, and why not further.
 fn measure_rows(
     rows: &mut [(&Job, Row)],
     works: &[Option<LocalWork>],
     effort: measure::Effort,
-) -> Result<String, Failure> {
+) -> (String, Option<String>) {
     let cpus = host::Cpus::allowed();
     let mut measurable: Vec<usize> = Vec::new();
     let mut tasks: Vec<Task> = Vec::new();
@@ -295,21 +298,19 @@ fn measure_rows(
         }
     }
     let measured = measure::run(&tasks, effort, &mut || ());
-    if let Some(failure) = measured.failure {
-        return Err(Failure::Run(failure));
-    }
     for (index, result) in measurable.iter().zip(measured.results) {
         let Some(result) = result else { continue };
         let (job, row) = &mut rows[*index];
         let Ok(model) = &job.model else { continue };
         row.measured = Some(result.measured.in_metric(model.script.metric, row.threads));
-        row.detail.extend(measured::detail(&result));
+        row.detail.extend(measured::detail(&result, model.script.metric, row.threads));
     }
     let beyond = rows.iter().filter(|(_, row)| row.threads > cpus.len()).count();
     let s = if cpus.len() == 1 { "" } else { "s" };
-    Ok(format!(
+    let how_far = format!(
         "this process may use {} CPU{s}: {} rows were measured, {beyond} ask for more threads and were not",
         cpus.len(),
         rows.iter().filter(|(_, row)| row.measured.is_some()).count(),
-    ))
+    );
+    (how_far, measured.failure)
 }

@@ -65,6 +65,8 @@ pub enum Detail {
     Count(u64),
     /// Counts, one for each thread.
     Counts(Vec<u64>),
+    /// Numbers, one for each round.
+    Numbers(Vec<f64>),
     /// A sentence.
     Text(String),
 }

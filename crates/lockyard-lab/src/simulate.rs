@@ -1,6 +1,9 @@
 //! One cell on a simulated machine: a variant, a number of threads, some seeds.
 
+mod identity;
 mod stage;
+
+pub use identity::{MACHINE_HASH, SEEDS, identify};
 
 use crate::explain::{Costs, LockTime};
 use crate::placement::Placement;

@@ -42,6 +42,16 @@ impl Effort {
         attribution: false,
         stalled_after: Duration::from_secs(10),
     };
+
+    /// For results: what must be alike in two that are compared.
+    pub fn describe(&self) -> Vec<(String, String)> {
+        let entry = |name: &str, value: String| (name.to_owned(), value);
+        vec![
+            entry("seconds", self.window.as_secs_f64().to_string()),
+            entry("warm_up_seconds", self.warm_up.as_secs_f64().to_string()),
+            entry("repeats", self.repeats.to_string()),
+        ]
+    }
 }
 
 /// What to measure.

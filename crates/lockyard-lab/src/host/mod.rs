@@ -3,6 +3,7 @@
 mod affinity;
 pub mod attribution;
 pub mod detect;
+mod guard;
 pub mod measure;
 mod placement;
 mod run;

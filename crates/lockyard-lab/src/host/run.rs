@@ -7,9 +7,9 @@
 use super::attribution::{
     self, CpuTime, OnHostAttributed, Phase, Registered, Sampler, Tally, Watched,
 };
-use super::pin;
 use super::placement::Placement;
 use super::stage::{OnHost, OnHostTimed, begin_waits, set_stop, take_waits};
+use super::{guard, pin};
 use crate::jobs;
 use hdrhistogram::Histogram;
 use lockyard_scenarios::{Prepared, Stage, Variant};
@@ -76,6 +76,8 @@ struct Shared<S: Stage> {
 struct Stopped {
     pinned: bool,
     cpu: Option<Duration>,
+    /// Whether it still was at its end, if it was pinned.
+    kept: bool,
     waits: Option<Histogram<u64>>,
 }
 
@@ -83,7 +85,7 @@ struct Stopped {
 ///
 /// # Errors
 ///
-/// If it is stalled, or the objects are not as they ought to be afterwards.
+/// If it is stalled, the objects are not as they ought to be afterwards, or CPUs were taken away meanwhile.
 pub(super) fn counted(cell: Cell, times: Times) -> Result<Run, String> {
     run::<OnHost>(cell, times, Watching::Counts)
 }
@@ -121,6 +123,7 @@ fn run<S: Stage>(cell: Cell, times: Times, watching: Watching) -> Result<Run, St
     let progress = (0..cell.threads).map(|_| Progress::default()).collect();
     let shared = Arc::new(Shared { prepared, progress, go: AtomicBool::new(false) });
     set_stop(false);
+    guard::begin();
     let (sender, receiver) = channel();
     let (to_sampler, watched) = channel();
     for index in 0..cell.threads {
@@ -145,11 +148,12 @@ fn run<S: Stage>(cell: Cell, times: Times, watching: Watching) -> Result<Run, St
             let progress = &mine.progress[index].0;
             // A store by its only writer: it costs no transfer but where the main thread reads.
             mine.prepared.run_task(|done| progress.store(done, Ordering::Relaxed));
-            let cpu = begin.and_then(CpuTime::elapsed);
+            let used = begin.and_then(CpuTime::elapsed);
             let waits = take_waits();
             drop(mine);
+            let kept = !pinned || cpu.is_none_or(guard::is_pinned_to);
             // The main thread has gone away only if it has given up.
-            let _ = sender.send(Stopped { pinned, cpu, waits });
+            let _ = sender.send(Stopped { pinned, kept, cpu: used, waits });
         });
         if let Err(error) = spawned {
             set_stop(true);
@@ -170,11 +174,12 @@ fn run<S: Stage>(cell: Cell, times: Times, watching: Watching) -> Result<Run, St
     let (after, window) = (watch.counts(), begin.elapsed());
     let phases = sampler.map(|sampler| sampler.map(Sampler::finish));
     set_stop(true);
-    let (mut pinned, mut waits) = (true, None::<Histogram<u64>>);
+    let (mut pinned, mut kept, mut waits) = (true, true, None::<Histogram<u64>>);
     let mut cpu = Some(Duration::ZERO);
     for _ in 0..cell.threads {
         let stopped = watch.receive(&receiver)?;
         pinned &= stopped.pinned;
+        kept &= stopped.kept;
         cpu = cpu.zip(stopped.cpu).map(|(all, of_thread)| all + of_thread);
         match (&mut waits, stopped.waits) {
             (Some(all), Some(waits)) => all.add(waits).map_err(|e| e.to_string())?,
@@ -188,6 +193,7 @@ fn run<S: Stage>(cell: Cell, times: Times, watching: Watching) -> Result<Run, St
         let (name, threads) = (&cell.variant.name, cell.threads);
         format!("{name} on {threads} threads of this host: {violation}")
     })?;
+    guard::check(cell.placement, cell.threads, pinned, kept)?;
     let counted = before.iter().zip(after).map(|(before, after)| after - before).collect();
     let phases = phases.transpose().map_err(|error| {
         format!("CPU time cannot be attributed to phases on this host: {error}")

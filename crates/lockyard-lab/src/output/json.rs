@@ -5,7 +5,7 @@ use crate::rows::{Detail, Errors, Row, Summary};
 use serde_json::{Map, Value, json};
 
 /// The version of the format. It changes when a field changes its meaning or goes away.
-const SCHEMA: &str = "lockyard-results-1";
+pub(crate) const SCHEMA: &str = "lockyard-results-1";
 
 /// The document as JSON.
 pub fn json(document: &Document) -> String {
@@ -59,6 +59,7 @@ fn detail((name, detail): (&String, &Detail)) -> (String, Value) {
         Detail::Number(number) => Value::from(*number),
         Detail::Count(count) => Value::from(*count),
         Detail::Counts(counts) => Value::from(counts.clone()),
+        Detail::Numbers(numbers) => Value::from(numbers.clone()),
         Detail::Text(text) => Value::from(text.clone()),
     };
     (name.clone(), value)

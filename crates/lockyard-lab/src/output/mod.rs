@@ -6,8 +6,9 @@ mod phases;
 mod table;
 
 pub use self::csv::csv;
+pub(crate) use json::SCHEMA;
 pub use json::json;
-pub(crate) use table::figure;
+pub(crate) use table::{figure, new_table};
 pub use table::{markdown, table};
 
 use crate::rows::{Row, Summary};
@@ -38,6 +39,13 @@ pub struct Document {
     pub explanations: Vec<String>,
     /// Sentences for people: sources, how far the host could measure.
     pub notes: Vec<String>,
+}
+
+impl Document {
+    /// Says in the environment that rows are missing or have fewer rounds than was asked for, and why.
+    pub fn incomplete(&mut self, why: &str) {
+        self.environment.push(("incomplete".to_owned(), why.to_owned()));
+    }
 }
 
 /// The document in a format; ends with a line feed.

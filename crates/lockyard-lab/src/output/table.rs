@@ -120,7 +120,8 @@ fn same_group(a: &Row, b: &Row) -> bool {
     (&a.experiment, &a.machine, &a.metric) == (&b.experiment, &b.machine, &b.metric)
 }
 
-pub(super) fn new_table(preset: &TableStyle, header: &[&str], text_columns: usize) -> Table {
+/// A table whose columns after the first ones, of text, are of figures.
+pub(crate) fn new_table(preset: &TableStyle, header: &[&str], text_columns: usize) -> Table {
     let mut table = Table::new();
     table.load_style(*preset);
     table.set_header(header.to_vec());

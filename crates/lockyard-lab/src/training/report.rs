@@ -55,7 +55,9 @@ pub fn report(jobs: usize, done: &(impl Fn() + Sync)) -> Result<Report, Failure>
     for (cell, figure) in cells.iter().zip(figures) {
         let Some(figure) = figure else { continue };
         let figure = figure.map_err(|e| Failure::Run(format!("{}: {e}", cell.table)))?;
-        rows.push(row(cell, figure));
+        let mut row = row(cell, figure);
+        crate::simulate::identify(&machines[cell.machine], SEEDS, &mut row.detail);
+        rows.push(row);
     }
     let mut tables: Vec<&str> = cells.iter().map(|cell| cell.table).collect();
     tables.dedup();

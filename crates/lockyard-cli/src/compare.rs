@@ -1,0 +1,33 @@
+//! `lockyard compare`.
+
+use crate::arguments::{Compare, Failure};
+use crate::output;
+use lockyard_lab::results::{self, Options, report};
+
+pub(crate) fn run(options: &Compare) -> Result<(), Failure> {
+    let threshold = threshold(&options.threshold)?;
+    let (a, b) = (results::load(&options.a)?, results::load(&options.b)?);
+    let comparison = results::compare(&a, &b, Options { threshold, anyway: options.anyway })?;
+    output::write(&report::render(&comparison, options.format.into()))?;
+    match comparison.slower_beyond_threshold() {
+        0 => Ok(()),
+        slower => Err(Failure::Run(format!(
+            "{slower} row{} slower by more than {}, with evidence",
+            if slower == 1 { " is" } else { "s are" },
+            options.threshold.trim()
+        ))),
+    }
+}
+
+/// A threshold in per cent, as a share.
+fn threshold(text: &str) -> Result<f64, Failure> {
+    let number = text.trim();
+    let number = number.strip_suffix('%').unwrap_or(number).trim_end();
+    match number.parse::<f64>() {
+        Ok(percent) if (0.0..100.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err(Failure::Input(format!(
+            "--threshold: `{}` is no threshold; allowed: 0 to below 100 per cent, such as 5%",
+            lockyard_input::printable(text)
+        ))),
+    }
+}
