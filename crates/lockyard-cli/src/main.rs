@@ -3,8 +3,10 @@
 //! Exit codes: 0 done, 1 failed, 2 bad usage or bad input.
 
 mod arguments;
+mod calibrate;
 mod machines;
 mod measure;
+mod new_file;
 mod output;
 mod predict;
 mod progress;

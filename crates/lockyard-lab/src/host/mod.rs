@@ -1,5 +1,6 @@
 //! This host: which CPUs the process may use, and what there is to know about them.
 
+pub mod calibrate;
 pub mod measure;
 mod placement;
 mod run;
