@@ -75,6 +75,9 @@ pub(crate) struct Predict {
     /// Say which input, wrong by 20 %, would move each figure most (about 50 simulations a cell)
     #[arg(long)]
     pub(crate) sensitivity: bool,
+    /// Also fit the Universal Scalability Law: contention, coherence, and the number of threads beyond which more do less
+    #[arg(long)]
+    pub(crate) fit: bool,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -107,6 +110,12 @@ pub(crate) struct Measure {
     /// Also say where CPU time goes (working, waiting, holding, ...), sampled in a pass of its own
     #[arg(long)]
     pub(crate) attribution: bool,
+    /// Also draw how often waits of which length were
+    #[arg(long)]
+    pub(crate) histogram: bool,
+    /// Also fit the Universal Scalability Law: contention, coherence, and the number of threads beyond which more do less
+    #[arg(long)]
+    pub(crate) fit: bool,
     /// Without progress for so long a run is stalled
     #[arg(long, value_name = "S", default_value_t = 10.0, allow_hyphen_values = true)]
     pub(crate) stalled_after: f64,

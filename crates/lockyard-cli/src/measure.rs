@@ -6,7 +6,7 @@ use lockyard_lab::host::measure::Effort;
 use lockyard_lab::host::{Cpus, Placement};
 use lockyard_lab::measured::{self, MOST_THREADS};
 use lockyard_lab::output::{Document, render};
-use lockyard_lab::{names, peers, published};
+use lockyard_lab::{fit, names, peers, published};
 use std::time::Duration;
 
 pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
@@ -17,6 +17,9 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
         return Err(Failure::Input(format!(
             "--threads: {most} threads; allowed: 1 to {MOST_THREADS}"
         )));
+    }
+    if options.fit {
+        fit::check(&threads)?;
     }
     let placement = options.placement.as_deref();
     let placement = placement.map(|text| Placement::parse(text, &Cpus::allowed())).transpose()?;
@@ -42,7 +45,10 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
     let bar = progress::bar(measured::rounds(&request)?, "rounds");
     let report = measured::run(&request, &published::shipped()?, &mut || bar.inc(1));
     bar.finish_and_clear();
-    let report = report?;
+    let mut report = report?;
+    let fits = if options.fit { fit::of_rows(&mut report.rows) } else { Vec::new() };
+    let mut explanations = report.explanations;
+    explanations.extend(report.pictures.into_iter().filter(|_| options.histogram));
     let mut environment = vec![("lockyard".to_owned(), env!("CARGO_PKG_VERSION").to_owned())];
     environment.extend(report.environment.clone());
     let mut notes = report.notes;
@@ -50,8 +56,9 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
     let mut document = Document {
         rows: report.rows,
         summaries: Vec::new(),
+        fits,
+        explanations,
         environment,
-        explanations: report.explanations,
         notes,
     };
     let interrupted = lockyard_lab::jobs::interrupted();

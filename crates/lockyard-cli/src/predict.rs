@@ -5,12 +5,15 @@ use crate::{output, progress};
 use lockyard_lab::output::{Document, render};
 use lockyard_lab::placement::Placement;
 use lockyard_lab::rows::Row;
-use lockyard_lab::{explain, names, predict, published, sensitivity};
+use lockyard_lab::{explain, fit, names, predict, published, sensitivity};
 
 pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     let script = names::scenario(&options.scenario)?;
     let machine = names::machine(&options.machine)?;
     let threads = thread_list(&options.threads)?;
+    if options.fit {
+        fit::check(&threads)?;
+    }
     let placement =
         options.placement.as_deref().map(|text| Placement::parse(text, &machine)).transpose()?;
     let variants = options.variants.len().max(script.variants.len());
@@ -47,8 +50,10 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     };
     let found = predict::run(&request, &published::shipped()?, &|| bar.inc(1));
     bar.finish_and_clear();
-    let found = found?;
-    let mut document = Document { rows: found.rows, environment, notes, ..Document::default() };
+    let mut found = found?;
+    let fits = if options.fit { fit::of_rows(&mut found.rows) } else { Vec::new() };
+    let mut document =
+        Document { rows: found.rows, fits, environment, notes, ..Document::default() };
     let heading = |row: &Row| {
         let plural = if row.threads == 1 { "" } else { "s" };
         format!("{}, {} thread{plural}", row.variant, row.threads)

@@ -59,6 +59,7 @@ fn document() -> Document {
     let summaries = vec![summarise("a-table", &rows.iter().collect::<Vec<_>>())];
     Document {
         rows,
+        fits: Vec::new(),
         summaries,
         environment: vec![("lockyard".to_owned(), "1.2.3".to_owned())],
         explanations: Vec::new(),

@@ -12,12 +12,14 @@
 //! | [`explain`] | why a predicted figure is what it is |
 //! | [`sensitivity`] | which input moves a prediction most |
 //! | [`served`] | fairness and waits |
+//! | [`histogram`] | waits as buckets and as a picture |
 //! | [`host`] | this host: its CPUs, and measuring on them |
 //! | [`peers`] | other people's locks beside a scenario's own, on this host |
 //! | [`topology`] | a picture of a machine |
 //! | [`training`] | the tables on which the simulated machine was fitted |
-//! | [`statistics`] | medians and their intervals |
 //! | [`results`] | result files, read and compared |
+//! | [`fit`] | the Universal Scalability Law |
+//! | [`statistics`] | medians and their intervals, the bootstrap, outliers |
 //! | [`output`] | tables, JSON, CSV, Markdown |
 //! | [`machines`] | what there is to say about machines |
 //! | [`check`] | what a simulated machine makes of figures that are not its inputs |
@@ -26,6 +28,8 @@
 pub mod calibrate;
 pub mod check;
 pub mod explain;
+pub mod fit;
+pub mod histogram;
 pub mod host;
 pub mod jobs;
 pub mod machines;

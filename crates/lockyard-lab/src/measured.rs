@@ -1,5 +1,7 @@
 //! Measuring cells of a scenario on this host, as rows.
 
+mod warnings;
+
 use crate::host::measure::{self, Effort, Result as Measurement, Task};
 use crate::host::windows::Windows;
 use crate::host::{Cpus, Placement};
@@ -7,7 +9,7 @@ use crate::peers::longest;
 use crate::predict::{self, Failure};
 use crate::published::Table;
 use crate::rows::{Detail, Row, Status};
-use crate::{InputError, peers};
+use crate::{InputError, histogram, peers, statistics};
 use lockyard_scenarios::{Metric, Script, Variant};
 use std::collections::BTreeMap;
 
@@ -43,14 +45,13 @@ pub struct Report {
     pub failure: Option<String>,
     /// Tables for people beside those of the rows.
     pub explanations: Vec<String>,
+    /// The waits of each row of which they were timed, as a picture, for people.
+    pub pictures: Vec<String>,
     /// Sentences for people.
     pub notes: Vec<String>,
     /// How it was measured, by name.
     pub environment: Vec<(String, String)>,
 }
-
-/// A host of which the slowest thread did less than this share of the mean, with a FIFO lock doing better, is told so.
-const UNFAIR: f64 = 0.8;
 
 /// How many rounds a request has, for progress.
 ///
@@ -60,7 +61,7 @@ const UNFAIR: f64 = 0.8;
 pub fn rounds(request: &Request) -> Result<usize, Failure> {
     let variants = predict::variants(&request.script, &request.variants)?;
     let effort = request.effort;
-    let passes = effort.repeats + usize::from(effort.waits) + usize::from(effort.attribution);
+    let passes = measure::passes(effort);
     let windows = windows(request).map_or(0, |(windows, cpus)| {
         windows.count * request.threads.iter().filter(|&&n| longest::has_windows(n, cpus)).count()
     });
@@ -127,9 +128,11 @@ pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Resul
     // Before anything runs: what the host does at the start is part of it.
     let environment = environment(request, &placement);
     let measured = measure::run(&tasks, request.effort, done);
-    let mut rows = Vec::new();
+    let places = placement.cpus(&cpus);
+    let (mut rows, mut pictures) = (Vec::new(), Vec::new());
     for (task, result) in tasks.iter().zip(&measured.results) {
         let Some(result) = result else { continue };
+        pictures.extend(picture(task, result));
         let mut detail = detail(result, Metric::Throughput, task.threads);
         if let Some(clock_ns) = measured.clock_ns {
             detail.insert("clock_ns".to_owned(), Detail::Number(clock_ns));
@@ -146,6 +149,24 @@ pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Resul
             detail.insert("ratio".to_owned(), Detail::Number(ratio));
             detail.insert("ratio_ci_low".to_owned(), Detail::Number(interval.low));
             detail.insert("ratio_ci_high".to_owned(), Detail::Number(interval.high));
+        }
+        let ratios = reference.and_then(|(_, other)| Some(result.ratios(other.as_ref()?)));
+        if let Some((low, high)) = ratios.as_deref().and_then(statistics::bootstrap_median) {
+            detail.insert("ratio_bootstrap_low".to_owned(), Detail::Number(low));
+            detail.insert("ratio_bootstrap_high".to_owned(), Detail::Number(high));
+        }
+        if let Some(reason) = &measured.no_counters {
+            let reason = Detail::Text(reason.clone());
+            detail.insert("counters_not_available".to_owned(), reason);
+        }
+        if request.effort.waits && result.handovers.is_none() {
+            let reason = "no step of an operation takes a lock".to_owned();
+            detail.insert("handovers_not_available".to_owned(), Detail::Text(reason));
+        }
+        detail.insert(PLACES.to_owned(), Detail::Count(places as u64));
+        let warnings = warnings::of_cell(result, places);
+        if !warnings.is_empty() {
+            detail.insert(WARNINGS.to_owned(), Detail::Texts(warnings));
         }
         rows.push(Row {
             table: String::new(),
@@ -174,7 +195,25 @@ pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Resul
     let mut notes = notes(request, &tasks, &measured, &placement, &cpus);
     notes.extend(peers::notes(script, &rows));
     notes.push(format!("{}: {}.", script.name, script.operation));
-    Ok(Report { rows, failure, explanations, notes, environment })
+    Ok(Report { rows, failure, explanations, pictures, notes, environment })
+}
+
+/// The waits of a cell as a picture, if they were timed.
+fn picture(task: &Task, result: &Measurement) -> Option<String> {
+    let waits = result.waits?;
+    let s = if task.threads == 1 { "" } else { "s" };
+    let heading = format!(
+        "Waits of {}, {} thread{s}: {} of them, in nanoseconds",
+        task.variant.name, task.threads, waits.count
+    );
+    let marks = [
+        ("50 %", waits.p50),
+        ("90 %", waits.p90),
+        ("99 %", waits.p99),
+        ("99.9 %", waits.p999),
+        ("longest", waits.maximum),
+    ];
+    Some(histogram::picture(&heading, &result.histogram, &marks))
 }
 
 fn environment(request: &Request, placement: &Placement) -> Vec<(String, String)> {
@@ -195,29 +234,18 @@ fn notes(
     let mut notes = Vec::new();
     let results =
         || tasks.iter().zip(&measured.results).filter_map(|(t, r)| Some((t, r.as_ref()?)));
-    for (task, result) in results() {
-        // Whether the host let threads run alike is seen from the others of as many threads.
-        let others = results().filter(|(other, _)| other.threads == task.threads);
-        let alike = others.fold(0.0f64, |most, (_, r)| most.max(r.fairness.jain));
-        if result.fairness.jain < UNFAIR && alike > result.fairness.jain + 0.1 {
+    let cells: Vec<(&Task, &Measurement)> = results().collect();
+    notes.extend(warnings::unfair(&cells));
+    let places = placement.cpus(cpus);
+    for (task, result) in cells {
+        let s = if task.threads == 1 { "" } else { "s" };
+        for warning in warnings::of_cell(result, places) {
             notes.push(format!(
-                "{} on {} threads is unfair: the slowest thread did {:.0} % of the mean, Jain's index {:.2}; another \
-                 variant has {alike:.2}.",
-                task.variant.name,
-                task.threads,
-                result.fairness.minimum * 100.0,
-                result.fairness.jain
-            ));
-        }
-        if !result.pinned {
-            notes.push(format!(
-                "{} on {} threads: threads could not be pinned: the system refuses it, as a container's seccomp profile may. \
-                 They ran wherever it put them, and figures vary more.",
+                "Warning: {} on {} thread{s}: {warning}.",
                 task.variant.name, task.threads
             ));
         }
     }
-    let places = placement.cpus(cpus);
     if request.threads.iter().any(|&threads| threads > places) {
         notes.push(format!(
             "More threads than the {places} CPUs of the placement share them: figures then depend on the operating \
@@ -230,7 +258,11 @@ fn notes(
          interval of at least 95 % ({}).",
         effort.repeats,
         effort.window.as_secs_f64(),
-        if effort.repeats < 6 { "fewer than 6 rounds: the whole range, which covers less" } else { "order statistics" }
+        if effort.repeats < 6 {
+            "fewer than 6 rounds: the whole range, which covers less"
+        } else {
+            "order statistics; that of the bootstrap is in JSON"
+        }
     ));
     if let Some(name) = &request.relative_to {
         notes.push(format!(
@@ -252,6 +284,16 @@ fn notes(
              each contains about {clock_ns:.0} ns of reading the clock."
         ));
     }
+    if results().any(|(_, result)| result.handovers.is_some()) {
+        notes.push(
+            "Handed over from: where the lock's last holder ran, in a pass of its own; recording: the throughput of that pass over \
+             that of the rounds."
+                .to_owned(),
+        );
+    }
+    if let Some(reason) = &measured.no_counters {
+        notes.push(format!("Hardware counters: not available here: {reason}."));
+    }
     notes
 }
 
@@ -260,6 +302,12 @@ pub const NOT_PINNED: &str = "threads could not be pinned";
 
 /// The figures of the rounds in a measured row's details, in the order of the rounds.
 pub const ROUNDS: &str = "measured_rounds";
+
+/// How many CPUs the placement of a measured row has, in its details.
+pub const PLACES: &str = "placement_cpus";
+
+/// What there is to be said about a measured row, in its details.
+pub const WARNINGS: &str = "warnings";
 
 /// What a row of `threads` tasks that was measured says beside its figure; the rounds in the metric's terms.
 pub(crate) fn detail(
@@ -274,6 +322,9 @@ pub(crate) fn detail(
     put("measured_ci_coverage", Detail::Number(result.coverage));
     let rounds = result.rounds.iter().map(|&round| metric.figure(round, threads)).collect();
     put(ROUNDS, Detail::Numbers(rounds));
+    let (low, high) = metric.range(result.bootstrap, threads);
+    put("bootstrap_low", Detail::Number(low));
+    put("bootstrap_high", Detail::Number(high));
     put("operations_of_each_thread", Detail::Counts(result.operations.clone()));
     if !result.pinned {
         put("measured_note", Detail::Text(NOT_PINNED.to_owned()));
@@ -284,6 +335,19 @@ pub(crate) fn detail(
     }
     if let Some(waits) = result.waits {
         waits.detail("", &mut detail);
+        detail.insert("wait_histogram_ns".to_owned(), Detail::Buckets(result.histogram.clone()));
+    }
+    if let Some(presence) = result.presence {
+        presence.detail(&mut detail);
+    }
+    if let Some(handovers) = result.handovers {
+        handovers.detail(&mut detail);
+    }
+    if let Some(recording) = result.recording {
+        detail.insert("handover_recording".to_owned(), Detail::Number(recording));
+    }
+    if let Some(counted) = &result.counted {
+        counted.detail(&mut detail);
     }
     if let Some(attribution) = &result.attribution {
         attribution.detail(&mut detail);

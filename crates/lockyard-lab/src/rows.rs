@@ -4,6 +4,7 @@
 //! of: *calibration* (the cell gave the local work; its prediction is no prediction), *predicted*, *training* (the
 //! machine's protocol was fitted on the cell's table), *measured* (there is a measured figure and no published one), *not modelled* (with a reason).
 
+use crate::histogram::Bucket;
 use lockyard_scenarios::Metric;
 use std::collections::BTreeMap;
 
@@ -69,6 +70,10 @@ pub enum Detail {
     Numbers(Vec<f64>),
     /// A sentence.
     Text(String),
+    /// Sentences.
+    Texts(Vec<String>),
+    /// A histogram.
+    Buckets(Vec<Bucket>),
 }
 
 /// One result.

@@ -1,18 +1,28 @@
 //! Measuring cells on this host: a warm-up, a window of bounded time, repeated, the cells interleaved.
 //!
-//! The cells of a request are measured in rounds, each cell once a round, in an order that is shuffled
-//! anew for each round, so that a slow minute of the host touches all of them. A figure is the median
-//! over the rounds, with the interval of [`crate::statistics::median_interval`]. Waits are timed in a pass
-//! of their own after the rounds, whose throughput is not reported: reading the clock takes time. So is CPU time attributed.
+//! The cells of a request (each variant with each number of threads) are measured in rounds, each cell once a round, in an
+//! order that is shuffled anew for each round. A figure is the median over the rounds, with the interval of
+//! [`crate::statistics::median_interval`]. What takes time to look at (waits, hand-overs, the processor's counters) has
+//! passes of its own after the rounds, one window long, whose throughput is not reported. So has the attribution of CPU
+//! time.
 
 use super::attribution::{Attribution, Phase};
+use super::counters::{self, Counted, Source, System};
+use super::handover::{Handovers, Holders};
+use super::order::Orders;
 use super::placement::Placement;
+use super::presence::{Presence, Round};
+use super::probe::{Counting, Nothing, Phases, Previous, WaitTimes};
 use super::run::{self, Times};
 use super::stage::{clock_ns, rounds_per_ns};
+use crate::histogram::{self, Bucket};
+use crate::jobs;
 use crate::rows::Measured;
 use crate::served::{self, Fairness, Waits};
-use crate::{jobs, statistics};
-use lockyard_scenarios::Variant;
+use crate::statistics::{self, Oddity};
+use hdrhistogram::Histogram;
+use lockyard_scenarios::{Step, Variant};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long and how often a cell is measured.
@@ -24,7 +34,7 @@ pub struct Effort {
     pub window: Duration,
     /// Rounds.
     pub repeats: usize,
-    /// Whether waits are timed, in a pass of their own.
+    /// Whether waits are timed, hand-overs recorded and the processor's counters read, each in a pass of its own.
     pub waits: bool,
     /// Whether CPU time is attributed to phases, in a pass of its own that is as long as all windows together.
     pub attribution: bool,
@@ -85,10 +95,24 @@ pub struct Result {
     /// CPU time of all threads for an operation, in nanoseconds, the median of the rounds; `None` where the system does not
     /// count it.
     pub cpu_ns: Option<f64>,
-    /// Waits, if they were timed.
-    pub waits: Option<Waits>,
     /// Where CPU time went, if that was asked.
     pub attribution: Option<Attribution>,
+    /// The 95 % bootstrap interval of the median.
+    pub bootstrap: (f64, f64),
+    /// What is odd about the rounds.
+    pub oddities: Vec<Oddity>,
+    /// Whether all threads ran, if the system says.
+    pub presence: Option<Presence>,
+    /// Waits, if they were timed.
+    pub waits: Option<Waits>,
+    /// How often which, in order.
+    pub histogram: Vec<Bucket>,
+    /// Between whom locks were handed over, if that was recorded, and an operation takes one.
+    pub handovers: Option<Handovers>,
+    /// The throughput while it was recorded, over that of the rounds.
+    pub recording: Option<f64>,
+    /// What the processor counted, if it does.
+    pub counted: Option<Counted>,
 }
 
 /// What a request came to.
@@ -100,13 +124,20 @@ pub struct Results {
     pub failure: Option<String>,
     /// What the clock adds to each timed wait, in nanoseconds, if waits were timed.
     pub clock_ns: Option<f64>,
+    /// Why the processor's counters were not read, if they should have been.
+    pub no_counters: Option<String>,
 }
 
 impl Result {
+    /// The throughput over that of `other`, in each round that both finished.
+    pub fn ratios(&self, other: &Result) -> Vec<f64> {
+        self.rounds.iter().zip(&other.rounds).map(|(a, b)| a / b).collect()
+    }
+
     /// The throughput over that of `other` in the same round: the median of the rounds that both finished, with its
     /// interval. What a slow moment of the host does to a round it does to both.
     pub fn relative_to(&self, other: &Result) -> Option<(f64, statistics::Interval)> {
-        let ratios: Vec<f64> = self.rounds.iter().zip(&other.rounds).map(|(a, b)| a / b).collect();
+        let ratios = self.ratios(other);
         Some((statistics::median(&ratios)?, statistics::median_interval(&ratios)?))
     }
 }
@@ -115,75 +146,100 @@ impl Result {
 struct Sample {
     throughput: f64,
     operations: Vec<u64>,
+    presence: Option<Round>,
     pinned: bool,
     cpu_ns: Option<f64>,
 }
 
-/// Measures `tasks`. An interrupt ends it after the round that runs; so does a failure, after which threads
-/// may still run, and nothing can be measured any more in this process.
+/// What the passes after the rounds found of one cell.
+#[derive(Default)]
+struct Looked {
+    waits: Option<Histogram<u64>>,
+    handovers: Option<(Handovers, f64)>,
+    counted: Option<Counted>,
+}
+
+/// How many passes a cell has, those after the rounds too.
+pub fn passes(effort: Effort) -> usize {
+    const AFTER: usize = 3;
+    effort.repeats + if effort.waits { AFTER } else { 0 } + usize::from(effort.attribution)
+}
+
+/// Measures `tasks`, and calls `done` after each pass of each. An interrupt ends it after the round that runs; so does a
+/// failure, after which threads may still run, and nothing can be measured any more in this process.
 pub fn run(tasks: &[Task], effort: Effort, done: &mut dyn FnMut()) -> Results {
+    run_with(tasks, effort, &(Arc::new(System::default()) as Arc<dyn Source>), done)
+}
+
+/// [`run`], with counters from elsewhere.
+pub fn run_with(
+    tasks: &[Task],
+    effort: Effort,
+    source: &Arc<dyn Source>,
+    done: &mut dyn FnMut(),
+) -> Results {
     rounds_per_ns();
-    let mut samples: Vec<Vec<Sample>> = tasks.iter().map(|_| Vec::new()).collect();
-    let mut waits: Vec<Option<Waits>> = vec![None; tasks.len()];
-    let mut order: Vec<usize> = (0..tasks.len()).collect();
-    // Any shuffle will do; a fixed one can be repeated.
-    let mut state = 0x9e37_79b9_7f4a_7c15u64;
-    let mut failure = None;
     let times = Times {
         warm_up: effort.warm_up,
         window: effort.window,
         stalled_after: effort.stalled_after,
     };
-    'rounds: for _ in 0..effort.repeats {
-        for i in (1..order.len()).rev() {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            order.swap(i, (state % (i as u64 + 1)) as usize);
-        }
-        for &index in &order {
-            if jobs::interrupted() {
-                break 'rounds;
-            }
-            match run::counted(cell(&tasks[index]), times) {
-                // Its window was cut short.
-                Ok(_) if jobs::interrupted() => break 'rounds,
-                Ok(run) => samples[index].push(Sample {
-                    throughput: run.counted.iter().sum::<u64>() as f64 / run.window.as_secs_f64(),
-                    operations: run.counted,
-                    pinned: run.pinned,
-                    cpu_ns: run.cpu_ns,
-                }),
-                Err(message) => {
-                    failure = Some(message);
-                    break 'rounds;
-                }
-            }
-            done();
-        }
-    }
+    let mut samples: Vec<Vec<Sample>> = tasks.iter().map(|_| Vec::new()).collect();
+    let mut looked: Vec<Looked> = tasks.iter().map(|_| Looked::default()).collect();
+    let mut failure = rounds(tasks, effort.repeats, times, &mut samples, done).err();
     let clock_ns = effort.waits.then(clock_ns);
+    let counters = if effort.waits { Some(counters::available(&**source)) } else { None };
     if effort.waits && failure.is_none() {
-        for (task, waits) in tasks.iter().zip(&mut waits) {
+        let source = matches!(counters, Some(Ok(()))).then_some(source);
+        for (task, looked) in tasks.iter().zip(&mut looked) {
             if jobs::interrupted() {
                 break;
             }
-            match run::timed(cell(task), times) {
-                Ok(run) => *waits = run.waits.as_ref().and_then(Waits::of),
-                Err(message) => {
-                    failure = Some(message);
-                    break;
-                }
+            if let Err(message) = look(task, times, source, looked, done) {
+                failure = Some(message);
+                break;
             }
-            done();
         }
     }
-    let results = samples.iter().zip(waits).map(|(samples, waits)| summarise(samples, waits));
+    let results = samples.iter().zip(looked).map(|(samples, looked)| summarise(samples, looked));
     let mut results: Vec<Option<Result>> = results.collect();
     if effort.attribution && failure.is_none() {
         failure = attribute(tasks, &mut results, effort, done).err();
     }
-    Results { results, failure, clock_ns }
+    let no_counters = counters.and_then(|available| available.err());
+    Results { results, failure, clock_ns, no_counters }
+}
+
+/// The rounds, of all cells in turn.
+fn rounds(
+    tasks: &[Task],
+    repeats: usize,
+    times: Times,
+    samples: &mut [Vec<Sample>],
+    done: &mut dyn FnMut(),
+) -> std::result::Result<(), String> {
+    let mut orders = Orders::new(tasks.len());
+    for _ in 0..repeats {
+        for &index in orders.next() {
+            if jobs::interrupted() {
+                return Ok(());
+            }
+            let run = run::run(cell(&tasks[index]), times, Nothing)?;
+            // Its window was cut short.
+            if jobs::interrupted() {
+                return Ok(());
+            }
+            samples[index].push(Sample {
+                throughput: run.throughput(),
+                presence: Round::of(&run.threads, run.window),
+                cpu_ns: run.cpu_ns(),
+                operations: run.counted,
+                pinned: run.pinned,
+            });
+            done();
+        }
+    }
+    Ok(())
 }
 
 /// Attributes the CPU time of each task that was measured.
@@ -200,15 +256,51 @@ fn attribute(
         if jobs::interrupted() {
             break;
         }
-        let run = run::attributed(cell(task), times)?;
-        result.attribution = run.phases.map(|tally| Attribution {
-            phases: Phase::NAMES,
-            tally,
-            cost_ratio: run.cpu_ns.zip(result.cpu_ns).map(|(with, without)| with / without),
-        });
+        let run = run::run(cell(task), times, Phases::default())?;
+        let cost_ratio = run.cpu_ns().zip(result.cpu_ns).map(|(with, without)| with / without);
+        let tally = run.seen.map_err(|error| {
+            format!("CPU time cannot be attributed to phases on this host: {error}")
+        })?;
+        result.attribution = Some(Attribution { phases: Phase::NAMES, tally, cost_ratio });
         done();
     }
     Ok(())
+}
+
+/// The passes after the rounds, of one cell.
+fn look(
+    task: &Task,
+    times: Times,
+    source: Option<&Arc<dyn Source>>,
+    looked: &mut Looked,
+    done: &mut dyn FnMut(),
+) -> std::result::Result<(), String> {
+    let run = run::run(cell(task), times, WaitTimes)?;
+    for waits in run.found.into_iter().flatten() {
+        match &mut looked.waits {
+            Some(all) => all.add(waits).map_err(|e| e.to_string())?,
+            none => *none = Some(waits),
+        }
+    }
+    done();
+    if takes_a_lock(&task.variant.steps) {
+        let holders = Arc::new(Holders::new(task.variant.objects.len()));
+        let run = run::run(cell(task), times, Previous(holders))?;
+        let mut all = Handovers::default();
+        run.found.iter().for_each(|found| all.add(found));
+        looked.handovers = Some((all, run.throughput()));
+    }
+    done();
+    if let Some(source) = source {
+        let run = run::run(cell(task), times, Counting(Arc::clone(source)))?;
+        looked.counted = Some(Counted::of(&run.found, run.operations));
+    }
+    done();
+    Ok(())
+}
+
+fn takes_a_lock(steps: &[Step]) -> bool {
+    steps.iter().any(|step| matches!(step, Step::Locked { .. }))
 }
 
 pub(super) fn cell(task: &Task) -> run::Cell<'_> {
@@ -220,26 +312,37 @@ pub(super) fn cell(task: &Task) -> run::Cell<'_> {
     }
 }
 
-fn summarise(samples: &[Sample], waits: Option<Waits>) -> Option<Result> {
+fn summarise(samples: &[Sample], looked: Looked) -> Option<Result> {
     let throughputs: Vec<f64> = samples.iter().map(|s| s.throughput).collect();
     let interval = statistics::median_interval(&throughputs)?;
     let rounds: Vec<&[u64]> = samples.iter().map(|s| s.operations.as_slice()).collect();
     let operations = served::totals(&rounds, samples.first()?.operations.len());
+    let presence: Vec<Round> = samples.iter().filter_map(|s| s.presence).collect();
+    let median = statistics::median(&throughputs)?;
     Some(Result {
         measured: Measured {
-            value: statistics::median(&throughputs)?,
+            value: median,
             ci_low: interval.low,
             ci_high: interval.high,
             samples: samples.len(),
         },
         coverage: interval.coverage,
+        bootstrap: statistics::bootstrap_median(&throughputs)?,
+        oddities: statistics::oddities(&throughputs),
         fairness: Fairness::of(&rounds)?,
         operations,
         rounds: throughputs,
         pinned: samples.iter().all(|s| s.pinned),
         cpu_ns: statistics::median(&samples.iter().filter_map(|s| s.cpu_ns).collect::<Vec<_>>()),
-        waits,
         attribution: None,
+        presence: Presence::of(&presence),
+        waits: looked.waits.as_ref().and_then(Waits::of),
+        histogram: looked.waits.as_ref().map(histogram::buckets).unwrap_or_default(),
+        handovers: looked.handovers.map(|(handovers, _)| handovers),
+        recording: looked
+            .handovers
+            .and_then(|(_, throughput)| (median > 0.0).then(|| throughput / median)),
+        counted: looked.counted,
     })
 }
 
@@ -247,6 +350,8 @@ fn summarise(samples: &[Sample], waits: Option<Waits>) -> Option<Result> {
 mod tests {
     use super::*;
     use crate::host::Cpus;
+    use crate::host::counters::Recorded;
+    use crate::host::distance::Distance;
     use lockyard_scenarios::Script;
 
     fn tasks(script: &str, threads: usize) -> Vec<Task> {
@@ -263,7 +368,7 @@ mod tests {
 
     const BRIEF: Effort = Effort {
         warm_up: Duration::from_millis(1),
-        window: Duration::from_millis(5),
+        window: Duration::from_millis(50),
         repeats: 3,
         waits: true,
         attribution: true,
@@ -275,7 +380,7 @@ mod tests {
         let tasks = tasks("open3", Cpus::allowed().len());
         let mut done = 0;
         let results = run(&tasks, BRIEF, &mut || done += 1);
-        assert_eq!((results.failure, done), (None, tasks.len() * 5));
+        assert_eq!((results.failure, done), (None, tasks.len() * passes(BRIEF)));
         for (result, task) in results.results.iter().zip(&tasks) {
             let result = result.as_ref().expect("nobody interrupted");
             assert_eq!(result.measured.samples, 3);
@@ -290,6 +395,64 @@ mod tests {
             let shares = shares.expect("CPU time was used");
             assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{shares:?}");
             assert!(waits.count > 0 && waits.p50 <= waits.p99 && waits.p99 <= waits.maximum);
+            let counted: u64 = result.histogram.iter().map(|bucket| bucket.count).sum();
+            assert_eq!(counted, waits.count, "every wait is in the histogram");
+            assert_eq!(result.handovers, None, "its operations take and drop references");
+            let (low, high) = result.bootstrap;
+            assert!(low <= result.measured.value && result.measured.value <= high);
+            if let Some(presence) = result.presence {
+                let (least, most) = (presence.all_ran_least, presence.all_ran_most);
+                assert!((0.0..=1.0).contains(&least) && (0.0..=1.0).contains(&most));
+            }
         }
+    }
+
+    /// So long that threads come to run, whatever else does.
+    const LONG: Effort = Effort { window: Duration::from_millis(500), repeats: 1, ..BRIEF };
+
+    #[test]
+    fn locks_that_one_cpu_takes_are_handed_over_there() {
+        let mut tasks = tasks("spin-loop/same-node/embedded", 2);
+        for task in &mut tasks {
+            task.placement = Placement::Pinned(vec![Cpus::allowed().cpu(0)]);
+        }
+        // Two threads that spin on one CPU: many time slices, so that both come to run.
+        let results = run(&tasks[..2], LONG, &mut || {});
+        assert_eq!(results.failure, None);
+        for result in results.results.iter().flatten() {
+            let handovers = result.handovers.expect("its operations take a lock");
+            assert!(handovers.total() > 0 && handovers.same_thread <= handovers.total());
+            assert_eq!(handovers.share(Distance::SameCpu), Some(1.0), "{handovers:?}");
+        }
+    }
+
+    #[test]
+    fn a_thread_alone_hands_over_to_itself() {
+        let tasks = tasks("spin-loop/same-node/embedded", 1);
+        let results = run(&tasks[..1], LONG, &mut || {});
+        let result = results.results[0].as_ref().expect("nobody interrupted");
+        let handovers = result.handovers.expect("its operations take a lock");
+        assert_eq!(handovers.same_thread, handovers.total());
+    }
+
+    #[test]
+    fn a_recorded_reading_becomes_figures_of_an_operation() {
+        let recorded = Recorded::parse("cycles 1000000 5 5\ninstructions error 2\n").unwrap();
+        let source: Arc<dyn Source> = Arc::new(recorded);
+        let tasks = tasks("open3", 1);
+        let results = run_with(&tasks[..1], LONG, &source, &mut || {});
+        assert_eq!(results.no_counters, None);
+        let result = results.results[0].as_ref().expect("nobody interrupted");
+        let counted = result.counted.as_ref().expect("there are counters");
+        assert!(*counted.per_operation[0].1.as_ref().unwrap() > 0.0);
+        assert!(counted.per_operation[1].1.is_err());
+    }
+
+    #[test]
+    fn without_counters_there_is_a_reason() {
+        let source: Arc<dyn Source> = Arc::new(Recorded::parse("cycles error 2\n").unwrap());
+        let results = run_with(&tasks("open3", 1)[..1], BRIEF, &source, &mut || {});
+        assert!(results.no_counters.expect("why").contains("performance monitoring unit"));
+        assert_eq!(results.results[0].as_ref().expect("nobody interrupted").counted, None);
     }
 }

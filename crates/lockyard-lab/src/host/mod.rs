@@ -3,10 +3,16 @@
 mod affinity;
 pub mod attribution;
 pub mod calibrate;
+pub mod counters;
 pub mod detect;
+mod distance;
 mod guard;
+mod handover;
 pub mod measure;
+mod order;
 mod placement;
+mod presence;
+mod probe;
 mod run;
 mod stage;
 #[cfg(target_os = "linux")]
@@ -14,7 +20,10 @@ pub mod syscalls;
 pub mod windows;
 
 pub use affinity::pin;
+pub use distance::Distance;
+pub use handover::Handovers;
 pub use placement::Placement;
+pub use presence::Presence;
 pub use stage::{OnHost, OnHostTimed};
 
 use detect::{Cpu, CpuList, Environment};

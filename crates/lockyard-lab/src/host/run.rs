@@ -4,18 +4,16 @@
 //! operations in a line of its own, which the main thread reads at the beginning and the end of the window and, as the
 //! watchdog, in between. What they leave behind when they are stuck is the process's end.
 
-use super::attribution::{
-    self, CpuTime, OnHostAttributed, Phase, Registered, Sampler, Tally, Watched,
-};
 use super::placement::Placement;
-use super::stage::{OnHost, OnHostTimed, begin_waits, set_stop, take_waits};
+use super::presence::{self, Begun, Stamps};
+use super::probe::Probe;
+use super::stage::set_stop;
 use super::{guard, pin};
 use crate::jobs;
-use hdrhistogram::Histogram;
 use lockyard_scenarios::{Prepared, Stage, Variant};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// The alignment of the objects' lines: two lines, because neighbours are fetched in pairs.
@@ -42,24 +40,43 @@ pub(super) struct Cell<'a> {
 }
 
 /// What a run came to.
-pub(super) struct Run {
+pub(super) struct Run<F, S> {
     /// Operations of each thread in the window.
     pub(super) counted: Vec<u64>,
-    /// How long the window was.
-    pub(super) window: Duration,
+    /// Operations of all threads, from their beginning to their end.
+    pub(super) operations: u64,
+    /// When the window began and ended.
+    pub(super) window: (Instant, Instant),
     /// Whether all threads that should be are pinned.
     pub(super) pinned: bool,
-    /// CPU time of all threads for an operation, warm-up and all, in nanoseconds; `None` without an operation, or on a
-    /// system that does not count it.
-    pub(super) cpu_ns: Option<f64>,
-    /// The waits of all threads, on a stage that times them.
-    pub(super) waits: Option<Histogram<u64>>,
-    /// CPU time by phase in the window, on a stage whose threads say what they do.
-    pub(super) phases: Option<Tally>,
+    /// When each thread began and ended, and whether it ran meanwhile; in no order.
+    pub(super) threads: Vec<Stamps>,
+    /// What the probe found on each of them.
+    pub(super) found: Vec<F>,
+    /// What it saw from the main thread.
+    pub(super) seen: S,
+}
+
+impl<F, S> Run<F, S> {
+    /// Operations a second, in the window.
+    pub(super) fn throughput(&self) -> f64 {
+        let (begin, end) = self.window;
+        self.counted.iter().sum::<u64>() as f64 / (end - begin).as_secs_f64()
+    }
+
+    /// CPU time of all threads for an operation, in nanoseconds, from beginning to end; `None` where the system does not
+    /// count it, or nothing was done.
+    pub(super) fn cpu_ns(&self) -> Option<f64> {
+        let ran = presence::ran(&self.threads)?;
+        (self.operations > 0).then(|| ran.as_nanos() as f64 / self.operations as f64)
+    }
 }
 
 /// The main thread looks after so long whether the run was interrupted: rarely, because it takes a CPU from the threads.
 const LONGEST_SLEEP: Duration = Duration::from_millis(500);
+
+/// Threads that have not started by then are given up.
+const LONGEST_START: Duration = Duration::from_secs(60);
 
 /// One thread's number of operations, in lines of its own.
 #[repr(align(128))]
@@ -69,91 +86,69 @@ struct Progress(AtomicU64);
 struct Shared<S: Stage> {
     prepared: Prepared<S>,
     progress: Vec<Progress>,
+    /// How many threads are ready.
+    ready: AtomicUsize,
     go: AtomicBool,
 }
 
 /// What a thread says when it has stopped.
-struct Stopped {
+struct Stopped<F> {
     pinned: bool,
-    cpu: Option<Duration>,
     /// Whether it still was at its end, if it was pinned.
     kept: bool,
-    waits: Option<Histogram<u64>>,
+    stamps: Stamps,
+    found: F,
 }
 
-/// Runs `cell`, counting only.
+/// One run at a time: the stop flag is the process's, and two runs would measure each other.
+static ONE: Mutex<()> = Mutex::new(());
+
+/// Runs `cell`, with a probe on each thread; waits for a run that another thread has begun.
 ///
 /// # Errors
 ///
 /// If it is stalled, the objects are not as they ought to be afterwards, or CPUs were taken away meanwhile.
-pub(super) fn counted(cell: Cell, times: Times) -> Result<Run, String> {
-    run::<OnHost>(cell, times, Watching::Counts)
-}
-
-/// Runs `cell`, timing each wait.
-///
-/// # Errors
-///
-/// As [`counted`].
-pub(super) fn timed(cell: Cell, times: Times) -> Result<Run, String> {
-    run::<OnHostTimed>(cell, times, Watching::Waits)
-}
-
-/// Runs `cell`, sampling in which phase each thread is.
-///
-/// # Errors
-///
-/// As [`counted`], or if the system has no CPU-time clocks of threads.
-pub(super) fn attributed(cell: Cell, times: Times) -> Result<Run, String> {
-    run::<OnHostAttributed>(cell, times, Watching::Phases)
-}
-
-/// What is watched besides the counts; the stage must have it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Watching {
-    Counts,
-    Waits,
-    Phases,
-}
-
-fn run<S: Stage>(cell: Cell, times: Times, watching: Watching) -> Result<Run, String> {
-    let Some(prepared) = Prepared::<S>::new(cell.variant, LINE_BYTES, None, cell.local_work) else {
+pub(super) fn run<P: Probe>(
+    cell: Cell,
+    times: Times,
+    probe: P,
+) -> Result<Run<P::Found, P::Seen>, String> {
+    // A panic in another run leaves nothing behind that this one uses.
+    let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let Some(prepared) = Prepared::<P::Stage>::new(cell.variant, LINE_BYTES, None, cell.local_work)
+    else {
         return Err("there is no memory for the scenario's objects".to_owned());
     };
+    let probe = Arc::new(probe);
     let progress = (0..cell.threads).map(|_| Progress::default()).collect();
-    let shared = Arc::new(Shared { prepared, progress, go: AtomicBool::new(false) });
+    let (ready, go) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let shared = Arc::new(Shared { prepared, progress, ready, go });
     set_stop(false);
     guard::begin();
     let (sender, receiver) = channel();
-    let (to_sampler, watched) = channel();
     for index in 0..cell.threads {
-        let (mine, sender) = (Arc::clone(&shared), sender.clone());
-        let to_sampler = to_sampler.clone();
+        let (mine, probe, sender) = (Arc::clone(&shared), Arc::clone(&probe), sender.clone());
         let cpu = cell.placement.cpu(index);
         let spawned = std::thread::Builder::new().spawn(move || {
             let pinned = cpu.is_none_or(pin);
-            if watching == Watching::Waits {
-                begin_waits();
-            }
-            // Until the thread ends.
-            let _registered = match watching {
-                Watching::Phases => register(&to_sampler),
-                Watching::Counts | Watching::Waits => None,
-            };
-            drop(to_sampler);
+            let mut ready = probe.prepare(index, cpu.filter(|_| pinned));
+            drop(probe);
+            // Pairs with the main thread's acquire: what was made ready is seen there.
+            mine.ready.fetch_add(1, Ordering::Release);
             while !mine.go.load(Ordering::Relaxed) {
                 std::thread::yield_now();
             }
-            let begin = CpuTime::of_this_thread();
+            let begun = Begun::now();
+            P::begin(&mut ready);
             let progress = &mine.progress[index].0;
             // A store by its only writer: it costs no transfer but where the main thread reads.
             mine.prepared.run_task(|done| progress.store(done, Ordering::Relaxed));
-            let used = begin.and_then(CpuTime::elapsed);
-            let waits = take_waits();
+            let found = P::end(ready);
+            let stamps = begun.ended();
             drop(mine);
             let kept = !pinned || cpu.is_none_or(guard::is_pinned_to);
             // The main thread has gone away only if it has given up.
-            let _ = sender.send(Stopped { pinned, kept, cpu: used, waits });
+            let _ = sender.send(Stopped { pinned, kept, stamps, found });
         });
         if let Err(error) = spawned {
             set_stop(true);
@@ -161,31 +156,36 @@ fn run<S: Stage>(cell: Cell, times: Times, watching: Watching) -> Result<Run, St
             return Err(format!("thread {index} cannot be started: {error}"));
         }
     }
-    drop((sender, to_sampler));
+    drop(sender);
     let watch = Watch { cell, shared: &shared, times };
-    // It ends when all threads have said where they are, or that they cannot be seen.
-    let watched: Option<std::io::Result<Vec<Watched>>> =
-        (watching == Watching::Phases).then(|| watched.iter().collect());
+    let started = Instant::now();
+    // Pairs with each thread's release when it is ready.
+    while shared.ready.load(Ordering::Acquire) < cell.threads {
+        if started.elapsed() > LONGEST_START {
+            set_stop(true);
+            shared.go.store(true, Ordering::Relaxed);
+            let (threads, seconds) = (cell.threads, LONGEST_START.as_secs());
+            return Err(format!("{threads} threads did not start within {seconds} s"));
+        }
+        std::thread::yield_now();
+    }
     shared.go.store(true, Ordering::Relaxed);
     watch.sleep(times.warm_up)?;
-    let sampler = watched.map(sampler);
+    let looking = probe.watch();
     let (before, begin) = (watch.counts(), Instant::now());
     watch.sleep(times.window)?;
-    let (after, window) = (watch.counts(), begin.elapsed());
-    let phases = sampler.map(|sampler| sampler.map(Sampler::finish));
+    watch.until(P::LEAST_OPERATIONS)?;
+    let (after, window) = (watch.counts(), (begin, Instant::now()));
+    let seen = looking();
     set_stop(true);
-    let (mut pinned, mut kept, mut waits) = (true, true, None::<Histogram<u64>>);
-    let mut cpu = Some(Duration::ZERO);
+    let (mut pinned, mut kept) = (true, true);
+    let (mut threads, mut found) = (Vec::new(), Vec::new());
     for _ in 0..cell.threads {
         let stopped = watch.receive(&receiver)?;
         pinned &= stopped.pinned;
         kept &= stopped.kept;
-        cpu = cpu.zip(stopped.cpu).map(|(all, of_thread)| all + of_thread);
-        match (&mut waits, stopped.waits) {
-            (Some(all), Some(waits)) => all.add(waits).map_err(|e| e.to_string())?,
-            (None, of_thread) => waits = of_thread,
-            (Some(_), None) => {}
-        }
+        threads.push(stopped.stamps);
+        found.push(stopped.found);
     }
     // All threads have stopped, and each said so after its last access.
     let operations: u64 = watch.counts().iter().sum();
@@ -195,28 +195,7 @@ fn run<S: Stage>(cell: Cell, times: Times, watching: Watching) -> Result<Run, St
     })?;
     guard::check(cell.placement, cell.threads, pinned, kept)?;
     let counted = before.iter().zip(after).map(|(before, after)| after - before).collect();
-    let phases = phases.transpose().map_err(|error| {
-        format!("CPU time cannot be attributed to phases on this host: {error}")
-    })?;
-    let cpu_ns =
-        cpu.filter(|_| operations > 0).map(|cpu| cpu.as_nanos() as f64 / operations as f64);
-    Ok(Run { counted, window, pinned, cpu_ns, waits, phases })
-}
-
-/// Gives the calling thread a line for its phase, and tells the main thread.
-fn register(to_sampler: &Sender<std::io::Result<Watched>>) -> Option<Registered> {
-    let registered = Registered::new();
-    let (registered, watched) = match registered {
-        Ok((registered, watched)) => (Some(registered), Ok(watched)),
-        Err(error) => (None, Err(error)),
-    };
-    // The main thread has gone away only if it has given up.
-    let _ = to_sampler.send(watched);
-    registered
-}
-
-fn sampler(watched: std::io::Result<Vec<Watched>>) -> std::io::Result<Sampler> {
-    Sampler::start(watched?, Phase::NAMES.len(), attribution::INTERVAL)
+    Ok(Run { counted, operations, window, pinned, threads, found, seen })
 }
 
 /// The main thread's view of a run.
@@ -245,8 +224,18 @@ impl<S: Stage> Watch<'_, S> {
         }
     }
 
+    /// Waits until so many operations are finished; returns early if the threads are stalled, or after an interrupt.
+    fn until(&self, operations: u64) -> Result<(), String> {
+        let (mut last, mut since) = (self.counts(), Instant::now());
+        while last.iter().sum::<u64>() < operations && !jobs::interrupted() {
+            std::thread::sleep(Duration::from_millis(1));
+            self.progressed(&mut last, &mut since)?;
+        }
+        Ok(())
+    }
+
     /// Waits for a thread that was asked to stop.
-    fn receive(&self, receiver: &Receiver<Stopped>) -> Result<Stopped, String> {
+    fn receive<F>(&self, receiver: &Receiver<Stopped<F>>) -> Result<Stopped<F>, String> {
         let (mut last, mut since) = (self.counts(), Instant::now());
         loop {
             match receiver.recv_timeout(self.times.stalled_after) {

@@ -143,6 +143,30 @@ impl Stage for OnHostTimed {
     }
 }
 
+/// This host, with a record of who held each lock before. What is run on this stage is not counted: the record is one more
+/// line that moves with the lock.
+#[derive(Debug)]
+pub(super) struct OnHostHolders(());
+
+impl Stage for OnHostHolders {
+    type Host = Native;
+
+    #[inline]
+    fn work(nanoseconds: f64) {
+        OnHost::work(nanoseconds);
+    }
+    #[inline]
+    fn stopping() -> bool {
+        OnHost::stopping()
+    }
+    #[inline]
+    fn operation_done() {}
+    #[inline]
+    fn hold_begins(object: usize) {
+        super::handover::held(object);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

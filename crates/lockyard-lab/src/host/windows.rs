@@ -6,6 +6,7 @@
 //! interval.
 
 use super::measure::{Task, cell};
+use super::probe::WaitTimes;
 use super::run::{self, Times};
 use crate::jobs;
 use std::time::Duration;
@@ -43,10 +44,11 @@ pub fn longest(
             if jobs::interrupted() {
                 return Ok(longest);
             }
-            let waits = run::timed(cell(task), times)?.waits;
+            let found = run::run(cell(task), times, WaitTimes)?.found;
+            let longest = found.iter().flatten().filter(|waits| !waits.is_empty()).map(|w| w.max());
             // An interrupted window was cut short, and counts too little.
-            let whole = waits.filter(|waits| !waits.is_empty() && !jobs::interrupted());
-            of_task.extend(whole.map(|waits| waits.max() as f64));
+            let longest = longest.max().filter(|_| !jobs::interrupted());
+            of_task.extend(longest.map(|longest| longest as f64));
             done();
         }
     }

@@ -1,7 +1,8 @@
-//! CSV: a header, and one line for each row; the first columns are those of the published tables.
+//! CSV: a header, and one line for each row; the first columns are those of the published tables. Where figures were measured only, what
+//! was found beside them has columns at the end.
 
 use super::Document;
-use crate::rows::Row;
+use crate::rows::{Detail, Row, Status};
 
 const COLUMNS: [&str; 16] = [
     "experiment",
@@ -22,15 +23,71 @@ const COLUMNS: [&str; 16] = [
     "reason",
 ];
 
+/// Details of measured rows, each a column if a row has it.
+const DETAILS: [&str; 33] = [
+    "bootstrap_low",
+    "bootstrap_high",
+    "ratio",
+    "ratio_ci_low",
+    "ratio_ci_high",
+    "fairness_minimum",
+    "fairness_maximum",
+    "fairness_jain",
+    "wait_p50_ns",
+    "wait_p90_ns",
+    "wait_p99_ns",
+    "wait_p999_ns",
+    "wait_maximum_ns",
+    "all_threads_ran_least",
+    "all_threads_ran_most",
+    "ready_and_not_running",
+    "preemptions",
+    "handover_same_thread",
+    "handover_same_cpu",
+    "handover_same_core",
+    "handover_same_complex",
+    "handover_same_socket",
+    "handover_remote",
+    "handover_recording",
+    "cycles_per_operation",
+    "instructions_per_operation",
+    "instructions_per_cycle",
+    "cache_references_per_operation",
+    "cache_misses_per_operation",
+    "usl_lambda",
+    "usl_sigma",
+    "usl_kappa",
+    "usl_knee",
+];
+
 /// The document as CSV.
 pub fn csv(document: &Document) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let rows = document.rows.iter().map(record);
-    for record in std::iter::once(COLUMNS.map(str::to_owned)).chain(rows) {
+    let measured = document.rows.iter().all(|row| row.status == Status::Measured);
+    let has = |name: &&str| document.rows.iter().any(|row| row.detail.contains_key(*name));
+    let details: Vec<&str> = DETAILS
+        .into_iter()
+        .filter(|name| (measured || name.starts_with("usl")) && has(name))
+        .collect();
+    let header = COLUMNS.iter().chain(&details).map(|name| (*name).to_owned()).collect();
+    let rows = document.rows.iter().map(|row| {
+        let mut all: Vec<String> = record(row).into();
+        all.extend(details.iter().map(|name| detail(row, name)));
+        all
+    });
+    for record in std::iter::once(header).chain(rows) {
         // Writing to memory does not fail, and all records have the same length.
         let _ = writer.write_record(&record);
     }
     String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+}
+
+fn detail(row: &Row, name: &str) -> String {
+    match row.detail.get(name) {
+        Some(Detail::Number(number)) => number.to_string(),
+        Some(Detail::Count(count)) => count.to_string(),
+        _ => String::new(),
+    }
 }
 
 fn record(row: &Row) -> [String; 16] {

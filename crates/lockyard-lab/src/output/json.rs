@@ -1,6 +1,6 @@
-//! JSON: one object with `schema`, `environment`, `rows` and `summary`.
+//! JSON: one object with `schema`, `environment`, `rows` and `summary`; `fits` too if laws were fitted.
 
-use super::Document;
+use super::{Document, fits};
 use crate::rows::{Detail, Errors, Row, Summary};
 use serde_json::{Map, Value, json};
 
@@ -14,12 +14,16 @@ pub fn json(document: &Document) -> String {
         .iter()
         .map(|(name, value)| (name.clone(), Value::from(value.clone())))
         .collect();
-    let object = json!({
+    let mut object = json!({
         "schema": SCHEMA,
         "environment": environment,
         "rows": document.rows.iter().map(row).collect::<Vec<_>>(),
         "summary": document.summaries.iter().map(summary).collect::<Vec<_>>(),
     });
+    if let (Some(object), false) = (object.as_object_mut(), document.fits.is_empty()) {
+        let fits: Vec<Value> = document.fits.iter().map(fits::json).collect();
+        object.insert("fits".to_owned(), Value::from(fits));
+    }
     // Nothing in it can fail to be written.
     let mut text = serde_json::to_string_pretty(&object).unwrap_or_default();
     text.push('\n');
@@ -61,6 +65,10 @@ fn detail((name, detail): (&String, &Detail)) -> (String, Value) {
         Detail::Counts(counts) => Value::from(counts.clone()),
         Detail::Numbers(numbers) => Value::from(numbers.clone()),
         Detail::Text(text) => Value::from(text.clone()),
+        Detail::Texts(texts) => Value::from(texts.clone()),
+        Detail::Buckets(buckets) => {
+            buckets.iter().map(|b| Value::from(vec![b.from, b.to, b.count])).collect()
+        }
     };
     (name.clone(), value)
 }

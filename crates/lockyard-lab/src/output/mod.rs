@@ -1,7 +1,9 @@
 //! Rows for people and for programs.
 
 mod csv;
+mod fits;
 mod json;
+mod looked;
 mod phases;
 mod table;
 
@@ -11,6 +13,7 @@ pub use json::json;
 pub(crate) use table::{figure, new_table};
 pub use table::{markdown, table};
 
+use crate::fit::VariantFit;
 use crate::rows::{Row, Summary};
 
 /// The formats.
@@ -35,6 +38,8 @@ pub struct Document {
     pub summaries: Vec<Summary>,
     /// Where the figures are from and how they were made, by name.
     pub environment: Vec<(String, String)>,
+    /// Laws that were fitted to the rows.
+    pub fits: Vec<VariantFit>,
     /// Explanations of single rows, for people; programs find them in the rows' details.
     pub explanations: Vec<String>,
     /// Sentences for people: sources, how far the host could measure.

@@ -1,6 +1,6 @@
 //! Tables for people: one for each experiment, then the summary, then notes.
 
-use super::{Document, phases};
+use super::{Document, fits, looked, phases};
 use crate::predict::PREDICTED;
 use crate::rows::{Detail, Errors, Measured, Row, Summary};
 use comfy_table::{CellAlignment, Table, TableStyle, presets};
@@ -58,6 +58,12 @@ fn render(document: &Document, preset: &TableStyle, heading: &str) -> String {
                 first.experiment,
                 threads_table(&rows, preset)
             ));
+            if let Some(table) = looked::render(&rows, preset) {
+                text.push_str(&format!(
+                    "{heading}Presence, hand-overs, counters: {}\n\n{table}\n\n",
+                    first.experiment
+                ));
+            }
             if rows.iter().any(|row| row.detail.contains_key("operations_of_each_thread")) {
                 text.push_str(&operations(&rows));
             }
@@ -72,6 +78,7 @@ fn render(document: &Document, preset: &TableStyle, heading: &str) -> String {
             summary_table(&document.summaries, preset)
         ));
     }
+    text.push_str(&fits::render(&document.fits, preset, heading));
     for explanation in &document.explanations {
         // In Markdown, as it is: columns are set with spaces.
         let fence = if heading.is_empty() { "" } else { "```\n" };

@@ -110,23 +110,6 @@ impl Clock {
     }
 }
 
-/// The CPU time of the calling thread at some moment.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::host) struct CpuTime(Clock, Duration);
-
-impl CpuTime {
-    /// Now; `None` if the system does not count it.
-    pub(in crate::host) fn of_this_thread() -> Option<CpuTime> {
-        let clock = Clock::of_this_thread().ok()?;
-        Some(CpuTime(clock, clock.now()?))
-    }
-
-    /// What the thread has used since.
-    pub(in crate::host) fn elapsed(self) -> Option<Duration> {
-        self.0.now()?.checked_sub(self.1)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -18,7 +18,6 @@ mod sampler;
 mod stage;
 mod tally;
 
-pub(in crate::host) use line::CpuTime;
 pub use line::{Registered, Watched, enter};
 pub use sampler::{INTERVAL, Sampler};
 pub use stage::{OnHostAttributed, Phase};

@@ -1,4 +1,11 @@
-//! Medians, percentiles and their intervals.
+//! Medians, percentiles and their intervals; intervals of anything else by the bootstrap; outliers.
+
+mod bootstrap;
+mod outliers;
+
+pub use bootstrap::bootstrap_median;
+pub(crate) use bootstrap::{percentiles, resample};
+pub use outliers::{Oddity, oddities};
 
 /// The sorted copy of `values`.
 fn sorted(values: &[f64]) -> Vec<f64> {
