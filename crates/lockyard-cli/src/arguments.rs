@@ -216,6 +216,24 @@ pub(crate) enum MachinesCommand {
         #[arg(value_name = "NAME|FILE")]
         machines: Vec<String>,
     },
+    /// Measure this host for about a minute, make a machine file of it, and predict what was measured
+    Calibrate(Calibrate),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Calibrate {
+    /// How long to measure
+    #[arg(long, value_name = "S", default_value_t = 60.0, allow_hyphen_values = true)]
+    pub(crate) seconds: f64,
+    /// Write the machine file here [default: print it below the figures]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace the file if there is one
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
+    /// The machine's name [default: made of the processor's]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    pub(crate) name: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -1,7 +1,7 @@
 //! `lockyard machines`.
 
 use crate::arguments::{Failure, Machines, MachinesCommand};
-use crate::output;
+use crate::{calibrate, output};
 use lockyard_lab::host::detect;
 use lockyard_lab::machines::{list, show};
 use lockyard_lab::{check, names};
@@ -27,5 +27,6 @@ pub(crate) fn run(options: &Machines) -> Result<(), Failure> {
                 wanted.iter().map(|name| names::machine(name)).collect();
             output::write(&check::render(&machines?, format))
         }
+        Some(MachinesCommand::Calibrate(options)) => calibrate::run(options, format),
     }
 }

@@ -3,10 +3,12 @@
 //! Exit codes: 0 done, 1 failed, 2 bad usage or bad input.
 
 mod arguments;
+mod calibrate;
 mod compare;
 mod host;
 mod machines;
 mod measure;
+mod new_file;
 mod output;
 mod predict;
 mod progress;

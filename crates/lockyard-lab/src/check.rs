@@ -33,6 +33,7 @@ const KNOWN: &[(&str, Figure)] = &[
     ("ping_pong_same_socket", |m| neighbour(m).and_then(|place| ping_pong(m, place, 0))),
     ("ping_pong_same_socket_p10", |m| neighbour(m).and_then(|place| ping_pong(m, place, 0))),
     ("ping_pong_same_socket_p90", |m| neighbour(m).and_then(|place| ping_pong(m, place, 0))),
+    ("ping_pong_other_complex", |m| other_complex(m).and_then(|place| ping_pong(m, place, 0))),
     ("ping_pong_remote", |m| remote(m).and_then(|place| ping_pong(m, place, 0))),
     ("ping_pong_remote_p10", |m| remote(m).and_then(|place| ping_pong(m, place, 0))),
     ("ping_pong_remote_p90", |m| remote(m).and_then(|place| ping_pong(m, place, 0))),
@@ -75,6 +76,12 @@ fn sibling(machine: &Machine) -> Option<usize> {
 /// Another core of the first complex.
 fn neighbour(machine: &Machine) -> Option<usize> {
     (machine.cores_per_complex() > 1).then_some(1)
+}
+
+/// A core of another complex of the first socket.
+fn other_complex(machine: &Machine) -> Option<usize> {
+    let complex = machine.cores_per_complex();
+    (machine.cores() / machine.sockets() > complex).then_some(complex)
 }
 
 /// A core of another socket.
@@ -127,7 +134,7 @@ pub fn ping_pong(machine: &Machine, place: usize, home: usize) -> Option<f64> {
 
 /// Nanoseconds of a load by hardware thread 0 of a line that `writer` has modified; the line's home is the socket of the
 /// writer (`home` 1) or of the reader (0).
-fn load(machine: &Machine, writer: usize, home: usize) -> f64 {
+pub(crate) fn load(machine: &Machine, writer: usize, home: usize) -> f64 {
     const LINES: usize = 64;
     let mut simulation = Simulation::new(machine, 1);
     let words: Vec<_> =
@@ -154,7 +161,7 @@ fn load(machine: &Machine, writer: usize, home: usize) -> f64 {
 
 /// Nanoseconds for one operation of hardware threads 0 and `place` together on one word: an addition, or an addition by
 /// compare-exchange that begins with a load.
-fn rate(machine: &Machine, place: usize, exchange: bool) -> f64 {
+pub(crate) fn rate(machine: &Machine, place: usize, exchange: bool) -> f64 {
     const WINDOW_NS: f64 = 200_000.0;
     let runs: Vec<f64> = (1..=5)
         .map(|seed| {

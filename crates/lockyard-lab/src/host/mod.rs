@@ -2,6 +2,7 @@
 
 mod affinity;
 pub mod attribution;
+pub mod calibrate;
 pub mod detect;
 mod guard;
 pub mod measure;

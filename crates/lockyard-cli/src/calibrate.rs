@@ -1,0 +1,86 @@
+//! `lockyard machines calibrate`.
+
+use crate::arguments::{Calibrate, Failure};
+use crate::new_file::NewFile;
+use crate::{output, progress};
+use lockyard_lab::host;
+use lockyard_lab::host::calibrate::{
+    self, Figures, LEAST_SECONDS, MOST_SECONDS, Measurements, render,
+};
+use lockyard_lab::jobs;
+use lockyard_lab::output::Format;
+
+pub(crate) fn run(options: &Calibrate, format: Format) -> Result<(), Failure> {
+    let seconds = options.seconds;
+    if !(LEAST_SECONDS..=MOST_SECONDS).contains(&seconds) {
+        return Err(Failure::Input(format!(
+            "--seconds is {seconds}; allowed: {LEAST_SECONDS} to {MOST_SECONDS}"
+        )));
+    }
+    let name = options.name.as_deref();
+    name.map(check_name).transpose()?;
+    let file = options.out.as_deref();
+    let file = file.map(|path| NewFile::at("--out", path, options.force)).transpose()?;
+
+    let bar = progress::bar(seconds.ceil() as usize, "s of measuring");
+    let measured = calibrate::measure(seconds, &mut |passed| bar.set_position(passed as u64));
+    bar.finish_and_clear();
+    let measurements = measured.map_err(Failure::Run)?;
+    let only_measured = || print(&measurements, &calibrate::measured(&measurements), None, format);
+    if jobs::interrupted() {
+        only_measured()?;
+        return Err(interrupted());
+    }
+    let calibrated = match calibrate::calibrate(&measurements, name) {
+        Ok(calibrated) => calibrated,
+        Err(message) => {
+            only_measured()?;
+            return Err(Failure::Run(format!("no machine file: {message}")));
+        }
+    };
+    let bar = progress::bar(calibrate::cells(&measurements), "cells simulated");
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    let compared = calibrate::compare(&measurements, &calibrated, jobs, &|| bar.inc(1));
+    bar.finish_and_clear();
+    let mut figures = compared.map_err(Failure::Run)?;
+    if jobs::interrupted() {
+        print(&measurements, &figures, None, format)?;
+        return Err(interrupted());
+    }
+    let written = file.as_ref().map(|file| file.write(&calibrated.file));
+    if let (Some(file), Some(Ok(()))) = (&file, &written) {
+        figures.notes.push(format!("the machine file is {}", file.shown()));
+    }
+    // For programs always; for people where it is nowhere else.
+    let is_elsewhere = matches!(written, Some(Ok(())));
+    let shown = (format == Format::Json || !is_elsewhere).then_some(calibrated.file.as_str());
+    print(&measurements, &figures, shown, format)?;
+    written.unwrap_or(Ok(()))
+}
+
+fn print(
+    measurements: &Measurements,
+    figures: &Figures,
+    file: Option<&str>,
+    format: Format,
+) -> Result<(), Failure> {
+    let mut environment = vec![("lockyard", env!("CARGO_PKG_VERSION").to_owned())];
+    environment.extend(host::environment());
+    output::write(&render(measurements, figures, file, &environment, format))
+}
+
+fn interrupted() -> Failure {
+    Failure::Run("interrupted: what is finished is above, and no file was written".to_owned())
+}
+
+/// What a machine file accepts.
+fn check_name(name: &str) -> Result<(), Failure> {
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
+    if !name.is_empty() && name.len() <= 100 && name.bytes().all(allowed) {
+        return Ok(());
+    }
+    Err(Failure::Input(format!(
+        "--name is `{}`; allowed: 1 to 100 of a-z, A-Z, 0-9, '-', '_', '.'",
+        lockyard_input::printable(name)
+    )))
+}

@@ -1,0 +1,168 @@
+//! A file that a command writes at its end: whole or not at all, and in nobody's place unless that was asked for.
+//!
+//! Whether it can be written is looked at before the work begins, so that minutes of measuring are not lost to a directory that
+//! is not there.
+
+use crate::arguments::Failure;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// Where the file will be.
+#[derive(Debug)]
+pub(crate) struct NewFile {
+    /// As it was given.
+    shown: String,
+    path: PathBuf,
+    partial: PathBuf,
+    replace: bool,
+}
+
+impl NewFile {
+    /// A file at `path`; `replace`: also where there is one.
+    ///
+    /// Refuses, as bad input, what is no file, what is there and must not be replaced, and what cannot be written.
+    pub(crate) fn at(option: &str, path: &Path, replace: bool) -> Result<NewFile, Failure> {
+        let shown = lockyard_input::printable(&path.display().to_string());
+        let refuse = |what: &str| Err(Failure::Input(format!("{option} {shown}: {what}")));
+        // Through a link: it stays, and what it points to is replaced.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        match fs::symlink_metadata(&path) {
+            Ok(there) if there.is_dir() => return refuse("is a directory; name a file"),
+            Ok(there) if !there.is_file() => return refuse("is there, and is not a file"),
+            Ok(_) if !replace => {
+                return refuse("is there already; --force replaces it, or name another file");
+            }
+            _ => {}
+        }
+        let Some(name) = path.file_name() else { return refuse("is no name of a file") };
+        let partial = format!(".{}.{}.partial", name.to_string_lossy(), std::process::id());
+        let directory = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let partial = directory.join(partial);
+        let tried = File::create_new(&partial).and_then(|_| fs::remove_file(&partial));
+        if let Err(error) = tried {
+            return refuse(&format!("cannot be written: {error}"));
+        }
+        Ok(NewFile { shown, path, partial, replace })
+    }
+
+    /// How the file is called.
+    pub(crate) fn shown(&self) -> &str {
+        &self.shown
+    }
+
+    /// Writes it.
+    pub(crate) fn write(&self, text: &str) -> Result<(), Failure> {
+        let written = File::create_new(&self.partial)
+            .and_then(|mut file| {
+                file.write_all(text.as_bytes())?;
+                file.sync_all()
+            })
+            .and_then(|()| self.settle());
+        // It is gone if it was renamed; and the first error is the one to report.
+        let _ = fs::remove_file(&self.partial);
+        written.map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => Failure::Run(format!(
+                "{} is there by now, so it was not written; --force replaces it",
+                self.shown
+            )),
+            _ => Failure::Run(format!("{} cannot be written: {error}", self.shown)),
+        })
+    }
+
+    /// The whole file gets its name.
+    fn settle(&self) -> std::io::Result<()> {
+        if self.replace {
+            return fs::rename(&self.partial, &self.path);
+        }
+        // A link does not replace what has come meanwhile; not every file system has them.
+        match fs::hard_link(&self.partial, &self.path) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                if fs::symlink_metadata(&self.path).is_ok() {
+                    return Err(ErrorKind::AlreadyExists.into());
+                }
+                fs::rename(&self.partial, &self.path)
+            }
+            linked => linked,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A directory of the test's own, which is removed.
+    struct Directory(PathBuf);
+
+    impl Directory {
+        fn new(name: &str) -> Directory {
+            let path =
+                std::env::temp_dir().join(format!("lockyard-{name}-{}", std::process::id()));
+            fs::create_dir_all(&path).expect("it can be made");
+            Directory(path)
+        }
+
+        fn names(&self) -> Vec<String> {
+            let entries = fs::read_dir(&self.0).expect("it is there");
+            let name = |entry: std::io::Result<fs::DirEntry>| {
+                entry.expect("it can be read").file_name().to_string_lossy().into_owned()
+            };
+            entries.map(name).collect()
+        }
+    }
+
+    impl Drop for Directory {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn message(failure: Failure) -> String {
+        match failure {
+            Failure::Input(message) | Failure::Run(message) => message,
+        }
+    }
+
+    #[test]
+    fn a_file_is_whole_or_not_there_and_leaves_nothing_beside_it() {
+        let directory = Directory::new("whole");
+        let path = directory.0.join("a.toml");
+        let file = NewFile::at("--out", &path, false).expect("nothing is there");
+        assert!(directory.names().is_empty(), "looking leaves nothing");
+        file.write("text").expect("it can be written");
+        assert_eq!(fs::read_to_string(&path).expect("it is there"), "text");
+        assert_eq!(directory.names(), ["a.toml"]);
+        // It has come meanwhile.
+        let error = message(file.write("other").expect_err("it is there"));
+        assert!(error.contains("is there by now"), "{error}");
+        assert_eq!(fs::read_to_string(&path).expect("it is there"), "text");
+        assert_eq!(directory.names(), ["a.toml"]);
+    }
+
+    #[test]
+    fn what_is_there_is_replaced_only_if_that_was_asked_for() {
+        let directory = Directory::new("replaced");
+        let path = directory.0.join("a.toml");
+        fs::write(&path, "old").expect("it can be written");
+        let error = message(NewFile::at("--out", &path, false).expect_err("it is there"));
+        assert!(error.contains("a.toml: is there already; --force replaces it"), "{error}");
+        NewFile::at("--out", &path, true).expect("asked for").write("new").expect("it can be");
+        assert_eq!(fs::read_to_string(&path).expect("it is there"), "new");
+        assert_eq!(directory.names(), ["a.toml"]);
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_refused_before_the_work() {
+        let directory = Directory::new("refused");
+        let error = |path: &Path| message(NewFile::at("--out", path, true).expect_err("refused"));
+        assert!(error(&directory.0).contains("is a directory"));
+        assert!(error(&directory.0.join("no/such/a.toml")).contains("cannot be written"));
+        assert!(error(Path::new("")).contains("is no name of a file"));
+        #[cfg(unix)]
+        assert!(error(Path::new("/dev/null")).contains("is there, and is not a file"));
+    }
+}

@@ -1,0 +1,210 @@
+//! The numbers of a host's machine file that are not solved for: what was measured, as it is, and what cannot be measured, from
+//! the nearest relative among the shipped machines.
+
+use super::draft::{self, Check, Draft, Origin, figure_text};
+use super::{Alone, Measurements, slug};
+use crate::rows::Measured;
+use lockyard_sim::machine::Value;
+use lockyard_sim::{Machine, Parameter};
+
+/// What numbers are taken from.
+pub(super) struct Taken {
+    /// The relative.
+    pub machine: Machine,
+    why: &'static str,
+}
+
+impl Taken {
+    /// # Errors
+    ///
+    /// If the relative is not shipped.
+    pub(super) fn of(measurements: &Measurements) -> Result<Taken, String> {
+        let relative = measurements.processor.relative();
+        let Some(machine) = Machine::shipped(relative.machine) else {
+            return Err(format!("there is no machine `{}` to take numbers from", relative.machine));
+        };
+        Ok(Taken { machine, why: relative.why })
+    }
+
+    /// For people.
+    pub(super) fn describe(&self) -> String {
+        format!("{} ({})", self.machine.name(), self.why)
+    }
+
+    fn parameter(&self, name: &str) -> Option<&Parameter> {
+        self.machine.parameters().iter().find(|p| p.name == name)
+    }
+
+    /// A number of the relative.
+    pub(super) fn number(&self, name: &str) -> f64 {
+        match self.parameter(name).map(|p| &p.value) {
+            Some(Value::Whole(value)) => *value as f64,
+            Some(Value::Real(value)) => *value,
+            _ => f64::NAN,
+        }
+    }
+
+    /// Why the relative's number stands for the host's.
+    pub(super) fn assumed(&self, name: &str) -> Origin {
+        let said = self.parameter(name).and_then(|p| p.source.as_ref().or(p.assumed.as_ref()));
+        let said = said.map(|text| format!(": {}", draft::quote(text))).unwrap_or_default();
+        Origin::Assumed(format!("as {}{said}", self.describe()))
+    }
+}
+
+/// The file with everything but the latencies between CPUs, for which the relative's stand.
+///
+/// # Errors
+///
+/// If the clock or an atomic addition was not measured, or the host is larger than a file can say.
+pub(super) fn begin(
+    measurements: &Measurements,
+    taken: &Taken,
+    name: Option<&str>,
+) -> Result<Draft, String> {
+    let layout = &measurements.layout;
+    let Some(clock) = measurements.alone(Alone::Clock) else {
+        return Err("the clock could not be measured, and without it there are no cycles".to_owned());
+    };
+    let ghz = (clock.value * 1000.0).round() / 1000.0;
+    let processor = measurements.processor.describe();
+    let own_name = format!(
+        "{}-{}s{}c{}t",
+        slug(&measurements.processor.name),
+        layout.sockets,
+        layout.complexes * layout.cores,
+        layout.threads
+    );
+    let title = format!("{}, {}", measurements.processor.name, layout.describe());
+    let family = taken.machine.family().ok_or("the nearest relative has no family")?;
+    // The same nanoseconds, until the hand-over says otherwise.
+    let scale = taken.number("family.scale") * ghz / taken.number("clock.ghz");
+    let of_relative = Origin::Assumed(format!("in nanoseconds as {}", taken.describe()));
+    let mut draft = Draft::new(name.unwrap_or(&own_name), &title, family, (round4(scale), of_relative));
+    draft.measured = format!("measured by `machines calibrate`, {}", measurements.date);
+    draft.head = head(measurements, taken, &processor);
+
+    let seen = |what: &str| {
+        Origin::Source(format!("read from this host, {}: {what}", measurements.date))
+    };
+    let cpus = seen("the CPUs that the process may use");
+    draft.set("topology", "sockets", layout.sockets as f64, cpus.clone());
+    draft.set("topology", "complexes", layout.complexes as f64, seen("shared last-level caches"));
+    draft.set("topology", "cores", layout.cores as f64, cpus.clone());
+    draft.set("topology", "threads", layout.threads as f64, cpus);
+    let (line, from) = match measurements.processor.line_bytes {
+        Some(bytes) => (f64::from(bytes), seen("the line of its first cache")),
+        None => (64.0, Origin::Assumed("the system does not say; most have 64".to_owned())),
+    };
+    draft.set("topology", "line_bytes", line, from);
+    let said = measured(measurements, clock, "GHz", "a chain of operations of one cycle on one busy core");
+    draft.set("clock", "ghz", ghz, said);
+    costs(&mut draft, measurements, taken, ghz)?;
+    protocol(&mut draft, measurements, taken, ghz);
+    let check = |(name, figure)| Check { name, figure, is_input: false };
+    draft.checks = draft::figures(measurements).into_iter().map(check).collect();
+    draft.is_input("atomic_add_uncontended");
+    Ok(draft)
+}
+
+fn head(measurements: &Measurements, taken: &Taken, processor: &str) -> Vec<String> {
+    vec![
+        format!("{processor}, {}.", measurements.layout.describe()),
+        format!(
+            "Written by `lockyard machines calibrate`, {}: {:.0} s, {} rounds. Figures are medians with their intervals.",
+            measurements.date, measurements.seconds, measurements.rounds
+        ),
+        format!("What was not measured is from the nearest relative, {}, and", taken.describe()),
+        "from its family. Times in [cycles] are in cycles of `clock.ghz`.".to_owned(),
+    ]
+}
+
+/// Where a measured number is from.
+pub(super) fn measured(
+    measurements: &Measurements,
+    figure: Measured,
+    unit: &str,
+    what: &str,
+) -> Origin {
+    Origin::Source(format!(
+        "measured by `machines calibrate`, {}: {what}: {}",
+        measurements.date,
+        figure_text(figure, unit)
+    ))
+}
+
+/// What one CPU costs by itself.
+fn costs(
+    draft: &mut Draft,
+    measurements: &Measurements,
+    taken: &Taken,
+    ghz: f64,
+) -> Result<(), String> {
+    let cycles = |figure: Measured| (figure.value * ghz).round();
+    let mut direct = |name: &'static str, what: Alone, said: &str| match measurements.alone(what) {
+        Some(figure) => {
+            let from = measured(measurements, figure, "ns", said);
+            draft.set("cycles", name, cycles(figure).max(1.0), from);
+        }
+        None => {
+            let full = format!("cycles.{name}");
+            draft.set("cycles", name, taken.number(&full), taken.assumed(&full));
+        }
+    };
+    direct("load", Alone::Load, "a load that hits, its address from the one before");
+    direct("pause", Alone::Pause, "the pause instruction");
+    let Some(add) = measurements.alone(Alone::FetchAdd) else {
+        return Err("an atomic addition could not be measured; the file needs its cost".to_owned());
+    };
+    // How the cost is divided is in no figure of one CPU.
+    let before = taken.number("cycles.rmw_before_lock").min(cycles(add) - 1.0).max(0.0);
+    draft.set("cycles", "rmw_before_lock", before, taken.assumed("cycles.rmw_before_lock"));
+    let from = measured(measurements, add, "ns", "an atomic addition, less rmw_before_lock");
+    draft.set("cycles", "rmw_lock", (cycles(add) - before).max(1.0), from);
+    draft.set("cycles", "poll", taken.number("cycles.poll"), taken.assumed("cycles.poll"));
+    Ok(())
+}
+
+/// What cannot be measured, and what a distance needs that is not there.
+fn protocol(draft: &mut Draft, measurements: &Measurements, taken: &Taken, ghz: f64) {
+    let layout = &measurements.layout;
+    let one = |what: &str| Origin::Source(format!("one {what}"));
+    let nanoseconds = |name: &str| (taken.number(name) / taken.number("clock.ghz") * ghz).round();
+    let wakeup = nanoseconds("cycles.wakeup").max(1.0);
+    draft.set("cycles", "wakeup", wakeup, taken.assumed("cycles.wakeup"));
+    let turn = if layout.threads > 1 {
+        (taken.number("cycles.sibling_turn"), taken.assumed("cycles.sibling_turn"))
+    } else {
+        (0.0, one("thread a core"))
+    };
+    draft.set("cycles", "sibling_turn", turn.0, turn.1);
+    for name in ["socket_leg", "directory"] {
+        if layout.sockets > 1 {
+            let full = format!("cycles.{name}");
+            draft.set("cycles", name, nanoseconds(&full), taken.assumed(&full));
+        } else {
+            draft.set("cycles", name, 0.0, one("socket"));
+        }
+    }
+    if layout.complexes > 1 {
+        draft.set("cycles", "complex_leg", 0.0, taken.assumed("cycles.complex_leg"));
+    }
+    let buffer = taken.number("protocol.store_buffer");
+    draft.set("protocol", "store_buffer", buffer, taken.assumed("protocol.store_buffer"));
+    let (slowdown, from) = match (layout.threads > 1, measurements.beside_sibling) {
+        (false, _) => (1.0, one("thread a core")),
+        (true, Some(factor)) => (
+            draft::rounded(factor.value).clamp(1.0, 8.0),
+            measured(measurements, factor, "times", "this lab's local work beside a busy sibling; other code is slowed more"),
+        ),
+        (true, None) => {
+            (taken.number("protocol.smt_slowdown"), taken.assumed("protocol.smt_slowdown"))
+        }
+    };
+    draft.set("protocol", "smt_slowdown", slowdown, from);
+}
+
+/// To four places.
+pub(super) fn round4(value: f64) -> f64 {
+    (value * 10_000.0).round() / 10_000.0
+}

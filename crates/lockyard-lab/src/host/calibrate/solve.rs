@@ -1,0 +1,307 @@
+//! The latencies of a host's machine file, such that the simulated hand-over of each distance takes as long as the measured one.
+//!
+//! One number is solved for after the other, from near to far: each simulated hand-over depends on one number that is not yet
+//! known. All are whole cycles but the scale, and the latencies that it multiplies are whole, so a simulated figure is a
+//! staircase; of the values that were tried the one that comes nearest is taken, and what is left is said.
+
+use super::draft::{Draft, Origin, figure_text};
+use super::inputs::{self, Taken, round4};
+use super::{Distance, Measurements, Pair};
+use crate::check;
+use crate::rows::Measured;
+use lockyard_sim::Machine;
+
+/// A hand-over that is missed by more is out of reach.
+const TOLERANCE: f64 = 0.05;
+
+/// A scale may be so small or large.
+const SCALES: (f64, f64) = (0.05, 20.0);
+
+/// A turn between siblings, and a leg, may take so many cycles.
+const MOST_TURN: f64 = 500.0;
+const MOST_LEG: f64 = 5000.0;
+
+/// Bisections: enough for any of these ranges.
+const STEPS: usize = 24;
+
+/// A host as a machine.
+#[derive(Clone, Debug)]
+pub struct Calibrated {
+    /// The machine.
+    pub machine: Machine,
+    /// Its file.
+    pub file: String,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+}
+
+/// Makes a machine of what was measured, with a name of its own if none is given.
+///
+/// # Errors
+///
+/// If no valid machine file comes of it: the clock or the cost of an atomic addition is missing, a number is not allowed in a
+/// file, or a measured hand-over is out of reach.
+pub fn calibrate(measurements: &Measurements, name: Option<&str>) -> Result<Calibrated, String> {
+    let taken = Taken::of(measurements)?;
+    let mut draft = inputs::begin(measurements, &taken, name)?;
+    // Without latencies that were solved for: is what was measured allowed?
+    draft.machine()?;
+    let mut notes = Vec::new();
+    scale(&mut draft, measurements, &taken, &mut notes)?;
+    sibling_turn(&mut draft, measurements, &taken, &mut notes)?;
+    leg(&mut draft, measurements, Distance::Socket, "complex_leg", &mut notes)?;
+    // The look-up is a part of a hand-over between sockets.
+    directory(&mut draft, measurements)?;
+    leg(&mut draft, measurements, Distance::Remote, "socket_leg", &mut notes)?;
+    let machine = draft.machine()?;
+    let assumed = machine.parameters().iter().filter(|p| p.assumed.is_some()).count();
+    let of_family = machine
+        .parameters()
+        .iter()
+        .filter(|p| p.assumed.is_none())
+        .filter(|p| p.source.as_ref().is_some_and(|source| source.starts_with("family ")))
+        .count();
+    let all = machine.parameters().len();
+    notes.push(format!(
+        "of the file's {all} numbers {assumed} are assumed, {of_family} are the family's ({}; the latencies times {}), and {} \
+         were measured here or follow from the layout; relative: {}",
+        draft.family,
+        draft.scale.0,
+        all - assumed - of_family,
+        taken.describe()
+    ));
+    Ok(Calibrated { machine, file: draft.text(), notes })
+}
+
+/// Hardware threads of a machine at a distance from thread 0, if it has such.
+pub(super) fn place_at(machine: &Machine, distance: Distance) -> Option<usize> {
+    let (complex, cores) = (machine.cores_per_complex(), machine.cores());
+    let socket = cores / machine.sockets();
+    match distance {
+        Distance::Core => (machine.threads_per_core() > 1).then_some(cores),
+        Distance::Complex => (complex > 1).then_some(1),
+        Distance::Socket => (socket > complex).then_some(complex),
+        Distance::Remote => (machine.sockets() > 1).then_some(socket),
+    }
+}
+
+/// The simulated hand-over at a distance.
+fn hand_over(draft: &Draft, distance: Distance) -> Result<f64, String> {
+    let machine = draft.machine()?;
+    let place = place_at(&machine, distance);
+    place
+        .and_then(|place| check::ping_pong(&machine, place, 0))
+        .ok_or_else(|| format!("the machine has no {}", distance.describe()))
+}
+
+/// What a search found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Found {
+    value: f64,
+    figure: f64,
+}
+
+/// The value between `low` and `high` at which `figure`, which grows with it but for steps, is nearest to `target`. `round`
+/// says which values there are.
+fn nearest(
+    (mut low, mut high): (f64, f64),
+    target: f64,
+    round: impl Fn(f64) -> f64,
+    mut figure: impl FnMut(f64) -> Result<f64, String>,
+) -> Result<Found, String> {
+    let mut try_one = |value: f64| -> Result<Found, String> {
+        let value = round(value);
+        Ok(Found { value, figure: figure(value)? })
+    };
+    let miss = |found: &Found| (found.figure / target - 1.0).abs();
+    let mut best = try_one(low)?;
+    if best.figure >= target {
+        return Ok(best);
+    }
+    let mut other = try_one(high)?;
+    for _ in 0..=STEPS {
+        if miss(&other) < miss(&best) {
+            best = other;
+        }
+        // Geometric where it can be: ranges span decades.
+        let middle = if low > 0.0 { (low * high).sqrt() } else { (low + high) / 2.0 };
+        if round(middle) == round(low) || round(middle) == round(high) {
+            break;
+        }
+        other = try_one(middle)?;
+        if other.figure < target {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    if miss(&other) < miss(&best) {
+        best = other;
+    }
+    Ok(best)
+}
+
+/// A hand-over that was solved for, for a source.
+fn solved(measurements: &Measurements, distance: Distance, measured: Measured, found: Found) -> String {
+    format!(
+        "set so that the simulated ping-pong between {} is {:.2} ns; measured by `machines calibrate`, {}: {}",
+        distance.describe(),
+        found.figure,
+        measurements.date,
+        figure_text(measured, "ns")
+    )
+}
+
+/// Says that a hand-over is out of reach, or how far from it the simulated one is.
+fn judge(
+    what: &str,
+    distance: Distance,
+    measured: Measured,
+    found: Found,
+    notes: &mut Vec<String>,
+) -> Result<(), String> {
+    let miss = found.figure / measured.value - 1.0;
+    if miss.abs() > TOLERANCE {
+        return Err(format!(
+            "the ping-pong between {} was measured as {:.1} ns; the nearest that any `{what}` gives is {:.1} ns, so no machine \
+             file comes of it",
+            distance.describe(),
+            measured.value,
+            found.figure
+        ));
+    }
+    if miss.abs() > 0.01 {
+        notes.push(format!(
+            "whole cycles come no nearer to the ping-pong between {} than {:+.1} %",
+            distance.describe(),
+            miss * 100.0
+        ));
+    }
+    Ok(())
+}
+
+fn scale(
+    draft: &mut Draft,
+    measurements: &Measurements,
+    taken: &Taken,
+    notes: &mut Vec<String>,
+) -> Result<(), String> {
+    let distance = Distance::Complex;
+    let Some(measured) = measurements.pair(Pair::HandOver, distance) else {
+        notes.push(format!(
+            "the ping-pong between {} was not measured, so `scale` is assumed, and with it everything that the file says about \
+             CPUs that share a line",
+            distance.describe()
+        ));
+        return Ok(());
+    };
+    let unknown = draft.scale.1.clone();
+    let found = nearest(SCALES, measured.value, round4, |scale| {
+        draft.scale = (scale, unknown.clone());
+        hand_over(draft, distance)
+    })?;
+    judge("scale", distance, measured, found, notes)?;
+    let source = solved(measurements, distance, measured, found);
+    let assumed = format!("that its protocol is the family's, as {}'s", taken.describe());
+    draft.scale = (found.value, Origin::Both(source, assumed));
+    draft.is_input("ping_pong_same_socket");
+    Ok(())
+}
+
+/// Where the relative has a turn between siblings, this host's is solved for; where training tables say that there is none, its
+/// hand-over is a figure to compare with.
+fn sibling_turn(
+    draft: &mut Draft,
+    measurements: &Measurements,
+    taken: &Taken,
+    notes: &mut Vec<String>,
+) -> Result<(), String> {
+    let distance = Distance::Core;
+    let Some(measured) = measurements.pair(Pair::HandOver, distance) else { return Ok(()) };
+    if taken.number("cycles.sibling_turn") == 0.0 {
+        return Ok(());
+    }
+    let origin = taken.assumed("cycles.sibling_turn");
+    let found = nearest((0.0, MOST_TURN), measured.value, f64::round, |turn| {
+        draft.set("cycles", "sibling_turn", turn, origin.clone());
+        hand_over(draft, distance)
+    })?;
+    if (found.figure / measured.value - 1.0).abs() > TOLERANCE {
+        notes.push(format!(
+            "no `sibling_turn` gives the ping-pong between threads of a core, {:.1} ns: {} cycles give {:.1} ns",
+            measured.value, found.value, found.figure
+        ));
+    } else {
+        draft.is_input("ping_pong_same_core");
+    }
+    let source = solved(measurements, distance, measured, found);
+    draft.set("cycles", "sibling_turn", found.value, Origin::Source(source));
+    Ok(())
+}
+
+fn leg(
+    draft: &mut Draft,
+    measurements: &Measurements,
+    distance: Distance,
+    name: &'static str,
+    notes: &mut Vec<String>,
+) -> Result<(), String> {
+    let Some(measured) = measurements.pair(Pair::HandOver, distance) else { return Ok(()) };
+    let unknown = Origin::Assumed("while it is solved for".to_owned());
+    let found = nearest((0.0, MOST_LEG), measured.value, f64::round, |leg| {
+        draft.set("cycles", name, leg, unknown.clone());
+        hand_over(draft, distance)
+    })?;
+    let source = solved(measurements, distance, measured, found);
+    draft.set("cycles", name, found.value, Origin::Source(source));
+    // Farther, and not slower: virtual machines move.
+    if found.value == 0.0 && found.figure > measured.value {
+        notes.push(format!(
+            "the ping-pong between {}, {:.1} ns, is no longer than the nearer one: `{name}` is 0, and the simulated one {:.1} ns",
+            distance.describe(),
+            measured.value,
+            found.figure
+        ));
+        return Ok(());
+    }
+    judge(name, distance, measured, found, notes)?;
+    draft.is_input(&format!("ping_pong_{}", distance.name()));
+    Ok(())
+}
+
+/// What a line costs more that is at home with the one who loads it.
+fn directory(draft: &mut Draft, measurements: &Measurements) -> Result<(), String> {
+    let homed = |what| measurements.pair(what, Distance::Remote);
+    let (Some(reader), Some(writer)) = (homed(Pair::LoadHomedReader), homed(Pair::LoadHomedWriter))
+    else {
+        return Ok(());
+    };
+    let more = (reader.value - writer.value).max(0.0);
+    let cycles = draft.machine()?.cycles(more).min(MOST_LEG as u64);
+    let source = format!(
+        "measured by `machines calibrate`, {}: a load of a line that the other socket modified takes {:.1} ns if it is at home \
+         with the reader and {:.1} ns if with the writer",
+        measurements.date, reader.value, writer.value
+    );
+    draft.set("cycles", "directory", cycles as f64, Origin::Source(source));
+    draft.is_input("load_modified_remote_homed_reader");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_staircase_the_nearest_step_is_taken() {
+        let stairs = |x: f64| Ok((x / 10.0).floor() * 10.0 + 5.0);
+        let found = nearest((0.0, 1000.0), 333.0, f64::round, stairs).unwrap();
+        assert_eq!(found.figure, 335.0);
+        assert_eq!(nearest((0.0, 1000.0), 2.0, f64::round, stairs).unwrap().value, 0.0);
+        assert_eq!(nearest((0.0, 1000.0), 1e6, f64::round, stairs).unwrap().value, 1000.0);
+        let found = nearest((0.05, 20.0), 7.5, round4, |x| Ok(x * 5.0)).unwrap();
+        assert!((found.value - 1.5).abs() < 2e-4, "{found:?}");
+        let error = nearest((0.0, 1.0), 1.0, round4, |_| Err("no".to_owned()));
+        assert_eq!(error, Err("no".to_owned()));
+    }
+}
