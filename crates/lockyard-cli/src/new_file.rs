@@ -100,8 +100,7 @@ mod tests {
 
     impl Directory {
         fn new(name: &str) -> Directory {
-            let path =
-                std::env::temp_dir().join(format!("lockyard-{name}-{}", std::process::id()));
+            let path = std::env::temp_dir().join(format!("lockyard-{name}-{}", std::process::id()));
             fs::create_dir_all(&path).expect("it can be made");
             Directory(path)
         }

@@ -95,7 +95,7 @@ fn finish(simulation: &mut Simulation) {
 }
 
 /// Nanoseconds of an addition to a word that nobody else wants.
-fn uncontended(machine: &Machine) -> f64 {
+pub(crate) fn uncontended(machine: &Machine) -> f64 {
     let mut simulation = Simulation::new(machine, 1);
     let word = simulation.place(SimulatedU64::new(0), 64, 0);
     let cycles = Rc::new(Cell::new(0));

@@ -28,7 +28,7 @@ pub enum Alone {
     CompareExchange,
     /// An atomic exchange.
     Swap,
-    /// A sequentially consistent fence.
+    /// A store and a sequentially consistent fence.
     Fence,
     /// The instruction with which waiting loops pause.
     Pause,
@@ -56,7 +56,7 @@ impl Alone {
             Alone::FetchAdd => "fetch_add",
             Alone::CompareExchange => "compare_exchange",
             Alone::Swap => "swap",
-            Alone::Fence => "fence",
+            Alone::Fence => "store_and_fence",
             Alone::Pause => "pause",
         }
     }
@@ -121,7 +121,10 @@ fn one(what: Alone) -> f64 {
             black_box(last);
         }),
         Alone::Fence => per_operation(1_000, |operations| {
-            for _ in 0..operations {
+            let word = Line(AtomicU64::new(0));
+            let word = black_box(&word.0);
+            for value in 0..operations {
+                word.store(value, Ordering::Relaxed);
                 // It is its cost that is wanted; it orders nothing here.
                 fence(Ordering::SeqCst);
             }
@@ -152,15 +155,24 @@ fn chain(rounds: u64) {
     black_box(x);
 }
 
+/// Places of the chain of loads: few enough for any first cache. More than one, because there are processors that guess what a
+/// load finds that has always found the same.
+const PLACES: usize = 64;
+
 /// Loads, each from the address that the one before it found.
 fn loads(operations: u64) {
-    let place = Line(AtomicPtr::<u8>::new(std::ptr::null_mut()));
-    // It holds its own address.
-    place.0.store((&raw const place.0).cast_mut().cast(), Ordering::Relaxed);
-    let mut at: NonNull<AtomicPtr<u8>> = NonNull::from(black_box(&place.0));
+    let places: [Line<AtomicPtr<u8>>; PLACES] =
+        std::array::from_fn(|_| Line(AtomicPtr::new(std::ptr::null_mut())));
+    let places = black_box(&places);
+    for index in 0..PLACES {
+        // 27 and 64 have no common divisor: one round goes through all of them.
+        let next = &raw const places[(index + 27) % PLACES].0;
+        places[index].0.store(next.cast_mut().cast(), Ordering::Relaxed);
+    }
+    let mut at: NonNull<AtomicPtr<u8>> = NonNull::from(&places[0].0);
     for _ in 0..operations {
-        // SAFETY: `at` is the address of `place.0`, which lives until the end of this function; what it holds is its own
-        // address, so the next `at` is the same.
+        // SAFETY: `at` is the address of one of `places`, which live until the end of this function, and each of them holds
+        // the address of another one.
         let found = unsafe { at.as_ref() }.load(Ordering::Relaxed);
         match NonNull::new(found.cast::<AtomicPtr<u8>>()) {
             Some(next) => at = next,

@@ -1,31 +1,15 @@
-//! Contended scenarios on this host, and on the machine that was made of it.
+//! The contended scenarios, and what the machine that was made of a host makes of them.
 
-use super::super::placement::Placement;
-use super::super::run::{self, Times};
 use crate::simulate::{self, Effort, SimulationError};
 use crate::{calibrate, placement};
 use lockyard_scenarios::{Order, Script, Step, Variant};
 use lockyard_sim::Machine;
-use std::time::Duration;
 
 /// The scenarios.
 const SCRIPT: &str = include_str!("contended.toml");
 
 /// The variant with which the experiment on siblings is made, see `docs/machines.md`.
 const SIBLINGS: (&str, &str) = ("fstat2", "lockref-pause");
-
-/// Its local work on this host, in nanoseconds: about that of the published table.
-const SIBLINGS_WORK: f64 = 300.0;
-
-/// One round of one cell.
-const TIMES: Times = Times {
-    warm_up: Duration::from_millis(3),
-    window: Duration::from_millis(20),
-    stalled_after: Duration::from_secs(10),
-};
-
-/// A cell takes about so many seconds, besides its threads.
-pub(super) const CELL_SECONDS: f64 = 0.024;
 
 /// The variants of the scenarios.
 ///
@@ -44,26 +28,6 @@ pub(super) fn variants() -> Vec<Variant> {
 pub(super) fn siblings_variant() -> Variant {
     let script = Script::shipped(SIBLINGS.0).expect("it is shipped");
     script.variant(SIBLINGS.1).expect("it has the variant").clone()
-}
-
-/// Operations a second of tasks on `cpus` of this host.
-///
-/// # Errors
-///
-/// If the run is stalled, the objects are not as they ought to be afterwards, or a task may not run where it should.
-pub(super) fn measure(variant: &Variant, cpus: &[usize], siblings: bool) -> Result<f64, String> {
-    let placement = Placement::Pinned(cpus.to_vec());
-    let local_work = if siblings { SIBLINGS_WORK } else { 0.0 };
-    let cell = run::Cell { variant, threads: cpus.len(), local_work, placement: &placement };
-    let run = run::counted(cell, TIMES)?;
-    if !run.pinned {
-        let cpus: Vec<String> = cpus.iter().map(usize::to_string).collect();
-        return Err(format!(
-            "threads cannot be pinned to CPUs {}: the system does not allow it, or a CPU was taken away",
-            cpus.join(",")
-        ));
-    }
-    Ok(run.counted.iter().sum::<u64>() as f64 / run.window.as_secs_f64())
 }
 
 /// A variant as a machine performs it, with the local work that one task's figure gives.

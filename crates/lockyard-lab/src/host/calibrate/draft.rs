@@ -132,7 +132,14 @@ impl Draft {
         }
         for check in &self.checks {
             let input = if check.is_input { "input = true, " } else { "" };
-            let source = quoted(&format!("{}: {}", self.measured, figure_text(check.figure, "ns")));
+            let percentile = [("_p10", "10th"), ("_p90", "90th")]
+                .iter()
+                .find(|(ending, _)| check.name.ends_with(ending));
+            let what = match percentile {
+                Some((_, which)) => format!("{which} percentile of {} pairs", check.figure.samples),
+                None => figure_text(check.figure, "ns"),
+            };
+            let source = quoted(&format!("{}: {what}", self.measured));
             text.push_str(&format!(
                 "{} = {{ value = {}, unit = \"ns\", {input}source = {source} }}\n",
                 check.name,
@@ -172,7 +179,8 @@ pub(super) fn rounded(value: f64) -> f64 {
 
 /// One line of printable ASCII, at most so long.
 fn plain(text: &str, most: usize) -> String {
-    let text: String = text.chars().map(|c| if c == ' ' || c.is_ascii_graphic() { c } else { '?' }).collect();
+    let text: String =
+        text.chars().map(|c| if c == ' ' || c.is_ascii_graphic() { c } else { '?' }).collect();
     if text.len() <= most { text } else { format!("{}...", &text[..most.saturating_sub(3)]) }
 }
 
@@ -216,9 +224,10 @@ pub(super) fn figures(measurements: &Measurements) -> Vec<(String, Measured)> {
         }
         let spread = measurements.spread(Pair::HandOver, distance);
         let samples = measurements.pairs_at(Pair::HandOver, distance).len();
-        for (name, value) in spread.into_iter().flat_map(|(p10, p90)| {
-            [(format!("{name}_p10"), p10), (format!("{name}_p90"), p90)]
-        }) {
+        for (name, value) in spread
+            .into_iter()
+            .flat_map(|(p10, p90)| [(format!("{name}_p10"), p10), (format!("{name}_p90"), p90)])
+        {
             push(&name, Some(Measured { value, ci_low: value, ci_high: value, samples }));
         }
     }

@@ -56,16 +56,25 @@ impl Taken {
 ///
 /// # Errors
 ///
-/// If the clock or an atomic addition was not measured, or the host is larger than a file can say.
+/// If the clock or an atomic addition was not measured, a figure is no number, or the host is larger than a file can say.
 pub(super) fn begin(
     measurements: &Measurements,
     taken: &Taken,
     name: Option<&str>,
 ) -> Result<Draft, String> {
+    sound(measurements)?;
     let layout = &measurements.layout;
     let Some(clock) = measurements.alone(Alone::Clock) else {
-        return Err("the clock could not be measured, and without it there are no cycles".to_owned());
+        return Err(
+            "the clock could not be measured, and without it there are no cycles".to_owned()
+        );
     };
+    if !(0.1..=10.0).contains(&clock.value) {
+        return Err(format!(
+            "the clock was measured as {} GHz; a machine file allows 0.1 to 10",
+            draft::rounded(clock.value)
+        ));
+    }
     let ghz = (clock.value * 1000.0).round() / 1000.0;
     let processor = measurements.processor.describe();
     let own_name = format!(
@@ -80,13 +89,13 @@ pub(super) fn begin(
     // The same nanoseconds, until the hand-over says otherwise.
     let scale = taken.number("family.scale") * ghz / taken.number("clock.ghz");
     let of_relative = Origin::Assumed(format!("in nanoseconds as {}", taken.describe()));
-    let mut draft = Draft::new(name.unwrap_or(&own_name), &title, family, (round4(scale), of_relative));
+    let mut draft =
+        Draft::new(name.unwrap_or(&own_name), &title, family, (round4(scale), of_relative));
     draft.measured = format!("measured by `machines calibrate`, {}", measurements.date);
     draft.head = head(measurements, taken, &processor);
 
-    let seen = |what: &str| {
-        Origin::Source(format!("read from this host, {}: {what}", measurements.date))
-    };
+    let seen =
+        |what: &str| Origin::Source(format!("read from this host, {}: {what}", measurements.date));
     let cpus = seen("the CPUs that the process may use");
     draft.set("topology", "sockets", layout.sockets as f64, cpus.clone());
     draft.set("topology", "complexes", layout.complexes as f64, seen("shared last-level caches"));
@@ -97,7 +106,8 @@ pub(super) fn begin(
         None => (64.0, Origin::Assumed("the system does not say; most have 64".to_owned())),
     };
     draft.set("topology", "line_bytes", line, from);
-    let said = measured(measurements, clock, "GHz", "a chain of operations of one cycle on one busy core");
+    let said =
+        measured(measurements, clock, "GHz", "a chain of operations of one cycle on one busy core");
     draft.set("clock", "ghz", ghz, said);
     costs(&mut draft, measurements, taken, ghz)?;
     protocol(&mut draft, measurements, taken, ghz);
@@ -105,6 +115,26 @@ pub(super) fn begin(
     draft.checks = draft::figures(measurements).into_iter().map(check).collect();
     draft.is_input("atomic_add_uncontended");
     Ok(draft)
+}
+
+/// # Errors
+///
+/// If something that was measured is no time and no rate.
+fn sound(measurements: &Measurements) -> Result<(), String> {
+    let alone = measurements.alone.iter().map(|(what, figure)| (what.name(), figure));
+    let pairs = measurements.pairs.iter().map(|pair| (pair.what.name(), &pair.figure));
+    let contended = measurements.contended.iter().map(|c| (c.variant.as_str(), &c.figure));
+    let siblings = measurements.siblings.iter().map(|c| (c.variant.as_str(), &c.figure));
+    let beside = measurements.beside_sibling.iter().map(|figure| ("work beside a sibling", figure));
+    for (name, figure) in alone.chain(pairs).chain(contended).chain(siblings).chain(beside) {
+        if !figure.value.is_finite() || figure.value <= 0.0 {
+            let value = figure.value;
+            return Err(format!(
+                "`{name}` was measured as {value}, and nothing can be made of that"
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn head(measurements: &Measurements, taken: &Taken, processor: &str) -> Vec<String> {
@@ -195,7 +225,12 @@ fn protocol(draft: &mut Draft, measurements: &Measurements, taken: &Taken, ghz: 
         (false, _) => (1.0, one("thread a core")),
         (true, Some(factor)) => (
             draft::rounded(factor.value).clamp(1.0, 8.0),
-            measured(measurements, factor, "times", "this lab's local work beside a busy sibling; other code is slowed more"),
+            measured(
+                measurements,
+                factor,
+                "times",
+                "this lab's local work beside a busy sibling; other code is slowed more",
+            ),
         ),
         (true, None) => {
             (taken.number("protocol.smt_slowdown"), taken.assumed("protocol.smt_slowdown"))

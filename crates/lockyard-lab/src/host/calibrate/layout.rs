@@ -237,7 +237,8 @@ fn last_level(cpu: usize) -> usize {
     let caches = format!("/sys/devices/system/cpu/cpu{cpu}/cache");
     (0..8)
         .filter_map(|index| {
-            let read = |file: &str| fs::read_to_string(format!("{caches}/index{index}/{file}")).ok();
+            let read =
+                |file: &str| fs::read_to_string(format!("{caches}/index{index}/{file}")).ok();
             let level: usize = read("level")?.trim().parse().ok()?;
             Some((level, first_of(&read("shared_cpu_list")?)?))
         })

@@ -6,7 +6,8 @@
 //! | `layout` | which of the process's CPUs share what, and the regular machine that has them |
 //! | `processor` | which processor it is, and which shipped machine is its nearest relative |
 //! | `alone`, `pair`, `lines` | samples: one CPU by itself, two CPUs |
-//! | `contended` | scenarios on 1, 2, 4, ... CPUs |
+//! | `tries`, `contended` | scenarios on 1, 2, 4, ... CPUs |
+//! | `share` | whether a thread had its CPU all the time |
 //! | `rounds` | everything in rounds, each round in an order of its own, in bounded time |
 //! | `measurements` | what was measured, as data: all that follows can be repeated from it |
 //! | `inputs` | the numbers of the file that are measured as they are, or taken from a relative |
@@ -27,7 +28,11 @@ mod pair;
 mod processor;
 mod report;
 mod rounds;
+mod share;
 mod solve;
+#[cfg(test)]
+mod tests;
+mod tries;
 
 pub use alone::Alone;
 pub use draft::slug;

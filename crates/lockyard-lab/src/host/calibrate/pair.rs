@@ -2,12 +2,12 @@
 //! modified.
 //!
 //! Two threads, each pinned, meet before every try. A try is some tens to hundreds of microseconds. One in which a thread
-//! did not have its CPU all the time says nothing of the caches, so it is not counted: the threads compare the time that
-//! passed with the CPU time that they had. A thread that waits for the other one gives up after [`PATIENCE`], so that a CPU
+//! did not have its CPU all the time is not counted (`share`). A thread that waits for the other one gives up after [`PATIENCE`], so that a CPU
 //! that is taken away ends the try and not the program.
 
 use super::OnCpu;
 use super::lines::Lines;
+use super::share::Share;
 use crate::statistics;
 use std::hint::spin_loop;
 use std::sync::Arc;
@@ -32,11 +32,9 @@ const WINDOW: Duration = Duration::from_micros(150);
 /// Operations between two looks at the clock.
 const BATCH: u64 = 64;
 
-/// A try counts if the threads had their CPUs for all of it but this share, or [`LEAST_LOST`].
-const LOST: f64 = 0.03;
-
-/// Reading CPU time takes time itself.
-const LEAST_LOST: Duration = Duration::from_micros(4);
+/// Words that tries take in turn: how long a hand-over takes depends on where the line's home is, and lines beside each other
+/// have theirs in different places.
+const WORDS: usize = 61;
 
 /// What two CPUs do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,18 +81,19 @@ pub(super) struct Visit {
 struct Line<T>(T);
 
 /// Where two threads meet.
-#[derive(Default)]
 struct Meeting {
-    /// What they fight over.
-    word: Line<AtomicU64>,
+    /// What they fight over, one in a try.
+    words: [Line<AtomicU64>; WORDS],
+    /// The word of the first try.
+    begin: usize,
     /// How often each has arrived.
     arrived: [Line<AtomicU64>; 2],
     /// The try is over.
     stop: Line<AtomicU64>,
     /// A thread has given up.
     gone: Line<AtomicBool>,
-    /// What the second thread lost of a try, in nanoseconds.
-    lost: Line<AtomicU64>,
+    /// Whether the second thread had its CPU all the time of a try.
+    whole: Line<AtomicBool>,
 }
 
 /// A thread waited in vain for the other one.
@@ -102,6 +101,22 @@ struct Meeting {
 struct Alone;
 
 impl Meeting {
+    fn new(begin: usize) -> Meeting {
+        Meeting {
+            words: std::array::from_fn(|_| Line::default()),
+            begin,
+            arrived: Default::default(),
+            stop: Line::default(),
+            gone: Line::default(),
+            whole: Line::default(),
+        }
+    }
+
+    /// The word of a try.
+    fn word(&self, time: u64) -> &AtomicU64 {
+        &self.words[(self.begin + time as usize) % WORDS].0
+    }
+
     /// Polls until `done`; gives up after [`PATIENCE`], or when the other one has.
     #[inline]
     fn wait(&self, mut done: impl FnMut() -> bool) -> Result<(), Alone> {
@@ -134,42 +149,40 @@ impl Meeting {
     }
 
     /// The word goes from `me` to the other one [`TURNS`] times.
-    fn hand_over(&self, me: u64) -> Result<(), Alone> {
+    fn hand_over(&self, me: u64, time: u64) -> Result<(), Alone> {
+        let word = self.word(time);
         for _ in 0..TURNS {
             self.wait(|| {
                 // Acquire and release: it pairs with the other thread's, as a lock's word would.
-                self.word
-                    .0
-                    .compare_exchange(me, 1 - me, Ordering::AcqRel, Ordering::Relaxed)
-                    .is_ok()
+                word.compare_exchange(me, 1 - me, Ordering::AcqRel, Ordering::Relaxed).is_ok()
             })?;
         }
         Ok(())
     }
-
-    #[inline]
-    fn change(&self, exchange: bool) -> u64 {
-        let word = &self.word.0;
-        if !exchange {
-            return word.fetch_add(1, Ordering::Relaxed);
-        }
-        let mut seen = word.load(Ordering::Relaxed);
-        while let Err(found) =
-            word.compare_exchange(seen, seen + 1, Ordering::Relaxed, Ordering::Relaxed)
-        {
-            seen = found;
-        }
-        seen
-    }
 }
 
-/// One visit to the CPUs `a` and `b`.
+/// One change of a word: an addition, or one by a loop of compare-exchanges.
+#[inline]
+fn change(word: &AtomicU64, exchange: bool) -> u64 {
+    if !exchange {
+        return word.fetch_add(1, Ordering::Relaxed);
+    }
+    let mut seen = word.load(Ordering::Relaxed);
+    while let Err(found) =
+        word.compare_exchange(seen, seen + 1, Ordering::Relaxed, Ordering::Relaxed)
+    {
+        seen = found;
+    }
+    seen
+}
+
+/// One visit to the CPUs `a` and `b`; every round uses other words.
 ///
 /// # Errors
 ///
 /// If the process may not run there, or there is no memory.
-pub(super) fn visit(what: Pair, a: usize, b: usize) -> Result<Visit, String> {
-    let meeting = Arc::new(Meeting::default());
+pub(super) fn visit(what: Pair, a: usize, b: usize, round: usize) -> Result<Visit, String> {
+    let meeting = Arc::new(Meeting::new(round * TRIES as usize));
     let lines = match what {
         Pair::LoadHomedReader | Pair::LoadHomedWriter => Some(Arc::new(Lines::new()?)),
         _ => None,
@@ -228,24 +241,24 @@ fn measured(
     let nanoseconds = match what {
         Pair::HandOver => {
             let begin = Instant::now();
-            meeting.hand_over(0)?;
+            meeting.hand_over(0, time)?;
             begin.elapsed().as_nanos() as f64 / (2 * TURNS - 1) as f64
         }
         Pair::Add | Pair::CompareExchange => {
-            let exchange = what == Pair::CompareExchange;
+            let (word, exchange) = (meeting.word(time), what == Pair::CompareExchange);
             for _ in 0..BATCH {
-                meeting.change(exchange);
+                change(word, exchange);
             }
-            let (begin, before) = (Instant::now(), meeting.change(exchange));
+            let (begin, before) = (Instant::now(), change(word, exchange));
             let mut elapsed = Duration::ZERO;
             while elapsed < WINDOW {
                 for _ in 0..BATCH {
-                    meeting.change(exchange);
+                    change(word, exchange);
                 }
                 elapsed = begin.elapsed();
             }
             // The word counts the operations of both.
-            let (after, elapsed) = (meeting.change(exchange), begin.elapsed());
+            let (after, elapsed) = (change(word, exchange), begin.elapsed());
             meeting.stop.0.store(time + 1, Ordering::Relaxed);
             elapsed.as_nanos() as f64 / (after - before) as f64
         }
@@ -255,10 +268,9 @@ fn measured(
             lines.map_or(f64::NAN, Lines::chase)
         }
     };
-    let lost = own.lost();
+    let whole = own.was_whole();
     meeting.meet(0, meetings + 3)?;
-    let other = Duration::from_nanos(meeting.lost.0.load(Ordering::Relaxed));
-    Ok((nanoseconds, !lost.is_too_much() && !Lost { lost: other, ..lost }.is_too_much()))
+    Ok((nanoseconds, whole && meeting.whole.0.load(Ordering::Relaxed)))
 }
 
 /// The other thread.
@@ -273,22 +285,17 @@ fn second(what: Pair, meeting: &Meeting, lines: Option<&Lines>) {
     }
 }
 
-fn beside(
-    what: Pair,
-    meeting: &Meeting,
-    lines: Option<&Lines>,
-    time: u64,
-) -> Result<(), Alone> {
+fn beside(what: Pair, meeting: &Meeting, lines: Option<&Lines>, time: u64) -> Result<(), Alone> {
     let meetings = time * 3;
     meeting.meet(1, meetings + 1)?;
     let own = Share::begin();
     match what {
-        Pair::HandOver => meeting.hand_over(1)?,
+        Pair::HandOver => meeting.hand_over(1, time)?,
         Pair::Add | Pair::CompareExchange => {
-            let exchange = what == Pair::CompareExchange;
+            let (word, exchange) = (meeting.word(time), what == Pair::CompareExchange);
             let mut since = 0u32;
             while meeting.stop.0.load(Ordering::Relaxed) <= time {
-                meeting.change(exchange);
+                change(word, exchange);
                 since = since.wrapping_add(1);
                 if since.is_multiple_of(1 << 20) && meeting.gone.0.load(Ordering::Relaxed) {
                     return Err(Alone);
@@ -302,59 +309,8 @@ fn beside(
             meeting.meet(1, meetings + 2)?;
         }
     }
-    let lost = own.lost().lost;
-    meeting.lost.0.store(lost.as_nanos() as u64, Ordering::Relaxed);
+    meeting.whole.0.store(own.was_whole(), Ordering::Relaxed);
     meeting.meet(1, meetings + 3)
-}
-
-/// How much of the time that passes the calling thread has its CPU.
-struct Share {
-    begin: Instant,
-    had: Option<Duration>,
-}
-
-/// What a thread lost.
-#[derive(Clone, Copy)]
-struct Lost {
-    lost: Duration,
-    of: Duration,
-}
-
-impl Share {
-    fn begin() -> Share {
-        Share { had: cpu_time(), begin: Instant::now() }
-    }
-
-    fn lost(&self) -> Lost {
-        let of = self.begin.elapsed();
-        let had = match (self.had, cpu_time()) {
-            (Some(before), Some(after)) => after.saturating_sub(before),
-            // Where nobody says, nothing was lost.
-            _ => of,
-        };
-        Lost { lost: of.saturating_sub(had), of }
-    }
-}
-
-impl Lost {
-    fn is_too_much(self) -> bool {
-        self.lost > self.of.mul_f64(LOST).max(LEAST_LOST)
-    }
-}
-
-/// The CPU time of the calling thread.
-#[cfg(unix)]
-fn cpu_time() -> Option<Duration> {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a live `timespec`, which the call fills.
-    let result = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
-    let valid = result == 0 && time.tv_sec >= 0;
-    valid.then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
-}
-
-#[cfg(not(unix))]
-fn cpu_time() -> Option<Duration> {
-    None
 }
 
 #[cfg(test)]
@@ -377,7 +333,7 @@ mod tests {
             return;
         }
         for what in ALL {
-            let visit = match visit(what, cpus.cpu(0), cpus.cpu(1)) {
+            let visit = match visit(what, cpus.cpu(0), cpus.cpu(1), 100) {
                 Ok(visit) => visit,
                 Err(message) => {
                     assert!(message.contains("cannot be pinned"), "{message}");
@@ -396,7 +352,7 @@ mod tests {
         let cpu = Cpus::allowed().cpu(0);
         for what in ALL {
             // Each waits for the other to be scheduled; what comes of it is lost or slow, but it ends.
-            if let Ok(visit) = visit(what, cpu, cpu) {
+            if let Ok(visit) = visit(what, cpu, cpu, 0) {
                 assert!(visit.counted + visit.lost >= TRIES - 1, "{visit:?}");
             }
         }
@@ -404,7 +360,7 @@ mod tests {
 
     #[test]
     fn a_cpu_that_may_not_be_used_is_named_and_nobody_waits_for_it() {
-        let error = visit(Pair::HandOver, Cpus::allowed().cpu(0), 1_000_000).unwrap_err();
+        let error = visit(Pair::HandOver, Cpus::allowed().cpu(0), 1_000_000, 0).unwrap_err();
         assert!(error.contains("cannot be pinned to CPU"), "{error}");
     }
 }

@@ -95,8 +95,7 @@ impl Processor {
         let number = |name: &str, value: Option<u32>| {
             value.map(|value| format!(" {name} {value}")).unwrap_or_default()
         };
-        let numbers =
-            format!("{}{}", number("family", self.family), number("model", self.model));
+        let numbers = format!("{}{}", number("family", self.family), number("model", self.model));
         let vendor = if self.vendor.is_empty() { "vendor not known" } else { &self.vendor };
         let through = if self.virtualised { ", a virtual machine" } else { "" };
         format!("{} ({vendor}{numbers}{through})", self.name)
@@ -138,7 +137,10 @@ mod tests {
     #[test]
     fn a_processor_is_read_and_has_a_relative_that_is_shipped() {
         let emerald = Processor::parse(EMERALD);
-        assert_eq!((emerald.family, emerald.model, emerald.virtualised), (Some(6), Some(207), true));
+        assert_eq!(
+            (emerald.family, emerald.model, emerald.virtualised),
+            (Some(6), Some(207), true)
+        );
         assert_eq!(
             emerald.describe(),
             "Intel(R) Xeon(R) Processor (GenuineIntel family 6 model 207, a virtual machine)"

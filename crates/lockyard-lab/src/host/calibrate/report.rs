@@ -38,7 +38,16 @@ fn for_people(
         _ => presets::UTF8_FULL_CONDENSED,
     });
     table.set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(["figure", "threads", "unit", "measured", "interval", "predicted", "error", ""]);
+    table.set_header([
+        "figure",
+        "threads",
+        "unit",
+        "measured",
+        "interval",
+        "predicted",
+        "error",
+        "",
+    ]);
     for column in 1..7 {
         if let Some(column) = table.column_mut(column).filter(|_| column != 2) {
             column.set_cell_alignment(CellAlignment::Right);
@@ -190,8 +199,16 @@ fn to_csv(figures: &Figures) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     // Writing to memory does not fail, and all records have the same length.
     let _ = writer.write_record([
-        "figure", "threads", "unit", "measured", "ci_low", "ci_high", "samples", "predicted",
-        "error", "role",
+        "figure",
+        "threads",
+        "unit",
+        "measured",
+        "ci_low",
+        "ci_high",
+        "samples",
+        "predicted",
+        "error",
+        "role",
     ]);
     let or_nothing = |value: Option<f64>| value.map(|v| v.to_string()).unwrap_or_default();
     for row in &figures.rows {

@@ -5,7 +5,7 @@ use super::measurements::{figure, sampled, today};
 use super::pair::Visit;
 use super::{
     Alone, Contended, Distance, Layout, Measurements, OnCpu, Pair, PairFigure, Processor, alone,
-    contended, pair,
+    contended, pair, tries,
 };
 use crate::host::stage::OnHost;
 use crate::{jobs, statistics};
@@ -38,6 +38,9 @@ const CLOSER_LOOKS: usize = 3;
 
 /// Local work of a try beside a sibling, in nanoseconds.
 const BESIDE_WORK: f64 = 50_000.0;
+
+/// Local work of an operation of the experiment on siblings, in nanoseconds: about that of the published table.
+const SIBLINGS_WORK: f64 = 300.0;
 
 /// Something that is measured.
 #[derive(Clone, Debug)]
@@ -77,7 +80,7 @@ pub fn measure(seconds: f64, progress: &mut dyn FnMut(f64)) -> Result<Measuremen
     let mut order: Vec<usize> = (0..plan.things.len()).collect();
     // Any shuffle will do; a fixed one can be repeated.
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
-    let (mut rounds, mut tries) = (0, (0u64, 0u64));
+    let (mut rounds, mut tried) = (0, (0u64, 0u64));
     'rounds: while rounds < LEAST_ROUNDS || begin.elapsed().as_secs_f64() < seconds {
         for i in (1..order.len()).rev() {
             state ^= state << 13;
@@ -98,30 +101,25 @@ pub fn measure(seconds: f64, progress: &mut dyn FnMut(f64)) -> Result<Measuremen
                 break 'rounds;
             }
             let planned = &mut plan.things[index];
-            let sample = match &planned.thing {
-                Thing::Alone(what) => Some(alone::sample(*what, cpus[0])?),
-                Thing::Pair(what, (a, b)) => {
-                    let Visit { figure, counted, lost } = pair::visit(*what, cpus[*a], cpus[*b])?;
-                    tries = (tries.0 + counted, tries.1 + lost);
-                    figure
-                }
+            let one = |figure| Visit { figure: Some(figure), ..Visit::default() };
+            let visit = match &planned.thing {
+                Thing::Alone(what) => one(alone::sample(*what, cpus[0])?),
+                Thing::Pair(what, (a, b)) => pair::visit(*what, cpus[*a], cpus[*b], rounds)?,
                 Thing::Contended(variant, tasks) => {
-                    Some(contended::measure(&plan.variants[*variant], &on(&cpus, tasks), false)?)
+                    tries::visit(&plan.variants[*variant], &on(&cpus, tasks), 0.0, rounds)?
                 }
-                Thing::BesideSibling(a, b) => Some(beside_sibling(cpus[*a], cpus[*b])?),
+                Thing::BesideSibling(a, b) => one(beside_sibling(cpus[*a], cpus[*b])?),
                 Thing::Siblings(tasks) => {
-                    Some(contended::measure(&plan.siblings, &on(&cpus, tasks), true)?)
+                    tries::visit(&plan.siblings, &on(&cpus, tasks), SIBLINGS_WORK, rounds)?
                 }
             };
-            // Its window was cut short.
-            if jobs::interrupted() {
-                break 'rounds;
-            }
-            planned.samples.extend(sample.filter(|figure| figure.is_finite() && *figure > 0.0));
+            tried = (tried.0 + visit.counted, tried.1 + visit.lost);
+            let figure = visit.figure.filter(|figure| figure.is_finite() && *figure > 0.0);
+            planned.samples.extend(figure);
         }
         rounds += 1;
     }
-    let lost = tries.1 as f64 / ((tries.0 + tries.1) as f64).max(1.0);
+    let lost = tried.1 as f64 / ((tried.0 + tried.1) as f64).max(1.0);
     Ok(summarise(plan, layout, (begin.elapsed().as_secs_f64(), rounds, lost)))
 }
 
@@ -148,7 +146,7 @@ fn plan(layout: &Layout, seconds: f64) -> Plan {
     for tasks in numbers_of_tasks(layout.cpus().len()) {
         for variant in 0..variants.len() {
             things.push(Thing::Contended(variant, (0..tasks).collect()));
-            expected += contended::CELL_SECONDS + tasks as f64 * 1e-4;
+            expected += tries::VISIT_SECONDS + tasks as f64 * 1e-4;
         }
     }
     let siblings = layout.siblings();
@@ -159,10 +157,12 @@ fn plan(layout: &Layout, seconds: f64) -> Plan {
     let mut notes = layout.notes.clone();
     match experiment(layout, &siblings) {
         Ok(cells) => {
-            expected += cells.len() as f64 * contended::CELL_SECONDS;
+            expected += cells.len() as f64 * tries::VISIT_SECONDS;
             things.extend(cells.into_iter().map(Thing::Siblings));
         }
-        Err(why) => notes.push(format!("what siblings share of a line cannot be measured here: {why}")),
+        Err(why) => {
+            notes.push(format!("what siblings share of a line cannot be measured here: {why}"))
+        }
     }
     // What is left of a round is for hand-overs, as much for each distance.
     let left = (seconds / WANTED_ROUNDS - expected).max(0.0) / PAIR_SECONDS;
@@ -198,7 +198,10 @@ fn experiment(layout: &Layout, siblings: &[(usize, usize)]) -> Result<Vec<Vec<us
         return Err("no core has two threads that the process may use".to_owned());
     }
     if siblings.len() < 3 {
-        return Err(format!("it takes three cores with two threads each, and there are {}", siblings.len()));
+        return Err(format!(
+            "it takes three cores with two threads each, and there are {}",
+            siblings.len()
+        ));
     }
     let first: Vec<usize> = siblings[..3].iter().map(|(a, _)| *a).collect();
     let second = siblings[..3].iter().map(|(_, b)| *b);

@@ -142,7 +142,12 @@ fn nearest(
 }
 
 /// A hand-over that was solved for, for a source.
-fn solved(measurements: &Measurements, distance: Distance, measured: Measured, found: Found) -> String {
+fn solved(
+    measurements: &Measurements,
+    distance: Distance,
+    measured: Measured,
+    found: Found,
+) -> String {
     format!(
         "set so that the simulated ping-pong between {} is {:.2} ns; measured by `machines calibrate`, {}: {}",
         distance.describe(),
