@@ -28,7 +28,9 @@ pub(crate) fn run(options: &Calibrate, format: Format) -> Result<(), Failure> {
     let measurements = measured.map_err(Failure::Run)?;
     let only_measured = || print(&measurements, &calibrate::measured(&measurements), None, format);
     if jobs::interrupted() {
-        only_measured()?;
+        if !calibrate::measured(&measurements).rows.is_empty() {
+            only_measured()?;
+        }
         return Err(interrupted());
     }
     let calibrated = match calibrate::calibrate(&measurements, name) {
@@ -70,7 +72,7 @@ fn print(
 }
 
 fn interrupted() -> Failure {
-    Failure::Run("interrupted: what is finished is above, and no file was written".to_owned())
+    Failure::Run("interrupted: what is finished was printed, and no file was written".to_owned())
 }
 
 /// What a machine file accepts.

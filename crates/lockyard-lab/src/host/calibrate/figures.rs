@@ -105,9 +105,16 @@ pub fn compare(
     figures.notes.extend(siblings(measurements, machine)?);
     if measurements.lost > 0.0 {
         figures.notes.push(format!(
-            "of the tries with two CPUs {:.0} % are not counted, because a thread did not have its CPU all the time",
+            "of the tries with pairs and scenarios {:.1} % are not counted, because a thread did not have its CPU all the time",
             measurements.lost * 100.0
         ));
+    }
+    if measurements.processor.virtualised {
+        figures.notes.push(
+            "this is a virtual machine: its CPUs may share cores without the system's saying so, and what the hypervisor takes \
+             from them is not seen"
+                .to_owned(),
+        );
     }
     figures.notes.extend(measurements.notes.iter().cloned());
     figures.notes.extend(calibrated.notes.iter().cloned());

@@ -12,6 +12,8 @@ pub(super) struct Taken {
     /// The relative.
     pub machine: Machine,
     why: &'static str,
+    /// Whether the family was fitted on processors of the host's generation.
+    pub member: bool,
 }
 
 impl Taken {
@@ -23,7 +25,7 @@ impl Taken {
         let Some(machine) = Machine::shipped(relative.machine) else {
             return Err(format!("there is no machine `{}` to take numbers from", relative.machine));
         };
-        Ok(Taken { machine, why: relative.why })
+        Ok(Taken { machine, why: relative.why, member: relative.member })
     }
 
     /// For people.
@@ -48,7 +50,7 @@ impl Taken {
     pub(super) fn assumed(&self, name: &str) -> Origin {
         let said = self.parameter(name).and_then(|p| p.source.as_ref().or(p.assumed.as_ref()));
         let said = said.map(|text| format!(": {}", draft::quote(text))).unwrap_or_default();
-        Origin::Assumed(format!("as {}{said}", self.describe()))
+        Origin::Assumed(format!("as {}, the nearest relative{said}", self.machine.name()))
     }
 }
 
@@ -144,8 +146,10 @@ fn head(measurements: &Measurements, taken: &Taken, processor: &str) -> Vec<Stri
             "Written by `lockyard machines calibrate`, {}: {:.0} s, {} rounds. Figures are medians with their intervals.",
             measurements.date, measurements.seconds, measurements.rounds
         ),
-        format!("What was not measured is from the nearest relative, {}, and", taken.describe()),
-        "from its family. Times in [cycles] are in cycles of `clock.ghz`.".to_owned(),
+        "What was not measured is from the nearest relative and its family. The relative:"
+            .to_owned(),
+        format!("{}.", taken.describe()),
+        "Times in [cycles] are in cycles of `clock.ghz`.".to_owned(),
     ]
 }
 

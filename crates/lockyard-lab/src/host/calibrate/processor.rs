@@ -26,6 +26,8 @@ pub(super) struct Relative {
     pub machine: &'static str,
     /// Why.
     pub why: &'static str,
+    /// The family was fitted on processors of this generation.
+    pub member: bool,
 }
 
 /// Models of Intel's family 6, by the shipped machine that is nearest.
@@ -34,7 +36,8 @@ const INTEL: &[(&[u32], Relative)] = &[
         &[85],
         Relative {
             machine: "cascade-lake-2s24c2t",
-            why: "a Skylake or Cascade Lake server: one of the family's own",
+            why: "a Skylake or Cascade Lake server: its family was fitted on such",
+            member: true,
         },
     ),
     (
@@ -43,17 +46,34 @@ const INTEL: &[(&[u32], Relative)] = &[
         Relative {
             machine: "cascade-lake-2s24c2t",
             why: "a later server with a mesh, of which there is no training table",
+            member: false,
         },
     ),
     (
         // Nehalem, Westmere.
         &[26, 30, 31, 37, 44, 46, 47],
-        Relative { machine: "westmere-ex-4s10c", why: "of the same or the preceding generation" },
+        Relative {
+            machine: "westmere-ex-4s10c",
+            why: "of the same or the preceding generation",
+            member: false,
+        },
+    ),
+    (
+        &[79],
+        Relative {
+            machine: "broadwell-ep-2s22c2t",
+            why: "a Broadwell server: its family was fitted on such",
+            member: true,
+        },
     ),
     (
         // Sandy Bridge to Broadwell, servers and clients.
-        &[42, 45, 58, 62, 60, 63, 69, 70, 61, 71, 79, 86],
-        Relative { machine: "broadwell-ep-2s22c2t", why: "with a ring" },
+        &[42, 45, 58, 62, 60, 63, 69, 70, 61, 71, 86],
+        Relative {
+            machine: "broadwell-ep-2s22c2t",
+            why: "with a ring, as this one",
+            member: false,
+        },
     ),
 ];
 
@@ -106,6 +126,7 @@ impl Processor {
         let client = Relative {
             machine: "skylake-client-4c",
             why: "for an Intel processor that is in no list here",
+            member: false,
         };
         match (self.vendor.as_str(), self.family) {
             ("GenuineIntel", Some(6)) => {
@@ -116,11 +137,13 @@ impl Processor {
             ("AuthenticAMD" | "HygonGenuine", _) => Relative {
                 machine: "zen4-7840u",
                 why: "the one AMD processor here; AMD has no training table",
+                member: false,
             },
             ("GenuineIntel", _) => client,
             _ => Relative {
                 machine: "cascade-lake-2s24c2t",
                 why: "no processor of this maker is here: a server with a mesh stands for it",
+                member: false,
             },
         }
     }

@@ -207,8 +207,13 @@ fn scale(
     })?;
     judge("scale", distance, measured, found, notes)?;
     let source = solved(measurements, distance, measured, found);
-    let assumed = format!("that its protocol is the family's, as {}'s", taken.describe());
-    draft.scale = (found.value, Origin::Both(source, assumed));
+    let origin = if taken.member {
+        Origin::Source(source)
+    } else {
+        let assumed = "that this processor speaks the family's protocol, as its nearest relative,";
+        Origin::Both(source, format!("{assumed} {}", taken.describe()))
+    };
+    draft.scale = (found.value, origin);
     draft.is_input("ping_pong_same_socket");
     Ok(())
 }
