@@ -236,6 +236,28 @@ fn one_cpu_gives_a_file_and_no_prediction_and_says_so() {
 }
 
 #[test]
+fn two_threads_of_one_core_are_predicted_though_no_two_cores_were_measured() {
+    let (machine, measurements) = imitated("skylake-sp-1s24c2t", 85, 1);
+    assert_eq!(measurements.layout.describe(), "1 socket x 1 core x 2 threads");
+    let found = calibrate(&measurements, None).expect("it is a machine");
+    assert_eq!(found.machine.hardware_threads(), 2);
+    assert_eq!(
+        number(&found.machine, "cycles.sibling_turn"),
+        number(&machine, "cycles.sibling_turn")
+    );
+    assert!(found.notes.iter().any(|note| note.contains("so `scale` is assumed")));
+    let figures = compare(&measurements, &found, 1, &|| ()).expect("it runs");
+    let row = |name: &str| figures.rows.iter().find(|row| row.figure == name);
+    for name in ["ping_pong_same_core", "atomic_add_two_threads_same_core"] {
+        let row = row(name).expect("it was measured");
+        assert!(
+            row.role == Role::Predicted && row.error().is_some_and(|e| e.abs() < 0.02),
+            "{row:?}"
+        );
+    }
+}
+
+#[test]
 fn a_distance_that_could_not_be_measured_is_named_and_the_rest_is_there() {
     let (_, mut measurements) = imitated("cascade-lake-2s24c2t", 85, 2);
     let layout = measurements.layout.clone();

@@ -129,6 +129,8 @@ pub(super) fn visit(
             Err(message) => {
                 // Those that are there go on without those that are not.
                 shared.arrived.0.fetch_add(cpus.len() * 3 * TRIES, Ordering::AcqRel);
+                // What they did, or that one of them has panicked, is of no interest any more.
+                threads.into_iter().for_each(|thread| drop(thread.finish()));
                 return Err(message);
             }
         }
