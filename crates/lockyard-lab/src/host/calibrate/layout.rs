@@ -4,9 +4,9 @@
 //! use need not be: a part of a socket, cores with one thread and cores with two. The machine then is the least one that has
 //! room, and every CPU has its place in it; places without a CPU stay empty.
 
-use super::super::{Cpus, number, topology};
+use super::super::detect::CpuList;
+use super::super::{Cpus, package};
 use std::collections::BTreeMap;
-use std::fs;
 
 /// A CPU, and what it belongs to: numbers that are the same for CPUs that share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,13 +81,12 @@ impl Layout {
     /// That of the process.
     pub fn of_process() -> Layout {
         let cpus = Cpus::allowed();
-        let of = |&cpu: &usize| CpuAt {
-            cpu,
-            package: number(cpu, "physical_package_id"),
-            complex: last_level(cpu),
-            core: topology(cpu, "thread_siblings_list")
-                .and_then(|list| first_of(&list))
-                .unwrap_or(cpu),
+        let of = |number: &usize| {
+            let cpu = &cpus.known[number];
+            let package = package(cpu);
+            // The first CPU that shares the cache; the package where the system does not say.
+            let complex = cpu.complex.as_ref().and_then(CpuList::first).unwrap_or(package);
+            CpuAt { cpu: *number, package, complex, core: cpu.core() }
         };
         Layout::new(&cpus.all().iter().map(of).collect::<Vec<_>>())
     }
@@ -227,26 +226,6 @@ impl Ranks {
     }
 }
 
-/// The first CPU of a list such as `0-3,8`.
-fn first_of(list: &str) -> Option<usize> {
-    list.trim().split([',', '-']).next()?.parse().ok()
-}
-
-/// The last-level cache of a CPU, by the first CPU that shares it; its package where the system does not say.
-fn last_level(cpu: usize) -> usize {
-    let caches = format!("/sys/devices/system/cpu/cpu{cpu}/cache");
-    (0..8)
-        .filter_map(|index| {
-            let read =
-                |file: &str| fs::read_to_string(format!("{caches}/index{index}/{file}")).ok();
-            let level: usize = read("level")?.trim().parse().ok()?;
-            Some((level, first_of(&read("shared_cpu_list")?)?))
-        })
-        .filter(|(level, _)| *level >= 3)
-        .max_by_key(|(level, _)| *level)
-        .map_or_else(|| number(cpu, "physical_package_id"), |(_, first)| first)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -303,13 +282,6 @@ mod tests {
         let layout = Layout::new(&host(1, 8, 1, 2));
         assert_eq!((layout.complexes, layout.cores, layout.threads), (1, 8, 2));
         assert!(layout.notes[0].contains("one complex a socket"), "{:?}", layout.notes);
-    }
-
-    #[test]
-    fn lists_begin_with_their_first_cpu() {
-        assert_eq!(first_of("0-3,8\n"), Some(0));
-        assert_eq!(first_of("12,60\n"), Some(12));
-        assert_eq!(first_of("\n"), None);
     }
 
     #[test]
