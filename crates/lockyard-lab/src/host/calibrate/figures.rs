@@ -103,6 +103,20 @@ pub fn compare(
     figures.rows.extend(scenarios(measurements, machine, jobs, done)?);
     figures.notes.extend(missing(measurements));
     figures.notes.extend(siblings(measurements, machine)?);
+    let layout = &measurements.layout;
+    let shares_a_core = |found: &Contended| {
+        found
+            .tasks
+            .iter()
+            .any(|&a| found.tasks.iter().any(|&b| a < b && layout.distance(a, b) == Distance::Core))
+    };
+    let first = measurements.contended.iter().filter(|found| shares_a_core(found));
+    if let Some(threads) = first.map(|found| found.tasks.len()).min() {
+        figures.notes.push(format!(
+            "from {threads} threads on, scenarios have two tasks on a core; what siblings share of a line is not settled \
+             (docs/machines.md), and the predictions are those of the file's `sibling_turn`"
+        ));
+    }
     if measurements.lost > 0.0 {
         figures.notes.push(format!(
             "of the tries with pairs and scenarios {:.1} % are not counted, because a thread did not have its CPU all the time",

@@ -237,7 +237,13 @@ fn one_cpu_gives_a_file_and_no_prediction_and_says_so() {
 
 #[test]
 fn two_threads_of_one_core_are_predicted_though_no_two_cores_were_measured() {
-    let (machine, measurements) = imitated("skylake-sp-1s24c2t", 85, 1);
+    let (machine, mut measurements) = imitated("skylake-sp-1s24c2t", 85, 1);
+    let counter = |tasks: &[usize], value| Contended {
+        variant: "fetch-and-add".to_owned(),
+        tasks: tasks.to_vec(),
+        figure: exactly(value),
+    };
+    measurements.contended = vec![counter(&[0], 2e7), counter(&[0, 1], 3e7)];
     assert_eq!(measurements.layout.describe(), "1 socket x 1 core x 2 threads");
     let found = calibrate(&measurements, None).expect("it is a machine");
     assert_eq!(found.machine.hardware_threads(), 2);
@@ -248,6 +254,8 @@ fn two_threads_of_one_core_are_predicted_though_no_two_cores_were_measured() {
     assert!(found.notes.iter().any(|note| note.contains("so `scale` is assumed")));
     let figures = compare(&measurements, &found, 1, &|| ()).expect("it runs");
     let row = |name: &str| figures.rows.iter().find(|row| row.figure == name);
+    let notes = figures.notes.join("\n");
+    assert!(notes.contains("from 2 threads on, scenarios have two tasks on a core"), "{notes}");
     for name in ["ping_pong_same_core", "atomic_add_two_threads_same_core"] {
         let row = row(name).expect("it was measured");
         assert!(
