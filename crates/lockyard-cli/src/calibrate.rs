@@ -1,32 +1,31 @@
 //! `lockyard machines calibrate`.
 
-use crate::arguments::{Calibrate, Failure};
+use crate::arguments::{Calibrate, Failure, seconds};
 use crate::new_file::NewFile;
-use crate::{output, progress};
-use lockyard_lab::host;
-use lockyard_lab::host::calibrate::{
-    self, Figures, LEAST_SECONDS, MOST_SECONDS, Measurements, render,
-};
+use crate::{host, output, progress};
+use lockyard_lab::host::calibrate::{self, Figures, LEAST_SECONDS, MOST_SECONDS, render};
+use lockyard_lab::host::environment as host_environment;
 use lockyard_lab::jobs;
 use lockyard_lab::output::Format;
 
 pub(crate) fn run(options: &Calibrate, format: Format) -> Result<(), Failure> {
-    let seconds = options.seconds;
-    if !(LEAST_SECONDS..=MOST_SECONDS).contains(&seconds) {
-        return Err(Failure::Input(format!(
-            "--seconds is {seconds}; allowed: {LEAST_SECONDS} to {MOST_SECONDS}"
-        )));
-    }
+    let time = seconds("--seconds", options.seconds, LEAST_SECONDS, MOST_SECONDS)?.as_secs_f64();
     let name = options.name.as_deref();
     name.map(check_name).transpose()?;
     let file = options.out.as_deref();
     let file = file.map(|path| NewFile::at("--out", path, options.force)).transpose()?;
 
-    let bar = progress::bar(seconds.ceil() as usize, "s of measuring");
-    let measured = calibrate::measure(seconds, &mut |passed| bar.set_position(passed as u64));
+    host::warn();
+    // As it is before anything is measured.
+    let environment = environment();
+    let bar = progress::bar(time.ceil() as usize, "s of measuring");
+    let measured = calibrate::measure(time, &mut |passed| bar.set_position(passed as u64));
     bar.finish_and_clear();
     let measurements = measured.map_err(Failure::Run)?;
-    let only_measured = || print(&measurements, &calibrate::measured(&measurements), None, format);
+    let print = |figures: &Figures, file: Option<&str>| {
+        output::write(&render(&measurements, figures, file, &environment, format))
+    };
+    let only_measured = || print(&calibrate::measured(&measurements), None);
     if jobs::interrupted() {
         if !calibrate::measured(&measurements).rows.is_empty() {
             only_measured()?;
@@ -46,7 +45,7 @@ pub(crate) fn run(options: &Calibrate, format: Format) -> Result<(), Failure> {
     bar.finish_and_clear();
     let mut figures = compared.map_err(Failure::Run)?;
     if jobs::interrupted() {
-        print(&measurements, &figures, None, format)?;
+        print(&figures, None)?;
         return Err(interrupted());
     }
     let written = file.as_ref().map(|file| file.write(&calibrated.file));
@@ -56,19 +55,15 @@ pub(crate) fn run(options: &Calibrate, format: Format) -> Result<(), Failure> {
     // For programs always; for people where it is nowhere else.
     let is_elsewhere = matches!(written, Some(Ok(())));
     let shown = (format == Format::Json || !is_elsewhere).then_some(calibrated.file.as_str());
-    print(&measurements, &figures, shown, format)?;
+    print(&figures, shown)?;
     written.unwrap_or(Ok(()))
 }
 
-fn print(
-    measurements: &Measurements,
-    figures: &Figures,
-    file: Option<&str>,
-    format: Format,
-) -> Result<(), Failure> {
+/// What there is to know about this host.
+fn environment() -> Vec<(&'static str, String)> {
     let mut environment = vec![("lockyard", env!("CARGO_PKG_VERSION").to_owned())];
-    environment.extend(host::environment());
-    output::write(&render(measurements, figures, file, &environment, format))
+    environment.extend(host_environment());
+    environment
 }
 
 fn interrupted() -> Failure {

@@ -81,16 +81,12 @@ impl Layout {
     /// That of the process.
     pub fn of_process() -> Layout {
         let cpus = Cpus::allowed();
-        let of = |&cpu: &usize| {
-            let known = &cpus.known[&cpu];
-            let package = package(known);
-            let first = |list: &CpuList| list.first();
-            CpuAt {
-                cpu,
-                package,
-                complex: known.complex.as_ref().and_then(first).unwrap_or(package),
-                core: known.siblings.as_ref().and_then(first).unwrap_or(cpu),
-            }
+        let of = |number: &usize| {
+            let cpu = &cpus.known[number];
+            let package = package(cpu);
+            // The first CPU that shares the cache; the package where the system does not say.
+            let complex = cpu.complex.as_ref().and_then(CpuList::first).unwrap_or(package);
+            CpuAt { cpu: *number, package, complex, core: cpu.core() }
         };
         Layout::new(&cpus.all().iter().map(of).collect::<Vec<_>>())
     }

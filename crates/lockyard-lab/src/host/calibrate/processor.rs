@@ -1,5 +1,6 @@
 //! Which processor this is, and which shipped machine is its nearest relative: what cannot be measured is taken from there.
 
+use super::super::detect;
 use std::fs;
 
 /// A processor, as the system names it.
@@ -80,9 +81,9 @@ const INTEL: &[(&[u32], Relative)] = &[
 impl Processor {
     /// This one.
     pub fn of_host() -> Processor {
-        let line = "/sys/devices/system/cpu/cpu0/cache/index0/coherency_line_size";
+        let first = detect::here().caches.iter().find(|cache| cache.level == 1);
         Processor {
-            line_bytes: fs::read_to_string(line).ok().and_then(|text| text.trim().parse().ok()),
+            line_bytes: first.and_then(|cache| cache.line_bytes),
             ..Processor::parse(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default())
         }
     }

@@ -1,6 +1,7 @@
 //! A calibration, for people and for programs.
 
 use super::{Figures, Measurements, Role, Row};
+use crate::host::detect::NOT_AVAILABLE;
 use crate::output::Format;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde_json::{Value, json};
@@ -83,8 +84,8 @@ fn for_people(
         let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
         text.push_str(&format!("\n{first}{}.\n", letters.as_str()));
     }
-    let host: Vec<String> =
-        environment.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    let known = environment.iter().filter(|(_, value)| value != NOT_AVAILABLE);
+    let host: Vec<String> = known.map(|(name, value)| format!("{name} {value}")).collect();
     text.push_str(&format!(
         "\n{:.0} s, {} rounds, {}. Environment: {}.\n",
         measurements.seconds,
