@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_runs_have_the_probabilities_of_the_textbook() {
+    fn small_runs_have_the_probabilities_that_are_counted_by_hand() {
         // All of b above all of a: one way of 70, of 20, of 48620.
         let run = |n: usize, from: f64| (0..n).map(|i| from + i as f64).collect::<Vec<_>>();
         let four = rank_test(&run(4, 0.0), &run(4, 10.0));
@@ -116,10 +116,41 @@ mod tests {
         assert!((three.two_sided() - 0.1).abs() < 1e-15, "{three:?}");
         let nine = rank_test(&run(9, 0.0), &run(9, 10.0));
         assert!((nine.above - 1.0 / 48_620.0).abs() < 1e-18);
-        // Hollander and Wolfe, table A.6: m = 5, n = 3: P(W >= 19) = 0.125; here the ranks 4, 7, 8.
+        // The ranks 4, 7, 8, a sum of 19; as much have 5, 6, 8 and 5, 7, 8 and 6, 7, 8, of 56 ways to choose three.
         let a = [1.0, 2.0, 3.0, 5.0, 6.0];
         let b = [4.0, 7.0, 8.0];
-        assert!((rank_test(&a, &b).above - 7.0 / 56.0).abs() < 1e-12, "{:?}", rank_test(&a, &b));
+        assert!((rank_test(&a, &b).above - 4.0 / 56.0).abs() < 1e-12, "{:?}", rank_test(&a, &b));
+    }
+
+    #[test]
+    fn the_count_is_that_of_all_choices_one_by_one_ties_included() {
+        let mut state = 7u64;
+        for _ in 0..200 {
+            let mut random = || {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (state >> 33) % 6
+            };
+            let values: Vec<f64> = (0..9).map(|_| random() as f64).collect();
+            let (b, a) = values.split_at(4);
+            // Twice the mean rank: values below count twice, equal ones once.
+            let rank = |value: f64| -> usize {
+                let of =
+                    |other: &f64| if *other < value { 2 } else { usize::from(*other == value) };
+                values.iter().map(of).sum()
+            };
+            let sum = |chosen: u32| -> usize {
+                (0..9).filter(|i| chosen >> i & 1 == 1).map(|i| rank(values[i])).sum()
+            };
+            let sums: Vec<usize> =
+                (0..1u32 << 9).filter(|c| c.count_ones() == 4).map(sum).collect();
+            let found = sum(0b1111);
+            let share = |counts: &dyn Fn(usize) -> bool| {
+                sums.iter().filter(|&&s| counts(s)).count() as f64 / sums.len() as f64
+            };
+            let test = rank_test(a, b);
+            assert!((test.below - share(&|s| s <= found)).abs() < 1e-12, "{values:?}");
+            assert!((test.above - share(&|s| s >= found)).abs() < 1e-12, "{values:?}");
+        }
     }
 
     #[test]
