@@ -82,49 +82,51 @@ fn assert_alike(found: &Tally, expected: [f64; 3]) {
     }
 }
 
-/// Long phases, each measured by the thread's own clock: the CPU time of each.
-fn long_phases() -> [Duration; 3] {
-    const ROUNDS: u64 = 600_000;
+/// The program: `cycles` times the three phases, each measured by the thread's own clock. The CPU time of each.
+fn program(cycles: u64, rounds: u64) -> [Duration; 3] {
     let mut used = [Duration::ZERO; 3];
-    for _ in 0..16 {
+    for _ in 0..cycles {
         for (phase, part) in PARTS.into_iter().enumerate() {
             enter(phase as u32);
             let begin = cpu_time();
-            work(part * ROUNDS);
+            work(part * rounds);
             used[phase] += cpu_time() - begin;
         }
     }
     used
 }
 
-/// Phases far shorter than the time between samples. Reading a clock would take as long, so the shares are those of the
-/// quantities of work.
-fn short_phases() {
-    const ROUNDS: u64 = 20;
-    for _ in 0..100_000 {
-        for (phase, part) in PARTS.into_iter().enumerate() {
-            enter(phase as u32);
-            work(part * ROUNDS);
-        }
-    }
-}
-
-#[test]
-fn long_phases_are_found_as_the_threads_own_clocks_measure_them() {
-    let (found, used) = sampled(2, long_phases);
+/// The shares that the threads' own clocks found.
+fn by_their_clocks(used: &[[Duration; 3]]) -> [f64; 3] {
     let of = |phase: usize| used.iter().map(|thread| thread[phase].as_secs_f64()).sum::<f64>();
     let all = of(0) + of(1) + of(2);
-    assert_alike(&found, [of(0) / all, of(1) / all, of(2) / all]);
+    [of(0) / all, of(1) / all, of(2) / all]
 }
 
 #[test]
-fn short_phases_are_found_as_their_quantities_of_work() {
-    // Each sample is a draw: with so many, two points are more than four standard deviations of a share of 0.7. How much CPU
-    // time that takes depends on how promptly the sampler is woken.
-    const ENOUGH: f64 = 10_000.0;
+fn phases_longer_than_the_time_between_samples_are_found() {
+    // Tens of milliseconds.
+    let (found, used) = sampled(2, || program(16, 600_000));
+    assert_alike(&found, by_their_clocks(&used));
+}
+
+#[test]
+fn phases_far_shorter_than_the_time_between_samples_are_found() {
+    // A few microseconds. Reading a clock takes as long, so the quantities of work are what is known. Each sample is a
+    // draw: with so many, two points are five standard deviations of a share of 0.7. How much CPU time that takes depends on
+    // how promptly the sampler is woken.
+    const ENOUGH: f64 = 13_000.0;
     let mut found = Tally::new(PARTS.len());
     while found.effective_samples() < ENOUGH {
-        found.merge(&sampled(2, short_phases).0);
+        let (more, _) = sampled(2, || {
+            for _ in 0..100_000 {
+                for (phase, part) in PARTS.into_iter().enumerate() {
+                    enter(phase as u32);
+                    work(part * 20);
+                }
+            }
+        });
+        found.merge(&more);
     }
     let all: u64 = PARTS.iter().sum();
     assert_alike(&found, PARTS.map(|part| part as f64 / all as f64));

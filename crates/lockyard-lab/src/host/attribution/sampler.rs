@@ -5,13 +5,14 @@ use super::tally::Tally;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The mean time between two looks that serves most: two thousand looks a second.
 pub const INTERVAL: Duration = Duration::from_micros(500);
 
-/// The sampler sleeps at least so many times as long as a look takes: with many threads it looks less often.
-const LEAST_SLEEP: u32 = 20;
+/// The sampler sleeps at least so many times the CPU time of a look, in the mean: with many threads it looks less often, and it
+/// never takes more than a sixth of a CPU.
+const LEAST_SLEEP: u32 = 5;
 
 /// A thread that looks at others.
 #[derive(Debug)]
@@ -51,48 +52,72 @@ impl Sampler {
     }
 }
 
-/// A watched thread, as it was when it was last looked at.
+/// A watched thread, as it was when it was last found to have run.
 struct Last {
     watched: Watched,
     phase: u32,
     cpu: Duration,
+    /// What it had used then since the look before that.
+    used: Duration,
 }
 
 fn look(watched: &[Watched], phases: usize, interval: Duration, stop: &AtomicBool) -> Tally {
     be_prompt();
     let of = |&watched: &Watched| {
         let cpu = watched.cpu_time()?;
-        Some(Last { watched, phase: watched.phase(), cpu })
+        Some(Last { watched, phase: watched.phase(), cpu, used: Duration::ZERO })
     };
     let mut last: Vec<Last> = watched.iter().filter_map(of).collect();
     let mut tally = Tally::new(phases);
-    // Marsaglia's xorshift: any numbers do that keep no step with the program.
-    let mut random = 0x9e37_79b9_7f4a_7c15u64;
-    let mut look_took = Duration::ZERO;
+    let mut intervals = Intervals::new();
+    let clock = Clock::of_this_thread().ok();
+    let own = || clock.and_then(Clock::now).unwrap_or_default();
+    let mut looks = 0;
     loop {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        // From half the interval to one and a half.
-        let factor = 0.5 + (random >> 11) as f64 / (1u64 << 53) as f64;
-        let sleep = interval.mul_f64(factor).max(look_took * LEAST_SLEEP);
-        std::thread::sleep(sleep);
+        let mean = interval.max(own() / looks.max(1) * LEAST_SLEEP);
+        std::thread::sleep(intervals.next(mean));
+        looks += 1;
         let stopping = stop.load(Ordering::Relaxed);
-        let begin = Instant::now();
-        for Last { watched, phase, cpu } in &mut last {
+        for Last { watched, phase, cpu, used } in &mut last {
             let Some(now) = watched.cpu_time() else { continue };
             let in_phase = watched.phase();
-            tally.add(*phase, in_phase, now.saturating_sub(*cpu));
-            (*phase, *cpu) = (in_phase, now);
+            let since = now.saturating_sub(*cpu);
+            if since.is_zero() {
+                // It has not run: this is the last look once more, and no other one.
+                continue;
+            }
+            tally.add((*phase, in_phase), (*used, since));
+            (*phase, *cpu, *used) = (in_phase, now, since);
         }
-        look_took = begin.elapsed();
         if stopping {
             break;
         }
     }
-    let own = Clock::of_this_thread().ok().and_then(Clock::now);
-    tally.sampler = own.unwrap_or_default();
+    tally.sampler = own();
     tally
+}
+
+/// The times between looks: exponentially distributed. Each moment is as likely as any other, whatever was before, so looks
+/// cannot keep step with a program whose phases come again and again. Times that are drawn between two bounds can, where
+/// the program's period is near them.
+struct Intervals {
+    random: u64,
+}
+
+impl Intervals {
+    fn new() -> Intervals {
+        Intervals { random: 0x9e37_79b9_7f4a_7c15 }
+    }
+
+    fn next(&mut self, mean: Duration) -> Duration {
+        // Marsaglia's xorshift.
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        // Above 0, at most 1.
+        let uniform = ((self.random >> 11) + 1) as f64 / (1u64 << 53) as f64;
+        mean.mul_f64(-uniform.ln())
+    }
 }
 
 /// Asks the kernel to wake the thread when it wants to be woken: no slack for its timers, and the short slice of a thread
@@ -131,3 +156,41 @@ fn be_prompt() {
 
 #[cfg(not(target_os = "linux"))]
 fn be_prompt() {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What looks at a program find whose phases, 70, 20 and 10 % of `period`, come again and again. No thread runs, no clock
+    /// is read: the result is always the same.
+    fn found(period: Duration, mut next: impl FnMut() -> Duration) -> Vec<f64> {
+        let phase =
+            |time: Duration| match time.as_nanos() % period.as_nanos() * 10 / period.as_nanos() {
+                0..7 => 0,
+                7..9 => 1,
+                _ => 2,
+            };
+        let mut tally = Tally::new(3);
+        let (mut time, mut earlier) = (Duration::ZERO, Duration::ZERO);
+        for _ in 0..100_000 {
+            let interval = next();
+            tally.add((phase(time), phase(time + interval)), (earlier, interval));
+            (time, earlier) = (time + interval, interval);
+        }
+        tally.shares().expect("time has passed")
+    }
+
+    #[test]
+    fn looks_keep_no_step_with_a_program() {
+        let mut intervals = Intervals::new();
+        for tenths in [1, 3, 5, 10, 20, 25, 100, 1000] {
+            let shares = found(INTERVAL * tenths / 10, || intervals.next(INTERVAL));
+            for (share, expected) in shares.iter().zip([0.7, 0.2, 0.1]) {
+                assert!((share - expected).abs() < 0.005, "{tenths}: {shares:?}");
+            }
+        }
+        // Looks at fixed intervals do: this is what they would find.
+        let shares = found(INTERVAL * 2, || INTERVAL);
+        assert!((shares[0] - 0.7).abs() > 0.1, "{shares:?}");
+    }
+}

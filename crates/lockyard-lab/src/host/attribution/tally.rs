@@ -9,9 +9,9 @@ use std::time::Duration;
 pub struct Tally {
     /// CPU time of each phase, in nanoseconds.
     nanoseconds: Vec<f64>,
-    /// Samples that had any weight.
+    /// Looks that had any weight.
     samples: u64,
-    /// The sum of the weights' squares.
+    /// The sum of their weights' squares.
     squares: f64,
     /// CPU time that the sampler itself used.
     pub(super) sampler: Duration,
@@ -23,19 +23,19 @@ impl Tally {
         Tally { nanoseconds: vec![0.0; phases], ..Tally::default() }
     }
 
-    /// A thread that was in phase `before` when it was last seen, and is in phase `now`, has used `cpu` since: half of it is given to
-    /// each. A phase beyond the last counts as the last.
-    pub fn add(&mut self, before: u32, now: u32, cpu: Duration) {
+    /// A thread that was in phase `before` when it was last seen, and is in phase `now`, has used `cpu` since, and had used
+    /// `earlier` between the two looks before: half of `cpu` is given to each phase. A phase beyond the last counts as the last.
+    /// A look at a thread that has not run since the last is none: it would be counted as if it said something new.
+    pub fn add(&mut self, (before, now): (u32, u32), (earlier, cpu): (Duration, Duration)) {
+        let Some(last) = self.nanoseconds.len().checked_sub(1) else { return };
         let weight = cpu.as_nanos() as f64;
-        if weight == 0.0 || self.nanoseconds.is_empty() {
-            return;
-        }
-        let last = self.nanoseconds.len() - 1;
         for phase in [before, now] {
             self.nanoseconds[(phase as usize).min(last)] += weight / 2.0;
         }
-        self.samples += 1;
-        self.squares += weight * weight;
+        // What the last look weighs is known now: half of the time on each side of it.
+        let of_last = (earlier.as_nanos() as f64 + weight) / 2.0;
+        self.squares += of_last * of_last;
+        self.samples += u64::from(of_last > 0.0);
     }
 
     /// Adds what was seen of the same phases at another time.
@@ -126,28 +126,37 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    #[test]
-    fn time_is_given_half_to_each_of_the_phases_between_which_it_passed() {
-        let mut tally = Tally::new(3);
-        tally.add(0, 0, 6 * MS);
-        tally.add(0, 2, 2 * MS);
-        tally.add(2, 1, Duration::ZERO);
-        tally.add(1, 1, 2 * MS);
-        assert_eq!(tally.shares(), Some(vec![0.7, 0.2, 0.1]));
-        assert_eq!((tally.cpu(), tally.samples()), (10 * MS, 3), "one had no weight");
+    /// Adds what a thread used between looks that found it in `phases`.
+    fn add(tally: &mut Tally, phases: &[u32], used: &[Duration]) {
+        let mut earlier = Duration::ZERO;
+        for (pair, &cpu) in phases.windows(2).zip(used) {
+            tally.add((pair[0], pair[1]), (earlier, cpu));
+            earlier = cpu;
+        }
     }
 
     #[test]
-    fn one_heavy_sample_says_no_more_than_one() {
+    fn time_is_given_half_to_each_of_the_phases_between_which_it_passed() {
+        let mut tally = Tally::new(3);
+        add(&mut tally, &[0, 0, 2], &[6 * MS, 2 * MS]);
+        add(&mut tally, &[1, 1], &[2 * MS]);
+        assert_eq!(tally.shares(), Some(vec![0.7, 0.2, 0.1]));
+        assert_eq!((tally.cpu(), tally.samples()), (10 * MS, 3));
+    }
+
+    #[test]
+    fn one_heavy_sample_says_no_more_than_two() {
         let mut alike = Tally::new(2);
-        (0..100).for_each(|_| alike.add(0, 0, MS));
-        assert!((alike.effective_samples() - 100.0).abs() < 1e-9);
+        add(&mut alike, &[0; 101], &[MS; 100]);
+        // The first look has half a weight.
+        assert!((alike.effective_samples() - 100.0).abs() < 1.0);
         let mut heavy = alike.clone();
         heavy.merge(&alike);
-        assert!((heavy.effective_samples() - 200.0).abs() < 1e-9);
-        heavy.add(1, 1, 1000 * 1000 * MS);
-        assert!(heavy.effective_samples() < 1.01);
-        assert!((alike.half_width(0.5) - 0.098).abs() < 1e-9);
+        assert!((heavy.effective_samples() - 200.0).abs() < 2.0);
+        // Two looks share it.
+        add(&mut heavy, &[1, 1, 1], &[1000 * 1000 * MS, MS]);
+        assert!(heavy.effective_samples() < 2.01);
+        assert!((alike.half_width(0.5) - 0.098).abs() < 0.001);
         assert!(alike.half_width(0.0) > 0.0, "nothing seen is not nothing there");
     }
 
@@ -155,7 +164,7 @@ mod tests {
     fn nothing_seen_has_no_shares() {
         assert_eq!(Tally::new(3).shares(), None);
         let mut none = Tally::new(0);
-        none.add(0, 0, MS);
+        none.add((0, 0), (MS, MS));
         assert_eq!(none.shares(), None);
     }
 }
