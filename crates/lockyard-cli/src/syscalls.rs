@@ -21,7 +21,7 @@ pub(crate) fn run(_: &SyscallsOptions) -> Result<(), Failure> {
 mod on_linux {
     use super::{ExitCode, Failure, SyscallsOptions};
     use crate::arguments::{Kinds, SyscallsFormat, number_list, seconds};
-    use crate::{output, progress};
+    use crate::{host, output, progress};
     use lockyard_lab::host::syscalls::{
         Experiment, Kind, Launcher, MOST_TASKS, TASK, Times, columns, report, task,
     };
@@ -71,18 +71,28 @@ mod on_linux {
             repeats: usize::from(options.repeats),
             beside: !options.kernel_only && !columns_only,
         };
+        host::warn();
         let bar = progress::bar(report::samples(&request), "samples");
         let report = report::run(&request, &mut || bar.inc(1));
         bar.finish_and_clear();
         let report = report?;
+        let interrupted = lockyard_lab::jobs::interrupted();
         output::write(&match options.format.document() {
             None => columns::print(&report),
-            Some(format) => render(&document(&report), format),
+            Some(format) => {
+                let mut document = document(&report);
+                if report.failure.is_some() {
+                    document.incomplete("the measurement ended with an error");
+                } else if interrupted {
+                    document.incomplete("interrupted");
+                }
+                render(&document, format)
+            }
         })?;
         if let Some(failure) = report.failure {
             return Err(Failure::Run(failure));
         }
-        if lockyard_lab::jobs::interrupted() {
+        if interrupted {
             return Err(Failure::Run("interrupted: what is finished is above".to_owned()));
         }
         Ok(())
@@ -91,10 +101,8 @@ mod on_linux {
     fn document(report: &report::Report) -> Document {
         let mut environment = vec![("lockyard".to_owned(), env!("CARGO_PKG_VERSION").to_owned())];
         environment.extend(report.environment.clone());
-        let host: Vec<String> =
-            report.environment.iter().map(|(name, value)| format!("{name} {value}")).collect();
         let mut notes = report.notes.clone();
-        notes.push(format!("Environment: {}.", host.join("; ")));
+        notes.push(format!("Environment: {}.", host::known(&report.environment, "; ")));
         Document {
             rows: report.rows.clone(),
             environment,

@@ -4,7 +4,9 @@
 
 use super::directory::Directory;
 use super::idle::Ticks;
-use super::shared::{FAILED_TO_CALL, FAILED_TO_PIN, FAILED_TO_START, GO, NEW, READY, STOP, Shared};
+use super::shared::{
+    FAILED_TO_CALL, FAILED_TO_PIN, FAILED_TO_START, GO, MOVED, NEW, READY, STOP, Shared,
+};
 use super::{Experiment, Kind, Launcher, Times, task};
 use crate::host::Placement;
 use crate::jobs;
@@ -196,6 +198,13 @@ impl Run<'_> {
                 let operation = self.plan.experiment.operation();
                 self.failed(format_args!(
                     "{operation} failed in task {task} after {done} operations: {error}"
+                ))
+            }
+            MOVED => {
+                let cpu = self.plan.placement.cpu(task).unwrap_or(0);
+                self.failed(format_args!(
+                    "task {task} is not pinned to CPU {cpu} any more: what it may use was changed while it ran (by \
+                     taskset, or a container's cpuset); run again when that has settled"
                 ))
             }
             state => self.failed(format_args!("task {task} is in an unknown state, {state}")),

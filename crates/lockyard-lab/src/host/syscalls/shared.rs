@@ -20,6 +20,8 @@ pub(super) const READY: u32 = 1;
 pub(super) const FAILED_TO_PIN: u32 = 2;
 pub(super) const FAILED_TO_START: u32 = 3;
 pub(super) const FAILED_TO_CALL: u32 = 4;
+/// When it stopped, it was not pinned to its CPU any more.
+pub(super) const MOVED: u32 = 5;
 
 /// What all tasks read.
 #[repr(C, align(128))]

@@ -6,10 +6,10 @@
 //! having said so.
 
 use super::shared::{
-    FAILED_TO_CALL, FAILED_TO_PIN, FAILED_TO_START, GO, Line, PREPARE, READY, STOP, Shared,
+    FAILED_TO_CALL, FAILED_TO_PIN, FAILED_TO_START, GO, Line, MOVED, PREPARE, READY, STOP, Shared,
 };
 use super::{Experiment, TASK, last_error};
-use crate::host::pin;
+use crate::host::{guard, pin};
 use std::ffi::{CString, OsString};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStringExt;
@@ -135,7 +135,12 @@ impl Task {
             Experiment::Stat2 => repeat(shared, line, || stat(&self.path)),
         };
         if let Err(error) = done {
-            fail(line, FAILED_TO_CALL, &error);
+            return fail(line, FAILED_TO_CALL, &error);
+        }
+        if let Some(cpu) = cpu
+            && !guard::is_pinned_to(cpu)
+        {
+            fail(line, MOVED, &std::io::Error::from_raw_os_error(0));
         }
     }
 }
