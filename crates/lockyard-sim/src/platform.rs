@@ -97,25 +97,23 @@ fn store(bits: Bits, value: u64, order: Ordering) {
     }
 }
 
-/// Waits until `predicate` is true of the word, asleep between polls.
+/// Waits until `predicate` is true of the word, asleep between polls. A budget is of polls, not of time: one that misses is one
+/// poll, however long the line takes to come.
 #[track_caller]
 fn wait<T: Int>(
     bits: Bits,
     budget: Budget,
     mut predicate: impl FnMut(T) -> bool,
 ) -> Result<T, BudgetSpent<T>> {
-    let deadline = match budget {
+    // A poll of a line that stays is over after `load` cycles, and the next one begins a `period` after it.
+    let (load, period) = Shared::with(|shared| {
+        let n = shared.machine().numbers();
+        (n.load, n.pause + n.poll)
+    });
+    // The polls after the next one.
+    let mut left = match budget {
         Budget::Unbounded => None,
-        Budget::Polls(0 | 1) => {
-            let unit = perform(Op::Load { address: bits.address, mask: bits.mask, poll: true });
-            let value = bits.value(unit);
-            return if predicate(value) { Ok(value) } else { Err(BudgetSpent(value)) };
-        }
-        Budget::Polls(polls) => Shared::with(|shared| {
-            let n = shared.machine().numbers();
-            // The first poll is at once.
-            Some(shared.now() + u64::from(polls - 1) * (n.pause + n.poll))
-        }),
+        Budget::Polls(polls) => Some(u64::from(polls.saturating_sub(1))),
     };
     loop {
         let unit = perform(Op::Load { address: bits.address, mask: bits.mask, poll: true });
@@ -123,14 +121,18 @@ fn wait<T: Int>(
         if predicate(value) {
             return Ok(value);
         }
+        if left == Some(0) {
+            return Err(BudgetSpent(value));
+        }
+        let began = Shared::with(Shared::now).saturating_sub(load);
+        let deadline = left.map(|left| began + left * period);
         let seen = unit & bits.mask;
         let sleep = Op::Sleep { address: bits.address, mask: bits.mask, seen, deadline };
-        if perform(sleep) == DEADLINE {
-            // The last poll of the budget.
-            let unit = perform(Op::Load { address: bits.address, mask: bits.mask, poll: true });
-            let value = bits.value(unit);
-            return if predicate(value) { Ok(value) } else { Err(BudgetSpent(value)) };
-        }
+        let spent = perform(sleep) == DEADLINE;
+        let slept = Shared::with(Shared::now) - began;
+        // The thread polled once a period while it slept; the next poll is one of those that were left.
+        let polled = (slept / period).max(1);
+        left = left.map(|left| if spent { 0 } else { left.saturating_sub(polled) });
     }
 }
 
