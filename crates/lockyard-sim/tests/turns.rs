@@ -3,8 +3,8 @@
 mod support;
 
 use lockyard::platform::{Ordering, Word};
-use lockyard_sim::{Machine, SimulatedU64, Simulation, now, work};
-use support::{OTHER_SOCKET, SIBLING_OF_0, finish, machine, ping_pong, thread};
+use lockyard_sim::{Machine, SimulatedU64, Simulation, nanoseconds, now, work};
+use support::{OTHER_SOCKET, SIBLING_OF_0, finish, machine, number, ping_pong, thread};
 
 #[test]
 fn a_sibling_waits_for_its_turn() {
@@ -14,6 +14,33 @@ fn a_sibling_waits_for_its_turn() {
     assert!(with > 20.0, "a turn of 60 cycles is 20 ns: {with} ns");
     let apart = |turn| ping_pong(&machine(&[("sibling_turn", turn)]), [0, 1], 0);
     assert_eq!(apart(0), apart(60), "threads of different cores have no turns");
+}
+
+#[test]
+fn a_siblings_load_waits_out_the_turn_whenever_it_comes() {
+    let machine = machine(&[("jitter", 0), ("sibling_turn", 60)]);
+    let n = |name: &str| number(&machine, &format!("cycles.{name}"));
+    let (before_lock, lock, turn) = (n("rmw_before_lock"), n("rmw_lock"), n("sibling_turn"));
+    // Cycles after the beginning of the lock: within it, at its end, within the turn, at the turn's end, and later.
+    for late in [4, lock, lock + 1, lock + turn - 1, lock + turn, lock + turn + 9] {
+        let mut simulation = Simulation::new(&machine, 1);
+        let word = simulation.place(SimulatedU64::new(0), 64, 0);
+        let ours = word.clone();
+        thread(&mut simulation, 0, 0, move || {
+            ours.fetch_add(1, Ordering::Relaxed);
+            let wait = nanoseconds(10_000 - now());
+            work(wait);
+            ours.fetch_add(1, Ordering::Relaxed);
+        });
+        let begin = 10_000 + before_lock;
+        let seen = thread(&mut simulation, SIBLING_OF_0, begin + late, move || {
+            assert_eq!(word.load(Ordering::Relaxed), 2);
+            now()
+        });
+        finish(&mut simulation);
+        let free = begin + late.max(lock + turn);
+        assert_eq!(seen.get(), Some(free + n("load")), "asked for {late} cycles after the lock");
+    }
 }
 
 /// Read-modify-writes for each ownership when both sockets add to a word.

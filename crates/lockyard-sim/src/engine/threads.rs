@@ -176,9 +176,8 @@ impl Engine {
             self.missed(thread, line, address, poll);
             self.threads[thread as usize].pending = Some(op);
             self.attach(thread, line, false, false);
-        } else if now < self.lines[line as usize].cores[core].locked_until {
-            // A sibling's locked operation holds the line.
-            let _ = self.is_held(thread, line, core as u16, now);
+        } else if self.is_held(thread, line, core as u16, now) {
+            // By a sibling's locked operation, or by the turn after one.
             let cache = &mut self.lines[line as usize].cores[core];
             cache.waiters.push(super::line::Waiter { thread, store: false });
             self.threads[thread as usize].pending = Some(op);
