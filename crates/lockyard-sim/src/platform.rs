@@ -115,8 +115,11 @@ fn wait<T: Int>(
         Budget::Unbounded => None,
         Budget::Polls(polls) => Some(u64::from(polls.saturating_sub(1))),
     };
+    // The thread waits from its first poll that failed: until then it looks, like anybody.
+    let mut poll = false;
     loop {
-        let unit = perform(Op::Load { address: bits.address, mask: bits.mask, poll: true });
+        let unit = perform(Op::Load { address: bits.address, mask: bits.mask, poll });
+        poll = true;
         let value = bits.value(unit);
         if predicate(value) {
             return Ok(value);

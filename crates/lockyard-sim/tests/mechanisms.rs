@@ -7,7 +7,7 @@ mod support;
 use lockyard::platform::{Atomics, DataCell, Host, Ordering, Part, Word};
 use lockyard_sim::{
     Machine, Order, Outcome, Placed, Simulated, SimulatedAtomics, SimulatedCell, SimulatedU32,
-    SimulatedU64, Simulation, Statistics, now, operation_done, random_below, stop_requested, work,
+    SimulatedU64, Simulation, Statistics, now, operation_done, stop_requested, work,
 };
 use std::cell::Cell;
 use std::rc::Rc;
@@ -310,90 +310,6 @@ fn a_waiter_looks_again_when_its_running_pause_ends() {
     let mean = delays.iter().sum::<u64>() as f64 / delays.len() as f64;
     let expected = LOAD as f64 + (PAUSE + POLL) as f64 / 2.0;
     assert!((mean - expected).abs() < 2.5, "uniform: {mean}, not {expected}");
-}
-
-#[test]
-fn a_bounded_wait_ends_when_its_budget_is_spent() {
-    let mut simulation = Simulation::new(&machine(), 1);
-    let word = simulation.place(SimulatedU64::new(0), 64, 0);
-    alone(&mut simulation, move || {
-        word.load(Ordering::Relaxed);
-        let mut result = Ok(0);
-        let waited = timed(|| {
-            result = Simulated::wait_within(&*word, Ordering::Acquire, 100, |value| value == 1);
-        });
-        assert!(result.is_err());
-        assert_eq!(waited, 99 * (PAUSE + POLL) + LOAD);
-        let at_once = timed(|| {
-            assert!(Simulated::wait_within(&*word, Ordering::Acquire, 100, |v| v == 0).is_ok());
-        });
-        assert_eq!(at_once, LOAD);
-    });
-}
-
-#[test]
-fn a_budget_of_one_poll_is_one_poll() {
-    let mut simulation = Simulation::new(&machine(), 1);
-    let word = simulation.place(SimulatedU64::new(0), 64, 0);
-    let before = simulation.statistics();
-    alone(&mut simulation, move || {
-        assert!(Simulated::wait_within(&*word, Ordering::Acquire, 1, |v| v == 1).is_err());
-    });
-    assert_eq!(difference(simulation.statistics(), before).loads, 1);
-}
-
-/// How long a hundred polls of a word take whose line others write, on average: by a bounded wait, or by a loop that counts.
-fn a_hundred_polls_beside(writers: usize, gap: f64, bounded: bool) -> f64 {
-    let mut simulation = Simulation::new(&machine(), 1);
-    let word = simulation.place(SimulatedU64::new(0), 8, 0);
-    let beside = simulation.place(SimulatedU64::new(0), 8, 0);
-    for writer in 0..writers {
-        let beside = beside.clone();
-        simulation.spawn(1 + writer, move || {
-            while !stop_requested() {
-                beside.fetch_add(1, Ordering::Relaxed);
-                work(gap + random_below(10) as f64);
-            }
-        });
-    }
-    let spent = Rc::new(Cell::new((0u64, 0u64)));
-    let out = Rc::clone(&spent);
-    simulation.spawn(0, move || {
-        while !stop_requested() {
-            let cycles = timed(|| {
-                if bounded {
-                    let result = Simulated::wait_within(&*word, Ordering::Relaxed, 100, |v| v != 0);
-                    assert!(result.is_err());
-                } else {
-                    touch(word.load(Ordering::Relaxed));
-                    for _ in 1..100 {
-                        Simulated::relax();
-                        touch(word.load(Ordering::Relaxed));
-                    }
-                }
-            });
-            let (sum, times) = out.get();
-            out.set((sum + cycles, times + 1));
-        }
-    });
-    simulation.run_until(3_000_000);
-    simulation.request_stop();
-    assert!(matches!(simulation.run(), Outcome::Finished));
-    let (sum, times) = spent.get();
-    sum as f64 / times as f64
-}
-
-#[test]
-fn a_budget_is_of_polls_however_often_the_line_is_taken_away() {
-    for (writers, gap) in [(0, 0.0), (1, 1000.0), (1, 300.0), (1, 20.0), (4, 20.0), (16, 20.0)] {
-        let counted = a_hundred_polls_beside(writers, gap, false);
-        let bounded = a_hundred_polls_beside(writers, gap, true);
-        // A round of the loop has no `poll`, and costs a load instead: two cycles of 47 less.
-        assert!(
-            (bounded / counted - 1.0).abs() < 0.08,
-            "{writers} writers, every {gap} ns: {bounded} cycles, not {counted}"
-        );
-    }
 }
 
 /// Read-modify-writes per ownership, and nanoseconds each, of `threads` cores that add to one word.

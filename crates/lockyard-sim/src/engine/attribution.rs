@@ -82,7 +82,7 @@ pub struct LineCounts {
     pub moves: u64,
     /// Moves that brought what others had done. Known when it is used, so a window's may include a move before it.
     pub needed: u64,
-    /// Loads of waiting loops that missed.
+    /// Loads of waiting loops that missed, but for each loop's first.
     pub missed_polls: u64,
     /// Times that the line became modified at a core.
     pub ownerships: u64,
@@ -279,7 +279,7 @@ impl Engine {
         }
     }
 
-    /// The thread's pending operation waits for `line`: for people, a poll is part of waiting.
+    /// The thread's pending operation waits for `line`: for people, a poll after the first is part of waiting.
     pub(super) fn waits_for(&mut self, thread: u32, line: u32) {
         let polls =
             matches!(self.threads[thread as usize].pending, Some(Op::Load { poll: true, .. }));

@@ -94,7 +94,7 @@ pub(crate) enum Pause {
 /// unit, but for `word`, which is a 32-bit word's own.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
-    /// `mask`: the bits that are looked at; none for a mere touch of the line. `poll`: a waiting loop looks.
+    /// `mask`: the bits that are looked at; none for a mere touch of the line. `poll`: a waiting loop looks again.
     Load {
         address: usize,
         mask: u64,
