@@ -160,6 +160,8 @@ fn a_fence_waits_for_the_store_buffer_only_if_it_is_sequentially_consistent() {
         word.store(1, Ordering::Relaxed);
         assert_eq!(timed(|| SimulatedAtomics::fence(Ordering::AcqRel)), 0);
         assert!(timed(|| SimulatedAtomics::fence(Ordering::SeqCst)) > 200);
+        let empty = timed(|| SimulatedAtomics::fence(Ordering::SeqCst));
+        assert_eq!(empty, BEFORE_LOCK + LOCK, "as a locked operation that has its line");
     });
 }
 

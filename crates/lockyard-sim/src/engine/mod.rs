@@ -110,7 +110,7 @@ pub(crate) enum Op {
         address: usize,
         rmw: Rmw,
     },
-    /// Waits until the store buffer is empty.
+    /// Waits until the store buffer is empty, and then costs about as much as a locked operation.
     Fence,
     Work {
         cycles: u64,

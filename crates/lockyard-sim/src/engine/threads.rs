@@ -109,7 +109,9 @@ impl Engine {
             Op::Rmw { address, .. } => self.begin_rmw(thread, op, address),
             Op::Fence => {
                 if self.threads[index].stores.is_empty() {
-                    let cost = self.machine.numbers().rmw_before_lock;
+                    // About what a locked operation costs that has its line.
+                    let n = self.machine.numbers();
+                    let cost = n.rmw_before_lock + n.rmw_lock;
                     self.at(now + cost, Event::Resume { thread, value: 0 });
                 } else {
                     self.threads[index].stalled = Some(op);
