@@ -382,7 +382,7 @@ impl Engine {
             self.line_of.resize(line + 1, u32::MAX);
         }
         let home = self.arena.home_of(line) as u16;
-        self.lines.push(Line::new(home, self.places.domains(), self.machine.cores()));
+        self.lines.push(Line::new(home, self.places.domains()));
         self.traces.push(LineTrace::new());
         self.line_of[line] = (self.lines.len() - 1) as u32;
         self.line_of[line]

@@ -7,6 +7,7 @@
 //! others, *The Detection and Elimination of Useless Misses in Multiprocessors*, ISCA 1993). A hand-over of a unit that another
 //! touched last is needed too, though its value was read before, and so is a thread's first move.
 
+use super::sparse::Sparse;
 use super::threads::Activity;
 use super::{Engine, Op};
 use std::ops::{Add, Sub};
@@ -187,8 +188,8 @@ pub(super) struct LineTrace {
     touches: u64,
     /// The last one for each 64-bit unit, for up to 128 bytes: its number, from 1, and its thread.
     units: [(u64, u32); 16],
-    /// What each thread knows of the line; nothing beyond the end.
-    copies: Vec<Copied>,
+    /// What each thread knows of the line.
+    copies: Sparse<Copied>,
 }
 
 /// What a thread knows of a line.
@@ -205,17 +206,14 @@ struct Copied {
 impl LineTrace {
     pub(super) fn new() -> Self {
         let counts = LineCounts::default();
-        LineTrace { counts, last: None, touches: 0, units: [(0, 0); 16], copies: Vec::new() }
+        let never = Copied { used: u64::MAX, since: u64::MAX, open: false };
+        let copies = Sparse::new(never);
+        LineTrace { counts, last: None, touches: 0, units: [(0, 0); 16], copies }
     }
 
     /// What `thread` knows; `true` if it never had the line.
     fn copy_of(&mut self, thread: u32) -> (&mut Copied, bool) {
-        let index = thread as usize;
-        let never = Copied { used: u64::MAX, since: u64::MAX, open: false };
-        if index >= self.copies.len() {
-            self.copies.resize(index + 1, never);
-        }
-        let copy = &mut self.copies[index];
+        let copy = &mut self.copies[thread as usize];
         let first = copy.since == u64::MAX;
         (copy, first)
     }

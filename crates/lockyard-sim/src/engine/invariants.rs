@@ -15,17 +15,15 @@ impl Engine {
     /// Nobody else has a line that becomes modified at `core`.
     pub(super) fn check_owner(&self, line: u32, core: u16) {
         let cores = &self.lines[line as usize].cores;
-        let elsewhere = cores
-            .iter()
-            .enumerate()
-            .any(|(other, c)| other != core as usize && c.state != State::Invalid);
+        let elsewhere =
+            cores.iter().any(|(other, c)| other != core as usize && c.state != State::Invalid);
         debug_assert!(!elsewhere, "a line is modified at one core and valid at another");
     }
 
     /// The agents know who shares the line.
     pub(super) fn check_sharers(&self, line: u32) {
         let entry = &self.lines[line as usize];
-        for (core, cache) in entry.cores.iter().enumerate() {
+        for (core, cache) in entry.cores.iter() {
             // A core that has asked for more than it has is noted as what it will be.
             if cache.state == State::Invalid || cache.invalidations > 0 || cache.miss != Miss::None
             {
@@ -70,12 +68,12 @@ impl Engine {
                     return wrong("an agent has a request that was not answered");
                 }
             }
-            let owners = line.cores.iter().filter(|c| c.state == State::Modified).count();
-            let sharers = line.cores.iter().filter(|c| c.state == State::Shared).count();
+            let owners = line.cores.iter().filter(|(_, c)| c.state == State::Modified).count();
+            let sharers = line.cores.iter().filter(|(_, c)| c.state == State::Shared).count();
             if owners > 1 || (owners == 1 && sharers > 0) {
                 return wrong("it has an owner, and somebody else has it too");
             }
-            for (core, cache) in line.cores.iter().enumerate() {
+            for (core, cache) in line.cores.iter() {
                 if cache.miss != Miss::None || !cache.waiters.is_empty() {
                     return wrong("a core waits for it");
                 }

@@ -8,6 +8,8 @@
 //!   core                                  Invalid, Shared or Modified
 //! ```
 
+use super::sparse::Sparse;
+
 /// What a cache, or a domain, may do with a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum State {
@@ -42,6 +44,7 @@ pub(super) struct Waiter {
 }
 
 /// A core's view of a line.
+#[derive(Clone)]
 pub(super) struct CoreLine {
     pub state: State,
     /// A locked operation holds the line until then.
@@ -101,7 +104,7 @@ pub(super) struct Line {
     /// The domain that is the line's home.
     pub home: u16,
     pub agents: Vec<Agent>,
-    pub cores: Vec<CoreLine>,
+    pub cores: Sparse<CoreLine>,
     /// Domains that wait for the home agent.
     pub home_queue: Vec<(u16, bool)>,
     pub home_busy: bool,
@@ -109,7 +112,7 @@ pub(super) struct Line {
 
 impl Line {
     /// A line that no cache has. In a machine of one domain there is nobody to ask for permission.
-    pub(super) fn new(home: u16, domains: usize, cores: usize) -> Self {
+    pub(super) fn new(home: u16, domains: usize) -> Self {
         let permission = if domains == 1 { State::Modified } else { State::Invalid };
         let agent = || Agent {
             queue: Vec::new(),
@@ -124,7 +127,7 @@ impl Line {
         Line {
             home,
             agents: (0..domains).map(|_| agent()).collect(),
-            cores: (0..cores).map(|_| CoreLine::new()).collect(),
+            cores: Sparse::new(CoreLine::new()),
             home_queue: Vec::new(),
             home_busy: false,
         }

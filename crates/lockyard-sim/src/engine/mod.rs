@@ -10,6 +10,7 @@
 //! | `agents.rs` | the directory: agents of domains, home agents |
 //! | `invariants.rs` | what must hold at every moment |
 //! | `line.rs` | the state of one line |
+//! | `sparse.rs` | tables of which few entries are used |
 //! | `places.rs` | where cores, domains and sockets are |
 //! | `coroutine.rs` | the code of a simulated thread |
 //! | `attribution.rs` | where the cycles go |
@@ -23,6 +24,7 @@ mod event;
 mod invariants;
 mod line;
 mod places;
+mod sparse;
 mod statistics;
 mod threads;
 mod wheel;

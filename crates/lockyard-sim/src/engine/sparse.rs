@@ -1,0 +1,83 @@
+//! A table with an entry for each core, or each thread, of which few are used.
+//!
+//! A queue node's line is used by two threads out of thousands. Entries are made at their first change; until then they read as
+//! the blank one.
+
+use std::ops::{Index, IndexMut};
+
+/// In the place of an entry that was not made.
+const NONE: u16 = u16::MAX;
+
+/// Entries by index, made at their first change. At most 65 534 can be made; a machine has 4096 hardware threads.
+#[derive(Clone, Debug)]
+pub(super) struct Sparse<T> {
+    /// Where in `made` the entry of each index is; nothing beyond the end.
+    places: Vec<u16>,
+    made: Vec<T>,
+    blank: T,
+}
+
+impl<T: Clone> Sparse<T> {
+    /// A table of which all entries are `blank`.
+    pub(super) fn new(blank: T) -> Self {
+        Sparse { places: Vec::new(), made: Vec::new(), blank }
+    }
+
+    /// The entries that were made, with their indices, which ascend.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &T)> {
+        let made = self.places.iter().enumerate().filter(|(_, place)| **place != NONE);
+        made.map(|(index, &place)| (index, &self.made[place as usize]))
+    }
+
+    #[cold]
+    fn make(&mut self, index: usize) -> u16 {
+        if self.places.len() <= index {
+            self.places.resize(index + 1, NONE);
+        }
+        let place = self.made.len() as u16;
+        assert!(place != NONE, "no machine has so many hardware threads");
+        self.made.push(self.blank.clone());
+        self.places[index] = place;
+        place
+    }
+}
+
+impl<T> Index<usize> for Sparse<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, index: usize) -> &T {
+        match self.places.get(index) {
+            Some(&place) if place != NONE => &self.made[place as usize],
+            _ => &self.blank,
+        }
+    }
+}
+
+impl<T: Clone> IndexMut<usize> for Sparse<T> {
+    #[inline]
+    fn index_mut(&mut self, index: usize) -> &mut T {
+        let place = match self.places.get(index) {
+            Some(&place) if place != NONE => place,
+            _ => self.make(index),
+        };
+        &mut self.made[place as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_entries_that_were_changed_are_made() {
+        let mut table = Sparse::new(7u64);
+        assert_eq!((table[4000], table.made.len()), (7, 0), "to look at one makes none");
+        table[4000] += 1;
+        table[2] = 5;
+        table[4000] += 1;
+        assert_eq!((table[4000], table[2], table[3], table[5000]), (9, 5, 7, 7));
+        assert_eq!(table.iter().collect::<Vec<_>>(), [(2, &5), (4000, &9)]);
+        assert_eq!(table.made.len(), 2);
+    }
+}
