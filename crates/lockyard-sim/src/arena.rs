@@ -98,8 +98,11 @@ impl Arena {
 
     /// The 64-bit unit at `address`.
     pub(crate) fn read(&self, address: usize) -> u64 {
-        // SAFETY: the unit is within the arena, aligned, initialised (`allocate` sees to that), and
-        // is only accessed by this thread, through raw pointers and `UnsafeCell`s.
+        // SAFETY: the unit is within the arena, aligned, and is only accessed by this thread, through
+        // raw pointers and `UnsafeCell`s. Its words are initialised; what is in no object was zeroed by
+        // `allocate`. What is neither is padding of an object that was moved into the arena by value: its
+        // bytes are what they are, as the compiler was kept from knowing how they came about
+        // (`Simulation::place`), and nothing depends on them: every use masks the word's own bits.
         unsafe { self.unit(address).read() }
     }
 

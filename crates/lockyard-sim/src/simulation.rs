@@ -174,7 +174,8 @@ impl Simulation {
     }
 
     /// Runs `code` with this simulation's memory, outside simulated time: operations take effect at
-    /// once and cost nothing.
+    /// once and cost nothing. They wake nobody: a thread that is asleep in a waiting loop does not see a word that is changed
+    /// here until its line moves, and an unpark does nothing. So words are changed before threads run, or after.
     pub fn setup<R>(&mut self, code: impl FnOnce() -> R) -> R {
         self.shared.while_current(code)
     }
@@ -191,6 +192,9 @@ impl Simulation {
         let memory = memory.expect("the simulation's arena is full").cast::<T>();
         // SAFETY: the memory is for this object's layout, and nobody else has it.
         unsafe { memory.write(object) };
+        // The object's padding need not be initialised now, and may share a 64-bit unit with a word: the compiler is to know
+        // nothing about it (see `Arena::read`).
+        let memory = std::hint::black_box(memory);
         Placed { object: memory, _arena: self.shared.arena() }
     }
 
