@@ -86,6 +86,21 @@ fn a_prediction_depends_on_where_the_tasks_run() {
 }
 
 #[test]
+fn a_published_figure_stands_beside_a_prediction_for_its_own_places_only() {
+    let published = |placement: &[&str], threads: &str| {
+        let json = json(&[&FSTAT2[..], &["--threads", threads], placement].concat());
+        json["rows"][0]["published"].is_number()
+    };
+    assert!(published(&[], "2"));
+    assert!(published(&["--placement", "siblings-last"], "2"));
+    assert!(published(&["--placement", "0,1"], "2"), "the same places, in other words");
+    assert!(published(&["--placement", "fill"], "1"), "the first task is where it was");
+    assert!(!published(&["--placement", "fill"], "2"));
+    assert!(!published(&["--placement", "0,24"], "2"));
+    assert!(!published(&["--placement", "unpinned"], "2"));
+}
+
+#[test]
 fn what_siblings_share_is_an_interval_where_they_run() {
     let note = "what the threads of a core share of a line is not settled";
     let arguments = |threads| [&FSTAT2[..], &["--threads", threads]].concat();

@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | [`published`] | the tables that others published |
 //! | [`rows`] | what a result is, and the error summary |
+//! | [`pairs`] | whether the change from one variant to another is predicted |
 //! | [`simulate`] | one cell on a simulated machine |
 //! | [`placement`] | where tasks run on it |
 //! | [`calibrate`] | the local work that a calibration cell gives |
@@ -36,6 +37,7 @@ pub mod machines;
 pub mod measured;
 pub mod names;
 pub mod output;
+pub mod pairs;
 pub mod peers;
 pub mod placement;
 pub mod predict;

@@ -183,7 +183,7 @@ pub struct Predictions {
 }
 
 /// Predicts the cells of a request: variant by variant, in the order of `threads`. A row whose cell was
-/// published has the published figure too.
+/// published has the published figure too, if its tasks run where the script says.
 ///
 /// # Errors
 ///
@@ -235,8 +235,12 @@ pub fn run(
         let Some(prediction) = prediction else { continue };
         let prediction = prediction
             .map_err(|e| Failure::Run(format!("{}, {}: {e}", script.name, variant.name)))?;
+        // A figure that was published for other places, in some run, is no figure to compare with.
+        let places = |of: &Placement, seed| of.places(&request.machine, threads, seed);
+        let same_places = (1..=2).all(|seed| places(placement, seed) == places(&scripted, seed));
         let published = tables.iter().flat_map(|table| &table.cells).find(|cell| {
-            cell.experiment == script.name
+            same_places
+                && cell.experiment == script.name
                 && cell.machine == request.machine.name()
                 && cell.variant == variant.name
                 && cell.threads == threads
@@ -244,7 +248,8 @@ pub fn run(
                 && cell.unit == script.metric.unit()
         });
         let mut detail = detail(script, &prediction, threads, work);
-        simulate::identify(&request.machine, simulate::Effort::USUAL.seeds, &mut detail);
+        let seeds = simulate::Effort::usual(placement).seeds;
+        simulate::identify(&request.machine, seeds, &mut detail);
         if request.sensitivity {
             let cell = sensitivity::Cell {
                 machine: &request.machine,

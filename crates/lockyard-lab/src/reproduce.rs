@@ -2,6 +2,7 @@
 
 use crate::calibrate::LocalWork;
 use crate::host::measure::{self, Task};
+use crate::pairs::{self, Wanted};
 use crate::placement::Placement;
 use crate::predict::{self, Failure};
 use crate::published::{Cell, Table};
@@ -10,7 +11,7 @@ use crate::simulate;
 use crate::{InputError, host, jobs, measured};
 use lockyard_scenarios::{Script, Variant};
 use lockyard_sim::Machine;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What to reproduce.
 #[derive(Clone, Debug)]
@@ -175,13 +176,31 @@ fn summaries(rows: &[Row]) -> Vec<Summary> {
     for name in names {
         let of_table = |rows: &[&Row], summary: &str| {
             let rows: Vec<&Row> = rows.iter().copied().filter(|row| row.table == name).collect();
-            (!rows.is_empty()).then(|| summarise(summary, &rows))
+            (!rows.is_empty()).then(|| with_pairs(summary, &rows))
         };
         summaries.extend(of_table(&sound, name));
         summaries.extend(of_table(&doubtful, &format!("{name}: doubtful rows")));
     }
-    summaries.push(summarise("all", &sound));
+    summaries.push(with_pairs("all", &sound));
     summaries
+}
+
+/// A summary with the pairs that the rows' scripts ask for.
+fn with_pairs(name: &str, rows: &[&Row]) -> Summary {
+    let experiments: BTreeSet<&str> = rows.iter().map(|row| row.experiment.as_str()).collect();
+    let wanted: Vec<Wanted> = experiments
+        .into_iter()
+        .filter_map(Script::shipped)
+        .flat_map(|script| {
+            let experiment = script.name;
+            script.pairs.into_iter().map(move |pair| Wanted {
+                experiment: experiment.clone(),
+                first: pair.first,
+                second: pair.second,
+            })
+        })
+        .collect();
+    Summary { pairs: pairs::score(rows, &wanted), ..summarise(name, rows) }
 }
 
 /// What it takes to simulate a cell, or why it cannot be.
@@ -265,7 +284,8 @@ fn row(job: &Job, works: &[Option<LocalWork>]) -> Result<Row, String> {
             row.trivial = model.trivial;
             row.status = if model.is_calibration { Status::Calibration } else { Status::Predicted };
             row.detail = predict::detail(&model.script, &prediction, cell.threads, work);
-            simulate::identify(machine, simulate::Effort::USUAL.seeds, &mut row.detail);
+            let seeds = simulate::Effort::usual(order.0).seeds;
+            simulate::identify(machine, seeds, &mut row.detail);
             if let Some(reason) = model.script.doubt(&cell.machine, cell.threads) {
                 row.detail.insert(DOUBTFUL.to_owned(), Detail::Text(reason.to_owned()));
             }

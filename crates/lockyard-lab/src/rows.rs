@@ -5,6 +5,7 @@
 //! machine's protocol was fitted on the cell's table), *measured* (there is a measured figure and no published one), *not modelled* (with a reason).
 
 use crate::histogram::Bucket;
+use crate::pairs::Pairs;
 use lockyard_scenarios::Metric;
 use std::collections::BTreeMap;
 
@@ -146,7 +147,7 @@ pub struct Summary {
     pub table: String,
     /// How many cells are predictions.
     pub cells: usize,
-    /// Variant pairs whose published figures differ by more than 5 %, at least one a prediction.
+    /// Variant pairs whose published figures differ by more than 5 % of the smaller one, at least one a prediction.
     pub winners_total: usize,
     /// Our errors.
     pub model: Errors,
@@ -154,12 +155,14 @@ pub struct Summary {
     pub trivial: Errors,
     /// Rows that are not modelled.
     pub not_modelled: usize,
+    /// The pairs of variants that the table is about; none if nothing names them.
+    pub pairs: Option<Pairs>,
 }
 
 /// Published figures that differ by less are no pair with a winner.
 const WINNER_DIFFERENCE: f64 = 0.05;
 
-/// Sums up `rows` under the name `table`.
+/// Sums up `rows` under the name `table`, without pairs that scripts ask for.
 pub fn summarise(table: &str, rows: &[&Row]) -> Summary {
     let errors = |of: fn(&Row) -> Option<f64>| -> Vec<f64> {
         rows.iter().filter_map(|row| of(row)).map(f64::abs).collect()
@@ -178,7 +181,8 @@ pub fn summarise(table: &str, rows: &[&Row]) -> Summary {
                     continue;
                 }
                 let (Some(pa), Some(pb)) = (a.published, b.published) else { continue };
-                if (pa / pb - 1.0).abs() <= WINNER_DIFFERENCE {
+                // Of the smaller one, so that the order of the two does not matter.
+                if (pa - pb).abs() <= WINNER_DIFFERENCE * pa.min(pb) {
                     continue;
                 }
                 winners[0] += 1;
@@ -203,6 +207,7 @@ pub fn summarise(table: &str, rows: &[&Row]) -> Summary {
         model: errors(&model, winners[1]),
         trivial: errors(&trivial, winners[2]),
         not_modelled: rows.iter().filter(|row| row.status == Status::NotModelled).count(),
+        pairs: None,
     }
 }
 
@@ -255,5 +260,13 @@ mod tests {
         let summary = summarise("t", &rows.iter().collect::<Vec<_>>());
         assert_eq!((summary.winners_total, summary.model.winners_right), (2, 1));
         assert_eq!(summary.trivial.winners_right, 0, "the trivial model sees no difference");
+    }
+
+    #[test]
+    fn whether_a_pair_has_a_winner_does_not_depend_on_the_order_of_the_rows() {
+        let more = row("a", 2, 105.2, 120.0, Status::Predicted);
+        let less = row("b", 2, 100.0, 90.0, Status::Predicted);
+        assert_eq!(summarise("t", &[&more, &less]).winners_total, 1);
+        assert_eq!(summarise("t", &[&less, &more]).winners_total, 1);
     }
 }

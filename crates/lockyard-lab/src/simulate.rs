@@ -10,7 +10,7 @@ use crate::placement::Placement;
 use crate::served::{self, Fairness, Waits};
 use crate::statistics;
 use lockyard::platform::Event;
-use lockyard_scenarios::{Prepared, Variant};
+use lockyard_scenarios::{Order, Prepared, Variant};
 use lockyard_sim::{Machine, Outcome, Simulation};
 use stage::OnMachine;
 use std::rc::Rc;
@@ -27,10 +27,21 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// Enough for the tables: longer windows and more seeds move a cell by less than 3 %.
-    pub const USUAL: Effort = Effort { warm_up_ns: 150_000.0, window_ns: 1_000_000.0, seeds: 5 };
-    /// For the search of a calibration.
+    /// Enough for the tables, for tasks whose places do not depend on the seed.
+    const USUAL: Effort = Effort { warm_up_ns: 150_000.0, window_ns: 1_000_000.0, seeds: 5 };
+    /// For the search of a calibration, and for changes of a figure, which are simulated with the same seeds.
     pub const SEARCH: Effort = Effort { warm_up_ns: 100_000.0, window_ns: 400_000.0, seeds: 3 };
+
+    /// Enough for the tables, for tasks that are not pinned: there a seed is a placement, and placements differ more than windows.
+    const UNPINNED: Effort = Effort { warm_up_ns: 150_000.0, window_ns: 500_000.0, seeds: 40 };
+
+    /// Enough for the tables.
+    pub fn usual(placement: &Placement) -> Effort {
+        match placement {
+            Placement::Order(Order::Unpinned) => Effort::UNPINNED,
+            Placement::Order(_) | Placement::List(_) => Effort::USUAL,
+        }
+    }
 }
 
 /// A window is doubled until it holds so many operations, so that slow operations are not counted in
@@ -106,7 +117,7 @@ pub fn cell_with_siblings(
     threads: usize,
     local_work: f64,
 ) -> Result<Prediction, SimulationError> {
-    let effort = Effort::USUAL;
+    let effort = Effort::usual(placement.0);
     let mut found = cell(machine, variant, placement, threads, local_work, effort)?;
     let mut cores: Vec<usize> = placement
         .0
@@ -179,7 +190,7 @@ pub fn cell(
         if !outcome.is_sound() {
             return fail(outcome);
         }
-        stage::begin(threads, prepared.places().count());
+        let recording = stage::begin(threads, prepared.places().count());
         let costs_before = simulation.attribution();
         let (before, statistics) = (simulation.operations(), simulation.statistics());
         let events = simulation.events();
@@ -210,7 +221,7 @@ pub fn cell(
         let after = simulation.statistics();
         throughputs.push(total as f64 / window_ns * 1e9);
         rounds.push(counts);
-        let record = stage::end();
+        let record = recording.end();
         // Both have the same bounds.
         let _ = waits.add(&record.waits);
         let spent = simulation.attribution().since(&costs_before);

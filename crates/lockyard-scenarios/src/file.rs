@@ -3,6 +3,7 @@
 use crate::kinds::LockKind;
 use crate::metric::Metric;
 use crate::pages::PageKind;
+use crate::pairs::{self, PairEntry};
 use crate::script::{
     Calibration, Doubtful, Gives, LeftOut, Object, ObjectKind, Order, Script, Variant,
 };
@@ -52,6 +53,8 @@ struct File {
     left_out: Vec<Spanned<LeftOutEntry>>,
     #[serde(default)]
     doubtful: Vec<Spanned<DoubtfulEntry>>,
+    #[serde(default)]
+    pairs: Vec<Spanned<PairEntry>>,
     #[serde(default)]
     objects: Vec<Spanned<ObjectEntry>>,
     #[serde(default)]
@@ -286,6 +289,7 @@ pub(crate) fn parse(origin: &str, text: &str) -> Result<Script> {
         metric: metric(&source, &file.metric, &file.unit, file.operations.as_ref())?,
         left_out: left_out(&source, &file.left_out)?,
         doubtful: doubtful(&source, &file.doubtful)?,
+        pairs: pairs::pairs(&source, &file.pairs, &variants)?,
         variants,
         order,
         home,

@@ -12,6 +12,7 @@ mod foreign;
 mod kinds;
 mod metric;
 mod pages;
+mod pairs;
 mod prepared;
 mod script;
 mod stage;
@@ -22,6 +23,7 @@ pub use foreign::{Foreign, ForeignLock};
 pub use kinds::LockKind;
 pub use metric::Metric;
 pub use pages::PageKind;
+pub use pairs::Pair;
 pub use prepared::{Prepared, Violation};
 pub use script::{
     Calibration, Doubtful, GetOperation, Gives, LeftOut, Object, ObjectKind, Order, PutOperation,

@@ -5,6 +5,7 @@ use crate::foreign::ForeignLock;
 use crate::kinds::LockKind;
 use crate::metric::Metric;
 use crate::pages::PageKind;
+use crate::pairs::Pair;
 use std::path::Path;
 
 /// The shipped scripts: name and file.
@@ -300,6 +301,8 @@ pub struct Script {
     pub left_out: Vec<LeftOut>,
     /// Published cells that are reported apart.
     pub doubtful: Vec<Doubtful>,
+    /// Variants whose change from one to the other is compared with the published one.
+    pub pairs: Vec<Pair>,
     /// Its variants, at least one.
     pub variants: Vec<Variant>,
     /// How tasks are placed.

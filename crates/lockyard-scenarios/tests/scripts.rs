@@ -254,6 +254,27 @@ fn doubtful_cells_are_named_with_their_reason() {
 }
 
 #[test]
+fn pairs_are_of_two_of_the_scripts_variants() {
+    let mut pairs = 0;
+    for script in Script::names().filter_map(Script::shipped) {
+        for pair in &script.pairs {
+            assert!(
+                script.variant(&pair.first).is_some() && script.variant(&pair.second).is_some()
+            );
+            pairs += 1;
+        }
+    }
+    assert_eq!(pairs, 4, "one in each script of the queued loop");
+    let with = |first: &str, second: &str| {
+        let entry = format!("[[pairs]]\nfirst = \"{first}\"\nsecond = \"{second}\"\n[[objects]]");
+        error_of(&GOOD.replacen("[[objects]]", &entry, 1))
+    };
+    let name = &Script::parse("s.toml", GOOD).expect("it is a script").variants[0].name;
+    assert!(with(name, "another").contains("there is no variant `another`"));
+    assert!(with(name, name).contains("a pair has two different variants"));
+}
+
+#[test]
 fn the_home_of_the_objects_is_a_socket() {
     let with = |home: &str| {
         let order = "order = \"siblings-last\"";

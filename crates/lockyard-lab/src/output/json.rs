@@ -1,6 +1,7 @@
 //! JSON: one object with `schema`, `environment`, `rows` and `summary`; `fits` too if laws were fitted.
 
 use super::{Document, fits};
+use crate::pairs::Score;
 use crate::rows::{Detail, Errors, Row, Summary};
 use serde_json::{Map, Value, json};
 
@@ -88,6 +89,15 @@ fn summary(summary: &Summary) -> Value {
         object.insert("cells".to_owned(), Value::from(summary.cells));
         object.insert("not_modelled".to_owned(), Value::from(summary.not_modelled));
         object.insert("trivial".to_owned(), errors(&summary.trivial));
+        if let Some(pairs) = &summary.pairs {
+            let score = |score: &Score| json!({ "right": score.right, "near": score.near });
+            let pairs = json!({
+                "total": pairs.total,
+                "model": score(&pairs.model),
+                "trivial": score(&pairs.trivial),
+            });
+            object.insert("pairs".to_owned(), pairs);
+        }
     }
     object
 }

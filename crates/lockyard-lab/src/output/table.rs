@@ -1,6 +1,7 @@
 //! Tables for people: one for each experiment, then the summary, then notes.
 
 use super::{Document, fits, looked, phases};
+use crate::pairs::NEAR;
 use crate::predict::PREDICTED;
 use crate::rows::{Detail, Errors, Measured, Row, Summary};
 use comfy_table::{CellAlignment, Table, TableStyle, presets};
@@ -77,6 +78,9 @@ fn render(document: &Document, preset: &TableStyle, heading: &str) -> String {
             "{heading}Error (predicted / published - 1)\n\n{}\n\n",
             summary_table(&document.summaries, preset)
         ));
+        for line in document.summaries.iter().filter_map(pairs) {
+            text.push_str(&format!("{line}\n\n"));
+        }
     }
     text.push_str(&fits::render(&document.fits, preset, heading));
     for explanation in &document.explanations {
@@ -275,6 +279,22 @@ fn operations(rows: &[&Row]) -> String {
     }
     text.push('\n');
     text
+}
+
+/// What a table's pairs come to; they are in the summary of all, too, which does not repeat it.
+fn pairs(summary: &Summary) -> Option<String> {
+    let pairs = summary.pairs.filter(|_| summary.table != "all")?;
+    let points = NEAR * 100.0;
+    Some(format!(
+        "Pairs of variants that {} is about: {}. Changes in the published direction: simulated {}, trivial {}. Within {points} \
+         points of the published change: simulated {}, trivial {}.",
+        summary.table,
+        pairs.total,
+        pairs.model.right,
+        pairs.trivial.right,
+        pairs.model.near,
+        pairs.trivial.near
+    ))
 }
 
 fn summary_table(summaries: &[Summary], preset: &TableStyle) -> Table {

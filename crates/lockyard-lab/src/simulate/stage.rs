@@ -39,8 +39,12 @@ thread_local! {
     static RECORD: RefCell<Option<Record>> = const { RefCell::new(None) };
 }
 
+/// A record that has begun. Dropped before its end, as by a run that failed, it is forgotten: the next run of the OS thread, which
+/// may have more threads, records nothing into it.
+pub(super) struct Recording(());
+
 /// Begins a record of `threads` threads and `objects` objects.
-pub(super) fn begin(threads: usize, objects: usize) {
+pub(super) fn begin(threads: usize, objects: usize) -> Recording {
     let record = Record {
         waits: served::histogram(),
         locks: vec![LockTime::default(); objects],
@@ -49,11 +53,20 @@ pub(super) fn begin(threads: usize, objects: usize) {
         holding: (0..threads).map(|_| Vec::new()).collect(),
     };
     RECORD.set(Some(record));
+    Recording(())
 }
 
-/// Ends the record.
-pub(super) fn end() -> Record {
-    RECORD.take().expect("a record was begun")
+impl Recording {
+    /// Ends the record.
+    pub(super) fn end(self) -> Record {
+        RECORD.take().expect("a record was begun")
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        RECORD.set(None);
+    }
 }
 
 fn recording(with: impl FnOnce(&mut Record, usize, u64)) {
@@ -104,5 +117,29 @@ impl Stage for OnMachine {
                 lock.stalled += lockyard_sim::stalled() - hold.stalled;
             }
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lockyard_sim::{Machine, Outcome, Simulation};
+
+    #[test]
+    fn a_run_that_failed_leaves_no_record_to_the_next_one() {
+        drop(begin(1, 1));
+        let machine = Machine::shipped("skylake-client-4c").unwrap();
+        let mut simulation = Simulation::new(&machine, 1);
+        for place in 0..2 {
+            // The second one had no place in the record.
+            simulation.spawn(place, || {
+                OnMachine::wait_begins();
+                OnMachine::wait_ends();
+            });
+        }
+        let outcome = simulation.run();
+        assert!(matches!(outcome, Outcome::Finished), "{outcome}");
+        let recording = begin(2, 1);
+        assert_eq!(recording.end().waits.len(), 0);
     }
 }
