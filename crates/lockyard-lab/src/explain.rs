@@ -206,4 +206,4 @@ pub const LEGEND: &str = "Explanations: `lost ns`: nanoseconds that threads lost
     compare-exchanges for each that succeeded; `RMWs`: an ownership; `queue`: mean length at the agent when a request arrives; \
     `needless`: share of the moves that \
     brought nothing that others had done; `re-reads`: polls of waiting loops that missed, \
-    an operation.";
+    without each loop's first, an operation.";

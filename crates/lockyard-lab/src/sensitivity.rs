@@ -5,7 +5,8 @@
 //! the sum of the squares of all changes downwards, and of all upwards. The other is for one wrong input, whichever it is: it
 //! ends at the largest single change downwards, and upwards. Numbers of a family were fitted together, so that they may all be
 //! wrong together: the row `family.scale` says what that does; it is in the second interval, and not in the first, which has
-//! its parts. A number that 20 % do not change, as it is whole and small, is named.
+//! its parts. A whole number is changed to the nearest whole one, which of a small one is another change than by 20 %: such
+//! numbers are named, with what they were changed to; those that stay what they are, too.
 
 use crate::explain::Costs;
 use crate::jobs;
@@ -78,6 +79,9 @@ pub struct Sensitivity {
     pub single: (f64, f64),
     /// Inputs that stay what they are, because 20 % more and less round to the same whole number.
     pub unchanged: Vec<String>,
+    /// Inputs that were changed by another share, because 20 % more or less is no whole number or not allowed: each with what it
+    /// was changed to, for people.
+    pub coarse: Vec<String>,
 }
 
 /// The numbers that are changed: what is a whole number of things (cores, threads, bytes) is not.
@@ -159,28 +163,32 @@ pub fn of(
         |down: f64, up: f64| -> (f64, f64) { (base * (1.0 - down).max(0.0), base * (1.0 + up)) };
     let interval = around(squares(-1.0), squares(1.0));
     let single = around(largest(-1.0), largest(1.0));
-    let unchanged = unchanged(cell.machine, &inputs);
-    Ok(Some(Sensitivity { figure: base, effects, interval, single, unchanged }))
+    let (unchanged, coarse) = rounded(cell.machine, &inputs);
+    Ok(Some(Sensitivity { figure: base, effects, interval, single, unchanged, coarse }))
 }
 
-/// The inputs of a machine that a change of 20 % leaves as they are, rounded and kept within what a file may say.
-fn unchanged(machine: &Machine, inputs: &[(String, f64)]) -> Vec<String> {
-    let stays = |name: &str, value: f64| {
-        let number = |machine: &Machine| {
-            machine.parameters().iter().find(|p| p.name == name).map(|p| p.value.clone())
+/// A change counts as one by 20 % if it is by this share more or less.
+const NEARLY: f64 = 0.05;
+
+/// The inputs of a machine that a change of 20 % leaves as they are, rounded and kept within what a file may say; and those that
+/// it changes by another share.
+fn rounded(machine: &Machine, inputs: &[(String, f64)]) -> (Vec<String>, Vec<String>) {
+    let (mut unchanged, mut coarse) = (Vec::new(), Vec::new());
+    for (name, value) in inputs {
+        let changed = |asked: f64| {
+            let changed = machine.clone().with(name, asked)?;
+            changed.parameters().iter().find(|p| p.name == *name)?.value.number()
         };
-        match machine.clone().with(name, value) {
-            Some(changed) => number(&changed) == number(machine),
-            None => false,
+        let (less, more) = (changed(value * (1.0 - CHANGE)), changed(value * (1.0 + CHANGE)));
+        let (Some(less), Some(more)) = (less, more) else { continue };
+        let is_another = |to: f64| ((to / value - 1.0).abs() - CHANGE).abs() > NEARLY;
+        if less == *value && more == *value {
+            unchanged.push(name.clone());
+        } else if is_another(less) || is_another(more) {
+            coarse.push(format!("{name} ({value} to {less} and {more})"));
         }
-    };
-    inputs
-        .iter()
-        .filter(|(name, value)| {
-            stays(name, value * (1.0 - CHANGE)) && stays(name, value * (1.0 + CHANGE))
-        })
-        .map(|(name, _)| name.clone())
-        .collect()
+    }
+    (unchanged, coarse)
 }
 
 /// How many simulations [`of`] takes.
@@ -214,6 +222,10 @@ impl Sensitivity {
         if !self.unchanged.is_empty() {
             let unchanged = Detail::Text(self.unchanged.join(" "));
             detail.insert("sensitivity_unchanged".to_owned(), unchanged);
+        }
+        if !self.coarse.is_empty() {
+            let coarse = Detail::Text(self.coarse.join(", "));
+            detail.insert("sensitivity_coarse".to_owned(), coarse);
         }
         if let Some(first) = self.effects.first() {
             detail.insert("most_sensitive_to".to_owned(), Detail::Text(first.input.clone()));
@@ -265,6 +277,12 @@ impl Sensitivity {
                 self.unchanged.join(", ")
             ));
         }
+        if !self.coarse.is_empty() {
+            text.push_str(&format!(
+                "  changed by another share, to the nearest that a machine's file may say: {}\n",
+                self.coarse.join(", ")
+            ));
+        }
         text
     }
 }
@@ -299,6 +317,20 @@ mod tests {
         assert!((single.0 - least).abs() < 1e-9 && (single.1 - most).abs() < 1e-9, "{single:?}");
         assert!(found.interval.0 <= found.single.0 && found.single.1 <= found.interval.1);
         assert_eq!(found.unchanged, ["cycles.dispatch", "cycles.invalidate"], "1 and 2 cycles");
+    }
+
+    #[test]
+    fn a_small_whole_number_is_named_with_what_it_was_changed_to() {
+        let machine = Machine::shipped("skylake-client-4c").expect("it is shipped");
+        let machine = machine.with("cycles.dispatch", 3.0).expect("it has it");
+        let inputs: Vec<(String, f64)> = inputs(&machine, 0.0)
+            .into_iter()
+            .filter(|(name, _)| name == "cycles.dispatch" || name == "cycles.pause")
+            .collect();
+        assert_eq!(inputs.len(), 2);
+        let (unchanged, coarse) = rounded(&machine, &inputs);
+        assert_eq!(coarse, ["cycles.dispatch (3 to 2 and 4)"]);
+        assert!(unchanged.is_empty());
     }
 
     #[test]
