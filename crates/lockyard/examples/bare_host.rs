@@ -53,18 +53,8 @@ fn cpu() -> &'static Cpu {
 #[repr(align(64))]
 struct Nodes([QueueNode<NativeAtomics>; NEST_LEVELS as usize]);
 
-static NODES: [Nodes; CPUS] = [const {
-    Nodes(
-        [const {
-            QueueNode {
-                next: NativeU32::new(0),
-                ready: NativeU32::new(0),
-                in_use: NativeU32::new(0),
-                parked: NativeU32::new(0),
-            }
-        }; NEST_LEVELS as usize],
-    )
-}; CPUS];
+static NODES: [Nodes; CPUS] =
+    [const { Nodes([const { QueueNode::UNUSED }; NEST_LEVELS as usize]) }; CPUS];
 
 const POOL_BYTES: usize = 4096;
 
@@ -78,8 +68,8 @@ static POOL_USED: AtomicUsize = AtomicUsize::new(0);
 
 struct Kernel;
 
-// SAFETY: a CPU runs one thread of execution, so slots are unique; the nodes are distinct statics; the
-// pool hands out each byte once.
+// SAFETY: a CPU runs one thread of execution, so slots are unique, and 16 contend at most; the nodes are distinct statics;
+// the pool hands out each byte once; `fatal` stops everything.
 unsafe impl Host for Kernel {
     type Atomics = NativeAtomics;
     const SLOTS: u32 = CPUS as u32;

@@ -79,7 +79,13 @@ pub enum Effect {
 }
 
 /// Decides about operations.
-pub trait Hook: 'static {
+///
+/// # Safety
+///
+/// A primitive over [`Hooked`] keeps what it promises only while the hook changes nothing. Whoever implements one that
+/// weakens orderings, or has operations [pretended](Effect::Pretended), sees to it that no primitive over it guards
+/// what must not be accessed without it: the checks of this project guard atomics and cells of a model.
+pub unsafe trait Hook: 'static {
     /// Whether unbounded waits are cut into slices, so that [`waiting`](Self::waiting) is called.
     const WATCHES_WAITS: bool = false;
 
@@ -419,6 +425,26 @@ unsafe impl<H: Host, K: Hook> Host for Hooked<H, K> {
     }
     fn execution() -> Execution {
         H::execution()
+    }
+    fn interruption_fence() {
+        H::interruption_fence()
+    }
+    #[track_caller]
+    fn wait_until<W: Word>(
+        word: &W,
+        order: Ordering,
+        predicate: impl FnMut(W::Int) -> bool,
+    ) -> W::Int {
+        H::wait_until(word, order, predicate)
+    }
+    #[track_caller]
+    fn wait_within<W: Word>(
+        word: &W,
+        order: Ordering,
+        polls: u32,
+        predicate: impl FnMut(W::Int) -> bool,
+    ) -> Result<W::Int, BudgetSpent<W::Int>> {
+        H::wait_within(word, order, polls, predicate)
     }
     fn fatal(message: &'static str) -> ! {
         H::fatal(message)

@@ -4,7 +4,8 @@
 //! or atomics of its own; `examples/bare_host.rs` is a worked one. Everything here is an associated
 //! function, because a lock in a `static` has no place to keep a reference to its host.
 
-use super::{Atomics, Budget, BudgetSpent, Ordering, Word};
+use super::{Atomics, Budget, BudgetSpent, ConstAtomics, Ordering, Word};
+use crate::lock::queue::levels;
 use core::alloc::Layout;
 use core::ptr::NonNull;
 use core::time::Duration;
@@ -29,27 +30,46 @@ pub const NEST_LEVELS: u32 = 4;
 /// What a waiter of a queued lock spins on. It belongs to the host: one for each slot and nesting
 /// level, a slot's four in one 64-byte line, never freed while the host runs.
 ///
-/// The meaning of the words is the lock's that uses the node.
+/// The meaning of the words is the lock's that uses the node, and nobody else's: whoever could write to them
+/// could end another thread's wait. A host makes nodes, and hands them out.
 #[repr(C, align(16))]
 #[derive(Debug)]
 pub struct QueueNode<A: Atomics> {
     /// The next waiter, as the lock encodes it; 0 for none.
-    pub next: A::U32,
+    pub(crate) next: A::U32,
     /// What the waiter spins on.
-    pub ready: A::U32,
-    /// In the node of level 0: which of the slot's nodes are in use, one bit for each level. Written
-    /// by its slot only.
-    pub in_use: A::U32,
+    pub(crate) ready: A::U32,
+    /// In the node of level 0: which of the slot's nodes are in use, and how (`lock/queue.rs`). Written by its
+    /// slot only.
+    pub(crate) in_use: A::U32,
     /// Free for the lock: what a parked waiter waits for, or who has the node now.
-    pub parked: A::U32,
+    pub(crate) parked: A::U32,
 }
 
 impl<A: Atomics> QueueNode<A> {
-    /// A node that no one uses.
+    /// A node that no one uses: all its words are 0.
     pub fn new() -> Self {
         let zero = || <A::U32 as Word>::new(0);
         QueueNode { next: zero(), ready: zero(), in_use: zero(), parked: zero() }
     }
+
+    /// Of a slot's node of level 0: how many of the slot's nodes are in use. A snapshot (relaxed); exact in
+    /// the slot's own thread. One load.
+    #[track_caller]
+    pub fn nodes_in_use(&self) -> u32 {
+        levels(self.in_use.load(Ordering::Relaxed)).count_ones()
+    }
+}
+
+impl<A: ConstAtomics> QueueNode<A> {
+    /// A node that no one uses, for statics.
+    #[allow(clippy::declare_interior_mutable_const)] // as in `ConstAtomics`
+    pub const UNUSED: Self = QueueNode {
+        next: A::U32_ZERO,
+        ready: A::U32_ZERO,
+        in_use: A::U32_ZERO,
+        parked: A::U32_ZERO,
+    };
 }
 
 impl<A: Atomics> Default for QueueNode<A> {
@@ -125,15 +145,25 @@ pub enum Execution {
 ///
 /// Primitives are sound only if
 /// - two threads of execution never have the same [`slot`](Self::slot) at the same time (an
-///   interruption runs in the slot that it interrupted),
+///   interruption runs in the slot that it interrupted), and a thread has a slot as long as a node of it is
+///   [in use](QueueNode::nodes_in_use), by a wait or by a guard,
 /// - [`queue_node`](Self::queue_node) returns the same node for the same arguments, different nodes
-///   for different ones, and a node stays valid until no thread of the host runs any more,
-/// - [`allocate`](Self::allocate) returns memory that fits the layout and that no one else uses.
+///   for different ones; each is [`QueueNode::new`] at first, is changed by this crate's locks only, and stays
+///   valid until no thread of the host runs any more,
+/// - [`allocate`](Self::allocate) returns memory that fits the layout and that no one else uses,
+/// - if [`SLOTS`](Self::SLOTS) is at most 255, at most 255 executions hold or wait for one lock at the same time,
+///   those without a slot among them (the ticket lock in 2 bytes counts them in 8 bits),
+/// - [`fatal`](Self::fatal) neither returns nor unwinds,
+/// - where a host has its own [`wait_until`](Self::wait_until) and [`wait_within`](Self::wait_within), what they return
+///   (but for [`BudgetSpent`]) was loaded from the word with the ordering that was asked for, and `predicate` was true
+///   of it; they change no memory and do not unwind,
+/// - [`interruption_fence`](Self::interruption_fence), where a host has its own, is at least the one that is here.
 pub unsafe trait Host: Sized + 'static {
     /// The memory that this host's threads share.
     type Atomics: Atomics;
 
-    /// Slots are 0 to `SLOTS - 1`: no more threads than this wait at the same time.
+    /// Slots are 0 to `SLOTS - 1`. More threads than this may wait at the same time, unless it is at most 255 (see
+    /// *Safety*); those beyond have no slot.
     const SLOTS: u32;
 
     /// The slot of the running thread, or `None` if it has none: none is left, or the thread is

@@ -1,0 +1,157 @@
+//! What another thread, or an interruption of the same one, does between two operations of a primitive: the place is
+//! chosen by a hook, so that each of these runs is the one in a million that goes wrong.
+
+#![cfg(all(feature = "std", feature = "hooks"))]
+
+use lockyard::lock::{Clh, Queued};
+use lockyard::lockref::Count;
+use lockyard::lockref::policy::NoTrywait;
+use lockyard::page_ref::{
+    Cmpxchg, Conditional, MAX_REFERENCES, OptimisticCmpxchg, PageRef, References,
+};
+use lockyard::platform::hooked::{Effect, Hook, Hooked, Kind, Operation};
+use lockyard::platform::{Host as _, Native};
+use lockyard::{LockRef, McsLock, RawSpinLock};
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+/// Runs what [`after_next`] was given, after the operation that it was given it for.
+struct Between;
+
+type Then = Box<dyn FnOnce()>;
+
+thread_local! {
+    static THEN: RefCell<Option<(Kind, Then)>> = const { RefCell::new(None) };
+}
+
+/// Runs `then` after the next operation of this kind of the running thread.
+fn after_next(kind: Kind, then: impl FnOnce() + 'static) {
+    THEN.set(Some((kind, Box::new(then))));
+}
+
+// SAFETY: it changes no operation.
+unsafe impl Hook for Between {
+    fn operation(_: &mut Operation) -> Effect {
+        Effect::Performed
+    }
+    fn done(operation: &Operation) {
+        let due =
+            THEN.with_borrow(|then| matches!(then, Some((kind, _)) if *kind == operation.kind));
+        if due && let Some((_, then)) = THEN.take() {
+            then();
+        }
+    }
+}
+
+type Host = Hooked<Native, Between>;
+
+fn stays_frozen_for_a_look_up_that_saw_it_full<V: Conditional>(kind: Kind) {
+    let page = Arc::new(PageRef::<V, Host>::from_references(MAX_REFERENCES));
+    let owner = Arc::clone(&page);
+    after_next(kind, move || {
+        let frozen = thread::spawn(move || owner.try_freeze(MAX_REFERENCES)).join();
+        assert!(frozen.expect("it does not panic"), "all references are the owner's");
+    });
+    assert!(!page.get_not_zero(), "a reference to a page with which its owner is alone");
+    assert_eq!(page.references(), References::Frozen);
+    page.unfreeze(1);
+    assert!(page.get_not_zero() && !page.put() && page.put());
+}
+
+#[test]
+fn a_page_frozen_at_the_most_references_is_not_given_to_a_look_up_that_saw_it_before() {
+    stays_frozen_for_a_look_up_that_saw_it_full::<Cmpxchg>(Kind::Load);
+    // Its first exchange, which expects one reference, fails and shows the full count.
+    stays_frozen_for_a_look_up_that_saw_it_full::<OptimisticCmpxchg>(Kind::CompareExchange);
+}
+
+fn refuses_within_a_put_too_many<V: Conditional>() {
+    let page = Arc::new(PageRef::<V, Host>::from_references(1));
+    assert!(page.put());
+    let found = Arc::new(AtomicBool::new(false));
+    let (other, finds) = (Arc::clone(&page), Arc::clone(&found));
+    // The subtraction has taken the count below zero, and nothing has put it right yet.
+    after_next(Kind::FetchAdd, move || finds.store(other.get_not_zero(), Ordering::Relaxed));
+    let dropped = catch_unwind(AssertUnwindSafe(|| page.put()));
+    assert_eq!(dropped.is_err(), cfg!(debug_assertions), "it panics in debug builds");
+    assert!(!found.load(Ordering::Relaxed), "a reference to a page that has none");
+}
+
+#[test]
+fn a_look_up_in_the_middle_of_a_put_too_many_finds_no_reference() {
+    refuses_within_a_put_too_many::<Cmpxchg>();
+    refuses_within_a_put_too_many::<OptimisticCmpxchg>();
+}
+
+#[test]
+fn an_interruption_while_a_node_is_taken_loses_none_that_a_successor_has_done_with() {
+    static LEFT: RawSpinLock<Clh, Host> = <RawSpinLock<Clh, Host> as lock_api::RawMutex>::INIT;
+    static OUTER: McsLock<(), Host> = McsLock::new(());
+    static INNER: McsLock<(), Host> = McsLock::new(());
+    let take_and_release = || {
+        let held = LEFT.acquire();
+        // SAFETY: taken above.
+        unsafe { LEFT.release(held) };
+    };
+    // A thread of its own, because it counts the nodes that its slot has in use.
+    let counted = thread::spawn(move || {
+        let held = LEFT.acquire();
+        let alone = format!("{LEFT:?}");
+        let successor = thread::spawn(take_and_release);
+        while format!("{LEFT:?}") == alone {
+            thread::yield_now();
+        }
+        // SAFETY: taken above.
+        unsafe { LEFT.release(held) };
+        successor.join().unwrap();
+        let node = Host::queue_node(Host::slot().expect("slots are left"), 0);
+        assert_eq!(node.nodes_in_use(), 1, "the successor has done with it");
+        // The first load of an acquisition is that of the bits; the store that sets one more comes later.
+        after_next(Kind::Load, || drop(INNER.lock()));
+        drop(OUTER.lock());
+        take_and_release();
+        assert_eq!(node.nodes_in_use(), 0);
+    });
+    counted.join().unwrap();
+}
+
+/// Changes the count before each compare-exchange of a thread that wants the lock, as a stream of look-ups may.
+struct Stream;
+
+type Entry = LockRef<Queued, NoTrywait, Hooked<Native, Stream>>;
+
+thread_local! {
+    /// Whose count it changes, and how often it has.
+    static COUNTED: Cell<Option<(&'static Entry, u32)>> = const { Cell::new(None) };
+}
+
+// SAFETY: it changes no operation.
+unsafe impl Hook for Stream {
+    fn operation(operation: &mut Operation) -> Effect {
+        if operation.kind == Kind::CompareExchange
+            && let Some((entry, changes)) = COUNTED.take()
+        {
+            // Nobody else is there, so whoever looks whether the lock is free can change the count then.
+            let changed = !entry.is_locked() && changes < STREAM && entry.get_not_dead();
+            COUNTED.set(Some((entry, changes + u32::from(changed))));
+        }
+        Effect::Performed
+    }
+}
+
+/// Far more than an operation may lose.
+const STREAM: u32 = 10_000;
+
+#[test]
+fn a_stream_of_look_ups_does_not_keep_a_lockrefs_lock_from_whoever_wants_it() {
+    let entry: &'static Entry = Box::leak(Box::new(Entry::from_count(1)));
+    COUNTED.set(Some((entry, 0)));
+    let guard = entry.lock();
+    let (_, changes) = COUNTED.take().expect("set above");
+    assert!((1..1000).contains(&changes), "{changes} changes came first");
+    assert_eq!(guard.count(), Count::Live(1 + changes));
+    drop(guard);
+}
