@@ -28,14 +28,14 @@ unsafe impl LaneLock for TooStrong {
         bits.to_u64() & HELD != 0
     }
 
-    fn lock<H: Host, L: Lane>(lane: L) {
+    unsafe fn lock<H: Host, L: Lane>(lane: L) {
         // Acquire: pairs with the release in `unlock`. The release pairs with nothing: that is the mistake.
         while Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::AcqRel)) {
             lane.wait_until::<H>(Ordering::Relaxed, |bits| !Self::is_held(bits));
         }
     }
 
-    fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
+    unsafe fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
         // Acquire: pairs with the release in `unlock`.
         (!Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire))).then_some(())
     }

@@ -76,7 +76,9 @@ impl Fault for LostExchange {
 /// The hook that makes the wrong step `F`.
 #[derive(Debug)]
 pub struct Faulty<F>(PhantomData<F>);
-impl<F: Fault> Hook for Faulty<F> {
+// SAFETY: for the tests of this crate: what a lock leaves unguarded in its programs are atomics, and a counter in a cell,
+// whose loss is what they look for.
+unsafe impl<F: Fault> Hook for Faulty<F> {
     fn operation(operation: &mut Operation) -> Effect {
         if F::strikes(operation) { Effect::Pretended } else { Effect::Performed }
     }
@@ -103,7 +105,8 @@ pub fn give_up_when(failed: Arc<AtomicBool>, seed: u64) {
     RANDOM.set(seed);
 }
 
-impl<F: Fault> Hook for Watched<F> {
+// SAFETY: as for `Faulty`.
+unsafe impl<F: Fault> Hook for Watched<F> {
     const WATCHES_WAITS: bool = true;
 
     fn operation(operation: &mut Operation) -> Effect {
@@ -224,7 +227,8 @@ fn name_of(order: Ordering) -> Option<&'static str> {
 #[derive(Debug)]
 pub struct Scripted(());
 
-impl Hook for Scripted {
+// SAFETY: as for `Faulty`; it is used in models.
+unsafe impl Hook for Scripted {
     fn operation(operation: &mut Operation) -> Effect {
         let (kind, place) = (operation.kind, operation.place);
         if kind == Kind::Wait

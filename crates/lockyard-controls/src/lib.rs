@@ -50,7 +50,7 @@ unsafe impl LaneLock for DoesNotExclude {
         bits.to_u64() & HELD != 0
     }
 
-    fn lock<H: Host, L: Lane>(lane: L) {
+    unsafe fn lock<H: Host, L: Lane>(lane: L) {
         // Acquire: pairs with the release in `unlock`.
         lane.wait_until::<H>(Ordering::Acquire, |bits| !Self::is_held(bits));
         linger::<H>();
@@ -59,7 +59,7 @@ unsafe impl LaneLock for DoesNotExclude {
         lane.fetch_or(bits::<L>(HELD), Ordering::Acquire);
     }
 
-    fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
+    unsafe fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
         if Self::is_held(lane.load(Ordering::Relaxed)) {
             return None;
         }
@@ -87,7 +87,7 @@ unsafe impl LaneLock for LosesWakeUps {
         bits.to_u64() & HELD != 0
     }
 
-    fn lock<H: Host, L: Lane>(lane: L) {
+    unsafe fn lock<H: Host, L: Lane>(lane: L) {
         // Acquire: pairs with the release in `unlock`.
         while Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire)) {
             linger::<H>();
@@ -98,7 +98,7 @@ unsafe impl LaneLock for LosesWakeUps {
         }
     }
 
-    fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
+    unsafe fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
         // Acquire: pairs with the release in `unlock`.
         (!Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire))).then_some(())
     }
@@ -125,14 +125,14 @@ unsafe impl LaneLock for TouchesAfterRelease {
         bits.to_u64() & HELD != 0
     }
 
-    fn lock<H: Host, L: Lane>(lane: L) {
+    unsafe fn lock<H: Host, L: Lane>(lane: L) {
         // Acquire: pairs with the release in `unlock`.
         while Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire)) {
             lane.wait_until::<H>(Ordering::Relaxed, |bits| !Self::is_held(bits));
         }
     }
 
-    fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
+    unsafe fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
         // Acquire: pairs with the release in `unlock`.
         (!Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire))).then_some(())
     }
@@ -165,7 +165,7 @@ unsafe impl LaneLock for Unfair {
         bits.to_u64() & HELD != 0
     }
 
-    fn lock<H: Host, L: Lane>(lane: L) {
+    unsafe fn lock<H: Host, L: Lane>(lane: L) {
         let half = <L::Bits as Int>::Half::BITS;
         let me = H::slot().map_or(0, |slot| u64::from(slot.0) + 1);
         let seen = lane.load(Ordering::Relaxed).to_u64();
@@ -186,7 +186,7 @@ unsafe impl LaneLock for Unfair {
         }
     }
 
-    fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
+    unsafe fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
         // Acquire: pairs with the release in `unlock`.
         (!Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire))).then_some(())
     }
@@ -209,7 +209,7 @@ unsafe impl LaneLock for WakesNobody {
         bits.to_u64() & HELD != 0
     }
 
-    fn lock<H: Host, L: Lane>(lane: L) {
+    unsafe fn lock<H: Host, L: Lane>(lane: L) {
         // Acquire: pairs with the release in `unlock`.
         while Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire)) {
             // The mistake: nobody ever sets it.
@@ -217,7 +217,7 @@ unsafe impl LaneLock for WakesNobody {
         }
     }
 
-    fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
+    unsafe fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
         // Acquire: pairs with the release in `unlock`.
         (!Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire))).then_some(())
     }

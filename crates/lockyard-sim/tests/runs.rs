@@ -314,8 +314,7 @@ fn queue_nodes_are_distinct_and_a_threads_four_share_a_line() {
         for level in 0..4 {
             assert_eq!(address(level), address(0) + 16 * level as usize);
         }
-        Simulated::queue_node(slot, 0).ready.store(1, Ordering::Release);
-        assert_eq!(Simulated::queue_node(slot, 0).ready.load(Ordering::Acquire), 1);
+        assert_eq!(Simulated::queue_node(slot, 0).nodes_in_use(), 0);
     });
     let outcome = simulation.run();
     assert!(matches!(outcome, Outcome::Finished), "{outcome}");

@@ -53,18 +53,8 @@ fn cpu() -> &'static Cpu {
 #[repr(align(64))]
 struct Nodes([QueueNode<NativeAtomics>; NEST_LEVELS as usize]);
 
-static NODES: [Nodes; CPUS] = [const {
-    Nodes(
-        [const {
-            QueueNode {
-                next: NativeU32::new(0),
-                ready: NativeU32::new(0),
-                in_use: NativeU32::new(0),
-                parked: NativeU32::new(0),
-            }
-        }; NEST_LEVELS as usize],
-    )
-}; CPUS];
+static NODES: [Nodes; CPUS] =
+    [const { Nodes([const { QueueNode::UNUSED }; NEST_LEVELS as usize]) }; CPUS];
 
 const POOL_BYTES: usize = 4096;
 

@@ -102,7 +102,9 @@ impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H, C
     #[inline(always)]
     pub fn acquire(&self) -> Held<K::Token, C::State> {
         let context = C::enter();
-        let token = K::lock::<H, _>(self.lane());
+        // SAFETY: the word is private, and was made with 0; what changes it is `K` on `H`, here and in
+        // `try_acquire` and `release`.
+        let token = unsafe { K::lock::<H, _>(self.lane()) };
         Held { token, context, _on_this_thread: GuardNoSend::new() }
     }
 
@@ -111,7 +113,8 @@ impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H, C
     #[inline(always)]
     pub fn try_acquire(&self) -> Option<Held<K::Token, C::State>> {
         let context = C::enter();
-        match K::try_lock::<H, _>(self.lane()) {
+        // SAFETY: as in `acquire`.
+        match unsafe { K::try_lock::<H, _>(self.lane()) } {
             Some(token) => Some(Held { token, context, _on_this_thread: GuardNoSend::new() }),
             None => {
                 C::leave(context);

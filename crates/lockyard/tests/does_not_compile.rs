@@ -27,3 +27,10 @@ fn a_look_up_of_a_page_that_cannot_refuse() {
     let cases = trybuild::TestCases::new();
     cases.compile_fail("tests/ui/look_up_where_zero_cannot_happen.rs");
 }
+
+#[test]
+fn safe_code_that_reaches_what_a_lock_rests_on() {
+    let cases = trybuild::TestCases::new();
+    cases.compile_fail("tests/ui/queue_node_written_to.rs");
+    cases.compile_fail("tests/ui/lock_in_a_foreign_word.rs");
+}

@@ -4,7 +4,7 @@
 use super::{Outcome, Program, Protected, Seen};
 use crate::hooks;
 use lockyard::lock::LaneLock;
-use lockyard::platform::{Host, NEST_LEVELS, Ordering, Word};
+use lockyard::platform::{Host, NEST_LEVELS};
 use lockyard::{FourBytes, NoContext, RawSpinLock};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -49,10 +49,9 @@ impl<K: LaneLock, H: Host> Shared<K, H> {
 
     fn note_nodes(&self, thread: usize) {
         let Some(slot) = H::slot() else { return };
-        // Relaxed: only this thread writes it.
-        let bits = H::queue_node(slot, 0).in_use.load(Ordering::Relaxed);
-        assert!(bits < 1 << NEST_LEVELS);
-        self.seen.note(thread, i64::from(bits.count_ones()));
+        let nodes = H::queue_node(slot, 0).nodes_in_use();
+        assert!(nodes <= NEST_LEVELS);
+        self.seen.note(thread, i64::from(nodes));
     }
 }
 

@@ -93,7 +93,7 @@ unsafe impl LaneLock for Clh {
     }
 
     #[inline]
-    fn lock<H: Host, L: Lane>(lane: L) -> u16 {
+    unsafe fn lock<H: Host, L: Lane>(lane: L) -> u16 {
         const { queue::assert_names_fit::<H, L>() }
         let me = prepare::<H>();
         if let Some(predecessor) = queue::join(lane, me) {
@@ -103,7 +103,7 @@ unsafe impl LaneLock for Clh {
     }
 
     #[inline]
-    fn try_lock<H: Host, L: Lane>(lane: L) -> Option<u16> {
+    unsafe fn try_lock<H: Host, L: Lane>(lane: L) -> Option<u16> {
         const { queue::assert_names_fit::<H, L>() }
         if Self::is_held(lane.load(Ordering::Relaxed)) {
             return None;

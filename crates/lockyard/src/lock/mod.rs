@@ -50,10 +50,20 @@ pub unsafe trait LaneLock: Sized + 'static {
     fn is_held<B: Int>(bits: B) -> bool;
 
     /// Takes the lock; waits as long as it takes.
-    fn lock<H: Host, L: Lane>(lane: L) -> Self::Token;
+    ///
+    /// # Safety
+    ///
+    /// All bits of the lane were 0 at first, and since then only this algorithm, on this host, has changed
+    /// them: other bits may name a queue node on which another thread waits. `lane` keeps to what [`Lane`]
+    /// says of each of its operations.
+    unsafe fn lock<H: Host, L: Lane>(lane: L) -> Self::Token;
 
     /// Takes the lock if it is free. When it fails the lane is as it was.
-    fn try_lock<H: Host, L: Lane>(lane: L) -> Option<Self::Token>;
+    ///
+    /// # Safety
+    ///
+    /// As of [`lock`](Self::lock).
+    unsafe fn try_lock<H: Host, L: Lane>(lane: L) -> Option<Self::Token>;
 
     /// Releases the lock. After the releasing store the memory of the lane is not touched.
     ///

@@ -248,7 +248,7 @@ unsafe impl<G: Grab> LaneLock for Queued<G> {
     }
 
     #[inline(always)]
-    fn lock<H: Host, L: Lane>(lane: L) {
+    unsafe fn lock<H: Host, L: Lane>(lane: L) {
         const { queue::assert_names_fit::<H, L>() }
         // Acquire: pairs with the release store in `unlock`.
         let free = lane.compare_exchange(bits::<L>(0), bits::<L>(LOCKED), Ordering::Acquire);
@@ -258,7 +258,7 @@ unsafe impl<G: Grab> LaneLock for Queued<G> {
     }
 
     #[inline(always)]
-    fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
+    unsafe fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
         const { queue::assert_names_fit::<H, L>() }
         if lane.load(Ordering::Relaxed).to_u64() != 0 {
             return None;

@@ -49,7 +49,7 @@ unsafe impl LaneLock for TestAndSet {
     }
 
     #[inline(always)]
-    fn lock<H: Host, L: Lane>(lane: L) {
+    unsafe fn lock<H: Host, L: Lane>(lane: L) {
         // Acquire: pairs with the release store in `unlock`.
         if Self::is_held(lane.fetch_or(held(), Ordering::Acquire)) {
             lock_slowly::<H, L>(lane);
@@ -57,7 +57,7 @@ unsafe impl LaneLock for TestAndSet {
     }
 
     #[inline(always)]
-    fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
+    unsafe fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
         if Self::is_held(lane.load(Ordering::Relaxed)) {
             return None;
         }

@@ -138,11 +138,11 @@ unsafe impl LaneLock for Ticket {
         is_held(bits)
     }
     #[inline(always)]
-    fn lock<H: Host, L: Lane>(lane: L) -> u16 {
+    unsafe fn lock<H: Host, L: Lane>(lane: L) -> u16 {
         lock::<H, L>(lane, wait_plain::<H, L>)
     }
     #[inline(always)]
-    fn try_lock<H: Host, L: Lane>(lane: L) -> Option<u16> {
+    unsafe fn try_lock<H: Host, L: Lane>(lane: L) -> Option<u16> {
         try_lock::<H, L>(lane)
     }
     #[inline(always)]
@@ -160,11 +160,11 @@ unsafe impl LaneLock for TicketAsmLoop {
         is_held(bits)
     }
     #[inline(always)]
-    fn lock<H: Host, L: Lane>(lane: L) -> u16 {
+    unsafe fn lock<H: Host, L: Lane>(lane: L) -> u16 {
         lock::<H, L>(lane, wait_assembly::<H, L>)
     }
     #[inline(always)]
-    fn try_lock<H: Host, L: Lane>(lane: L) -> Option<u16> {
+    unsafe fn try_lock<H: Host, L: Lane>(lane: L) -> Option<u16> {
         try_lock::<H, L>(lane)
     }
     #[inline(always)]

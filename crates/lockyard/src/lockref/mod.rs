@@ -325,7 +325,9 @@ impl<K: LaneLock, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
     #[inline]
     pub fn lock(&self) -> LockRefGuard<'_, K, P, H, C> {
         let context = C::enter();
-        let token = K::lock::<H, _>(self.lane());
+        // SAFETY: the word is private, and was made with 0 in the lane; what changes the lane is `K` on `H`,
+        // here, in `try_lock` and in the guard. The count's changes leave the lane's bits as they are.
+        let token = unsafe { K::lock::<H, _>(self.lane()) };
         LockRefGuard::new(self, token, context)
     }
 
@@ -333,7 +335,8 @@ impl<K: LaneLock, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
     #[inline]
     pub fn try_lock(&self) -> Option<LockRefGuard<'_, K, P, H, C>> {
         let context = C::enter();
-        match K::try_lock::<H, _>(self.lane()) {
+        // SAFETY: as in `lock`.
+        match unsafe { K::try_lock::<H, _>(self.lane()) } {
             Some(token) => Some(LockRefGuard::new(self, token, context)),
             None => {
                 C::leave(context);

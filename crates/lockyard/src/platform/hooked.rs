@@ -79,7 +79,13 @@ pub enum Effect {
 }
 
 /// Decides about operations.
-pub trait Hook: 'static {
+///
+/// # Safety
+///
+/// A primitive over [`Hooked`] keeps what it promises only while the hook changes nothing. Whoever implements one that
+/// weakens orderings, or has operations [pretended](Effect::Pretended), sees to it that no primitive over it guards
+/// what must not be accessed without it: the checks of this project guard atomics and cells of a model.
+pub unsafe trait Hook: 'static {
     /// Whether unbounded waits are cut into slices, so that [`waiting`](Self::waiting) is called.
     const WATCHES_WAITS: bool = false;
 

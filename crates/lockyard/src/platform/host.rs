@@ -4,7 +4,7 @@
 //! or atomics of its own; `examples/bare_host.rs` is a worked one. Everything here is an associated
 //! function, because a lock in a `static` has no place to keep a reference to its host.
 
-use super::{Atomics, Budget, BudgetSpent, Ordering, Word};
+use super::{Atomics, Budget, BudgetSpent, ConstAtomics, Ordering, Word};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 use core::time::Duration;
@@ -29,27 +29,46 @@ pub const NEST_LEVELS: u32 = 4;
 /// What a waiter of a queued lock spins on. It belongs to the host: one for each slot and nesting
 /// level, a slot's four in one 64-byte line, never freed while the host runs.
 ///
-/// The meaning of the words is the lock's that uses the node.
+/// The meaning of the words is the lock's that uses the node, and nobody else's: whoever could write to them
+/// could end another thread's wait. A host makes nodes, and hands them out.
 #[repr(C, align(16))]
 #[derive(Debug)]
 pub struct QueueNode<A: Atomics> {
     /// The next waiter, as the lock encodes it; 0 for none.
-    pub next: A::U32,
+    pub(crate) next: A::U32,
     /// What the waiter spins on.
-    pub ready: A::U32,
+    pub(crate) ready: A::U32,
     /// In the node of level 0: which of the slot's nodes are in use, one bit for each level. Written
     /// by its slot only.
-    pub in_use: A::U32,
+    pub(crate) in_use: A::U32,
     /// Free for the lock: what a parked waiter waits for, or who has the node now.
-    pub parked: A::U32,
+    pub(crate) parked: A::U32,
 }
 
 impl<A: Atomics> QueueNode<A> {
-    /// A node that no one uses.
+    /// A node that no one uses: all its words are 0.
     pub fn new() -> Self {
         let zero = || <A::U32 as Word>::new(0);
         QueueNode { next: zero(), ready: zero(), in_use: zero(), parked: zero() }
     }
+
+    /// Of a slot's node of level 0: how many of the slot's nodes are in use. A snapshot (relaxed); exact in
+    /// the slot's own thread. One load.
+    #[track_caller]
+    pub fn nodes_in_use(&self) -> u32 {
+        self.in_use.load(Ordering::Relaxed).count_ones()
+    }
+}
+
+impl<A: ConstAtomics> QueueNode<A> {
+    /// A node that no one uses, for statics.
+    #[allow(clippy::declare_interior_mutable_const)] // as in `ConstAtomics`
+    pub const UNUSED: Self = QueueNode {
+        next: A::U32_ZERO,
+        ready: A::U32_ZERO,
+        in_use: A::U32_ZERO,
+        parked: A::U32_ZERO,
+    };
 }
 
 impl<A: Atomics> Default for QueueNode<A> {
@@ -127,7 +146,8 @@ pub enum Execution {
 /// - two threads of execution never have the same [`slot`](Self::slot) at the same time (an
 ///   interruption runs in the slot that it interrupted),
 /// - [`queue_node`](Self::queue_node) returns the same node for the same arguments, different nodes
-///   for different ones, and a node stays valid until no thread of the host runs any more,
+///   for different ones; each is [`QueueNode::new`] at first, is changed by this crate's locks only, and stays
+///   valid until no thread of the host runs any more,
 /// - [`allocate`](Self::allocate) returns memory that fits the layout and that no one else uses.
 pub unsafe trait Host: Sized + 'static {
     /// The memory that this host's threads share.

@@ -2,25 +2,15 @@
 //! megabyte of zeros, which is backed by memory as slots are used, and only in programs with a lock
 //! that queues.
 
-use super::super::{Host, NEST_LEVELS, Native, NativeAtomics, NativeU32, QueueNode, Slot};
+use super::super::{Host, NEST_LEVELS, Native, NativeAtomics, QueueNode, Slot};
 
 #[repr(C, align(64))]
 struct Line([QueueNode<NativeAtomics>; NEST_LEVELS as usize]);
 
 const _: () = assert!(size_of::<Line>() == 64, "a slot's nodes fill one line");
 
-static NODES: [Line; Native::SLOTS as usize] = [const {
-    Line(
-        [const {
-            QueueNode {
-                next: NativeU32::new(0),
-                ready: NativeU32::new(0),
-                in_use: NativeU32::new(0),
-                parked: NativeU32::new(0),
-            }
-        }; NEST_LEVELS as usize],
-    )
-}; Native::SLOTS as usize];
+static NODES: [Line; Native::SLOTS as usize] =
+    [const { Line([const { QueueNode::UNUSED }; NEST_LEVELS as usize]) }; Native::SLOTS as usize];
 
 #[inline]
 pub(super) fn node(slot: Slot, level: u32) -> &'static QueueNode<NativeAtomics> {

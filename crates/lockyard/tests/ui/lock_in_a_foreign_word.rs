@@ -1,0 +1,12 @@
+//! An algorithm applied, in safe code, to a word that it has not made: its bits may name another thread's node.
+
+use lockyard::Native;
+use lockyard::lane::Whole;
+use lockyard::lock::{Clh, LaneLock};
+use lockyard::platform::NativeU32;
+
+fn main() {
+    let word = NativeU32::new(4 << 16);
+    Clh::lock::<Native, _>(Whole(&word));
+    let _ = Clh::try_lock::<Native, _>(Whole(&word));
+}
