@@ -116,6 +116,24 @@ fn a_count_beyond_its_maximum_stays_there() {
     saturates::<LockedBit>(|page| assert!(page.get_not_zero()));
 }
 
+fn stays_frozen_after_a_put_too_many<V: Variant>() -> PageRef<V> {
+    let page = PageRef::<V>::new(1);
+    assert!(page.put());
+    let dropped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| page.put()));
+    assert_eq!(dropped.is_err(), cfg!(debug_assertions), "it panics in debug builds");
+    assert!(!dropped.unwrap_or(false), "there was none to drop");
+    assert_eq!(page.references(), References::Frozen);
+    page
+}
+
+#[test]
+fn a_count_of_which_too_many_were_dropped_is_frozen_for_good() {
+    stays_frozen_after_a_put_too_many::<Xadd>();
+    assert!(!stays_frozen_after_a_put_too_many::<Cmpxchg>().get_not_zero());
+    assert!(!stays_frozen_after_a_put_too_many::<OptimisticCmpxchg>().get_not_zero());
+    assert!(!stays_frozen_after_a_put_too_many::<LockedBit>().get_not_zero());
+}
+
 #[test]
 fn a_number_of_references_that_cannot_be_is_refused() {
     for wrong in [0, MAX_REFERENCES + 1, u32::MAX] {

@@ -1,19 +1,20 @@
     mov eax, dword ptr [rdi]
 .0:
     test eax, eax
-    setne cl
     je .1
-    cmp eax, 1073741823
-    ja .2
-    lea edx, [rax + 1]
-    lock cmpxchg dword ptr [rdi], edx
+    cmp eax, 1073741824
+    jae .2
+    lea ecx, [rax + 1]
+.3:
+    lock cmpxchg dword ptr [rdi], ecx
     jne .0
-.1:
-    mov eax, ecx
-    ret
+    jmp .4
 .2:
-    mov cl, 1
-    jle .1
-    mov dword ptr [rdi], 1610612736
-    mov eax, ecx
+    mov ecx, 1610612736
+    jge .3
+.1:
+    xor eax, eax
+    ret
+.4:
+    mov al, 1
     ret

@@ -149,8 +149,9 @@ fn beyond<H: Host>(word: &U32<H>, before: u32) {
     if before == MAX_REFERENCES {
         H::count(Event::Saturated);
     }
-    // Relaxed: the object is never freed, so nothing is handed over. What others add or subtract meanwhile does
-    // not matter.
+    // A store, though others count meanwhile: the caller has been counted and keeps its reference until it has
+    // stored, so the count is neither frozen nor freed before. Relaxed: the object is never freed, so nothing is handed
+    // over.
     word.store(SATURATED, Ordering::Relaxed);
 }
 
@@ -168,9 +169,9 @@ fn drop_one<V: Variant, H: Host>(word: &U32<H>) -> u32 {
 #[cold]
 fn dropped_beyond<V: Variant, H: Host>(word: &U32<H>, before: u32) {
     let was_there = before != 0 && before & LOCKED == 0;
-    debug_assert!(was_there, "a reference was dropped that nobody had");
-    // Relaxed: as in `beyond`; what was dropped once too often is frozen for good.
+    // Relaxed: as in `beyond`; what was dropped once too often is frozen for good. Before the panic, which may be caught.
     word.store(if was_there { SATURATED } else { V::FROZEN }, Ordering::Relaxed);
+    debug_assert!(was_there, "a reference was dropped that nobody had");
 }
 
 /// Drops a reference from a word in which 0 is freed.
@@ -219,6 +220,13 @@ impl<G: Guess> Variant for CmpxchgOf<G> {
     }
 }
 
+/// What a look-up makes of a count that is full or saturated; `None` of one below zero (a put too many has taken it
+/// there), which is frozen.
+#[cold]
+fn beyond_full(seen: u32) -> Option<u32> {
+    (seen & LOCKED == 0).then_some(SATURATED)
+}
+
 impl<G: Guess> Conditional for CmpxchgOf<G> {
     #[inline]
     fn get_not_zero<H: Host>(word: &U32<H>) -> bool {
@@ -227,13 +235,22 @@ impl<G: Guess> Conditional for CmpxchgOf<G> {
             if seen == 0 {
                 return false;
             }
+            let mut wanted = seen.wrapping_add(1);
             if seen >= MAX_REFERENCES {
-                beyond::<H>(word, seen);
-                return true;
+                match beyond_full(seen) {
+                    Some(saturated) => wanted = saturated,
+                    None => return false,
+                }
             }
-            // Acquire: pairs with the release of `unfreeze`, after which the object is as its owner left it.
-            match word.compare_exchange(seen, seen + 1, Ordering::Acquire, Ordering::Relaxed) {
-                Ok(_) => return true,
+            // A full count too is changed by the exchange, and by nothing else: it may be frozen, or be freed, after
+            // it was read. Acquire: pairs with the release of `unfreeze`, after which the object is as its owner left it.
+            match word.compare_exchange(seen, wanted, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) => {
+                    if seen == MAX_REFERENCES {
+                        H::count(Event::Saturated);
+                    }
+                    return true;
+                }
                 Err(actual) => seen = actual,
             }
         }

@@ -1,0 +1,83 @@
+//! What another thread, or an interruption of the same one, does between two operations of a primitive: the place is
+//! chosen by a hook, so that each of these runs is the one in a million that goes wrong.
+
+#![cfg(all(feature = "std", feature = "hooks"))]
+
+use lockyard::page_ref::{
+    Cmpxchg, Conditional, MAX_REFERENCES, OptimisticCmpxchg, PageRef, References,
+};
+use lockyard::platform::Native;
+use lockyard::platform::hooked::{Effect, Hook, Hooked, Kind, Operation};
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+/// Runs what [`after_next`] was given, after the operation that it was given it for.
+struct Between;
+
+type Then = Box<dyn FnOnce()>;
+
+thread_local! {
+    static THEN: RefCell<Option<(Kind, Then)>> = const { RefCell::new(None) };
+}
+
+/// Runs `then` after the next operation of this kind of the running thread.
+fn after_next(kind: Kind, then: impl FnOnce() + 'static) {
+    THEN.set(Some((kind, Box::new(then))));
+}
+
+// SAFETY: it changes no operation.
+unsafe impl Hook for Between {
+    fn operation(_: &mut Operation) -> Effect {
+        Effect::Performed
+    }
+    fn done(operation: &Operation) {
+        let due =
+            THEN.with_borrow(|then| matches!(then, Some((kind, _)) if *kind == operation.kind));
+        if due && let Some((_, then)) = THEN.take() {
+            then();
+        }
+    }
+}
+
+type Host = Hooked<Native, Between>;
+
+fn stays_frozen_for_a_look_up_that_saw_it_full<V: Conditional>(kind: Kind) {
+    let page = Arc::new(PageRef::<V, Host>::from_references(MAX_REFERENCES));
+    let owner = Arc::clone(&page);
+    after_next(kind, move || {
+        let frozen = thread::spawn(move || owner.try_freeze(MAX_REFERENCES)).join();
+        assert!(frozen.expect("it does not panic"), "all references are the owner's");
+    });
+    assert!(!page.get_not_zero(), "a reference to a page with which its owner is alone");
+    assert_eq!(page.references(), References::Frozen);
+    page.unfreeze(1);
+    assert!(page.get_not_zero() && !page.put() && page.put());
+}
+
+#[test]
+fn a_page_frozen_at_the_most_references_is_not_given_to_a_look_up_that_saw_it_before() {
+    stays_frozen_for_a_look_up_that_saw_it_full::<Cmpxchg>(Kind::Load);
+    // Its first exchange, which expects one reference, fails and shows the full count.
+    stays_frozen_for_a_look_up_that_saw_it_full::<OptimisticCmpxchg>(Kind::CompareExchange);
+}
+
+fn refuses_within_a_put_too_many<V: Conditional>() {
+    let page = Arc::new(PageRef::<V, Host>::from_references(1));
+    assert!(page.put());
+    let found = Arc::new(AtomicBool::new(false));
+    let (other, finds) = (Arc::clone(&page), Arc::clone(&found));
+    // The subtraction has taken the count below zero, and nothing has put it right yet.
+    after_next(Kind::FetchAdd, move || finds.store(other.get_not_zero(), Ordering::Relaxed));
+    let dropped = catch_unwind(AssertUnwindSafe(|| page.put()));
+    assert_eq!(dropped.is_err(), cfg!(debug_assertions), "it panics in debug builds");
+    assert!(!found.load(Ordering::Relaxed), "a reference to a page that has none");
+}
+
+#[test]
+fn a_look_up_in_the_middle_of_a_put_too_many_finds_no_reference() {
+    refuses_within_a_put_too_many::<Cmpxchg>();
+    refuses_within_a_put_too_many::<OptimisticCmpxchg>();
+}
