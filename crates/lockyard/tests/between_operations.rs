@@ -3,11 +3,13 @@
 
 #![cfg(all(feature = "std", feature = "hooks"))]
 
+use lockyard::lock::Clh;
 use lockyard::page_ref::{
     Cmpxchg, Conditional, MAX_REFERENCES, OptimisticCmpxchg, PageRef, References,
 };
-use lockyard::platform::Native;
 use lockyard::platform::hooked::{Effect, Hook, Hooked, Kind, Operation};
+use lockyard::platform::{Host as _, Native};
+use lockyard::{McsLock, RawSpinLock};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -80,4 +82,36 @@ fn refuses_within_a_put_too_many<V: Conditional>() {
 fn a_look_up_in_the_middle_of_a_put_too_many_finds_no_reference() {
     refuses_within_a_put_too_many::<Cmpxchg>();
     refuses_within_a_put_too_many::<OptimisticCmpxchg>();
+}
+
+#[test]
+fn an_interruption_while_a_node_is_taken_loses_none_that_a_successor_has_done_with() {
+    static LEFT: RawSpinLock<Clh, Host> = <RawSpinLock<Clh, Host> as lock_api::RawMutex>::INIT;
+    static OUTER: McsLock<(), Host> = McsLock::new(());
+    static INNER: McsLock<(), Host> = McsLock::new(());
+    let take_and_release = || {
+        let held = LEFT.acquire();
+        // SAFETY: taken above.
+        unsafe { LEFT.release(held) };
+    };
+    // A thread of its own, because it counts the nodes that its slot has in use.
+    let counted = thread::spawn(move || {
+        let held = LEFT.acquire();
+        let alone = format!("{LEFT:?}");
+        let successor = thread::spawn(take_and_release);
+        while format!("{LEFT:?}") == alone {
+            thread::yield_now();
+        }
+        // SAFETY: taken above.
+        unsafe { LEFT.release(held) };
+        successor.join().unwrap();
+        let node = Host::queue_node(Host::slot().expect("slots are left"), 0);
+        assert_eq!(node.nodes_in_use(), 1, "the successor has done with it");
+        // The first load of an acquisition is that of the bits; the store that sets one more comes later.
+        after_next(Kind::Load, || drop(INNER.lock()));
+        drop(OUTER.lock());
+        take_and_release();
+        assert_eq!(node.nodes_in_use(), 0);
+    });
+    counted.join().unwrap();
 }

@@ -2,8 +2,9 @@
 
 #![cfg(all(unix, feature = "std"))]
 
-use lockyard::Native;
+use lockyard::lock::{Clh, Mcs};
 use lockyard::platform::Host;
+use lockyard::{Native, RawSpinLock};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
@@ -41,4 +42,26 @@ fn it_aborts_though_nobody_reads_its_message() {
         .status()
         .expect("it starts");
     assert_eq!(status.signal(), Some(libc::SIGABRT), "{status:?}: it unwound");
+}
+
+#[test]
+fn a_fifth_queue_node_is_fatal_whatever_the_thread_released_before() {
+    const TEST: &str = "a_fifth_queue_node_is_fatal_whatever_the_thread_released_before";
+    if std::env::var_os("LOCKYARD_DIES").is_some() {
+        // SAFETY: sets a timer whose signal ends the process.
+        unsafe { libc::alarm(60) };
+        let released = RawSpinLock::<Clh>::new();
+        let held = released.acquire();
+        // SAFETY: taken above.
+        unsafe { released.release(held) };
+        let (one, three): (RawSpinLock<Mcs>, [RawSpinLock<Clh>; 3]) = Default::default();
+        let _one = one.acquire();
+        let _three = three.each_ref().map(RawSpinLock::acquire);
+        let _fifth = released.acquire();
+        return;
+    }
+    let output = in_a_child(TEST).output().expect("it starts");
+    assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{:?}", output.status);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("with four of these locks"), "{said}");
 }

@@ -56,14 +56,6 @@ pub const SURVIVORS: &[Survivor] = &[
         reason: NEWEST,
     },
     Survivor {
-        suite: "queued",
-        file: "lock/queue.rs",
-        line: "parked.load(Ordering::Acquire) == DONE_WITH",
-        weakened: Ordering::Relaxed,
-        reason: "this lock leaves no node to a successor, so it never finds one that was; the read is for a thread that \
-                 uses both kinds",
-    },
-    Survivor {
         suite: "page-ref xadd",
         file: "page_ref/variant.rs",
         line: "word.store(references, Ordering::Release)",

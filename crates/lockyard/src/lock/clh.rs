@@ -21,7 +21,7 @@
 //! A thread may hold or wait for at most [`NEST_LEVELS`] of these locks, and one
 //! without a slot may use none; beyond that it ends the program ([`Host::fatal`]). A thread of whose
 //! releases four are not noticed yet waits, in its next `lock`, until one is. Signal handlers must not use these
-//! locks: a node that a handler has left to its successor would be taken for free by what it interrupted.
+//! locks: a node that a handler has left to its successor could be taken for free by what it interrupted.
 //!
 //! Source: T. Craig, *Building FIFO and Priority-Queuing Spin Locks from Atomic Swap*, University of
 //! Washington TR 93-02-02, 1993; P. Magnusson, A. Landin and E. Hagersten, *Queue Locks on Cache Coherent
@@ -43,10 +43,9 @@ const RELEASED: u32 = 2;
 /// A node of the running thread, to be queued.
 #[inline]
 fn prepare<H: Host>() -> Name {
-    let me = queue::take::<H>().unwrap_or_else(|| wait_for_node::<H>());
-    // Relaxed: published by the change of the tail.
+    let me = queue::keep::<H>().unwrap_or_else(|| wait_for_node::<H>());
+    // Relaxed: published by the change of the tail. `parked` is 0: of no other node does `keep` dispose.
     me.node::<H>().ready.store(HELD, Ordering::Relaxed);
-    me.node::<H>().parked.store(0, Ordering::Relaxed);
     me
 }
 
@@ -55,14 +54,14 @@ fn prepare<H: Host>() -> Name {
 fn wait_for_node<H: Host>() -> Name {
     let left = |slot: Slot| {
         let parked = |level| &H::queue_node(slot, level).parked;
-        // Relaxed: this thread leaves its nodes itself, and `take` acquires.
+        // Relaxed: this thread leaves its nodes itself, and `keep` acquires.
         (0..NEST_LEVELS).map(parked).find(|parked| parked.load(Ordering::Relaxed) != 0)
     };
     let Some(parked) = H::slot().and_then(left) else {
         H::fatal("clh lock: a thread without a slot, or with four of these locks, wants one");
     };
     H::wait_until(parked, Ordering::Relaxed, |parked| parked == queue::DONE_WITH);
-    match queue::take::<H>() {
+    match queue::keep::<H>() {
         Some(me) => me,
         None => H::fatal("clh lock: a node that was given back is not there"),
     }
@@ -112,20 +111,21 @@ unsafe impl LaneLock for Clh {
         if queue::join_if_free(lane, me) {
             return Some(me.to_bits() as u16);
         }
-        queue::give_back::<H>(me);
+        queue::give_back_kept::<H>(me);
         None
     }
 
     #[inline]
     unsafe fn unlock<H: Host, L: Lane>(lane: L, token: u16) {
         let Some(me) = Name::from_bits(u64::from(token)) else { return };
-        // Relaxed: the successor overwrites it only after it has seen the release below.
-        me.node::<H>().parked.store(queue::LEFT, Ordering::Relaxed);
         let ready = &me.node::<H>().ready;
         // Relaxed: a hint; whoever has not announced himself yet is seen by the compare-exchange.
         if ready.load(Ordering::Relaxed) == HELD && queue::leave_if_last(lane, me) {
-            return queue::give_back::<H>(me);
+            return queue::give_back_kept::<H>(me);
         }
+        // Not before: a node that is not left, and is given back here, must not count as left later. Relaxed: the
+        // successor overwrites it only after it has seen the release below.
+        me.node::<H>().parked.store(queue::LEFT, Ordering::Relaxed);
         // The successor gives the node back. Release: pairs with the acquires in `wait`.
         ready.swap(RELEASED, Ordering::Release);
     }

@@ -16,7 +16,7 @@
 
 pub mod clh;
 pub mod mcs;
-mod queue;
+pub(crate) mod queue;
 pub mod queued;
 mod test_and_set;
 mod ticket;

@@ -8,10 +8,21 @@
 //! ```
 //!
 //! A slot has [`NEST_LEVELS`] nodes, one for each level at which it can wait: a thread that waits may be
-//! interrupted by a signal handler (a CPU by an interrupt) that waits too. Which of them are in use is a
-//! set of bits that only the slot writes. It needs no atomic change: an interruption that comes between
-//! the read and the write takes a node and gives it back before it returns, so the bits are then what
-//! they were.
+//! interrupted by a signal handler (a CPU by an interrupt) that waits too. Which of them are in use are two
+//! sets of bits in one word ([`QueueNode::in_use`]) that only the slot writes:
+//!
+//! ```text
+//!    7          4 3          0
+//!   +------------+------------+     kept: taken by the CLH lock, which leaves nodes to successors; stays set
+//!   | kept       | taken      |     until the slot's next CLH lock finds that the successor has done with it
+//!   +------------+------------+     taken: by the other locks, until they give it back
+//! ```
+//!
+//! A node is free if it is not taken, and not kept or its successor has done with it. The word needs no atomic
+//! change: an interruption that comes between the read and the write takes a node, and gives it back before it
+//! returns, so the bits are then what they were. (It must not be the one to find that a successor has done with a
+//! node, and to clear `kept`: the write that it interrupted would set the bit again, with nobody to clear it. It may
+//! use such a node meanwhile. So interruptions use all locks but the CLH lock.)
 
 use crate::lane::Lane;
 use crate::platform::{Host, Int, NEST_LEVELS, Ordering, QueueNode, Slot, Word};
@@ -101,50 +112,97 @@ pub(super) const LEFT: u32 = 1;
 /// In [`QueueNode::parked`]: the successor has done with the node.
 pub(super) const DONE_WITH: u32 = 2;
 
+/// The bit of [`QueueNode::in_use`] for a node of level 0 that is taken.
+const TAKEN: u32 = 1;
+/// For one that is kept.
+const KEPT: u32 = 1 << NEST_LEVELS;
+
+/// The nodes that `in_use` says are taken or kept, one bit for each level.
+#[inline]
+pub(crate) fn levels(in_use: u32) -> u32 {
+    (in_use | in_use / KEPT) & (KEPT - 1)
+}
+
 /// Takes the running thread's lowest free node; `None` if it has no slot, or none is free.
 #[inline]
 pub(super) fn take<H: Host>() -> Option<Name> {
     let slot = H::slot()?;
-    let in_use = &H::queue_node(slot, 0).in_use;
     // Relaxed, here and below: only this slot, and what interrupts it, uses the bits.
-    let mut bits = in_use.load(Ordering::Relaxed);
-    if bits != 0 {
-        bits = without_done::<H>(slot, bits);
+    let bits = H::queue_node(slot, 0).in_use.load(Ordering::Relaxed);
+    let busy = if bits < KEPT { bits } else { levels(without_done::<H>(slot, bits)) };
+    note_use::<H>(slot, bits, busy, TAKEN)
+}
+
+/// The same, for a lock that may leave the node to its successor. Not in an interruption.
+#[inline]
+pub(super) fn keep<H: Host>() -> Option<Name> {
+    let slot = H::slot()?;
+    let mut bits = H::queue_node(slot, 0).in_use.load(Ordering::Relaxed);
+    if bits >= KEPT {
+        let now = without_done::<H>(slot, bits);
+        for level in (0..NEST_LEVELS).filter(|level| (bits ^ now) & KEPT << level != 0) {
+            H::queue_node(slot, level).parked.store(0, Ordering::Relaxed);
+        }
+        bits = now;
     }
-    let level = bits.trailing_ones();
+    let name = note_use::<H>(slot, bits, levels(bits), KEPT);
+    if name.is_none() {
+        // What was found out about nodes that are taken too.
+        H::queue_node(slot, 0).in_use.store(bits, Ordering::Relaxed);
+    }
+    name
+}
+
+/// Notes in `bits` that the lowest node that is not `busy` is used; returns its name.
+#[inline]
+fn note_use<H: Host>(slot: Slot, bits: u32, busy: u32, bit: u32) -> Option<Name> {
+    let level = busy.trailing_ones();
     if level >= NEST_LEVELS {
         return None;
     }
-    in_use.store(bits | 1 << level, Ordering::Relaxed);
+    H::queue_node(slot, 0).in_use.store(bits | bit << level, Ordering::Relaxed);
     // What interrupts from here on sees that the node is in use.
     H::interruption_fence();
     Some(Name(((slot.0 + 1) << LEVEL_BITS | level) as u16))
 }
 
-/// `bits` without the nodes that a successor has done with.
+/// `bits` without the kept nodes that a successor has done with.
 #[cold]
 fn without_done<H: Host>(slot: Slot, mut bits: u32) -> u32 {
     for level in 0..NEST_LEVELS {
-        let parked = &H::queue_node(slot, level).parked;
+        let kept = KEPT << level;
         // Acquire: pairs with the release of `done_with`; the successor's last access comes before the
         // node's next use.
-        if bits & 1 << level != 0 && parked.load(Ordering::Acquire) == DONE_WITH {
-            parked.store(0, Ordering::Relaxed);
-            bits &= !(1 << level);
+        if bits & kept != 0
+            && H::queue_node(slot, level).parked.load(Ordering::Acquire) == DONE_WITH
+        {
+            bits &= !kept;
         }
     }
     bits
 }
 
-/// Gives back a node that the running thread has taken, and that nobody else will access.
+/// Gives back a node that the running thread has taken or kept, and that nobody else will access.
 #[inline]
-pub(super) fn give_back<H: Host>(name: Name) {
+fn note_end<H: Host>(name: Name, bit: u32) {
     // What interrupts before here sees that the node is in use.
     H::interruption_fence();
     let in_use = &H::queue_node(name.slot(), 0).in_use;
     // Relaxed: as in `take`.
     let bits = in_use.load(Ordering::Relaxed);
-    in_use.store(bits & !(1 << name.level()), Ordering::Relaxed);
+    in_use.store(bits & !(bit << name.level()), Ordering::Relaxed);
+}
+
+/// Gives back a node from [`take`].
+#[inline]
+pub(super) fn give_back<H: Host>(name: Name) {
+    note_end::<H>(name, TAKEN);
+}
+
+/// Gives back a node from [`keep`] that was not left to a successor.
+#[inline]
+pub(super) fn give_back_kept<H: Host>(name: Name) {
+    note_end::<H>(name, KEPT);
 }
 
 /// Gives back a node of another thread, who has left it to the running one.

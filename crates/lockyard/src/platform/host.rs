@@ -5,6 +5,7 @@
 //! function, because a lock in a `static` has no place to keep a reference to its host.
 
 use super::{Atomics, Budget, BudgetSpent, ConstAtomics, Ordering, Word};
+use crate::lock::queue::levels;
 use core::alloc::Layout;
 use core::ptr::NonNull;
 use core::time::Duration;
@@ -38,8 +39,8 @@ pub struct QueueNode<A: Atomics> {
     pub(crate) next: A::U32,
     /// What the waiter spins on.
     pub(crate) ready: A::U32,
-    /// In the node of level 0: which of the slot's nodes are in use, one bit for each level. Written
-    /// by its slot only.
+    /// In the node of level 0: which of the slot's nodes are in use, and how (`lock/queue.rs`). Written by its
+    /// slot only.
     pub(crate) in_use: A::U32,
     /// Free for the lock: what a parked waiter waits for, or who has the node now.
     pub(crate) parked: A::U32,
@@ -56,7 +57,7 @@ impl<A: Atomics> QueueNode<A> {
     /// the slot's own thread. One load.
     #[track_caller]
     pub fn nodes_in_use(&self) -> u32 {
-        self.in_use.load(Ordering::Relaxed).count_ones()
+        levels(self.in_use.load(Ordering::Relaxed)).count_ones()
     }
 }
 
