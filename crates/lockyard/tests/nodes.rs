@@ -2,11 +2,13 @@
 
 #![cfg(all(unix, feature = "std"))]
 
-use lockyard::RawSpinLock;
 use lockyard::lock::{Clh, Mcs};
-use lockyard::platform::{Host, NEST_LEVELS, Native};
+use lockyard::platform::{Host, NEST_LEVELS, Native, Slot};
+use lockyard::{ClhLock, McsLock, RawSpinLock};
 use std::array;
+use std::cell::RefCell;
 use std::sync::Barrier;
+use std::sync::mpsc::channel;
 use std::thread;
 
 type RawClh = RawSpinLock<Clh>;
@@ -82,4 +84,52 @@ fn a_node_that_serves_another_lock_is_not_taken_back_twice() {
         unsafe { lock.release(held) };
     }
     assert_eq!(nodes_in_use(), 0);
+}
+
+/// Runs a last thing in its destructor.
+struct Late(Option<Box<dyn FnOnce()>>);
+
+impl Drop for Late {
+    fn drop(&mut self) {
+        if let Some(last) = self.0.take() {
+            last();
+        }
+    }
+}
+
+/// A thread that keeps a guard until its last destructor runs: its slot, and that of a thread that comes when the other
+/// destructors have run.
+fn slots_around_the_end_of_a_thread<G: 'static>(lock: fn() -> G) -> (Slot, Slot) {
+    thread_local!(static LATE: RefCell<Late> = const { RefCell::new(Late(None)) });
+    let (begin, begun) = channel();
+    let (go_on, gone_on) = channel::<()>();
+    let late = thread::spawn(move || {
+        // Before the lock: destructors run in the opposite order.
+        LATE.with_borrow(|_| ());
+        let guard = lock();
+        let slot = Native::slot().expect("slots are left");
+        LATE.with_borrow_mut(|late| {
+            late.0 = Some(Box::new(move || {
+                begin.send(slot).unwrap();
+                gone_on.recv().unwrap();
+                drop(guard);
+            }));
+        });
+    });
+    let slot = begun.recv().unwrap();
+    let next = thread::spawn(|| Native::slot().expect("slots are left")).join().unwrap();
+    go_on.send(()).unwrap();
+    late.join().unwrap();
+    (slot, next)
+}
+
+#[test]
+fn a_slot_whose_node_a_guard_still_uses_is_not_given_to_another_thread() {
+    static FIRST: McsLock<()> = McsLock::new(());
+    static SECOND: ClhLock<()> = ClhLock::new(());
+    let (slot, next) = slots_around_the_end_of_a_thread(|| FIRST.lock());
+    assert_ne!(slot, next);
+    let (slot, next) = slots_around_the_end_of_a_thread(|| SECOND.lock());
+    assert_ne!(slot, next);
+    assert!(FIRST.try_lock().is_some() && SECOND.try_lock().is_some(), "the guards were dropped");
 }

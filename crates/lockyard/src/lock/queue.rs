@@ -123,6 +123,17 @@ pub(crate) fn levels(in_use: u32) -> u32 {
     (in_use | in_use / KEPT) & (KEPT - 1)
 }
 
+/// Whether no node of `slot`, the running thread's, is in use, but for those that successors give back: then the slot
+/// may be another thread's from now on.
+pub(crate) fn is_idle<H: Host>(slot: Slot) -> bool {
+    // Relaxed: this thread has written the bits, and left the nodes.
+    let bits = H::queue_node(slot, 0).in_use.load(Ordering::Relaxed);
+    let is_left = |level| H::queue_node(slot, level).parked.load(Ordering::Relaxed) != 0;
+    let is_used =
+        |level| bits & TAKEN << level != 0 || bits & KEPT << level != 0 && !is_left(level);
+    !(0..NEST_LEVELS).any(is_used)
+}
+
 /// Takes the running thread's lowest free node; `None` if it has no slot, or none is free.
 #[inline]
 pub(super) fn take<H: Host>() -> Option<Name> {

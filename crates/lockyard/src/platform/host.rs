@@ -145,7 +145,8 @@ pub enum Execution {
 ///
 /// Primitives are sound only if
 /// - two threads of execution never have the same [`slot`](Self::slot) at the same time (an
-///   interruption runs in the slot that it interrupted),
+///   interruption runs in the slot that it interrupted), and a thread has a slot as long as a node of it is
+///   [in use](QueueNode::nodes_in_use), by a wait or by a guard,
 /// - [`queue_node`](Self::queue_node) returns the same node for the same arguments, different nodes
 ///   for different ones; each is [`QueueNode::new`] at first, is changed by this crate's locks only, and stays
 ///   valid until no thread of the host runs any more,

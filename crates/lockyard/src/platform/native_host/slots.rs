@@ -1,12 +1,16 @@
 //! Slots: small numbers for running threads.
 //!
 //! A thread leases the lowest free slot when it first asks, by setting its bit in a static bitmap, and
-//! its thread-local's destructor gives it back. A signal handler that interrupts the lease sees a
-//! thread without a slot and gets `None`; nothing here blocks. A handler that is itself the first to ask
-//! registers the destructor, which may allocate: threads whose handlers take queued locks should have
-//! a slot before.
+//! its thread-local's destructor gives it back: unless a node of the slot is still in use then, by the guard of an
+//! `McsLock` or a `ClhLock` that is dropped later (in another thread-local's destructor) or never. Such a slot
+//! stays leased for good.
+//!
+//! A signal handler that interrupts the lease sees a thread without a slot and gets `None`. Nothing here waits for another
+//! thread, but the first lease of a thread registers the destructor, for which the standard library may allocate: it may
+//! meet a mutex in the allocator. Threads whose handlers take queued locks should have a slot before.
 
 use super::super::{Host, Native, Slot};
+use crate::lock::queue;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 const WORDS: usize = (Native::SLOTS as usize).div_ceil(64);
@@ -20,19 +24,26 @@ const NONE: u32 = u32::MAX;
 const CLOSED: u32 = u32::MAX - 1;
 
 std::thread_local! {
-    /// Without a destructor: it can be read at any time in a thread's life. One thread uses it, and
-    /// the signal handlers that interrupt it: for them it is atomic.
+    /// A copy of the lease's slot, to be read quickly. Where the system has thread-local variables it has no destructor
+    /// and can be read at any time in a thread's life; where the standard library makes them of keys it is destroyed
+    /// before or after the lease, and made anew when it is read again. One thread uses it, and the signal handlers
+    /// that interrupt it: for them it is atomic.
     static SLOT: AtomicU32 = const { AtomicU32::new(NONE) };
-    /// Gives the slot back.
-    static LEASE: Lease = const { Lease };
+    /// The slot itself, and who gives it back.
+    static LEASE: Lease = const { Lease(AtomicU32::new(NONE)) };
 }
 
-struct Lease;
+/// The slot, or [`NONE`].
+struct Lease(AtomicU32);
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let slot = SLOT.with(|slot| slot.swap(CLOSED, Ordering::Relaxed));
-        if slot < Native::SLOTS {
+        let slot = *self.0.get_mut();
+        // With a node in use the slot stays the thread's: whoever had it next would change which of its nodes are in
+        // use at the same time as the node's holder.
+        if slot < Native::SLOTS && queue::is_idle::<Native>(Slot(slot)) {
+            // Where it fails, nobody can read it in a destructor that comes later either.
+            let _ = SLOT.try_with(|copy| copy.store(CLOSED, Ordering::Relaxed));
             give_back(slot);
         }
     }
@@ -58,12 +69,16 @@ fn lease() -> Option<Slot> {
     compiler_fence(Ordering::SeqCst);
     // Registers the destructor. It fails while the thread's destructors run: then there is nobody
     // who would give the slot back, and the thread stays without.
-    if LEASE.try_with(|_| ()).is_err() {
-        return None;
-    }
-    let taken = take();
-    SLOT.with(|slot| slot.store(taken.unwrap_or(NONE), Ordering::Relaxed));
-    taken.map(Slot)
+    let leased = LEASE.try_with(|lease| {
+        // There is one already if only the copy was destroyed.
+        if lease.0.load(Ordering::Relaxed) == NONE {
+            lease.0.store(take().unwrap_or(NONE), Ordering::Relaxed);
+        }
+        lease.0.load(Ordering::Relaxed)
+    });
+    let slot = leased.ok()?;
+    SLOT.with(|copy| copy.store(slot, Ordering::Relaxed));
+    (slot < Native::SLOTS).then_some(Slot(slot))
 }
 
 /// Sets the lowest clear bit.
@@ -130,6 +145,15 @@ mod tests {
             let slot = std::thread::spawn(current).join().unwrap();
             assert!(slot.is_some(), "slots are given back");
         }
+    }
+
+    #[test]
+    fn a_thread_keeps_its_slot_though_the_copy_of_its_number_is_destroyed() {
+        let slot = current();
+        assert!(slot.is_some());
+        // What is made anew where thread-locals are made of keys.
+        SLOT.with(|copy| copy.store(NONE, Ordering::Relaxed));
+        assert_eq!(current(), slot);
     }
 
     #[test]
