@@ -5,13 +5,16 @@ use core::alloc::Layout;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 use core::time::Duration;
-use lockyard::platform::{Event, Execution, Host, QueueNode, Slot, U32};
+use lockyard::platform::{
+    BudgetSpent, Event, Execution, Host, Ordering, QueueNode, Slot, U32, Word,
+};
 
 /// The host `H` with at most `N` slots: threads beyond have none.
 #[derive(Debug)]
 pub struct FewSlots<H, const N: u32 = 255>(PhantomData<fn() -> H>);
 
-// SAFETY: everything is `H`'s; a slot beyond `N` is withheld, which a host may do.
+// SAFETY: everything is `H`'s; a slot beyond `N` is withheld, which a host may do. The programs of this crate have far fewer
+// than 255 threads.
 unsafe impl<H: Host, const N: u32> Host for FewSlots<H, N> {
     type Atomics = H::Atomics;
     const SLOTS: u32 = if H::SLOTS < N { H::SLOTS } else { N };
@@ -52,6 +55,26 @@ unsafe impl<H: Host, const N: u32> Host for FewSlots<H, N> {
     }
     fn execution() -> Execution {
         H::execution()
+    }
+    fn interruption_fence() {
+        H::interruption_fence()
+    }
+    #[track_caller]
+    fn wait_until<W: Word>(
+        word: &W,
+        order: Ordering,
+        predicate: impl FnMut(W::Int) -> bool,
+    ) -> W::Int {
+        H::wait_until(word, order, predicate)
+    }
+    #[track_caller]
+    fn wait_within<W: Word>(
+        word: &W,
+        order: Ordering,
+        polls: u32,
+        predicate: impl FnMut(W::Int) -> bool,
+    ) -> Result<W::Int, BudgetSpent<W::Int>> {
+        H::wait_within(word, order, polls, predicate)
     }
     fn fatal(message: &'static str) -> ! {
         H::fatal(message)

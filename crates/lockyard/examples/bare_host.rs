@@ -68,8 +68,8 @@ static POOL_USED: AtomicUsize = AtomicUsize::new(0);
 
 struct Kernel;
 
-// SAFETY: a CPU runs one thread of execution, so slots are unique; the nodes are distinct statics; the
-// pool hands out each byte once.
+// SAFETY: a CPU runs one thread of execution, so slots are unique, and 16 contend at most; the nodes are distinct statics;
+// the pool hands out each byte once; `fatal` stops everything.
 unsafe impl Host for Kernel {
     type Atomics = NativeAtomics;
     const SLOTS: u32 = CPUS as u32;

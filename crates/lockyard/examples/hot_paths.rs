@@ -23,7 +23,7 @@ use std::time::Duration;
 /// This machine, as far as 255 threads of it go: for the ticket lock of 2 bytes.
 pub struct Few;
 
-// SAFETY: slots, those beyond `SLOTS` left out, nodes and memory are `Native`'s.
+// SAFETY: slots, those beyond `SLOTS` left out, nodes and memory are `Native`'s. One thread contends.
 unsafe impl Host for Few {
     type Atomics = NativeAtomics;
     const SLOTS: u32 = 255;

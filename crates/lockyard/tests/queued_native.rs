@@ -115,7 +115,8 @@ fn queueing_locks_exclude_more_threads_than_there_are_cpus() {
 /// This machine, as if one thread could have a slot and the others none.
 struct OneSlot;
 
-// SAFETY: slots and nodes are `Native`'s, those beyond `SLOTS` left out; so is the memory.
+// SAFETY: slots and nodes are `Native`'s, those beyond `SLOTS` left out; so is the memory. The tests have far fewer than 255
+// threads.
 unsafe impl Host for OneSlot {
     type Atomics = NativeAtomics;
     const SLOTS: u32 = 1;

@@ -1,7 +1,9 @@
 //! The ends of a ticket lock's counters: the wrap of both widths, and the contender that is one too many.
 
 use lockyard::lock::Ticket;
-use lockyard::platform::{Host, Native, NativeAtomics, NativeU32, Ordering, QueueNode, Slot, Word};
+use lockyard::platform::{
+    Host, Native, NativeAtomics, NativeU32, Ordering, Portable, QueueNode, Slot, U32, Word,
+};
 use lockyard::{FourBytes, NoContext, RawSpinLock, RawTicketLock8, TwoBytes};
 use std::alloc::Layout;
 use std::cell::Cell;
@@ -25,7 +27,8 @@ enum Outcome {
 /// This machine, as far as 255 threads of it go.
 struct Few;
 
-// SAFETY: slots and nodes are `Native`'s, those beyond `SLOTS` left out; so is the memory.
+// SAFETY: slots and nodes are `Native`'s, those beyond `SLOTS` left out; so is the memory. Where contenders give up, or are
+// more than 255, so that `fatal` and `wait_until` unwind, the lock guards nothing.
 unsafe impl Host for Few {
     type Atomics = NativeAtomics;
     const SLOTS: u32 = 255;
@@ -96,7 +99,7 @@ fn a_contender_beyond_half_the_counter_is_fatal_and_none_before_it() {
 }
 
 #[test]
-fn as_many_contenders_as_a_small_host_has_slots_exclude_each_other() {
+fn as_many_contenders_as_a_small_host_has_slots_exclude_each_other_and_one_more_is_fatal() {
     GIVES_UP.set(true);
     let lock = Lock::<TwoBytes>::new();
     let _held = lock.acquire();
@@ -105,6 +108,18 @@ fn as_many_contenders_as_a_small_host_has_slots_exclude_each_other() {
         assert!(lock.try_acquire().is_none(), "after contender {contender}");
     }
     assert!(lock.is_held());
+    let Outcome::Fatal(message) = contend(&lock) else { panic!("contender 256 waits") };
+    assert!(message.contains("255"), "{message}");
+    GIVES_UP.set(false);
+}
+
+#[test]
+fn a_host_over_another_one_waits_as_that_one_does() {
+    GIVES_UP.set(true);
+    let word = <U32<Portable<Few>> as Word>::new(0);
+    let wait = || Portable::<Few>::wait_until(&word, Ordering::Relaxed, |_| true);
+    let waited = catch_unwind(AssertUnwindSafe(wait)).expect_err("it gives up at once");
+    assert_eq!(waited.downcast_ref(), Some(&Outcome::Waits));
     GIVES_UP.set(false);
 }
 

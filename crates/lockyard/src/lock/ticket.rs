@@ -30,8 +30,8 @@ use crate::platform::{Event, Host, Int, Ordering};
 ///
 /// In a lane of 32 bits (16-bit counters) at most 2^15 threads may hold or wait at once; one more
 /// ends the program, as an overflowing `Arc` does. A lane of 16 bits (8-bit counters) is for hosts
-/// with at most 255 slots, which is checked at compile time: a 257th contender would enter beside
-/// the holder.
+/// with at most 255 slots, which is checked at compile time, and which promise that no more contend
+/// ([`Host`], *Safety*): a 257th contender would enter beside the holder. A 256th ends the program.
 #[derive(Debug)]
 pub struct Ticket;
 
@@ -50,7 +50,8 @@ const fn assert_width<H: Host, L: Lane>() {
     assert!(counter_bits <= 16, "a ticket lock has counters of 8 or 16 bits");
 }
 
-/// More than this many tickets between owner and the last waiter: the counter is about to overrun.
+/// More than this many tickets between owner and the last waiter: a counter of 16 bits is about to overrun.
+/// One of 8 bits is when it cannot tell the distance from none.
 const MAX_DISTANCE: u64 = 1 << 15;
 
 #[inline(always)]
@@ -75,9 +76,16 @@ fn wait_for_turn<H: Host, L: Lane>(
     let (ticket, owner) = (upper(before), lower(before));
     let counter_mask = <L::Bits as Int>::Half::truncate(u64::MAX).to_u64();
     let distance = ticket.to_u64().wrapping_sub(owner.to_u64()) & counter_mask;
-    // The distance after the increment. With 8-bit counters it is at most 255, by `H::SLOTS`.
+    // The distance after the increment.
     if distance + 1 > MAX_DISTANCE {
         H::fatal("ticket lock: more than 2^15 threads hold or wait for one lock");
+    }
+    // After it `next` equals `owner`, and the lock looks free, until the program has ended: that nobody comes in this
+    // moment is what the host promises.
+    if distance == counter_mask {
+        H::fatal(
+            "ticket lock with 8-bit counters: more than 255 threads hold or wait for one lock",
+        );
     }
     H::count(Event::Slowpath);
     wait(lane, ticket);
@@ -126,7 +134,7 @@ fn wait_assembly<H: Host, L: Lane>(lane: L, ticket: <L::Bits as Int>::Half) {
 }
 
 // SAFETY: `next` hands out each ticket once while fewer than 2^16 (2^8) are out, which the distance
-// check (the slots) ensures; only the thread whose ticket equals `owner` is past `lock`, and only it
+// check ensures (with 8 bits, the host); only the thread whose ticket equals `owner` is past `lock`, and only it
 // moves `owner` on. `try_lock` changes `next` only from a value at which the lock was free. The
 // orderings are argued at each operation; each operation changes the lane by a read-modify-write,
 // or by a store of a part, which stands for one.

@@ -426,6 +426,26 @@ unsafe impl<H: Host, K: Hook> Host for Hooked<H, K> {
     fn execution() -> Execution {
         H::execution()
     }
+    fn interruption_fence() {
+        H::interruption_fence()
+    }
+    #[track_caller]
+    fn wait_until<W: Word>(
+        word: &W,
+        order: Ordering,
+        predicate: impl FnMut(W::Int) -> bool,
+    ) -> W::Int {
+        H::wait_until(word, order, predicate)
+    }
+    #[track_caller]
+    fn wait_within<W: Word>(
+        word: &W,
+        order: Ordering,
+        polls: u32,
+        predicate: impl FnMut(W::Int) -> bool,
+    ) -> Result<W::Int, BudgetSpent<W::Int>> {
+        H::wait_within(word, order, polls, predicate)
+    }
     fn fatal(message: &'static str) -> ! {
         H::fatal(message)
     }

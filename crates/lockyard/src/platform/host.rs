@@ -150,12 +150,20 @@ pub enum Execution {
 /// - [`queue_node`](Self::queue_node) returns the same node for the same arguments, different nodes
 ///   for different ones; each is [`QueueNode::new`] at first, is changed by this crate's locks only, and stays
 ///   valid until no thread of the host runs any more,
-/// - [`allocate`](Self::allocate) returns memory that fits the layout and that no one else uses.
+/// - [`allocate`](Self::allocate) returns memory that fits the layout and that no one else uses,
+/// - if [`SLOTS`](Self::SLOTS) is at most 255, at most 255 executions hold or wait for one lock at the same time,
+///   those without a slot among them (the ticket lock in 2 bytes counts them in 8 bits),
+/// - [`fatal`](Self::fatal) neither returns nor unwinds,
+/// - where a host has its own [`wait_until`](Self::wait_until) and [`wait_within`](Self::wait_within), what they return
+///   (but for [`BudgetSpent`]) was loaded from the word with the ordering that was asked for, and `predicate` was true
+///   of it; they change no memory and do not unwind,
+/// - [`interruption_fence`](Self::interruption_fence), where a host has its own, is at least the one that is here.
 pub unsafe trait Host: Sized + 'static {
     /// The memory that this host's threads share.
     type Atomics: Atomics;
 
-    /// Slots are 0 to `SLOTS - 1`: no more threads than this wait at the same time.
+    /// Slots are 0 to `SLOTS - 1`. More threads than this may wait at the same time, unless it is at most 255 (see
+    /// *Safety*); those beyond have no slot.
     const SLOTS: u32;
 
     /// The slot of the running thread, or `None` if it has none: none is left, or the thread is

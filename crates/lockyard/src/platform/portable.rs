@@ -188,6 +188,29 @@ unsafe impl<H: Host> Host for Portable<H> {
         H::execution()
     }
     #[inline(always)]
+    fn interruption_fence() {
+        H::interruption_fence()
+    }
+    #[inline(always)]
+    #[track_caller]
+    fn wait_until<W: Word>(
+        word: &W,
+        order: Ordering,
+        predicate: impl FnMut(W::Int) -> bool,
+    ) -> W::Int {
+        H::wait_until(word, order, predicate)
+    }
+    #[inline(always)]
+    #[track_caller]
+    fn wait_within<W: Word>(
+        word: &W,
+        order: Ordering,
+        polls: u32,
+        predicate: impl FnMut(W::Int) -> bool,
+    ) -> Result<W::Int, BudgetSpent<W::Int>> {
+        H::wait_within(word, order, polls, predicate)
+    }
+    #[inline(always)]
     fn fatal(message: &'static str) -> ! {
         H::fatal(message)
     }

@@ -101,7 +101,7 @@ impl Checked {
 
 // SAFETY: a slot is handed to one thread of an execution; queue nodes are one for each slot and
 // level and live until loom drops its statics, after all threads have ended; memory comes from the
-// global allocator.
+// global allocator. `fatal` unwinds, and so ends the model: from then on nothing in it is shared or guarded.
 unsafe impl Host for Checked {
     type Atomics = CheckedAtomics;
     const SLOTS: u32 = SLOTS;
