@@ -108,7 +108,8 @@ impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H, C
         Held { token, context, _on_this_thread: GuardNoSend::new() }
     }
 
-    /// Enters the context and takes the lock if it is free (acquire); otherwise leaves the context,
+    /// Enters the context and takes the lock if it is free (acquire; [`Mcs`](crate::lock::Mcs) and
+    /// [`Clh`](crate::lock::Clh): and if the thread has a queue node left); otherwise leaves the context,
     /// and both lock and context are as they were.
     #[inline(always)]
     pub fn try_acquire(&self) -> Option<Held<K::Token, C::State>> {

@@ -86,6 +86,20 @@ fn a_node_that_serves_another_lock_is_not_taken_back_twice() {
     assert_eq!(nodes_in_use(), 0);
 }
 
+#[test]
+fn a_try_without_a_node_fails_and_does_not_wait() {
+    let locks: [RawMcs; LEVELS] = array::from_fn(|_| RawMcs::new());
+    let held = locks.each_ref().map(RawMcs::acquire);
+    let (mcs, clh) = (RawMcs::new(), RawClh::new());
+    assert!(mcs.try_acquire().is_none() && clh.try_acquire().is_none());
+    assert!(!mcs.is_held() && !clh.is_held(), "they are as they were");
+    for (lock, held) in locks.iter().zip(held) {
+        // SAFETY: taken above.
+        unsafe { lock.release(held) };
+    }
+    assert!(mcs.try_acquire().is_some() && clh.try_acquire().is_some());
+}
+
 /// Runs a last thing in its destructor.
 struct Late(Option<Box<dyn FnOnce()>>);
 

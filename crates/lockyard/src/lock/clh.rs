@@ -20,7 +20,8 @@
 //!
 //! A thread may hold or wait for at most [`NEST_LEVELS`] of these locks, and one
 //! without a slot may use none; beyond that it ends the program ([`Host::fatal`]). A thread of whose
-//! releases four are not noticed yet waits, in its next `lock`, until one is. Signal handlers must not use these
+//! releases four are not noticed yet waits, in its next `lock`, until one is. A `try_lock` that has no node fails in both
+//! cases. Signal handlers must not use these
 //! locks: a node that a handler has left to its successor could be taken for free by what it interrupted.
 //!
 //! Source: T. Craig, *Building FIFO and Priority-Queuing Spin Locks from Atomic Swap*, University of
@@ -40,10 +41,9 @@ const HELD: u32 = 0;
 const ANNOUNCED: u32 = 1;
 const RELEASED: u32 = 2;
 
-/// A node of the running thread, to be queued.
+/// Makes a node of the running thread ready to be queued.
 #[inline]
-fn prepare<H: Host>() -> Name {
-    let me = queue::keep::<H>().unwrap_or_else(|| wait_for_node::<H>());
+fn prepare<H: Host>(me: Name) -> Name {
     // Relaxed: published by the change of the tail. `parked` is 0: of no other node does `keep` dispose.
     me.node::<H>().ready.store(HELD, Ordering::Relaxed);
     me
@@ -94,7 +94,7 @@ unsafe impl LaneLock for Clh {
     #[inline]
     unsafe fn lock<H: Host, L: Lane>(lane: L) -> u16 {
         const { queue::assert_names_fit::<H, L>() }
-        let me = prepare::<H>();
+        let me = prepare::<H>(queue::keep::<H>().unwrap_or_else(|| wait_for_node::<H>()));
         if let Some(predecessor) = queue::join(lane, me) {
             wait::<H>(predecessor);
         }
@@ -107,7 +107,7 @@ unsafe impl LaneLock for Clh {
         if Self::is_held(lane.load(Ordering::Relaxed)) {
             return None;
         }
-        let me = prepare::<H>();
+        let me = prepare::<H>(queue::keep::<H>()?);
         if queue::join_if_free(lane, me) {
             return Some(me.to_bits() as u16);
         }

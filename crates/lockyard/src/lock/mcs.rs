@@ -10,7 +10,7 @@
 //! The queued lock ([`Queued`](super::Queued)) differs in that a holder gives its node back when it has
 //! the lock. Here it keeps it until the release: a thread may hold or wait for at most
 //! [`NEST_LEVELS`](crate::platform::NEST_LEVELS) of these locks, and a thread without a slot may use none;
-//! one more ends the program ([`Host::fatal`]). And a release is a compare-exchange when nobody waits.
+//! one more ends the program ([`Host::fatal`]; a `try_lock` fails instead). And a release is a compare-exchange when nobody waits.
 //!
 //! Source: J. Mellor-Crummey and M. Scott, *Algorithms for Scalable Synchronization on Shared-Memory
 //! Multiprocessors*, ACM TOCS 9(1), 1991, section 2.4, with names of nodes instead of addresses.
@@ -24,17 +24,15 @@ use crate::platform::{Event, Host, Int, Ordering, Word};
 #[derive(Debug)]
 pub struct Mcs;
 
-/// A node, ready to be queued.
+/// A node, ready to be queued; `None` if there is none.
 #[inline]
-fn prepare<H: Host>() -> Name {
-    let Some(me) = queue::take::<H>() else {
-        H::fatal("mcs lock: a thread without a slot, or with four of these locks, wants one");
-    };
+fn prepare<H: Host>() -> Option<Name> {
+    let me = queue::take::<H>()?;
     let node = me.node::<H>();
     // Relaxed: published by the change of the tail, and by the store to the predecessor's `next`.
     node.next.store(0, Ordering::Relaxed);
     node.ready.store(0, Ordering::Relaxed);
-    me
+    Some(me)
 }
 
 #[cold]
@@ -61,7 +59,9 @@ unsafe impl LaneLock for Mcs {
     #[inline]
     unsafe fn lock<H: Host, L: Lane>(lane: L) -> u16 {
         const { queue::assert_names_fit::<H, L>() }
-        let me = prepare::<H>();
+        let Some(me) = prepare::<H>() else {
+            H::fatal("mcs lock: a thread without a slot, or with four of these locks, wants one");
+        };
         if let Some(predecessor) = queue::join(lane, me) {
             wait::<H>(me, predecessor);
         }
@@ -74,7 +74,7 @@ unsafe impl LaneLock for Mcs {
         if Self::is_held(lane.load(Ordering::Relaxed)) {
             return None;
         }
-        let me = prepare::<H>();
+        let me = prepare::<H>()?;
         if queue::join_if_free(lane, me) {
             return Some(me.to_bits() as u16);
         }

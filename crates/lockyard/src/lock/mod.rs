@@ -58,7 +58,8 @@ pub unsafe trait LaneLock: Sized + 'static {
     /// says of each of its operations.
     unsafe fn lock<H: Host, L: Lane>(lane: L) -> Self::Token;
 
-    /// Takes the lock if it is free. When it fails the lane is as it was.
+    /// Takes the lock if it is free (and if the algorithm has a queue node for it, where it needs one). It does not wait.
+    /// When it fails the lane is as it was.
     ///
     /// # Safety
     ///
