@@ -31,6 +31,16 @@ pub trait Lane: Copy {
         success: Ordering,
     ) -> Result<Self::Bits, Self::Bits>;
 
+    /// The same, but it may fail with `Err(old)`, when the rest of the word has changed so often that it gives up. It
+    /// ends after a fixed number of exchanges, however often others change the word.
+    #[track_caller]
+    fn compare_exchange_bounded(
+        &self,
+        old: Self::Bits,
+        new: Self::Bits,
+        success: Ordering,
+    ) -> Result<Self::Bits, Self::Bits>;
+
     /// The lane's bits of a value of the word.
     #[inline(always)]
     fn bits(word: <Self::Word as Word>::Int) -> Self::Bits {
@@ -180,7 +190,22 @@ impl<W: LaneWord> Lane for Whole<'_, W> {
     ) -> Result<W::Int, W::Int> {
         self.0.compare_exchange(old, new, success, Ordering::Relaxed)
     }
+
+    #[inline(always)]
+    fn compare_exchange_bounded(
+        &self,
+        old: W::Int,
+        new: W::Int,
+        success: Ordering,
+    ) -> Result<W::Int, W::Int> {
+        // There is no rest.
+        self.compare_exchange(old, new, success)
+    }
 }
+
+/// How many compare-exchanges a bounded one makes. A newcomer to the queued lock makes five bounded ones at most, so that
+/// it loses as many as an operation of a lockref may ([`MAX_FAILURES`](crate::lockref::policy::MAX_FAILURES)).
+const MOST_EXCHANGES: u32 = 20;
 
 /// The lane in bits 32 to 63 of a 64-bit word.
 #[derive(Debug)]
@@ -207,17 +232,44 @@ impl<W: Word<Int = u64> + Part<u8> + Part<u16>> Lane for High<'_, W> {
 
     #[inline(always)]
     fn compare_exchange(&self, old: u32, new: u32, success: Ordering) -> Result<u32, u32> {
+        // Each failure means that someone else changed the word: the loop is lock-free.
+        self.compare_exchange_while(old, new, success, || true)
+    }
+
+    #[inline(always)]
+    fn compare_exchange_bounded(&self, old: u32, new: u32, success: Ordering) -> Result<u32, u32> {
+        let mut left = MOST_EXCHANGES;
+        self.compare_exchange_while(old, new, success, || {
+            left -= 1;
+            left > 0
+        })
+    }
+}
+
+impl<W: Word<Int = u64>> High<'_, W> {
+    /// The compare-exchange, repeated while only the rest of the word changes and `go_on` says so.
+    #[inline(always)]
+    #[track_caller]
+    fn compare_exchange_while(
+        &self,
+        old: u32,
+        new: u32,
+        success: Ordering,
+        mut go_on: impl FnMut() -> bool,
+    ) -> Result<u32, u32> {
         let mut seen = self.0.load(Ordering::Relaxed);
         loop {
-            let bits = Self::bits(seen);
+            let bits = (seen >> 32) as u32;
             if bits != old {
                 return Err(bits);
             }
-            let wanted = (u64::from(new) << Self::SHIFT) | (seen & u64::from(u32::MAX));
-            // Each failure means that someone else changed the word: the loop is lock-free.
+            let wanted = (u64::from(new) << 32) | (seen & u64::from(u32::MAX));
             match self.0.compare_exchange_weak(seen, wanted, success, Ordering::Relaxed) {
                 Ok(_) => return Ok(old),
                 Err(actual) => seen = actual,
+            }
+            if !go_on() {
+                return Err((seen >> 32) as u32);
             }
         }
     }

@@ -3,14 +3,16 @@
 
 #![cfg(all(feature = "std", feature = "hooks"))]
 
-use lockyard::lock::Clh;
+use lockyard::lock::{Clh, Queued};
+use lockyard::lockref::Count;
+use lockyard::lockref::policy::NoTrywait;
 use lockyard::page_ref::{
     Cmpxchg, Conditional, MAX_REFERENCES, OptimisticCmpxchg, PageRef, References,
 };
 use lockyard::platform::hooked::{Effect, Hook, Hooked, Kind, Operation};
 use lockyard::platform::{Host as _, Native};
-use lockyard::{McsLock, RawSpinLock};
-use std::cell::RefCell;
+use lockyard::{LockRef, McsLock, RawSpinLock};
+use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -114,4 +116,42 @@ fn an_interruption_while_a_node_is_taken_loses_none_that_a_successor_has_done_wi
         assert_eq!(node.nodes_in_use(), 0);
     });
     counted.join().unwrap();
+}
+
+/// Changes the count before each compare-exchange of a thread that wants the lock, as a stream of look-ups may.
+struct Stream;
+
+type Entry = LockRef<Queued, NoTrywait, Hooked<Native, Stream>>;
+
+thread_local! {
+    /// Whose count it changes, and how often it has.
+    static COUNTED: Cell<Option<(&'static Entry, u32)>> = const { Cell::new(None) };
+}
+
+// SAFETY: it changes no operation.
+unsafe impl Hook for Stream {
+    fn operation(operation: &mut Operation) -> Effect {
+        if operation.kind == Kind::CompareExchange
+            && let Some((entry, changes)) = COUNTED.take()
+        {
+            // Nobody else is there, so whoever looks whether the lock is free can change the count then.
+            let changed = !entry.is_locked() && changes < STREAM && entry.get_not_dead();
+            COUNTED.set(Some((entry, changes + u32::from(changed))));
+        }
+        Effect::Performed
+    }
+}
+
+/// Far more than an operation may lose.
+const STREAM: u32 = 10_000;
+
+#[test]
+fn a_stream_of_look_ups_does_not_keep_a_lockrefs_lock_from_whoever_wants_it() {
+    let entry: &'static Entry = Box::leak(Box::new(Entry::from_count(1)));
+    COUNTED.set(Some((entry, 0)));
+    let guard = entry.lock();
+    let (_, changes) = COUNTED.take().expect("set above");
+    assert!((1..1000).contains(&changes), "{changes} changes came first");
+    assert_eq!(guard.count(), Count::Live(1 + changes));
+    drop(guard);
 }

@@ -71,7 +71,9 @@ const LOCKED: u64 = 1;
 const PENDING: u64 = 1 << 8;
 const TAIL_SHIFT: u32 = 16;
 
-/// A newcomer whose compare-exchange lost so many times goes to the queue, where its turn comes.
+/// A newcomer whose compare-exchange lost so many times goes to the queue, where its turn comes. (In a lockref a
+/// compare-exchange is several, each lost to a change of the count. In the queue there is none to lose: joining it is an
+/// exchange, from which on the lock counts as held and the count stands still.)
 const MOST_TRIES: u32 = 4;
 
 /// A newcomer that finds the lock between a release and the first waiter's acquisition polls so often for the
@@ -146,7 +148,7 @@ fn lock_slowly<G: Grab, H: Host, L: Lane>(lane: L, seen: L::Bits) {
             }
             _ => break,
         };
-        match lane.compare_exchange(bits::<L>(seen), bits::<L>(wanted), order) {
+        match lane.compare_exchange_bounded(bits::<L>(seen), bits::<L>(wanted), order) {
             Ok(_) if wanted == LOCKED => return,
             Ok(_) => return wait_as_first::<H, L>(lane),
             Err(actual) => seen = actual.to_u64(),
@@ -251,7 +253,8 @@ unsafe impl<G: Grab> LaneLock for Queued<G> {
     unsafe fn lock<H: Host, L: Lane>(lane: L) {
         const { queue::assert_names_fit::<H, L>() }
         // Acquire: pairs with the release store in `unlock`.
-        let free = lane.compare_exchange(bits::<L>(0), bits::<L>(LOCKED), Ordering::Acquire);
+        let free =
+            lane.compare_exchange_bounded(bits::<L>(0), bits::<L>(LOCKED), Ordering::Acquire);
         if let Err(seen) = free {
             lock_slowly::<G, H, L>(lane, seen);
         }
