@@ -1,6 +1,9 @@
 #![doc = include_str!("../README.md")]
 #![no_std]
 
+#[cfg(not(target_has_atomic = "64"))]
+compile_error!("lockyard needs a processor with 64-bit atomic operations: a lockref is one");
+
 #[cfg(feature = "alloc")]
 extern crate alloc;
 #[cfg(any(feature = "std", test))]

@@ -125,6 +125,7 @@ pub(crate) fn levels(in_use: u32) -> u32 {
 
 /// Whether no node of `slot`, the running thread's, is in use, but for those that successors give back: then the slot
 /// may be another thread's from now on.
+#[cfg(feature = "std")]
 pub(crate) fn is_idle<H: Host>(slot: Slot) -> bool {
     // Relaxed: this thread has written the bits, and left the nodes.
     let bits = H::queue_node(slot, 0).in_use.load(Ordering::Relaxed);

@@ -56,8 +56,10 @@ use policy::{MAX_FAILURES, Policy, Standard, TRYWAIT_POLLS};
 /// ```
 ///
 /// Cost of every operation, uncontended: one read and one locked compare-exchange of one line, so
-/// one exclusive transfer of it if another CPU had it last. The operations never allocate, never
-/// block in the host, and do not panic (but see [`get`](Self::get)).
+/// one exclusive transfer of it if another CPU had it last. The operations allocate nothing, do not park, and do
+/// not panic (but see [`get`](Self::get)). The first time that a thread queues for a lock, its host may do something: the
+/// native one with `std` leases a slot then, and the standard library may allocate to note that the slot is to be given
+/// back.
 ///
 /// Parameters: the algorithm of the lock, the [`Policy`], the [`Host`], the [`Context`] of the
 /// guard.

@@ -6,8 +6,8 @@
 /// Without a bound an operation may be overtaken for ever. The number is the one that the published
 /// measurements of lockref were made with.
 ///
-/// The lock does not give others a bound of its own to break: [`Ticket`](crate::lock::Ticket) and
-/// [`TestAndSet`](crate::lock::TestAndSet) take it by one read-modify-write each time, and
+/// Taking the lock has a bound too: [`Ticket`](crate::lock::Ticket) and
+/// [`TestAndSet`](crate::lock::TestAndSet) make one read-modify-write each time they find it free, and
 /// [`Queued`](crate::lock::Queued) loses at most as many compare-exchanges again to changes of the count, and then joins
 /// the queue by an exchange of half the lane, from which on the count stands still. (Where a part of a word is exchanged by
 /// a loop, over [`Portable`](crate::platform::Portable) and on processors other than x86-64, that loop is lock-free

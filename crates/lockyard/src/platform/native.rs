@@ -7,12 +7,13 @@
 //! one: no one else writes those bytes meanwhile (the contract of [`Part::store_part`]), so no
 //! write is lost between the read and the write of the imagined read-modify-write; and an x86-64
 //! store is a release. It promises no more than release: it is not sequentially consistent, and
-//! a load that follows may be performed before it. Elsewhere the portable forms are used.
+//! a load that follows may be performed before it. Elsewhere, x32 among it (whose 32-bit addresses would stand in
+//! 64-bit registers of which the upper halves are not defined), the portable forms are used.
 
 use super::{
     Atomics, Budget, BudgetSpent, ConstAtomics, DataCell, Ordering, Part, Word, part_shift,
 };
-#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+#[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
 use super::{store_part_by_rmw, swap_part_by_rmw};
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, fence};
@@ -136,7 +137,7 @@ native_word!(
 );
 
 /// The address of part `index`, counted from the least significant one.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 #[inline(always)]
 fn part_address<W: Word, P>(word: &W, index: usize) -> *mut P {
     // x86-64 is little-endian: part `index` lies `index` parts above the word's address. The
@@ -155,7 +156,7 @@ macro_rules! native_part {
                     "a part is stored with relaxed or release ordering"
                 );
                 part_shift::<$int, $part>(index);
-                #[cfg(all(target_arch = "x86_64", not(miri)))]
+                #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
                 {
                     let _ = old;
                     let part = part_address::<_, $part>(self, index);
@@ -173,7 +174,7 @@ macro_rules! native_part {
                         );
                     }
                 }
-                #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+                #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
                 store_part_by_rmw(self, index, old, new, order);
             }
 
@@ -181,7 +182,7 @@ macro_rules! native_part {
             #[track_caller]
             fn swap_part(&self, index: usize, new: $part, order: Ordering) -> $part {
                 part_shift::<$int, $part>(index);
-                #[cfg(all(target_arch = "x86_64", not(miri)))]
+                #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
                 {
                     let _ = order;
                     let part = part_address::<_, $part>(self, index);
@@ -198,11 +199,11 @@ macro_rules! native_part {
                     }
                     value
                 }
-                #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+                #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
                 swap_part_by_rmw(self, index, new, order)
             }
 
-            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
             #[inline(always)]
             #[track_caller]
             fn wait_part_assembly(&self, index: usize, value: $part, relax: fn()) {

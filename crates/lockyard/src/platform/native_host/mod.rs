@@ -13,7 +13,9 @@
 //! had stay leased: nobody in the child gives either back.
 //!
 //! In a signal handler: slots and nodes, the clock, counters and, on Linux, waking may be used;
-//! allocation, and waking elsewhere, may meet a mutex that the interrupted thread holds.
+//! allocation, and waking elsewhere, may meet a mutex that the interrupted thread holds. So may the first question of a
+//! thread for its slot, for which the standard library may allocate: whose handlers queue should have a slot before
+//! (`Native::slot()` leases it).
 
 #[cfg(all(feature = "std", any(not(target_os = "linux"), test)))]
 mod buckets;
