@@ -23,7 +23,7 @@ mod on_linux {
     use crate::arguments::{Kinds, SyscallsFormat, number_list, seconds};
     use crate::{host, output, progress};
     use lockyard_lab::host::syscalls::{
-        Experiment, Kind, Launcher, MOST_TASKS, TASK, Times, columns, report, task,
+        Directory, Experiment, Kind, Launcher, MOST_TASKS, TASK, Times, columns, report, task,
     };
     use lockyard_lab::host::{Cpus, Placement};
     use lockyard_lab::output::{Document, render};
@@ -61,7 +61,6 @@ mod on_linux {
             kinds,
             tasks,
             placement,
-            directory: options.directory.clone(),
             launcher: Launcher::this_program().map_err(Failure::Run)?,
             times: Times {
                 warm_up: window.mul_f64(0.2).min(Duration::from_secs(1)),
@@ -71,9 +70,10 @@ mod on_linux {
             repeats: usize::from(options.repeats),
             beside: !options.kernel_only && !columns_only,
         };
+        let directory = Directory::new(options.directory.as_deref())?;
         host::warn();
         let bar = progress::bar(report::samples(&request), "samples");
-        let report = report::run(&request, &mut || bar.inc(1));
+        let report = report::run(&request, &directory, &mut || bar.inc(1));
         bar.finish_and_clear();
         let report = report?;
         let interrupted = lockyard_lab::jobs::interrupted();

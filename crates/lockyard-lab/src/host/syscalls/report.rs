@@ -20,7 +20,6 @@ use crate::rows::{Detail, Measured, Row, Status};
 use crate::statistics;
 use lockyard_scenarios::{Order, Script, Variant};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// What to measure.
@@ -34,8 +33,6 @@ pub struct Request {
     pub tasks: Vec<usize>,
     /// Where they run; whole cores first if not given.
     pub placement: Option<Placement>,
-    /// Where the temporary directory is made; the system's place if not given.
-    pub directory: Option<PathBuf>,
     /// How processes are started.
     pub launcher: Launcher,
     /// How long a sample is.
@@ -164,12 +161,16 @@ pub fn samples(request: &Request) -> usize {
     (request.kinds.len() + ours) * request.tasks.len() * request.repeats
 }
 
-/// Measures a request.
+/// Measures a request, on the file of `directory`.
 ///
 /// # Errors
 ///
-/// If it cannot be begun: too many tasks, or no place for the file.
-pub fn run(request: &Request, done: &mut dyn FnMut()) -> Result<Report, InputError> {
+/// If there are too many tasks.
+pub fn run(
+    request: &Request,
+    directory: &Directory,
+    done: &mut dyn FnMut(),
+) -> Result<Report, InputError> {
     if let Some(tasks) = request.tasks.iter().find(|&&tasks| !(1..=MOST_TASKS).contains(&tasks)) {
         return Err(InputError(format!("--tasks: {tasks} tasks; allowed: 1 to {MOST_TASKS}")));
     }
@@ -178,11 +179,10 @@ pub fn run(request: &Request, done: &mut dyn FnMut()) -> Result<Report, InputErr
         Some(placement) => placement.clone(),
         None => Placement::of(Order::SiblingsLast, &cpus),
     };
-    let directory = Directory::new(request.directory.as_deref())?;
     let mut rounds = Rounds {
         request,
         placement: &placement,
-        directory: &directory,
+        directory,
         variants: variants(request),
         local_work: 0.0,
     };
@@ -192,7 +192,7 @@ pub fn run(request: &Request, done: &mut dyn FnMut()) -> Result<Report, InputErr
         rows: rows(request, &cells, rounds.local_work),
         listings: cells.iter().filter_map(|cell| listing(request.experiment, cell)).collect(),
         notes: notes(request, &placement, &cpus, rounds.local_work),
-        environment: environment(request, &placement, &directory),
+        environment: environment(request, &placement, directory),
         cells,
         failure: None,
     };
