@@ -298,14 +298,17 @@ mod tests {
         let script = Script::shipped("page-ref").expect("it is shipped");
         let placement = Placement::Order(script.order);
         let usual = Effort::usual(&placement);
-        let effort = Effort { warm_up_ns: 50_000.0, window_ns: 100_000.0, ..usual };
+        let effort = Effort { warm_up_ns: 50_000.0, window_ns: 100_000.0, seeds: 40 };
         let variant = script.variant("xadd").expect("it has it");
         let found = cell(&machine, variant, (&placement, 0), 4, 0.0, effort).expect("it runs");
-        // As of a normal distribution: the range of 40 is 4.3 standard deviations, of 5 it is 2.3.
-        let deviation = (found.range.1 - found.range.0) / if usual.seeds >= 20 { 4.3 } else { 2.3 };
-        let error = deviation / (usual.seeds as f64).sqrt() / found.throughput;
-        assert!(error < 0.03, "{error} with {} placements", usual.seeds);
-        assert!(deviation > 0.05 * found.throughput, "placements differ: {deviation}");
+        // As of a normal distribution: the range of 40 is 4.3 standard deviations.
+        let deviation = (found.range.1 - found.range.0) / 4.3 / found.throughput;
+        let error = deviation / (usual.seeds as f64).sqrt();
+        assert!(
+            error < 0.03,
+            "{error} with {} placements, which differ by {deviation}",
+            usual.seeds
+        );
         assert_eq!(Effort::usual(&Placement::List(vec![0])).seeds, Effort::USUAL.seeds);
     }
 }
