@@ -37,8 +37,10 @@ const BRIEF: [&str; 4] = ["--seconds", "0.02", "--repeats", "3"];
 
 #[test]
 fn a_lock_that_does_not_exclude_is_caught() {
-    let arguments = ["controls", "--threads", "2", "--variant", "broken", "--seconds", "0.2"];
-    let (code, why) = failure(&arguments);
+    // It ends with the first update that is lost: at once, where two threads run at the same time.
+    let long = ["--seconds", "1", "--repeats", "30"];
+    let arguments = ["controls", "--threads", "2", "--variant", "broken"];
+    let (code, why) = failure(&[&arguments[..], &long[..]].concat());
     assert_eq!(code, Some(1), "{why}");
     assert!(why.contains("updates were lost, so its lock did not exclude"), "{why}");
 }
