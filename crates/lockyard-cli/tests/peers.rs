@@ -80,8 +80,16 @@ fn every_peer_is_measured_beside_the_scenario_s_variants() {
 
 #[test]
 fn peers_can_be_chosen() {
-    let arguments =
-        ["measure", SCENARIO, "--threads", "1", "--variant", "ticket", "--peers=std-mutex, bare"];
+    let arguments = [
+        "measure",
+        SCENARIO,
+        "--threads",
+        "1",
+        "--variant",
+        "ticket",
+        "--attribution",
+        "--peers=std-mutex, bare",
+    ];
     let document = json(&[&arguments[..], &BRIEF[..]].concat());
     assert_eq!(variants(&document), ["ticket", "bare", "std-mutex"], "in the order of the table");
     // Without the option there is none.

@@ -150,6 +150,7 @@ pub(super) struct OnHostHolders(());
 
 impl Stage for OnHostHolders {
     type Host = Native;
+    const FOREIGN_LOCKS: bool = true;
 
     #[inline]
     fn work(nanoseconds: f64) {

@@ -51,6 +51,7 @@ pub struct OnHostAttributed(());
 
 impl Stage for OnHostAttributed {
     type Host = Native;
+    const FOREIGN_LOCKS: bool = true;
 
     #[inline]
     fn work(nanoseconds: f64) {
