@@ -1,10 +1,14 @@
 //! Result files with something broken in them, by hand and at random by seed: each is read or refused in one line that
 //! names the file and a place in it; nothing panics, hangs, takes memory without bound, or speaks to the terminal.
 
+mod support;
+
 use lockyard_lab::output::Format;
 use lockyard_lab::results::{Options, compare, load, parse, report};
+use std::ops::Range;
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use support::Random;
 
 /// A result file with a measured row, a simulated row, and a row with both.
 const FILE: &str = r#"{
@@ -43,19 +47,6 @@ const FILE: &str = r#"{
 
 const OPTIONS: Options = Options { threshold: 0.05, anyway: false };
 
-/// Splitmix64 (Steele, Lea, Flood, 2014).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % bound as u64) as usize
-    }
-}
-
 const PIECES: [&str; 28] = [
     "",
     ",",
@@ -90,14 +81,7 @@ const PIECES: [&str; 28] = [
 fn broken(random: &mut Random) -> String {
     let mut text = FILE.to_owned();
     for _ in 0..=random.below(3) {
-        let mut begin = random.below(text.len() + 1);
-        while !text.is_char_boundary(begin) {
-            begin -= 1;
-        }
-        let mut end = (begin + random.below(12)).min(text.len());
-        while !text.is_char_boundary(end) {
-            end += 1;
-        }
+        let Range { start: begin, end } = random.some_of(&text);
         match random.below(5) {
             0 => text.replace_range(begin..end, ""),
             1 => text.insert_str(begin, PIECES[random.below(PIECES.len())]),

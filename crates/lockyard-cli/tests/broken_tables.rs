@@ -1,22 +1,13 @@
 //! Published tables with something broken in them, at random by seed: each is read or refused with one
 //! line that names the file and a line of it; nothing panics, nothing speaks to the terminal.
 
+mod support;
+
 use lockyard_lab::published;
+use std::ops::Range;
+use support::Random;
 
 const TABLE: &str = include_str!("../../../published/lockref-will-it-scale.csv");
-
-/// Splitmix64 (Steele, Lea, Flood, 2014).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % bound as u64) as usize
-    }
-}
 
 const PIECES: [&str; 18] = [
     "",
@@ -42,14 +33,7 @@ const PIECES: [&str; 18] = [
 fn broken(random: &mut Random) -> String {
     let mut text = TABLE.to_owned();
     for _ in 0..=random.below(3) {
-        let mut begin = random.below(text.len() + 1);
-        while !text.is_char_boundary(begin) {
-            begin -= 1;
-        }
-        let mut end = (begin + random.below(12)).min(text.len());
-        while !text.is_char_boundary(end) {
-            end += 1;
-        }
+        let Range { start: begin, end } = random.some_of(&text);
         match random.below(4) {
             0 => text.replace_range(begin..end, ""),
             1 => text.insert_str(begin, PIECES[random.below(PIECES.len())]),

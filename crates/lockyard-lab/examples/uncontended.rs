@@ -6,7 +6,7 @@
 //! cargo run --release -p lockyard-lab --example uncontended [ROUNDS]
 //! ```
 
-use lockyard_lab::host::{Cpus, pin};
+use lockyard_lab::host::{Cpus, Orders, pin};
 use lockyard_lab::statistics::{median, median_interval};
 use lockyard_peers::straight::LOOPS;
 
@@ -24,17 +24,9 @@ fn main() {
         println!("not pinned: this thread may move between CPUs");
     }
     let mut samples: Vec<Vec<f64>> = vec![Vec::new(); LOOPS.len()];
-    let mut order: Vec<usize> = (0..LOOPS.len()).collect();
-    // Any shuffle will do; a fixed one can be repeated.
-    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let mut orders = Orders::new(LOOPS.len());
     for _ in 0..rounds {
-        for i in (1..order.len()).rev() {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            order.swap(i, (state % (i as u64 + 1)) as usize);
-        }
-        for &index in &order {
+        for &index in orders.next_round() {
             samples[index].push(LOOPS[index].1(PAIRS).as_nanos() as f64 / PAIRS as f64);
         }
     }

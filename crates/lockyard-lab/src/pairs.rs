@@ -83,26 +83,7 @@ pub fn score(rows: &[&Row], wanted: &[Wanted]) -> Option<Pairs> {
 mod tests {
     use super::*;
     use crate::rows::Status;
-    use std::collections::BTreeMap;
-
-    fn row(variant: &str, threads: usize, published: f64, predicted: f64, status: Status) -> Row {
-        Row {
-            table: "t".into(),
-            experiment: "e".into(),
-            machine: "m".into(),
-            variant: variant.into(),
-            threads,
-            metric: "elapsed".into(),
-            unit: "ms".into(),
-            published: Some(published),
-            predicted: Some(predicted),
-            trivial: Some(100.0),
-            measured: None,
-            status,
-            reason: None,
-            detail: BTreeMap::new(),
-        }
-    }
+    use crate::rows::tests::row;
 
     #[test]
     fn a_pair_is_right_by_its_direction_and_near_by_its_change() {

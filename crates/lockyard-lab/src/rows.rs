@@ -212,10 +212,17 @@ pub fn summarise(table: &str, rows: &[&Row]) -> Summary {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn row(variant: &str, threads: usize, published: f64, predicted: f64, status: Status) -> Row {
+    /// A row of one table, experiment and machine.
+    pub(crate) fn row(
+        variant: &str,
+        threads: usize,
+        published: f64,
+        predicted: f64,
+        status: Status,
+    ) -> Row {
         Row {
             table: "t".into(),
             experiment: "e".into(),

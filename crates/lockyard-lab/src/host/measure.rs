@@ -220,7 +220,7 @@ fn rounds(
 ) -> std::result::Result<(), String> {
     let mut orders = Orders::new(tasks.len());
     for _ in 0..repeats {
-        for &index in orders.next() {
+        for &index in orders.next_round() {
             if jobs::interrupted() {
                 return Ok(());
             }

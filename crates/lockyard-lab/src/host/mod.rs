@@ -22,6 +22,7 @@ pub mod windows;
 pub use affinity::pin;
 pub use distance::Distance;
 pub use handover::Handovers;
+pub use order::Orders;
 pub use placement::Placement;
 pub use presence::Presence;
 pub use stage::{OnHost, OnHostTimed};

@@ -9,19 +9,19 @@ const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The orders of some rounds, one after another.
 #[derive(Clone, Debug)]
-pub(super) struct Orders {
+pub struct Orders {
     order: Vec<usize>,
     random: Xoshiro256PlusPlus,
 }
 
 impl Orders {
     /// Of so many cells.
-    pub(super) fn new(cells: usize) -> Orders {
+    pub fn new(cells: usize) -> Orders {
         Orders { order: (0..cells).collect(), random: Xoshiro256PlusPlus::seed_from_u64(SEED) }
     }
 
     /// The next order: every one as probable as any other (R. Durstenfeld, *Algorithm 235: Random permutation*, 1964).
-    pub(super) fn next(&mut self) -> &[usize] {
+    pub fn next_round(&mut self) -> &[usize] {
         for i in (1..self.order.len()).rev() {
             let below = i as u128 + 1;
             let chosen = ((u128::from(self.random.next_u64()) * below) >> 64) as usize;
@@ -39,11 +39,11 @@ mod tests {
     fn each_round_has_each_cell_once() {
         let mut orders = Orders::new(12);
         for _ in 0..100 {
-            let mut order = orders.next().to_vec();
+            let mut order = orders.next_round().to_vec();
             order.sort_unstable();
             assert_eq!(order, (0..12).collect::<Vec<_>>());
         }
-        assert!(Orders::new(0).next().is_empty());
+        assert!(Orders::new(0).next_round().is_empty());
     }
 
     #[test]
@@ -53,7 +53,7 @@ mod tests {
         let (mut at, mut after) = ([[0u32; CELLS]; CELLS], [[0u32; CELLS]; CELLS]);
         let mut orders = Orders::new(CELLS);
         for _ in 0..ROUNDS {
-            let order = orders.next();
+            let order = orders.next_round();
             for (place, &cell) in order.iter().enumerate() {
                 at[cell][place] += 1;
             }

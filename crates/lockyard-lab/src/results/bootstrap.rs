@@ -6,6 +6,9 @@
 //! therefore draws the same rounds for all rows of a file that have as many, and the interval of their mean knows that
 //! they move together. The numbers are drawn from a fixed seed: the same two files give the same intervals.
 
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::SplitMix64;
+
 /// Replicates: 50 of them are outside a 95 % interval on either side.
 pub const REPLICATES: usize = 2000;
 
@@ -21,21 +24,9 @@ pub enum Side {
     B,
 }
 
-/// Splitmix64 (Steele, Lea, Flood, *Fast Splittable Pseudorandom Number Generators*, 2014).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-    /// A number below `bound`; the bias is below one in 2^50 for the numbers of rounds that there are.
-    fn below(&mut self, bound: usize) -> usize {
-        ((u128::from(self.next()) * bound as u128) >> 64) as usize
-    }
+/// A number below `bound`; the bias is below one in 2^50 for the numbers of rounds that there are.
+fn below(random: &mut SplitMix64, bound: usize) -> usize {
+    ((u128::from(random.next_u64()) * bound as u128) >> 64) as usize
 }
 
 /// The median of each replicate of `rounds`.
@@ -50,11 +41,11 @@ pub fn medians(rounds: &[f64], side: Side) -> Vec<f64> {
         Side::B => 2,
     };
     // All rows of a file with as many rounds draw alike.
-    let mut random = Random(side << 32 | rounds.len() as u64);
+    let mut random = SplitMix64::seed_from_u64(side << 32 | rounds.len() as u64);
     let mut drawn = vec![0.0; rounds.len()];
     (0..REPLICATES)
         .map(|_| {
-            drawn.fill_with(|| rounds[random.below(rounds.len())]);
+            drawn.fill_with(|| rounds[below(&mut random, rounds.len())]);
             median(&mut drawn)
         })
         .collect()

@@ -40,8 +40,8 @@ impl Phase {
     }
 }
 
-/// How far a line was handed over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How far a line was handed over; the nearest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Distance {
     /// To another thread of the core.
     Core,

@@ -1,6 +1,6 @@
 //! A machine file that is being made: every number with where it is from, and the text.
 
-use super::{Alone, Distance, Measurements, Pair};
+use super::{Alone, Distance, Measurements, Pair, layout};
 use crate::rows::Measured;
 use lockyard_sim::Machine;
 
@@ -217,7 +217,7 @@ pub(super) fn figures(measurements: &Measurements) -> Vec<(String, Measured)> {
     };
     push("atomic_add_uncontended", measurements.alone(Alone::FetchAdd));
     for distance in Distance::ALL {
-        let name = format!("ping_pong_{}", distance.name());
+        let name = format!("ping_pong_{}", layout::name(distance));
         push(&name, measurements.pair(Pair::HandOver, distance));
         if !matches!(distance, Distance::Complex | Distance::Remote) {
             continue;

@@ -5,7 +5,7 @@
 
 use super::contended::{self, Performed};
 use super::solve::place_at;
-use super::{Alone, Calibrated, Contended, Distance, Measurements, Pair, draft};
+use super::{Alone, Calibrated, Contended, Distance, Measurements, Pair, draft, layout};
 use crate::rows::Measured;
 use crate::{check, jobs, statistics};
 use lockyard_scenarios::Variant;
@@ -224,7 +224,7 @@ fn farther(measurements: &Measurements, machine: &Machine) -> Vec<Row> {
             let Some(measured) = measurements.pair(what, distance) else { continue };
             let name = if what == Pair::LoadHomedReader { "load_modified" } else { what.name() };
             rows.push(Row {
-                figure: format!("{name}_{}", distance.name()),
+                figure: format!("{name}_{}", layout::name(distance)),
                 threads: 2,
                 unit: "ns",
                 measured,
@@ -298,7 +298,7 @@ fn missing(measurements: &Measurements) -> Vec<String> {
         if measurements.pair(Pair::HandOver, distance).is_none() {
             notes.push(format!(
                 "hand-overs between {} could not be measured: the threads hardly ever had their CPUs at the same time",
-                distance.describe()
+                layout::describe(distance)
             ));
         }
     }

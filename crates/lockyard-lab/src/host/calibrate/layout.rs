@@ -6,6 +6,7 @@
 
 use super::super::detect::CpuList;
 use super::super::{Cpus, package};
+use lockyard_sim::Distance;
 use std::collections::BTreeMap;
 
 /// A CPU, and what it belongs to: numbers that are the same for CPUs that share.
@@ -21,42 +22,23 @@ pub struct CpuAt {
     pub core: usize,
 }
 
-/// How far apart two CPUs are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Distance {
-    /// Threads of a core.
-    Core,
-    /// Cores of a complex.
-    Complex,
-    /// Complexes of a socket.
-    Socket,
-    /// Sockets.
-    Remote,
+/// A distance's name in figures. Cores of one complex are what `[checks]` call the same socket.
+pub(super) fn name(distance: Distance) -> &'static str {
+    match distance {
+        Distance::Core => "same_core",
+        Distance::Complex => "same_socket",
+        Distance::Socket => "other_complex",
+        Distance::Remote => "remote",
+    }
 }
 
-impl Distance {
-    /// All of them.
-    pub const ALL: [Distance; 4] =
-        [Distance::Core, Distance::Complex, Distance::Socket, Distance::Remote];
-
-    /// Its name in figures. Cores of one complex are what `[checks]` call the same socket.
-    pub fn name(self) -> &'static str {
-        match self {
-            Distance::Core => "same_core",
-            Distance::Complex => "same_socket",
-            Distance::Socket => "other_complex",
-            Distance::Remote => "remote",
-        }
-    }
-
-    /// For people.
-    pub fn describe(self) -> &'static str {
-        match self {
-            Distance::Core => "threads of a core",
-            Distance::Complex => "cores of a complex",
-            Distance::Socket => "complexes of a socket",
-            Distance::Remote => "sockets",
-        }
+/// What is so far apart, for people.
+pub(super) fn describe(distance: Distance) -> &'static str {
+    match distance {
+        Distance::Core => "threads of a core",
+        Distance::Complex => "cores of a complex",
+        Distance::Socket => "complexes of a socket",
+        Distance::Remote => "sockets",
     }
 }
 

@@ -1,6 +1,6 @@
 //! What was measured, as data: the file and the predictions follow from it, and from nothing else.
 
-use super::{Alone, Distance, Layout, Pair, Processor};
+use super::{Alone, Distance, Layout, Pair, Processor, layout};
 use crate::rows::Measured;
 use crate::statistics;
 use std::collections::BTreeMap;
@@ -128,7 +128,7 @@ pub(super) fn sampled(
         .iter()
         .filter_map(|(distance, all)| {
             let taken = chosen.get(distance).map_or(0, Vec::len);
-            let what = distance.describe();
+            let what = layout::describe(*distance);
             (taken < all.len()).then(|| format!("{taken} of {} pairs of {what}", all.len()))
         })
         .collect();

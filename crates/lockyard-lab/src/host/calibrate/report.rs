@@ -1,6 +1,6 @@
 //! A calibration, for people and for programs.
 
-use super::{Figures, Measurements, Role, Row};
+use super::{Figures, Measurements, Role, Row, layout};
 use crate::host::detect::NOT_AVAILABLE;
 use crate::output::Format;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
@@ -160,7 +160,7 @@ fn to_json(
             json!({
                 "what": pair.what.name(),
                 "cpus": [cpus[a], cpus[b]],
-                "distance": measurements.layout.distance(a, b).name(),
+                "distance": layout::name(measurements.layout.distance(a, b)),
                 "ns": pair.figure.value,
                 "ci_low": pair.figure.ci_low,
                 "ci_high": pair.figure.ci_high,

@@ -7,6 +7,7 @@ use super::{
     Alone, Contended, Distance, Layout, Measurements, OnCpu, Pair, PairFigure, Processor, alone,
     contended, pair, tries,
 };
+use crate::host::Orders;
 use crate::host::stage::OnHost;
 use crate::{jobs, statistics};
 use lockyard_scenarios::{Stage, Variant};
@@ -77,18 +78,10 @@ pub fn measure(seconds: f64, progress: &mut dyn FnMut(f64)) -> Result<Measuremen
     let mut plan = plan(&layout, seconds);
     let cpus = layout.cpus();
     let begin = Instant::now();
-    let mut order: Vec<usize> = (0..plan.things.len()).collect();
-    // Any shuffle will do; a fixed one can be repeated.
-    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let mut orders = Orders::new(plan.things.len());
     let (mut rounds, mut tried) = (0, (0u64, 0u64));
     'rounds: while rounds < LEAST_ROUNDS || begin.elapsed().as_secs_f64() < seconds {
-        for i in (1..order.len()).rev() {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            order.swap(i, (state % (i as u64 + 1)) as usize);
-        }
-        for &index in &order {
+        for &index in orders.next_round() {
             let passed = begin.elapsed().as_secs_f64();
             progress(passed.min(seconds));
             let over = passed > 2.0 * seconds + 10.0;

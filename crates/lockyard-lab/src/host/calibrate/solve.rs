@@ -6,7 +6,7 @@
 
 use super::draft::{Draft, Origin, figure_text};
 use super::inputs::{self, Taken, round4};
-use super::{Distance, Measurements, Pair};
+use super::{Distance, Measurements, Pair, layout};
 use crate::check;
 use crate::rows::Measured;
 use lockyard_sim::Machine;
@@ -91,7 +91,7 @@ fn hand_over(draft: &Draft, distance: Distance) -> Result<f64, String> {
     let place = place_at(&machine, distance);
     place
         .and_then(|place| check::ping_pong(&machine, place, 0))
-        .ok_or_else(|| format!("the machine has no {}", distance.describe()))
+        .ok_or_else(|| format!("the machine has no {}", layout::describe(distance)))
 }
 
 /// What a search found.
@@ -150,7 +150,7 @@ fn solved(
 ) -> String {
     format!(
         "set so that the simulated ping-pong between {} is {:.2} ns; measured by `machines calibrate`, {}: {}",
-        distance.describe(),
+        layout::describe(distance),
         found.figure,
         measurements.date,
         figure_text(measured, "ns")
@@ -170,7 +170,7 @@ fn judge(
         return Err(format!(
             "the ping-pong between {} was measured as {:.1} ns; the nearest that any `{what}` gives is {:.1} ns, so no machine \
              file comes of it",
-            distance.describe(),
+            layout::describe(distance),
             measured.value,
             found.figure
         ));
@@ -178,7 +178,7 @@ fn judge(
     if miss.abs() > 0.01 {
         notes.push(format!(
             "whole cycles come no nearer to the ping-pong between {} than {:+.1} %",
-            distance.describe(),
+            layout::describe(distance),
             miss * 100.0
         ));
     }
@@ -196,7 +196,7 @@ fn scale(
         notes.push(format!(
             "the ping-pong between {} was not measured, so `scale` is assumed, and with it everything that the file says about \
              CPUs that share a line",
-            distance.describe()
+            layout::describe(distance)
         ));
         return Ok(());
     };
@@ -268,14 +268,14 @@ fn leg(
     if found.value == 0.0 && found.figure > measured.value {
         notes.push(format!(
             "the ping-pong between {}, {:.1} ns, is no longer than the nearer one: `{name}` is 0, and the simulated one {:.1} ns",
-            distance.describe(),
+            layout::describe(distance),
             measured.value,
             found.figure
         ));
         return Ok(());
     }
     judge(name, distance, measured, found, notes)?;
-    draft.is_input(&format!("ping_pong_{}", distance.name()));
+    draft.is_input(&format!("ping_pong_{}", layout::name(distance)));
     Ok(())
 }
 

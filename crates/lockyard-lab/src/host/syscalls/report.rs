@@ -13,7 +13,7 @@ use super::{Directory, Experiment, Kind, Launcher, MOST_TASKS, Plan, Stopped, Ti
 use crate::InputError;
 use crate::host::probe::Nothing;
 use crate::host::stage::rounds_per_ns;
-use crate::host::{self, Cpus, Placement, run};
+use crate::host::{self, Cpus, Orders, Placement, run};
 use crate::jobs;
 use crate::measured::HERE;
 use crate::rows::{Detail, Measured, Row, Status};
@@ -238,17 +238,9 @@ impl Rounds<'_> {
 
     fn measure(&mut self, cells: &mut [Cell], done: &mut dyn FnMut()) -> Result<(), Stopped> {
         self.find_local_work()?;
-        let mut order: Vec<usize> = (0..cells.len()).collect();
-        // Any shuffle will do; a fixed one can be repeated.
-        let mut state = 0x2545_f491_4f6c_dd1du64;
+        let mut orders = Orders::new(cells.len());
         for _ in 0..self.request.repeats {
-            for i in (1..order.len()).rev() {
-                state ^= state << 13;
-                state ^= state >> 7;
-                state ^= state << 17;
-                order.swap(i, (state % (i as u64 + 1)) as usize);
-            }
-            for &index in &order {
+            for &index in orders.next_round() {
                 let cell = &mut cells[index];
                 let (per_second, idle) =
                     self.once(&cell.whose, cell.tasks, self.request.times, self.local_work)?;
