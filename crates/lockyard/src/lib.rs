@@ -13,15 +13,19 @@ mod context;
 pub mod lane;
 pub mod lock;
 pub mod lockref;
+mod memory;
 pub mod page_ref;
 pub mod platform;
 mod raw;
+pub mod statistics;
 
 pub use context::{Context, NoContext};
 pub use lockref::{LockRef, LockRefGuard};
+pub use memory::AllocationFailed;
 pub use page_ref::PageRef;
 pub use platform::Native;
 pub use raw::{ConstWidth, FourBytes, Held, RawSpinLock, TwoBytes, Width};
+pub use statistics::{Counts, Statistics};
 
 use lock::{Clh, CmpxchgGrab, Mcs, Queued, TestAndSet, Ticket, TicketAsmLoop};
 
