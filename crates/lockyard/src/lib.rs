@@ -14,16 +14,20 @@ pub mod kind;
 pub mod lane;
 pub mod lock;
 pub mod lockref;
+mod memory;
 pub mod page_ref;
 pub mod platform;
 mod raw;
+pub mod statistics;
 
 pub use context::{Context, NoContext};
 pub use kind::RawChosenLock;
 pub use lockref::{LockRef, LockRefGuard};
+pub use memory::AllocationFailed;
 pub use page_ref::PageRef;
 pub use platform::Native;
 pub use raw::{Acquired, ConstWidth, FourBytes, Held, RawSpinLock, TwoBytes, Width};
+pub use statistics::{Counts, Statistics};
 
 use lock::{Clh, CmpxchgGrab, Mcs, Queued, TestAndSet, Ticket, TicketAsmLoop};
 
