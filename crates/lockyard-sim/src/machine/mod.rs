@@ -151,6 +151,11 @@ impl Machine {
         }
         let value = parameters::set(&mut self.numbers, name, value)?;
         let scale = self.scale();
+        if !self.parameters.iter().any(|p| p.name == name) {
+            // Of a section that the file leaves out.
+            self.parameters.push(parameters::not_in_the_file(name, value)?);
+            return Some(self);
+        }
         let parameter = self.parameters.iter_mut().find(|p| p.name == name)?;
         if parameter.at_scale_1.is_some() {
             parameter.at_scale_1 = value.number().zip(scale).map(|(value, scale)| value / scale);
