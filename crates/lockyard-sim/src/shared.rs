@@ -32,6 +32,10 @@ type Yields = Yielder<u64, Op>;
 pub(crate) struct PerThread {
     pub place: usize,
     pub socket: usize,
+    /// What the host calls it: its hardware thread, or a number beyond those for a thread that shares one.
+    pub slot: usize,
+    /// Cycles in which it could run and another had its CPU.
+    pub off_cpu: Cell<u64>,
     pub operations: Cell<u64>,
     /// When the thread counted its last operation.
     pub last_operation: Cell<u64>,
@@ -50,6 +54,8 @@ pub(crate) struct Shared {
     stop: Cell<bool>,
     location: Cell<Option<&'static Location<'static>>>,
     threads: RefCell<Vec<Rc<PerThread>>>,
+    /// Threads that are not the only one of their hardware thread.
+    extra_slots: Cell<usize>,
     events: [Cell<u64>; Event::ALL.len()],
     nodes: RefCell<Vec<Option<NonNull<QueueNode<crate::SimulatedAtomics>>>>>,
     failing_allocations: Cell<u64>,
@@ -69,6 +75,7 @@ impl Shared {
             stop: Cell::new(false),
             location: Cell::new(None),
             threads: RefCell::default(),
+            extra_slots: Cell::new(0),
             events: Default::default(),
             nodes: RefCell::new(vec![None; slots]),
             failing_allocations: Cell::new(0),
@@ -110,9 +117,26 @@ impl Shared {
         f(unsafe { &*current })
     }
 
+    /// Whether there is a slot for one more thread on `place`.
+    pub(crate) fn has_slot_for(&self, place: usize) -> bool {
+        let shares = self.threads.borrow().iter().any(|thread| thread.place == place);
+        let slots = self.machine.hardware_threads() + self.extra_slots.get();
+        !shares || slots < <crate::Simulated as lockyard::platform::Host>::SLOTS as usize
+    }
+
     pub(crate) fn add_thread(&self, place: usize, seed: u64) {
-        self.threads.borrow_mut().push(Rc::new(PerThread {
+        let mut threads = self.threads.borrow_mut();
+        let shares = threads.iter().any(|thread| thread.place == place);
+        let slot = if shares {
+            self.extra_slots.set(self.extra_slots.get() + 1);
+            self.machine.hardware_threads() + self.extra_slots.get() - 1
+        } else {
+            place
+        };
+        threads.push(Rc::new(PerThread {
             place,
+            slot,
+            off_cpu: Cell::new(0),
             socket: self.machine.place(place).socket,
             operations: Cell::new(0),
             last_operation: Cell::new(0),
@@ -209,6 +233,26 @@ impl Shared {
         if here.is_empty() { format!("line {number}") } else { here.join(" and ") }
     }
 
+    /// `thread` could run, and did not for `cycles`.
+    pub(crate) fn was_off_cpu(&self, thread: u32, cycles: u64) {
+        let off_cpu = &self.threads.borrow()[thread as usize].off_cpu;
+        off_cpu.set(off_cpu.get() + cycles);
+    }
+
+    /// Cycles in which the running thread could run and did not, so far.
+    pub(crate) fn off_cpu(&self) -> u64 {
+        self.me().off_cpu.get()
+    }
+
+    /// The socket on which the thread with this slot runs, or would.
+    fn socket_of(&self, slot: usize) -> usize {
+        let threads = self.threads.borrow();
+        match threads.iter().find(|thread| thread.slot == slot) {
+            Some(thread) => thread.socket,
+            None => self.machine.place(slot).socket,
+        }
+    }
+
     /// An operation of `thread` waited for `cycles`.
     pub(crate) fn stalls(&self, thread: u32, cycles: u64) {
         let stalled = &self.threads.borrow()[thread as usize].stalled;
@@ -276,15 +320,19 @@ impl Shared {
         level: usize,
     ) -> &'static QueueNode<crate::SimulatedAtomics> {
         let levels = NEST_LEVELS as usize;
-        assert!(slot < self.machine.hardware_threads() && level < levels, "no such queue node");
+        let slots = self.machine.hardware_threads() + self.extra_slots.get();
+        assert!(slot < slots && level < levels, "no such queue node");
         let mut nodes = self.nodes.borrow_mut();
         let first = slot * levels;
+        if nodes.len() < slots * levels {
+            nodes.resize(slots * levels, None);
+        }
         if nodes[first].is_none() {
             let layout =
                 Layout::new::<[QueueNode<crate::SimulatedAtomics>; NEST_LEVELS as usize]>()
                     .align_to(self.machine.line_bytes())
                     .expect("a line is a power of two");
-            let socket = self.machine.place(slot).socket as u32;
+            let socket = self.socket_of(slot) as u32;
             let memory = self.allocate(layout, Some(socket)).expect("no memory for queue nodes");
             let name = format!("queue nodes of hardware thread {slot}");
             self.name(memory.as_ptr() as usize, layout.size(), name);
