@@ -16,6 +16,7 @@ pub mod lockref;
 pub mod page_ref;
 pub mod platform;
 mod raw;
+pub mod reclaim;
 
 pub use context::{Context, NoContext};
 pub use lockref::{LockRef, LockRefGuard};
