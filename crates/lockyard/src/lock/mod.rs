@@ -12,10 +12,15 @@
 //! | [`Queued<CmpxchgGrab>`](Queued) | the same | the same | the same, with a locked operation more |
 //! | [`Mcs`] | FIFO | one locked exchange; one locked compare-exchange | a fixed number |
 //! | [`Clh`] | FIFO | one locked exchange; one locked compare-exchange | a fixed number |
+//! | [`PvTicket`] | FIFO | one locked add; one locked add | a fixed number for who parks, and a wake-up |
+//! | [`PvQueued`] | FIFO, but for a bounded number of newcomers | one locked compare-exchange; one locked add | a fixed number; a wake-up, while which others may pass |
 //! | [`TestAndSet`] | none | one locked `bts`; one plain store | *n* reads and up to *n* exclusive transfers |
 
 pub mod clh;
 pub mod mcs;
+pub mod pv;
+pub mod pv_queued;
+pub mod pv_ticket;
 pub(crate) mod queue;
 pub mod queued;
 mod test_and_set;
@@ -23,6 +28,8 @@ mod ticket;
 
 pub use clh::Clh;
 pub use mcs::Mcs;
+pub use pv_queued::PvQueued;
+pub use pv_ticket::PvTicket;
 pub use queued::{CmpxchgGrab, Queued, StoreGrab};
 pub use test_and_set::TestAndSet;
 pub use ticket::{Ticket, TicketAsmLoop};

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `slots.rs` | which thread has which slot |
 //! | `nodes.rs` | the queue nodes of all slots, in static memory |
+//! | `announced.rs` | the table of waiters that park, in static memory |
 //! | `futex.rs` | parking on Linux |
 //! | `buckets.rs` | parking elsewhere |
 //! | `events.rs` | event counters, with the feature `events` |
@@ -17,6 +18,7 @@
 //! thread for its slot, for which the standard library may allocate: whose handlers queue should have a slot before
 //! (`Native::slot()` leases it).
 
+mod announced;
 #[cfg(all(feature = "std", any(not(target_os = "linux"), test)))]
 mod buckets;
 #[cfg(feature = "events")]
@@ -35,7 +37,7 @@ use buckets as parking;
 #[cfg(all(feature = "std", target_os = "linux"))]
 use futex as parking;
 
-use super::{Event, Host, NativeAtomics, NativeU32, QueueNode, Slot};
+use super::{Event, Host, NativeAtomics, NativeU32, NativeU64, QueueNode, Slot};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 use core::time::Duration;
@@ -88,6 +90,11 @@ unsafe impl Host for Native {
     #[inline]
     fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<NativeAtomics> {
         nodes::node(slot, level)
+    }
+
+    #[inline]
+    fn announcements(lock: usize, turn: u32) -> &'static [NativeU64] {
+        announced::line(lock, turn)
     }
 
     #[inline(always)]
