@@ -137,6 +137,12 @@ pub(super) fn kick<H: Host>(name: Name) {
     }
 }
 
+/// Makes `me` one that others must kick: before it can be found, and again before it parks again. An exchange, so that it comes
+/// after a kick of its former park. It orders nothing.
+pub(super) fn prepare<H: Host>(me: Name) {
+    me.node::<H>().ready.swap(PARKED, Ordering::Relaxed);
+}
+
 /// Parks `me`, until somebody makes something else of its [`PARKED`].
 pub(super) fn park<H: Host>(me: Name, timeout: Option<Duration>) {
     H::count(Event::Wait);

@@ -292,8 +292,8 @@ impl<P: Hooks, H: Host, L: Lane> First<P, H, L> {
         if !pv::may_park::<H>() {
             return false;
         }
-        // Before it can be found. Relaxed: published by the setting of `parked`.
-        self.me.node::<H>().ready.store(pv::PARKED, Ordering::Relaxed);
+        // Published by the setting of `parked`.
+        pv::prepare::<H>(self.me);
         if self.announced.is_none() {
             let lock = core::ptr::from_ref(self.lane.word()).addr();
             self.announced = pv::announce::<H>(lock, 0, self.me);

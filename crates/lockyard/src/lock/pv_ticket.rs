@@ -45,7 +45,7 @@
 use super::pv::{self, Hooks, Parks};
 use super::{LaneLock, Ticket, queue};
 use crate::lane::{Lane, lower, upper};
-use crate::platform::{Atomics, Event, Host, Int, Ordering, Word};
+use crate::platform::{Atomics, Event, Host, Int, Ordering};
 use core::marker::PhantomData;
 
 /// The ticket lock whose waiters park. See the [module documentation](self).
@@ -116,10 +116,8 @@ fn park_until_turn<H: Host, L: Lane>(lane: L, ticket: u64) -> L::Bits {
     let mine = |bits: u64| bits & LAST == ticket;
     let lock = core::ptr::from_ref(lane.word()).addr();
     let me = if pv::may_park::<H>() { queue::take::<H>() } else { None };
-    // Before the announcement: who finds it looks here. Relaxed: ordered by the fences.
-    let prepare = |me: queue::Name| me.node::<H>().ready.store(pv::PARKED, Ordering::Relaxed);
     let announced = me.and_then(|me| {
-        prepare(me);
+        pv::prepare::<H>(me);
         pv::announce::<H>(lock, ticket as u32, me)
     });
     let seen = match (me, announced) {
@@ -136,7 +134,7 @@ fn park_until_turn<H: Host, L: Lane>(lane: L, ticket: u64) -> L::Bits {
                     break seen;
                 }
                 pv::park::<H>(me, None);
-                prepare(me);
+                pv::prepare::<H>(me);
             };
             announced.withdraw();
             seen
