@@ -52,7 +52,7 @@
 
 use super::pv::{self, Announced, Hooks, Parks};
 use super::queue::{self, Name};
-use super::{LaneLock, Queued};
+use super::{Deadline, FairLock, LaneLock, Queued, TimedLock};
 use crate::lane::{Lane, upper};
 use crate::platform::{Atomics, Event, Host, Int, Ordering, QueueNode, Word};
 use core::marker::PhantomData;
@@ -391,6 +391,60 @@ unsafe impl<P: Hooks> LaneLock for PvQueued<P> {
         let first_parked = before.to_u64() & FIRST_PARKED != 0;
         if first_parked || token != 0 {
             kick::<H>(lock, token, first_parked);
+        }
+    }
+}
+
+// SAFETY: the release is one compare-exchange that leaves what others have set, and says that the first in the queue is not to be
+// passed any more, which he clears when he takes the lock.
+unsafe impl<P: Hooks> FairLock for PvQueued<P> {
+    #[inline]
+    unsafe fn unlock_fair<H: Host, L: Lane>(lane: L, token: u32) {
+        if !P::PARK {
+            // SAFETY: the caller's promise.
+            return unsafe { <Queued>::unlock_fair::<H, L>(lane, ()) };
+        }
+        let lock = core::ptr::from_ref(lane.word()).addr();
+        let mut seen = lane.load(Ordering::Relaxed);
+        loop {
+            let before = seen.to_u64();
+            let closed = if before >> TAIL_SHIFT != 0 { PASSES } else { 0 };
+            let released = bits::<L>(before & !LOCKED | closed);
+            // Release: pairs with the acquire of the next holder.
+            match lane.compare_exchange(seen, released, Ordering::Release) {
+                Ok(_) => break,
+                Err(actual) => seen = actual,
+            }
+        }
+        let first_parked = seen.to_u64() & FIRST_PARKED != 0;
+        if first_parked || token != 0 {
+            kick::<H>(lock, token, first_parked);
+        }
+    }
+}
+
+// SAFETY: the lock is taken as by any newcomer.
+unsafe impl<P: Hooks> TimedLock for PvQueued<P> {
+    #[cold]
+    unsafe fn lock_until<H: Host, L: Lane>(lane: L, until: Duration) -> Option<u32> {
+        let mut deadline = Deadline::new(until);
+        loop {
+            // SAFETY: the caller's promise.
+            if let Some(token) = unsafe { Self::try_lock::<H, L>(lane) } {
+                return Some(token);
+            }
+            if deadline.is_over::<H>() {
+                return None;
+            }
+            let free = |bits| if P::PARK { may_steal::<P>(bits) } else { bits == 0 };
+            // Relaxed: a hint.
+            while lane.wait_within::<H>(Ordering::Relaxed, Deadline::POLLS, free).is_none() {
+                if deadline.is_over::<H>() {
+                    return None;
+                }
+                // Nobody kicks who is not in the queue.
+                H::yield_now();
+            }
         }
     }
 }

@@ -37,14 +37,40 @@ use buckets as parking;
 #[cfg(all(feature = "std", target_os = "linux"))]
 use futex as parking;
 
-use super::{Event, Host, NativeAtomics, NativeU32, NativeU64, QueueNode, Slot};
+use super::{Event, Execution, Host, NativeAtomics, NativeU32, NativeU64, QueueNode, Slot};
 use core::alloc::Layout;
 use core::ptr::NonNull;
+#[cfg(feature = "std")]
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use core::time::Duration;
 
 /// How many threads may wait for queued locks at the same time: what 14 bits of a queued lock's tail
 /// can name, with 0 for nobody.
 const SLOTS: u32 = 16_383;
+
+#[cfg(feature = "std")]
+std::thread_local! {
+    /// How many [`Native::interruption`]s the thread is in. Handlers read it: for them it is atomic.
+    static INTERRUPTIONS: AtomicU32 = const { AtomicU32::new(0) };
+}
+
+#[cfg(feature = "std")]
+impl Native {
+    /// Runs `handler` as an interruption: inside it [`execution`](Host::execution) says so, and a lock whose waiters park spins
+    /// and yields instead. For the handlers of signals, where parking is not a futex: `handler` might wait for a mutex that the
+    /// interrupted thread holds.
+    pub fn interruption<R>(handler: impl FnOnce() -> R) -> R {
+        struct Ended;
+        impl Drop for Ended {
+            fn drop(&mut self) {
+                INTERRUPTIONS.with(|n| n.fetch_sub(1, Relaxed));
+            }
+        }
+        INTERRUPTIONS.with(|n| n.fetch_add(1, Relaxed));
+        let _ended = Ended;
+        handler()
+    }
+}
 
 /// The machine that runs this code.
 ///
@@ -172,6 +198,15 @@ unsafe impl Host for Native {
         events::count(event);
         #[cfg(not(feature = "events"))]
         let _ = event;
+    }
+
+    #[inline]
+    fn execution() -> Execution {
+        #[cfg(feature = "std")]
+        if INTERRUPTIONS.with(|n| n.load(Relaxed)) > 0 {
+            return Execution::Interrupt;
+        }
+        Execution::Thread
     }
 
     #[cold]
