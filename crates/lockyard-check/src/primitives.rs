@@ -3,9 +3,19 @@
 
 use crate::few_slots::FewSlots;
 use crate::program::{CountOp, CountProgram, LockOp, LockProgram, Program};
-use lockyard::lock::{Clh, CmpxchgGrab, Mcs, Queued, TestAndSet, Ticket, TicketAsmLoop};
+use lockyard::lock::pv::Hooks;
+use lockyard::lock::{
+    Clh, CmpxchgGrab, Mcs, PvQueued, PvTicket, Queued, TestAndSet, Ticket, TicketAsmLoop,
+};
 use lockyard::platform::{Host, Portable};
 use lockyard::{FourBytes, TwoBytes};
+
+/// Waiters park, and the first is passed once at most.
+#[derive(Debug)]
+pub struct PassedOnce;
+impl Hooks for PassedOnce {
+    const MOST_PASSES: u32 = 1;
+}
 
 /// A primitive with the program that exercises it.
 pub trait Primitive: 'static {
@@ -76,6 +86,26 @@ primitive!(
 primitive!(
     /// The CLH lock.
     ClhOfFour, "clh", LockOp, |H| LockProgram<Clh, H, FourBytes>, LOCKS
+);
+primitive!(
+    /// The ticket lock whose waiters park.
+    PvTicketLock, "pv-ticket", LockOp, |H| LockProgram<PvTicket, H, FourBytes>, LOCKS
+);
+primitive!(
+    /// The same on a host where one thread has a slot, and the others have none.
+    PvTicketNoNode, "pv-ticket, one slot", LockOp, |H| LockProgram<PvTicket, FewSlots<H, 1>, FourBytes>, LOCKS
+);
+primitive!(
+    /// The queued lock whose waiters park.
+    PvQueuedLock, "pv-queued", LockOp, |H| LockProgram<PvQueued, H, FourBytes>, LOCKS
+);
+primitive!(
+    /// The same, whose first waiter is passed once at most.
+    PvQueuedOnce, "pv-queued, passed once", LockOp, |H| LockProgram<PvQueued<PassedOnce>, H, FourBytes>, LOCKS
+);
+primitive!(
+    /// The same on a host where one thread has a slot, and the others have none.
+    PvQueuedNoNode, "pv-queued, one slot", LockOp, |H| LockProgram<PvQueued, FewSlots<H, 1>, FourBytes>, LOCKS
 );
 primitive!(
     /// The lockref over a queued lock.

@@ -4,7 +4,9 @@
 //! step, in the same place for each kind.
 
 use crate::script::{GetOperation, PutOperation};
-use lockyard::lock::{Clh, CmpxchgGrab, LaneLock, Mcs, Queued, TestAndSet, Ticket, TicketAsmLoop};
+use lockyard::lock::{
+    Clh, CmpxchgGrab, LaneLock, Mcs, PvQueued, PvTicket, Queued, TestAndSet, Ticket, TicketAsmLoop,
+};
 use lockyard::lockref::policy::{NoTrywait, Pause, PauseNoTrywait, Policy, Standard};
 use lockyard::lockref::{Count, LockRef};
 use lockyard::platform::{Host, Portable};
@@ -212,6 +214,10 @@ lock_kinds! {
     TicketAsmLoop = "ticket-asm-loop": TicketAsmLoop, on H;
     /// The ticket lock without operations on parts of its word.
     TicketPortable = "ticket-portable": Ticket, on Portable<H>;
+    /// The queued lock whose waiters park, and which may be stolen within a bound.
+    PvQueued = "pv-queued": PvQueued, on H;
+    /// The ticket lock whose waiters park.
+    PvTicket = "pv-ticket": PvTicket, on H;
     /// The test-and-set lock.
     TestAndSet = "test-and-set": TestAndSet, on H;
     /// A control: it does not exclude.
@@ -230,7 +236,7 @@ impl LockKind {
 
     /// Whether it serves in the order of arrival.
     pub fn is_fifo(self) -> bool {
-        !self.is_control() && self != LockKind::TestAndSet
+        !self.is_control() && !matches!(self, LockKind::TestAndSet | LockKind::PvQueued)
     }
 
     /// Whether a holder keeps one of its thread's queue nodes.
