@@ -2,7 +2,9 @@
 //! test of this crate.
 
 use crate::few_slots::FewSlots;
-use crate::program::{CountOp, CountProgram, LockOp, LockProgram, Program};
+use crate::program::{
+    ChoiceOp, ChoiceProgram, CountOp, CountProgram, LockOp, LockProgram, Program,
+};
 use lockyard::lock::pv::Hooks;
 use lockyard::lock::{
     Clh, CmpxchgGrab, Mcs, PvQueued, PvTicket, Queued, TestAndSet, Ticket, TicketAsmLoop,
@@ -118,4 +120,8 @@ primitive!(
 primitive!(
     /// The lockref over a test-and-set lock.
     LockrefTas, "lockref(test-and-set)", CountOp, |H| CountProgram<TestAndSet, H>, COUNTS
+);
+primitive!(
+    /// A lock whose kind is chosen while others use it.
+    ChosenLate, "chosen kind", ChoiceOp, |H| ChoiceProgram<H>, [ChoiceOp::Use, ChoiceOp::ChooseQueued, ChoiceOp::ChooseTestAndSet]
 );

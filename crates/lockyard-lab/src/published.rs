@@ -24,6 +24,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("lockref-will-it-scale", include_str!("../../../published/lockref-will-it-scale.csv")),
     ("qspinlock-loop", include_str!("../../../published/qspinlock-loop.csv")),
     ("page-ref", include_str!("../../../published/page-ref.csv")),
+    ("lock-call-path", include_str!("../../../published/lock-call-path.csv")),
 ];
 
 /// One published figure.
@@ -260,7 +261,12 @@ mod tests {
             tables.iter().map(|t| (t.name.as_str(), t.cells.len())).collect();
         assert_eq!(
             cells,
-            [("lockref-will-it-scale", 27), ("qspinlock-loop", 32), ("page-ref", 90)]
+            [
+                ("lockref-will-it-scale", 27),
+                ("qspinlock-loop", 32),
+                ("page-ref", 90),
+                ("lock-call-path", 30)
+            ]
         );
     }
 

@@ -11,7 +11,7 @@ use lockyard::lockref::policy::{NoTrywait, Pause, PauseNoTrywait, Policy, Standa
 use lockyard::lockref::{Count, LockRef};
 use lockyard::platform::{Host, Portable};
 use lockyard::{NoContext, RawSpinLock};
-use lockyard_controls::{DoesNotExclude, Unfair, WakesNobody};
+use lockyard_controls::{DoesNotExclude, TicketAsQueued, Unfair, WakesNobody};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
@@ -226,12 +226,17 @@ lock_kinds! {
     Unfair = "unfair": Unfair, on H;
     /// A control: who must wait waits for ever.
     Stalls = "stalls": WakesNobody, on H;
+    /// A control: a used ticket word, taken for a queued lock's.
+    TicketAsQueued = "ticket-as-queued": TicketAsQueued, on H;
 }
 
 impl LockKind {
     /// Whether it is wrong on purpose.
     pub fn is_control(self) -> bool {
-        matches!(self, LockKind::Broken | LockKind::Unfair | LockKind::Stalls)
+        matches!(
+            self,
+            LockKind::Broken | LockKind::Unfair | LockKind::Stalls | LockKind::TicketAsQueued
+        )
     }
 
     /// Whether it serves in the order of arrival.

@@ -172,7 +172,7 @@ impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H, C
     ///
     /// As of [`release`](Self::release).
     #[inline(always)]
-    pub unsafe fn release_fair(&self, held: Held<K::Token, C::State>)
+    pub unsafe fn release_fair(&self, held: Held<Self>)
     where
         K: FairLock,
     {
@@ -183,7 +183,7 @@ impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H, C
 
     /// Enters the context and takes the lock, unless it is not free until `until`, a time by [`Host::now`]; then it leaves
     /// the context.
-    pub fn acquire_until(&self, until: Duration) -> Option<Held<K::Token, C::State>>
+    pub fn acquire_until(&self, until: Duration) -> Option<Held<Self>>
     where
         K: TimedLock,
     {

@@ -213,15 +213,7 @@ struct First<P, H: Host, L> {
 
 impl<P: Hooks, H: Host, L: Lane> First<P, H, L> {
     fn new(lane: L, me: Name, joined: Duration) -> Self {
-        First {
-            lane,
-            me,
-            joined,
-            polls: 0,
-            closed: false,
-            announced: None,
-            _policy: PhantomData,
-        }
+        First { lane, me, joined, polls: 0, closed: false, announced: None, _policy: PhantomData }
     }
 
     /// Waits until it has the lock; says whether it was the last in the queue.
