@@ -25,6 +25,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("qspinlock-loop", include_str!("../../../published/qspinlock-loop.csv")),
     ("page-ref", include_str!("../../../published/page-ref.csv")),
     ("lock-call-path", include_str!("../../../published/lock-call-path.csv")),
+    ("lockref-degradation", include_str!("../../../published/lockref-degradation.csv")),
 ];
 
 /// One published figure.
@@ -265,7 +266,8 @@ mod tests {
                 ("lockref-will-it-scale", 27),
                 ("qspinlock-loop", 32),
                 ("page-ref", 90),
-                ("lock-call-path", 30)
+                ("lock-call-path", 30),
+                ("lockref-degradation", 15)
             ]
         );
     }

@@ -16,6 +16,7 @@ mod metric;
 mod pages;
 mod pairs;
 mod prepared;
+mod samples;
 mod script;
 mod stage;
 mod steps;
@@ -28,6 +29,7 @@ pub use metric::{Metric, Rate};
 pub use pages::PageKind;
 pub use pairs::Pair;
 pub use prepared::{Prepared, Violation};
+pub use samples::{Disturbance, OfTasks, Samples};
 pub use script::{
     Calibration, Doubtful, GetOperation, Gives, LeftOut, Object, ObjectKind, Order, PutOperation,
     Script, Step, Variant,
