@@ -27,7 +27,7 @@ fn every_published_cell_has_one_row_with_one_status() {
                     row["experiment"] == cell.experiment.as_str()
                         && row["machine"] == cell.machine.as_str()
                         && row["variant"] == cell.variant.as_str()
-                        && row["threads"] == cell.threads
+                        && row["threads"] == serde_json::json!(cell.threads)
                         && row["metric"] == cell.metric.as_str()
                 })
                 .collect();
