@@ -1,14 +1,17 @@
 //! The hooks of this crate: wrong steps, weakened orderings, and freed memory.
 
 use crate::finding::{FREED, STUCK};
+use crate::ration::Rationed;
 use lockyard::platform::Ordering;
 use lockyard::platform::hooked::{Effect, Hook, Kind, Operation};
 use loom::thread::ThreadId;
+use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering as Plain};
@@ -260,7 +263,17 @@ unsafe impl Hook for Scripted {
     }
     /// Not before the operation: threads are scheduled at its beginning.
     fn done(operation: &Operation) {
-        let freed = FREED_RANGE.with_borrow(|range| range.contains(&operation.address));
+        let freed = FREED_RANGE.with_borrow(|range| range.contains(&operation.address))
+            || crate::ration::is_freed(operation.address);
         assert!(!freed, "{FREED}{:?} at {}", operation.kind, operation.place);
+    }
+    fn may_allocate(layout: Layout) -> bool {
+        Rationed::may_allocate(layout)
+    }
+    fn allocated(memory: NonNull<u8>, layout: Layout) {
+        Rationed::allocated(memory, layout);
+    }
+    fn freed(memory: NonNull<u8>, layout: Layout) {
+        Rationed::freed(memory, layout);
     }
 }

@@ -5,6 +5,7 @@
 //! - [`backends`]: what runs them: a model checker, the simulated machine, threads of the host.
 //! - [`explore`]: one model, its bounds, and how many executions it took.
 //! - [`hooks`]: wrong steps and weakened orderings, injected through the platform.
+//! - [`ration`]: memory that is counted, and that ends when a test says so.
 //! - [`primitives`]: the table of what is checked.
 //! - [`matrix`]: operation against operation, generated.
 //! - [`mutation`]: every ordering weakened, one at a time; a check must notice.
@@ -24,6 +25,7 @@ pub mod matrix;
 pub mod mutation;
 pub mod primitives;
 pub mod program;
+pub mod ration;
 pub mod sources;
 
 pub use few_slots::FewSlots;

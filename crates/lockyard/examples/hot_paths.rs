@@ -6,13 +6,14 @@
 
 #![allow(missing_docs)]
 
+use lockyard::kind::{Choice, Kind, StaticChoice};
 use lockyard::lock::{CmpxchgGrab, Queued};
 use lockyard::page_ref::{Cmpxchg, LockedBit, OptimisticCmpxchg, Xadd};
 use lockyard::platform::Portable;
 use lockyard::platform::{Host, Native, NativeAtomics, NativeU32, QueueNode, Slot};
 use lockyard::{
-    Held, LockRef, LockRefGuard, PageRef, QSpinLock, RawQSpinLock, RawSpinLock, RawTestAndSetLock,
-    RawTicketLock, RawTicketLock8, TicketLock,
+    Held, LockRef, LockRefGuard, PageRef, QSpinLock, RawChosenLock, RawQSpinLock, RawSpinLock,
+    RawTestAndSetLock, RawTicketLock, RawTicketLock8, TicketLock,
 };
 use std::alloc::Layout;
 use std::hint::black_box;
@@ -62,7 +63,7 @@ unsafe impl Host for Few {
 }
 
 #[unsafe(no_mangle)]
-pub fn ticket_lock(lock: &RawTicketLock) -> Held<u16, ()> {
+pub fn ticket_lock(lock: &RawTicketLock) -> Held<RawTicketLock> {
     lock.acquire()
 }
 
@@ -70,13 +71,13 @@ pub fn ticket_lock(lock: &RawTicketLock) -> Held<u16, ()> {
 ///
 /// `held` is from `lock`.
 #[unsafe(no_mangle)]
-pub unsafe fn ticket_unlock(lock: &RawTicketLock, held: Held<u16, ()>) {
+pub unsafe fn ticket_unlock(lock: &RawTicketLock, held: Held<RawTicketLock>) {
     // SAFETY: the caller's promise.
     unsafe { lock.release(held) }
 }
 
 #[unsafe(no_mangle)]
-pub fn ticket_try_lock(lock: &RawTicketLock) -> Option<Held<u16, ()>> {
+pub fn ticket_try_lock(lock: &RawTicketLock) -> Option<Held<RawTicketLock>> {
     lock.try_acquire()
 }
 
@@ -86,7 +87,7 @@ pub fn ticket_guard(lock: &TicketLock<u64>) {
 }
 
 #[unsafe(no_mangle)]
-pub fn ticket8_lock(lock: &RawTicketLock8<Few>) -> Held<u16, ()> {
+pub fn ticket8_lock(lock: &RawTicketLock8<Few>) -> Held<RawTicketLock8<Few>> {
     lock.acquire()
 }
 
@@ -94,18 +95,18 @@ pub fn ticket8_lock(lock: &RawTicketLock8<Few>) -> Held<u16, ()> {
 ///
 /// `held` is from `lock`.
 #[unsafe(no_mangle)]
-pub unsafe fn ticket8_unlock(lock: &RawTicketLock8<Few>, held: Held<u16, ()>) {
+pub unsafe fn ticket8_unlock(lock: &RawTicketLock8<Few>, held: Held<RawTicketLock8<Few>>) {
     // SAFETY: the caller's promise.
     unsafe { lock.release(held) }
 }
 
 #[unsafe(no_mangle)]
-pub fn queued_lock(lock: &RawQSpinLock) -> Held<(), ()> {
+pub fn queued_lock(lock: &RawQSpinLock) -> Held<RawQSpinLock> {
     lock.acquire()
 }
 
 #[unsafe(no_mangle)]
-pub fn queued_try_lock(lock: &RawQSpinLock) -> Option<Held<(), ()>> {
+pub fn queued_try_lock(lock: &RawQSpinLock) -> Option<Held<RawQSpinLock>> {
     lock.try_acquire()
 }
 
@@ -113,7 +114,7 @@ pub fn queued_try_lock(lock: &RawQSpinLock) -> Option<Held<(), ()>> {
 ///
 /// `held` is from `lock`.
 #[unsafe(no_mangle)]
-pub unsafe fn queued_unlock(lock: &RawQSpinLock, held: Held<(), ()>) {
+pub unsafe fn queued_unlock(lock: &RawQSpinLock, held: Held<RawQSpinLock>) {
     // SAFETY: the caller's promise.
     unsafe { lock.release(held) }
 }
@@ -122,7 +123,10 @@ pub unsafe fn queued_unlock(lock: &RawQSpinLock, held: Held<(), ()>) {
 ///
 /// `held` is from `lock`.
 #[unsafe(no_mangle)]
-pub unsafe fn queued_portable_unlock(lock: &RawQSpinLock<Portable<Native>>, held: Held<(), ()>) {
+pub unsafe fn queued_portable_unlock(
+    lock: &RawQSpinLock<Portable<Native>>,
+    held: Held<RawQSpinLock<Portable<Native>>>,
+) {
     // SAFETY: the caller's promise.
     unsafe { lock.release(held) }
 }
@@ -133,12 +137,14 @@ pub fn queued_guard(lock: &QSpinLock<u64>) {
 }
 
 #[unsafe(no_mangle)]
-pub fn queued_cmpxchg_grab_lock(lock: &RawSpinLock<Queued<CmpxchgGrab>>) -> Held<(), ()> {
+pub fn queued_cmpxchg_grab_lock(
+    lock: &RawSpinLock<Queued<CmpxchgGrab>>,
+) -> Held<RawSpinLock<Queued<CmpxchgGrab>>> {
     lock.acquire()
 }
 
 #[unsafe(no_mangle)]
-pub fn test_and_set_lock(lock: &RawTestAndSetLock) -> Held<(), ()> {
+pub fn test_and_set_lock(lock: &RawTestAndSetLock) -> Held<RawTestAndSetLock> {
     lock.acquire()
 }
 
@@ -146,7 +152,28 @@ pub fn test_and_set_lock(lock: &RawTestAndSetLock) -> Held<(), ()> {
 ///
 /// `held` is from `lock`.
 #[unsafe(no_mangle)]
-pub unsafe fn test_and_set_unlock(lock: &RawTestAndSetLock, held: Held<(), ()>) {
+pub unsafe fn test_and_set_unlock(lock: &RawTestAndSetLock, held: Held<RawTestAndSetLock>) {
+    // SAFETY: the caller's promise.
+    unsafe { lock.release(held) }
+}
+
+/// Locks whose kind is chosen when the program runs.
+pub struct Chosen;
+static CHOSEN: Choice = Choice::new(Kind::Ticket);
+impl StaticChoice for Chosen {
+    const CHOICE: &'static Choice = &CHOSEN;
+}
+
+#[unsafe(no_mangle)]
+pub fn chosen_lock(lock: &RawChosenLock<Chosen>) -> Held<RawChosenLock<Chosen>> {
+    lock.acquire()
+}
+
+/// # Safety
+///
+/// `held` is from `lock`.
+#[unsafe(no_mangle)]
+pub unsafe fn chosen_unlock(lock: &RawChosenLock<Chosen>, held: Held<RawChosenLock<Chosen>>) {
     // SAFETY: the caller's promise.
     unsafe { lock.release(held) }
 }
@@ -309,6 +336,10 @@ fn main() {
     let held = test_and_set_lock(black_box(&lock));
     // SAFETY: taken above.
     unsafe { test_and_set_unlock(&lock, held) };
+    let chosen = RawChosenLock::new();
+    let held = chosen_lock(black_box(&chosen));
+    // SAFETY: taken above.
+    unsafe { chosen_unlock(&chosen, held) };
     let lockref: LockRef = LockRef::new(1);
     lockref_get(black_box(&lockref));
     assert!(lockref_get_not_dead(&lockref) && lockref_put_not_zero(&lockref));

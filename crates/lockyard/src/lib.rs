@@ -10,18 +10,24 @@ extern crate alloc;
 extern crate std;
 
 mod context;
+pub mod kind;
 pub mod lane;
 pub mod lock;
 pub mod lockref;
+mod memory;
 pub mod page_ref;
 pub mod platform;
 mod raw;
+pub mod statistics;
 
 pub use context::{Context, NoContext};
+pub use kind::RawChosenLock;
 pub use lockref::{LockRef, LockRefGuard};
+pub use memory::AllocationFailed;
 pub use page_ref::PageRef;
 pub use platform::Native;
-pub use raw::{ConstWidth, FourBytes, Held, RawSpinLock, TwoBytes, Width};
+pub use raw::{Acquired, ConstWidth, FourBytes, Held, RawSpinLock, TwoBytes, Width};
+pub use statistics::{Counts, Statistics};
 
 use lock::{Clh, CmpxchgGrab, Mcs, Queued, TestAndSet, Ticket, TicketAsmLoop};
 
@@ -105,6 +111,13 @@ pub type TicketLockAsmLoop<T, H = Native, C = NoContext> =
 pub type TestAndSetLock<T, H = Native, C = NoContext> = lock_api::Mutex<RawTestAndSetLock<H, C>, T>;
 /// The lock of a [`TestAndSetLock`].
 pub type RawTestAndSetLock<H = Native, C = NoContext> = RawSpinLock<TestAndSet, H, C>;
+
+/// A value behind a lock of 4 bytes whose kind is chosen when the program runs, once and before the first use: see
+/// [`kind`].
+pub type ChosenLock<T, S, H = Native, C = NoContext> = lock_api::Mutex<RawChosenLock<S, H, C>, T>;
+/// The guard of a [`ChosenLock`].
+pub type ChosenLockGuard<'a, T, S, H = Native, C = NoContext> =
+    lock_api::MutexGuard<'a, RawChosenLock<S, H, C>, T>;
 
 const _: () = {
     assert!(size_of::<RawTicketLock>() == 4 && align_of::<RawTicketLock>() == 4);

@@ -29,8 +29,9 @@ pub trait ConstWidth<A: ConstAtomics>: Width<A> {
     const ZERO: Self::Word;
 }
 
-mod sealed {
+pub(crate) mod sealed {
     pub trait Sealed {}
+    pub trait Lock {}
     impl Sealed for super::FourBytes {}
     impl Sealed for super::TwoBytes {}
 }
@@ -56,17 +57,34 @@ impl<A: ConstAtomics> ConstWidth<A> for TwoBytes {
     const ZERO: A::U16 = A::U16_ZERO;
 }
 
-/// What the holder of a lock must give back: the algorithm's token and the context's state.
+/// What an acquisition of a lock type comes to: the algorithm's token and the context's state. Sealed:
+/// implemented by the lock types of this crate.
+pub trait Acquired: sealed::Lock + 'static {
+    /// What the algorithm must be given back.
+    type Token: Copy + Send + Sync + fmt::Debug + 'static;
+    /// What the context must be given back.
+    type State;
+}
+
+/// What the holder of a lock of type `L` must give back.
 ///
-/// Dropping or forgetting it leaves the lock held. It stays on the thread that took the lock.
+/// It says which type of lock it is from, so that it cannot be given back to a lock of another kind. Dropping or
+/// forgetting it leaves the lock held. It stays on the thread that took the lock.
 #[must_use = "the lock stays held until this is given back"]
-pub struct Held<T, S> {
-    token: T,
-    context: S,
+pub struct Held<L: Acquired> {
+    pub(crate) token: L::Token,
+    pub(crate) context: L::State,
     _on_this_thread: GuardNoSend,
 }
 
-impl<T: fmt::Debug, S> fmt::Debug for Held<T, S> {
+impl<L: Acquired> Held<L> {
+    #[inline(always)]
+    pub(crate) fn new(token: L::Token, context: L::State) -> Self {
+        Held { token, context, _on_this_thread: GuardNoSend::new() }
+    }
+}
+
+impl<L: Acquired> fmt::Debug for Held<L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Held").field("token", &self.token).finish_non_exhaustive()
     }
@@ -86,6 +104,16 @@ pub struct RawSpinLock<
     _kind: PhantomData<fn() -> (K, C)>,
 }
 
+impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> sealed::Lock
+    for RawSpinLock<K, H, C, W>
+{
+}
+
+impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> Acquired for RawSpinLock<K, H, C, W> {
+    type Token = K::Token;
+    type State = C::State;
+}
+
 impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H, C, W> {
     /// A free lock. Statics use [`RawMutex::INIT`].
     #[inline]
@@ -100,23 +128,23 @@ impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H, C
 
     /// Enters the context and takes the lock; waits as long as it takes. Acquire.
     #[inline(always)]
-    pub fn acquire(&self) -> Held<K::Token, C::State> {
+    pub fn acquire(&self) -> Held<Self> {
         let context = C::enter();
         // SAFETY: the word is private, and was made with 0; what changes it is `K` on `H`, here and in
         // `try_acquire` and `release`.
         let token = unsafe { K::lock::<H, _>(self.lane()) };
-        Held { token, context, _on_this_thread: GuardNoSend::new() }
+        Held::new(token, context)
     }
 
     /// Enters the context and takes the lock if it is free (acquire; [`Mcs`](crate::lock::Mcs) and
     /// [`Clh`](crate::lock::Clh): and if the thread has a queue node left); otherwise leaves the context,
     /// and both lock and context are as they were.
     #[inline(always)]
-    pub fn try_acquire(&self) -> Option<Held<K::Token, C::State>> {
+    pub fn try_acquire(&self) -> Option<Held<Self>> {
         let context = C::enter();
         // SAFETY: as in `acquire`.
         match unsafe { K::try_lock::<H, _>(self.lane()) } {
-            Some(token) => Some(Held { token, context, _on_this_thread: GuardNoSend::new() }),
+            Some(token) => Some(Held::new(token, context)),
             None => {
                 C::leave(context);
                 None
@@ -130,7 +158,7 @@ impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H, C
     ///
     /// `held` came from an acquisition of this lock.
     #[inline(always)]
-    pub unsafe fn release(&self, held: Held<K::Token, C::State>) {
+    pub unsafe fn release(&self, held: Held<Self>) {
         // SAFETY: `held` is not `Clone`, so the acquisition that made it has not been given back;
         // the caller says that it was one of this lock.
         unsafe { K::unlock::<H, _>(self.lane(), held.token) };
@@ -173,7 +201,7 @@ where
 {
     const INIT: Self = RawSpinLock { word: W::ZERO, _kind: PhantomData };
 
-    type Guard = Held<K::Token, C::State>;
+    type Guard = Held<Self>;
 
     #[inline(always)]
     fn lock(&self) -> Self::Guard {

@@ -34,3 +34,23 @@ fn safe_code_that_reaches_what_a_lock_rests_on() {
     cases.compile_fail("tests/ui/queue_node_written_to.rs");
     cases.compile_fail("tests/ui/lock_in_a_foreign_word.rs");
 }
+
+#[test]
+fn a_lock_of_one_kind_as_one_of_another() {
+    let cases = trybuild::TestCases::new();
+    cases.compile_fail("tests/ui/kinds_lock_as_another.rs");
+    cases.compile_fail("tests/ui/kinds_choices_mixed.rs");
+    cases.compile_fail("tests/ui/kinds_choice_of_no_static.rs");
+}
+
+#[test]
+fn a_lock_that_is_released_as_one_of_another_kind() {
+    let cases = trybuild::TestCases::new();
+    cases.compile_fail("tests/ui/kinds_released_by_another.rs");
+}
+
+#[test]
+fn a_lock_that_is_used_after_its_release() {
+    let cases = trybuild::TestCases::new();
+    cases.compile_fail("tests/ui/kinds_used_after_release.rs");
+}

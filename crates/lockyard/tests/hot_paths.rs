@@ -155,6 +155,8 @@ const LISTED: &[&str] = &[
     "queued_guard",
     "test_and_set_lock",
     "test_and_set_unlock",
+    "chosen_lock",
+    "chosen_unlock",
     "lockref_get",
     "lockref_get_not_dead",
     "lockref_put_return",
@@ -265,6 +267,24 @@ fn an_uncontended_test_and_set_lock_is_one_locked_instruction_and_its_unlock_a_p
     let unlock = &listings["test_and_set_unlock"];
     assert_eq!(locked(unlock), 0);
     assert!(unlock.iter().any(|line| line.contains("mov byte ptr [rdi], ")), "{unlock:#?}");
+}
+
+#[test]
+fn a_lock_of_a_chosen_kind_costs_a_load_and_a_jump_more() {
+    let Some(listings) = listings() else { return };
+    let lock = &listings["chosen_lock"];
+    // One for each kind, of which one is executed; the choice itself is only read.
+    let kinds = ["lock xadd dword ptr [rdi]", "lock cmpxchg dword ptr [rdi]", "lock bts dword ptr"];
+    for instruction in kinds {
+        assert!(lock.iter().any(|line| line.contains(instruction)), "{instruction}: {lock:#?}");
+    }
+    assert_eq!(locked(lock), kinds.len(), "{lock:#?}");
+    let reads = lock.iter().filter(|line| line.contains("CHOSEN"));
+    let (loads, others): (Vec<_>, Vec<_>) = reads.partition(|line| line.contains("dword ptr [rip"));
+    assert_eq!(loads.len(), 1, "{lock:#?}");
+    // Where nothing has been chosen yet: off the path.
+    assert!(others.iter().all(|line| line.trim().starts_with("lea")), "{lock:#?}");
+    assert_eq!(locked(&listings["chosen_unlock"]), 0, "{lock:#?}");
 }
 
 #[test]

@@ -11,13 +11,14 @@ use crate::primitives::{
 };
 use crate::program::{
     CountOp, CountProgram, LastUse, LockOp, NestedOp, NestedProgram, PageOp, PageProgram, Program,
-    UseOp,
+    StatOp, StatProgram, UseOp,
 };
-use lockyard::lock::{LaneLock, Queued};
+use lockyard::lock::{LaneLock, Queued, TestAndSet};
 use lockyard::lockref::policy::{NoTrywait, Policy, Standard};
 use lockyard::page_ref::{Cmpxchg, LockedBit, OptimisticCmpxchg, Xadd};
 use lockyard::platform::checked::Checked;
 use lockyard::platform::hooked::Hooked;
+use lockyard::statistics::PerNode;
 use lockyard::{LockRef, PageRef};
 
 type Host = Hooked<Checked, Scripted>;
@@ -108,6 +109,19 @@ macro_rules! page {
     }};
 }
 
+/// The checks of per-node statistics, over the simplest lock: its own orderings are its suite's.
+fn statistics() -> Vec<Check> {
+    use StatOp::{Read, Take, Update};
+    type Of<const PRIMED: bool> = StatProgram<PerNode<2>, TestAndSet, Host, PRIMED>;
+    let mut checks = Vec::new();
+    for (a, b) in pairs(&[Update(0), Update(1), Read, Take]) {
+        checks.push(check::<Of<true>>(&[a, b], Bounds::ALL));
+        checks.push(check::<Of<false>>(&[a, b], Bounds::ALL));
+    }
+    checks.push(check::<Of<true>>(&[Update(1), Update(1), Read], Bounds::preemptions(2)));
+    checks
+}
+
 /// All suites.
 pub fn all() -> Vec<Suite> {
     use PageOp::{Freeze, FreezeToTwo, Get, LookUp, LookUpAndPut, Put};
@@ -141,5 +155,6 @@ pub fn all() -> Vec<Suite> {
             page!(OptimisticCmpxchg, true, PageOp::ALL, looked_up),
         ),
         suite("page-ref locked-bit", PAGE, page!(LockedBit, false, PageOp::ALL, looked_up)),
+        suite("statistics per-node", &["src/statistics/per_node.rs"], statistics()),
     ]
 }

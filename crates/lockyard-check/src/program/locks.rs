@@ -41,7 +41,7 @@ pub struct LockProgram<K: LaneLock, H: Host, W: Width<H::Atomics> = FourBytes> {
 
 impl<K: LaneLock, H: Host, W: Width<H::Atomics>> LockProgram<K, H, W> {
     /// Is inside for a while, and releases the lock.
-    fn section(&self, thread: usize, held: Held<K::Token, ()>) {
+    fn section(&self, thread: usize, held: Held<RawSpinLock<K, H, NoContext, W>>) {
         let sections = self.protected.section(thread);
         self.seen.note(thread, sections as i64);
         // SAFETY: `held` is this lock's.

@@ -8,12 +8,14 @@ mod last_use;
 mod locks;
 mod nested;
 mod pages;
+mod statistics;
 
 pub use counts::{CountOp, CountProgram};
 pub use last_use::{LastUse, RefCount, UseOp};
 pub use locks::{LockOp, LockProgram};
 pub use nested::{NestedOp, NestedProgram};
 pub use pages::{PageCount, PageOp, PageProgram};
+pub use statistics::{StatOp, StatProgram};
 
 use crate::finding::{COUNT, EXCLUSION};
 use lockyard::platform::{Cell, DataCell, Host, Ordering, U32, Word};

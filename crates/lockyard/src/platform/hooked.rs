@@ -103,6 +103,22 @@ pub unsafe trait Hook: 'static {
     fn waiting(slices: u64) {
         let _ = slices;
     }
+
+    /// Whether an allocation may succeed; if not, [`Host::allocate`] returns `None`.
+    fn may_allocate(layout: Layout) -> bool {
+        let _ = layout;
+        true
+    }
+
+    /// Sees memory that was allocated.
+    fn allocated(memory: NonNull<u8>, layout: Layout) {
+        let _ = (memory, layout);
+    }
+
+    /// Sees memory that is about to be given back.
+    fn freed(memory: NonNull<u8>, layout: Layout) {
+        let _ = (memory, layout);
+    }
 }
 
 /// Polls between two calls of [`Hook::waiting`].
@@ -414,9 +430,15 @@ unsafe impl<H: Host, K: Hook> Host for Hooked<H, K> {
         H::unpark(word.cast(), count)
     }
     fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
-        H::allocate(layout, node)
+        if !K::may_allocate(layout) {
+            return None;
+        }
+        let memory = H::allocate(layout, node)?;
+        K::allocated(memory, layout);
+        Some(memory)
     }
     unsafe fn deallocate(memory: NonNull<u8>, layout: Layout) {
+        K::freed(memory, layout);
         // SAFETY: the caller's promise is `H`'s.
         unsafe { H::deallocate(memory, layout) }
     }

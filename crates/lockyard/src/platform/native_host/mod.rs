@@ -6,6 +6,7 @@
 //! | `nodes.rs` | the queue nodes of all slots, in static memory |
 //! | `futex.rs` | parking on Linux |
 //! | `buckets.rs` | parking elsewhere |
+//! | `numa.rs` | on which NUMA node the caller runs, on Linux |
 //! | `events.rs` | event counters, with the feature `events` |
 //!
 //! After a `fork` the child has one thread, which keeps the slot of the parent's thread that forked.
@@ -24,6 +25,8 @@ mod events;
 #[cfg(all(feature = "std", target_os = "linux"))]
 mod futex;
 mod nodes;
+#[cfg(all(feature = "std", target_os = "linux"))]
+mod numa;
 #[cfg(feature = "std")]
 mod slots;
 
@@ -68,19 +71,7 @@ unsafe impl Host for Native {
 
     fn numa_node() -> u32 {
         #[cfg(all(feature = "std", target_os = "linux"))]
-        {
-            let (mut cpu, mut node) = (0u32, 0u32);
-            // SAFETY: both pointers are to live variables; the third argument is unused and null.
-            let result = unsafe {
-                libc::syscall(
-                    libc::SYS_getcpu,
-                    &raw mut cpu,
-                    &raw mut node,
-                    core::ptr::null_mut::<libc::c_void>(),
-                )
-            };
-            if result == 0 { node } else { 0 }
-        }
+        return numa::current_node();
         #[cfg(not(all(feature = "std", target_os = "linux")))]
         0
     }

@@ -1,0 +1,120 @@
+//! The program over per-node statistics: updates from several nodes, readers, and takers.
+
+use super::{MOST_THREADS, Outcome, Program, Seen};
+use crate::finding::COUNT;
+use crate::{hooks, ration};
+use lockyard::lock::LaneLock;
+use lockyard::platform::Host;
+use lockyard::statistics::Variant;
+use lockyard::{Counts, Statistics};
+use std::sync::atomic::{AtomicU64, Ordering as Plain};
+
+/// What a thread does with the statistics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatOp {
+    /// Counts a packet on the node.
+    Update(usize),
+    /// Counts a packet where it runs.
+    UpdateHere,
+    /// Reads.
+    Read,
+    /// Reads and clears.
+    Take,
+}
+
+/// Bytes of every packet: a record whose packets and bytes do not fit together was torn.
+const BYTES: u64 = 3;
+
+/// Threads that use the statistics of one object. `PRIMED`: node 0 has counted a packet before.
+pub struct StatProgram<V: Variant, K: LaneLock, H: Host, const PRIMED: bool> {
+    statistics: Statistics<V, K, H>,
+    ops: Vec<StatOp>,
+    seen: Seen,
+    /// Packets counted, and packets taken away, outside the platform.
+    updates: AtomicU64,
+    taken: AtomicU64,
+    /// The next time, for each thread its own.
+    times: [AtomicU64; MOST_THREADS],
+}
+
+impl<V: Variant, K: LaneLock, H: Host, const PRIMED: bool> StatProgram<V, K, H, PRIMED> {
+    /// A reading is of whole packets, and not of more than there were.
+    fn check(&self, sum: &Counts) {
+        assert!(sum.bytes == BYTES * sum.packets, "{COUNT}a torn record: {sum:?}");
+        let flags = if sum.packets == 0 { 0 } else { sum.flags };
+        assert!(sum.flags == flags, "{COUNT}flags without packets: {sum:?}");
+    }
+}
+
+impl<V: Variant, K: LaneLock, H: Host, const PRIMED: bool> Program
+    for StatProgram<V, K, H, PRIMED>
+{
+    type Op = StatOp;
+
+    fn new(ops: &[StatOp], _rounds: u32) -> Self {
+        hooks::free_nothing();
+        ration::begin();
+        let statistics = Statistics::new().expect("there is memory");
+        if PRIMED {
+            statistics.update_at(0, &Counts::packet(BYTES, 0, 1));
+        }
+        StatProgram {
+            statistics,
+            ops: ops.to_vec(),
+            seen: Seen::new(ops.len()),
+            updates: AtomicU64::new(u64::from(PRIMED)),
+            taken: AtomicU64::new(0),
+            times: std::array::from_fn(|_| AtomicU64::new(0)),
+        }
+    }
+
+    fn step(&self, thread: usize, round: u32) {
+        // Outside the platform before the update, so that no reading is ahead of it.
+        let packet = || {
+            self.updates.fetch_add(1, Plain::Relaxed);
+            let time = u64::from(round) + 1;
+            self.times[thread].store(time, Plain::Relaxed);
+            Counts::packet(BYTES, time, 2 << thread)
+        };
+        match self.ops[thread] {
+            StatOp::Update(node) => self.statistics.update_at(node, &packet()),
+            StatOp::UpdateHere => self.statistics.update(&packet()),
+            StatOp::Read => {
+                let sum = self.statistics.read();
+                self.check(&sum);
+                let most = self.updates.load(Plain::Relaxed);
+                assert!(sum.packets <= most, "{COUNT}{most} packets are read as {}", sum.packets);
+                self.seen.note(thread, sum.packets as i64);
+            }
+            StatOp::Take => {
+                let sum = self.statistics.take();
+                self.check(&sum);
+                self.taken.fetch_add(sum.packets, Plain::Relaxed);
+                self.seen.note(thread, sum.packets as i64);
+            }
+        }
+    }
+
+    fn finish(&self) {
+        let sum = self.statistics.read();
+        self.check(&sum);
+        let taken = self.taken.load(Plain::Relaxed);
+        let updates = self.updates.load(Plain::Relaxed);
+        assert!(
+            sum.packets + taken == updates,
+            "{COUNT}of {updates} packets {taken} were taken and {} are left",
+            sum.packets
+        );
+        if taken == 0 && !self.ops.contains(&StatOp::Take) {
+            let latest = self.times.iter().map(|time| time.load(Plain::Relaxed)).max();
+            assert!(Some(sum.last_used) == latest, "{COUNT}last used {latest:?} reads {sum:?}");
+        }
+    }
+
+    fn outcome(&self) -> Outcome {
+        let mut outcome = self.seen.all();
+        let sum = self.statistics.read();
+        outcome.extend([sum.packets as i64, self.statistics.records() as i64]);
+        outcome
+    }
+}

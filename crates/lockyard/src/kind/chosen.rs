@@ -1,0 +1,139 @@
+//! The lock whose kind is chosen when the program runs.
+
+use super::{Chooser, ChosenToken, FixedBy, Kind, table};
+use crate::context::{Context, NoContext};
+use crate::platform::{ConstAtomics, Host, Native, Ordering, U32, Word};
+use crate::raw::{Acquired, Held, sealed};
+use core::fmt;
+use core::marker::PhantomData;
+use lock_api::RawMutex;
+
+/// A spinlock in 4 bytes on host `H`, with context `C`, whose kind is that of the [`Choice`](super::Choice) of `S`. See the
+/// [module documentation](super).
+#[repr(transparent)]
+pub struct RawChosenLock<S: Chooser<H>, H: Host = Native, C: Context = NoContext> {
+    word: U32<H>,
+    _choice: PhantomData<fn() -> (S, C)>,
+}
+
+impl<S: Chooser<H>, H: Host, C: Context> sealed::Lock for RawChosenLock<S, H, C> {}
+
+impl<S: Chooser<H>, H: Host, C: Context> Acquired for RawChosenLock<S, H, C> {
+    type Token = ChosenToken;
+    type State = C::State;
+}
+
+impl<S: Chooser<H>, H: Host, C: Context> Held<RawChosenLock<S, H, C>> {
+    /// The kind that the lock has.
+    pub fn kind(&self) -> Kind {
+        self.token.kind()
+    }
+}
+
+impl<S: Chooser<H>, H: Host, C: Context> RawChosenLock<S, H, C> {
+    /// A free lock; nothing is chosen by making it. Statics use [`RawMutex::INIT`].
+    #[inline]
+    pub fn new() -> Self {
+        RawChosenLock { word: Word::new(0), _choice: PhantomData }
+    }
+
+    /// Enters the context and takes the lock; waits as long as it takes. Acquire. If no kind was chosen the default of
+    /// the choice comes into force.
+    #[inline(always)]
+    pub fn acquire(&self) -> Held<Self> {
+        let kind = S::with(|choice| choice.for_use());
+        let context = C::enter();
+        // SAFETY: the word is private, and was made with 0; what changes it is the algorithm of the kind of `S`'s choice, here
+        // and in `try_acquire` and `release`. The choice is always the same (`Chooser`), and once it has given a kind it
+        // gives no other, so there is one such algorithm.
+        let token = unsafe { table::lock::<H, _>(kind, &self.word) };
+        Held::new(token, context)
+    }
+
+    /// Enters the context and takes the lock if it is free, as [`RawSpinLock::try_acquire`](crate::RawSpinLock::try_acquire).
+    /// If no kind was chosen the default of the choice comes into force.
+    #[inline(always)]
+    pub fn try_acquire(&self) -> Option<Held<Self>> {
+        let kind = S::with(|choice| choice.for_use());
+        let context = C::enter();
+        // SAFETY: as in `acquire`.
+        match unsafe { table::try_lock::<H, _>(kind, &self.word) } {
+            Some(token) => Some(Held::new(token, context)),
+            None => {
+                C::leave(context);
+                None
+            }
+        }
+    }
+
+    /// Releases the lock (release), and leaves the context.
+    ///
+    /// # Safety
+    ///
+    /// `held` came from an acquisition of this lock.
+    #[inline(always)]
+    pub unsafe fn release(&self, held: Held<Self>) {
+        // SAFETY: `held` is not `Clone`, so the acquisition that made it has not been given back; the caller says that it was one of
+        // this lock.
+        unsafe { table::unlock::<H, _>(&self.word, held.token) };
+        C::leave(held.context);
+    }
+
+    /// Whether someone holds the lock (or, with a queue, is about to). A snapshot (relaxed): it may be stale before it is returned.
+    /// It is no use: nothing is chosen by it.
+    pub fn is_held(&self) -> bool {
+        let bits = self.word.load(Ordering::Relaxed);
+        self.in_force().is_some_and(|(kind, _)| table::is_held::<U32<H>>(kind, bits))
+    }
+
+    fn in_force(&self) -> Option<(Kind, FixedBy)> {
+        S::with(|choice| choice.in_force())
+    }
+}
+
+impl<S: Chooser<H>, H: Host, C: Context> Default for RawChosenLock<S, H, C> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<S: Chooser<H>, H: Host, C: Context> fmt::Debug for RawChosenLock<S, H, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = self.in_force().map(|(kind, _)| kind);
+        let bits = self.word.load(Ordering::Relaxed);
+        let mut lock = f.debug_struct("RawChosenLock");
+        lock.field("kind", &kind).field("bits", &bits).field("held", &self.is_held()).finish()
+    }
+}
+
+// SAFETY: exclusion and ordering are `LaneLock`'s, of one algorithm: see `acquire`. The rest is as for `RawSpinLock`.
+unsafe impl<S, H, C> RawMutex for RawChosenLock<S, H, C>
+where
+    S: Chooser<H>,
+    H: Host<Atomics: ConstAtomics>,
+    C: Context,
+{
+    #[allow(clippy::declare_interior_mutable_const)] // as `RawMutex` has it
+    const INIT: Self =
+        RawChosenLock { word: <H::Atomics as ConstAtomics>::U32_ZERO, _choice: PhantomData };
+
+    type Guard = Held<Self>;
+
+    #[inline(always)]
+    fn lock(&self) -> Self::Guard {
+        self.acquire()
+    }
+    #[inline(always)]
+    fn try_lock(&self) -> Option<Self::Guard> {
+        self.try_acquire()
+    }
+    #[inline(always)]
+    unsafe fn unlock(&self, guard: Self::Guard) {
+        // SAFETY: the caller's promise is the same.
+        unsafe { self.release(guard) };
+    }
+    #[inline(always)]
+    fn is_locked(&self) -> bool {
+        self.is_held()
+    }
+}

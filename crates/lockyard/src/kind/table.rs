@@ -1,0 +1,151 @@
+//! The kinds that can be chosen when the program runs: a kind is one row of the table at the end, and the order of the
+//! rows is that of their codes. Everything that depends on the kind is made from it here. (The comparators, [`Mcs`](crate::lock::Mcs) and
+//! [`Clh`](crate::lock::Clh), are left out: their long paths would stand wherever a chosen lock is taken.)
+
+use crate::lane::{LaneWord, Whole};
+use crate::lock::{LaneLock, Queued, TestAndSet, Ticket};
+use crate::platform::Host;
+use core::fmt;
+
+/// The name is none of a kind's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoSuchKind(());
+
+impl fmt::Display for NoSuchKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no such kind of lock; there are")?;
+        for (index, kind) in Kind::ALL.iter().enumerate() {
+            write!(f, "{}{}", if index == 0 { " " } else { ", " }, kind.name())?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for NoSuchKind {}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident = $name:literal: $algorithm:ty;)*) => {
+        /// A kind of lock that can be chosen when the program runs.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum Kind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        impl Kind {
+            /// All kinds.
+            pub const ALL: &[Kind] = &[$(Kind::$kind,)*];
+
+            /// Its name: what [`FromStr`](core::str::FromStr) reads.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Kind::$kind => $name,)*
+                }
+            }
+
+            /// The kind with this code; codes begin with 1.
+            #[inline(always)]
+            pub(super) const fn from_code(code: u8) -> Option<Kind> {
+                $(if code == Kind::$kind as u8 + 1 {
+                    return Some(Kind::$kind);
+                })*
+                None
+            }
+        }
+
+        /// What the holder of a [`RawChosenLock`](super::RawChosenLock) gives back: the token of the lock's kind.
+        #[derive(Clone, Copy, Debug)]
+        pub enum ChosenToken {
+            $($(#[$doc])* $kind(<$algorithm as LaneLock>::Token),)*
+        }
+
+        impl ChosenToken {
+            /// The kind that the lock has.
+            pub const fn kind(&self) -> Kind {
+                match self {
+                    $(ChosenToken::$kind(_) => Kind::$kind,)*
+                }
+            }
+        }
+
+        /// Takes the lock in `word` as a lock of `kind`.
+        ///
+        /// # Safety
+        ///
+        /// As of [`LaneLock::lock`] of the algorithm of that kind.
+        #[inline(always)]
+        pub(super) unsafe fn lock<H: Host, W: LaneWord>(kind: Kind, word: &W) -> ChosenToken {
+            match kind {
+                $(Kind::$kind => {
+                    // SAFETY: the caller's promise.
+                    ChosenToken::$kind(unsafe { <$algorithm>::lock::<H, _>(Whole(word)) })
+                })*
+            }
+        }
+
+        /// Takes the lock in `word` as a lock of `kind`, if it is free.
+        ///
+        /// # Safety
+        ///
+        /// As of [`lock`].
+        #[inline(always)]
+        pub(super) unsafe fn try_lock<H: Host, W: LaneWord>(
+            kind: Kind,
+            word: &W,
+        ) -> Option<ChosenToken> {
+            match kind {
+                $(Kind::$kind => {
+                    // SAFETY: the caller's promise.
+                    let token = unsafe { <$algorithm>::try_lock::<H, _>(Whole(word)) };
+                    token.map(ChosenToken::$kind)
+                })*
+            }
+        }
+
+        /// Releases the lock in `word`.
+        ///
+        /// # Safety
+        ///
+        /// As of [`LaneLock::unlock`]: `token` is from the acquisition.
+        #[inline(always)]
+        pub(super) unsafe fn unlock<H: Host, W: LaneWord>(word: &W, token: ChosenToken) {
+            match token {
+                $(ChosenToken::$kind(token) => {
+                    // SAFETY: the caller's promise; the token says which algorithm made it.
+                    unsafe { <$algorithm>::unlock::<H, _>(Whole(word), token) }
+                })*
+            }
+        }
+
+        /// Whether a lock of `kind` whose word has this value is held.
+        #[inline(always)]
+        pub(super) fn is_held<W: LaneWord>(kind: Kind, bits: W::Int) -> bool {
+            match kind {
+                $(Kind::$kind => <$algorithm>::is_held(bits),)*
+            }
+        }
+    };
+}
+
+impl core::str::FromStr for Kind {
+    type Err = NoSuchKind;
+
+    fn from_str(name: &str) -> Result<Kind, NoSuchKind> {
+        Kind::ALL.iter().copied().find(|kind| kind.name() == name).ok_or(NoSuchKind(()))
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+kinds! {
+    /// [`Ticket`](crate::lock::Ticket).
+    Ticket = "ticket": Ticket;
+    /// [`Queued`](crate::lock::Queued).
+    Queued = "queued": Queued;
+    /// [`TestAndSet`](crate::lock::TestAndSet).
+    TestAndSet = "test-and-set": TestAndSet;
+}

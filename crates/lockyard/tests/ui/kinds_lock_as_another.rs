@@ -1,0 +1,12 @@
+//! A lock of one kind handed to what takes another: a word keeps its kind.
+
+use lockyard::{Native, QSpinLock, RawQSpinLock, RawTicketLock, RawTicketLock8, TicketLock};
+
+fn raw(_: &RawQSpinLock) {}
+fn with_data(_: &QSpinLock<u32>) {}
+
+fn main() {
+    raw(&RawTicketLock::<Native>::new());
+    with_data(&TicketLock::new(0));
+    let _: RawTicketLock8<Native> = RawTicketLock::<Native>::new();
+}

@@ -1,0 +1,21 @@
+//! What the acquisition of one type of lock returned, given back to another type; some of them have tokens of the same type.
+
+use lockyard::lock::{CmpxchgGrab, Queued, TicketAsmLoop};
+use lockyard::platform::Portable;
+use lockyard::{
+    Native, QSpinLockGuard, RawQSpinLock, RawSpinLock, RawTestAndSetLock, RawTicketLock, TicketLock,
+};
+
+fn main() {
+    let (ticket, queued) = (RawTicketLock::<Native>::new(), RawQSpinLock::<Native>::new());
+    // SAFETY: none of it compiles.
+    unsafe {
+        queued.release(ticket.acquire());
+        RawTestAndSetLock::<Native>::new().release(queued.acquire());
+        RawSpinLock::<Queued<CmpxchgGrab>>::new().release(queued.acquire());
+        RawSpinLock::<TicketAsmLoop>::new().release(ticket.acquire());
+        RawQSpinLock::<Portable<Native>>::new().release(queued.acquire());
+    }
+    let number: TicketLock<i32> = TicketLock::new(0);
+    let _guard: QSpinLockGuard<i32> = number.lock();
+}

@@ -1,0 +1,29 @@
+//! A lock given back twice, data used after its lock was released, a lock freed while it is held, and a guard that outlives its lock.
+
+use lockyard::{Native, QSpinLock, RawQSpinLock, TicketLock, TicketLockGuard};
+
+fn outlives<'a>() -> TicketLockGuard<'a, u32> {
+    let lock = TicketLock::new(0);
+    lock.lock()
+}
+
+fn main() {
+    let raw = RawQSpinLock::<Native>::new();
+    let held = raw.acquire();
+    // SAFETY: acquired above; the second time it does not compile.
+    unsafe {
+        raw.release(held);
+        raw.release(held);
+    }
+
+    let number: QSpinLock<i32> = QSpinLock::new(0);
+    let mut guard = number.lock();
+    drop(guard);
+    *guard += 1;
+
+    let guard = number.lock();
+    drop(number);
+    drop(guard);
+
+    outlives();
+}
