@@ -24,6 +24,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("lockref-will-it-scale", include_str!("../../../published/lockref-will-it-scale.csv")),
     ("qspinlock-loop", include_str!("../../../published/qspinlock-loop.csv")),
     ("page-ref", include_str!("../../../published/page-ref.csv")),
+    ("pv-ticketlock-dbench", include_str!("../../../published/pv-ticketlock-dbench.csv")),
 ];
 
 /// One published figure.

@@ -20,6 +20,8 @@ const MAX_STEPS: usize = 256;
 const MAX_VARIANTS: usize = 64;
 /// The number of a socket that is the objects' home.
 const MAX_HOME: u64 = 63;
+/// So many guests may share the CPUs.
+const MAX_GUESTS: u32 = 64;
 /// A lockref may begin with this many references, so that a run does not saturate it.
 const MAX_COUNT: u32 = 1 << 20;
 
@@ -60,6 +62,7 @@ struct File {
     #[serde(default)]
     steps: Vec<Spanned<StepEntry>>,
     variants: Spanned<Vec<Spanned<VariantEntry>>>,
+    guests: Option<GuestsEntry>,
     placement: PlacementEntry,
     calibration: Option<Spanned<CalibrationEntry>>,
 }
@@ -86,6 +89,7 @@ pub(crate) struct StepEntry {
     pub(crate) share: Option<Spanned<f64>>,
     pub(crate) ns: Option<Spanned<f64>>,
     pub(crate) value: Option<Spanned<i32>>,
+    pub(crate) one_in: Option<Spanned<u32>>,
     pub(crate) region: Option<Spanned<String>>,
     pub(crate) only: Option<Vec<Spanned<String>>>,
 }
@@ -107,6 +111,12 @@ struct SetEntry {
     page: Option<Spanned<String>>,
     pause: Option<Spanned<bool>>,
     trywait: Option<Spanned<bool>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GuestsEntry {
+    count: Spanned<u32>,
 }
 
 #[derive(Deserialize)]
@@ -247,6 +257,14 @@ pub(crate) fn parse(origin: &str, text: &str) -> Result<Script> {
     let mut variants = Vec::new();
     for variant in file.variants.get_ref() {
         variants.push(self::variant(&source, variant.get_ref(), &objects, &names, &file.steps)?);
+    }
+    if let Some(guests) = &file.guests {
+        let count = *guests.count.get_ref();
+        if !(1..=MAX_GUESTS).contains(&count) {
+            let message = format!("`count` is {count}; allowed: 1 to {MAX_GUESTS} guests");
+            return Err(source.error(guests.count.span(), message));
+        }
+        variants.iter_mut().for_each(|variant| variant.guests = Some(count as usize));
     }
     let order = source.choose(
         "order of placement",
@@ -508,6 +526,7 @@ fn variant(
         title: source.text("title", &entry.title)?,
         objects,
         steps,
+        guests: None,
     })
 }
 
