@@ -18,6 +18,7 @@ mod memory;
 pub mod page_ref;
 pub mod platform;
 mod raw;
+pub mod reclaim;
 pub mod statistics;
 
 pub use context::{Context, NoContext};

@@ -8,6 +8,7 @@ mod last_use;
 mod locks;
 mod nested;
 mod pages;
+mod reclaimed;
 mod statistics;
 
 pub use counts::{CountOp, CountProgram};
@@ -15,6 +16,7 @@ pub use last_use::{LastUse, RefCount, UseOp};
 pub use locks::{LockOp, LockProgram};
 pub use nested::{NestedOp, NestedProgram};
 pub use pages::{PageCount, PageOp, PageProgram};
+pub use reclaimed::{ReclaimOp, ReclaimProgram, Reclaims};
 pub use statistics::{StatOp, StatProgram};
 
 use crate::finding::{COUNT, EXCLUSION};

@@ -271,7 +271,7 @@ mod tests {
     fn without_a_peer_or_without_a_second_thread_there_is_no_table() {
         assert!(tables(&script(), &[row("ticket", 1.0, 1, 1.0, false)]).is_empty());
         let mut alone = row("spin", 1.0, 1, 1.0, true);
-        alone.threads = 1;
+        alone.threads = Some(1);
         assert!(tables(&script(), &[alone]).is_empty());
     }
 
