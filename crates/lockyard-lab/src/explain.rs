@@ -23,6 +23,14 @@ pub struct LockTime {
     pub waited: u64,
 }
 
+impl std::ops::Div<u64> for LockTime {
+    type Output = LockTime;
+
+    fn div(self, of: u64) -> LockTime {
+        LockTime { held: self.held / of, stalled: self.stalled / of, waited: self.waited / of }
+    }
+}
+
 /// Where the cycles of a cell went, all runs together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Costs {

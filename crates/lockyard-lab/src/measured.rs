@@ -254,7 +254,21 @@ fn notes(
             ));
         }
     }
-    if request.threads.iter().any(|&threads| threads > places) {
+    let most = |task: &Task| task.variant.tasks(task.threads);
+    if let Some(guests) = tasks.iter().find_map(|task| task.variant.guests) {
+        let s = if guests == 1 { "" } else { "s" };
+        notes.push(format!(
+            "{guests} guest{s}, each with the threads of its row and objects of its own, are threads of this host; figures are of one \
+             guest. The operating system schedules them: nobody notices that a thread spins, as a hypervisor does."
+        ));
+    }
+    if tasks.iter().any(|task| task.variant.waits_for_others()) {
+        notes.push(String::from(
+            "To wait for others is the system call membarrier: it interrupts the CPUs on which other threads run, and does not wait \
+             for threads that are off their CPU.",
+        ));
+    }
+    if tasks.iter().any(|task| most(task) > places) {
         notes.push(format!(
             "More threads than the {places} CPUs of the placement share them: figures then depend on the operating \
              system's scheduler."

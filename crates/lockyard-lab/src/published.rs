@@ -26,6 +26,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("page-ref", include_str!("../../../published/page-ref.csv")),
     ("lock-call-path", include_str!("../../../published/lock-call-path.csv")),
     ("lockref-degradation", include_str!("../../../published/lockref-degradation.csv")),
+    ("pv-ticketlock-dbench", include_str!("../../../published/pv-ticketlock-dbench.csv")),
 ];
 
 /// One published figure.

@@ -40,6 +40,21 @@ impl Effort {
     /// of the mean of 40 is 3 % there, and 1 to 2 % with 8 and 16 threads.
     const UNPINNED: Effort = Effort { warm_up_ns: 150_000.0, window_ns: 500_000.0, seeds: 40 };
 
+    /// The least for guests that share CPUs: some rounds of their time slices.
+    const GUESTS: Effort = Effort { warm_up_ns: 50_000_000.0, window_ns: 100_000_000.0, seeds: 1 };
+
+    /// Enough for so many guests that share CPUs.
+    fn for_guests(self, guests: usize) -> Effort {
+        if guests < 2 {
+            return self;
+        }
+        Effort {
+            warm_up_ns: self.warm_up_ns.max(Effort::GUESTS.warm_up_ns),
+            window_ns: self.window_ns.max(Effort::GUESTS.window_ns),
+            ..self
+        }
+    }
+
     /// Enough for the tables.
     pub fn usual(placement: &Placement) -> Effort {
         match placement {
@@ -61,13 +76,13 @@ const DRAIN_NS: f64 = 1e9;
 /// What the runs of a cell came to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
-    /// Operations a second, all threads together: the mean over the seeds.
+    /// Operations a second, all threads together (of one guest, where guests share CPUs): the mean over the seeds.
     pub throughput: f64,
     /// The lowest and highest throughput of a seed.
     pub range: (f64, f64),
     /// The throughput of each seed.
     pub runs: Vec<f64>,
-    /// CPU time of all threads by region: each has its hardware thread all the time.
+    /// CPU time of all threads (of one guest) by region. Each has its hardware thread all the time, but where guests share CPUs.
     pub cpu: CpuTime,
     /// Operations of the slowest and of the fastest thread, over all seeds.
     pub per_thread: (u64, u64),
@@ -153,7 +168,7 @@ pub fn cell_with_siblings(
 /// A turn of a sibling that is longer than any ownership, in cycles.
 const APART: f64 = 500.0;
 
-/// Simulates one cell. Tasks run where the placement says; the objects' home is the given socket, or the last one of a
+/// Simulates one cell. Tasks run where the placement says, those of each guest alike; the objects' home is the given socket, or the last one of a
 /// machine that has fewer.
 ///
 /// # Errors
@@ -173,30 +188,40 @@ pub fn cell(
     effort: Effort,
 ) -> Result<Prediction, SimulationError> {
     let home = home.min(machine.sockets() - 1) as u32;
+    let guests = variant.guests.unwrap_or(1);
+    let tasks = variant.tasks(threads);
+    let effort = effort.for_guests(guests);
     let mut throughputs = Vec::new();
     let mut rounds: Vec<Vec<u64>> = Vec::new();
     let mut waits = served::histogram();
     let mut costs = Costs::default();
     let mut totals = [0u64; 7];
     let mut locked = 0;
-    let (mut user, mut windows) = (0, 0);
+    let (mut user, mut busy, mut windows) = (0, 0, 0);
     for seed in 1..=effort.seeds {
         let mut simulation = Simulation::new(machine, seed);
-        let prepared = simulation.setup(|| {
-            Prepared::<OnMachine>::new(variant, machine.line_bytes(), Some(home), local_work)
-        });
-        let Some(prepared) = prepared else {
-            return Err(SimulationError("the objects do not fit into the arena".to_owned()));
-        };
-        for (name, address, bytes) in prepared.places() {
-            simulation.name(address, bytes, name);
+        if variant.guests.is_some() {
+            simulation.share_cpus();
         }
-        let prepared = Rc::new(prepared);
-        for place in placement.places(machine, threads, seed) {
-            let prepared = Rc::clone(&prepared);
-            simulation.spawn(place, move || {
-                prepared.run_task(|_| ());
+        let mut prepared = Vec::new();
+        for guest in 0..guests {
+            let objects = simulation.setup(|| {
+                Prepared::<OnMachine>::new(variant, machine.line_bytes(), Some(home), local_work)
             });
+            let Some(objects) = objects else {
+                return Err(SimulationError("the objects do not fit into the arena".to_owned()));
+            };
+            for (name, address, bytes) in objects.places() {
+                simulation.name(address, bytes, name);
+            }
+            let objects = Rc::new(objects);
+            for place in placement.places(machine, threads, seed) {
+                let objects = Rc::clone(&objects);
+                simulation.spawn_in(guest as u32, place, move || {
+                    objects.run_task(|_| ());
+                });
+            }
+            prepared.push(objects);
         }
         let fail = |outcome: Outcome| {
             Err(SimulationError(format!("{threads} threads, seed {seed}: {outcome}")))
@@ -206,7 +231,8 @@ pub fn cell(
         if !outcome.is_sound() {
             return fail(outcome);
         }
-        let recording = stage::begin(threads, prepared.places().count());
+        let recording = stage::begin(tasks, prepared[0].places().count());
+        let busy_before = simulation.busy_cycles();
         let costs_before = simulation.attribution();
         let (before, statistics) = (simulation.operations(), simulation.statistics());
         let events = simulation.events();
@@ -219,7 +245,7 @@ pub fn cell(
             let operations = simulation.operations();
             let counts: Vec<u64> = operations.iter().zip(&before).map(|(a, b)| a - b).collect();
             let total: u64 = counts.iter().sum();
-            if total >= ENOUGH_OPERATIONS.0.max(ENOUGH_OPERATIONS.1 * threads as u64)
+            if total >= ENOUGH_OPERATIONS.0.max(ENOUGH_OPERATIONS.1 * tasks as u64)
                 || window_ns >= LONGEST_WINDOW_NS
             {
                 break (counts, total);
@@ -235,16 +261,20 @@ pub fn cell(
         }
         let end = begin + machine.cycles(window_ns);
         let after = simulation.statistics();
-        throughputs.push(total as f64 / window_ns * 1e9);
+        throughputs.push(total as f64 / window_ns * 1e9 / guests as f64);
         rounds.push(counts);
         let record = recording.end();
         // Both have the same bounds.
         let _ = waits.add(&record.waits);
         let spent = simulation.attribution().since(&costs_before);
-        let names = prepared.places().map(|(name, ..)| name);
-        let locks: Vec<(&str, LockTime)> = names.zip(record.locks).collect();
+        let names = prepared[0].places().map(|(name, ..)| name);
+        // Of one guest.
+        let locks = record.locks.into_iter().map(|lock| lock / guests as u64);
+        let locks: Vec<(&str, LockTime)> = names.zip(locks).collect();
         let window = machine.cycles(window_ns);
         costs.add(machine, &spent, &locks, window);
+        let busy_after = simulation.busy_cycles();
+        busy += busy_after.zip(busy_before).map_or(tasks as u64 * window, |(a, b)| a - b);
         (user, windows) = (user + record.user, windows + window);
         locked += simulation
             .events()
@@ -270,10 +300,12 @@ pub fn cell(
         if !matches!(outcome, Outcome::Finished) {
             return fail(outcome);
         }
-        let operations: u64 = simulation.operations().iter().sum();
-        simulation
-            .setup(|| prepared.verify(operations))
-            .map_err(|e| SimulationError(format!("{threads} threads, seed {seed}: {e}")))?;
+        let operations = simulation.operations();
+        for (prepared, operations) in prepared.iter().zip(operations.chunks(threads)) {
+            simulation
+                .setup(|| prepared.verify(operations.iter().sum()))
+                .map_err(|e| SimulationError(format!("{threads} threads, seed {seed}: {e}")))?;
+        }
     }
     let rounds: Vec<&[u64]> = rounds.iter().map(Vec::as_slice).collect();
     let operations = rounds.iter().flat_map(|round| round.iter().copied());
@@ -284,7 +316,9 @@ pub fn cell(
     costs.operations = totals[0];
     let [total, failed, succeeded, rmws, ownerships, local, remote] = totals.map(|t| t as f64);
     let ratio = |a: f64, b: f64| if b > 0.0 { a / b } else { 0.0 };
-    let user = ratio(user as f64, windows as f64);
+    // Of one guest.
+    let each = |cycles: u64| ratio(cycles as f64, windows as f64 * guests as f64);
+    let (user, busy) = (each(user), each(busy));
     Ok(Prediction {
         throughput: statistics::mean(&throughputs).unwrap_or(0.0),
         range: (
@@ -292,7 +326,7 @@ pub fn cell(
             throughputs.iter().copied().fold(0.0, f64::max),
         ),
         runs: throughputs,
-        cpu: CpuTime { user, system: threads as f64 - user },
+        cpu: CpuTime { user, system: busy - user },
         per_thread,
         siblings_apart: None,
         fairness,

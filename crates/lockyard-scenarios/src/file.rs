@@ -21,6 +21,8 @@ const MAX_STEPS: usize = 256;
 const MAX_VARIANTS: usize = 64;
 /// The number of a socket that is the objects' home.
 const MAX_HOME: u64 = 63;
+/// So many guests may share the CPUs.
+const MAX_GUESTS: u32 = 64;
 /// A lockref may begin with this many references, so that a run does not saturate it.
 const MAX_COUNT: u32 = 1 << 20;
 
@@ -64,6 +66,7 @@ struct File {
     #[serde(default)]
     steps: Vec<Spanned<StepEntry>>,
     variants: Spanned<Vec<Spanned<VariantEntry>>>,
+    guests: Option<GuestsEntry>,
     placement: PlacementEntry,
     calibration: Option<Spanned<CalibrationEntry>>,
 }
@@ -90,6 +93,7 @@ pub(crate) struct StepEntry {
     pub(crate) share: Option<Spanned<f64>>,
     pub(crate) ns: Option<Spanned<f64>>,
     pub(crate) value: Option<Spanned<i32>>,
+    pub(crate) one_in: Option<Spanned<u32>>,
     pub(crate) region: Option<Spanned<String>>,
     pub(crate) only: Option<Vec<Spanned<String>>>,
 }
@@ -111,6 +115,12 @@ struct SetEntry {
     page: Option<Spanned<String>>,
     pause: Option<Spanned<bool>>,
     trywait: Option<Spanned<bool>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GuestsEntry {
+    count: Spanned<u32>,
 }
 
 #[derive(Deserialize)]
@@ -253,6 +263,19 @@ pub(crate) fn parse(origin: &str, text: &str) -> Result<Script> {
     for variant in file.variants.get_ref() {
         let steps = (&file.steps[..], &file.disturbances[..], samples);
         variants.push(self::variant(&source, variant.get_ref(), &objects, &names, steps)?);
+    }
+    if let Some(guests) = &file.guests {
+        let count = *guests.count.get_ref();
+        if !(1..=MAX_GUESTS).contains(&count) {
+            let message = format!("`count` is {count}; allowed: 1 to {MAX_GUESTS} guests");
+            return Err(source.error(guests.count.span(), message));
+        }
+        if samples.is_some() {
+            let message =
+                "a script with `[samples]` has no `[guests]`; allowed: one of them".to_owned();
+            return Err(source.error(guests.count.span(), message));
+        }
+        variants.iter_mut().for_each(|variant| variant.guests = Some(count as usize));
     }
     let order = source.choose(
         "order of placement",
@@ -522,6 +545,7 @@ fn variant(
         objects,
         steps,
         disturbances,
+        guests: None,
     })
 }
 

@@ -16,6 +16,7 @@ mod metric;
 mod pages;
 mod pairs;
 mod prepared;
+mod random;
 mod samples;
 mod script;
 mod stage;

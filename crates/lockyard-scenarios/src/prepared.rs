@@ -77,13 +77,14 @@ impl<S: Stage> Prepared<S> {
     ///
     /// # Panics
     ///
-    /// If the variant has a foreign lock, and the stage is not one on which these run.
+    /// If the variant has a foreign lock, or waits for others, and the stage is not one where that is.
     pub fn new(
         variant: &Variant,
         line_bytes: usize,
         node: Option<u32>,
         local_work: f64,
     ) -> Option<Self> {
+        assert!(S::OTHERS || !variant.waits_for_others(), "nobody to wait for on this stage");
         let lines = variant.objects.iter().map(|o| o.line + 1).max().unwrap_or(0);
         let mut blocks = Blocks { blocks: Vec::new(), _stage: PhantomData };
         let mut places = Vec::new();
@@ -219,6 +220,11 @@ impl<S: Stage> Prepared<S> {
                     S::work_in(region, self.local_work * share);
                 }
                 Step::Pause => S::Host::relax(),
+                Step::WaitForOthers { one_in } => {
+                    if one_in == 1 || S::random_below(u64::from(one_in)) == 0 {
+                        S::wait_for_others();
+                    }
+                }
                 Step::Locked { object, ref steps } => {
                     let mut body = || {
                         S::wait_ends();

@@ -34,6 +34,11 @@ const SHIPPED: &[(&str, &str)] = &[
     ("page-ref", include_str!("../../../scenarios/page-ref.toml")),
     ("stat-degradation", include_str!("../../../scenarios/stat-degradation.toml")),
     ("controls", include_str!("../../../scenarios/controls.toml")),
+    ("dbench/overcommit-1x", include_str!("../../../scenarios/dbench-overcommit-1x.toml")),
+    ("dbench/overcommit-2x", include_str!("../../../scenarios/dbench-overcommit-2x.toml")),
+    ("dbench/overcommit-3x", include_str!("../../../scenarios/dbench-overcommit-3x.toml")),
+    ("dbench/overcommit-4x", include_str!("../../../scenarios/dbench-overcommit-4x.toml")),
+    ("dbench/loaded-guest", include_str!("../../../scenarios/dbench-loaded-guest.toml")),
 ];
 
 /// What a shared object is.
@@ -125,6 +130,11 @@ pub enum Step {
     },
     /// One pause.
     Pause,
+    /// Interrupts all other tasks of the same guest, and waits until each has answered.
+    WaitForOthers {
+        /// In one of so many operations, at random.
+        one_in: u32,
+    },
     /// Takes a lock, performs steps, and releases it.
     Locked {
         /// The lock, or the lockref.
@@ -178,9 +188,28 @@ pub struct Variant {
     pub steps: Vec<Step>,
     /// What other tasks do in the course of a run with samples.
     pub disturbances: Vec<Disturbance>,
+    /// How many guests share the CPUs, each with objects and all tasks of its own; `None`: tasks do not share CPUs.
+    pub guests: Option<usize>,
 }
 
 impl Variant {
+    /// Whether a step waits for the answers of other processors.
+    pub fn waits_for_others(&self) -> bool {
+        fn waits(steps: &[Step]) -> bool {
+            steps.iter().any(|step| match step {
+                Step::WaitForOthers { .. } => true,
+                Step::Locked { steps, .. } => waits(steps),
+                _ => false,
+            })
+        }
+        waits(&self.steps)
+    }
+
+    /// How many tasks there are in all, with so many in each guest.
+    pub fn tasks(&self, threads: usize) -> usize {
+        threads * self.guests.unwrap_or(1)
+    }
+
     /// This variant, called `name`, with `lock` in place of each of its locks. A lockref keeps its own: there the lock
     /// is a part of a word. `None` if the variant has no lock in a word of its own.
     pub fn with_foreign_lock(&self, name: &str, title: &str, lock: ForeignLock) -> Option<Variant> {
@@ -324,7 +353,7 @@ pub struct Script {
     pub pairs: Vec<Pair>,
     /// Its variants, at least one.
     pub variants: Vec<Variant>,
-    /// How tasks are placed.
+    /// How tasks are placed; those of each guest alike.
     pub order: Order,
     /// The socket whose memory the objects are in; the last one of a machine that has fewer.
     pub home: usize,

@@ -12,6 +12,19 @@ pub trait Stage: 'static {
     /// Whether [foreign locks](crate::Foreign) run there: only where threads are the operating system's.
     const FOREIGN_LOCKS: bool = false;
 
+    /// Whether tasks can [wait for others](Self::wait_for_others) there.
+    const OTHERS: bool = false;
+
+    /// Interrupts all other tasks of the running one's guest, and waits until each has answered.
+    fn wait_for_others() {
+        unreachable!("a variant that waits for others is not laid out on a stage without");
+    }
+
+    /// A random number from 0 to `n - 1`, of the running task; `n` is not 0.
+    fn random_below(n: u64) -> u64 {
+        crate::random::below(n)
+    }
+
     /// Spends `nanoseconds` of local work, which touches no shared line.
     fn work(nanoseconds: f64);
 

@@ -11,6 +11,9 @@ use toml::Spanned;
 /// A step may work for this many nanoseconds: ten milliseconds.
 const MAX_WORK_NS: f64 = 1e7;
 
+/// A step may be done in one of so many operations.
+const MAX_ONE_IN: u32 = 1_000_000;
+
 /// The steps of the variant `variant` (one of `names`), and the check of its data.
 pub(crate) fn build(
     source: &Source,
@@ -71,6 +74,7 @@ impl Steps<'_> {
         enum Do {
             Work,
             Pause,
+            WaitForOthers,
             Lock,
             Unlock,
             Get,
@@ -84,6 +88,7 @@ impl Steps<'_> {
         let table = [
             ("work", Do::Work),
             ("pause", Do::Pause),
+            ("wait-for-others", Do::WaitForOthers),
             ("lock", Do::Lock),
             ("unlock", Do::Unlock),
             ("get", Do::Get),
@@ -105,15 +110,27 @@ impl Steps<'_> {
         refuse(span(&entry.ns), "ns", what == Do::Work)?;
         refuse(entry.region.as_ref().map(Spanned::span), "region", what == Do::Work)?;
         refuse(entry.value.as_ref().map(Spanned::span), "value", what == Do::Add)?;
+        let one_in = entry.one_in.as_ref().map(Spanned::span);
+        refuse(one_in, "one_in", what == Do::WaitForOthers)?;
         let takes_operation = matches!(what, Do::Get | Do::Put);
         refuse(entry.operation.as_ref().map(Spanned::span), "operation", takes_operation)?;
-        let takes_object = !matches!(what, Do::Work | Do::Pause);
+        let takes_object = !matches!(what, Do::Work | Do::Pause | Do::WaitForOthers);
         refuse(entry.object.as_ref().map(Spanned::span), "object", takes_object)?;
 
         match what {
             Do::Work => return self.work(spanned, steps),
             Do::Pause => {
                 steps.push(Step::Pause);
+                return Ok(());
+            }
+            Do::WaitForOthers => {
+                let one_in = entry.one_in.as_ref().map_or(1, |one_in| *one_in.get_ref());
+                if !(1..=MAX_ONE_IN).contains(&one_in) {
+                    let message = format!("`one_in` is {one_in}; allowed: 1 to {MAX_ONE_IN}");
+                    let at = entry.one_in.as_ref().map_or(spanned.span(), Spanned::span);
+                    return Err(source.error(at, message));
+                }
+                steps.push(Step::WaitForOthers { one_in });
                 return Ok(());
             }
             _ => {}
@@ -196,7 +213,7 @@ impl Steps<'_> {
                 let value = entry.value.as_ref().map_or(1, |v| *v.get_ref());
                 steps.push(Step::Add { object, value });
             }
-            Do::Work | Do::Pause => unreachable!("handled above"),
+            Do::Work | Do::Pause | Do::WaitForOthers => unreachable!("handled above"),
         }
         Ok(())
     }

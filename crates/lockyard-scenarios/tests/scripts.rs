@@ -51,6 +51,7 @@ fn flat(steps: &[Step]) -> Vec<&'static str> {
             Step::Locked { steps, .. } => flat(steps),
             Step::Work { .. } | Step::CalibratedWork { .. } => vec!["work"],
             Step::Pause => vec!["pause"],
+            Step::WaitForOthers { .. } => vec!["wait-for-others"],
             Step::Get { .. } => vec!["get"],
             Step::Put { .. } => vec!["put"],
             Step::Read { .. } => vec!["read"],

@@ -45,7 +45,7 @@ pub use engine::{Attribution, Distance, LineCounts, PHASES, Phase, Statistics, T
 pub use machine::{Machine, MachineError, Order, Parameter, Place};
 pub use platform::{
     Simulated, SimulatedAtomics, SimulatedCell, SimulatedU16, SimulatedU32, SimulatedU64,
-    nanoseconds, now, operation_done, random_below, stalled, stop_requested, thread_index,
+    nanoseconds, now, off_cpu, operation_done, random_below, stalled, stop_requested, thread_index,
     wait_for_others, work,
 };
 pub use simulation::{Outcome, Placed, Simulation};

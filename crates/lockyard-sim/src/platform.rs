@@ -510,6 +510,15 @@ pub fn nanoseconds(cycles: u64) -> f64 {
     Shared::with(|shared| shared.machine().nanoseconds(cycles))
 }
 
+/// Cycles in which the running thread could run and another had its CPU, so far.
+///
+/// # Panics
+///
+/// Outside a simulated thread.
+pub fn off_cpu() -> u64 {
+    Shared::with(Shared::off_cpu)
+}
+
 /// Cycles in which operations of the running thread have waited for lines or for the store buffer so far; polls of waiting
 /// loops not counted.
 ///

@@ -323,6 +323,11 @@ impl Simulation {
         self.shared.operations()
     }
 
+    /// Cycles in which the CPUs that threads [share](Self::share_cpus) had threads so far; `None` if each thread has its own.
+    pub fn busy_cycles(&self) -> Option<u64> {
+        self.engine.busy()
+    }
+
     /// How many events are queued: what a run that goes on keeps, beside its lines and threads.
     pub fn queued_events(&self) -> usize {
         self.engine.queued()

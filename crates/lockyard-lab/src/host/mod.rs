@@ -11,6 +11,7 @@ mod guard;
 mod handover;
 pub mod measure;
 mod order;
+pub mod others;
 mod placement;
 mod presence;
 mod probe;

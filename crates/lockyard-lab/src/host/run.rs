@@ -8,7 +8,7 @@ use super::placement::Placement;
 use super::presence::{self, Begun, Stamps};
 use super::probe::Probe;
 use super::stage::set_stop;
-use super::{guard, pin, timeline};
+use super::{guard, others, pin, timeline};
 use crate::jobs;
 use lockyard_scenarios::{Prepared, Samples, Stage, Variant};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -45,6 +45,8 @@ pub(super) struct Cell<'a> {
 pub(super) struct Run<F, S> {
     /// Operations of each thread in the window.
     pub(super) counted: Vec<u64>,
+    /// How many guests there were.
+    guests: usize,
     /// Operations of all threads, from their beginning to their end.
     pub(super) operations: u64,
     /// Operations of each thread in each sample of the window, and how long it was; none without samples.
@@ -62,10 +64,11 @@ pub(super) struct Run<F, S> {
 }
 
 impl<F, S> Run<F, S> {
-    /// Operations a second, in the window.
+    /// Operations a second of one guest, in the window.
     pub(super) fn throughput(&self) -> f64 {
         let (begin, end) = self.window;
-        self.counted.iter().sum::<u64>() as f64 / (end - begin).as_secs_f64()
+        let operations = self.counted.iter().sum::<u64>() as f64 / self.guests as f64;
+        operations / (end - begin).as_secs_f64()
     }
 
     /// CPU time of all threads for an operation, in nanoseconds, from beginning to end; `None` where the system does not
@@ -88,7 +91,8 @@ const LONGEST_START: Duration = Duration::from_secs(60);
 struct Progress(AtomicU64);
 
 pub(super) struct Shared<S: Stage> {
-    pub(super) prepared: Prepared<S>,
+    /// The objects of each guest.
+    pub(super) prepared: Vec<Prepared<S>>,
     progress: Vec<Progress>,
     /// How many threads are ready.
     ready: AtomicUsize,
@@ -119,20 +123,30 @@ pub(super) fn run<P: Probe>(
 ) -> Result<Run<P::Found, P::Seen>, String> {
     // A panic in another run leaves nothing behind that this one uses.
     let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let Some(prepared) = Prepared::<P::Stage>::new(cell.variant, LINE_BYTES, None, cell.local_work)
-    else {
+    if cell.variant.waits_for_others() {
+        others::available().map_err(|why| {
+            format!(
+                "{} waits for other processors, which is not available here: {why}",
+                cell.variant.name
+            )
+        })?;
+    }
+    let guests = cell.variant.guests.unwrap_or(1);
+    let tasks = cell.variant.tasks(cell.threads);
+    let objects = || Prepared::<P::Stage>::new(cell.variant, LINE_BYTES, None, cell.local_work);
+    let Some(prepared) = (0..guests).map(|_| objects()).collect::<Option<Vec<_>>>() else {
         return Err("there is no memory for the scenario's objects".to_owned());
     };
     let probe = Arc::new(probe);
-    let progress = (0..cell.threads).map(|_| Progress::default()).collect();
+    let progress = (0..tasks).map(|_| Progress::default()).collect();
     let (ready, go) = (AtomicUsize::new(0), AtomicBool::new(false));
     let shared = Arc::new(Shared { prepared, progress, ready, go });
     set_stop(false);
     guard::begin();
     let (sender, receiver) = channel();
-    for index in 0..cell.threads {
+    for index in 0..tasks {
         let (mine, probe, sender) = (Arc::clone(&shared), Arc::clone(&probe), sender.clone());
-        let cpu = cell.placement.cpu(index);
+        let (guest, cpu) = (index / cell.threads, cell.placement.cpu(index % cell.threads));
         let spawned = std::thread::Builder::new().spawn(move || {
             let pinned = cpu.is_none_or(pin);
             let mut ready = probe.prepare(index, cpu.filter(|_| pinned));
@@ -146,7 +160,7 @@ pub(super) fn run<P: Probe>(
             P::begin(&mut ready);
             let progress = &mine.progress[index].0;
             // A store by its only writer: it costs no transfer but where the main thread reads.
-            mine.prepared.run_task(|done| progress.store(done, Ordering::Relaxed));
+            mine.prepared[guest].run_task(|done| progress.store(done, Ordering::Relaxed));
             let found = P::end(ready);
             let stamps = begun.ended();
             drop(mine);
@@ -164,12 +178,12 @@ pub(super) fn run<P: Probe>(
     let watch = Watch { cell, shared: &shared, times };
     let started = Instant::now();
     // Pairs with each thread's release when it is ready.
-    while shared.ready.load(Ordering::Acquire) < cell.threads {
+    while shared.ready.load(Ordering::Acquire) < tasks {
         if started.elapsed() > LONGEST_START {
             set_stop(true);
             shared.go.store(true, Ordering::Relaxed);
-            let (threads, seconds) = (cell.threads, LONGEST_START.as_secs());
-            return Err(format!("{threads} threads did not start within {seconds} s"));
+            let seconds = LONGEST_START.as_secs();
+            return Err(format!("{tasks} threads did not start within {seconds} s"));
         }
         std::thread::yield_now();
     }
@@ -190,7 +204,7 @@ pub(super) fn run<P: Probe>(
     set_stop(true);
     let (mut pinned, mut kept) = (true, true);
     let (mut threads, mut found) = (Vec::new(), Vec::new());
-    for _ in 0..cell.threads {
+    for _ in 0..tasks {
         let stopped = watch.receive(&receiver)?;
         pinned &= stopped.pinned;
         kept &= stopped.kept;
@@ -198,14 +212,17 @@ pub(super) fn run<P: Probe>(
         found.push(stopped.found);
     }
     // All threads have stopped, and each said so after its last access.
-    let operations: u64 = watch.counts().iter().sum();
-    shared.prepared.verify(operations).map_err(|violation| {
-        let (name, threads) = (&cell.variant.name, cell.threads);
-        format!("{name} on {threads} threads of this host: {violation}")
-    })?;
+    let counts = watch.counts();
+    let operations = counts.iter().sum();
+    for (prepared, counts) in shared.prepared.iter().zip(counts.chunks(cell.threads)) {
+        prepared.verify(counts.iter().sum()).map_err(|violation| {
+            let (name, threads) = (&cell.variant.name, cell.threads);
+            format!("{name} on {threads} threads of this host: {violation}")
+        })?;
+    }
     guard::check(cell.placement, cell.threads, pinned, kept)?;
     let counted = before.iter().zip(after).map(|(before, after)| after - before).collect();
-    Ok(Run { counted, operations, samples, window, pinned, threads, found, seen })
+    Ok(Run { counted, guests, operations, samples, window, pinned, threads, found, seen })
 }
 
 /// The main thread's view of a run.

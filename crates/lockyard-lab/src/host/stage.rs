@@ -70,6 +70,11 @@ pub(super) fn rounds_per_ns() -> f64 {
 impl Stage for OnHost {
     type Host = Native;
     const FOREIGN_LOCKS: bool = true;
+    const OTHERS: bool = true;
+
+    fn wait_for_others() {
+        super::others::wait();
+    }
 
     #[inline]
     fn work(nanoseconds: f64) {
@@ -116,6 +121,11 @@ pub(super) fn clock_ns() -> f64 {
 impl Stage for OnHostTimed {
     type Host = Native;
     const FOREIGN_LOCKS: bool = true;
+    const OTHERS: bool = true;
+
+    fn wait_for_others() {
+        super::others::wait();
+    }
 
     #[inline]
     fn work(nanoseconds: f64) {
@@ -151,6 +161,11 @@ pub(super) struct OnHostHolders(());
 impl Stage for OnHostHolders {
     type Host = Native;
     const FOREIGN_LOCKS: bool = true;
+    const OTHERS: bool = true;
+
+    fn wait_for_others() {
+        super::others::wait();
+    }
 
     #[inline]
     fn work(nanoseconds: f64) {

@@ -53,7 +53,9 @@ pub(super) fn pass<S: Stage>(
             Event::Disturbance(number) => {
                 let (shared, sender) = (Arc::clone(watch.shared), sender.clone());
                 let disturb = move || {
-                    shared.prepared.disturb(number);
+                    for prepared in &shared.prepared {
+                        prepared.disturb(number);
+                    }
                     drop(shared);
                     // The main thread has gone away only if it has given up.
                     let _ = sender.send(());

@@ -82,15 +82,24 @@ fn recording(with: impl FnOnce(&mut Record, usize, u64)) {
 
 impl Stage for OnMachine {
     type Host = Simulated;
+    const OTHERS: bool = true;
+
+    fn wait_for_others() {
+        lockyard_sim::wait_for_others();
+    }
+    fn random_below(n: u64) -> u64 {
+        lockyard_sim::random_below(n)
+    }
 
     fn work(nanoseconds: f64) {
         lockyard_sim::work(nanoseconds);
     }
     fn work_in(region: Region, nanoseconds: f64) {
-        let began = lockyard_sim::now();
+        let (began, off_cpu) = (lockyard_sim::now(), lockyard_sim::off_cpu());
         Self::work(nanoseconds);
         if region == Region::User {
-            recording(|record, _, now| record.user += now - began);
+            let off_cpu = lockyard_sim::off_cpu() - off_cpu;
+            recording(|record, _, now| record.user += (now - began).saturating_sub(off_cpu));
         }
     }
     fn stopping() -> bool {

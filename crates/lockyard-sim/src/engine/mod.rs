@@ -325,6 +325,11 @@ impl Engine {
         }
     }
 
+    /// Cycles in which shared CPUs had threads; `None` if threads do not share them.
+    pub(crate) fn busy(&self) -> Option<u64> {
+        self.schedule.as_ref().map(|schedule| schedule.busy(self.now()))
+    }
+
     pub(crate) fn shares_cpus(&self) -> bool {
         self.schedule.is_some()
     }

@@ -109,6 +109,8 @@ pub(super) struct Scheduler {
     pub directed: bool,
     pub interrupt: u64,
     pub interrupt_work: u64,
+    /// Cycles in which CPUs had threads.
+    busy: u64,
     /// Where the search for a thread to yield to goes on.
     pub search: u32,
 }
@@ -132,6 +134,7 @@ impl Scheduler {
             directed: n.directed_yield > 0,
             interrupt: cycles(n.interrupt),
             interrupt_work: cycles(n.interrupt_work),
+            busy: 0,
             search: 0,
         }
     }
@@ -184,6 +187,20 @@ impl Scheduler {
         }
         let other = self.least(cpu, yielded).filter(|&t| fair(t));
         Some(if yielded == Some(least) { other.unwrap_or(least) } else { least })
+    }
+
+    /// The running thread stops running.
+    fn ran_until(&mut self, thread: u32, now: u64) {
+        let task = &mut self.tasks[thread as usize];
+        let ran = now - task.since;
+        task.ran += ran;
+        self.busy += ran;
+    }
+
+    /// Cycles in which CPUs had threads, up to `now`; without switches.
+    pub(super) fn busy(&self, now: u64) -> u64 {
+        let running = self.cpus.iter().filter_map(|cpu| cpu.running);
+        self.busy + running.map(|t| now - self.tasks[t as usize].since).sum::<u64>()
     }
 
     fn is_idle(&self, cpu: u32) -> bool {
@@ -305,8 +322,8 @@ impl Engine {
     pub(super) fn gives_up(&mut self, thread: u32, whereabouts: Whereabouts) {
         let now = self.now();
         let s = self.scheduler();
+        s.ran_until(thread, now);
         let task = s.task(thread);
-        task.ran += now - task.since;
         task.whereabouts = whereabouts;
         let cpu = task.cpu;
         s.cpu(cpu).running = None;
@@ -320,8 +337,8 @@ impl Engine {
     pub(super) fn leaves(&mut self, thread: u32, held: Held, yields: bool) {
         let now = self.now();
         let s = self.scheduler();
+        s.ran_until(thread, now);
         let task = s.task(thread);
-        task.ran += now - task.since;
         task.since = now;
         task.whereabouts = Whereabouts::Queued;
         task.held = held;

@@ -60,6 +60,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("skylake-client-4c", include_str!("../../../../machines/skylake-client-4c.toml")),
     ("skylake-sp-1s24c2t", include_str!("../../../../machines/skylake-sp-1s24c2t.toml")),
     ("westmere-ex-4s10c", include_str!("../../../../machines/westmere-ex-4s10c.toml")),
+    ("xen", include_str!("../../../../machines/xen.toml")),
     ("zen4-7840u", include_str!("../../../../machines/zen4-7840u.toml")),
 ];
 

@@ -52,6 +52,13 @@ pub struct OnHostAttributed(());
 impl Stage for OnHostAttributed {
     type Host = Native;
     const FOREIGN_LOCKS: bool = true;
+    const OTHERS: bool = true;
+
+    fn wait_for_others() {
+        say_unless_held(Phase::Waiting);
+        OnHost::wait_for_others();
+        say_unless_held(Phase::Between);
+    }
 
     #[inline]
     fn work(nanoseconds: f64) {

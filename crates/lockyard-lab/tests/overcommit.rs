@@ -1,0 +1,80 @@
+//! Guests that share CPUs: what figures are of, and that nothing else changes.
+
+use lockyard_lab::placement::Placement;
+use lockyard_lab::simulate::{self, Effort, Prediction};
+use lockyard_scenarios::{Order, Script};
+use lockyard_sim::{Machine, Phase};
+
+/// A short run: the longer one that guests need is made of it.
+const EFFORT: Effort = Effort { warm_up_ns: 50_000.0, window_ns: 200_000.0, seeds: 1 };
+
+fn script(steps: &str, guests: &str) -> Script {
+    let text = format!(
+        "name = \"s\"\ntitle = \"t\"\noperation = \"o\"\nmetric = \"throughput\"\nunit = \"op/s\"\n\
+         [[objects]]\nname = \"lock\"\nkind = \"lock\"\nlock = \"ticket\"\nline = \"l\"\n{steps}\n\
+         [[variants]]\nname = \"v\"\ntitle = \"t\"\n{guests}\n[placement]\norder = \"siblings-last\"\n"
+    );
+    Script::parse("s.toml", &text).expect("it is a script")
+}
+
+fn cell(script: &Script) -> Prediction {
+    // Slices that are short beside the window.
+    let machine = Machine::shipped("sandy-bridge-32c-kvm").expect("it is shipped");
+    let machine =
+        [("scheduler.period", 2000.0), ("scheduler.granularity", 500.0), ("scheduler.lead", 300.0)]
+            .into_iter()
+            .fold(machine, |machine, (name, value)| machine.with(name, value).expect("it has it"));
+    let placement = Placement::Order(Order::SiblingsLast);
+    simulate::cell(&machine, &script.variants[0], (&placement, 0), 4, 0.0, EFFORT).expect("it runs")
+}
+
+const WORK: &str = "[[steps]]\ndo = \"work\"\nns = 50000.0";
+const LOCKED: &str = "[[steps]]\ndo = \"lock\"\nobject = \"lock\"\n[[steps]]\ndo = \"work\"\nns = 2000.0\n\
+                      [[steps]]\ndo = \"unlock\"\nobject = \"lock\"\n[[steps]]\ndo = \"work\"\nns = 40000.0";
+const WAIT: &str =
+    "[[steps]]\ndo = \"wait-for-others\"\none_in = 4\n[[steps]]\ndo = \"work\"\nns = 50000.0";
+
+#[test]
+fn a_figure_is_of_one_guest() {
+    let alone = cell(&script(WORK, "[guests]\ncount = 1"));
+    assert!((alone.throughput / 80_000.0 - 1.0).abs() < 0.01, "{}", alone.throughput);
+    // Idle CPUs would take threads over: the machine has 32. So there are as many threads as CPUs in the third guest on.
+    let both = cell(&script(WORK, "[guests]\ncount = 2"));
+    assert!((both.throughput / alone.throughput - 1.0).abs() < 0.01, "{}", both.throughput);
+    assert_eq!(both.cpu.user, 0.0);
+    assert!((both.cpu.system - 4.0).abs() < 0.01, "{:?}", both.cpu);
+    let nine = cell(&script(WORK, "[guests]\ncount = 16"));
+    assert!((nine.throughput / alone.throughput - 0.5).abs() < 0.02, "{}", nine.throughput);
+    assert!((nine.costs.share(Phase::OffCpu) - 0.5).abs() < 0.02);
+    assert!((nine.cpu.system - 2.0).abs() < 0.02, "{:?}", nine.cpu);
+}
+
+#[test]
+fn without_guests_no_thread_is_ever_off_its_cpu() {
+    let found = cell(&script(LOCKED, ""));
+    assert_eq!(found.costs.share(Phase::OffCpu), 0.0);
+    assert!(!found.costs.table("x").contains("off the cpu"));
+    let one = cell(&script(LOCKED, "[guests]\ncount = 1"));
+    assert!((one.throughput / found.throughput - 1.0).abs() < 0.02, "{}", one.throughput);
+}
+
+#[test]
+fn each_guest_has_a_lock_of_its_own_and_waits_for_holders_that_do_not_run() {
+    let one = cell(&script(LOCKED, "[guests]\ncount = 1"));
+    let many = cell(&script(LOCKED, "[guests]\ncount = 16"));
+    // Less than the guest's share of the CPUs, because waiters spin; more than nothing.
+    assert!(many.throughput < one.throughput * 0.49, "{} {}", many.throughput, one.throughput);
+    assert!(many.throughput > one.throughput * 0.05, "{}", many.throughput);
+}
+
+#[test]
+fn waiting_for_others_is_a_share_of_its_own_and_the_cause_that_is_named() {
+    let one = cell(&script(WAIT, "[guests]\ncount = 1"));
+    assert!(one.costs.share(Phase::Answers) < 0.1, "{}", one.costs.share(Phase::Answers));
+    let many = cell(&script(WAIT, "[guests]\ncount = 16"));
+    let table = many.costs.table("x");
+    assert!(many.costs.share_on_cpu(Phase::Answers) > 0.4, "{table}");
+    assert!(table.contains("Waiting for answers dominates"), "{table}");
+    let again = cell(&script(WAIT, "[guests]\ncount = 16"));
+    assert_eq!(many, again, "the same seeds, the same figures");
+}
