@@ -5,6 +5,7 @@
 
 mod chosen;
 mod counts;
+mod identifiers;
 mod last_use;
 mod locks;
 mod nested;
@@ -14,11 +15,12 @@ mod statistics;
 
 pub use chosen::{ChoiceOp, ChoiceProgram};
 pub use counts::{CountOp, CountProgram};
+pub use identifiers::{IdOp, IdProgram};
 pub use last_use::{LastUse, RefCount, UseOp};
 pub use locks::{LockOp, LockProgram};
 pub use nested::{NestedOp, NestedProgram};
 pub use pages::{PageCount, PageOp, PageProgram};
-pub use reclaimed::{ReclaimOp, ReclaimProgram, Reclaims};
+pub use reclaimed::{ReclaimOp, ReclaimProgram, Reclaims, Unreserved};
 pub use statistics::{StatOp, StatProgram};
 
 use crate::finding::{COUNT, EXCLUSION};

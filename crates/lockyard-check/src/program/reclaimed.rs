@@ -5,6 +5,7 @@
 
 use super::{MOST_THREADS, Outcome, Program, Seen, linger, read, write};
 use crate::finding::{COUNT, FREED};
+use crate::quarantine;
 use lockyard::platform::{Cell, DataCell, Host, Ordering, U64, Word};
 use lockyard::reclaim::{Domain, Free, Header};
 use std::ptr::NonNull;
@@ -27,6 +28,10 @@ pub trait Reclaims<H: Host>: Send + Sync + 'static {
     fn collect(&self);
     /// Waits until nobody is inside any more who was inside now.
     fn synchronize(&self);
+    /// Waits until everything is freed that was retired before.
+    fn barrier(&self);
+    /// Runs `body` twice inside, and lets go of what the first found before the second.
+    fn read_quiescent(&self, body: impl Fn());
     /// Frees everything.
     fn finish(&self);
 }
@@ -51,9 +56,49 @@ impl<H: Host> Reclaims<H> for Domain<H> {
     fn synchronize(&self) {
         Domain::synchronize(self);
     }
+    fn barrier(&self) {
+        Domain::barrier(self);
+    }
+    fn read_quiescent(&self, body: impl Fn()) {
+        let mut guard = self.enter();
+        body();
+        guard.quiescent();
+        body();
+    }
     fn finish(&self) {
-        self.barrier();
+        Domain::barrier(self);
         assert!(self.pending() == 0, "{COUNT}{} objects wait after a barrier", self.pending());
+    }
+}
+
+/// A domain of which nothing is allocated before threads enter.
+pub struct Unreserved<H: Host>(Domain<H>);
+
+impl<H: Host> Reclaims<H> for Unreserved<H> {
+    fn new() -> Self {
+        Unreserved(Domain::default())
+    }
+    fn read<R>(&self, body: impl FnOnce() -> R) -> R {
+        self.0.read(body)
+    }
+    unsafe fn retire(&self, object: NonNull<Header<H>>, free: Free<H>) {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.retire(object, free) };
+    }
+    fn collect(&self) {
+        Reclaims::collect(&self.0);
+    }
+    fn synchronize(&self) {
+        self.0.synchronize();
+    }
+    fn barrier(&self) {
+        self.0.barrier();
+    }
+    fn read_quiescent(&self, body: impl Fn()) {
+        self.0.read_quiescent(body);
+    }
+    fn finish(&self) {
+        Reclaims::finish(&self.0);
     }
 }
 
@@ -68,10 +113,14 @@ pub enum ReclaimOp {
     ReadNested,
     /// Replaces the object and retires the old one.
     Retire,
-    /// Replaces and retires, and collects three times.
+    /// Replaces and retires, and collects twice: so often that it is freed if nobody is inside.
     RetireAndCollect,
     /// Collects.
     Collect,
+    /// Keeps a guard: reads, announces a quiescent state, and reads again.
+    ReadQuiescent,
+    /// Replaces and retires, and waits until everything is freed.
+    Barrier,
     /// Replaces the object, waits for a grace period, and frees the old one itself.
     Synchronize,
 }
@@ -172,6 +221,7 @@ impl<R: Reclaims<H>, H: Host> Program for ReclaimProgram<R, H> {
     type Op = ReclaimOp;
 
     fn new(ops: &[ReclaimOp], rounds: u32) -> Self {
+        quarantine::begin();
         let pool = Arc::new(Pool { free: AtomicU64::new((1 << OBJECTS) - 2), reused: rounds > 1 });
         let object = |index| Object {
             header: Header::new(),
@@ -202,11 +252,22 @@ impl<R: Reclaims<H>, H: Host> Program for ReclaimProgram<R, H> {
             ReclaimOp::Retire => self.retire(),
             ReclaimOp::RetireAndCollect => {
                 self.retire();
-                for _ in 0..3 {
-                    self.scheme.collect();
-                }
+                self.scheme.collect();
+                self.scheme.collect();
             }
             ReclaimOp::Collect => self.scheme.collect(),
+            ReclaimOp::ReadQuiescent => self.scheme.read_quiescent(|| self.look(thread)),
+            ReclaimOp::Barrier => {
+                if let Some(old) = self.replace() {
+                    // SAFETY: as in `retire`.
+                    unsafe { self.scheme.retire(old, free::<H>) };
+                    self.scheme.barrier();
+                    // SAFETY: as in `free`; the object stays as long as the program.
+                    let object = unsafe { old.cast::<Object<H>>().as_ref() };
+                    let freed = object.pool.reused || read(&object.value) != ALIVE;
+                    assert!(freed, "{COUNT}a barrier did not free");
+                }
+            }
             ReclaimOp::Synchronize => {
                 if let Some(old) = self.replace() {
                     self.scheme.synchronize();
