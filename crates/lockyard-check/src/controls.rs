@@ -140,6 +140,9 @@ impl<H: Host> Reclaims<H> for OneEpoch<H> {
     fn new() -> Self {
         OneEpoch { domain: Reclaims::new(), waiting: Mutex::default() }
     }
+    fn begin(&self) {
+        self.domain.begin();
+    }
     fn read<R>(&self, body: impl FnOnce() -> R) -> R {
         self.domain.read(body)
     }

@@ -109,6 +109,19 @@ unsafe impl<F: Fault> Hook for Faulty<F> {
     }
 }
 
+/// The same in a model, with operations on freed memory reported as [`Scripted`] does.
+#[derive(Debug)]
+pub struct FaultyAndFreed<F>(PhantomData<F>);
+// SAFETY: as for `Faulty`.
+unsafe impl<F: Fault> Hook for FaultyAndFreed<F> {
+    fn operation(operation: &mut Operation) -> Effect {
+        Faulty::<F>::operation(operation)
+    }
+    fn done(operation: &Operation) {
+        Scripted::done(operation);
+    }
+}
+
 /// The same for threads of the host, which must not wait for ever: a wait that is not over after
 /// [`PATIENCE`] slices, or that is not over when another thread has found something, panics.
 #[derive(Debug)]

@@ -1,13 +1,13 @@
 //! A host whose freed memory is not used again before the next execution of a model, and in which every operation on a word in it
 //! is a finding. So a primitive that touches what it has freed is caught, instead of doing something undefined.
 
-use crate::hooks;
+use crate::{hooks, ration};
 use core::alloc::Layout;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 use core::time::Duration;
 use lockyard::platform::{
-    BudgetSpent, Event, Execution, Host, Ordering, QueueNode, Slot, U32, Word,
+    BudgetSpent, Event, Execution, Host, Ordering, QueueNode, Slot, U32, U64, Word,
 };
 use std::cell::RefCell;
 
@@ -30,6 +30,8 @@ pub fn begin() {
         // SAFETY: it came from the same host, with this layout; the execution in which it was used is over.
         unsafe { give_back(memory, layout) };
     }
+    // Which has noted it as freed.
+    ration::begin();
 }
 
 // SAFETY: everything is `H`'s; memory is given back later.
@@ -45,6 +47,9 @@ unsafe impl<H: Host> Host for Quarantine<H> {
     }
     fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<H::Atomics> {
         H::queue_node(slot, level)
+    }
+    fn announcements(lock: usize, turn: u32) -> &'static [U64<Self>] {
+        H::announcements(lock, turn)
     }
     fn relax() {
         H::relax()
@@ -94,6 +99,14 @@ unsafe impl<H: Host> Host for Quarantine<H> {
         predicate: impl FnMut(W::Int) -> bool,
     ) -> Result<W::Int, BudgetSpent<W::Int>> {
         H::wait_within(word, order, polls, predicate)
+    }
+    #[track_caller]
+    fn wait_yielding<W: Word>(
+        word: &W,
+        order: Ordering,
+        predicate: impl FnMut(W::Int) -> bool,
+    ) -> W::Int {
+        H::wait_yielding(word, order, predicate)
     }
     fn fatal(message: &'static str) -> ! {
         H::fatal(message)

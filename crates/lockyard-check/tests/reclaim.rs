@@ -3,14 +3,14 @@
 
 use lockyard::Native;
 use lockyard::platform::checked::Checked;
-use lockyard::platform::hooked::Hooked;
+use lockyard::platform::hooked::{Hooked, Kind, Operation};
 use lockyard::reclaim::Domain;
 use lockyard_check::FewSlots;
 use lockyard_check::backends::{Verdict, model, native, simulated, verdict};
 use lockyard_check::controls::OneEpoch;
 use lockyard_check::explore::Bounds;
 use lockyard_check::finding::Finding;
-use lockyard_check::hooks::{Faulty, LostFence, NoFault, Scripted, SkippedWait, Watched};
+use lockyard_check::hooks::{Fault, Faulty, LostFence, NoFault, Scripted, Watched};
 use lockyard_check::matrix::{check_pairs, must_hold};
 use lockyard_check::program::ReclaimOp::{
     self, Barrier, Collect, Read, ReadNested, ReadQuiescent, ReadTwice, Retire, RetireAndCollect,
@@ -119,6 +119,7 @@ fn freeing_one_epoch_early_is_caught() {
     says("one epoch, threads", &threads, &early);
 }
 
+/// Only the model claims to see it: elsewhere the store is seen in time almost always.
 #[test]
 fn entering_without_a_fence_is_caught() {
     type Of<H> = ReclaimProgram<Domain<H>, H>;
@@ -126,23 +127,28 @@ fn entering_without_a_fence_is_caught() {
     type InModel = FewSlots<Hooked<Checked, Faulty<LostFence>>, 2>;
     let modelled = verdict(model::<Of<InModel>>(&[Read, RetireAndCollect], Bounds::preemptions(2)));
     says("lost fences, model", &modelled, &early);
-    // The simulated machine has store buffers, so a store can be seen after a load that follows it.
-    let mix = [ReadTwice, RetireAndCollect, ReadTwice, RetireAndCollect];
-    let machine = simulated::<Of<OnMachine<LostFence>>>(&mix, 200, 300);
-    println!("lost fences, simulated: {:?}, {} runs", machine.finding(), machine.runs);
-    assert!(machine.finding().is_none_or(|found| early.contains(&found)));
+}
+
+/// Waits return at once, those for a number of polls too.
+struct NoWait;
+
+impl Fault for NoWait {
+    const NAME: &'static str = "no wait";
+    fn strikes(operation: &Operation) -> bool {
+        matches!(operation.kind, Kind::Wait | Kind::WaitBounded)
+    }
 }
 
 #[test]
 fn not_waiting_for_readers_is_caught() {
     type Of<H> = ReclaimProgram<Domain<H>, H>;
     let early = [Finding::Freed, Finding::Race];
-    type InModel = FewSlots<Hooked<Checked, Faulty<SkippedWait>>, 2>;
+    type InModel = FewSlots<Hooked<Checked, Faulty<NoWait>>, 2>;
     let modelled = verdict(model::<Of<InModel>>(&[Read, Synchronize], Bounds::preemptions(2)));
     says("skipped wait, model", &modelled, &early);
     let mix = [ReadTwice, Synchronize, ReadTwice, Synchronize];
-    let machine = simulated::<Of<OnMachine<SkippedWait>>>(&mix, 50, 300);
+    let machine = simulated::<Of<OnMachine<NoWait>>>(&mix, 50, 300);
     says("skipped wait, simulated", &machine, &early);
-    let threads = native::<Of<InThreads<SkippedWait>>>(&mix, 300, 2_000);
+    let threads = native::<Of<InThreads<NoWait>>>(&mix, 300, 2_000);
     says("skipped wait, threads", &threads, &early);
 }

@@ -35,6 +35,9 @@ pub trait Program: Send + Sync + Sized + 'static {
     /// The shared objects, for threads that do `ops`, each `rounds` times.
     fn new(ops: &[Self::Op], rounds: u32) -> Self;
 
+    /// What is to be done before the threads begin, when the objects are where they stay: operations on them are possible.
+    fn begin(&self) {}
+
     /// Round `round` of thread `thread`. Panics when it finds something wrong.
     fn step(&self, thread: usize, round: u32);
 

@@ -63,7 +63,7 @@ pub struct Entry<'t, T: Send, V: Variant = Rcu, H: Host = Native> {
     object: &'t Object<T, H>,
     id: u32,
     /// `None` when the lock was released.
-    held: Option<Held<(), ()>>,
+    held: Option<Held<Lock<H>>>,
     /// Keeps the object's memory. Left after the lock was released.
     _guard: Option<Guard<'t, H>>,
     /// Shared with another thread, it shares the object.

@@ -41,7 +41,7 @@
 use super::Domain;
 use super::record::State;
 use crate::context::Context;
-use crate::platform::{Atomics, Budget, Host, Ordering, Slot, Word};
+use crate::platform::{Atomics, Host, Ordering, Slot, Word};
 use core::fmt;
 
 /// Epochs from the stamp of an object to its end.
@@ -91,7 +91,7 @@ impl<H: Host, C: Context> Domain<H, C> {
             if wait {
                 // Readers may be long, or not be running: the CPU is for others between two looks.
                 // Acquire: pairs with the release of those who leave.
-                let _ = state.wait_until(Ordering::Acquire, Budget::Unbounded, H::yield_now, left);
+                H::wait_yielding(state, Ordering::Acquire, left);
             // Acquire: as above.
             } else if !left(state.load(Ordering::Acquire)) {
                 return Err(StillRead { slot: Some(slot) });

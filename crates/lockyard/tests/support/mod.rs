@@ -1,6 +1,8 @@
 //! A host of which every allocation can be made to fail, and which counts the bytes that it has given away, in all tests of a file
 //! together.
 
+#![allow(dead_code)] // each test file uses a part
+
 use lockyard::Native;
 use lockyard::platform::{Host, NativeAtomics, NativeU32, QueueNode, Slot};
 use std::alloc::Layout;
