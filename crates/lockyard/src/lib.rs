@@ -10,6 +10,7 @@ extern crate alloc;
 extern crate std;
 
 mod context;
+pub mod id_table;
 pub mod kind;
 pub mod lane;
 pub mod lock;
