@@ -9,6 +9,7 @@ extern crate alloc;
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
+pub mod connections;
 mod context;
 pub mod kind;
 pub mod lane;
@@ -20,6 +21,7 @@ pub mod platform;
 mod raw;
 pub mod statistics;
 
+pub use connections::ConnectionTable;
 pub use context::{Context, NoContext};
 pub use kind::RawChosenLock;
 pub use lockref::{LockRef, LockRefGuard};

@@ -3,6 +3,7 @@
 //! The same program is a model, a simulated run and a set of threads of the host; what runs it is a
 //! back-end ([`crate::backends`]).
 
+mod connections;
 mod counts;
 mod last_use;
 mod locks;
@@ -10,6 +11,7 @@ mod nested;
 mod pages;
 mod statistics;
 
+pub use connections::{ConnOp, ConnProgram};
 pub use counts::{CountOp, CountProgram};
 pub use last_use::{LastUse, RefCount, UseOp};
 pub use locks::{LockOp, LockProgram};
