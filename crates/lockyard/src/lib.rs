@@ -19,6 +19,7 @@ mod memory;
 pub mod page_ref;
 pub mod platform;
 mod raw;
+pub mod reclaim;
 pub mod statistics;
 
 pub use connections::ConnectionTable;

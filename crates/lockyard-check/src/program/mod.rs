@@ -9,6 +9,7 @@ mod last_use;
 mod locks;
 mod nested;
 mod pages;
+mod reclaimed;
 mod statistics;
 
 pub use connections::{ConnOp, ConnProgram};
@@ -17,6 +18,7 @@ pub use last_use::{LastUse, RefCount, UseOp};
 pub use locks::{LockOp, LockProgram};
 pub use nested::{NestedOp, NestedProgram};
 pub use pages::{PageCount, PageOp, PageProgram};
+pub use reclaimed::{ReclaimOp, ReclaimProgram, Reclaims};
 pub use statistics::{StatOp, StatProgram};
 
 use crate::finding::{COUNT, EXCLUSION};

@@ -1,0 +1,234 @@
+//! Guards: being inside a domain.
+//!
+//! A guard of a thread with a record is counted in the record's [state](super::record::State); the outermost one also says there in
+//! which epoch it entered. The order of its steps, and why an interruption between any two of them does no harm:
+//!
+//! - *load the state; store it with one guard more.* The state is changed by a load and a store, not atomically: an
+//!   interruption in between enters and leaves, and so leaves the state as it was.
+//! - *fence.* What the thread reads from here on it reads after the store can be seen. A guard that nests in an
+//!   interruption which came before the fence could not rely on it, so every guard has its own.
+
+use super::record::{Record, State};
+use super::{Domain, Owned};
+use crate::context::{Context, NoContext};
+use crate::platform::{Atomics, Host, Native, Ordering, Slot, Word};
+use core::fmt;
+use core::mem::ManuallyDrop;
+use lock_api::GuardNoSend;
+
+/// Inside a [`Domain`]: nothing is freed that was within reach after the guard was made.
+///
+/// It stays on its thread.
+///
+/// ```compile_fail,E0277
+/// static DOMAIN: lockyard::reclaim::Domain = lockyard::reclaim::Domain::new();
+/// let guard = DOMAIN.enter();
+/// std::thread::spawn(move || drop(guard)); // `*mut ()` cannot be sent between threads safely
+/// ```
+#[must_use = "if unused the domain is left at once"]
+pub struct Guard<'d, H: Host = Native, C: Context = NoContext> {
+    domain: &'d Domain<H, C>,
+    place: Place<'d, H>,
+    context: ManuallyDrop<C::State>,
+    _on_this_thread: GuardNoSend,
+}
+
+/// Where a guard is counted.
+enum Place<'d, H: Host> {
+    /// In the record of the slot.
+    Record(Slot, &'d Record<H>),
+    /// In the counter that threads without a record share, of the epoch's parity.
+    Unrecorded(usize),
+    /// Nowhere: the caller has promised.
+    Assumed,
+}
+
+impl<H: Host, C: Context> Domain<H, C> {
+    /// Enters: until the guard is dropped nothing is freed that can be reached from here on. Never waits.
+    ///
+    /// Cost: one store to a line that only this slot writes, and a sequentially consistent fence. The first time in a slot
+    /// it may allocate; where that fails, and in a thread without a slot, two read-modify-writes of a shared line in all.
+    ///
+    /// 4,095 guards of one domain may nest in a slot; one more ends the program
+    /// ([`Host::fatal`](crate::platform::Host::fatal)).
+    #[inline]
+    pub fn enter(&self) -> Guard<'_, H, C> {
+        let context = C::enter();
+        let place = match H::slot() {
+            Some(slot) => match self.records.get(slot) {
+                Some(record) => self.enter_record(slot, record),
+                None => self.enter_first(slot),
+            },
+            None => self.enter_unrecorded(),
+        };
+        self.guard(place, context)
+    }
+
+    /// A guard that is counted nowhere and costs nothing.
+    ///
+    /// # Safety
+    ///
+    /// As long as the guard lives, something else keeps what it may reach from being freed: the thread has another guard
+    /// of the domain outside this one, and does not make it [quiescent](Guard::quiescent) meanwhile; or nobody frees,
+    /// because nobody else has the domain; or the host has quiescent states of its own, and ends no epoch before all
+    /// slots have passed one.
+    #[inline(always)]
+    pub unsafe fn assume_entered(&self) -> Guard<'_, H, C> {
+        self.guard(Place::Assumed, C::enter())
+    }
+
+    #[inline(always)]
+    fn guard<'d>(&'d self, place: Place<'d, H>, context: C::State) -> Guard<'d, H, C> {
+        let context = ManuallyDrop::new(context);
+        Guard { domain: self, place, context, _on_this_thread: GuardNoSend::new() }
+    }
+
+    #[inline(always)]
+    fn enter_record<'d>(&self, slot: Slot, record: &'d Record<H>) -> Place<'d, H> {
+        // Relaxed: only this slot writes it.
+        let before = State(record.state.load(Ordering::Relaxed));
+        let after = if before.guards() == 0 {
+            // Relaxed: an old epoch keeps more from being freed than need be, and no less.
+            State::entered(self.epoch.load(Ordering::Relaxed))
+        } else {
+            match before.nested() {
+                Some(after) => after,
+                None => H::fatal("more than 4095 guards of a reclamation domain nest in one slot"),
+            }
+        };
+        // Release: pairs with the acquire of the look at it in `end_epoch`, which may see this store instead of the one by which
+        // this slot left before: what was read inside then is over.
+        record.state.store(after.0, Ordering::Release);
+        // Sequentially consistent: pairs with the fences in `end_epoch` and `stamp`. Either they see the store above, or
+        // what is read from here on is as it was when they came: without what was taken out of reach.
+        H::Atomics::fence(Ordering::SeqCst);
+        Place::Record(slot, record)
+    }
+
+    #[cold]
+    fn enter_first(&self, slot: Slot) -> Place<'_, H> {
+        match self.records.get_or_allocate(slot) {
+            Some(record) => self.enter_record(slot, record),
+            None => self.enter_unrecorded(),
+        }
+    }
+
+    /// Counts a reader without a record. It is counted under the epoch that is current *after* it has been counted: were it counted
+    /// under the parity of one that has ended before, the count would be taken for one of the next.
+    #[cold]
+    fn enter_unrecorded(&self) -> Place<'_, H> {
+        let mut epoch = self.epoch.load(Ordering::Relaxed);
+        loop {
+            let parity = epoch as usize % 2;
+            let inside = &self.unrecorded.inside[parity];
+            // Relaxed: a read-modify-write passes on the release of those who left before.
+            inside.fetch_add(1, Ordering::Relaxed);
+            // Sequentially consistent: as in `enter_record`.
+            H::Atomics::fence(Ordering::SeqCst);
+            let now = self.epoch.load(Ordering::Relaxed);
+            if now == epoch {
+                return Place::Unrecorded(parity);
+            }
+            // Relaxed: nothing was read under it.
+            inside.fetch_sub(1, Ordering::Relaxed);
+            epoch = now;
+        }
+    }
+}
+
+impl<'d, H: Host, C: Context> Guard<'d, H, C> {
+    /// The domain.
+    pub fn domain(&self) -> &'d Domain<H, C> {
+        self.domain
+    }
+
+    /// A quiescent state: nothing that was reached through this guard is used any more (references to it end here: the
+    /// compiler sees to that), and the guard goes on as if it had been made now. A thread that keeps one guard for all its life, and calls
+    /// this between two pieces of work, reads at no cost at all; it must call it, and drop the guard before it blocks, or nothing is freed.
+    ///
+    /// Cost: one load, unless an epoch has ended since; then a store and a fence. Without effect while other guards of the
+    /// slot are there.
+    #[inline]
+    pub fn quiescent(&mut self) {
+        match self.place {
+            Place::Record(_, record) => {
+                // Relaxed: only this slot writes it.
+                let before = State(record.state.load(Ordering::Relaxed));
+                let epoch = self.domain.epoch.load(Ordering::Relaxed);
+                if before.guards() == 1 && before.epoch() != epoch {
+                    // Release and sequentially consistent: as in `enter_record`.
+                    record.state.store(State::entered(epoch).0, Ordering::Release);
+                    H::Atomics::fence(Ordering::SeqCst);
+                }
+            }
+            Place::Unrecorded(parity) => {
+                if self.domain.epoch.load(Ordering::Relaxed) as usize % 2 != parity {
+                    self.leave();
+                    self.place = self.domain.enter_unrecorded();
+                }
+            }
+            Place::Assumed => {}
+        }
+    }
+
+    /// The object whose [bits](Owned::into_bits) these are; `None` if they are 0.
+    ///
+    /// # Safety
+    ///
+    /// The bits are of an [`Owned`] of this type and host; they were loaded, with acquire, inside this guard, from where the object
+    /// was within reach; and it is freed only by being retired to this guard's domain after it was taken out of reach.
+    #[inline(always)]
+    pub unsafe fn deref_bits<T>(&self, bits: u64) -> Option<&T> {
+        // SAFETY: the caller says that the object is there as long as the guard.
+        unsafe { Owned::<T, H>::deref_bits(bits) }
+    }
+
+    #[inline(always)]
+    fn leave(&mut self) {
+        match self.place {
+            Place::Record(slot, record) => {
+                if H::slot() == Some(slot) {
+                    // Relaxed: only this slot writes it.
+                    let before = State(record.state.load(Ordering::Relaxed));
+                    // Release: pairs with the acquire of the look at it in `end_epoch`: what was read is read.
+                    record.state.store(before.left().0, Ordering::Release);
+                } else {
+                    leave_after_slot(record);
+                }
+            }
+            Place::Unrecorded(parity) => {
+                // Release: pairs with the acquire of the look at it in `end_epoch`.
+                self.domain.unrecorded.inside[parity].fetch_sub(1, Ordering::Release);
+            }
+            Place::Assumed => {}
+        }
+    }
+}
+
+/// The thread has given its slot back, and another may have it: then both change the state. If that thread is in the middle of its
+/// change this one may be lost, so that the record counts a guard that is not there: a reader that never leaves. The
+/// other way round nothing is lost, because this is one step; and the other's guard has a fence of its own.
+#[cold]
+fn leave_after_slot<H: Host>(record: &Record<H>) {
+    // Release: as in `leave`.
+    record.state.fetch_sub(1, Ordering::Release);
+}
+
+impl<H: Host, C: Context> Drop for Guard<'_, H, C> {
+    #[inline]
+    fn drop(&mut self) {
+        self.leave();
+        // SAFETY: taken once, here.
+        C::leave(unsafe { ManuallyDrop::take(&mut self.context) });
+    }
+}
+
+impl<H: Host, C: Context> fmt::Debug for Guard<'_, H, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let slot = match self.place {
+            Place::Record(slot, _) => Some(slot),
+            _ => None,
+        };
+        f.debug_struct("Guard").field("slot", &slot).finish_non_exhaustive()
+    }
+}

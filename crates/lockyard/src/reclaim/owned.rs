@@ -1,0 +1,179 @@
+//! An object with a header, allocated through the host: what tables are made of.
+
+use super::retired::Header;
+use super::{Domain, Guard};
+use crate::context::Context;
+use crate::platform::{Host, Native};
+use core::alloc::Layout;
+use core::fmt;
+use core::mem::{ManuallyDrop, offset_of};
+use core::ops::{Deref, DerefMut};
+use core::ptr::{NonNull, with_exposed_provenance};
+
+/// The host has no memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfMemory;
+
+impl fmt::Display for OutOfMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the host has no memory")
+    }
+}
+
+impl core::error::Error for OutOfMemory {}
+
+#[repr(C)]
+struct Node<T, H: Host> {
+    header: Header<H>,
+    value: T,
+}
+
+/// A value in memory of the host, with what it needs to be retired: like a `Box` whose allocation may fail.
+///
+/// It travels through shared words as [bits](Self::into_bits).
+pub struct Owned<T, H: Host = Native>(NonNull<Node<T, H>>);
+
+// SAFETY: it owns the value, as a `Box` does; the header is used by the owner only.
+unsafe impl<T: Send, H: Host> Send for Owned<T, H> {}
+// SAFETY: a shared reference gives shared references to the value only.
+unsafe impl<T: Sync, H: Host> Sync for Owned<T, H> {}
+
+impl<T> Owned<T> {
+    /// Puts `value` into memory of its own. On another host: [`allocate`](Self::allocate).
+    ///
+    /// # Errors
+    ///
+    /// The value, when there is no memory.
+    pub fn new(value: T) -> Result<Self, T> {
+        Self::allocate(value, None)
+    }
+}
+
+impl<T, H: Host> Owned<T, H> {
+    const LAYOUT: Layout = Layout::new::<Node<T, H>>();
+
+    /// Puts `value` into memory of its own, near NUMA node `node` if one is named and the host can.
+    ///
+    /// # Errors
+    ///
+    /// The value, when the host has no memory.
+    pub fn allocate(value: T, node: Option<u32>) -> Result<Self, T> {
+        let Some(memory) = H::allocate(Self::LAYOUT, node) else { return Err(value) };
+        let memory = memory.cast::<Node<T, H>>();
+        // SAFETY: the memory is for this layout, and nobody else's.
+        unsafe { memory.write(Node { header: Header::new(), value }) };
+        Ok(Owned(memory))
+    }
+
+    /// The value, in bits that are not 0; its memory is the caller's to give back, by [`from_bits`](Self::from_bits).
+    pub fn into_bits(self) -> u64 {
+        ManuallyDrop::new(self).0.as_ptr().expose_provenance() as u64
+    }
+
+    /// What was made [into bits](Self::into_bits); `None` for 0.
+    ///
+    /// # Safety
+    ///
+    /// The bits are of an `Owned` of this type and host that was not made back yet, and the value is the caller's alone; or it is given
+    /// to [`retire_owned`](Domain::retire_owned) at once.
+    pub unsafe fn from_bits(bits: u64) -> Option<Self> {
+        NonNull::new(Self::at(bits).cast_mut()).map(Owned)
+    }
+
+    /// # Safety
+    ///
+    /// The bits are of an `Owned` of this type and host, or 0, and what it is lives as long as the reference.
+    pub(super) unsafe fn deref_bits<'a>(bits: u64) -> Option<&'a T> {
+        // SAFETY: the caller's promise.
+        unsafe { Self::at(bits).as_ref() }.map(|node| &node.value)
+    }
+
+    fn at(bits: u64) -> *const Node<T, H> {
+        with_exposed_provenance(bits as usize)
+    }
+
+    /// The bits of the `Owned` in which this value lies.
+    ///
+    /// # Safety
+    ///
+    /// The value lies in an `Owned` of this type and host, and the reference came from its bits.
+    pub unsafe fn bits_of(value: &T) -> u64 {
+        let address = core::ptr::from_ref(value).addr() - offset_of!(Node<T, H>, value);
+        address as u64
+    }
+
+    /// # Safety
+    ///
+    /// `header` is the one of an `Owned<T, H>` that is the caller's alone.
+    unsafe fn free(header: NonNull<Header<H>>) {
+        let node = header.as_ptr().expose_provenance() as u64;
+        // SAFETY: the header is the first field of its node, whose provenance was exposed; the caller's promise.
+        drop(unsafe { Self::from_bits(node) });
+    }
+}
+
+impl<T, H: Host> Deref for Owned<T, H> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the node is initialised and lives as long as `self`.
+        unsafe { &self.0.as_ref().value }
+    }
+}
+
+impl<T, H: Host> DerefMut for Owned<T, H> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as above, and nobody else has it.
+        unsafe { &mut self.0.as_mut().value }
+    }
+}
+
+impl<T, H: Host> Drop for Owned<T, H> {
+    fn drop(&mut self) {
+        /// Gives the memory back though the value's destructor panics.
+        struct Memory<T, H: Host>(NonNull<Node<T, H>>);
+        impl<T, H: Host> Drop for Memory<T, H> {
+            fn drop(&mut self) {
+                // SAFETY: allocated with this layout, and the node is not used any more.
+                unsafe { H::deallocate(self.0.cast(), Owned::<T, H>::LAYOUT) };
+            }
+        }
+        let memory = Memory(self.0);
+        // SAFETY: initialised in `allocate`, dropped once.
+        unsafe { memory.0.drop_in_place() };
+    }
+}
+
+impl<T: fmt::Debug, H: Host> fmt::Debug for Owned<T, H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<H: Host, C: Context> Domain<H, C> {
+    /// [Retires](Self::retire) an object that was taken out of reach: it is dropped when no reader has it any more. Nothing happens
+    /// for `None`.
+    ///
+    /// # Safety
+    ///
+    /// As [`retire`](Self::retire). What the value borrows, if it does, outlives the domain.
+    pub unsafe fn retire_owned<T: Send>(&self, owned: Option<Owned<T, H>>) {
+        let Some(owned) = owned else { return };
+        let header = ManuallyDrop::new(owned).0.cast::<Header<H>>();
+        // SAFETY: the header is the node's first field; `free` drops the node, which is `Send`, on whatever thread; the
+        // rest is the caller's promise.
+        unsafe { self.retire(header, Owned::<T, H>::free) };
+    }
+}
+
+impl<H: Host, C: Context> Guard<'_, H, C> {
+    /// The same as the domain's [`retire_owned`](Domain::retire_owned), inside the guard.
+    ///
+    /// # Safety
+    ///
+    /// As there.
+    pub unsafe fn retire_owned<T: Send>(&self, owned: Option<Owned<T, H>>) {
+        // SAFETY: the caller's promise.
+        unsafe { self.domain().retire_owned(owned) };
+    }
+}

@@ -1,0 +1,263 @@
+//! The records of a domain: one line for each slot, in segments that are allocated when a slot first enters and do not
+//! move.
+//!
+//! ```text
+//!   slot      0 .. 7    8 .. 23    24 .. 55    56 .. 119   ...
+//!   segment   0         1          2           3           k holds 8 * 2^k records
+//! ```
+
+use super::owned::OutOfMemory;
+use super::retired::Header;
+use crate::platform::{ConstAtomics, Host, Ordering, Slot, U32, U64, Word};
+use core::alloc::Layout;
+use core::ptr::{NonNull, with_exposed_provenance};
+
+/// Records in the first segment, as a power of two.
+const FIRST_BITS: u32 = 3;
+/// Segments: room for 32,760 slots. A slot beyond has no record.
+const SEGMENTS: usize = 12;
+
+/// How many bits of a record's state count guards.
+const NEST_BITS: u32 = 12;
+const NEST_MASK: u64 = (1 << NEST_BITS) - 1;
+
+/// What a record's state says.
+///
+/// ```text
+///    63                              12 11         0
+///   +----------------------------------+------------+
+///   | epoch in which the outermost     | guards     |   no guards: the slot reads nothing
+///   | guard entered                    |            |
+///   +----------------------------------+------------+
+/// ```
+///
+/// Only the slot's thread writes it, and what interrupts that thread, which leaves it as it was. An epoch has 52 bits: at ten million epochs a
+/// second they last for 14 years.
+#[derive(Clone, Copy)]
+pub(super) struct State(pub(super) u64);
+
+impl State {
+    /// One guard, in `epoch`.
+    #[inline(always)]
+    pub(super) fn entered(epoch: u64) -> State {
+        State(epoch << NEST_BITS | 1)
+    }
+
+    /// How many guards there are.
+    #[inline(always)]
+    pub(super) fn guards(self) -> u64 {
+        self.0 & NEST_MASK
+    }
+
+    /// One guard more; `None` when they cannot be counted.
+    #[inline(always)]
+    pub(super) fn nested(self) -> Option<State> {
+        (self.guards() < NEST_MASK).then_some(State(self.0 + 1))
+    }
+
+    /// One guard less. There is one.
+    #[inline(always)]
+    pub(super) fn left(self) -> State {
+        debug_assert!(self.guards() > 0, "a guard is dropped that is not counted");
+        State(self.0 - 1)
+    }
+
+    /// The epoch of the outermost guard; the last one if there is none.
+    #[inline(always)]
+    pub(super) fn epoch(self) -> u64 {
+        self.0 >> NEST_BITS
+    }
+
+    /// Whether the slot does not keep `epoch` from ending.
+    #[inline(always)]
+    pub(super) fn allows_end_of(self, epoch: u64) -> bool {
+        self.guards() == 0 || self.epoch() >= epoch
+    }
+}
+
+/// Objects that were retired and wait: a stack, onto which anyone pushes, and which its tender takes whole.
+pub(super) struct List<H: Host> {
+    /// The address of the newest object's header, or 0.
+    pub(super) head: U64<H>,
+    /// How many there are.
+    pub(super) pending: U64<H>,
+    /// The epoch in which somebody last looked for what can be freed.
+    pub(super) tended: U64<H>,
+    /// Who takes the stack and frees now: one more than his slot, [`List::NO_SLOT`], or 0 for nobody.
+    pub(super) tender: U32<H>,
+}
+
+#[allow(clippy::declare_interior_mutable_const)] // as in `ConstAtomics`
+impl<H: Host<Atomics: ConstAtomics>> List<H> {
+    pub(super) const EMPTY: Self = List {
+        head: <H::Atomics as ConstAtomics>::U64_ZERO,
+        pending: <H::Atomics as ConstAtomics>::U64_ZERO,
+        tended: <H::Atomics as ConstAtomics>::U64_ZERO,
+        tender: <H::Atomics as ConstAtomics>::U32_ZERO,
+    };
+}
+
+impl<H: Host> List<H> {
+    /// A tender without a slot.
+    pub(super) const NO_SLOT: u32 = u32::MAX;
+
+    pub(super) fn new() -> Self {
+        List {
+            head: Word::new(0),
+            pending: Word::new(0),
+            tended: Word::new(0),
+            tender: Word::new(0),
+        }
+    }
+
+    pub(super) fn pending(&self) -> u64 {
+        self.pending.load(Ordering::Relaxed)
+    }
+
+    /// The header at `address`, which a push or a take has left there.
+    pub(super) fn header(address: u64) -> Option<NonNull<Header<H>>> {
+        NonNull::new(with_exposed_provenance::<Header<H>>(address as usize).cast_mut())
+    }
+}
+
+/// What a slot writes: its guards, and what it has retired.
+#[repr(C, align(64))]
+pub(super) struct Record<H: Host> {
+    /// A [`State`].
+    pub(super) state: U64<H>,
+    pub(super) retired: List<H>,
+}
+
+/// The segments.
+pub(super) struct Records<H: Host>([U64<H>; SEGMENTS]);
+
+#[allow(clippy::declare_interior_mutable_const)] // as in `ConstAtomics`
+impl<H: Host<Atomics: ConstAtomics>> Records<H> {
+    pub(super) const NONE: Self = Records([<H::Atomics as ConstAtomics>::U64_ZERO; SEGMENTS]);
+}
+
+/// First slot and number of records of segment `k`, or no records if the host has no such slots.
+const fn extent(k: usize, slots: u32) -> (u32, u32) {
+    let first = ((1u32 << k) - 1) << FIRST_BITS;
+    let full = 1u32 << (FIRST_BITS as usize + k);
+    let left = slots.saturating_sub(first);
+    (first, if left < full { left } else { full })
+}
+
+/// The segment of `slot`.
+#[inline(always)]
+const fn segment_of(slot: u32) -> usize {
+    ((slot >> FIRST_BITS) + 1).ilog2() as usize
+}
+
+impl<H: Host> Records<H> {
+    pub(super) fn new() -> Self {
+        Records(core::array::from_fn(|_| Word::new(0)))
+    }
+
+    fn layout(k: usize) -> Layout {
+        let (_, records) = extent(k, H::SLOTS);
+        Layout::array::<Record<H>>(records as usize).expect("a segment is below 2^31 bytes")
+    }
+
+    fn at(address: u64) -> *const Record<H> {
+        with_exposed_provenance(address as usize)
+    }
+
+    /// The record of `slot`, if it is there.
+    #[inline]
+    pub(super) fn get(&self, slot: Slot) -> Option<&Record<H>> {
+        let k = segment_of(slot.0);
+        // Acquire: pairs with the release in `allocate`; the records are initialised.
+        let segment = Self::at(self.0.get(k)?.load(Ordering::Acquire));
+        if segment.is_null() {
+            return None;
+        }
+        let (first, records) = extent(k, H::SLOTS);
+        let index = slot.0 - first;
+        debug_assert!(index < records, "a slot is below the host's number of slots");
+        // SAFETY: the segment holds `records` initialised records, `index` is below (slots are below `SLOTS`), and it
+        // is not freed before the domain is dropped.
+        Some(unsafe { &*segment.add(index as usize) })
+    }
+
+    /// The record of `slot`; allocates it if it is not there. `None` without memory, or beyond the last segment.
+    #[cold]
+    pub(super) fn get_or_allocate(&self, slot: Slot) -> Option<&Record<H>> {
+        self.allocate(segment_of(slot.0)).ok()?;
+        self.get(slot)
+    }
+
+    pub(super) fn reserve(&self, slots: u32) -> Result<(), OutOfMemory> {
+        let needed = (0..SEGMENTS).take_while(|&k| extent(k, slots).1 > 0);
+        needed.into_iter().try_for_each(|k| self.allocate(k))
+    }
+
+    /// Allocates segment `k` if it is not there.
+    fn allocate(&self, k: usize) -> Result<(), OutOfMemory> {
+        let word = self.0.get(k).ok_or(OutOfMemory)?;
+        // Relaxed: whoever uses the segment loads the word again, with acquire.
+        if word.load(Ordering::Relaxed) != 0 {
+            return Ok(());
+        }
+        let memory = H::allocate(Self::layout(k), None).ok_or(OutOfMemory)?.cast::<Record<H>>();
+        let (_, records) = extent(k, H::SLOTS);
+        for index in 0..records as usize {
+            let record = Record { state: Word::new(0), retired: List::new() };
+            // SAFETY: the memory has room for `records` of them, and is nobody else's yet.
+            unsafe { memory.add(index).write(record) };
+        }
+        let address = memory.as_ptr().expose_provenance() as u64;
+        // Release: pairs with the acquire in `get` and `iter`.
+        if word.compare_exchange(0, address, Ordering::Release, Ordering::Relaxed).is_err() {
+            // Another thread was faster.
+            // SAFETY: the memory was not published, and its records are initialised.
+            unsafe { Self::destroy(k, memory) };
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    ///
+    /// `segment` is segment `k`, initialised, and nobody uses it any more.
+    unsafe fn destroy(k: usize, segment: NonNull<Record<H>>) {
+        let (_, records) = extent(k, H::SLOTS);
+        for index in 0..records as usize {
+            // SAFETY: the record is initialised and the caller has it alone.
+            unsafe { segment.add(index).drop_in_place() };
+        }
+        // SAFETY: allocated with this layout.
+        unsafe { H::deallocate(segment.cast(), Self::layout(k)) };
+    }
+
+    /// The records that exist, by slot.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Slot, &Record<H>)> {
+        self.0.iter().enumerate().flat_map(|(k, word)| {
+            // Acquire: pairs with the release in `allocate`; the records are initialised.
+            let segment = Self::at(word.load(Ordering::Acquire));
+            let (first, records) = extent(k, H::SLOTS);
+            let records = if segment.is_null() { 0 } else { records };
+            (0..records).map(move |index| {
+                // SAFETY: as in `get`.
+                (Slot(first + index), unsafe { &*segment.add(index as usize) })
+            })
+        })
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let there = |&k: &usize| self.0[k].load(Ordering::Relaxed) != 0;
+        (0..SEGMENTS).filter(there).map(|k| Self::layout(k).size()).sum()
+    }
+
+    /// Gives all segments back.
+    pub(super) fn free(&mut self) {
+        for (k, word) in self.0.iter_mut().enumerate() {
+            let segment = Self::at(word.get()).cast_mut();
+            *word = Word::new(0);
+            if let Some(segment) = NonNull::new(segment) {
+                // SAFETY: `allocate` initialised and published it; the domain is being dropped.
+                unsafe { Self::destroy(k, segment) };
+            }
+        }
+    }
+}

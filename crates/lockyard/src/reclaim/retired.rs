@@ -1,0 +1,302 @@
+//! Retired objects: linked through a header of their own, stamped with an epoch, freed two epochs later.
+//!
+//! Each slot has a list of what it has retired, a stack in its record; threads without a record share one. Anyone may push onto any list, a signal handler
+//! too. One thread at a time, the *tender*, takes the whole stack, frees what is old enough, and pushes the rest
+//! again: so no object is taken out from between others, and the stack has no ABA problem.
+
+use super::Domain;
+use super::grace::GRACE;
+use super::record::List;
+use crate::context::Context;
+use crate::platform::{Cell, DataCell, Execution, Host, Native, Ordering, Word};
+use core::fmt;
+use core::mem;
+use core::ptr::NonNull;
+
+/// A slot looks after its list each time that it has grown by so many.
+const BATCH: u64 = 64;
+/// A list that nobody has looked after for so many epochs is anybody's.
+const ABANDONED: u64 = 4;
+
+/// Frees a retired object. It gets the header with which the object was retired. It may retire others, and enter; it must
+/// not wait for a grace period. If it panics, the object counts as freed, and what waits beside it is not lost.
+pub type Free<H> = unsafe fn(NonNull<Header<H>>);
+
+/// What an object needs in itself to be retired: 24 bytes, used from its retirement on. Readers do not look at it.
+pub struct Header<H: Host = Native>(Cell<H, Links<H>>);
+
+struct Links<H: Host> {
+    next: u64,
+    stamp: u64,
+    free: Option<Free<H>>,
+}
+
+impl<H: Host> Clone for Links<H> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<H: Host> Copy for Links<H> {}
+
+impl<H: Host> Header<H> {
+    /// The header of an object that is not retired.
+    pub fn new() -> Self {
+        Header(DataCell::new(Links { next: 0, stamp: 0, free: None }))
+    }
+
+    /// # Safety
+    ///
+    /// The caller is the only one who uses the header: it retires the object, or has taken it from a list.
+    unsafe fn read(&self) -> Links<H> {
+        // SAFETY: nobody writes, the caller says.
+        self.0.with(|links| unsafe { *links })
+    }
+
+    /// # Safety
+    ///
+    /// As [`read`](Self::read).
+    unsafe fn write(&self, new: Links<H>) {
+        // SAFETY: nobody else uses it, the caller says.
+        self.0.with_mut(|links| unsafe { *links = new });
+    }
+}
+
+impl<H: Host> Default for Header<H> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<H: Host> fmt::Debug for Header<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Header").finish_non_exhaustive()
+    }
+}
+
+impl<H: Host> List<H> {
+    /// Pushes an object; returns how many there are now.
+    ///
+    /// # Safety
+    ///
+    /// The object is the caller's alone, and stays where it is until `free` is called.
+    unsafe fn push(&self, object: NonNull<Header<H>>, stamp: u64, free: Option<Free<H>>) -> u64 {
+        // Counted before it can be freed.
+        let pending = self.pending.fetch_add(1, Ordering::Relaxed) + 1;
+        // SAFETY: the caller's promise.
+        unsafe { self.push_counted(object, Links { next: 0, stamp, free }) };
+        pending
+    }
+
+    /// # Safety
+    ///
+    /// As [`push`](Self::push).
+    unsafe fn push_counted(&self, object: NonNull<Header<H>>, links: Links<H>) {
+        let address = object.as_ptr().expose_provenance() as u64;
+        let mut head = self.head.load(Ordering::Relaxed);
+        loop {
+            // SAFETY: the object is not published before the exchange succeeds.
+            unsafe { object.as_ref().write(Links { next: head, ..links }) };
+            // Release: pairs with the acquire of the tender's exchange.
+            match self.head.compare_exchange_weak(
+                head,
+                address,
+                Ordering::Release,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return,
+                Err(actual) => head = actual,
+            }
+        }
+    }
+
+    /// Frees everything, whatever its stamp; says whether there was something. For a domain that nobody uses any more.
+    pub(super) fn free_all(&self) -> bool {
+        // Acquire: pairs with the release of a push; whoever pushed may have been another thread.
+        let mut taken = Taken { list: self, next: self.head.swap(0, Ordering::Acquire) };
+        let any = taken.next != 0;
+        while let Some((object, links)) = taken.pop() {
+            self.free_one(object, links);
+        }
+        any
+    }
+
+    fn free_one(&self, object: NonNull<Header<H>>, links: Links<H>) {
+        // Release: pairs with the acquire in `barrier`: whoever finds nothing pending finds the tender, who is about to free it.
+        self.pending.fetch_sub(1, Ordering::Release);
+        if let Some(free) = links.free {
+            // SAFETY: who retired the object says that `free` frees it, once, when no reader has it any more.
+            unsafe { free(object) };
+        }
+    }
+}
+
+/// Objects that were taken from a list. What is left when it is dropped (a `free` has panicked) goes back.
+struct Taken<'l, H: Host> {
+    list: &'l List<H>,
+    next: u64,
+}
+
+impl<H: Host> Taken<'_, H> {
+    fn pop(&mut self) -> Option<(NonNull<Header<H>>, Links<H>)> {
+        let object = List::<H>::header(self.next)?;
+        // SAFETY: it was retired, so it is still there; it was taken, so nobody else uses its header.
+        let links = unsafe { object.as_ref().read() };
+        self.next = links.next;
+        Some((object, links))
+    }
+}
+
+impl<H: Host> Drop for Taken<'_, H> {
+    fn drop(&mut self) {
+        while let Some((object, links)) = self.pop() {
+            // SAFETY: it was taken, and is not freed.
+            unsafe { self.list.push_counted(object, links) };
+        }
+    }
+}
+
+/// Being the tender of a list.
+struct Tending<'l, H: Host>(&'l List<H>);
+
+impl<H: Host> Drop for Tending<'_, H> {
+    fn drop(&mut self) {
+        // Release: pairs with the acquire of the next tender, and of `barrier`.
+        self.0.tender.store(0, Ordering::Release);
+    }
+}
+
+fn own_tender<H: Host>() -> u32 {
+    H::slot().map_or(List::<H>::NO_SLOT, |slot| slot.0 + 1)
+}
+
+impl<H: Host, C: Context> Domain<H, C> {
+    /// Retires an object: `free` is called with its header when no guard is left that was there before this call, in any
+    /// thread that retires to the domain, collects, or drops it. Needs no memory; cannot fail.
+    ///
+    /// Cost: one fence and two read-modify-writes of the slot's line; every 64th call looks at all records, and frees what is old
+    /// enough.
+    ///
+    /// # Safety
+    ///
+    /// - `object` is the header of an object that lives until `free` is called with it, and may be freed by any thread.
+    /// - No reader finds it any more: it was taken out of reach before this call, by this thread, or by one whose doing so
+    ///   happened before.
+    /// - It is retired once, and every reader that may have found it has a guard of *this* domain.
+    /// - `free` may be called with it at any later time, when the domain is dropped too.
+    #[inline]
+    pub unsafe fn retire(&self, object: NonNull<Header<H>>, free: Free<H>) {
+        // SAFETY: the caller's promise.
+        let (list, pending) = unsafe { self.push(object, free) };
+        if pending % BATCH == 0 && H::execution() == Execution::Thread {
+            self.look_after(list);
+        }
+    }
+
+    /// As [`retire`](Self::retire), and frees nothing: for signal handlers and interrupts. Something else must retire, or
+    /// [collect](Self::collect), now and then.
+    ///
+    /// # Safety
+    ///
+    /// As [`retire`](Self::retire).
+    pub unsafe fn retire_later(&self, object: NonNull<Header<H>>, free: Free<H>) {
+        // SAFETY: the caller's promise.
+        unsafe { self.push(object, free) };
+    }
+
+    /// # Safety
+    ///
+    /// As [`retire`](Self::retire).
+    unsafe fn push(&self, object: NonNull<Header<H>>, free: Free<H>) -> (&List<H>, u64) {
+        let record = H::slot().and_then(|slot| self.records.get(slot));
+        let list = record.map_or(&self.unrecorded.retired, |record| &record.retired);
+        let stamp = self.stamp();
+        // SAFETY: the caller's promise.
+        (list, unsafe { list.push(object, stamp, Some(free)) })
+    }
+
+    #[cold]
+    fn look_after(&self, list: &List<H>) {
+        let advanced = self.try_advance().is_ok();
+        self.tend(list, false);
+        if advanced {
+            let epoch = self.current();
+            let abandoned = |list: &List<H>| {
+                list.pending() > 0 && list.tended.load(Ordering::Relaxed) + ABANDONED <= epoch
+            };
+            for list in self.lists().filter(|&list| abandoned(list)) {
+                self.tend(list, false);
+            }
+        }
+    }
+
+    fn lists(&self) -> impl Iterator<Item = &List<H>> {
+        let recorded = self.records.iter().map(|(_, record)| &record.retired);
+        recorded.chain(core::iter::once(&self.unrecorded.retired))
+    }
+
+    /// Frees what is old enough in `list`; returns how many. Does nothing if someone else does (perhaps this thread, further up), and, unless
+    /// `again`, if it was done in this epoch.
+    fn tend(&self, list: &List<H>, again: bool) -> usize {
+        let me = own_tender::<H>();
+        // Acquire: pairs with the release of the former tender.
+        if list.tender.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            return 0;
+        }
+        let _tending = Tending(list);
+        let epoch = self.current();
+        if list.tended.load(Ordering::Relaxed) == epoch && !again {
+            return 0;
+        }
+        list.tended.store(epoch, Ordering::Relaxed);
+        // Acquire: pairs with the release of a push.
+        let mut taken = Taken { list, next: list.head.swap(0, Ordering::Acquire) };
+        let mut young = Taken { list, next: 0 };
+        let mut freed = 0;
+        while let Some((object, links)) = taken.pop() {
+            // Not a subtraction: a stamp may be newer than the epoch that was loaded above.
+            if links.stamp + GRACE <= epoch {
+                list.free_one(object, links);
+                freed += 1;
+            } else {
+                let address = object.as_ptr().expose_provenance() as u64;
+                let next = mem::replace(&mut young.next, address);
+                // SAFETY: it was taken, so its header is ours.
+                unsafe { object.as_ref().write(Links { next, ..links }) };
+            }
+        }
+        freed
+    }
+
+    /// Frees what can be freed now, whoever has retired it; returns how many objects. Waits for nobody.
+    ///
+    /// Cost: looks at every record twice.
+    pub fn collect(&self) -> usize {
+        let _ = self.try_advance();
+        let waiting = self.lists().filter(|list| list.pending() > 0);
+        waiting.map(|list| self.tend(list, true)).sum()
+    }
+
+    /// Waits until everything is freed that was retired before the call: a grace period, and then [`collect`](Self::collect).
+    ///
+    /// Not to be called by a [`Free`] function, which would wait for itself.
+    ///
+    /// # Panics
+    ///
+    /// As [`synchronize`](Self::synchronize).
+    #[track_caller]
+    pub fn barrier(&self) {
+        self.synchronize();
+        for list in self.lists() {
+            // Acquire: pairs with the release in `free_one`.
+            if list.pending.load(Ordering::Acquire) > 0 {
+                self.tend(list, true);
+            }
+            // Somebody else may be at it, with what he has taken before the grace period was over.
+            // Acquire, twice: pairs with the release of the tender; what he frees is freed.
+            if list.tender.load(Ordering::Acquire) != 0 {
+                H::wait_until(&list.tender, Ordering::Acquire, |tender| tender == 0);
+                self.tend(list, true);
+            }
+        }
+    }
+}
