@@ -2,12 +2,12 @@
 //! lock and without.
 
 use lockyard::connections::{
-    Bits, ConnectionTable, Locked, LookUp, NEVER, Refused, Seed, Tuple, Why,
+    Bits, ConnectionTable, Locked, LookUp, NEVER, Rcu, Refused, Seed, Tuple, Why,
 };
 use lockyard::lock::{Queued, TestAndSet};
+use lockyard::platform::Native;
 use lockyard::platform::checked::Checked;
 use lockyard::platform::hooked::Hooked;
-use lockyard::platform::{Host, Native};
 use lockyard_check::backends::{model, native, simulated, verdict};
 use lockyard_check::controls::DoesNotExclude;
 use lockyard_check::explore::{Bounds, explore};
@@ -40,13 +40,14 @@ fn reason(a: ConnOp, b: ConnOp) -> Option<&'static str> {
     (looks(a) && looks(b)).then_some("look-ups change nothing but counts of references")
 }
 
-fn all_pairs<P: LookUp>(title: &str) {
+fn all_pairs<P: LookUp>(title: &str, preemptions: usize) {
     check_pairs(title, &OPS, reason, |ops| {
-        must_hold::<ConnProgram<P, Model, 2>>(title, ops, Bounds::preemptions(3)).executions
+        must_hold::<ConnProgram<P, Model, 2>>(title, ops, Bounds::preemptions(preemptions))
+            .executions
     });
 }
 
-fn threes<P: LookUp>(title: &str) {
+fn threes<P: LookUp>(title: &str, preemptions: usize) {
     for ops in [
         [ConnOp::LookUp(0), Remove(0), Remove(1)],
         [ConnOp::LookUp(0), Remove(1), Insert(2)],
@@ -58,18 +59,28 @@ fn threes<P: LookUp>(title: &str) {
         [Expire, Expire, ConnOp::LookUp(1)],
         [Insert(2), Insert(2), Remove(2)],
     ] {
-        must_hold::<ConnProgram<P, Model, 2>>(title, &ops, Bounds::preemptions(2));
+        must_hold::<ConnProgram<P, Model, 2>>(title, &ops, Bounds::preemptions(preemptions));
     }
 }
 
 #[test]
 fn every_pair_of_operations_on_a_chain_behind_its_lock_holds() {
-    all_pairs::<Locked<TestAndSet>>("connections, locked");
+    all_pairs::<Locked<TestAndSet>>("connections, locked", 3);
+}
+
+#[test]
+fn every_pair_of_operations_on_a_chain_that_is_walked_without_a_lock_holds() {
+    all_pairs::<Rcu<TestAndSet>>("connections, rcu", 2);
+}
+
+#[test]
+fn three_threads_on_a_chain_that_is_walked_without_a_lock_hold() {
+    threes::<Rcu<TestAndSet>>("connections, rcu", 1);
 }
 
 #[test]
 fn three_threads_on_a_chain_behind_its_lock_hold() {
-    threes::<Locked<TestAndSet>>("connections, locked");
+    threes::<Locked<TestAndSet>>("connections, locked", 2);
     let four = [ConnOp::LookUp(0), Remove(1), Insert(2), Expire];
     must_hold::<ConnProgram<Locked<TestAndSet>, Model, 2>>(
         "connections, locked",
@@ -187,6 +198,7 @@ fn whichever_allocation_fails<P: LookUp>() {
 #[test]
 fn whichever_allocation_fails_the_table_is_as_it_was() {
     whichever_allocation_fails::<Locked>();
+    whichever_allocation_fails::<Rcu>();
 }
 
 fn in_any_order<P: LookUp>(title: &str) {
@@ -206,10 +218,5 @@ fn in_any_order<P: LookUp>(title: &str) {
 #[test]
 fn simulated_and_native_threads_hold_in_any_order() {
     in_any_order::<Locked>("connections, locked");
-}
-
-/// Every host can have a table: nothing of it is native.
-#[allow(dead_code)]
-fn on_any_host<H: Host>(table: &ConnectionTable<u64, Locked, H>) -> usize {
-    table.len()
+    in_any_order::<Rcu>("connections, rcu");
 }

@@ -7,7 +7,10 @@ use lockyard::connections::{
     Bits, Connection, ConnectionTable, Direction, LookUp, Seed, Tuple, Why,
 };
 use lockyard::platform::{Cell, DataCell, Host};
+use std::alloc::Layout;
 use std::net::Ipv4Addr;
+use std::ops::Deref;
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering as Plain};
 
@@ -76,9 +79,45 @@ impl<H: Host> Drop for Canary<H> {
     }
 }
 
+/// A table in memory of the host: it is used before the program is where it stays, and a simulated machine knows no other memory.
+struct Placed<P: LookUp, H: Host>(NonNull<ConnectionTable<Canary<H>, P, H>>);
+
+// SAFETY: it owns the table, which is both.
+unsafe impl<P: LookUp, H: Host> Send for Placed<P, H> {}
+// SAFETY: as above.
+unsafe impl<P: LookUp, H: Host> Sync for Placed<P, H> {}
+
+impl<P: LookUp, H: Host> Placed<P, H> {
+    fn new(table: ConnectionTable<Canary<H>, P, H>) -> Self {
+        let memory = H::allocate(Layout::for_value(&table), None).expect("there is memory").cast();
+        // SAFETY: the memory is for a table.
+        unsafe { memory.write(table) };
+        Placed(memory)
+    }
+}
+
+impl<P: LookUp, H: Host> Deref for Placed<P, H> {
+    type Target = ConnectionTable<Canary<H>, P, H>;
+    fn deref(&self) -> &Self::Target {
+        // SAFETY: alive until `drop`.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl<P: LookUp, H: Host> Drop for Placed<P, H> {
+    fn drop(&mut self) {
+        let layout = Layout::for_value(&**self);
+        // SAFETY: made by `new` with this layout, and not used any more.
+        unsafe {
+            self.0.drop_in_place();
+            H::deallocate(self.0.cast(), layout);
+        }
+    }
+}
+
 /// Threads that use one table of two buckets; `THERE` connections are in it at the beginning.
 pub struct ConnProgram<P: LookUp, H: Host, const THERE: usize> {
-    table: ConnectionTable<Canary<H>, P, H>,
+    table: Placed<P, H>,
     keys: [Tuple; KEYS],
     ops: Vec<ConnOp>,
     seen: Seen,
@@ -152,7 +191,7 @@ impl<P: LookUp, H: Host, const THERE: usize> Program for ConnProgram<P, H, THERE
         hooks::free_nothing();
         ration::begin();
         let alive = Arc::new(AtomicI64::new(0));
-        let table = ConnectionTable::with_bits(Bits::MIN, Some(Seed::new(1)));
+        let table = Placed::new(ConnectionTable::with_bits(Bits::MIN, Some(Seed::new(1))));
         table.start().expect("there is memory");
         let mut one_bucket = (1..).map(tuple).filter(|tuple| table.bucket_of(tuple) == Some(0));
         let keys = std::array::from_fn(|_| one_bucket.next().expect("there are more"));

@@ -2,7 +2,7 @@
 
 use super::bucket::Verdict;
 use super::key::{Direction, Tuple};
-use super::look_up::{Locked, LookUp, Readers};
+use super::look_up::{LookUp, Rcu, Readers};
 use super::{ConnectionTable, EntryOf, ReadersOf};
 use crate::context::{Context, NoContext};
 use crate::platform::{Host, Native};
@@ -14,13 +14,8 @@ use core::ptr::NonNull;
 ///
 /// Cloning it and dropping it are each one read-modify-write of the connection's count of references. The last one to be
 /// dropped, after the connection has left the table, drops the value.
-pub struct Connection<
-    't,
-    T: Send + Sync,
-    P: LookUp = Locked,
-    H: Host = Native,
-    C: Context = NoContext,
-> {
+pub struct Connection<'t, T: Send + Sync, P: LookUp = Rcu, H: Host = Native, C: Context = NoContext>
+{
     table: &'t ConnectionTable<T, P, H, C>,
     entry: NonNull<EntryOf<T, P, H, C>>,
 }
@@ -149,8 +144,7 @@ impl<T: Send + Sync + fmt::Debug, P: LookUp, H: Host, C: Context> fmt::Debug
 }
 
 /// An insertion that was refused: why, and the value that was to be inserted.
-pub struct Refused<'t, T: Send + Sync, P: LookUp = Locked, H: Host = Native, C: Context = NoContext>
-{
+pub struct Refused<'t, T: Send + Sync, P: LookUp = Rcu, H: Host = Native, C: Context = NoContext> {
     /// What was to be inserted.
     pub value: T,
     /// Why it was not.
@@ -158,7 +152,7 @@ pub struct Refused<'t, T: Send + Sync, P: LookUp = Locked, H: Host = Native, C: 
 }
 
 /// Why an insertion was refused.
-pub enum Why<'t, T: Send + Sync, P: LookUp = Locked, H: Host = Native, C: Context = NoContext> {
+pub enum Why<'t, T: Send + Sync, P: LookUp = Rcu, H: Host = Native, C: Context = NoContext> {
     /// There is a connection of the tuple, in one direction or the other: this one.
     Exists(Connection<'t, T, P, H, C>),
     /// The host has no memory for the buckets, or for the connection.

@@ -1,13 +1,23 @@
-//! How a look-up keeps what it walks over from being freed under it.
+//! How a look-up keeps what it walks over from being freed under it: by the bucket's lock, or by reclamation.
+//!
+//! Without the lock a look-up may stand on an entry while it is taken out. The entry goes on leading into the chain, so the look-up goes on.
+//! It may find connections that left the table after it began; it does not miss one that was there all the time:
+//! - What it can stand on was in the chain when it entered the domain, or came later. An entry that is taken out keeps its link, and
+//!   what the link leads to was in the chain when the entry left.
+//! - An entry that was taken out *before* the look-up began is not found: those that lead to it left before it did, and
+//!   the look-up, which comes from the front, would have had to begin before they did.
+//! - What it finds it has only with a reference, and none can be taken after the last one was dropped. When that happens the entry is
+//!   retired, after it was taken out, so whoever stands on it entered before, and keeps it.
 
 use super::bucket::Bucket;
 use crate::context::Context;
 use crate::lock::{LaneLock, Queued};
-use crate::platform::Host;
+use crate::platform::{ConstAtomics, Host};
+use crate::reclaim::{Domain, Header};
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
-/// How connections are looked up: [`Locked`]. Sealed.
+/// How connections are looked up: [`Rcu`], [`Locked`]. Sealed.
 pub trait LookUp: sealed::Sealed + 'static {
     /// The algorithm of the buckets' locks.
     type Lock: LaneLock;
@@ -41,6 +51,12 @@ pub unsafe trait Readers<K: LaneLock, H: Host, C: Context>: Default + Send + Syn
         entry: NonNull<Self::Deferred>,
         free: unsafe fn(NonNull<Self::Deferred>),
     );
+
+    /// How many entries wait to be freed.
+    fn waiting(&self) -> u64;
+
+    /// Frees what can be freed.
+    fn collect(&self);
 }
 
 /// [`Readers`] that a static can have.
@@ -56,6 +72,7 @@ impl ConstReaders for NoReaders {
 
 mod sealed {
     pub trait Sealed {}
+    impl<K> Sealed for super::Rcu<K> {}
     impl<K> Sealed for super::Locked<K> {}
 }
 
@@ -88,5 +105,70 @@ unsafe impl<K: LaneLock, H: Host, C: Context> Readers<K, H, C> for NoReaders {
     unsafe fn retire(&self, entry: NonNull<()>, free: unsafe fn(NonNull<()>)) {
         // SAFETY: nobody walks over what is in no chain.
         unsafe { free(entry) };
+    }
+
+    fn waiting(&self) -> u64 {
+        0
+    }
+    fn collect(&self) {}
+}
+
+/// A look-up takes no lock: it [enters](Domain::enter) the table's reclamation domain, and what it walks over is freed when it has
+/// left. Insertions and removals take the bucket's lock, of algorithm `K`. The default.
+///
+/// Look-ups of one bucket do not wait for each other, nor for changes of the chain; natively each has a fence where
+/// [`Locked`] has a locked instruction. Entries that were dropped wait for look-ups
+/// ([some hundreds](crate::reclaim#how-much-waits-to-be-freed), while look-ups end); their values do not.
+#[derive(Debug)]
+pub struct Rcu<K = Queued>(PhantomData<K>);
+
+impl<K: LaneLock> LookUp for Rcu<K> {
+    type Lock = K;
+    type Readers<H: Host, C: Context> = InDomain<H, C>;
+}
+
+/// The domain of a table's look-ups.
+#[doc(hidden)]
+pub struct InDomain<H: Host, C: Context>(Domain<H, C>);
+
+impl<H: Host, C: Context> Default for InDomain<H, C> {
+    fn default() -> Self {
+        InDomain(Domain::default())
+    }
+}
+
+impl<H: Host<Atomics: ConstAtomics>, C: Context> ConstReaders for InDomain<H, C> {
+    const NEW: Self = InDomain(Domain::new());
+}
+
+// SAFETY: an entry is retired after it was taken out of the chain, and is freed when the guards are gone that were there then; see the
+// module for what `look` can stand on.
+unsafe impl<K: LaneLock, H: Host, C: Context> Readers<K, H, C> for InDomain<H, C> {
+    type Deferred = Header<H>;
+
+    fn deferred() -> Header<H> {
+        Header::new()
+    }
+
+    #[inline(always)]
+    fn reading<R>(&self, _bucket: &Bucket<K, H, C>, look: impl FnOnce() -> R) -> R {
+        let _guard = self.0.enter();
+        look()
+    }
+
+    #[inline(always)]
+    unsafe fn retire(&self, entry: NonNull<Header<H>>, free: unsafe fn(NonNull<Header<H>>)) {
+        // SAFETY: the entry was taken out under its bucket's lock; after that the remover dropped the table's reference, by a release, and
+        // whoever dropped the last one saw that, by an acquire. It is retired once, because one reference is the last. All look-ups
+        // without the bucket's lock enter this domain. Freeing an entry touches nothing but the entry, whose value is gone, so
+        // any thread may do it at any time, until the domain, which the table owns, is dropped.
+        unsafe { self.0.retire(entry, free) };
+    }
+
+    fn waiting(&self) -> u64 {
+        self.0.pending()
+    }
+    fn collect(&self) {
+        self.0.collect();
     }
 }
