@@ -10,9 +10,10 @@ use crate::primitives::{
     Ticket16, TicketAsm,
 };
 use crate::program::{
-    CountOp, CountProgram, LastUse, LockOp, NestedOp, NestedProgram, PageOp, PageProgram, Program,
-    StatOp, StatProgram, UseOp,
+    ConnOp, ConnProgram, CountOp, CountProgram, LastUse, LockOp, NestedOp, NestedProgram, PageOp,
+    PageProgram, Program, StatOp, StatProgram, UseOp,
 };
+use lockyard::connections::Rcu;
 use lockyard::lock::{LaneLock, Queued, TestAndSet};
 use lockyard::lockref::policy::{NoTrywait, Policy, Standard};
 use lockyard::page_ref::{Cmpxchg, LockedBit, OptimisticCmpxchg, Xadd};
@@ -122,6 +123,19 @@ fn statistics() -> Vec<Check> {
     checks
 }
 
+/// The checks of a connection table that is looked up without a lock. Its locks' and its domain's orderings are their suites'.
+fn connections() -> Vec<Check> {
+    use ConnOp::{Insert, InsertRemove, LookUp};
+    type Of<const THERE: usize> = ConnProgram<Rcu<TestAndSet>, Host, THERE>;
+    vec![
+        check::<Of<0>>(&[LookUp(2), Insert(2)], Bounds::preemptions(2)),
+        check::<Of<0>>(&[Insert(1), Insert(2)], Bounds::preemptions(2)),
+        check::<Of<1>>(&[LookUp(2), Insert(2)], Bounds::preemptions(2)),
+        check::<Of<1>>(&[LookUp(0), Insert(1), Insert(2)], Bounds::preemptions(2)),
+        check::<Of<1>>(&[LookUp(2), Insert(2), InsertRemove(1)], Bounds::preemptions(2)),
+    ]
+}
+
 /// All suites.
 pub fn all() -> Vec<Suite> {
     use PageOp::{Freeze, FreezeToTwo, Get, LookUp, LookUpAndPut, Put};
@@ -156,5 +170,10 @@ pub fn all() -> Vec<Suite> {
         ),
         suite("page-ref locked-bit", PAGE, page!(LockedBit, false, PageOp::ALL, looked_up)),
         suite("statistics per-node", &["src/statistics/per_node.rs"], statistics()),
+        suite(
+            "connections rcu",
+            &["src/connections/mod.rs", "src/connections/bucket.rs"],
+            connections(),
+        ),
     ]
 }

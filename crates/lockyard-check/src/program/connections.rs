@@ -115,7 +115,8 @@ impl<P: LookUp, H: Host> Drop for Placed<P, H> {
     }
 }
 
-/// Threads that use one table of two buckets; `THERE` connections are in it at the beginning.
+/// Threads that use one table of two buckets; `THERE` connections are in it at the beginning. If there is none, the first insertion makes
+/// the buckets, and connections may be in either.
 pub struct ConnProgram<P: LookUp, H: Host, const THERE: usize> {
     table: Placed<P, H>,
     keys: [Tuple; KEYS],
@@ -192,8 +193,11 @@ impl<P: LookUp, H: Host, const THERE: usize> Program for ConnProgram<P, H, THERE
         ration::begin();
         let alive = Arc::new(AtomicI64::new(0));
         let table = Placed::new(ConnectionTable::with_bits(Bits::MIN, Some(Seed::new(1))));
-        table.start().expect("there is memory");
-        let mut one_bucket = (1..).map(tuple).filter(|tuple| table.bucket_of(tuple) == Some(0));
+        if THERE > 0 {
+            table.start().expect("there is memory");
+        }
+        let mut one_bucket =
+            (1..).map(tuple).filter(|tuple| matches!(table.bucket_of(tuple), None | Some(0)));
         let keys = std::array::from_fn(|_| one_bucket.next().expect("there are more"));
         for key in &keys[..THERE] {
             let inserted = table.insert(key, Canary::new(&alive), DEADLINE);
