@@ -1,13 +1,14 @@
 //! `lockyard predict`.
 
 use crate::arguments::{Failure, Predict, thread_list};
-use crate::{output, progress};
+use crate::{call_path, output, progress};
 use lockyard_lab::output::{Document, render};
 use lockyard_lab::placement::Placement;
 use lockyard_lab::rows::Row;
 use lockyard_lab::{explain, fit, names, predict, published, sensitivity};
 
 pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
+    call_path::no_scenario(&options.scenario)?;
     let script = names::scenario(&options.scenario)?;
     let machine = names::machine(&options.machine)?;
     let threads = thread_list(&options.threads)?;
@@ -21,10 +22,13 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     let bar = progress::bar(threads.len() * variants * each, "cells simulated");
     let work = match &script.calibration {
         Some(calibration) if calibration.gives_local_work() => format!(
-            "Local work: calibrated on {} at {} thread{}, in nanoseconds, and taken over.",
+            "Local work: calibrated on {}{}, in nanoseconds, and taken over.",
             calibration.machines.join(" and "),
-            calibration.threads,
-            if calibration.threads == 1 { "" } else { "s" }
+            match calibration.threads {
+                Some(1) => " at 1 thread".to_owned(),
+                Some(threads) => format!(" at {threads} threads"),
+                None => String::new(),
+            }
         ),
         _ => "Local work: as the script says.".to_owned(),
     };
@@ -54,10 +58,7 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     let fits = if options.fit { fit::of_rows(&mut found.rows) } else { Vec::new() };
     let mut document =
         Document { rows: found.rows, fits, environment, notes, ..Document::default() };
-    let heading = |row: &Row| {
-        let plural = if row.threads == 1 { "" } else { "s" };
-        format!("{}, {} thread{plural}", row.variant, row.threads)
-    };
+    let heading = |row: &Row| format!("{}, {}", row.variant, row.threads_in_words());
     if options.explain {
         let explained = document.rows.iter().zip(&found.costs);
         document.explanations = explained.map(|(row, costs)| costs.table(&heading(row))).collect();

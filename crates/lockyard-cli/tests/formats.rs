@@ -11,7 +11,7 @@ fn row(variant: &str, threads: usize, published: f64, status: Status) -> Row {
         experiment: "an-experiment".to_owned(),
         machine: "a-machine".to_owned(),
         variant: variant.to_owned(),
-        threads,
+        threads: Some(threads),
         metric: "throughput".to_owned(),
         unit: "op/s".to_owned(),
         published: Some(published),

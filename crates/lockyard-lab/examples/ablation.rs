@@ -85,7 +85,7 @@ fn predicted(
             .cells
             .iter()
             .filter(|cell| cell.experiment == experiment && cell.machine == name)
-            .map(|cell| cell.threads)
+            .filter_map(|cell| cell.threads)
             .filter(|&threads| !(name.starts_with("broadwell-ex") && threads >= 64))
             .collect();
         let request = predict::Request {

@@ -6,7 +6,7 @@ mod cause;
 pub use cause::Cause;
 
 use crate::rows::Detail;
-use lockyard_sim::{Attribution, Distance, LineCounts, Machine, Phase};
+use lockyard_sim::{Attribution, Distance, LineCounts, Machine, PHASES, Phase};
 use std::collections::BTreeMap;
 
 /// So many lines are shown.
@@ -27,7 +27,7 @@ pub struct LockTime {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Costs {
     /// Nanoseconds of all threads by [`Phase`].
-    pub nanoseconds: [f64; 4],
+    pub nanoseconds: [f64; PHASES],
     /// Lines by name; queue nodes of all threads are one entry.
     pub lines: BTreeMap<String, LineCounts>,
     /// Locks by the name of their object.
@@ -73,6 +73,19 @@ impl Costs {
         if total > 0.0 { self.nanoseconds[phase as usize] / total } else { 0.0 }
     }
 
+    /// The share of a phase in the cycles that threads had a CPU, 0 to 1. The same as [`share`](Self::share) where each has its
+    /// own.
+    pub fn share_on_cpu(&self, phase: Phase) -> f64 {
+        let on_cpu = 1.0 - self.share(Phase::OffCpu);
+        if on_cpu > 0.0 { self.share(phase) / on_cpu } else { 0.0 }
+    }
+
+    /// The phases for people and programs: those of threads that share CPUs only where there are such.
+    fn phases(&self) -> impl Iterator<Item = Phase> {
+        let always = |phase: Phase| !matches!(phase, Phase::Answers | Phase::OffCpu);
+        Phase::ALL.into_iter().filter(move |&phase| always(phase) || self.share(phase) > 0.0)
+    }
+
     /// The share of the time in which a lock was held.
     pub fn held_share(&self, lock: &LockTime) -> f64 {
         if self.window > 0.0 { lock.held as f64 * self.cycle / self.window } else { 0.0 }
@@ -95,7 +108,7 @@ impl Costs {
         let mut put = |name: String, value: f64| {
             detail.insert(name, Detail::Number(value));
         };
-        for phase in Phase::ALL {
+        for phase in self.phases() {
             put(format!("share_{}", phase.name().replace(' ', "_")), self.share(phase));
         }
         put("share_lock_held".to_owned(), self.all_held_share());
@@ -157,9 +170,9 @@ impl Costs {
 
     /// A table for people: a line of shares, the lines on which threads lost most, the sentence.
     pub fn table(&self, heading: &str) -> String {
-        let shares: Vec<String> = Phase::ALL
-            .iter()
-            .map(|&phase| format!("{} {:.1} %", phase.name(), self.share(phase) * 100.0))
+        let shares: Vec<String> = self
+            .phases()
+            .map(|phase| format!("{} {:.1} %", phase.name(), self.share(phase) * 100.0))
             .collect();
         let operations = self.operations.max(1) as f64;
         let mut text =

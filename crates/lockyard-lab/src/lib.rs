@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | [`published`] | the tables that others published |
 //! | [`rows`] | what a result is, and the error summary |
+//! | [`figures`] | the figures of a run, by their rules |
 //! | [`pairs`] | whether the change from one variant to another is predicted |
 //! | [`simulate`] | one cell on a simulated machine |
 //! | [`placement`] | where tasks run on it |
@@ -29,6 +30,7 @@
 pub mod calibrate;
 pub mod check;
 pub mod explain;
+pub mod figures;
 pub mod fit;
 pub mod histogram;
 pub mod host;

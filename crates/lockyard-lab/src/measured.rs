@@ -133,7 +133,7 @@ pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Resul
     for (task, result) in tasks.iter().zip(&measured.results) {
         let Some(result) = result else { continue };
         pictures.extend(picture(task, result));
-        let mut detail = detail(result, Metric::Throughput, task.threads);
+        let mut detail = detail(result, Metric::OPERATIONS, task.threads);
         if let Some(clock_ns) = measured.clock_ns {
             detail.insert("clock_ns".to_owned(), Detail::Number(clock_ns));
         }
@@ -173,7 +173,7 @@ pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Resul
             experiment: script.name.clone(),
             machine: HERE.to_owned(),
             variant: task.variant.name.clone(),
-            threads: task.threads,
+            threads: Some(task.threads),
             metric: "throughput".to_owned(),
             unit: "op/s".to_owned(),
             published: None,

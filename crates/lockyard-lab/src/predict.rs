@@ -1,15 +1,20 @@
 //! Predicting cells of a scenario on a machine.
 
-use crate::calibrate::{self, LocalWork};
+mod calibration;
+
+pub use calibration::{
+    Calibrated, calibrated, calibration_cell, calibration_throughput, local_work,
+};
+
+use crate::calibrate::LocalWork;
 use crate::explain::Costs;
-use crate::names;
 use crate::placement::Placement;
-use crate::published::{Cell, Table};
+use crate::published::Table;
 use crate::rows::{Detail, Row, Status};
 use crate::sensitivity::{self, Sensitivity};
 use crate::simulate::{self, Prediction};
 use crate::{InputError, jobs, peers};
-use lockyard_scenarios::{Script, Step, Variant};
+use lockyard_scenarios::{Metric, Script, Variant};
 use lockyard_sim::Machine;
 use std::collections::BTreeMap;
 
@@ -54,81 +59,6 @@ pub struct Request {
     pub sensitivity: bool,
     /// How many cells are simulated at the same time.
     pub jobs: usize,
-}
-
-/// The published cell that calibrates `variant` for `machine`, by the script's calibration: the machine's own, or, where
-/// it has none, the first machine's.
-pub fn calibration_cell<'t>(
-    script: &Script,
-    variant: &str,
-    machine: &str,
-    tables: &'t [Table],
-) -> Option<&'t Cell> {
-    let calibration = script.calibration.as_ref()?;
-    let variant = calibration.variant.as_deref().unwrap_or(variant);
-    let experiment = calibration.experiment.as_deref().unwrap_or(&script.name);
-    let own = calibration.machines.iter().find(|name| *name == machine);
-    let machine = own.or(calibration.machines.first())?;
-    tables.iter().flat_map(|table| &table.cells).find(|cell| {
-        cell.experiment == experiment
-            && cell.machine == *machine
-            && cell.threads == calibration.threads
-            && cell.variant == variant
-            && cell.metric == script.metric.name()
-            && cell.unit == script.metric.unit()
-    })
-}
-
-/// The figure of the trivial model: the cost of an operation in the calibration cell, held constant.
-pub fn trivial(script: &Script, calibration: &Cell, threads: usize) -> f64 {
-    let throughput = script.metric.throughput(calibration.value, calibration.threads);
-    script.metric.figure(throughput, threads)
-}
-
-/// Whether an operation has calibrated work.
-fn has_calibrated_work(steps: &[Step]) -> bool {
-    steps.iter().any(|step| match step {
-        Step::CalibratedWork { .. } => true,
-        Step::Locked { steps, .. } => has_calibrated_work(steps),
-        _ => false,
-    })
-}
-
-/// The local work of a variant, from its calibration cell on the cell's machine; `None` if the variant
-/// has no calibrated work. `machine` is the machine to predict for.
-///
-/// # Errors
-///
-/// If the cell or its machine is not there, or a run fails.
-pub fn local_work(
-    script: &Script,
-    variant: &Variant,
-    machine: &str,
-    tables: &[Table],
-) -> Result<Option<LocalWork>, Failure> {
-    let Some(calibration) = &script.calibration else { return Ok(None) };
-    if !has_calibrated_work(&variant.steps) {
-        return Ok(None);
-    }
-    let of = calibration.variant.as_deref().unwrap_or(&variant.name);
-    let Some(cell) = calibration_cell(script, &variant.name, machine, tables) else {
-        return Err(Failure::Input(InputError(format!(
-            "scenario `{}`: no published table has its calibration cell ({}, {of}, {} threads)",
-            script.name,
-            calibration.machines.join(" or "),
-            calibration.threads
-        ))));
-    };
-    let machine = names::machine(&cell.machine)?;
-    let Some(variant) = script.variant(of) else {
-        unreachable!("a script's calibration names one of its variants")
-    };
-    check_threads(&machine, cell.threads)?;
-    let throughput = script.metric.throughput(cell.value, cell.threads);
-    let placement = Placement::Order(script.order);
-    calibrate::solve(&machine, variant, (&placement, script.home), cell.threads, throughput)
-        .map(Some)
-        .map_err(|e| Failure::Run(format!("{}, {of}: calibration: {e}", script.name)))
 }
 
 /// The variants of a script with these names; all if there are none.
@@ -211,7 +141,7 @@ pub fn run(
     let works = jobs::run(
         &variants,
         request.jobs,
-        |variant| local_work(script, variant, request.machine.name(), tables),
+        |variant| calibrated(script, variant, request.machine.name(), tables),
         || {},
     );
     let mut cells = Vec::new();
@@ -224,14 +154,14 @@ pub fn run(
         &cells,
         request.jobs,
         |&(variant, threads, work)| {
-            let work = work.map_or(0.0, |w| w.nanoseconds);
+            let work = work.nanoseconds();
             let placement = (placement, script.home);
             simulate::cell_with_siblings(&request.machine, variant, placement, threads, work)
         },
         done,
     );
     let mut found = Predictions::default();
-    for ((variant, threads, work), prediction) in cells.into_iter().zip(predictions) {
+    for ((variant, threads, calibrated), prediction) in cells.into_iter().zip(predictions) {
         let Some(prediction) = prediction else { continue };
         let prediction = prediction
             .map_err(|e| Failure::Run(format!("{}, {}: {e}", script.name, variant.name)))?;
@@ -243,11 +173,12 @@ pub fn run(
                 && cell.experiment == script.name
                 && cell.machine == request.machine.name()
                 && cell.variant == variant.name
-                && cell.threads == threads
+                && script.tasks(cell.threads) == Some(threads)
                 && cell.metric == script.metric.name()
                 && cell.unit == script.metric.unit()
         });
-        let mut detail = detail(script, &prediction, threads, work);
+        let Calibrated { work, metric } = calibrated;
+        let mut detail = detail(metric, &prediction, threads, work);
         let seeds = simulate::Effort::usual(placement).seeds;
         simulate::identify(&request.machine, seeds, &mut detail);
         if request.sensitivity {
@@ -256,14 +187,14 @@ pub fn run(
                 variant,
                 placement: (placement, script.home),
                 threads,
-                local_work: work.map_or(0.0, |w| w.nanoseconds),
-                metric: script.metric,
+                local_work: calibrated.nanoseconds(),
+                metric,
             };
             let failed = |e| Failure::Run(format!("{}, {}: {e}", script.name, variant.name));
             let Some(one) = sensitivity::of(cell, request.jobs, done).map_err(failed)? else {
                 break;
             };
-            let one = one.around(script.metric.figure(prediction.throughput, threads));
+            let one = one.around(metric.figure(prediction.throughput, threads));
             one.detail(&mut detail);
             found.sensitivities.push(one);
         }
@@ -274,11 +205,11 @@ pub fn run(
             experiment: script.name.clone(),
             machine: request.machine.name().to_owned(),
             variant: variant.name.clone(),
-            threads,
+            threads: Some(threads),
             metric: script.metric.name().to_owned(),
             unit: script.metric.unit().to_owned(),
             published: published.map(|cell| cell.value),
-            predicted: Some(script.metric.figure(prediction.throughput, threads)),
+            predicted: Some(metric.figure(prediction.throughput, threads)),
             trivial: None,
             measured: None,
             status: if is_calibration { Status::Calibration } else { Status::Predicted },
@@ -295,7 +226,7 @@ pub const PREDICTED: &str = "predicted_";
 
 /// What a row says beside its figure.
 pub fn detail(
-    script: &Script,
+    metric: Metric,
     prediction: &Prediction,
     threads: usize,
     work: Option<LocalWork>,
@@ -304,7 +235,7 @@ pub fn detail(
     let mut number = |name: &str, value: f64| {
         detail.insert(name.to_owned(), Detail::Number(value));
     };
-    let (low, high) = script.metric.range(prediction.range, threads);
+    let (low, high) = metric.range(prediction.range, threads);
     number("predicted_low", low);
     number("predicted_high", high);
     number("predicted_throughput", prediction.throughput);
@@ -325,7 +256,7 @@ pub fn detail(
         ));
     }
     if let Some(apart) = prediction.siblings_apart {
-        let figure = script.metric.figure(apart, threads);
+        let figure = metric.figure(apart, threads);
         detail.insert("siblings_share_nothing".to_owned(), Detail::Number(figure));
         notes.push(String::from(
             "what the threads of a core share of a line is not settled (docs/machines.md); `siblings apart` is the figure if they \

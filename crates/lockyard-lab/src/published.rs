@@ -4,6 +4,7 @@
 //! line and column: a table is data that people will compare with, so nothing is skipped.
 
 use crate::InputError;
+use lockyard_scenarios::DIRECTION;
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -15,13 +16,15 @@ const MAX_ROWS: usize = 5_000;
 const COLUMNS: [&str; 7] =
     ["experiment", "machine", "variant", "threads", "metric", "value", "unit"];
 /// The units that tables use.
-const UNITS: &[&str] = &["op/s", "ns", "ms", "s", "%", "MB/s", "ratio", ""];
+const UNITS: &[&str] =
+    &["op/s", "ns", "ms", "s", "%", "MB/s", "jobs/min", "records/s", "ratio", "% of native", ""];
 
 /// The shipped tables: name and file.
 const SHIPPED: &[(&str, &str)] = &[
     ("lockref-will-it-scale", include_str!("../../../published/lockref-will-it-scale.csv")),
     ("qspinlock-loop", include_str!("../../../published/qspinlock-loop.csv")),
     ("page-ref", include_str!("../../../published/page-ref.csv")),
+    ("lock-call-path", include_str!("../../../published/lock-call-path.csv")),
 ];
 
 /// One published figure.
@@ -33,8 +36,8 @@ pub struct Cell {
     pub machine: String,
     /// Variant.
     pub variant: String,
-    /// Number of threads, tasks or processes.
-    pub threads: usize,
+    /// Number of threads, tasks or processes, if it was published.
+    pub threads: Option<usize>,
     /// What was measured.
     pub metric: String,
     /// The figure.
@@ -182,7 +185,7 @@ fn line_of(body: &str, position: Option<&csv::Position>) -> u64 {
 
 /// What no two figures of a table have in common.
 fn place(cell: &Cell) -> [String; 5] {
-    let threads = cell.threads.to_string();
+    let threads = cell.threads.map(|threads| threads.to_string()).unwrap_or_default();
     [&cell.experiment, &cell.machine, &cell.variant, &threads, &cell.metric].map(Clone::clone)
 }
 
@@ -204,22 +207,28 @@ fn cell(record: &csv::StringRecord) -> Result<Cell, String> {
     };
     let (experiment, machine, variant) = (text(0)?, text(1)?, text(2)?);
     let threads = match record[3].parse::<usize>() {
-        Ok(threads @ 1..=100_000) => threads,
+        Ok(threads @ 1..=100_000) => Some(threads),
+        _ if record[3].is_empty() => None,
         _ => {
             let found = show(&record[3]);
-            return Err(format!("`threads` is `{found}`; allowed: a whole number, 1 to 100000"));
+            return Err(format!(
+                "`threads` is `{found}`; allowed: a whole number, 1 to 100000, or nothing"
+            ));
         }
     };
     let value = match record[5].parse::<f64>() {
         Ok(value) if value > 0.0 && value <= 1e15 => value,
+        // A gap may be closed.
+        Ok(0.0) if record[6].starts_with(DIRECTION) => 0.0,
         _ => {
             let found = show(&record[5]);
             return Err(format!("`value` is `{found}`; allowed: a number above 0, at most 1e15"));
         }
     };
-    if !UNITS.contains(&&record[6]) {
-        let (found, units) = (show(&record[6]), UNITS.join(" "));
-        return Err(format!("`unit` is `{found}`; allowed: {units}or nothing"));
+    let in_words = |unit: &str| unit.starts_with(DIRECTION) && text(6).is_ok();
+    if !UNITS.contains(&&record[6]) && !in_words(&record[6]) {
+        let (found, units) = (show(&record[6]), UNITS.join("; "));
+        return Err(format!("`unit` is `{found}`; allowed: {units}`{DIRECTION}...`, or nothing"));
     }
     Ok(Cell {
         experiment,
@@ -252,7 +261,12 @@ mod tests {
             tables.iter().map(|t| (t.name.as_str(), t.cells.len())).collect();
         assert_eq!(
             cells,
-            [("lockref-will-it-scale", 27), ("qspinlock-loop", 32), ("page-ref", 90)]
+            [
+                ("lockref-will-it-scale", 27),
+                ("qspinlock-loop", 32),
+                ("page-ref", 90),
+                ("lock-call-path", 30)
+            ]
         );
     }
 
@@ -260,7 +274,7 @@ mod tests {
     fn a_broken_row_is_named_with_its_line_and_what_is_allowed() {
         assert_eq!(
             error_of("a,m,v,1,throughput,5,op/s\na,m,v,0,throughput,5,op/s\n"),
-            "t.csv:4: `threads` is `0`; allowed: a whole number, 1 to 100000"
+            "t.csv:4: `threads` is `0`; allowed: a whole number, 1 to 100000, or nothing"
         );
         for value in ["-1", "NaN", "inf", "1e99", "", "x"] {
             let error = error_of(&format!("a,m,v,1,throughput,{value},op/s\n"));
@@ -275,8 +289,17 @@ mod tests {
         );
         assert!(error_of("a,m,v,1,t,5,furlong\n").starts_with("t.csv:3: `unit` is `furlong`"));
         assert!(error_of(",m,v,1,t,5,ns\n").starts_with("t.csv:3: column `experiment`"));
+        assert!(error_of("a,m,v,1,t,0,ratio\n").starts_with("t.csv:3: `value` is `0`"));
         let twice = error_of("a,m,v,1,t,5,ns\na,m,v,1,t,6,ns\n");
         assert!(twice.starts_with("t.csv:4: a second figure"));
+    }
+
+    #[test]
+    fn a_table_may_leave_the_number_of_threads_out_and_state_a_direction() {
+        let rows = "a,m,v,,throughput,5,records/s\na,m,v,2,gap-to-x,0,direction: closed\n";
+        let cells = parse("t", "t.csv", &format!("{HEAD}{rows}")).unwrap().cells;
+        assert_eq!((cells[0].threads, cells[1].threads), (None, Some(2)));
+        assert_eq!((cells[1].value, cells[1].unit.as_str()), (0.0, "direction: closed"));
     }
 
     #[test]

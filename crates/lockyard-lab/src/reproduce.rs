@@ -1,16 +1,19 @@
 //! Every published figure beside its prediction and, as far as this host goes, a measurement.
 
-use crate::calibrate::LocalWork;
+mod plan;
+
+use crate::figures::{self, Outcome};
+use crate::host::call_path;
 use crate::host::measure::{self, Task};
 use crate::pairs::{self, Wanted};
 use crate::placement::Placement;
-use crate::predict::{self, Failure};
+use crate::predict::{self, Calibrated, Failure};
 use crate::published::{Cell, Table};
 use crate::rows::{Detail, Row, Status, Summary, summarise};
-use crate::simulate;
+use crate::simulate::{self, Prediction};
 use crate::{InputError, host, jobs, measured};
-use lockyard_scenarios::{Script, Variant};
-use lockyard_sim::Machine;
+use lockyard_scenarios::{Figure, Script};
+use plan::{Model, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What to reproduce.
@@ -42,29 +45,17 @@ pub struct Report {
     pub failure: Option<String>,
 }
 
-/// A published cell, with what it takes to simulate it.
+/// A published cell, with what it takes to say something about it, or why nothing can be.
 struct Job<'t> {
     table: &'t str,
     cell: &'t Cell,
     model: Result<Model, String>,
 }
 
-/// What it takes to simulate a cell.
-struct Model {
-    script: Script,
-    variant: Variant,
-    machine: Machine,
-    /// Index into the calibrations.
-    calibration: usize,
-    is_calibration: bool,
-    trivial: Option<f64>,
-}
-
-/// What is calibrated once: a variant of a script, for a machine.
-struct Calibrated {
-    script: Script,
-    variant: Variant,
-    machine: String,
+/// What a run came to.
+struct Found {
+    prediction: Prediction,
+    calibrated: Calibrated,
 }
 
 /// The cells that `names` select, with their tables' names.
@@ -124,29 +115,45 @@ pub fn run(
 ) -> Result<Report, Failure> {
     let cells = select(tables, &request.names)?;
     let asked = cells.len();
-    // Each variant of each script is calibrated once.
-    let mut calibrations: Vec<Calibrated> = Vec::new();
+    // Each variant of each script is calibrated once, and each run that published cells share is simulated once.
+    let mut plan = Plan::default();
     let jobs: Vec<Job> = cells
         .into_iter()
-        .map(|(table, cell)| Job { table, cell, model: model(cell, tables, &mut calibrations) })
+        .map(|(table, cell)| Job { table, cell, model: plan.model(cell, tables) })
         .collect();
-    let works = jobs::run(
-        &calibrations,
+    let calibrated = jobs::run(
+        &plan.calibrations,
         request.jobs,
-        |c| predict::local_work(&c.script, &c.variant, &c.machine, tables),
+        |c| predict::calibrated(&c.script, &c.variant, &c.machine, tables),
         || {},
     );
-    let works: Vec<Option<LocalWork>> =
-        works.into_iter().map(|work| work.unwrap_or(Ok(None))).collect::<Result<_, Failure>>()?;
-    let rows = jobs::run(&jobs, request.jobs, |job| row(job, &works), done);
-    let mut finished: Vec<(&Job, Row)> = Vec::new();
-    for (job, row) in jobs.iter().zip(rows) {
-        if let Some(row) = row {
-            finished.push((job, row.map_err(Failure::Run)?));
-        }
+    let calibrated: Vec<Option<Calibrated>> =
+        calibrated.into_iter().map(Option::transpose).collect::<Result<_, Failure>>()?;
+    jobs.iter().filter(|job| job.model.is_err()).for_each(|_| done());
+    let outcomes = jobs::run(
+        &plan.runs,
+        request.jobs,
+        |run| {
+            let outcome = calibrated[run.calibration].map(|calibrated| run.simulate(calibrated));
+            (0..run.cells).for_each(|_| done());
+            outcome
+        },
+        || {},
+    );
+    let mut found: Vec<Option<Found>> = Vec::new();
+    for (run, outcome) in plan.runs.iter().zip(outcomes) {
+        let prediction = outcome.flatten().transpose().map_err(Failure::Run)?;
+        let calibrated = calibrated[run.calibration];
+        found.push(
+            prediction
+                .zip(calibrated)
+                .map(|(prediction, calibrated)| Found { prediction, calibrated }),
+        );
     }
+    let mut finished: Vec<(&Job, Row)> =
+        jobs.iter().filter_map(|job| Some((job, row(job, &plan, &found)?))).collect();
     let (measured, failure) = match request.measure {
-        Some(effort) => measure_rows(&mut finished, &works, effort),
+        Some(effort) => measure_rows(&mut finished, &plan, &found, effort),
         None => ("nothing was measured on this host".to_owned(), None),
     };
     let rows: Vec<Row> = finished.into_iter().map(|(_, row)| row).collect();
@@ -203,56 +210,8 @@ fn with_pairs(name: &str, rows: &[&Row]) -> Summary {
     Summary { pairs: pairs::score(rows, &wanted), ..summarise(name, rows) }
 }
 
-/// What it takes to simulate a cell, or why it cannot be.
-fn model(
-    cell: &Cell,
-    tables: &[Table],
-    calibrations: &mut Vec<Calibrated>,
-) -> Result<Model, String> {
-    let script = Script::shipped(&cell.experiment)
-        .ok_or_else(|| format!("there is no scenario `{}`", cell.experiment))?;
-    let machine = Machine::shipped(&cell.machine)
-        .ok_or_else(|| format!("there is no machine file for `{}`", cell.machine))?;
-    if let Some(left_out) = script.left_out.iter().find(|left_out| left_out.metric == cell.metric) {
-        return Err(left_out.reason.clone());
-    }
-    let metric = script.metric;
-    if cell.metric != metric.name() || cell.unit != metric.unit() {
-        return Err(format!("the scenario gives {} in {}", metric.name(), metric.unit()));
-    }
-    let variant = script
-        .variant(&cell.variant)
-        .cloned()
-        .ok_or_else(|| format!("the scenario has no variant `{}`", cell.variant))?;
-    if cell.threads > machine.hardware_threads() {
-        return Err(format!("the machine has {} hardware threads", machine.hardware_threads()));
-    }
-    let calibrated_by = predict::calibration_cell(&script, &cell.variant, &cell.machine, tables);
-    let same = |known: &Calibrated| {
-        // A script whose calibration names its variant is calibrated once for all of them.
-        let shared = script.calibration.as_ref().is_some_and(|c| c.variant.is_some());
-        known.script.name == script.name
-            && known.machine == cell.machine
-            && (shared || known.variant.name == cell.variant)
-    };
-    let calibration = calibrations.iter().position(same).unwrap_or_else(|| {
-        let machine = cell.machine.clone();
-        let variant = variant.clone();
-        calibrations.push(Calibrated { script: script.clone(), variant, machine });
-        calibrations.len() - 1
-    });
-    Ok(Model {
-        is_calibration: calibrated_by == Some(cell),
-        trivial: calibrated_by.map(|c| predict::trivial(&script, c, cell.threads)),
-        script,
-        variant,
-        machine,
-        calibration,
-    })
-}
-
-/// The row of a published cell.
-fn row(job: &Job, works: &[Option<LocalWork>]) -> Result<Row, String> {
+/// The row of a published cell; `None` if its runs were not begun.
+fn row(job: &Job, plan: &Plan, found: &[Option<Found>]) -> Option<Row> {
     let cell = job.cell;
     let mut row = Row {
         table: job.table.to_owned(),
@@ -270,67 +229,115 @@ fn row(job: &Job, works: &[Option<LocalWork>]) -> Result<Row, String> {
         reason: None,
         detail: BTreeMap::new(),
     };
-    match &job.model {
-        Ok(model) => {
-            let work = works[model.calibration];
-            let nanoseconds = work.map_or(0.0, |w| w.nanoseconds);
-            let order = Placement::Order(model.script.order);
-            let (variant, order) = (&model.variant, (&order, model.script.home));
-            let (machine, threads) = (&model.machine, cell.threads);
-            let prediction =
-                simulate::cell_with_siblings(machine, variant, order, threads, nanoseconds)
-                    .map_err(|e| format!("{}, {}: {e}", cell.experiment, cell.variant))?;
-            row.predicted = Some(model.script.metric.figure(prediction.throughput, cell.threads));
-            row.trivial = model.trivial;
-            row.status = if model.is_calibration { Status::Calibration } else { Status::Predicted };
-            row.detail = predict::detail(&model.script, &prediction, cell.threads, work);
-            let seeds = simulate::Effort::usual(order.0).seeds;
-            simulate::identify(machine, seeds, &mut row.detail);
-            if let Some(reason) = model.script.doubt(&cell.machine, cell.threads) {
-                row.detail.insert(DOUBTFUL.to_owned(), Detail::Text(reason.to_owned()));
-            }
+    let model = match &job.model {
+        Ok(model) => model,
+        Err(_) if call_path::is_reference(&cell.experiment, &cell.variant) => {
+            row.status = Status::Calibration;
+            return Some(row);
         }
-        Err(reason) => row.reason = Some(reason.clone()),
+        Err(reason) => {
+            row.reason = Some(reason.clone());
+            return Some(row);
+        }
+    };
+    let run = &plan.runs[model.run];
+    let Found { prediction, calibrated } = found[model.run].as_ref()?;
+    let reference = match model.reference {
+        Some(reference) => Some((&plan.runs[reference], found[reference].as_ref()?)),
+        None => None,
+    };
+    let outcome = Outcome::of_prediction(prediction, calibrated.metric, run.tasks);
+    let reference = reference.map(|(run, found)| {
+        Outcome::of_prediction(&found.prediction, found.calibrated.metric, run.tasks)
+    });
+    row.predicted = outcome.figure(&model.figure, reference.as_ref());
+    row.trivial = model.trivial(run, calibrated.metric);
+    row.status = match (&row.predicted, model.is_calibration) {
+        (None, _) => {
+            row.reason = Some("the runs do not tell it".to_owned());
+            Status::NotModelled
+        }
+        (Some(_), true) => Status::Calibration,
+        (Some(_), false) => Status::Predicted,
+    };
+    row.detail = predict::detail(calibrated.metric, prediction, run.tasks, calibrated.work);
+    if model.figure != Figure::Own {
+        // These are of the script's own metric, and stand in its row, if it has one.
+        row.detail.retain(|name, _| !OF_THE_METRIC.contains(&name.as_str()));
     }
-    Ok(row)
+    if cell.threads != Some(run.tasks) {
+        row.detail.insert(SIMULATED_TASKS.to_owned(), Detail::Count(run.tasks as u64));
+    }
+    let order = Placement::Order(run.script.order);
+    let seeds = simulate::Effort::usual(&order).seeds;
+    simulate::identify(&run.machine, seeds, &mut row.detail);
+    if let Some(reason) = cell.threads.and_then(|n| run.script.doubt(&cell.machine, n)) {
+        row.detail.insert(DOUBTFUL.to_owned(), Detail::Text(reason.to_owned()));
+    }
+    Some(row)
 }
+
+/// Details that are in the terms of a script's own metric.
+const OF_THE_METRIC: [&str; 3] = ["predicted_low", "predicted_high", "siblings_share_nothing"];
+
+/// In the details of a row: how many tasks were simulated, where the table says another number, or none.
+const SIMULATED_TASKS: &str = "simulated_tasks";
 
 /// Measures the rows that this host has CPUs for; returns how far that was, and why not further.
 fn measure_rows(
     rows: &mut [(&Job, Row)],
-    works: &[Option<LocalWork>],
+    plan: &Plan,
+    found: &[Option<Found>],
     effort: measure::Effort,
 ) -> (String, Option<String>) {
     let cpus = host::Cpus::allowed();
+    let needed = |job: &Job| job.model.as_ref().ok().map(|model| plan.runs[model.run].tasks);
+    // Each run once, whatever the number of its figures.
     let mut measurable: Vec<usize> = Vec::new();
     let mut tasks: Vec<Task> = Vec::new();
-    for (index, (job, row)) in rows.iter().enumerate() {
-        if let Ok(model) = &job.model
-            && row.threads <= cpus.len()
-        {
-            measurable.push(index);
+    for (job, _) in rows.iter() {
+        let Ok(model) = &job.model else { continue };
+        let run = &plan.runs[model.run];
+        if run.tasks <= cpus.len() && !measurable.contains(&model.run) {
+            measurable.push(model.run);
             tasks.push(Task {
-                variant: model.variant.clone(),
-                threads: row.threads,
-                local_work: works[model.calibration].map_or(0.0, |w| w.nanoseconds),
-                placement: host::Placement::of(model.script.order, &cpus),
+                variant: run.variant.clone(),
+                threads: run.tasks,
+                local_work: found[model.run].as_ref().map_or(0.0, |f| f.calibrated.nanoseconds()),
+                placement: host::Placement::of(run.script.order, &cpus),
             });
         }
     }
     let measured = measure::run(&tasks, effort, &mut || ());
-    for (index, result) in measurable.iter().zip(measured.results) {
-        let Some(result) = result else { continue };
-        let (job, row) = &mut rows[*index];
+    for (job, row) in rows.iter_mut() {
         let Ok(model) = &job.model else { continue };
-        row.measured = Some(result.measured.in_metric(model.script.metric, row.threads));
-        row.detail.extend(measured::detail(&result, model.script.metric, row.threads));
+        let index = measurable.iter().position(|&run| run == model.run);
+        let result = index.and_then(|index| measured.results[index].as_ref());
+        let (Some(result), Some(found)) = (result, &found[model.run]) else { continue };
+        let (metric, tasks) = (found.calibrated.metric, plan.runs[model.run].tasks);
+        row.measured = figures::measured(&model.figure, result, metric, tasks);
+        if model.figure == Figure::Own {
+            row.detail.extend(measured::detail(result, metric, tasks));
+        }
     }
-    let beyond = rows.iter().filter(|(_, row)| row.threads > cpus.len()).count();
+    let beyond = |job: &Job, row: &Row| needed(job).or(row.threads).is_some_and(|n| n > cpus.len());
+    let beyond = rows.iter().filter(|(job, row)| beyond(job, row)).count();
+    let native = match &measured.failure {
+        None => call_path::measure_published(rows.iter_mut().map(|(_, row)| row), effort),
+        Some(_) => Ok(None),
+    };
     let s = if cpus.len() == 1 { "" } else { "s" };
-    let how_far = format!(
+    let mut how_far = format!(
         "this process may use {} CPU{s}: {} rows were measured, {beyond} ask for more threads and were not",
         cpus.len(),
         rows.iter().filter(|(_, row)| row.measured.is_some()).count(),
     );
-    (how_far, measured.failure)
+    let failure = match native {
+        Ok(said) => {
+            how_far.extend(said.map(|said| format!("; {said}")));
+            measured.failure
+        }
+        Err(failure) => Some(failure),
+    };
+    (how_far, failure)
 }

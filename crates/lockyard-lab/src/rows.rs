@@ -2,7 +2,7 @@
 //!
 //! A row has the published tables' names, so that it can be joined to them. Its status is exactly one
 //! of: *calibration* (the cell gave the local work; its prediction is no prediction), *predicted*, *training* (the
-//! machine's protocol was fitted on the cell's table), *measured* (there is a measured figure and no published one), *not modelled* (with a reason).
+//! machine's protocol was fitted on the cell's table), *measured* (there is a measured figure and no prediction), *not modelled* (with a reason).
 
 use crate::histogram::Bucket;
 use crate::pairs::Pairs;
@@ -18,7 +18,7 @@ pub enum Status {
     Predicted,
     /// The cell is one of those on which the machine's protocol was fitted.
     Training,
-    /// The row has a measured figure only.
+    /// The row has a measured figure, and nothing is predicted.
     Measured,
     /// Nothing here can say anything about the cell.
     NotModelled,
@@ -88,8 +88,8 @@ pub struct Row {
     pub machine: String,
     /// Variant.
     pub variant: String,
-    /// Number of threads.
-    pub threads: usize,
+    /// Number of threads; `None` if the published table does not say it.
+    pub threads: Option<usize>,
     /// What is measured.
     pub metric: String,
     /// In which unit.
@@ -114,16 +114,35 @@ impl Row {
     /// `predicted / published - 1`, where both are there and the row is a prediction, or a training cell.
     pub fn error(&self) -> Option<f64> {
         match (self.status, self.predicted, self.published) {
-            (Status::Predicted | Status::Training, Some(predicted), Some(published)) => {
+            // Of nothing there is no share: a direction was published.
+            (Status::Predicted | Status::Training, Some(predicted), Some(published))
+                if published > 0.0 =>
+            {
                 Some(predicted / published - 1.0)
             }
             _ => None,
         }
     }
 
+    /// The number of threads, for tables.
+    pub fn threads_text(&self) -> String {
+        self.threads.map(|threads| threads.to_string()).unwrap_or_default()
+    }
+
+    /// `2 threads`, for people.
+    pub fn threads_in_words(&self) -> String {
+        match self.threads {
+            Some(1) => "1 thread".to_owned(),
+            Some(threads) => format!("{threads} threads"),
+            None => "threads not stated".to_owned(),
+        }
+    }
+
     fn trivial_error(&self) -> Option<f64> {
         match (self.status, self.trivial, self.published) {
-            (Status::Predicted, Some(trivial), Some(published)) => Some(trivial / published - 1.0),
+            (Status::Predicted, Some(trivial), Some(published)) if published > 0.0 => {
+                Some(trivial / published - 1.0)
+            }
             _ => None,
         }
     }
@@ -228,7 +247,7 @@ pub(crate) mod tests {
             experiment: "e".into(),
             machine: "m".into(),
             variant: variant.into(),
-            threads,
+            threads: Some(threads),
             metric: "throughput".into(),
             unit: "op/s".into(),
             published: Some(published),

@@ -6,6 +6,7 @@ mod stage;
 pub use identity::{MACHINE_HASH, SEEDS, identify};
 
 use crate::explain::{Costs, LockTime};
+use crate::figures::CpuTime;
 use crate::placement::Placement;
 use crate::served::{self, Fairness, Waits};
 use crate::statistics;
@@ -62,6 +63,10 @@ pub struct Prediction {
     pub throughput: f64,
     /// The lowest and highest throughput of a seed.
     pub range: (f64, f64),
+    /// The throughput of each seed.
+    pub runs: Vec<f64>,
+    /// CPU time of all threads by region: each has its hardware thread all the time.
+    pub cpu: CpuTime,
     /// Operations of the slowest and of the fastest thread, over all seeds.
     pub per_thread: (u64, u64),
     /// Failed compare-exchanges per successful one.
@@ -166,6 +171,7 @@ pub fn cell(
     let mut costs = Costs::default();
     let mut totals = [0u64; 7];
     let mut locked = 0;
+    let (mut user, mut windows) = (0, 0);
     for seed in 1..=effort.seeds {
         let mut simulation = Simulation::new(machine, seed);
         let prepared = simulation.setup(|| {
@@ -229,7 +235,9 @@ pub fn cell(
         let spent = simulation.attribution().since(&costs_before);
         let names = prepared.places().map(|(name, ..)| name);
         let locks: Vec<(&str, LockTime)> = names.zip(record.locks).collect();
-        costs.add(machine, &spent, &locks, machine.cycles(window_ns));
+        let window = machine.cycles(window_ns);
+        costs.add(machine, &spent, &locks, window);
+        (user, windows) = (user + record.user, windows + window);
         locked += simulation
             .events()
             .iter()
@@ -268,12 +276,15 @@ pub fn cell(
     costs.operations = totals[0];
     let [total, failed, succeeded, rmws, ownerships, local, remote] = totals.map(|t| t as f64);
     let ratio = |a: f64, b: f64| if b > 0.0 { a / b } else { 0.0 };
+    let user = ratio(user as f64, windows as f64);
     Ok(Prediction {
         throughput: statistics::mean(&throughputs).unwrap_or(0.0),
         range: (
             throughputs.iter().copied().fold(f64::INFINITY, f64::min),
             throughputs.iter().copied().fold(0.0, f64::max),
         ),
+        runs: throughputs,
+        cpu: CpuTime { user, system: threads as f64 - user },
         per_thread,
         siblings_apart: None,
         fairness,

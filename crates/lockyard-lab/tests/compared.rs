@@ -36,7 +36,7 @@ fn row(variant: &str, threads: usize, metric: (&str, &str)) -> Row {
         experiment: "e".to_owned(),
         machine: "this-host".to_owned(),
         variant: variant.to_owned(),
-        threads,
+        threads: Some(threads),
         metric: metric.0.to_owned(),
         unit: metric.1.to_owned(),
         published: None,

@@ -1,13 +1,10 @@
 //! Reading a script file: strict, and with an error that says where, what, and what is allowed.
 
 use crate::kinds::LockKind;
-use crate::metric::Metric;
 use crate::pages::PageKind;
 use crate::pairs::{self, PairEntry};
-use crate::script::{
-    Calibration, Doubtful, Gives, LeftOut, Object, ObjectKind, Order, Script, Variant,
-};
-use crate::steps;
+use crate::script::{Calibration, Gives, Object, ObjectKind, Order, Script, Variant};
+use crate::{figures, head, steps};
 use serde::Deserialize;
 use std::ops::Range;
 use std::path::Path;
@@ -49,10 +46,13 @@ struct File {
     metric: Spanned<String>,
     unit: Spanned<String>,
     operations: Option<Spanned<u64>>,
+    per_operation: Option<Spanned<f64>>,
     #[serde(default)]
-    left_out: Vec<Spanned<LeftOutEntry>>,
+    run: figures::RunEntry,
     #[serde(default)]
-    doubtful: Vec<Spanned<DoubtfulEntry>>,
+    left_out: Vec<Spanned<head::LeftOutEntry>>,
+    #[serde(default)]
+    doubtful: Vec<Spanned<head::DoubtfulEntry>>,
     #[serde(default)]
     pairs: Vec<Spanned<PairEntry>>,
     #[serde(default)]
@@ -62,13 +62,6 @@ struct File {
     variants: Spanned<Vec<Spanned<VariantEntry>>>,
     placement: PlacementEntry,
     calibration: Option<Spanned<CalibrationEntry>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LeftOutEntry {
-    metric: Spanned<String>,
-    reason: Spanned<String>,
 }
 
 #[derive(Deserialize)]
@@ -93,6 +86,7 @@ pub(crate) struct StepEntry {
     pub(crate) share: Option<Spanned<f64>>,
     pub(crate) ns: Option<Spanned<f64>>,
     pub(crate) value: Option<Spanned<i32>>,
+    pub(crate) region: Option<Spanned<String>>,
     pub(crate) only: Option<Vec<Spanned<String>>>,
 }
 
@@ -117,14 +111,6 @@ struct SetEntry {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct DoubtfulEntry {
-    machine: Spanned<String>,
-    threads: Vec<u32>,
-    reason: Spanned<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct PlacementEntry {
     order: Spanned<String>,
     home: Option<Spanned<u64>>,
@@ -137,8 +123,11 @@ struct CalibrationEntry {
     machine: Option<Spanned<String>>,
     machines: Option<Spanned<Vec<Spanned<String>>>>,
     experiment: Option<Spanned<String>>,
-    threads: Spanned<u32>,
+    threads: Option<Spanned<u32>>,
     variant: Option<Spanned<String>>,
+    metric: Option<Spanned<String>>,
+    #[serde(default)]
+    also: Vec<Spanned<String>>,
 }
 
 /// Where errors are.
@@ -181,7 +170,7 @@ impl Source<'_> {
     }
 
     /// A line of text.
-    fn text(&self, what: &str, found: &Spanned<String>) -> Result<String> {
+    pub(crate) fn text(&self, what: &str, found: &Spanned<String>) -> Result<String> {
         let text = found.get_ref();
         if text.is_empty() || text.len() > 400 || text.contains(['\n', '\r']) {
             let message = format!("`{what}` must be one line of 1 to 400 bytes");
@@ -191,7 +180,7 @@ impl Source<'_> {
     }
 
     /// A name.
-    fn name(&self, what: &str, found: &Spanned<String>) -> Result<String> {
+    pub(crate) fn name(&self, what: &str, found: &Spanned<String>) -> Result<String> {
         let name = found.get_ref();
         let ok = |b: u8| b.is_ascii_alphanumeric() || b"-_.+/@".contains(&b);
         if name.is_empty() || name.len() > 64 || !name.bytes().all(ok) {
@@ -272,8 +261,7 @@ pub(crate) fn parse(origin: &str, text: &str) -> Result<Script> {
         Some(home) => *home.get_ref() as usize,
         None => 0,
     };
-    let calibration =
-        file.calibration.map(|c| calibration(&source, c.get_ref(), &names)).transpose()?;
+    let calibration = file.calibration.map(|c| calibration(&source, &c, &names)).transpose()?;
     let calibrated = file.steps.iter().find(|s| s.get_ref().share.is_some());
     let gives_work = calibration.as_ref().is_some_and(|c| c.gives == Gives::LocalWork);
     if let (false, Some(step)) = (gives_work, calibrated) {
@@ -282,74 +270,27 @@ pub(crate) fn parse(origin: &str, text: &str) -> Result<Script> {
             "`share` is a share of the calibrated work; it needs a section [calibration] that gives it",
         ));
     }
+    let head = head::MetricEntry {
+        metric: &file.metric,
+        unit: &file.unit,
+        operations: file.operations.as_ref(),
+        per_operation: file.per_operation.as_ref(),
+        calibrated: calibration.as_ref().is_some_and(|c| c.gives == Gives::Unit),
+    };
     Ok(Script {
         name: source.name("name", &file.name)?,
         title: source.text("title", &file.title)?,
         operation: source.text("operation", &file.operation)?,
-        metric: metric(&source, &file.metric, &file.unit, file.operations.as_ref())?,
-        left_out: left_out(&source, &file.left_out)?,
-        doubtful: doubtful(&source, &file.doubtful)?,
+        metric: head::metric(&source, &head)?,
+        run: figures::run(&source, &file.run)?,
+        left_out: head::left_out(&source, &file.left_out)?,
+        doubtful: head::doubtful(&source, &file.doubtful)?,
         pairs: pairs::pairs(&source, &file.pairs, &variants)?,
         variants,
         order,
         home,
         calibration,
     })
-}
-
-fn metric(
-    source: &Source,
-    name: &Spanned<String>,
-    unit: &Spanned<String>,
-    operations: Option<&Spanned<u64>>,
-) -> Result<Metric> {
-    let count = operations.map_or(1, |operations| *operations.get_ref());
-    let metrics = [Metric::Throughput, Metric::Elapsed { operations: count }, Metric::Cpu]
-        .map(|m| (m.name(), m));
-    let metric = source.choose("metric", name, &metrics)?;
-    source.choose(&format!("unit of {}", metric.name()), unit, &[(metric.unit(), ())])?;
-    match (metric, operations) {
-        (Metric::Elapsed { .. }, None) => Err(source.error(
-            name.span(),
-            "the metric `elapsed` needs `operations`, how many each task does",
-        )),
-        (Metric::Elapsed { .. }, Some(operations)) if !(1..=1 << 40).contains(&count) => {
-            let message = format!("`operations` is {count}; allowed: 1 to {}", 1u64 << 40);
-            Err(source.error(operations.span(), message))
-        }
-        (Metric::Throughput | Metric::Cpu, Some(operations)) => Err(source.error(
-            operations.span(),
-            format!("`operations` is not for the metric `{}`", metric.name()),
-        )),
-        _ => Ok(metric),
-    }
-}
-
-fn left_out(source: &Source, entries: &[Spanned<LeftOutEntry>]) -> Result<Vec<LeftOut>> {
-    let one = |entry: &Spanned<LeftOutEntry>| {
-        let entry = entry.get_ref();
-        Ok(LeftOut {
-            metric: source.name("metric", &entry.metric)?,
-            reason: source.text("reason", &entry.reason)?,
-        })
-    };
-    entries.iter().map(one).collect()
-}
-
-fn doubtful(source: &Source, entries: &[Spanned<DoubtfulEntry>]) -> Result<Vec<Doubtful>> {
-    let one = |entry: &Spanned<DoubtfulEntry>| {
-        let span = entry.span();
-        let entry = entry.get_ref();
-        if entry.threads.is_empty() {
-            return Err(source.error(span, "`threads` of [[doubtful]] is an empty list"));
-        }
-        Ok(Doubtful {
-            machine: source.name("machine", &entry.machine)?,
-            threads: entry.threads.iter().map(|&threads| threads as usize).collect(),
-            reason: source.text("reason", &entry.reason)?,
-        })
-    };
-    entries.iter().map(one).collect()
 }
 
 fn objects(source: &Source, entries: &[Spanned<ObjectEntry>]) -> Result<Vec<Object>> {
@@ -445,14 +386,18 @@ fn last(span: &Option<Range<usize>>) -> Range<usize> {
 
 fn calibration(
     source: &Source,
-    entry: &CalibrationEntry,
+    spanned: &Spanned<CalibrationEntry>,
     variants: &[String],
 ) -> Result<Calibration> {
-    let threads = *entry.threads.get_ref();
-    if !(1..=4096).contains(&threads) {
-        let message = format!("`threads` is {threads}; allowed: 1 to 4096");
-        return Err(source.error(entry.threads.span(), message));
-    }
+    let entry = spanned.get_ref();
+    let threads = entry.threads.as_ref().map(|threads| match *threads.get_ref() {
+        count @ 1..=100_000 => Ok(count as usize),
+        count => {
+            let message = format!("`threads` is {count}; allowed: 1 to 100000");
+            Err(source.error(threads.span(), message))
+        }
+    });
+    let threads = threads.transpose()?;
     if let Some(variant) = &entry.variant
         && !variants.contains(variant.get_ref())
     {
@@ -467,7 +412,7 @@ fn calibration(
         }
         _ => {
             return Err(source.error(
-                entry.threads.span(),
+                spanned.span(),
                 "a calibration has either `machine`, or `machines` with at least one",
             ));
         }
@@ -475,23 +420,23 @@ fn calibration(
     let gives = match &entry.gives {
         None => Gives::LocalWork,
         Some(gives) => {
-            let table = [("local-work", Gives::LocalWork), ("latencies", Gives::Latencies)];
+            let table = [
+                ("local-work", Gives::LocalWork),
+                ("latencies", Gives::Latencies),
+                ("unit", Gives::Unit),
+            ];
             source.choose("thing that a calibration gives", gives, &table)?
         }
     };
     let experiment = entry.experiment.as_ref().map(|e| source.name("experiment", e)).transpose()?;
-    if let (Gives::LocalWork, Some(experiment)) = (gives, &entry.experiment) {
-        return Err(source.error(
-            experiment.span(),
-            "`experiment` is for a calibration that gives latencies; local work is the script's own",
-        ));
-    }
     Ok(Calibration {
         gives,
         machines,
         experiment,
-        threads: threads as usize,
+        threads,
         variant: entry.variant.as_ref().map(|v| v.get_ref().clone()),
+        metric: entry.metric.as_ref().map(|m| source.name("metric", m)).transpose()?,
+        also: entry.also.iter().map(|m| source.name("also", m)).collect::<Result<_>>()?,
     })
 }
 

@@ -7,8 +7,10 @@
 //!
 //! The format is described in `docs/scenarios.md`.
 
+mod figures;
 mod file;
 mod foreign;
+mod head;
 mod kinds;
 mod metric;
 mod pages;
@@ -18,10 +20,11 @@ mod script;
 mod stage;
 mod steps;
 
+pub use figures::{DIRECTION, Figure, Length, Region, RunOf};
 pub use file::{MAX_FILE_BYTES, ScriptError};
 pub use foreign::{Foreign, ForeignLock};
 pub use kinds::LockKind;
-pub use metric::Metric;
+pub use metric::{Metric, Rate};
 pub use pages::PageKind;
 pub use pairs::Pair;
 pub use prepared::{Prepared, Violation};

@@ -1,11 +1,56 @@
 //! What published figures of an experiment measure. Everything is run as operations a second; a metric says what that is in
 //! the table's terms.
 
+/// The units of a throughput, each with its seconds.
+const RATES: [(&str, f64); 6] = [
+    ("op/s", 1.0),
+    ("MB/s", 1.0),
+    ("jobs/s", 1.0),
+    ("jobs/min", 60.0),
+    ("records/s", 1.0),
+    ("transactions/s", 1.0),
+];
+
+/// How a throughput is stated: in which unit, and how much of it one operation is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rate {
+    unit: &'static str,
+    seconds: f64,
+    per_operation: f64,
+}
+
+impl Rate {
+    /// Operations a second.
+    pub const OPERATIONS: Rate = Rate { unit: "op/s", seconds: 1.0, per_operation: 1.0 };
+
+    /// The rate of a unit, one of its things an operation; `None` if it is no unit of a throughput.
+    pub fn of(unit: &str) -> Option<Rate> {
+        let (unit, seconds) = RATES.into_iter().find(|(name, _)| *name == unit)?;
+        Some(Rate { unit, seconds, per_operation: 1.0 })
+    }
+
+    /// With so many of the unit's things an operation.
+    #[must_use]
+    pub fn with_per_operation(self, per_operation: f64) -> Rate {
+        Rate { per_operation, ..self }
+    }
+
+    /// The units that there are.
+    pub fn units() -> impl Iterator<Item = &'static str> {
+        RATES.into_iter().map(|(unit, _)| unit)
+    }
+
+    /// How much of the unit's things one operation is.
+    pub fn per_operation(self) -> f64 {
+        self.per_operation
+    }
+}
+
 /// A metric, with its unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Metric {
-    /// Operations a second, all tasks together.
-    Throughput,
+    /// Operations a second, or what they come to in another unit, all tasks together.
+    Throughput(Rate),
     /// Milliseconds until every task has done so many operations.
     Elapsed {
         /// Operations of each task.
@@ -16,10 +61,13 @@ pub enum Metric {
 }
 
 impl Metric {
+    /// Operations a second.
+    pub const OPERATIONS: Metric = Metric::Throughput(Rate::OPERATIONS);
+
     /// Its name in tables.
     pub fn name(self) -> &'static str {
         match self {
-            Metric::Throughput => "throughput",
+            Metric::Throughput(_) => "throughput",
             Metric::Elapsed { .. } => "elapsed",
             Metric::Cpu => "cpu",
         }
@@ -28,7 +76,7 @@ impl Metric {
     /// Its unit in tables.
     pub fn unit(self) -> &'static str {
         match self {
-            Metric::Throughput => "op/s",
+            Metric::Throughput(rate) => rate.unit,
             Metric::Elapsed { .. } => "ms",
             Metric::Cpu => "ns",
         }
@@ -38,7 +86,7 @@ impl Metric {
     /// alike, [`Elapsed`](Self::Elapsed) is their mean, not the last one's.
     pub fn figure(self, throughput: f64, threads: usize) -> f64 {
         match self {
-            Metric::Throughput => throughput,
+            Metric::Throughput(rate) => throughput * rate.per_operation * rate.seconds,
             Metric::Elapsed { operations } => operations as f64 * threads as f64 / throughput * 1e3,
             Metric::Cpu => threads as f64 / throughput * 1e9,
         }
@@ -46,10 +94,10 @@ impl Metric {
 
     /// Operations a second, all tasks together, of `threads` tasks with this figure.
     pub fn throughput(self, figure: f64, threads: usize) -> f64 {
-        // Each metric is its own inverse, but for the first.
         match self {
-            Metric::Throughput => figure,
-            _ => self.figure(figure, threads),
+            Metric::Throughput(rate) => figure / rate.seconds / rate.per_operation,
+            // These are their own inverse.
+            Metric::Elapsed { .. } | Metric::Cpu => self.figure(figure, threads),
         }
     }
 
@@ -70,12 +118,23 @@ mod tests {
         // 3 tasks, a hand-over of 154.9 ns.
         assert!((elapsed.figure(1e9 / 154.9, 3) - 2323.5).abs() < 0.1);
         assert!((Metric::Cpu.figure(1e9 / 10.0, 4) - 40.0).abs() < 1e-9);
-        for metric in [Metric::Throughput, elapsed, Metric::Cpu] {
+        let jobs = Metric::Throughput(Rate::of("jobs/min").unwrap().with_per_operation(0.5));
+        for metric in [Metric::OPERATIONS, jobs, elapsed, Metric::Cpu] {
             for threads in [1, 3, 128] {
                 let throughput = metric.throughput(metric.figure(1.25e6, threads), threads);
                 assert!((throughput / 1.25e6 - 1.0).abs() < 1e-12, "{metric:?}");
             }
         }
         assert_eq!(Metric::Cpu.range((1e9, 2e9), 2), (1.0, 2.0));
+    }
+
+    #[test]
+    fn a_rate_says_how_much_of_its_unit_an_operation_is_and_in_which_time() {
+        // Two jobs an operation, 100 operations a second.
+        let rate = Rate::of("jobs/min").unwrap().with_per_operation(2.0);
+        let metric = Metric::Throughput(rate);
+        assert_eq!((metric.figure(100.0, 7), metric.unit()), (12_000.0, "jobs/min"));
+        assert_eq!(Rate::of("op/s"), Some(Rate::OPERATIONS));
+        assert_eq!(Rate::of("furlongs"), None);
     }
 }

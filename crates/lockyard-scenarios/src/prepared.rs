@@ -202,8 +202,10 @@ impl<S: Stage> Prepared<S> {
     fn perform(&self, steps: &[Step]) {
         for step in steps {
             match *step {
-                Step::Work { nanoseconds } => S::work(nanoseconds),
-                Step::CalibratedWork { share } => S::work(self.local_work * share),
+                Step::Work { nanoseconds, region } => S::work_in(region, nanoseconds),
+                Step::CalibratedWork { share, region } => {
+                    S::work_in(region, self.local_work * share);
+                }
                 Step::Pause => S::Host::relax(),
                 Step::Locked { object, ref steps } => {
                     let mut body = || {

@@ -1,5 +1,6 @@
 //! A scenario script, checked: objects, steps, variants, placement, calibration.
 
+use crate::figures::{Region, RunOf};
 use crate::file::{self, ScriptError};
 use crate::foreign::ForeignLock;
 use crate::kinds::LockKind;
@@ -110,11 +111,15 @@ pub enum Step {
     Work {
         /// How long.
         nanoseconds: f64,
+        /// Whose.
+        region: Region,
     },
     /// A share of the calibrated local work.
     CalibratedWork {
         /// The share, 0 to 1; the shares of an operation add up to 1.
         share: f64,
+        /// Whose.
+        region: Region,
     },
     /// One pause.
     Pause,
@@ -242,6 +247,8 @@ pub enum Gives {
     LocalWork,
     /// The machine's latencies; they are in its file.
     Latencies,
+    /// How much of the metric's unit one operation is: then only the ratios of figures count.
+    Unit,
 }
 
 /// The published cell that gives the local work, or the machine's latencies.
@@ -253,10 +260,14 @@ pub struct Calibration {
     pub machines: Vec<String>,
     /// The experiment of the cell; the script's own where none is named.
     pub experiment: Option<String>,
-    /// Its number of threads.
-    pub threads: usize,
+    /// Its number of threads, if the table says one.
+    pub threads: Option<usize>,
     /// Its variant; where none is named, each variant has its own cell.
     pub variant: Option<String>,
+    /// Its metric; the script's own where none is named. Another one is in operations a second.
+    pub metric: Option<String>,
+    /// Other metrics of the same run that the script's numbers were taken from, and that are no predictions.
+    pub also: Vec<String>,
 }
 
 impl Calibration {
@@ -297,6 +308,8 @@ pub struct Script {
     pub operation: String,
     /// What is measured, as in published tables.
     pub metric: Metric,
+    /// What the table does not say of its runs.
+    pub run: RunOf,
     /// Other metrics of the published table.
     pub left_out: Vec<LeftOut>,
     /// Published cells that are reported apart.
@@ -353,6 +366,11 @@ impl Script {
         let found =
             self.doubtful.iter().find(|d| d.machine == machine && d.threads.contains(&threads));
         found.map(|doubtful| doubtful.reason.as_str())
+    }
+
+    /// How many tasks run for published cells of so many threads; `None` if neither the cell nor the script says.
+    pub fn tasks(&self, threads: Option<usize>) -> Option<usize> {
+        self.run.tasks.or(threads)
     }
 
     /// The variant of that name.

@@ -1,5 +1,6 @@
 //! Where a scenario is performed.
 
+use crate::figures::Region;
 use lockyard::platform::Host;
 
 /// A back-end, as a scenario sees it: the host on which the primitives run, and a few things that
@@ -13,6 +14,12 @@ pub trait Stage: 'static {
 
     /// Spends `nanoseconds` of local work, which touches no shared line.
     fn work(nanoseconds: f64);
+
+    /// The same, in a region of the operation: a stage that accounts for CPU time by regions tells them apart.
+    #[inline(always)]
+    fn work_in(_region: Region, nanoseconds: f64) {
+        Self::work(nanoseconds);
+    }
 
     /// Whether the run is over. A task looks between two operations.
     fn stopping() -> bool;

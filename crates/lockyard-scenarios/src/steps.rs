@@ -1,6 +1,7 @@
 //! The steps of one variant, from the entries of a script: locks nest, objects are of the right kind,
 //! and data that is written is always accessed under a lock.
 
+use crate::figures::Region;
 use crate::file::{Result, Source, StepEntry, object_named};
 use crate::script::{GetOperation, Object, ObjectKind, PutOperation, Step};
 use lockyard::platform::NEST_LEVELS;
@@ -102,6 +103,7 @@ impl Steps<'_> {
         let span = |s: &Option<Spanned<f64>>| s.as_ref().map(Spanned::span);
         refuse(span(&entry.share), "share", what == Do::Work)?;
         refuse(span(&entry.ns), "ns", what == Do::Work)?;
+        refuse(entry.region.as_ref().map(Spanned::span), "region", what == Do::Work)?;
         refuse(entry.value.as_ref().map(Spanned::span), "value", what == Do::Add)?;
         let takes_operation = matches!(what, Do::Get | Do::Put);
         refuse(entry.operation.as_ref().map(Spanned::span), "operation", takes_operation)?;
@@ -217,9 +219,15 @@ impl Steps<'_> {
                 Err(self.source.error(field.span(), message))
             }
         };
+        let region = match &entry.region {
+            Some(region) => self.source.choose("region", region, &Region::ALL)?,
+            None => Region::default(),
+        };
         let step = match (&entry.share, &entry.ns) {
-            (Some(share), None) => Step::CalibratedWork { share: check(share, "share", 1e6)? },
-            (None, Some(ns)) => Step::Work { nanoseconds: check(ns, "ns", MAX_WORK_NS)? },
+            (Some(share), None) => {
+                Step::CalibratedWork { share: check(share, "share", 1e6)?, region }
+            }
+            (None, Some(ns)) => Step::Work { nanoseconds: check(ns, "ns", MAX_WORK_NS)?, region },
             _ => {
                 return Err(self.source.error(
                     spanned.span(),
@@ -263,7 +271,7 @@ fn total_share(steps: &[Step]) -> f64 {
     steps
         .iter()
         .map(|step| match step {
-            Step::CalibratedWork { share } => *share,
+            Step::CalibratedWork { share, .. } => *share,
             Step::Locked { steps, .. } => total_share(steps),
             _ => 0.0,
         })
@@ -273,7 +281,7 @@ fn total_share(steps: &[Step]) -> f64 {
 fn scale_shares(steps: &mut [Step], total: f64) {
     for step in steps {
         match step {
-            Step::CalibratedWork { share } => *share /= total,
+            Step::CalibratedWork { share, .. } => *share /= total,
             Step::Locked { steps, .. } => scale_shares(steps, total),
             _ => {}
         }

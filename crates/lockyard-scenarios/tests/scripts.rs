@@ -95,7 +95,7 @@ fn the_shipped_scripts_do_what_the_experiments_do() {
             let total: f64 = variant
                 .steps
                 .iter()
-                .map(|s| if let Step::CalibratedWork { share } = s { *share } else { 0.0 })
+                .map(|s| if let Step::CalibratedWork { share, .. } = s { *share } else { 0.0 })
                 .sum();
             let calibrated = script.calibration.as_ref().is_some_and(|c| c.gives_local_work());
             let has_cell = calibrated && variant.name != "locked-bit";
@@ -240,7 +240,49 @@ fn what_a_script_must_have_is_named() {
     let unit = GOOD.replacen("unit = \"op/s\"", "unit = \"ns\"", 1);
     assert!(error_of(&unit).contains("there is no unit of throughput `ns`; allowed: op/s"));
     let calibration = GOOD.replacen("threads = 1", "threads = 0", 1);
-    assert!(error_of(&calibration).contains("`threads` is 0; allowed: 1 to 4096"));
+    assert!(error_of(&calibration).contains("`threads` is 0; allowed: 1 to 100000"));
+}
+
+#[test]
+fn figures_beside_the_metric_are_found_by_name_where_the_script_says_what_they_need() {
+    use lockyard_scenarios::{Figure, Length, Region};
+    let script = Script::parse("s.toml", GOOD).expect("it is a script");
+    let of = |script: &Script, metric: &str, unit: &str| script.figure("lockref", metric, unit);
+    assert_eq!(of(&script, "throughput", "op/s"), Ok(Figure::Own));
+    assert_eq!(of(&script, "stdev", "%"), Ok(Figure::Deviation));
+    let refused = [
+        ("throughput", "ms", "the scenario gives throughput in op/s"),
+        ("beauty", "op/s", "the scenario gives throughput in op/s"),
+        ("stdev", "s", "the scenario gives stdev in %"),
+        ("real-time", "s", "the scenario does not say how long the run was whose real-time it is"),
+        ("gap-to-ticket", "ratio", "the scenario has no variant `ticket`"),
+        ("system-cpu-saved", "%", "the scenario pairs no variant with `lockref`"),
+    ];
+    for (metric, unit, why) in refused {
+        assert_eq!(of(&script, metric, unit), Err(why.to_owned()), "{metric} in {unit}");
+    }
+    let head = "unit = \"op/s\"\nrun = { operations = 6e6, tasks = 40 }\n\
+                pairs = [{ first = \"lockref-pause\", second = \"lockref\" }]";
+    let script =
+        Script::parse("s.toml", &GOOD.replacen("unit = \"op/s\"", head, 1)).expect("valid");
+    assert_eq!((script.tasks(Some(3000)), script.tasks(None)), (Some(40), Some(40)));
+    let length = Length::Operations(6e6);
+    let reference = || "lockref-pause".to_owned();
+    let gap = |per_cent| Figure::Gap { reference: reference(), per_cent };
+    for (metric, unit, figure) in [
+        ("real-time", "s", Figure::RealTime(length)),
+        ("user-time", "s", Figure::CpuTime(Region::User, length)),
+        ("system-time", "s", Figure::CpuTime(Region::System, length)),
+        ("gap-to-lockref-pause", "%", gap(true)),
+        ("gap-to-lockref-pause", "direction: closed", gap(false)),
+        (
+            "system-cpu-saved",
+            "%",
+            Figure::CpuSaved { region: Region::System, reference: reference() },
+        ),
+    ] {
+        assert_eq!(of(&script, metric, unit), Ok(figure), "{metric} in {unit}");
+    }
 }
 
 #[test]
@@ -347,9 +389,42 @@ fn a_wrong_metric_page_or_calibration_is_named() {
         ),
         (
             LOOP,
-            "gives = \"latencies\"\n",
-            "",
-            "`experiment` is for a calibration that gives latencies",
+            "gives = \"latencies\"",
+            "gives = \"unit\"",
+            "a calibration that gives `unit` is not for the metric `elapsed`",
+        ),
+        (PAGE, "unit = \"ns\"", "unit = \"ns\"\nper_operation = 2.0", "`per_operation` is not for"),
+        (GOOD, "unit = \"op/s\"", "unit = \"MB/s\"", "`MB/s` needs `per_operation`"),
+        (
+            GOOD,
+            "unit = \"op/s\"",
+            "unit = \"op/s\"\nper_operation = 2.0",
+            "`per_operation` is not allowed: one operation is one",
+        ),
+        (
+            GOOD,
+            "unit = \"op/s\"",
+            "unit = \"MB/s\"\nper_operation = -1.0",
+            "`per_operation` is -1; allowed: above 0, at most 1e12",
+        ),
+        (
+            GOOD,
+            "unit = \"op/s\"",
+            "unit = \"op/s\"\nrun = { seconds = 1.0, operations = 5.0 }",
+            "a run ends after so many `operations` or so many `seconds`, not after both",
+        ),
+        (
+            GOOD,
+            "unit = \"op/s\"",
+            "unit = \"op/s\"\nrun = { tasks = 0 }",
+            "`tasks` is 0; allowed: 1 to 4096",
+        ),
+        (GOOD, "do = \"get\"", "do = \"get\"\nregion = \"user\"", "`region` is not for a `get`"),
+        (
+            GOOD,
+            "share = 1.0",
+            "share = 1.0\nregion = \"usre\"",
+            "there is no region `usre`; did you mean `user`?",
         ),
         (
             LOOP,

@@ -23,12 +23,14 @@
 //! - Waiting without spin events: a waiter sleeps until its line is taken away, and then finishes its
 //!   running pause.
 //! - Layout: objects lie in an arena, with the layout that they have in memory.
+//! - On request, threads that share CPUs, as virtual CPUs do those of their host: queues, time slices, parked threads that
+//!   give their CPU up, spinning ones that are taken off it, interrupts to others that do not run.
 //!
 //! # What is not modelled
 //!
 //! Instruction fetch, translation look-aside buffers, prefetchers, out-of-order execution within a
-//! thread, the bandwidth of data that is not shared, the capacity of caches, frequency changes,
-//! interrupts, and a scheduler: each thread has its hardware thread. An ordering weaker than total
+//! thread, the bandwidth of data that is not shared, the capacity of caches, frequency changes, and interrupts
+//! by devices. Unless asked for, no scheduler: each thread has its hardware thread. An ordering weaker than total
 //! store order does not show here; the model checks are for that.
 
 mod arena;
@@ -39,10 +41,11 @@ mod random;
 mod shared;
 mod simulation;
 
-pub use engine::{Attribution, Distance, LineCounts, Phase, Statistics, ThreadReport};
+pub use engine::{Attribution, Distance, LineCounts, PHASES, Phase, Statistics, ThreadReport};
 pub use machine::{Machine, MachineError, Order, Parameter, Place};
 pub use platform::{
     Simulated, SimulatedAtomics, SimulatedCell, SimulatedU16, SimulatedU32, SimulatedU64,
-    nanoseconds, now, operation_done, random_below, stalled, stop_requested, thread_index, work,
+    nanoseconds, now, operation_done, random_below, stalled, stop_requested, thread_index,
+    wait_for_others, work,
 };
 pub use simulation::{Outcome, Placed, Simulation};

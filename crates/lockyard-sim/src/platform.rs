@@ -81,7 +81,7 @@ fn perform(op: Op) -> u64 {
             Op::Sleep { .. } | Op::Park { .. } => {
                 panic!("setup code waits for something that nobody will do")
             }
-            Op::Fence | Op::Work { .. } | Op::Pause(_) | Op::Unpark { .. } => 0,
+            Op::Fence | Op::Work { .. } | Op::Pause(_) | Op::Unpark { .. } | Op::WaitForOthers => 0,
         }
     })
 }
@@ -130,9 +130,12 @@ fn wait<T: Int>(
         let began = Shared::with(Shared::now).saturating_sub(load);
         let deadline = left.map(|left| began + left * period);
         let seen = unit & bits.mask;
+        // A thread that is off its CPU does not poll.
+        let off_cpu = left.map(|_| Shared::with(Shared::off_cpu));
         let sleep = Op::Sleep { address: bits.address, mask: bits.mask, seen, deadline };
         let spent = perform(sleep) == DEADLINE;
-        let slept = Shared::with(Shared::now) - began;
+        let missed = off_cpu.map_or(0, |before| Shared::with(Shared::off_cpu) - before);
+        let slept = (Shared::with(Shared::now) - began).saturating_sub(missed);
         // The thread polled once a period while it slept; the next poll is one of those that were left.
         let polled = (slept / period).max(1);
         left = left.map(|left| if spent { 0 } else { left.saturating_sub(polled) });
@@ -368,8 +371,8 @@ fn me() -> Rc<PerThread> {
     Shared::with(Shared::me)
 }
 
-// SAFETY: a hardware thread runs one simulated thread (`Simulation::spawn` refuses a second one), so
-// slots are unique; queue nodes are made once for each slot and level, in the arena, which outlives
+// SAFETY: a hardware thread runs one simulated thread (`Simulation::spawn` refuses a second one), or those that share it have
+// slots beyond the hardware threads, so slots are unique; queue nodes are made once for each slot and level, in the arena, which outlives
 // the threads; `allocate` hands out each byte of the arena once.
 unsafe impl Host for Simulated {
     type Atomics = SimulatedAtomics;
@@ -377,13 +380,16 @@ unsafe impl Host for Simulated {
 
     fn slot() -> Option<Slot> {
         // Setup code has none.
-        Shared::with(|s| s.in_thread().then(|| Slot(s.me().place as u32)))
+        Shared::with(|s| s.in_thread().then(|| Slot(s.me().slot as u32)))
     }
     fn numa_node() -> u32 {
         Shared::with(|s| if s.in_thread() { s.me().socket as u32 } else { 0 })
     }
     fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<SimulatedAtomics> {
         Shared::with(|s| s.queue_node(slot.0 as usize, level as usize))
+    }
+    fn announcements(lock: usize, turn: u32) -> &'static [SimulatedU64] {
+        Shared::with(|s| s.announcements(lock, turn))
     }
     fn relax() {
         perform(Op::Pause(Pause::Instruction));
@@ -430,6 +436,18 @@ pub fn work(nanoseconds: f64) {
     if cycles > 0 {
         perform(Op::Work { cycles });
     }
+}
+
+/// Interrupts all other threads of the running thread's group, and waits until each has answered: as a flush of
+/// translations on other processors does. One that is off its CPU answers when it runs next. Nothing in setup code.
+///
+/// It ends the run of a simulation whose threads do not [share CPUs](crate::Simulation::share_cpus).
+///
+/// # Panics
+///
+/// Outside a simulation.
+pub fn wait_for_others() {
+    perform(Op::WaitForOthers);
 }
 
 /// Counts one finished operation of the running thread. It takes no simulated time, but for an operation

@@ -8,14 +8,18 @@
 use crate::arena::Arena;
 use crate::engine::Op;
 use crate::machine::Machine;
+use crate::platform::SimulatedU64;
 use crate::random::Random;
 use corosensei::Yielder;
-use lockyard::platform::{Event, NEST_LEVELS, QueueNode};
+use lockyard::platform::{Event, NEST_LEVELS, QueueNode, spread};
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
 use std::ptr::{NonNull, null};
 use std::rc::Rc;
+
+/// Lines of the table of waiters that park.
+const ANNOUNCEMENT_LINES: usize = 64;
 
 /// A sleeper is to look again.
 pub(crate) const LOOK_AGAIN: u64 = 0;
@@ -32,6 +36,10 @@ type Yields = Yielder<u64, Op>;
 pub(crate) struct PerThread {
     pub place: usize,
     pub socket: usize,
+    /// What the host calls it: its hardware thread, or a number beyond those for a thread that shares one.
+    pub slot: usize,
+    /// Cycles in which it could run and another had its CPU.
+    pub off_cpu: Cell<u64>,
     pub operations: Cell<u64>,
     /// When the thread counted its last operation.
     pub last_operation: Cell<u64>,
@@ -50,8 +58,12 @@ pub(crate) struct Shared {
     stop: Cell<bool>,
     location: Cell<Option<&'static Location<'static>>>,
     threads: RefCell<Vec<Rc<PerThread>>>,
+    /// Threads that are not the only one of their hardware thread.
+    extra_slots: Cell<usize>,
     events: [Cell<u64>; Event::ALL.len()],
     nodes: RefCell<Vec<Option<NonNull<QueueNode<crate::SimulatedAtomics>>>>>,
+    /// The table of waiters that park.
+    announcements: Cell<Option<NonNull<SimulatedU64>>>,
     failing_allocations: Cell<u64>,
     /// Names of regions of the arena, for people: first byte, byte after the last, name.
     names: RefCell<Vec<(usize, usize, String)>>,
@@ -69,8 +81,10 @@ impl Shared {
             stop: Cell::new(false),
             location: Cell::new(None),
             threads: RefCell::default(),
+            extra_slots: Cell::new(0),
             events: Default::default(),
             nodes: RefCell::new(vec![None; slots]),
+            announcements: Cell::new(None),
             failing_allocations: Cell::new(0),
             names: RefCell::default(),
         }
@@ -110,9 +124,26 @@ impl Shared {
         f(unsafe { &*current })
     }
 
+    /// Whether there is a slot for one more thread on `place`.
+    pub(crate) fn has_slot_for(&self, place: usize) -> bool {
+        let shares = self.threads.borrow().iter().any(|thread| thread.place == place);
+        let slots = self.machine.hardware_threads() + self.extra_slots.get();
+        !shares || slots < <crate::Simulated as lockyard::platform::Host>::SLOTS as usize
+    }
+
     pub(crate) fn add_thread(&self, place: usize, seed: u64) {
-        self.threads.borrow_mut().push(Rc::new(PerThread {
+        let mut threads = self.threads.borrow_mut();
+        let shares = threads.iter().any(|thread| thread.place == place);
+        let slot = if shares {
+            self.extra_slots.set(self.extra_slots.get() + 1);
+            self.machine.hardware_threads() + self.extra_slots.get() - 1
+        } else {
+            place
+        };
+        threads.push(Rc::new(PerThread {
             place,
+            slot,
+            off_cpu: Cell::new(0),
             socket: self.machine.place(place).socket,
             operations: Cell::new(0),
             last_operation: Cell::new(0),
@@ -209,6 +240,26 @@ impl Shared {
         if here.is_empty() { format!("line {number}") } else { here.join(" and ") }
     }
 
+    /// `thread` could run, and did not for `cycles`.
+    pub(crate) fn was_off_cpu(&self, thread: u32, cycles: u64) {
+        let off_cpu = &self.threads.borrow()[thread as usize].off_cpu;
+        off_cpu.set(off_cpu.get() + cycles);
+    }
+
+    /// Cycles in which the running thread could run and did not, so far.
+    pub(crate) fn off_cpu(&self) -> u64 {
+        self.me().off_cpu.get()
+    }
+
+    /// The socket on which the thread with this slot runs, or would.
+    fn socket_of(&self, slot: usize) -> usize {
+        let threads = self.threads.borrow();
+        match threads.iter().find(|thread| thread.slot == slot) {
+            Some(thread) => thread.socket,
+            None => self.machine.place(slot).socket,
+        }
+    }
+
     /// An operation of `thread` waited for `cycles`.
     pub(crate) fn stalls(&self, thread: u32, cycles: u64) {
         let stalled = &self.threads.borrow()[thread as usize].stalled;
@@ -269,6 +320,27 @@ impl Shared {
         self.arena.allocate(layout, domain as u16)
     }
 
+    /// A line of the table of waiters that park, found by where the lock lies in the arena: so a run does not depend on
+    /// where that is in the host's memory.
+    pub(crate) fn announcements(&self, lock: usize, turn: u32) -> &'static [SimulatedU64] {
+        let line = self.machine.line_bytes();
+        let table = self.announcements.get().unwrap_or_else(|| {
+            let layout = Layout::from_size_align(ANNOUNCEMENT_LINES * line, line)
+                .expect("a line is a power of two");
+            let memory = self.allocate(layout, None).expect("no memory for announcements");
+            self.name(memory.as_ptr() as usize, layout.size(), "announcements of waiters".into());
+            let table = memory.cast();
+            self.announcements.set(Some(table));
+            table
+        });
+        let words = line / size_of::<SimulatedU64>();
+        let place = lock - self.arena.base();
+        let first = spread(place, turn) as usize % ANNOUNCEMENT_LINES * words;
+        // SAFETY: the table is of so many lines, all zero at first; it lies in the arena, which lives as long as
+        // simulated threads do (`Host`, *Safety*: as long as a thread runs).
+        unsafe { std::slice::from_raw_parts(table.as_ptr().add(first), words) }
+    }
+
     /// The queue node of a hardware thread, made at its first use in a line with its siblings.
     pub(crate) fn queue_node(
         &self,
@@ -276,15 +348,19 @@ impl Shared {
         level: usize,
     ) -> &'static QueueNode<crate::SimulatedAtomics> {
         let levels = NEST_LEVELS as usize;
-        assert!(slot < self.machine.hardware_threads() && level < levels, "no such queue node");
+        let slots = self.machine.hardware_threads() + self.extra_slots.get();
+        assert!(slot < slots && level < levels, "no such queue node");
         let mut nodes = self.nodes.borrow_mut();
         let first = slot * levels;
+        if nodes.len() < slots * levels {
+            nodes.resize(slots * levels, None);
+        }
         if nodes[first].is_none() {
             let layout =
                 Layout::new::<[QueueNode<crate::SimulatedAtomics>; NEST_LEVELS as usize]>()
                     .align_to(self.machine.line_bytes())
                     .expect("a line is a power of two");
-            let socket = self.machine.place(slot).socket as u32;
+            let socket = self.socket_of(slot) as u32;
             let memory = self.allocate(layout, Some(socket)).expect("no memory for queue nodes");
             let name = format!("queue nodes of hardware thread {slot}");
             self.name(memory.as_ptr() as usize, layout.size(), name);

@@ -208,15 +208,37 @@ impl Simulation {
         self.max_events = events;
     }
 
+    /// Threads share hardware threads from now on: several may be spawned on one, and a scheduler with the machine's numbers
+    /// (`[scheduler]` of its file) says who runs.
+    ///
+    /// # Panics
+    ///
+    /// If a thread was spawned before.
+    pub fn share_cpus(&mut self) {
+        assert!(!self.taken.contains(&true), "threads run already, each with its hardware thread");
+        self.engine.share_cpus();
+    }
+
     /// Adds a simulated thread on hardware thread `place` (see [`Machine::place`]). Threads begin
     /// within the first hundred nanoseconds, at random.
     ///
     /// # Panics
     ///
-    /// If the machine has no such hardware thread, or it is taken.
+    /// If the machine has no such hardware thread, or it is taken and threads do not [share](Self::share_cpus) them; if there
+    /// are more threads than slots.
     pub fn spawn(&mut self, place: usize, code: impl FnOnce() + 'static) {
+        self.spawn_in(0, place, code);
+    }
+
+    /// As [`spawn`](Self::spawn), in `group`: the virtual machine, say, whose CPUs the threads are. A thread that
+    /// [waits for others](crate::wait_for_others) waits for those of its group.
+    ///
+    /// # Panics
+    ///
+    /// As [`spawn`](Self::spawn).
+    pub fn spawn_in(&mut self, group: u32, place: usize, code: impl FnOnce() + 'static) {
         let start = self.random.below(self.machine.cycles(100.0).max(1));
-        self.spawn_at(place, self.engine.now() + start, code);
+        self.begin(group, place, self.engine.now() + start, Box::new(code));
     }
 
     /// As [`spawn`](Self::spawn), beginning at cycle `start`.
@@ -225,11 +247,18 @@ impl Simulation {
     ///
     /// As [`spawn`](Self::spawn).
     pub fn spawn_at(&mut self, place: usize, start: u64, code: impl FnOnce() + 'static) {
+        self.begin(0, place, start, Box::new(code));
+    }
+
+    fn begin(&mut self, group: u32, place: usize, start: u64, code: Box<dyn FnOnce()>) {
         let core = self.machine.place(place).core;
-        assert!(!self.taken[place], "hardware thread {place} runs a thread already");
+        let is_free = !self.taken[place] || self.engine.shares_cpus();
+        assert!(is_free, "hardware thread {place} runs a thread already");
+        assert!(self.shared.has_slot_for(place), "more threads than there are slots");
         self.taken[place] = true;
         self.shared.add_thread(place, self.random.below(u64::MAX));
-        self.engine.spawn(core, start, Box::new(code));
+        self.engine.announce(place, group);
+        self.engine.spawn(core, start, code);
     }
 
     /// Runs until all threads have finished.
@@ -292,6 +321,11 @@ impl Simulation {
     /// How many operations each thread has counted, in the order in which they were spawned.
     pub fn operations(&self) -> Vec<u64> {
         self.shared.operations()
+    }
+
+    /// How many events are queued: what a run that goes on keeps, beside its lines and threads.
+    pub fn queued_events(&self) -> usize {
+        self.engine.queued()
     }
 
     /// What the run counted so far.

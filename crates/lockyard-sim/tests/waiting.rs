@@ -4,7 +4,7 @@ mod support;
 
 use lockyard::platform::{Host, Ordering, Word};
 use lockyard_sim::{
-    Phase, Simulated, SimulatedU64, Simulation, now, random_below, stop_requested, work,
+    PHASES, Phase, Simulated, SimulatedU64, Simulation, now, random_below, stop_requested, work,
 };
 use std::cell::Cell;
 use std::rc::Rc;
@@ -105,7 +105,7 @@ fn a_budget_is_of_polls_however_often_the_line_is_taken_away() {
 
 /// Cycles in each phase and polls that missed, when hardware thread 0 waits from cycle `begin` on for a word that another socket
 /// changes at once, and again at cycle 20 000 from 1 to 2.
-fn waits_for(value: u64, begin: u64) -> ([u64; 4], u64) {
+fn waits_for(value: u64, begin: u64) -> ([u64; PHASES], u64) {
     let mut simulation = Simulation::new(&machine(&[]), 1);
     let word = simulation.place(SimulatedU64::new(0), 64, 0);
     let changed = word.clone();

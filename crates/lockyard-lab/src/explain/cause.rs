@@ -3,10 +3,10 @@
 use super::{Costs, LockTime};
 use lockyard_sim::{Distance, LineCounts, Phase};
 
-/// What dominates. The rules, in this order; shares are of the cycles of all threads:
+/// What dominates. The rules, in this order; shares are of the cycles in which threads had a CPU:
 ///
 /// 1. At least 60 % are the threads' own work: *local work*.
-/// 2. Of the rest the largest share decides. *Draining stores*: operations wait for the store buffer.
+/// 2. Of the rest the largest share decides. *Waiting for answers*: of other processors. *Draining stores*: operations wait for the store buffer.
 /// 3. *Waiting*: at least half of it for locks, each held for at least half of the time by holders that mostly work:
 ///    *late holders*. More in pauses than on any line: *failed compare-exchanges* if that is what is between the pauses (at
 ///    least one for each that succeeds), else *pauses*. At least three re-reads by waiters for each hand-over of the line:
@@ -20,6 +20,8 @@ pub enum Cause {
     LocalWork,
     /// Operations that wait until the store buffer is empty.
     StoreBuffer,
+    /// Threads wait for other processors that answer late, or that were not running.
+    Others,
     /// Waiters wait for holders that work, or that were not running.
     LateHolder,
     /// Pauses between operations, on nothing in particular.
@@ -42,6 +44,7 @@ impl Cause {
         match self {
             Cause::LocalWork => "local work",
             Cause::StoreBuffer => "store-buffer drain",
+            Cause::Others => "waiting for answers",
             Cause::LateHolder => "late holder",
             Cause::Pauses => "pauses",
             Cause::WakeUpStorm => "wake-up storm",
@@ -95,12 +98,16 @@ impl Costs {
 
     /// What dominates, and the line, or the late holders' lock, on which it shows.
     pub fn cause(&self) -> (Cause, Option<&str>) {
-        if self.share(Phase::Working) >= 0.6 {
+        if self.share_on_cpu(Phase::Working) >= 0.6 {
             return (Cause::LocalWork, None);
         }
-        let lost = [Phase::Moving, Phase::Draining, Phase::Waiting];
-        let most = lost.into_iter().max_by(|&a, &b| self.share(a).total_cmp(&self.share(b)));
+        let lost = [Phase::Moving, Phase::Draining, Phase::Waiting, Phase::Answers];
+        let most =
+            lost.into_iter().max_by(|&a, &b| self.share_on_cpu(a).total_cmp(&self.share_on_cpu(b)));
         let phase = most.unwrap_or(Phase::Moving);
+        if phase == Phase::Answers && self.share(phase) > 0.0 {
+            return (Cause::Others, None);
+        }
         let worst = self.worst_in(phase);
         if phase == Phase::Waiting {
             if let Some(lock) = self.late_lock() {
@@ -141,18 +148,25 @@ impl Costs {
         let name = name.unwrap_or_default();
         let per = |a: u64, b: u64| a as f64 / b.max(1) as f64;
         let (remote, all) = transfers(&line);
-        let moving = percent(self.share(Phase::Moving));
-        let waiting = percent(self.share(Phase::Waiting));
-        let moving_or_waiting = percent(self.share(Phase::Moving) + self.share(Phase::Waiting));
+        let moving = percent(self.share_on_cpu(Phase::Moving));
+        let waiting = percent(self.share_on_cpu(Phase::Waiting));
+        let moving_or_waiting =
+            percent(self.share_on_cpu(Phase::Moving) + self.share_on_cpu(Phase::Waiting));
         match cause {
             Cause::LocalWork => format!(
                 "Local work dominates: threads spend {} of their cycles on work of their own.",
-                percent(self.share(Phase::Working))
+                percent(self.share_on_cpu(Phase::Working))
             ),
             Cause::StoreBuffer => format!(
                 "Store-buffer drain dominates: {} of all cycles go by while operations wait until earlier stores, most to \
                  `{name}`, are in the cache.",
-                percent(self.share(Phase::Draining))
+                percent(self.share_on_cpu(Phase::Draining))
+            ),
+            Cause::Others => format!(
+                "Waiting for answers dominates: {} of the cycles in which threads have a CPU go by until other processors have \
+                 answered; threads could run and have no CPU for {} of the time.",
+                percent(self.share_on_cpu(Phase::Answers)),
+                percent(self.share(Phase::OffCpu))
             ),
             Cause::LateHolder => format!(
                 "Late holders dominate: `{name}` is held for {} of the time by threads that do their own work (or do not run), \

@@ -64,7 +64,9 @@ pub fn of_rows(rows: &mut [Row]) -> Vec<VariantFit> {
             let mut number = |name: &str, value: f64| {
                 row.detail.insert(name.to_owned(), Detail::Number(value));
             };
-            number("usl_throughput", fit.law.throughput(row.threads as f64));
+            if let Some(threads) = row.threads {
+                number("usl_throughput", fit.law.throughput(threads as f64));
+            }
             number("usl_lambda", fit.law.lambda);
             number("usl_sigma", fit.law.sigma);
             number("usl_kappa", fit.law.kappa);
@@ -79,7 +81,7 @@ pub fn of_rows(rows: &mut [Row]) -> Vec<VariantFit> {
 /// The CPUs of the row's placement, if it has more threads.
 fn shared(row: &Row) -> Option<u64> {
     match row.detail.get(PLACES) {
-        Some(Detail::Count(cpus)) if row.threads as u64 > *cpus => Some(*cpus),
+        Some(Detail::Count(cpus)) if row.threads? as u64 > *cpus => Some(*cpus),
         _ => None,
     }
 }
@@ -90,5 +92,5 @@ fn point(row: &Row) -> Option<Point> {
         (_, Some(Detail::Number(throughput))) => vec![*throughput],
         _ => return None,
     };
-    Some(Point { threads: row.threads, rounds })
+    Some(Point { threads: row.threads?, rounds })
 }

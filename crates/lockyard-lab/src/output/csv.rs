@@ -97,7 +97,7 @@ fn record(row: &Row) -> [String; 16] {
         row.experiment.clone(),
         row.machine.clone(),
         row.variant.clone(),
-        row.threads.to_string(),
+        row.threads_text(),
         row.metric.clone(),
         row.unit.clone(),
         number(row.published),

@@ -85,7 +85,7 @@ pub(super) fn render(rows: &[&Row], preset: &TableStyle) -> Option<Table> {
     header.extend(there.iter().map(|column| column.title));
     let mut table = new_table(preset, &header, 1);
     for row in rows {
-        let mut cells = vec![row.variant.clone(), row.threads.to_string()];
+        let mut cells = vec![row.variant.clone(), row.threads_text()];
         cells.extend(there.iter().map(|column| (column.cell)(row).unwrap_or_default()));
         table.add_row(cells);
     }

@@ -25,7 +25,7 @@ pub(super) fn table(rows: &[&Row], preset: &TableStyle) -> Option<Table> {
         let Some(shares) = Phase::NAMES.iter().map(share).collect::<Option<Vec<_>>>() else {
             continue;
         };
-        let mut cells = vec![row.variant.clone(), row.threads.to_string()];
+        let mut cells = vec![row.variant.clone(), row.threads_text()];
         cells.extend(shares);
         let shown =
             |name: &str, print: fn(f64) -> String| number(name).map(print).unwrap_or_default();

@@ -172,7 +172,7 @@ fn rows_table(rows: &[&Row], preset: &TableStyle) -> Table {
     header.push("status");
     let mut table = new_table(preset, &header, 1);
     for row in rows {
-        let mut cells = vec![row.variant.clone(), row.threads.to_string()];
+        let mut cells = vec![row.variant.clone(), row.threads_text()];
         if published {
             cells.push(row.published.map(figure).unwrap_or_default());
         }
@@ -240,7 +240,7 @@ fn threads_table(rows: &[&Row], preset: &TableStyle) -> Table {
             Some(Detail::Count(count)) => figure(*count as f64).trim_end_matches(".0").to_owned(),
             _ => String::new(),
         };
-        let mut cells = vec![row.variant.clone(), row.threads.to_string()];
+        let mut cells = vec![row.variant.clone(), row.threads_text()];
         cells.extend(
             [
                 "fairness_minimum",
@@ -270,10 +270,9 @@ fn operations(rows: &[&Row]) -> String {
         let shown: Vec<String> = counts.iter().take(SHOWN).map(u64::to_string).collect();
         let more = if counts.len() > SHOWN { ", ..." } else { "" };
         text.push_str(&format!(
-            "  {}, {} thread{}: {}{more}\n",
+            "  {}, {}: {}{more}\n",
             row.variant,
-            row.threads,
-            if row.threads == 1 { "" } else { "s" },
+            row.threads_in_words(),
             shown.join(", ")
         ));
     }

@@ -53,7 +53,7 @@ pub fn measure(
     let longest = windows::longest(tasks, windows, done)?;
     for (task, longest) in tasks.iter().zip(longest) {
         let of_task =
-            |row: &&mut Row| row.variant == task.variant.name && row.threads == task.threads;
+            |row: &&mut Row| row.variant == task.variant.name && row.threads == Some(task.threads);
         let (Some(median), Some(interval), Some(row)) = (
             statistics::median(&longest),
             statistics::median_interval(&longest),
@@ -101,7 +101,8 @@ fn number(row: &Row, name: &str) -> Option<f64> {
 
 /// A table for each number of threads above one, the highest throughput first, and what it says of the FIFO locks.
 pub fn tables(script: &Script, rows: &[Row]) -> Vec<String> {
-    let mut threads: Vec<usize> = rows.iter().map(|row| row.threads).filter(|&n| n > 1).collect();
+    let mut threads: Vec<usize> =
+        rows.iter().filter_map(|row| row.threads).filter(|&n| n > 1).collect();
     threads.sort_unstable();
     threads.dedup();
     threads.into_iter().filter_map(|threads| table(script, rows, threads)).collect()
@@ -109,7 +110,7 @@ pub fn tables(script: &Script, rows: &[Row]) -> Vec<String> {
 
 fn table(script: &Script, rows: &[Row], threads: usize) -> Option<String> {
     let throughput = |row: &Row| row.measured.map_or(0.0, |measured| measured.value);
-    let mut rows: Vec<&Row> = rows.iter().filter(|row| row.threads == threads).collect();
+    let mut rows: Vec<&Row> = rows.iter().filter(|row| row.threads == Some(threads)).collect();
     rows.sort_by(|a, b| throughput(b).total_cmp(&throughput(a)));
     let best = *rows.iter().find(|row| lock(script, row) == Lock::Peer)?;
     let over = |row: &Row, name: &str| Some(number(row, name)? / number(best, name)?);
@@ -212,7 +213,7 @@ mod tests {
             experiment: "e".to_owned(),
             machine: "m".to_owned(),
             variant: variant.to_owned(),
-            threads: 2,
+            threads: Some(2),
             metric: "throughput".to_owned(),
             unit: "op/s".to_owned(),
             published: None,
@@ -270,7 +271,7 @@ mod tests {
     fn without_a_peer_or_without_a_second_thread_there_is_no_table() {
         assert!(tables(&script(), &[row("ticket", 1.0, 1, 1.0, false)]).is_empty());
         let mut alone = row("spin", 1.0, 1, 1.0, true);
-        alone.threads = 1;
+        alone.threads = Some(1);
         assert!(tables(&script(), &[alone]).is_empty());
     }
 

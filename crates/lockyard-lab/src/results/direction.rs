@@ -14,11 +14,17 @@ impl Direction {
     /// anything: what is counted per second is to go up, what is seconds is to go down.
     pub fn of(metric: &str, unit: &str) -> Option<Direction> {
         match unit {
-            "op/s" | "MB/s" => Some(Direction::Up),
+            "op/s" | "MB/s" | "jobs/s" | "jobs/min" | "records/s" | "transactions/s" => {
+                Some(Direction::Up)
+            }
             "ns" | "us" | "ms" | "s" | "cycles" => Some(Direction::Down),
+            // What a call costs, over what another one does.
+            "% of native" | "% of direct" => Some(Direction::Down),
             _ => match metric {
                 "throughput" | "iterations" => Some(Direction::Up),
-                "elapsed" | "cpu" | "time" => Some(Direction::Down),
+                "elapsed" | "cpu" | "time" | "stdev" => Some(Direction::Down),
+                name if name.starts_with("gap-to-") => Some(Direction::Down),
+                name if name.ends_with("-saved") => Some(Direction::Up),
                 _ => None,
             },
         }

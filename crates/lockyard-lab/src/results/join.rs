@@ -92,7 +92,7 @@ fn nothing_in_common(a: &Results, b: &Results) -> String {
         ("experiments", |f| f.key.place.experiment.clone()),
         ("machines", |f| f.key.place.machine.clone()),
         ("variants", |f| f.key.place.variant.clone()),
-        ("numbers of threads", |f| f.key.place.threads.to_string()),
+        ("numbers of threads", |f| f.key.place.threads_text()),
         ("tables", |f| f.key.place.table.clone()),
     ];
     for (name, what) in dimensions {

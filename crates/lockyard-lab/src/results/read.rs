@@ -60,8 +60,8 @@ pub struct Place {
     pub machine: String,
     /// Variant.
     pub variant: String,
-    /// Number of threads.
-    pub threads: u64,
+    /// Number of threads, if the table says one.
+    pub threads: Option<u64>,
 }
 
 /// What figures of two files must have in common.
@@ -79,9 +79,20 @@ pub struct Key {
 
 impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let plural = if self.threads == 1 { "" } else { "s" };
         let Place { experiment, machine, variant, threads, .. } = self;
-        write!(f, "{experiment} on {machine}, {variant}, {threads} thread{plural}")
+        write!(f, "{experiment} on {machine}, {variant}")?;
+        match threads {
+            Some(1) => write!(f, ", 1 thread"),
+            Some(threads) => write!(f, ", {threads} threads"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Place {
+    /// The number of threads, for tables.
+    pub(super) fn threads_text(&self) -> String {
+        self.threads.map(|threads| threads.to_string()).unwrap_or_default()
     }
 }
 
@@ -243,7 +254,7 @@ struct RawRow {
     experiment: Text,
     machine: Text,
     variant: Text,
-    threads: Whole<MAX_THREADS>,
+    threads: Option<Whole<MAX_THREADS>>,
     metric: Text,
     unit: Text,
     predicted: Option<Number>,
@@ -269,7 +280,7 @@ impl RawRow {
             experiment: self.experiment.0,
             machine: self.machine.0,
             variant: self.variant.0,
-            threads: self.threads.0,
+            threads: self.threads.map(|threads| threads.0),
         };
         let key = |kind| Key {
             place: place.clone(),

@@ -69,7 +69,7 @@ fn table(rows: &[&Compared], preset: &TableStyle) -> comfy_table::Table {
         let place = &row.key.place;
         let mut cells = vec![
             place.variant.clone(),
-            place.threads.to_string(),
+            place.threads_text(),
             figure(row.a),
             figure(row.b),
             percent(row.difference),
@@ -254,7 +254,7 @@ fn csv(comparison: &Comparison) -> String {
             place.experiment.clone(),
             place.machine.clone(),
             place.variant.clone(),
-            place.threads.to_string(),
+            place.threads_text(),
             key.metric.clone(),
             key.unit.clone(),
             key.kind.name().to_owned(),

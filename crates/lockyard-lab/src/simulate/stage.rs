@@ -5,7 +5,7 @@
 use crate::explain::LockTime;
 use crate::served;
 use hdrhistogram::Histogram;
-use lockyard_scenarios::Stage;
+use lockyard_scenarios::{Region, Stage};
 use lockyard_sim::Simulated;
 use std::cell::RefCell;
 
@@ -19,6 +19,8 @@ pub(super) struct Record {
     pub waits: Histogram<u64>,
     /// Of each object, in cycles, how its lock was held; nothing of an object without one.
     pub locks: Vec<LockTime>,
+    /// Cycles of all threads in steps of the region `user`.
+    pub user: u64,
     /// When each thread's current wait began.
     waiting_since: Vec<u64>,
     /// How long each thread's last wait was.
@@ -48,6 +50,7 @@ pub(super) fn begin(threads: usize, objects: usize) -> Recording {
     let record = Record {
         waits: served::histogram(),
         locks: vec![LockTime::default(); objects],
+        user: 0,
         waiting_since: vec![u64::MAX; threads],
         waited: vec![0; threads],
         holding: (0..threads).map(|_| Vec::new()).collect(),
@@ -82,6 +85,13 @@ impl Stage for OnMachine {
 
     fn work(nanoseconds: f64) {
         lockyard_sim::work(nanoseconds);
+    }
+    fn work_in(region: Region, nanoseconds: f64) {
+        let began = lockyard_sim::now();
+        Self::work(nanoseconds);
+        if region == Region::User {
+            recording(|record, _, now| record.user += now - began);
+        }
     }
     fn stopping() -> bool {
         lockyard_sim::stop_requested()

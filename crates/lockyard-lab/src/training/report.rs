@@ -96,7 +96,7 @@ fn row(cell: &Cell, figure: f64) -> Row {
         experiment,
         machine: cell.machine.to_owned(),
         variant: variant.to_owned(),
-        threads: cell.threads,
+        threads: Some(cell.threads),
         metric: "time".to_owned(),
         unit: "ns".to_owned(),
         published: Some(cell.published),

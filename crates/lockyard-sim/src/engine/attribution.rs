@@ -12,6 +12,9 @@ use super::threads::Activity;
 use super::{Engine, Op};
 use std::ops::{Add, Sub};
 
+/// How many [`Phase`]s there are.
+pub const PHASES: usize = 6;
+
 /// What a thread spends its cycles on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
@@ -23,11 +26,22 @@ pub enum Phase {
     Draining,
     /// A waiting loop, from its first poll that failed; a pause; parked.
     Waiting,
+    /// It has interrupted others, and waits for their answers.
+    Answers,
+    /// It could run, and another thread has its CPU (see `schedule.rs`).
+    OffCpu,
 }
 
 impl Phase {
     /// All phases, in the order of their numbers.
-    pub const ALL: [Phase; 4] = [Phase::Working, Phase::Moving, Phase::Draining, Phase::Waiting];
+    pub const ALL: [Phase; PHASES] = [
+        Phase::Working,
+        Phase::Moving,
+        Phase::Draining,
+        Phase::Waiting,
+        Phase::Answers,
+        Phase::OffCpu,
+    ];
 
     /// For people.
     pub fn name(self) -> &'static str {
@@ -36,6 +50,8 @@ impl Phase {
             Phase::Moving => "moving lines",
             Phase::Draining => "draining stores",
             Phase::Waiting => "waiting",
+            Phase::Answers => "waiting for answers",
+            Phase::OffCpu => "off the cpu",
         }
     }
 }
@@ -73,7 +89,7 @@ impl Distance {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineCounts {
     /// Cycles of threads, by [`Phase`]: waiting for this line, or for its word to change.
-    pub cycles: [u64; 4],
+    pub cycles: [u64; PHASES],
     /// Hand-overs by [`Distance`].
     pub hand_overs: [u64; 4],
     /// Loads that missed, by [`Distance`] from the thread that last had the line exclusively; those that nobody else had are
@@ -117,7 +133,7 @@ impl Sub for LineCounts {
     fn sub(self, before: LineCounts) -> LineCounts {
         let less = |a: [u64; 4], b: [u64; 4]| std::array::from_fn(|i| a[i] - b[i]);
         LineCounts {
-            cycles: less(self.cycles, before.cycles),
+            cycles: std::array::from_fn(|i| self.cycles[i] - before.cycles[i]),
             hand_overs: less(self.hand_overs, before.hand_overs),
             reads: less(self.reads, before.reads),
             moves: self.moves - before.moves,
@@ -139,7 +155,7 @@ impl Add for LineCounts {
     fn add(self, other: LineCounts) -> LineCounts {
         let more = |a: [u64; 4], b: [u64; 4]| std::array::from_fn(|i| a[i] + b[i]);
         LineCounts {
-            cycles: more(self.cycles, other.cycles),
+            cycles: std::array::from_fn(|i| self.cycles[i] + other.cycles[i]),
             hand_overs: more(self.hand_overs, other.hand_overs),
             reads: more(self.reads, other.reads),
             moves: self.moves + other.moves,
@@ -159,7 +175,7 @@ impl Add for LineCounts {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attribution {
     /// Cycles of all threads, by [`Phase`].
-    pub cycles: [u64; 4],
+    pub cycles: [u64; PHASES],
     /// The lines that were used, in the order of their first use, with their names.
     pub lines: Vec<(String, LineCounts)>,
 }

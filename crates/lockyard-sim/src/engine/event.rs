@@ -83,6 +83,29 @@ pub(super) enum Event {
     HomeFree {
         line: u32,
     },
+    /// A thread of a run with a scheduler begins.
+    Begin {
+        thread: u32,
+    },
+    /// The slice of the thread that has the CPU is over, if the plan still counts.
+    SliceEnd {
+        cpu: u32,
+        plan: u32,
+    },
+    /// The CPU has switched to the thread that comes.
+    Switched {
+        cpu: u32,
+    },
+    /// The host notices that a thread spins, if it still does.
+    PauseExit {
+        thread: u32,
+        generation: u32,
+    },
+    /// An interrupt reaches a thread: another waits for its answer.
+    Interrupt {
+        thread: u32,
+        from: u32,
+    },
 }
 
 /// What kind of event a [`Packed`] one is.
@@ -104,11 +127,16 @@ pub(super) enum Kind {
     Grant,
     TakeGrant,
     HomeFree,
+    Begin,
+    SliceEnd,
+    Switched,
+    PauseExit,
+    Interrupt,
 }
 
 impl Kind {
     /// By number.
-    const ALL: [Kind; 15] = [
+    const ALL: [Kind; 20] = [
         Kind::Resume,
         Kind::WorkEnd,
         Kind::Retry,
@@ -124,10 +152,15 @@ impl Kind {
         Kind::Grant,
         Kind::TakeGrant,
         Kind::HomeFree,
+        Kind::Begin,
+        Kind::SliceEnd,
+        Kind::Switched,
+        Kind::PauseExit,
+        Kind::Interrupt,
     ];
 }
 
-/// An event in two words: 8 bits of kind, 8 bits of flags, 16 bits of a core or a domain, 32 bits of a thread or a line;
+/// An event in two words: 8 bits of kind, 8 bits of flags, 16 bits of a core or a domain, 32 bits of a thread, a CPU or a line;
 /// and a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packed {
@@ -187,6 +220,13 @@ impl Event {
             }
             Event::TakeGrant { line, domain } => pack(Kind::TakeGrant, 0, domain, line, 0),
             Event::HomeFree { line } => pack(Kind::HomeFree, 0, 0, line, 0),
+            Event::Begin { thread } => pack(Kind::Begin, 0, 0, thread, 0),
+            Event::SliceEnd { cpu, plan } => pack(Kind::SliceEnd, 0, 0, cpu, plan.into()),
+            Event::Switched { cpu } => pack(Kind::Switched, 0, 0, cpu, 0),
+            Event::PauseExit { thread, generation } => {
+                pack(Kind::PauseExit, 0, 0, thread, generation.into())
+            }
+            Event::Interrupt { thread, from } => pack(Kind::Interrupt, 0, 0, thread, from.into()),
         }
     }
 }
@@ -199,6 +239,15 @@ impl Packed {
 
     pub(super) fn thread(self) -> u32 {
         (self.word >> INDEX) as u32
+    }
+
+    pub(super) fn cpu(self) -> u32 {
+        (self.word >> INDEX) as u32
+    }
+
+    /// The thread that interrupts.
+    pub(super) fn from(self) -> u32 {
+        self.value as u32
     }
 
     pub(super) fn line(self) -> u32 {

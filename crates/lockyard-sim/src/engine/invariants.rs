@@ -6,10 +6,12 @@
 //! | an agent knows every core of its domain that shares a line, or an invalidation is on its way to it (no lost sharer) | [`Engine::check_sharers`], at every fill and demotion |
 //! | each answer is to a miss, and each miss is answered (requests are conserved) | [`Engine::check_answer`] at every fill; [`Engine::check_quiet`] at the end |
 //! | time does not go back | the queue of events |
+//! | a CPU has one thread at a time, a thread is in one place, and nobody who could run is forgotten | [`Engine::check_schedule`], whenever a CPU changes hands |
 //! | a thread that has not finished waits for something that will happen | [`Engine::check_quiet`]; a run without events is reported as stuck |
 
 use super::Engine;
 use super::line::{Miss, State};
+use super::schedule::Whereabouts;
 
 impl Engine {
     /// Nobody else has a line that becomes modified at `core`.
@@ -47,6 +49,37 @@ impl Engine {
     pub(super) fn check_answer(&self, line: u32, core: u16) {
         let cache = &self.lines[line as usize].cores[core as usize];
         debug_assert!(cache.miss != Miss::None, "an answer that nobody asked for");
+    }
+
+    /// What must hold of every CPU and thread whenever a CPU changes hands.
+    pub(super) fn check_schedule(&self) {
+        let Some(s) = &self.schedule else { return };
+        let mut places = vec![0u32; s.tasks.len()];
+        for (number, cpu) in s.cpus.iter().enumerate() {
+            debug_assert!(cpu.running.is_none() || cpu.coming.is_none(), "one thread has a CPU");
+            let waits = !cpu.queue.is_empty();
+            let leaves = cpu.coming.is_some() || cpu.armed || cpu.leave;
+            debug_assert!(!waits || leaves, "CPU {number} has forgotten who waits for it");
+            let mut see = |thread: u32, whereabouts: Whereabouts| {
+                let task = &s.tasks[thread as usize];
+                places[thread as usize] += 1;
+                debug_assert_eq!(task.whereabouts, whereabouts, "thread {thread}");
+                debug_assert_eq!(task.cpu as usize, number, "thread {thread} is of another CPU");
+            };
+            cpu.queue.iter().for_each(|&t| see(t, Whereabouts::Queued));
+            cpu.running.into_iter().for_each(|t| see(t, Whereabouts::Running));
+            cpu.coming.into_iter().for_each(|t| see(t, Whereabouts::Coming));
+        }
+        for (thread, (task, places)) in s.tasks.iter().zip(places).enumerate() {
+            use Whereabouts::{Blocked, Gone, New};
+            let nowhere = matches!(task.whereabouts, New | Blocked | Gone);
+            debug_assert_eq!(places, u32::from(!nowhere), "thread {thread} is in one place");
+            let work = self.threads[thread].work.is_some();
+            debug_assert!(
+                !work || task.whereabouts == Whereabouts::Running,
+                "it works off its CPU"
+            );
+        }
     }
 
     /// After a run, when nothing will happen any more: no request is left, no line is half-way.

@@ -6,6 +6,9 @@
 //! | `wheel.rs` | the queue of events |
 //! | `threads.rs` | what an operation does at its core: hits, the store buffer, waiting, parking |
 //! | `work.rs` | local work, beside that of siblings |
+//! | `schedule.rs` | threads that share CPUs: queues, slices, switches |
+//! | `yields.rs` | spinning threads that leave their CPU |
+//! | `answers.rs` | waiting for other processors |
 //! | `caches.rs` | misses, fills, snoops; who goes first when a line arrives |
 //! | `agents.rs` | the directory: agents of domains, home agents |
 //! | `invariants.rs` | what must hold at every moment |
@@ -17,6 +20,7 @@
 //! | `statistics.rs` | what is counted |
 
 mod agents;
+mod answers;
 mod attribution;
 mod caches;
 mod coroutine;
@@ -24,13 +28,15 @@ mod event;
 mod invariants;
 mod line;
 mod places;
+mod schedule;
 mod sparse;
 mod statistics;
 mod threads;
 mod wheel;
 mod work;
+mod yields;
 
-pub use attribution::{Attribution, Distance, LineCounts, Phase};
+pub use attribution::{Attribution, Distance, LineCounts, PHASES, Phase};
 pub use statistics::Statistics;
 
 use crate::arena::Arena;
@@ -42,6 +48,7 @@ use coroutine::SimulatedThread;
 use event::{Event, Kind, Packed};
 use line::{Line, Waiter};
 use places::Places;
+use schedule::Scheduler;
 use std::collections::VecDeque;
 use std::panic::Location;
 use std::rc::Rc;
@@ -134,6 +141,8 @@ pub(crate) enum Op {
         word: usize,
         count: u32,
     },
+    /// Interrupts all other threads of the group, and waits until each has answered.
+    WaitForOthers,
     /// The primitive found that it cannot go on.
     Fatal(&'static str),
 }
@@ -193,7 +202,7 @@ pub(crate) struct Engine {
     /// What is counted of each.
     traces: Vec<LineTrace>,
     /// Cycles of all threads, by phase.
-    cycles: [u64; 4],
+    cycles: [u64; PHASES],
     /// Line of the arena to index in `lines`.
     line_of: Vec<u32>,
     threads: Vec<Thread>,
@@ -206,6 +215,8 @@ pub(crate) struct Engine {
     spare_sleepers: Vec<u32>,
     /// Parked threads, with the word on which they wait, oldest first.
     parked: Vec<(usize, u32)>,
+    /// Of runs whose threads share CPUs.
+    schedule: Option<Box<Scheduler>>,
     live: usize,
     pub(crate) fate: Option<Fate>,
     pub(crate) statistics: Statistics,
@@ -221,7 +232,7 @@ impl Engine {
             random: Random::new(seed),
             lines: Vec::new(),
             traces: Vec::new(),
-            cycles: [0; 4],
+            cycles: [0; PHASES],
             line_of: Vec::new(),
             threads: Vec::new(),
             cores: vec![CoreThreads::default(); machine.cores()],
@@ -229,6 +240,7 @@ impl Engine {
             spare_waiters: Vec::new(),
             spare_sleepers: Vec::new(),
             parked: Vec::new(),
+            schedule: None,
             live: 0,
             fate: None,
             statistics: Statistics::default(),
@@ -245,6 +257,11 @@ impl Engine {
     /// How many threads have not finished.
     pub(crate) fn live(&self) -> usize {
         self.live
+    }
+
+    /// How many events are queued.
+    pub(crate) fn queued(&self) -> usize {
+        self.wheel.len()
     }
 
     /// Whether nothing will happen any more.
@@ -288,8 +305,28 @@ impl Engine {
         self.cores[core].threads.push(thread);
         self.live += 1;
         let start = start.max(self.now());
-        self.at(start, Event::Resume { thread, value: 0 });
+        let begin = match self.schedule {
+            None => Event::Resume { thread, value: 0 },
+            Some(_) => Event::Begin { thread },
+        };
+        self.at(start, begin);
         thread
+    }
+
+    /// From now on threads share CPUs.
+    pub(crate) fn share_cpus(&mut self) {
+        self.schedule = Some(Box::new(Scheduler::new(&self.machine)));
+    }
+
+    /// Says that the next thread is for hardware thread `place`, and of group `group`; in a run whose threads share CPUs.
+    pub(crate) fn announce(&mut self, place: usize, group: u32) {
+        if let Some(schedule) = &mut self.schedule {
+            schedule.add(place, group);
+        }
+    }
+
+    pub(crate) fn shares_cpus(&self) -> bool {
+        self.schedule.is_some()
     }
 
     /// Handles events that are not after `until`, at most `events` of them, until all threads have finished or one cannot go
@@ -323,6 +360,11 @@ impl Engine {
             Kind::Grant => self.grant(event.line(), event.domain(), event.exclusive()),
             Kind::TakeGrant => self.take_grant(event.line(), event.domain()),
             Kind::HomeFree => self.home_free(event.line()),
+            Kind::Begin => self.can_run(event.thread(), 0, false),
+            Kind::SliceEnd => self.slice_end(event.cpu(), event.plan()),
+            Kind::Switched => self.switched(event.cpu()),
+            Kind::PauseExit => self.pause_exit(event.thread(), event.generation()),
+            Kind::Interrupt => self.interrupt(event.thread(), event.from()),
         }
     }
 
@@ -359,6 +401,7 @@ impl Engine {
             Op::Sleep { address, .. } => format!("wait on {}", place(address)),
             Op::Park { word, .. } => format!("parked on {}", place(word)),
             Op::Unpark { word, .. } => format!("unpark of {}", place(word)),
+            Op::WaitForOthers => "wait for the answers of others".to_owned(),
             Op::Fatal(message) => format!("fatal: {message}"),
         }
     }

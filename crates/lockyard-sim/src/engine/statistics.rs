@@ -38,4 +38,12 @@ pub struct Statistics {
     pub queue_length: u64,
     /// Requests that arrived at an agent.
     pub requests: u64,
+    /// Times that a CPU switched to another thread, where threads share CPUs.
+    pub switches: u64,
+    /// Switches to a thread that ran on another CPU before.
+    pub migrations: u64,
+    /// Times that the host noticed that a thread spins.
+    pub pause_exits: u64,
+    /// Interrupts that reached a thread.
+    pub interrupts: u64,
 }

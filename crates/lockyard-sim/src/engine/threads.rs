@@ -4,6 +4,7 @@ use super::attribution::Phase;
 use super::coroutine::Progress;
 use super::event::Event;
 use super::line::State;
+use super::schedule::Whereabouts;
 use super::{Engine, Fate, Op, Pause, Rmw};
 use crate::shared;
 
@@ -22,6 +23,9 @@ pub(super) enum Activity {
 impl Engine {
     /// Lets the thread's code run until its next operation.
     pub(super) fn resume(&mut self, thread: u32, value: u64) {
+        if self.schedule.is_some() && !self.goes_on(thread, value) {
+            return;
+        }
         self.becomes(thread, Activity::Running);
         self.spends(thread, Some(Phase::Working), None);
         let Some(mut coroutine) = self.threads[thread as usize].coroutine.take() else { return };
@@ -43,14 +47,23 @@ impl Engine {
                 self.becomes(thread, Activity::Draining);
                 self.spends(thread, None, None);
                 self.finish_if_drained(thread);
+                self.ends(thread);
             }
             Progress::Panicked(message) => {
                 coroutine.recycle();
                 self.becomes(thread, Activity::Draining);
                 self.spends(thread, None, None);
                 self.finish_if_drained(thread);
+                self.ends(thread);
                 self.fate.get_or_insert(Fate::Panicked { thread, message });
             }
+        }
+    }
+
+    /// The code of a thread has returned: its CPU is free.
+    fn ends(&mut self, thread: u32) {
+        if self.schedule.is_some() {
+            self.gives_up(thread, Whereabouts::Gone);
         }
     }
 
@@ -82,6 +95,7 @@ impl Engine {
             Op::Park { word, .. } => (8, word - base, 0),
             Op::Unpark { word, .. } => (9, word.wrapping_sub(base), 0),
             Op::Fatal(_) => (10, 0, 0),
+            Op::WaitForOthers => (11, 0, 0),
         };
         for word in [self.wheel.now(), u64::from(thread) << 8 | kind, a as u64, b] {
             self.hash = (self.hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
@@ -119,6 +133,7 @@ impl Engine {
                 }
             }
             Op::Work { cycles } => self.begin_work(thread, cycles),
+            Op::Pause(Pause::Yield) if self.schedule.is_some() && self.steps_back(thread) => {}
             Op::Pause(pause) => {
                 self.becomes(thread, Activity::Yielding);
                 self.spends(thread, Some(Phase::Waiting), None);
@@ -133,12 +148,15 @@ impl Engine {
                 self.sleep(thread, op, address, mask, seen, deadline);
             }
             // The host's locks are read-modify-writes: the thread's stores are in memory first.
-            Op::Park { .. } | Op::Unpark { .. } if !self.threads[index].stores.is_empty() => {
+            Op::Park { .. } | Op::Unpark { .. } | Op::WaitForOthers
+                if !self.threads[index].stores.is_empty() =>
+            {
                 self.threads[index].stalled = Some(op);
                 self.waits_for_stores(thread);
             }
             Op::Park { word, expected, timeout } => self.park(thread, word, expected, timeout),
             Op::Unpark { word, count } => self.unpark(thread, word, count),
+            Op::WaitForOthers => self.wait_for_others(thread),
             Op::Fatal(message) => {
                 self.fate.get_or_insert(Fate::Fatal { thread, message });
             }
@@ -348,6 +366,9 @@ impl Engine {
         if let Some(deadline) = deadline {
             self.at(deadline, Event::Deadline { thread, generation });
         }
+        if self.schedule.is_some() {
+            self.begins_to_spin(thread, now);
+        }
     }
 
     /// A sleeper's line was taken away: it looks again.
@@ -356,8 +377,17 @@ impl Engine {
         if entry.generation == generation
             && matches!(entry.pending, Some(Op::Sleep { .. } | Op::Park { .. }))
         {
-            entry.pending = None;
-            self.resume(thread, shared::LOOK_AGAIN);
+            let parked = matches!(entry.pending.take(), Some(Op::Park { .. }));
+            self.woken(thread, parked, shared::LOOK_AGAIN);
+        }
+    }
+
+    /// A thread that slept in a waiting loop, or was parked, goes on; the parked one when it has a CPU.
+    fn woken(&mut self, thread: u32, parked: bool, value: u64) {
+        if parked && self.schedule.is_some() {
+            self.can_run(thread, value, true);
+        } else {
+            self.resume(thread, value);
         }
     }
 
@@ -378,7 +408,7 @@ impl Engine {
             Some(Op::Park { word, .. }) => {
                 entry.pending = None;
                 self.parked.retain(|&(parked, t)| (parked, t) != (word, thread));
-                self.resume(thread, shared::DEADLINE);
+                self.woken(thread, true, shared::DEADLINE);
             }
             _ => {}
         }
@@ -402,6 +432,9 @@ impl Engine {
         self.parked.push((word, thread));
         if let Some(timeout) = timeout {
             self.at(now.saturating_add(timeout), Event::Deadline { thread, generation });
+        }
+        if self.schedule.is_some() {
+            self.gives_up(thread, Whereabouts::Blocked);
         }
     }
 

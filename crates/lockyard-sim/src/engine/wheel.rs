@@ -79,6 +79,11 @@ impl Wheel {
         self.now
     }
 
+    /// How many events are queued.
+    pub(super) fn len(&self) -> usize {
+        self.in_wheel + self.far.len()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.in_wheel == 0 && self.far.is_empty()
     }

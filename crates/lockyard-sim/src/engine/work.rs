@@ -20,6 +20,14 @@ pub(super) struct Work {
     plan: u32,
 }
 
+impl Work {
+    /// What is left of it at `now`, where a competing sibling makes it take `slowdown` times as long.
+    pub(super) fn left_at(self, now: u64, slowdown: f64) -> f64 {
+        let pace = if self.slowed { slowdown } else { 1.0 };
+        (self.left - (now - self.since) as f64 / pace).max(0.0)
+    }
+}
+
 /// The threads of a core.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CoreThreads {
@@ -36,8 +44,14 @@ impl Engine {
             self.at(now.saturating_add(cycles), Event::Resume { thread, value: 0 });
             return;
         }
+        self.works_on(thread, cycles as f64);
+    }
+
+    /// Goes on with work of which `left` cycles are left.
+    pub(super) fn works_on(&mut self, thread: u32, left: f64) {
+        let now = self.now();
         let plan = self.threads[thread as usize].work_plans;
-        let work = Work { left: cycles as f64, since: now, slowed: self.is_slowed(thread), plan };
+        let work = Work { left, since: now, slowed: self.is_slowed(thread), plan };
         self.plan_end(thread, work);
     }
 
@@ -78,8 +92,7 @@ impl Engine {
             let slowed = self.is_slowed(sibling);
             if slowed != work.slowed {
                 let now = self.now();
-                let done = (now - work.since) as f64 / self.pace(work.slowed);
-                let left = (work.left - done).max(0.0);
+                let left = work.left_at(now, self.machine.numbers().smt_slowdown);
                 let plan = self.threads[sibling as usize].work_plans;
                 self.plan_end(sibling, Work { left, since: now, slowed, plan });
             }
@@ -100,10 +113,11 @@ impl Engine {
         if slowed { self.machine.numbers().smt_slowdown } else { 1.0 }
     }
 
-    /// Whether no other thread of the core can make a difference.
+    /// Whether no other thread can make a difference: one of the core, or one that wants the CPU.
     fn alone(&self, thread: u32) -> bool {
-        !self.siblings_slow
-            || self.cores[self.threads[thread as usize].core as usize].threads.len() < 2
+        let core = self.threads[thread as usize].core as usize;
+        let siblings = self.siblings_slow && self.cores[core].threads.len() > 1;
+        !siblings && self.schedule.is_none()
     }
 
     fn is_slowed(&self, thread: u32) -> bool {

@@ -1,7 +1,7 @@
 //! Reading a machine file, and what it takes over from its family: strict, and with an error that says where, what, and what is allowed.
 
 use super::family::Inherited;
-use super::parameters::{Field, Numbers, Parameter, SECTIONS, SPECS, Spec, Value};
+use super::parameters::{Field, Numbers, OPTIONAL, Parameter, SECTIONS, SPECS, Spec, Value};
 use super::{Machine, Order};
 use std::ops::Range;
 use toml::Spanned;
@@ -79,7 +79,7 @@ pub(super) fn parse(origin: &str, text: &str, beside: Option<&std::path::Path>) 
     }
     let title = text_of(&source, top, "title")?;
 
-    let mut numbers = Numbers::default();
+    let mut numbers = Numbers::before_the_file();
     let mut order = Order::Random;
     let mut parameters = Vec::new();
     let family = family_of(&source, top)?;
@@ -92,7 +92,8 @@ pub(super) fn parse(origin: &str, text: &str, beside: Option<&std::path::Path>) 
         }
         None => Inherited::default(),
     };
-    for &section in SECTIONS.iter().filter(|&&s| s != "checks") {
+    let said = |section: &str| section != OPTIONAL || top.contains_key(OPTIONAL);
+    for &section in SECTIONS.iter().filter(|&&s| s != "checks" && said(s)) {
         let table = section_of(&source, top, section)?;
         let names: Vec<&str> =
             SPECS.iter().filter(|s| s.section == section).map(|s| s.name).collect();

@@ -55,6 +55,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("broadwell-ep-2s22c2t", include_str!("../../../../machines/broadwell-ep-2s22c2t.toml")),
     ("broadwell-ex-8s10c2t", include_str!("../../../../machines/broadwell-ex-8s10c2t.toml")),
     ("cascade-lake-2s24c2t", include_str!("../../../../machines/cascade-lake-2s24c2t.toml")),
+    ("sandy-bridge-32c-kvm", include_str!("../../../../machines/sandy-bridge-32c-kvm.toml")),
     ("skylake-client-4c", include_str!("../../../../machines/skylake-client-4c.toml")),
     ("skylake-sp-1s24c2t", include_str!("../../../../machines/skylake-sp-1s24c2t.toml")),
     ("westmere-ex-4s10c", include_str!("../../../../machines/westmere-ex-4s10c.toml")),
@@ -151,6 +152,11 @@ impl Machine {
         }
         let value = parameters::set(&mut self.numbers, name, value)?;
         let scale = self.scale();
+        if !self.parameters.iter().any(|p| p.name == name) {
+            // Of a section that the file leaves out.
+            self.parameters.push(parameters::not_in_the_file(name, value)?);
+            return Some(self);
+        }
         let parameter = self.parameters.iter_mut().find(|p| p.name == name)?;
         if parameter.at_scale_1.is_some() {
             parameter.at_scale_1 = value.number().zip(scale).map(|(value, scale)| value / scale);

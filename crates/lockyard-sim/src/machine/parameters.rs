@@ -2,7 +2,7 @@
 //! is allowed. The parser, the errors and `machines show` are driven by it, so a new number is one
 //! field and one line here.
 
-/// The numbers of a machine. Times in cycles.
+/// The numbers of a machine. Times in cycles, but those of the scheduler that are real: in microseconds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Numbers {
     pub sockets: u64,
@@ -36,6 +36,39 @@ pub(crate) struct Numbers {
     pub granted_legs: f64,
     pub store_buffer: u64,
     pub smt_slowdown: f64,
+    pub period: f64,
+    pub granularity: f64,
+    pub lead: f64,
+    pub switch: f64,
+    pub pause_gap: u64,
+    pub pause_window: u64,
+    pub pause_exit: f64,
+    pub directed_yield: u64,
+    pub interrupt: f64,
+    pub interrupt_work: f64,
+}
+
+/// The section that a machine file may leave out: only runs whose threads share CPUs use it.
+pub(super) const OPTIONAL: &str = "scheduler";
+
+impl Numbers {
+    /// Numbers of a file that says nothing of a scheduler. All are assumed: time slices are the defaults of Linux 2.6.23 to 6.5 on 8
+    /// CPUs and more, the window and the gap are KVM's first, the costs are of the order of a system call or two.
+    pub(super) fn before_the_file() -> Numbers {
+        Numbers {
+            period: 24_000.0,
+            granularity: 3_000.0,
+            lead: 4_000.0,
+            switch: 2.0,
+            pause_gap: 128,
+            pause_window: 4096,
+            pause_exit: 1.0,
+            directed_yield: 1,
+            interrupt: 2.0,
+            interrupt_work: 1.0,
+            ..Numbers::default()
+        }
+    }
 }
 
 /// A value of a parameter.
@@ -147,7 +180,8 @@ pub(super) const SCALED: &[&str] = &[
 ];
 
 /// The sections, in order.
-pub(super) const SECTIONS: &[&str] = &["topology", "clock", "cycles", "protocol", "checks"];
+pub(super) const SECTIONS: &[&str] =
+    &["topology", "clock", "cycles", "protocol", OPTIONAL, "checks"];
 
 /// The table. `checks` is free-form and not in it.
 #[rustfmt::skip]
@@ -184,6 +218,16 @@ pub(super) const SPECS: &[Spec] = &[
     real!("protocol", granted_legs, "legs", 0.0..=20.0, "agent busy after the home agent granted its domain a line exclusively, in legs of the way that the line came"),
     whole!("protocol", store_buffer, "entries", 1..=1024, "stores that wait for their line"),
     real!("protocol", smt_slowdown, "", 1.0..=8.0, "factor on local work while another thread of the core is active"),
+    real!("scheduler", period, "us", 1.0..=1e7, "in so much time each thread that shares a CPU has its turn"),
+    real!("scheduler", granularity, "us", 1.0..=1e7, "least time slice"),
+    real!("scheduler", lead, "us", 0.0..=1e7, "what another may have run longer to be preferred after a yield, and must have run longer to be preempted by one that wakes"),
+    real!("scheduler", switch, "us", 0.0..=1e5, "from one thread leaving a CPU until the next one runs"),
+    whole!("scheduler", pause_gap, "cycles", 0..=1000000, "pauses within it belong to one loop"),
+    whole!("scheduler", pause_window, "cycles", 0..=1000000000, "a loop of pauses is noticed after it; 0: never"),
+    real!("scheduler", pause_exit, "us", 0.0..=1e5, "noticing a loop of pauses, when nobody else runs then"),
+    whole!("scheduler", directed_yield, "", 0..=1, "1: a thread that spins yields to another of its group, wherever that waits; 0: to its CPU's next"),
+    real!("scheduler", interrupt, "us", 0.0..=1e5, "from interrupting a running thread until it has answered"),
+    real!("scheduler", interrupt_work, "us", 0.0..=1e5, "what an interrupt takes from what the answering thread was doing"),
 ];
 
 /// Sets the number `name` (`section.name`), rounded and limited to what is allowed; returns what it is now.
@@ -203,4 +247,20 @@ pub(super) fn set(numbers: &mut Numbers, name: &str, value: f64) -> Option<Value
         }
         Field::Order => None,
     }
+}
+
+/// A number of the section that a file may leave out, as it was set later.
+pub(super) fn not_in_the_file(name: &str, value: Value) -> Option<Parameter> {
+    let (section, field) = name.split_once('.')?;
+    let spec = SPECS.iter().find(|s| s.section == section && s.name == field)?;
+    Some(Parameter {
+        name: name.to_owned(),
+        value,
+        unit: spec.unit.to_owned(),
+        source: None,
+        assumed: Some("set for a question".to_owned()),
+        meaning: spec.meaning,
+        is_input: false,
+        at_scale_1: None,
+    })
 }

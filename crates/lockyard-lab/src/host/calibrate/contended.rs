@@ -2,7 +2,7 @@
 
 use crate::simulate::{self, Effort, SimulationError};
 use crate::{calibrate, placement};
-use lockyard_scenarios::{Order, Script, Step, Variant};
+use lockyard_scenarios::{Order, Region, Script, Step, Variant};
 use lockyard_sim::Machine;
 
 /// The scenarios.
@@ -49,7 +49,7 @@ impl Performed {
     ) -> Result<Performed, SimulationError> {
         let mut variant = variant.clone();
         if !variant.steps.iter().any(|step| matches!(step, Step::CalibratedWork { .. })) {
-            variant.steps.push(Step::CalibratedWork { share: 1.0 });
+            variant.steps.push(Step::CalibratedWork { share: 1.0, region: Region::System });
         }
         let place = placement::Placement::Order(Order::SiblingsLast);
         let work = calibrate::solve(machine, &variant, (&place, 0), 1, alone)?;

@@ -370,7 +370,7 @@ fn rows(request: &Request, cells: &[Cell], local_work: f64) -> Vec<Row> {
             experiment: request.experiment.name().to_owned(),
             machine: HERE.to_owned(),
             variant: cell.whose.name().to_owned(),
-            threads: cell.tasks,
+            threads: Some(cell.tasks),
             metric: "throughput".to_owned(),
             unit: "op/s".to_owned(),
             published: None,

@@ -1,0 +1,150 @@
+//! The figures of a run by their rules: a published table may have several of one run, each its own row.
+//!
+//! What a rule is stands in the script's crate ([`Figure`]); here it is evaluated on what runs came to, simulated or measured.
+
+use crate::host::measure;
+use crate::rows::Measured;
+use crate::simulate::Prediction;
+use crate::statistics;
+use lockyard_scenarios::{Figure, Metric, Region};
+
+/// What runs of a cell came to, as far as figures depend on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome<'a> {
+    /// The metric, as calibrated.
+    pub metric: Metric,
+    /// How many tasks ran.
+    pub tasks: usize,
+    /// Operations a second, all tasks together.
+    pub throughput: f64,
+    /// The same, of each run.
+    pub runs: &'a [f64],
+    /// CPU time of all tasks by region, in seconds a second; `None` if it is not known.
+    pub cpu: Option<CpuTime>,
+}
+
+/// CPU time of all tasks, in seconds a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CpuTime {
+    /// In steps of the region `user`.
+    pub user: f64,
+    /// In all others.
+    pub system: f64,
+}
+
+impl CpuTime {
+    fn of(self, region: Region) -> f64 {
+        match region {
+            Region::User => self.user,
+            Region::System => self.system,
+        }
+    }
+}
+
+impl<'a> Outcome<'a> {
+    /// Of a prediction.
+    pub fn of_prediction(prediction: &'a Prediction, metric: Metric, tasks: usize) -> Self {
+        let throughput = prediction.throughput;
+        Outcome { metric, tasks, throughput, runs: &prediction.runs, cpu: Some(prediction.cpu) }
+    }
+
+    /// Of a trivial model: nothing is known but the throughput.
+    pub fn of_throughput(throughput: f64, metric: Metric, tasks: usize) -> Self {
+        Outcome { metric, tasks, throughput, runs: &[], cpu: None }
+    }
+
+    /// The figure by a rule; `None` if the runs do not tell. `reference` is what the variant came to with which the rule compares.
+    pub fn figure(&self, figure: &Figure, reference: Option<&Outcome>) -> Option<f64> {
+        let own = |of: &Outcome| of.metric.figure(of.throughput, of.tasks);
+        match figure {
+            Figure::Own => Some(own(self)),
+            Figure::Deviation => deviation(self.runs),
+            Figure::RealTime(length) => Some(length.seconds(self.throughput)),
+            Figure::CpuTime(region, length) => {
+                Some(length.seconds(self.throughput) * self.cpu?.of(*region))
+            }
+            Figure::Gap { per_cent, .. } => {
+                let gap = own(self) / own(reference?) - 1.0;
+                Some(if *per_cent { gap * 100.0 } else { gap })
+            }
+            Figure::CpuSaved { region, .. } => {
+                let each = |of: &Outcome| Some(of.cpu?.of(*region) / of.throughput);
+                Some((1.0 - each(self)? / each(reference?)?) * 100.0)
+            }
+        }
+    }
+}
+
+/// The standard deviation of figures, in per cent of their mean; `None` of fewer than two.
+fn deviation(figures: &[f64]) -> Option<f64> {
+    let mean = statistics::mean(figures)?;
+    if figures.len() < 2 || mean <= 0.0 {
+        return None;
+    }
+    let squares: f64 = figures.iter().map(|figure| (figure - mean).powi(2)).sum();
+    Some((squares / (figures.len() - 1) as f64).sqrt() / mean * 100.0)
+}
+
+/// A figure as it was measured on this host; `None` if the rounds do not tell. Its interval is that of the median of the rounds, or,
+/// of a deviation, of the bootstrap.
+pub fn measured(
+    figure: &Figure,
+    result: &measure::Result,
+    metric: Metric,
+    tasks: usize,
+) -> Option<Measured> {
+    if *figure == Figure::Deviation {
+        let mut drawn = Vec::new();
+        statistics::resample(result.rounds.len(), 1000, |indices| {
+            let rounds: Vec<f64> = indices.iter().map(|&index| result.rounds[index]).collect();
+            drawn.extend(deviation(&rounds));
+        });
+        let (ci_low, ci_high) = statistics::percentiles(&drawn)?;
+        let value = deviation(&result.rounds)?;
+        return Some(Measured { value, ci_low, ci_high, samples: result.rounds.len() });
+    }
+    if *figure == Figure::Own {
+        return Some(result.measured.in_metric(metric, tasks));
+    }
+    let at = |throughput| Outcome::of_throughput(throughput, metric, tasks).figure(figure, None);
+    let Measured { value, ci_low, ci_high, samples } = result.measured;
+    let (a, b) = (at(ci_low)?, at(ci_high)?);
+    Some(Measured { value: at(value)?, ci_low: a.min(b), ci_high: a.max(b), samples })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lockyard_scenarios::{Length, Rate};
+
+    #[test]
+    fn each_figure_of_a_run_is_one_rule() {
+        let metric = Metric::Throughput(Rate::of("MB/s").unwrap().with_per_operation(0.5));
+        let cpu = Some(CpuTime { user: 2.0, system: 6.0 });
+        let runs = [90.0, 100.0, 110.0];
+        let of = Outcome { metric, tasks: 8, throughput: 100.0, runs: &runs, cpu };
+        let other = Outcome { throughput: 80.0, ..of };
+        let operations = Length::Operations(1000.0);
+        let reference = "other".to_owned();
+        let gap = |per_cent| Figure::Gap { reference: "other".into(), per_cent };
+        for (figure, expected) in [
+            (Figure::Own, 50.0),
+            (Figure::Deviation, 10.0),
+            (Figure::RealTime(operations), 10.0),
+            (Figure::CpuTime(Region::User, operations), 20.0),
+            (Figure::CpuTime(Region::System, Length::Seconds(3.0)), 18.0),
+            (gap(false), 0.25),
+            (gap(true), 25.0),
+            // 0.06 s an operation instead of 0.075.
+            (Figure::CpuSaved { region: Region::System, reference }, 20.0),
+        ] {
+            let found = of.figure(&figure, Some(&other)).expect("the runs tell");
+            assert!((found - expected).abs() < 1e-9, "{figure:?}: {found}");
+        }
+        assert_eq!(of.figure(&gap(true), None), None);
+        let trivial = Outcome::of_throughput(100.0, metric, 8);
+        assert_eq!(trivial.figure(&Figure::RealTime(operations), None), Some(10.0));
+        assert_eq!(trivial.figure(&Figure::Deviation, None), None);
+        assert_eq!(trivial.figure(&Figure::CpuTime(Region::User, operations), None), None);
+    }
+}

@@ -1,0 +1,164 @@
+//! What it takes to reproduce published cells: runs, each simulated once for all cells that are figures of it, and calibrations.
+
+use crate::figures::Outcome;
+use crate::host::call_path;
+use crate::placement::Placement;
+use crate::predict::{self, Calibrated};
+use crate::published::{Cell, Table};
+use crate::simulate::{self, Prediction};
+use lockyard_scenarios::{Figure, Metric, Script, Variant};
+use lockyard_sim::Machine;
+
+/// Runs and calibrations, each once.
+#[derive(Default)]
+pub(super) struct Plan {
+    pub(super) runs: Vec<Run>,
+    pub(super) calibrations: Vec<Calibration>,
+}
+
+/// A run: a variant of a script with so many tasks on a machine.
+pub(super) struct Run {
+    pub(super) script: Script,
+    pub(super) variant: Variant,
+    pub(super) machine: Machine,
+    pub(super) tasks: usize,
+    /// Index into the calibrations.
+    pub(super) calibration: usize,
+    /// How many published cells are figures of it.
+    pub(super) cells: usize,
+}
+
+/// What is calibrated once: a variant of a script, for a machine.
+pub(super) struct Calibration {
+    pub(super) script: Script,
+    pub(super) variant: Variant,
+    pub(super) machine: String,
+}
+
+/// How a published cell follows from runs.
+pub(super) struct Model {
+    /// Index into the runs.
+    pub(super) run: usize,
+    /// Which figure of it the cell is.
+    pub(super) figure: Figure,
+    /// Index of the run with which it is compared.
+    pub(super) reference: Option<usize>,
+    /// Whether the cell, or another one that says the same, gave something.
+    pub(super) is_calibration: bool,
+    /// The calibration cell.
+    calibrated_by: Option<Cell>,
+}
+
+impl Run {
+    /// Simulates it.
+    ///
+    /// # Errors
+    ///
+    /// If it fails.
+    pub(super) fn simulate(&self, calibrated: Calibrated) -> Result<Prediction, String> {
+        let order = Placement::Order(self.script.order);
+        let (variant, order) = (&self.variant, (&order, self.script.home));
+        let work = calibrated.nanoseconds();
+        simulate::cell_with_siblings(&self.machine, variant, order, self.tasks, work)
+            .map_err(|e| format!("{}, {}: {e}", self.script.name, self.variant.name))
+    }
+}
+
+impl Model {
+    /// The figure of the trivial model: the cost of an operation in the calibration cell, held constant.
+    pub(super) fn trivial(&self, run: &Run, metric: Metric) -> Option<f64> {
+        let cell = self.calibrated_by.as_ref()?;
+        let throughput = predict::calibration_throughput(&run.script, metric, cell)?;
+        Outcome::of_throughput(throughput, metric, run.tasks).figure(&self.figure, None)
+    }
+}
+
+impl Plan {
+    /// What it takes to say something about a cell, or why nothing can be said.
+    pub(super) fn model(&mut self, cell: &Cell, tables: &[Table]) -> Result<Model, String> {
+        if let Some(reason) = call_path::without_measurement(&cell.experiment) {
+            return Err(reason);
+        }
+        let script = Script::shipped(&cell.experiment)
+            .ok_or_else(|| format!("there is no scenario `{}`", cell.experiment))?;
+        let machine = Machine::shipped(&cell.machine)
+            .ok_or_else(|| format!("there is no machine file for `{}`", cell.machine))?;
+        if let Some(left_out) = script.left_out.iter().find(|l| l.metric == cell.metric) {
+            return Err(left_out.reason.clone());
+        }
+        let figure = script.figure(&cell.variant, &cell.metric, &cell.unit)?;
+        let no_variant = |name: &str| format!("the scenario has no variant `{name}`");
+        let variant = script.variant(&cell.variant).cloned();
+        let variant = variant.ok_or_else(|| no_variant(&cell.variant))?;
+        let Some(tasks) = script.tasks(cell.threads) else {
+            return Err("neither the table nor the scenario says how many tasks ran".to_owned());
+        };
+        if tasks > machine.hardware_threads() {
+            return Err(format!("the machine has {} hardware threads", machine.hardware_threads()));
+        }
+        let by = predict::calibration_cell(&script, &cell.variant, &cell.machine, tables);
+        let gave = by.is_some_and(|by| {
+            let of_its_run = Cell {
+                metric: by.metric.clone(),
+                value: by.value,
+                unit: by.unit.clone(),
+                ..cell.clone()
+            };
+            let also = |c: &lockyard_scenarios::Calibration| c.also.contains(&cell.metric);
+            let says_it = figure.is_the_metric() && by.metric == script.metric.name();
+            by == cell
+                || *by == of_its_run && (says_it || script.calibration.as_ref().is_some_and(also))
+        });
+        let reference = match figure.reference() {
+            Some(name) => Some(script.variant(name).cloned().ok_or_else(|| no_variant(name))?),
+            None => None,
+        };
+        let run = self.run(&script, variant, &machine, tasks);
+        self.runs[run].cells += 1;
+        Ok(Model {
+            run,
+            figure,
+            reference: reference.map(|variant| self.run(&script, variant, &machine, tasks)),
+            is_calibration: gave,
+            calibrated_by: by.cloned(),
+        })
+    }
+
+    /// The number of a run.
+    fn run(&mut self, script: &Script, variant: Variant, machine: &Machine, tasks: usize) -> usize {
+        let same = |known: &Run| {
+            known.script.name == script.name
+                && known.variant.name == variant.name
+                && known.machine.name() == machine.name()
+                && known.tasks == tasks
+        };
+        if let Some(run) = self.runs.iter().position(same) {
+            return run;
+        }
+        let calibration = self.calibration(script, &variant, machine.name());
+        self.runs.push(Run {
+            script: script.clone(),
+            variant,
+            machine: machine.clone(),
+            tasks,
+            calibration,
+            cells: 0,
+        });
+        self.runs.len() - 1
+    }
+
+    /// The number of a calibration. A script whose calibration names its variant is calibrated once for all of them.
+    fn calibration(&mut self, script: &Script, variant: &Variant, machine: &str) -> usize {
+        let shared = script.calibration.as_ref().is_some_and(|c| c.variant.is_some());
+        let same = |known: &Calibration| {
+            known.script.name == script.name
+                && known.machine == machine
+                && (shared || known.variant.name == variant.name)
+        };
+        self.calibrations.iter().position(same).unwrap_or_else(|| {
+            let (script, variant) = (script.clone(), variant.clone());
+            self.calibrations.push(Calibration { script, variant, machine: machine.to_owned() });
+            self.calibrations.len() - 1
+        })
+    }
+}

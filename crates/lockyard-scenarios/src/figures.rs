@@ -1,0 +1,205 @@
+//! The figures of a run that a published table may have beside the script's own metric, by name. Each is one rule; the lab
+//! evaluates it on what a run came to. A rule that needs to know something of the published run, or a variant to compare with, is
+//! there for scripts that say it.
+
+use crate::file::{Result as Read, Source};
+use crate::script::Script;
+use serde::Deserialize;
+use toml::Spanned;
+
+/// Which part of an operation a work step is: as a profile, or `time`, of the published run tells them apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Region {
+    /// The kernel's, and everything that a step does not call something else.
+    #[default]
+    System,
+    /// The program's own.
+    User,
+}
+
+impl Region {
+    /// Both, by the names that scripts use.
+    pub const ALL: [(&'static str, Region); 2] =
+        [("system", Region::System), ("user", Region::User)];
+
+    /// The name that scripts use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Region::System => "system",
+            Region::User => "user",
+        }
+    }
+}
+
+/// How long the published run was.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Length {
+    /// Until all tasks together had done so many operations.
+    Operations(f64),
+    /// So many seconds.
+    Seconds(f64),
+}
+
+impl Length {
+    /// How many seconds it takes with so many operations a second.
+    pub fn seconds(self, throughput: f64) -> f64 {
+        match self {
+            Length::Operations(operations) => operations / throughput,
+            Length::Seconds(seconds) => seconds,
+        }
+    }
+}
+
+/// What there is to know of the published run that its table does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RunOf {
+    /// How many tasks run, whatever number of threads the table has, if any.
+    pub tasks: Option<usize>,
+    /// How long it was.
+    pub length: Option<Length>,
+}
+
+/// A figure of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Figure {
+    /// The script's own metric.
+    Own,
+    /// `stdev`: the standard deviation of the metric over runs, in per cent of their mean.
+    Deviation,
+    /// `real-time`: how long the published run takes, in seconds.
+    RealTime(Length),
+    /// `user-time`, `system-time`: CPU time of all tasks in a region during it, in seconds.
+    CpuTime(Region, Length),
+    /// `gap-to-...`: by how much the metric is above that of another variant, as a share of it.
+    Gap {
+        /// The other variant.
+        reference: String,
+        /// In per cent, not as a ratio.
+        per_cent: bool,
+    },
+    /// `user-cpu-saved`, `system-cpu-saved`: by how much less CPU time in a region an operation takes than in the variant with
+    /// which the script pairs this one, in per cent.
+    CpuSaved {
+        /// The region.
+        region: Region,
+        /// The other variant.
+        reference: String,
+    },
+}
+
+/// What the units of directions begin with: the table says in words what the figure means.
+pub const DIRECTION: &str = "direction: ";
+
+impl Figure {
+    /// The variant with which it compares.
+    pub fn reference(&self) -> Option<&str> {
+        match self {
+            Figure::Gap { reference, .. } | Figure::CpuSaved { reference, .. } => Some(reference),
+            _ => None,
+        }
+    }
+
+    /// Whether it says nothing that the script's own metric does not.
+    pub fn is_the_metric(&self) -> bool {
+        matches!(self, Figure::Own | Figure::RealTime(_))
+    }
+}
+
+impl Script {
+    /// The figure that a published table calls `metric`, of a variant.
+    ///
+    /// # Errors
+    ///
+    /// Why the script has no such figure, for people.
+    pub fn figure(&self, variant: &str, metric: &str, unit: &str) -> Result<Figure, String> {
+        let own = format!("{} in {}", self.metric.name(), self.metric.unit());
+        if metric == self.metric.name() {
+            let right = unit == self.metric.unit();
+            return if right { Ok(Figure::Own) } else { Err(format!("the scenario gives {own}")) };
+        }
+        let in_units = |units: &[&str], figure: Figure| {
+            if units.contains(&unit) {
+                return Ok(figure);
+            }
+            Err(format!("the scenario gives {metric} in {}", units.join(" or ")))
+        };
+        let length = || {
+            self.run.length.ok_or_else(|| {
+                format!("the scenario does not say how long the run was whose {metric} it is")
+            })
+        };
+        if let Some(reference) = metric.strip_prefix("gap-to-") {
+            if self.variant(reference).is_none() {
+                return Err(format!("the scenario has no variant `{reference}`"));
+            }
+            let gap = Figure::Gap { reference: reference.to_owned(), per_cent: unit == "%" };
+            return if unit.starts_with(DIRECTION) {
+                Ok(gap)
+            } else {
+                in_units(&["ratio", "%"], gap)
+            };
+        }
+        for (name, region) in Region::ALL {
+            if metric == format!("{name}-time") {
+                return in_units(&["s"], Figure::CpuTime(region, length()?));
+            }
+            if metric == format!("{name}-cpu-saved") {
+                let pair = self.pairs.iter().find(|pair| pair.second == variant);
+                let Some(pair) = pair else {
+                    return Err(format!("the scenario pairs no variant with `{variant}`"));
+                };
+                let reference = pair.first.clone();
+                return in_units(&["%"], Figure::CpuSaved { region, reference });
+            }
+        }
+        match metric {
+            "stdev" => in_units(&["%"], Figure::Deviation),
+            "real-time" => in_units(&["s"], Figure::RealTime(length()?)),
+            _ => Err(format!("the scenario gives {own}")),
+        }
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RunEntry {
+    tasks: Option<Spanned<u32>>,
+    operations: Option<Spanned<f64>>,
+    seconds: Option<Spanned<f64>>,
+}
+
+/// The section `[run]`.
+pub(crate) fn run(source: &Source, entry: &RunEntry) -> Read<RunOf> {
+    let positive = |what: &str, found: &Option<Spanned<f64>>| match found {
+        Some(found) if *found.get_ref() > 0.0 && *found.get_ref() <= 1e15 => {
+            Ok(Some(*found.get_ref()))
+        }
+        Some(found) => {
+            let message =
+                format!("`{what}` is {}; allowed: above 0, at most 1e15", found.get_ref());
+            Err(source.error(found.span(), message))
+        }
+        None => Ok(None),
+    };
+    let length =
+        match (positive("operations", &entry.operations)?, positive("seconds", &entry.seconds)?) {
+            (None, None) => None,
+            (Some(operations), None) => Some(Length::Operations(operations)),
+            (None, Some(seconds)) => Some(Length::Seconds(seconds)),
+            (Some(_), Some(_)) => {
+                let at = entry.seconds.as_ref().map_or(0..0, Spanned::span);
+                return Err(source.error(
+                    at,
+                    "a run ends after so many `operations` or so many `seconds`, not after both",
+                ));
+            }
+        };
+    let tasks = entry.tasks.as_ref().map(|tasks| match *tasks.get_ref() {
+        count @ 1..=4096 => Ok(count as usize),
+        count => {
+            let message = format!("`tasks` is {count}; allowed: 1 to 4096");
+            Err(source.error(tasks.span(), message))
+        }
+    });
+    Ok(RunOf { tasks: tasks.transpose()?, length })
+}
