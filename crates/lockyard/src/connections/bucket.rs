@@ -68,8 +68,8 @@ impl<K: LaneLock, H: Host, C: Context> Bucket<K, H, C> {
     /// The chain's entries are of this type, and none of them is freed meanwhile.
     #[inline(always)]
     pub(super) unsafe fn find<T: Send, D>(&self, key: &Key) -> Option<NonNull<Entry<T, H, D>>> {
-        // Acquire, here and below: pairs with the release of whoever put the entry's address there (`push`, `retain`), so that it
-        // is seen as it was made.
+        // Acquire: pairs with the release of whoever put the entry's address there (`push`, `retain`), so that it is seen as it was
+        // made, and so is all that was in the chain before it.
         let mut at = self.first.load(Ordering::Acquire);
         while let Some(found) = NonNull::new(from_word::<Entry<T, H, D>>(at)) {
             // SAFETY: an entry that the chain leads to, which is not freed, the caller says.
@@ -78,7 +78,8 @@ impl<K: LaneLock, H: Host, C: Context> Bucket<K, H, C> {
             if entry.key().is(key) && entry.references.get_not_zero() {
                 return Some(found);
             }
-            at = entry.next.load(Ordering::Acquire);
+            // Relaxed: entries come at the front, so a link only ever leads to what was put in before the entry that it is in.
+            at = entry.next.load(Ordering::Relaxed);
         }
         None
     }
@@ -120,8 +121,8 @@ impl<K: LaneLock, H: Host, C: Context> Bucket<K, H, C> {
             match verdict {
                 Verdict::Stays => link = &entry.next,
                 Verdict::Leaves | Verdict::LeavesAtLast => {
-                    // Release: pairs with the acquire in `find`. The next entry may have been made by another thread, whose
-                    // release a look-up does not read from here.
+                    // Release: pairs with the acquire in `find`, if the link is the first one. The next entry may have been made by another
+                    // thread, whose release a look-up does not read from here.
                     link.store(next, Ordering::Release);
                     gone += 1;
                 }

@@ -1,13 +1,13 @@
 //! How a look-up keeps what it walks over from being freed under it: by the bucket's lock, or by reclamation.
 //!
-//! Without the lock a look-up may stand on an entry while it is taken out. The entry goes on leading into the chain, so the look-up goes on.
-//! It may find connections that left the table after it began; it does not miss one that was there all the time:
-//! - What it can stand on was in the chain when it entered the domain, or came later. An entry that is taken out keeps its link, and
-//!   what the link leads to was in the chain when the entry left.
-//! - An entry that was taken out *before* the look-up began is not found: those that lead to it left before it did, and
-//!   the look-up, which comes from the front, would have had to begin before they did.
-//! - What it finds it has only with a reference, and none can be taken after the last one was dropped. When that happens the entry is
-//!   retired, after it was taken out, so whoever stands on it entered before, and keeps it.
+//! Without the lock a look-up may stand on an entry while that is taken out. The entry keeps its link, so the look-up goes on, and misses
+//! nothing that is in the chain all the time. Let *E* be an entry that was taken out, and *R* a look-up that comes to it:
+//! - *R* entered the domain before *E* left the chain. Either the link by which *R* came belongs to what was in the chain then, which cannot
+//!   lead to *E* after *E* has left; or it belongs to another entry that left before *E* did, and *R* entered before that one left, by
+//!   the same argument, back to the front.
+//! - So the grace period that begins when *E* is retired, which is after it left, waits for *R*: nothing is freed under it.
+//! - *R* has *E* only if it can take a reference, and none can be taken after the last was dropped. A connection that left while *R* was
+//!   looking may be found still, as if *R* had been quicker.
 
 use super::bucket::Bucket;
 use crate::context::Context;
