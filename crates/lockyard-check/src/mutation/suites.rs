@@ -11,10 +11,12 @@ use crate::primitives::{
     Ticket16, TicketAsm,
 };
 use crate::program::{
-    CountOp, CountProgram, IdOp, IdProgram, LastUse, LockOp, NestedOp, NestedProgram, PageOp,
-    PageProgram, Program, ReclaimOp, ReclaimProgram, StatOp, StatProgram, Unreserved, UseOp,
+    ConnOp, ConnProgram, CountOp, CountProgram, IdOp, IdProgram, LastUse, LockOp, NestedOp,
+    NestedProgram, PageOp, PageProgram, Program, ReclaimOp, ReclaimProgram, StatOp, StatProgram,
+    Unreserved, UseOp,
 };
 use crate::quarantine::Quarantine;
+use lockyard::connections;
 use lockyard::id_table::{Locked, Rcu, Variant};
 use lockyard::lock::{LaneLock, Queued, TestAndSet};
 use lockyard::lockref::policy::{NoTrywait, Policy, Standard};
@@ -175,6 +177,19 @@ fn identifiers<V: Variant>() -> Vec<Check> {
     checks
 }
 
+/// The checks of a connection table that is looked up without a lock. Its locks' and its domain's orderings are their suites'.
+fn connection_table() -> Vec<Check> {
+    use ConnOp::{Insert, InsertRemove, LookUp};
+    type Of<const THERE: usize> = ConnProgram<connections::Rcu<TestAndSet>, Host, THERE>;
+    vec![
+        check::<Of<0>>(&[LookUp(2), Insert(2)], Bounds::preemptions(2)),
+        check::<Of<0>>(&[Insert(1), Insert(2)], Bounds::preemptions(2)),
+        check::<Of<1>>(&[LookUp(2), Insert(2)], Bounds::preemptions(2)),
+        check::<Of<1>>(&[LookUp(0), Insert(1), Insert(2)], Bounds::preemptions(2)),
+        check::<Of<1>>(&[LookUp(2), Insert(2), InsertRemove(1)], Bounds::preemptions(2)),
+    ]
+}
+
 /// All suites.
 pub fn all() -> Vec<Suite> {
     use PageOp::{Freeze, FreezeToTwo, Get, LookUp, LookUpAndPut, Put};
@@ -219,5 +234,10 @@ pub fn all() -> Vec<Suite> {
         suite("reclamation", RECLAIM, reclamation()),
         suite("id-table rcu", ID_TABLE, identifiers::<Rcu>()),
         suite("id-table locked", ID_TABLE, identifiers::<Locked>()),
+        suite(
+            "connections rcu",
+            &["src/connections/mod.rs", "src/connections/bucket.rs"],
+            connection_table(),
+        ),
     ]
 }

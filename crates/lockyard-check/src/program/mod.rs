@@ -4,6 +4,7 @@
 //! back-end ([`crate::backends`]).
 
 mod chosen;
+mod connections;
 mod counts;
 mod identifiers;
 mod last_use;
@@ -14,6 +15,7 @@ mod reclaimed;
 mod statistics;
 
 pub use chosen::{ChoiceOp, ChoiceProgram};
+pub use connections::{ConnOp, ConnProgram};
 pub use counts::{CountOp, CountProgram};
 pub use identifiers::{IdOp, IdProgram};
 pub use last_use::{LastUse, RefCount, UseOp};
