@@ -8,8 +8,7 @@ use crate::hooks::Scripted;
 use crate::matrix::pairs;
 use crate::primitives::{
     ClhOfFour, McsOfFour, Primitive, PvQueuedLock, PvQueuedNoNode, PvTicketLock, PvTicketNoNode,
-    QueuedCmpxchg, QueuedNoNode, QueuedStore, Tas, Ticket8,
-    Ticket16, TicketAsm,
+    QueuedCmpxchg, QueuedNoNode, QueuedStore, Tas, Ticket8, Ticket16, TicketAsm,
 };
 use crate::program::{
     ConnOp, ConnProgram, CountOp, CountProgram, IdOp, IdProgram, LastUse, LockOp, NestedOp,
