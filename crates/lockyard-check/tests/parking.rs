@@ -4,6 +4,7 @@
 //! reason, and where the table of announcements is full (in a model it has room for two); a release does not touch the lock
 //! after its read-modify-write, for the last holder frees it.
 
+use lockyard::lock::PvQueued;
 use lockyard::platform::checked::{Checked, Parking, with_parking};
 use lockyard::platform::hooked::Hooked;
 use lockyard_check::explore::Bounds;
@@ -13,6 +14,7 @@ use lockyard_check::primitives::{
     Primitive, PvQueuedLock, PvQueuedNoNode, PvQueuedOnce, PvTicketLock, PvTicketNoNode,
 };
 use lockyard_check::program::LockOp::{self, Lock, LockTwice, TryLock};
+use lockyard_check::program::{FairOp, FairProgram};
 
 type InModel = Hooked<Checked, Scripted>;
 type Of<P> = <P as Primitive>::Program<InModel>;
@@ -71,6 +73,18 @@ fn a_queued_lock_whose_first_waiter_is_passed_once_holds() {
 fn a_queued_lock_most_of_whose_waiters_have_no_node_holds() {
     every_pair::<PvQueuedNoNode>();
     three_threads::<PvQueuedNoNode>();
+}
+
+/// Who releases fairly leaves the lock to who waits; and a wait that gives up leaves nothing behind.
+#[test]
+fn fair_releases_and_waits_that_give_up_hold() {
+    use FairOp::{Fair, Timed, Usual};
+    type P = FairProgram<PvQueued, InModel>;
+    for pair in [[Fair, Fair], [Fair, Usual], [Fair, Timed], [Usual, Timed], [Timed, Timed]] {
+        must_hold::<P>("pv-queued", &pair, Bounds::ALL);
+    }
+    must_hold::<P>("pv-queued", &[Fair, Fair, Usual], Bounds::stepping_back(2));
+    must_hold::<P>("pv-queued", &[Fair, Timed, Usual], Bounds::stepping_back(2));
 }
 
 /// A park may return for no reason: the waiter parks again, and is found again.

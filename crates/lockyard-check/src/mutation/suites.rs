@@ -11,14 +11,14 @@ use crate::primitives::{
     QueuedCmpxchg, QueuedNoNode, QueuedStore, Tas, Ticket8, Ticket16, TicketAsm,
 };
 use crate::program::{
-    ConnOp, ConnProgram, CountOp, CountProgram, IdOp, IdProgram, LastUse, LockOp, NestedOp,
+    ConnOp, ConnProgram, CountOp, CountProgram, FairOp, FairProgram, IdOp, IdProgram, LastUse, LockOp, NestedOp,
     NestedProgram, PageOp, PageProgram, Program, ReclaimOp, ReclaimProgram, StatOp, StatProgram,
     Unreserved, UseOp,
 };
 use crate::quarantine::Quarantine;
 use lockyard::connections;
 use lockyard::id_table::{Locked, Rcu, Variant};
-use lockyard::lock::{LaneLock, Queued, TestAndSet};
+use lockyard::lock::{LaneLock, PvQueued, Queued, TestAndSet};
 use lockyard::lockref::policy::{NoTrywait, Policy, Standard};
 use lockyard::page_ref::{Cmpxchg, LockedBit, OptimisticCmpxchg, Xadd};
 use lockyard::platform::checked::Checked;
@@ -81,6 +81,17 @@ fn parking<P: Primitive<Op = LockOp>, N: Primitive<Op = LockOp>>() -> Vec<Check>
         check::<Of<P>>(&[LockTwice, Lock, Lock], Bounds::stepping_back(1)),
         check::<Of<P>>(&[Lock, Lock, Lock, Lock], Bounds::stepping_back(1)),
     ]
+}
+
+/// The same, and fair releases.
+fn pv_queued() -> Vec<Check> {
+    use FairOp::{Fair, Timed, Usual};
+    type P = FairProgram<PvQueued, Host>;
+    let mut checks = parking::<PvQueuedLock, PvQueuedNoNode>();
+    checks.push(check::<P>(&[Fair, Usual], Bounds::ALL));
+    checks.push(check::<P>(&[Fair, Timed], Bounds::ALL));
+    checks.push(check::<P>(&[Fair, Fair, Usual], Bounds::stepping_back(2)));
+    checks
 }
 
 /// The checks of a lockref: every pair of operations, and threes.
@@ -238,11 +249,7 @@ pub fn all() -> Vec<Suite> {
         suite("mcs", &["src/lock/mcs.rs", "src/lock/queue.rs"], lock::<McsOfFour>()),
         suite("clh", &["src/lock/clh.rs", "src/lock/queue.rs"], lock::<ClhOfFour>()),
         suite("pv-ticket", &["src/lock/pv_ticket.rs"], parking::<PvTicketLock, PvTicketNoNode>()),
-        suite(
-            "pv-queued",
-            &["src/lock/pv_queued.rs", "src/lock/queue.rs"],
-            parking::<PvQueuedLock, PvQueuedNoNode>(),
-        ),
+        suite("pv-queued", &["src/lock/pv_queued.rs", "src/lock/queue.rs"], pv_queued()),
         suite("lockref(queued)", LOCKREF, lockref::<Queued, Standard>()),
         suite("lockref(queued) no-trywait", LOCKREF, lockref::<Queued, NoTrywait>()),
         suite("page-ref xadd", PAGE, page!(Xadd, true, [Get, Put, Freeze, FreezeToTwo], added)),

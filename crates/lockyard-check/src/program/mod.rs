@@ -6,6 +6,7 @@
 mod chosen;
 mod connections;
 mod counts;
+mod fair;
 mod identifiers;
 mod last_use;
 mod locks;
@@ -17,6 +18,7 @@ mod statistics;
 pub use chosen::{ChoiceOp, ChoiceProgram};
 pub use connections::{ConnOp, ConnProgram};
 pub use counts::{CountOp, CountProgram};
+pub use fair::{FairOp, FairProgram};
 pub use identifiers::{IdOp, IdProgram};
 pub use last_use::{LastUse, RefCount, UseOp};
 pub use locks::{LockOp, LockProgram};

@@ -176,8 +176,8 @@ fn wait_in_queue<P: Hooks, H: Host, L: Lane>(lane: L, me: Name) -> u32 {
     node.ready.store(QUEUED, Ordering::Relaxed);
     let joined = H::now();
     if let Some(predecessor) = queue::join(lane, me) {
-        // Release: pairs with the acquire in `make_first`, whose thread then writes to `ready`.
-        predecessor.node::<H>().next.store(me.to_bits() as u32, Ordering::Release);
+        // Relaxed: the predecessor has seen this node's preparation when it has read a tail that is not its own, with acquire.
+        predecessor.node::<H>().next.store(me.to_bits() as u32, Ordering::Relaxed);
         wait_to_be_first::<P, H>(node, predecessor);
     }
     let is_last = First::<P, H, L>::new(lane, me, joined).wait();
@@ -190,22 +190,22 @@ fn wait_to_be_first<P: Hooks, H: Host>(node: &'static QueueNode<H::Atomics>, pre
     // Behind one who is parked it will last. Relaxed: a hint.
     let ahead = predecessor.node::<H>().ready.load(Ordering::Relaxed);
     let spins = if ahead == QUEUED_PARKED || ahead == pv::PARKED { 1 } else { P::SPINS };
-    // Acquire, here and below: pairs with the release in `make_first`. Without it the first could read a word that is older
-    // than its predecessor's acquisition, and find it free.
-    if H::wait_within(&node.ready, Ordering::Acquire, spins, is_first).is_ok() {
+    // Relaxed, here and below: what the first must see of its predecessor's acquisition is in the lock's word, and before it reads
+    // that it has changed it (`First::close`).
+    if H::wait_within(&node.ready, Ordering::Relaxed, spins, is_first).is_ok() {
         return;
     }
     if !pv::may_park::<H>() {
-        H::wait_yielding(&node.ready, Ordering::Acquire, is_first);
+        H::wait_yielding(&node.ready, Ordering::Relaxed, is_first);
         return;
     }
     let parks =
-        node.ready.compare_exchange(QUEUED, QUEUED_PARKED, Ordering::Relaxed, Ordering::Acquire);
+        node.ready.compare_exchange(QUEUED, QUEUED_PARKED, Ordering::Relaxed, Ordering::Relaxed);
     if parks.is_ok() {
         loop {
             H::count(Event::Wait);
             H::park(&node.ready, QUEUED_PARKED, None);
-            if is_first(node.ready.load(Ordering::Acquire)) {
+            if is_first(node.ready.load(Ordering::Relaxed)) {
                 return;
             }
         }
@@ -336,15 +336,15 @@ impl<P: Hooks, H: Host, L: Lane> First<P, H, L> {
 
 /// Somebody waits behind `node`, whose thread has the lock: he is the first now. Returns the token: his name, if he is parked.
 fn make_first<H: Host>(node: &QueueNode<H::Atomics>) -> u32 {
-    // Acquire: pairs with the release store of the successor, who has prepared his node before.
-    let next = H::wait_yielding(&node.next, Ordering::Acquire, |next| next != 0);
+    // Relaxed, here and below: the tail was read with acquire, so the successor's preparation of his node is seen; and what he must
+    // see is in the lock's word.
+    let next = H::wait_yielding(&node.next, Ordering::Relaxed, |next| next != 0);
     let Some(successor) = Name::from_bits(u64::from(next)) else { return 0 };
     let ready = &successor.node::<H>().ready;
-    // Release, here and below: pairs with the acquire of the successor's wait, who must see that the lock is taken.
-    if ready.compare_exchange(QUEUED, FIRST, Ordering::Release, Ordering::Relaxed).is_ok() {
+    if ready.compare_exchange(QUEUED, FIRST, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
         return 0;
     }
-    ready.swap(pv::PARKED, Ordering::Release);
+    ready.swap(pv::PARKED, Ordering::Relaxed);
     next
 }
 

@@ -80,8 +80,8 @@ unsafe impl TimedLock for TestAndSet {
     unsafe fn lock_until<H: Host, L: Lane>(lane: L, until: Duration) -> Option<()> {
         let mut deadline = Deadline::new(until);
         loop {
-            // Acquire: pairs with the release store in `unlock`.
-            if !Self::is_held(lane.fetch_or(held(), Ordering::Acquire)) {
+            // SAFETY: the caller's promise.
+            if unsafe { Self::try_lock::<H, L>(lane) }.is_some() {
                 return Some(());
             }
             if deadline.is_over::<H>() {

@@ -1,0 +1,68 @@
+//! Programs over a lock with fair releases, and with waits that give up.
+
+use super::{Outcome, Program, Protected, Seen};
+use crate::finding::STUCK;
+use core::time::Duration;
+use lockyard::lock::{FairLock, TimedLock};
+use lockyard::platform::Host;
+use lockyard::{Held, RawSpinLock};
+
+/// What a thread does with the lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FairOp {
+    /// Takes it, is inside for a while, releases it fairly.
+    Fair,
+    /// The same, and releases it as usual.
+    Usual,
+    /// Takes it if it is free before its time is over, which it is at once.
+    Timed,
+}
+
+/// Threads that take one lock.
+pub struct FairProgram<K: FairLock + TimedLock, H: Host> {
+    lock: RawSpinLock<K, H>,
+    protected: Protected<H>,
+    ops: Vec<FairOp>,
+    seen: Seen,
+}
+
+impl<K: FairLock + TimedLock, H: Host> FairProgram<K, H> {
+    fn section(&self, thread: usize, held: Held<K::Token, ()>, fair: bool) {
+        self.seen.note(thread, self.protected.section(thread) as i64);
+        // SAFETY: `held` is this lock's.
+        unsafe { if fair { self.lock.release_fair(held) } else { self.lock.release(held) } }
+    }
+}
+
+impl<K: FairLock + TimedLock, H: Host> Program for FairProgram<K, H> {
+    type Op = FairOp;
+
+    fn new(ops: &[FairOp], _rounds: u32) -> Self {
+        FairProgram {
+            lock: RawSpinLock::new(),
+            protected: Protected::new(),
+            ops: ops.to_vec(),
+            seen: Seen::new(ops.len()),
+        }
+    }
+
+    fn step(&self, thread: usize, _round: u32) {
+        let op = self.ops[thread];
+        if op != FairOp::Timed {
+            return self.section(thread, self.lock.acquire(), op == FairOp::Fair);
+        }
+        match self.lock.acquire_until(Duration::ZERO) {
+            Some(held) => self.section(thread, held, false),
+            None => self.seen.note(thread, 0),
+        }
+    }
+
+    fn finish(&self) {
+        self.protected.finish();
+        assert!(!self.lock.is_held(), "{STUCK}everyone has left and the lock is held");
+    }
+
+    fn outcome(&self) -> Outcome {
+        self.seen.all()
+    }
+}
