@@ -37,7 +37,7 @@ mod hypervisor {
         [const { VirtualCpu { kicked: Mutex::new(false), runs: Condvar::new() } }; CPUS];
 
     /// The hypercall "halt me until I am kicked, or for so long".
-    pub fn halt(cpu: usize, timeout: Option<Duration>) {
+    pub(super) fn halt(cpu: usize, timeout: Option<Duration>) {
         let kicked = CPU[cpu].kicked.lock().unwrap();
         let timeout = timeout.unwrap_or(Duration::from_secs(3600));
         let (mut kicked, _) =
@@ -46,7 +46,7 @@ mod hypervisor {
     }
 
     /// The hypercall "kick that CPU".
-    pub fn kick(cpu: usize) {
+    pub(super) fn kick(cpu: usize) {
         *CPU[cpu].kicked.lock().unwrap() = true;
         CPU[cpu].runs.notify_one();
     }

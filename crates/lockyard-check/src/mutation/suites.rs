@@ -11,9 +11,9 @@ use crate::primitives::{
     QueuedCmpxchg, QueuedNoNode, QueuedStore, Tas, Ticket8, Ticket16, TicketAsm,
 };
 use crate::program::{
-    ConnOp, ConnProgram, CountOp, CountProgram, FairOp, FairProgram, IdOp, IdProgram, LastUse, LockOp, NestedOp,
-    NestedProgram, PageOp, PageProgram, Program, ReclaimOp, ReclaimProgram, StatOp, StatProgram,
-    Unreserved, UseOp,
+    ConnOp, ConnProgram, CountOp, CountProgram, FairOp, FairProgram, IdOp, IdProgram, LastUse,
+    LockOp, NestedOp, NestedProgram, PageOp, PageProgram, Program, ReclaimOp, ReclaimProgram,
+    StatOp, StatProgram, Unreserved, UseOp,
 };
 use crate::quarantine::Quarantine;
 use lockyard::connections;

@@ -27,7 +27,7 @@ pub struct FairProgram<K: FairLock + TimedLock, H: Host> {
 }
 
 impl<K: FairLock + TimedLock, H: Host> FairProgram<K, H> {
-    fn section(&self, thread: usize, held: Held<K::Token, ()>, fair: bool) {
+    fn section(&self, thread: usize, held: Held<RawSpinLock<K, H>>, fair: bool) {
         self.seen.note(thread, self.protected.section(thread) as i64);
         // SAFETY: `held` is this lock's.
         unsafe { if fair { self.lock.release_fair(held) } else { self.lock.release(held) } }
