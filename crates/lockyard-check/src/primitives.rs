@@ -12,6 +12,15 @@ use lockyard::lock::{
 use lockyard::platform::{Host, Portable};
 use lockyard::{FourBytes, TwoBytes};
 
+/// Waiters park soon, so that they do it in runs of few threads too.
+#[derive(Debug)]
+pub struct Soon;
+impl Hooks for Soon {
+    const SPINS: u32 = 10;
+    const TICKET_SPINS: u32 = 10;
+    const NEWCOMER_SPINS: u32 = 3;
+}
+
 /// Waiters park, and the first is passed once at most.
 #[derive(Debug)]
 pub struct PassedOnce;
@@ -91,7 +100,7 @@ primitive!(
 );
 primitive!(
     /// The ticket lock whose waiters park.
-    PvTicketLock, "pv-ticket", LockOp, |H| LockProgram<PvTicket, H, FourBytes>, LOCKS
+    PvTicketLock, "pv-ticket", LockOp, |H| LockProgram<PvTicket<Soon>, H, FourBytes>, LOCKS
 );
 primitive!(
     /// The same on a host where one thread has a slot, and the others have none.
@@ -99,7 +108,7 @@ primitive!(
 );
 primitive!(
     /// The queued lock whose waiters park.
-    PvQueuedLock, "pv-queued", LockOp, |H| LockProgram<PvQueued, H, FourBytes>, LOCKS
+    PvQueuedLock, "pv-queued", LockOp, |H| LockProgram<PvQueued<Soon>, H, FourBytes>, LOCKS
 );
 primitive!(
     /// The same, whose first waiter is passed once at most.
