@@ -333,7 +333,7 @@ fn measure_rows(
     let beyond = |job: &Job, row: &Row| needed(job).or(row.threads).is_some_and(|n| n > cpus.len());
     let beyond = rows.iter().filter(|(job, row)| beyond(job, row)).count();
     let native = match &measured.failure {
-        None => call_path::measure_published(rows.iter_mut().map(|(_, row)| row), effort),
+        None => call_path::measure_published(rows.iter_mut().map(|(_, row)| row)),
         Some(_) => Ok(None),
     };
     let s = if cpus.len() == 1 { "" } else { "s" };
