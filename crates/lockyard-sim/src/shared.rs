@@ -8,9 +8,9 @@
 use crate::arena::Arena;
 use crate::engine::Op;
 use crate::machine::Machine;
+use crate::platform::SimulatedU64;
 use crate::random::Random;
 use corosensei::Yielder;
-use crate::platform::SimulatedU64;
 use lockyard::platform::{Event, NEST_LEVELS, QueueNode, spread};
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};

@@ -6,13 +6,14 @@
 
 #![allow(missing_docs)]
 
-use lockyard::lock::{CmpxchgGrab, Queued};
+use lockyard::lock::pv::Spins;
+use lockyard::lock::{CmpxchgGrab, PvQueued, PvTicket, Queued};
 use lockyard::page_ref::{Cmpxchg, LockedBit, OptimisticCmpxchg, Xadd};
 use lockyard::platform::Portable;
 use lockyard::platform::{Host, Native, NativeAtomics, NativeU32, QueueNode, Slot};
 use lockyard::{
-    Held, LockRef, LockRefGuard, PageRef, QSpinLock, RawQSpinLock, RawSpinLock, RawTestAndSetLock,
-    RawTicketLock, RawTicketLock8, TicketLock,
+    Held, LockRef, LockRefGuard, PageRef, QSpinLock, RawPvQSpinLock, RawPvTicketLock, RawQSpinLock,
+    RawSpinLock, RawTestAndSetLock, RawTicketLock, RawTicketLock8, TicketLock,
 };
 use std::alloc::Layout;
 use std::hint::black_box;
@@ -135,6 +136,52 @@ pub fn queued_guard(lock: &QSpinLock<u64>) {
 #[unsafe(no_mangle)]
 pub fn queued_cmpxchg_grab_lock(lock: &RawSpinLock<Queued<CmpxchgGrab>>) -> Held<(), ()> {
     lock.acquire()
+}
+
+#[unsafe(no_mangle)]
+pub fn pv_ticket_lock(lock: &RawPvTicketLock) -> Held<u16, ()> {
+    lock.acquire()
+}
+
+/// # Safety
+///
+/// `held` is from `lock`.
+#[unsafe(no_mangle)]
+pub unsafe fn pv_ticket_unlock(lock: &RawPvTicketLock, held: Held<u16, ()>) {
+    // SAFETY: the caller's promise.
+    unsafe { lock.release(held) }
+}
+
+#[unsafe(no_mangle)]
+pub fn pv_queued_lock(lock: &RawPvQSpinLock) -> Held<u32, ()> {
+    lock.acquire()
+}
+
+/// # Safety
+///
+/// `held` is from `lock`.
+#[unsafe(no_mangle)]
+pub unsafe fn pv_queued_unlock(lock: &RawPvQSpinLock, held: Held<u32, ()>) {
+    // SAFETY: the caller's promise.
+    unsafe { lock.release(held) }
+}
+
+/// # Safety
+///
+/// `held` is from `lock`.
+#[unsafe(no_mangle)]
+pub unsafe fn pv_ticket_spins_unlock(lock: &RawSpinLock<PvTicket<Spins>>, held: Held<u16, ()>) {
+    // SAFETY: the caller's promise.
+    unsafe { lock.release(held) }
+}
+
+/// # Safety
+///
+/// `held` is from `lock`.
+#[unsafe(no_mangle)]
+pub unsafe fn pv_queued_spins_unlock(lock: &RawSpinLock<PvQueued<Spins>>, held: Held<u32, ()>) {
+    // SAFETY: the caller's promise.
+    unsafe { lock.release(held) }
 }
 
 #[unsafe(no_mangle)]

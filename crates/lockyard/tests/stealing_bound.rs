@@ -166,7 +166,11 @@ fn a_waiter_that_has_queued_for_a_millisecond_is_next_though_it_was_passed_fewer
     // Seven parks of 150 us, and in each it is passed ten times, but in the last, which begins when its time is over.
     let waited = wait_beside_a_thief::<Parks>(10, Duration::from_micros(150), 0);
     assert_eq!((waited.steals, waited.parks), (70, 8));
-    assert_eq!(waited.time, Parks::LONGEST_PASSED, "it parked no longer than until its time was over");
+    assert_eq!(
+        waited.time,
+        Parks::LONGEST_PASSED,
+        "it parked no longer than until its time was over"
+    );
 }
 
 #[test]

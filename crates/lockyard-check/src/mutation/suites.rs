@@ -7,8 +7,7 @@ use crate::hooks::Scripted;
 use crate::matrix::pairs;
 use crate::primitives::{
     ClhOfFour, McsOfFour, Primitive, PvQueuedLock, PvQueuedNoNode, PvTicketLock, PvTicketNoNode,
-    QueuedCmpxchg, QueuedNoNode, QueuedStore, Tas, Ticket8,
-    Ticket16, TicketAsm,
+    QueuedCmpxchg, QueuedNoNode, QueuedStore, Tas, Ticket8, Ticket16, TicketAsm,
 };
 use crate::program::{
     CountOp, CountProgram, LastUse, LockOp, NestedOp, NestedProgram, PageOp, PageProgram, Program,
