@@ -7,8 +7,8 @@ use crate::few_slots::FewSlots;
 use crate::hooks::Scripted;
 use crate::matrix::pairs;
 use crate::primitives::{
-    ClhOfFour, McsOfFour, Primitive, QueuedCmpxchg, QueuedNoNode, QueuedStore, Tas, Ticket8,
-    Ticket16, TicketAsm,
+    ClhOfFour, McsOfFour, Primitive, PvQueuedLock, PvQueuedNoNode, PvTicketLock, PvTicketNoNode,
+    QueuedCmpxchg, QueuedNoNode, QueuedStore, Tas, Ticket8, Ticket16, TicketAsm,
 };
 use crate::program::{
     ConnOp, ConnProgram, CountOp, CountProgram, IdOp, IdProgram, LastUse, LockOp, NestedOp,
@@ -64,6 +64,23 @@ fn queued() -> Vec<Check> {
     let ops = [Holding, First, Second, Interrupted];
     checks.push(check::<NestedProgram<K, Host>>(&ops, Bounds::stepping_back(2)));
     checks
+}
+
+/// The checks of a lock whose waiters park, where all can and where one can: two threads, three, and four of which three wait.
+fn parking<P: Primitive<Op = LockOp>, N: Primitive<Op = LockOp>>() -> Vec<Check> {
+    use LockOp::{Lock, LockTwice, TryLock};
+    vec![
+        check::<Of<P>>(&[Lock, Lock], Bounds::ALL),
+        check::<Of<P>>(&[Lock, TryLock], Bounds::ALL),
+        check::<Of<P>>(&[TryLock, TryLock], Bounds::ALL),
+        check::<Of<N>>(&[Lock, Lock], Bounds::ALL),
+        check::<Of<P>>(&[LockTwice, Lock], Bounds::stepping_back(2)),
+        check::<Of<P>>(&[Lock, Lock, Lock], Bounds::stepping_back(2)),
+        check::<Of<P>>(&[Lock, Lock, TryLock], Bounds::stepping_back(2)),
+        check::<Of<N>>(&[Lock, Lock, Lock], Bounds::stepping_back(2)),
+        check::<Of<P>>(&[LockTwice, Lock, Lock], Bounds::stepping_back(1)),
+        check::<Of<P>>(&[Lock, Lock, Lock, Lock], Bounds::stepping_back(1)),
+    ]
 }
 
 /// The checks of a lockref: every pair of operations, and threes.
@@ -220,6 +237,12 @@ pub fn all() -> Vec<Suite> {
         suite("queued cmpxchg-grab", QUEUED, lock::<QueuedCmpxchg>()),
         suite("mcs", &["src/lock/mcs.rs", "src/lock/queue.rs"], lock::<McsOfFour>()),
         suite("clh", &["src/lock/clh.rs", "src/lock/queue.rs"], lock::<ClhOfFour>()),
+        suite("pv-ticket", &["src/lock/pv_ticket.rs"], parking::<PvTicketLock, PvTicketNoNode>()),
+        suite(
+            "pv-queued",
+            &["src/lock/pv_queued.rs", "src/lock/queue.rs"],
+            parking::<PvQueuedLock, PvQueuedNoNode>(),
+        ),
         suite("lockref(queued)", LOCKREF, lockref::<Queued, Standard>()),
         suite("lockref(queued) no-trywait", LOCKREF, lockref::<Queued, NoTrywait>()),
         suite("page-ref xadd", PAGE, page!(Xadd, true, [Get, Put, Freeze, FreezeToTwo], added)),
