@@ -6,7 +6,7 @@ use core::marker::PhantomData;
 use core::ptr::NonNull;
 use core::time::Duration;
 use lockyard::platform::{
-    BudgetSpent, Event, Execution, Host, Ordering, QueueNode, Slot, U32, Word,
+    BudgetSpent, Event, Execution, Host, Ordering, QueueNode, Slot, U32, U64, Word,
 };
 
 /// The host `H` with at most `N` slots: threads beyond have none.
@@ -27,6 +27,9 @@ unsafe impl<H: Host, const N: u32> Host for FewSlots<H, N> {
     }
     fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<H::Atomics> {
         H::queue_node(slot, level)
+    }
+    fn announcements(lock: usize, turn: u32) -> &'static [U64<Self>] {
+        H::announcements(lock, turn)
     }
     fn relax() {
         H::relax()
@@ -75,6 +78,14 @@ unsafe impl<H: Host, const N: u32> Host for FewSlots<H, N> {
         predicate: impl FnMut(W::Int) -> bool,
     ) -> Result<W::Int, BudgetSpent<W::Int>> {
         H::wait_within(word, order, polls, predicate)
+    }
+    #[track_caller]
+    fn wait_yielding<W: Word>(
+        word: &W,
+        order: Ordering,
+        predicate: impl FnMut(W::Int) -> bool,
+    ) -> W::Int {
+        H::wait_yielding(word, order, predicate)
     }
     fn fatal(message: &'static str) -> ! {
         H::fatal(message)

@@ -23,6 +23,8 @@ pub enum Finding {
     Count,
     /// An object used after the last reference to it was gone.
     Freed,
+    /// A word that is used as two kinds of lock.
+    Kinds,
     /// A panic of another kind: an assertion inside the primitive or the platform.
     Assertion,
 }
@@ -35,6 +37,8 @@ pub const EXCLUSION: &str = "exclusion: ";
 pub const COUNT: &str = "count: ";
 /// Begins the message of [`Finding::Freed`].
 pub const FREED: &str = "freed: ";
+/// Begins the message of [`Finding::Kinds`].
+pub const KINDS: &str = "kinds: ";
 
 /// loom's own reports, by what they mean here.
 const OF_LOOM: [(&str, Finding); 3] = [
@@ -51,6 +55,7 @@ impl Finding {
             (EXCLUSION, Finding::Exclusion),
             (COUNT, Finding::Count),
             (FREED, Finding::Freed),
+            (KINDS, Finding::Kinds),
         ];
         ours.into_iter()
             .find(|(start, _)| message.starts_with(start))

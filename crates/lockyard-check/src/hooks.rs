@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::path::Path;
 use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -73,6 +74,17 @@ impl Fault for LostExchange {
     const NAME: &'static str = "lost exchange";
     fn strikes(operation: &Operation) -> bool {
         operation.kind == Kind::CompareExchange
+    }
+}
+
+/// A choice of a kind of lock is not kept: whoever makes it takes his own for the one in force.
+#[derive(Debug)]
+pub struct LostChoice;
+impl Fault for LostChoice {
+    const NAME: &'static str = "lost choice";
+    fn strikes(operation: &Operation) -> bool {
+        operation.kind == Kind::CompareExchange
+            && Path::new(operation.place.file()).ends_with("kind/choice.rs")
     }
 }
 

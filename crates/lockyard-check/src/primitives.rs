@@ -2,10 +2,22 @@
 //! test of this crate.
 
 use crate::few_slots::FewSlots;
-use crate::program::{CountOp, CountProgram, LockOp, LockProgram, Program};
-use lockyard::lock::{Clh, CmpxchgGrab, Mcs, Queued, TestAndSet, Ticket, TicketAsmLoop};
+use crate::program::{
+    ChoiceOp, ChoiceProgram, CountOp, CountProgram, LockOp, LockProgram, Program,
+};
+use lockyard::lock::pv::Hooks;
+use lockyard::lock::{
+    Clh, CmpxchgGrab, Mcs, PvQueued, PvTicket, Queued, TestAndSet, Ticket, TicketAsmLoop,
+};
 use lockyard::platform::{Host, Portable};
 use lockyard::{FourBytes, TwoBytes};
+
+/// Waiters park, and the first is passed once at most.
+#[derive(Debug)]
+pub struct PassedOnce;
+impl Hooks for PassedOnce {
+    const MOST_PASSES: u32 = 1;
+}
 
 /// A primitive with the program that exercises it.
 pub trait Primitive: 'static {
@@ -78,6 +90,26 @@ primitive!(
     ClhOfFour, "clh", LockOp, |H| LockProgram<Clh, H, FourBytes>, LOCKS
 );
 primitive!(
+    /// The ticket lock whose waiters park.
+    PvTicketLock, "pv-ticket", LockOp, |H| LockProgram<PvTicket, H, FourBytes>, LOCKS
+);
+primitive!(
+    /// The same on a host where one thread has a slot, and the others have none.
+    PvTicketNoNode, "pv-ticket, one slot", LockOp, |H| LockProgram<PvTicket, FewSlots<H, 1>, FourBytes>, LOCKS
+);
+primitive!(
+    /// The queued lock whose waiters park.
+    PvQueuedLock, "pv-queued", LockOp, |H| LockProgram<PvQueued, H, FourBytes>, LOCKS
+);
+primitive!(
+    /// The same, whose first waiter is passed once at most.
+    PvQueuedOnce, "pv-queued, passed once", LockOp, |H| LockProgram<PvQueued<PassedOnce>, H, FourBytes>, LOCKS
+);
+primitive!(
+    /// The same on a host where one thread has a slot, and the others have none.
+    PvQueuedNoNode, "pv-queued, one slot", LockOp, |H| LockProgram<PvQueued, FewSlots<H, 1>, FourBytes>, LOCKS
+);
+primitive!(
     /// The lockref over a queued lock.
     LockrefQueued, "lockref(queued)", CountOp, |H| CountProgram<Queued, H>, COUNTS
 );
@@ -88,4 +120,8 @@ primitive!(
 primitive!(
     /// The lockref over a test-and-set lock.
     LockrefTas, "lockref(test-and-set)", CountOp, |H| CountProgram<TestAndSet, H>, COUNTS
+);
+primitive!(
+    /// A lock whose kind is chosen while others use it.
+    ChosenLate, "chosen kind", ChoiceOp, |H| ChoiceProgram<H>, [ChoiceOp::Use, ChoiceOp::ChooseQueued, ChoiceOp::ChooseTestAndSet]
 );

@@ -7,10 +7,12 @@
 
 use lockyard_check::backends::{Search, Verdict, check_model, check_natively, check_simulated};
 use lockyard_check::finding::Finding;
-use lockyard_check::hooks::{Fault, LostExchange, LostRelease, LostSet, NoFault, SkippedWait};
+use lockyard_check::hooks::{
+    Fault, LostChoice, LostExchange, LostRelease, LostSet, NoFault, SkippedWait,
+};
 use lockyard_check::primitives::{
-    ClhOfFour, LockrefQueued, LockrefTas, LockrefTicket, McsOfFour, Primitive, QueuedCmpxchg,
-    QueuedPortable, QueuedStore, Tas, Ticket8, Ticket16, TicketAsm,
+    ChosenLate, ClhOfFour, LockrefQueued, LockrefTas, LockrefTicket, McsOfFour, Primitive,
+    QueuedCmpxchg, QueuedPortable, QueuedStore, Tas, Ticket8, Ticket16, TicketAsm,
 };
 
 /// What each back-end must say: nothing (`&[]`), or one of these.
@@ -65,6 +67,9 @@ const ENTERED: Expected = Expected {
     why: "who should wait enters beside the holder",
 };
 
+const TWO_KINDS: Expected =
+    same(&[Finding::Kinds], "one thread uses the word as one kind, another as another");
+
 const MISCOUNTED: Expected = same(&[Finding::Count], "references were counted that are not there");
 
 /// Of a lock with a queue. What is seen first depends on who runs when: two holders, the lock's own
@@ -103,6 +108,8 @@ fn every_back_end_notices_a_wrong_step_in_every_primitive() {
         row::<ClhOfFour, NoFault>(RIGHT),
         row::<LockrefQueued, NoFault>(RIGHT),
         row::<McsOfFour, LostRelease>(STUCK),
+        row::<ChosenLate, NoFault>(RIGHT),
+        row::<ChosenLate, LostChoice>(TWO_KINDS),
         row::<Ticket16, NoFault>(RIGHT),
         row::<Ticket16, LostRelease>(STUCK),
         row::<Ticket16, SkippedWait>(ENTERED),

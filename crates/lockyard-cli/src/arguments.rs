@@ -23,6 +23,8 @@ pub(crate) enum Command {
     Measure(Measure),
     /// Measure the running kernel's system calls on one file, and our lockref beside them
     Syscalls(SyscallsOptions),
+    /// Measure what a call of an uncontended lock costs: inlined, direct, through a table, patched (see docs/lock-call-path.md)
+    LockCallPath(CallPath),
     /// Compare two result files: differences, intervals, verdicts; exit code 1 if B is slower
     Compare(Compare),
     /// The machines that can be simulated; `machines show NAME` for one
@@ -155,6 +157,22 @@ pub(crate) struct SyscallsOptions {
     /// How to print; will-it-scale prints its columns, of the kernel only
     #[arg(long, value_enum, default_value_t = SyscallsFormat::Table)]
     pub(crate) format: SyscallsFormat,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CallPath {
+    /// The kind of lock: ticket, queued, ... [default: ticket]
+    #[arg(long, value_name = "KIND", allow_hyphen_values = true)]
+    pub(crate) lock: Option<String>,
+    /// About how long one round of one way is
+    #[arg(long, value_name = "S", default_value_t = 0.02, allow_hyphen_values = true)]
+    pub(crate) seconds: f64,
+    /// Rounds
+    #[arg(long, value_name = "N", default_value_t = 21, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) repeats: u16,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
 }
 
 /// What tasks are.

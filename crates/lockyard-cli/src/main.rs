@@ -4,6 +4,7 @@
 
 mod arguments;
 mod calibrate;
+mod call_path;
 mod compare;
 mod host;
 mod machines;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Some(Command::Predict(options)) => predict::run(options),
         Some(Command::Measure(options)) => measure::run(options),
         Some(Command::Syscalls(options)) => syscalls::run(options),
+        Some(Command::LockCallPath(options)) => call_path::run(options),
         Some(Command::Compare(options)) => compare::run(options),
         Some(Command::Machines(options)) => machines::run(options),
     };

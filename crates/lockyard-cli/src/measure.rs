@@ -1,7 +1,7 @@
 //! `lockyard measure`.
 
 use crate::arguments::{Failure, Measure, seconds, thread_list};
-use crate::{host, output, progress};
+use crate::{call_path, host, output, progress};
 use lockyard_lab::host::measure::Effort;
 use lockyard_lab::host::{Cpus, Placement};
 use lockyard_lab::measured::{self, MOST_THREADS};
@@ -10,6 +10,7 @@ use lockyard_lab::{fit, names, peers, published};
 use std::time::Duration;
 
 pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
+    call_path::no_scenario(&options.scenario)?;
     let mut script = names::scenario(&options.scenario)?;
     let variants = peers::choose(&mut script, &options.variants, options.peers.as_deref())?;
     let threads = thread_list(&options.threads)?;

@@ -1,13 +1,14 @@
 //! `lockyard predict`.
 
 use crate::arguments::{Failure, Predict, thread_list};
-use crate::{output, progress};
+use crate::{call_path, output, progress};
 use lockyard_lab::output::{Document, render};
 use lockyard_lab::placement::Placement;
 use lockyard_lab::rows::Row;
 use lockyard_lab::{explain, fit, names, predict, published, sensitivity};
 
 pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
+    call_path::no_scenario(&options.scenario)?;
     let script = names::scenario(&options.scenario)?;
     let machine = names::machine(&options.machine)?;
     let threads = thread_list(&options.threads)?;

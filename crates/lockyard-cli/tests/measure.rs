@@ -66,6 +66,31 @@ fn a_lock_without_progress_is_stalled_and_not_a_hung_command() {
     );
 }
 
+/// Also alone: the word keeps out everyone, and so nobody has to be met.
+#[test]
+fn a_word_that_changes_its_kind_is_stalled_and_not_a_hung_command() {
+    for threads in ["1", "2"] {
+        let what = ["controls", "--threads", threads, "--variant", "ticket-as-queued"];
+        let (code, why) =
+            failure(&[&what[..], &["--seconds", "2", "--stalled-after", "1"]].concat());
+        assert_eq!(code, Some(1), "{why}");
+        assert!(why.contains("controls, ticket-as-queued on "), "{why}");
+        assert!(why.contains("is stalled: no operation was finished for"), "{why}");
+    }
+}
+
+/// The simulated machine knows that nobody can wake the thread, and does not wait for it.
+#[test]
+fn a_word_that_changes_its_kind_is_stuck_on_a_simulated_machine() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lockyard"));
+    let what = ["predict", "controls", "--machine", "cascade-lake-2s24c2t", "--threads", "1"];
+    let output = command.args(what).args(["--variant", "ticket-as-queued"]).output();
+    let output = output.expect("it runs");
+    let why = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{why}");
+    assert!(why.contains("ticket-as-queued") && why.contains("stuck"), "{why}");
+}
+
 #[test]
 fn rows_that_were_finished_before_a_failure_are_printed() {
     let arguments = [

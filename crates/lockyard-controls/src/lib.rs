@@ -9,12 +9,13 @@
 //! | [`LosesWakeUps`] | a waiter may wait for ever | every harness that watches for progress |
 //! | [`TouchesAfterRelease`] | it reads its word after it has released it | a model, where the word is freed |
 //! | [`WakesNobody`] | a waiter waits for ever | the same, at the first contention |
+//! | [`TicketAsQueued`] | it takes a used ticket word for a queued lock's | every harness that watches for progress |
 //! | [`Unfair`] | it has a favourite | a measurement of fairness |
 
 #![no_std]
 
 use lockyard::lane::Lane;
-use lockyard::lock::LaneLock;
+use lockyard::lock::{LaneLock, Queued, Ticket};
 use lockyard::platform::{Budget, Host, Int, Ordering, Word};
 
 /// Some pauses, so that others come meanwhile. In a model they are nothing.
@@ -225,5 +226,90 @@ unsafe impl LaneLock for WakesNobody {
     unsafe fn unlock<H: Host, L: Lane>(lane: L, (): ()) {
         // Release: pairs with the acquire of the next holder.
         clear(lane, HELD, Ordering::Release);
+    }
+}
+
+/// After so many uses as a ticket lock the word is taken for a queued lock's. Fewer would do, but a queued lock would find a node in it
+/// that no host has, not one that exists and that nobody waits on.
+const TICKETS: u64 = 4;
+
+/// A lock that changes its kind: its word is a ticket lock's for the first few uses, and then, free, is taken for a queued lock's.
+/// Each of the two is right by itself; but what a ticket lock calls free, `next == owner`, a queued one takes for a
+/// holder and a waiter. Whoever wants the lock then waits for ever.
+#[derive(Debug)]
+pub struct TicketAsQueued;
+
+/// What the holder of a [`TicketAsQueued`] gives back.
+#[derive(Clone, Copy, Debug)]
+pub enum TicketOrQueued {
+    /// A ticket.
+    Ticket(<Ticket as LaneLock>::Token),
+    /// Nothing.
+    Queued(<Queued as LaneLock>::Token),
+}
+
+fn halves<B: Int>(bits: B) -> (u64, u64) {
+    let half = <B::Half as Int>::BITS;
+    (bits.to_u64() >> half, bits.to_u64() & ((1 << half) - 1))
+}
+
+impl TicketAsQueued {
+    /// Waits until the word is free as a ticket lock's, and takes the ticket that is next, as [`Ticket`] does; `None` if the word was used
+    /// often enough.
+    fn ticket<H: Host, L: Lane>(lane: L) -> Option<<Ticket as LaneLock>::Token> {
+        loop {
+            let seen = lane.wait_until::<H>(Ordering::Relaxed, |bits| !Self::is_held(bits));
+            let (next, owner) = halves(seen);
+            if next >= TICKETS {
+                return None;
+            }
+            let taken = bits::<L>((next + 1) << <L::Bits as Int>::Half::BITS | owner);
+            // Acquire: pairs with the release of the ticket lock's `unlock`.
+            if lane.compare_exchange(seen, taken, Ordering::Acquire).is_ok() {
+                return Some(next as u16);
+            }
+        }
+    }
+}
+
+// SAFETY: nobody is let in by a word that is free to neither kind; that all wait for ever is the mistake. The word's change of kind
+// breaks what `Queued::lock` asks for, on purpose: the tail names node 0 of slot 0, which every host has and which nobody takes out of
+// the queue.
+unsafe impl LaneLock for TicketAsQueued {
+    type Token = TicketOrQueued;
+
+    fn is_held<B: Int>(bits: B) -> bool {
+        let (next, owner) = halves(bits);
+        next != owner
+    }
+
+    unsafe fn lock<H: Host, L: Lane>(lane: L) -> TicketOrQueued {
+        match Self::ticket::<H, L>(lane) {
+            Some(ticket) => TicketOrQueued::Ticket(ticket),
+            // The mistake: the word is another kind's. SAFETY: see above.
+            None => TicketOrQueued::Queued(unsafe { <Queued>::lock::<H, L>(lane) }),
+        }
+    }
+
+    unsafe fn try_lock<H: Host, L: Lane>(lane: L) -> Option<TicketOrQueued> {
+        let (next, owner) = halves(lane.load(Ordering::Relaxed));
+        if next != owner {
+            return None;
+        }
+        if next >= TICKETS {
+            // SAFETY: see above.
+            return unsafe { <Queued>::try_lock::<H, L>(lane) }.map(TicketOrQueued::Queued);
+        }
+        // SAFETY: the word is still a ticket lock's; if it is not when it is taken, it is not free as one.
+        unsafe { Ticket::try_lock::<H, L>(lane) }.map(TicketOrQueued::Ticket)
+    }
+
+    unsafe fn unlock<H: Host, L: Lane>(lane: L, token: TicketOrQueued) {
+        match token {
+            // SAFETY: the caller's promise, of the kind that the word had.
+            TicketOrQueued::Ticket(token) => unsafe { Ticket::unlock::<H, L>(lane, token) },
+            // SAFETY: the same.
+            TicketOrQueued::Queued(token) => unsafe { <Queued>::unlock::<H, L>(lane, token) },
+        }
     }
 }

@@ -25,6 +25,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("qspinlock-loop", include_str!("../../../published/qspinlock-loop.csv")),
     ("page-ref", include_str!("../../../published/page-ref.csv")),
     ("pv-ticketlock-dbench", include_str!("../../../published/pv-ticketlock-dbench.csv")),
+    ("lock-call-path", include_str!("../../../published/lock-call-path.csv")),
 ];
 
 /// One published figure.
@@ -261,7 +262,13 @@ mod tests {
             tables.iter().map(|t| (t.name.as_str(), t.cells.len())).collect();
         assert_eq!(
             cells,
-            [("lockref-will-it-scale", 27), ("qspinlock-loop", 32), ("page-ref", 90)]
+            [
+                ("lockref-will-it-scale", 27),
+                ("qspinlock-loop", 32),
+                ("page-ref", 90),
+                ("pv-ticketlock-dbench", 17),
+                ("lock-call-path", 30)
+            ]
         );
     }
 

@@ -3,6 +3,7 @@
 mod plan;
 
 use crate::figures::{self, Outcome};
+use crate::host::call_path;
 use crate::host::measure::{self, Task};
 use crate::pairs::{self, Wanted};
 use crate::placement::Placement;
@@ -230,6 +231,10 @@ fn row(job: &Job, plan: &Plan, found: &[Option<Found>]) -> Option<Row> {
     };
     let model = match &job.model {
         Ok(model) => model,
+        Err(_) if call_path::is_reference(&cell.experiment, &cell.variant) => {
+            row.status = Status::Calibration;
+            return Some(row);
+        }
         Err(reason) => {
             row.reason = Some(reason.clone());
             return Some(row);
@@ -317,11 +322,22 @@ fn measure_rows(
     }
     let beyond = |job: &Job, row: &Row| needed(job).or(row.threads).is_some_and(|n| n > cpus.len());
     let beyond = rows.iter().filter(|(job, row)| beyond(job, row)).count();
+    let native = match &measured.failure {
+        None => call_path::measure_published(rows.iter_mut().map(|(_, row)| row), effort),
+        Some(_) => Ok(None),
+    };
     let s = if cpus.len() == 1 { "" } else { "s" };
-    let how_far = format!(
+    let mut how_far = format!(
         "this process may use {} CPU{s}: {} rows were measured, {beyond} ask for more threads and were not",
         cpus.len(),
         rows.iter().filter(|(_, row)| row.measured.is_some()).count(),
     );
-    (how_far, measured.failure)
+    let failure = match native {
+        Ok(said) => {
+            how_far.extend(said.map(|said| format!("; {said}")));
+            measured.failure
+        }
+        Err(failure) => Some(failure),
+    };
+    (how_far, failure)
 }

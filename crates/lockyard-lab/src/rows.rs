@@ -2,7 +2,7 @@
 //!
 //! A row has the published tables' names, so that it can be joined to them. Its status is exactly one
 //! of: *calibration* (the cell gave the local work; its prediction is no prediction), *predicted*, *training* (the
-//! machine's protocol was fitted on the cell's table), *measured* (there is a measured figure and no published one), *not modelled* (with a reason).
+//! machine's protocol was fitted on the cell's table), *measured* (there is a measured figure and no prediction), *not modelled* (with a reason).
 
 use crate::histogram::Bucket;
 use crate::pairs::Pairs;
@@ -18,7 +18,7 @@ pub enum Status {
     Predicted,
     /// The cell is one of those on which the machine's protocol was fitted.
     Training,
-    /// The row has a measured figure only.
+    /// The row has a measured figure, and nothing is predicted.
     Measured,
     /// Nothing here can say anything about the cell.
     NotModelled,

@@ -51,6 +51,7 @@ fn flat(steps: &[Step]) -> Vec<&'static str> {
             Step::Locked { steps, .. } => flat(steps),
             Step::Work { .. } | Step::CalibratedWork { .. } => vec!["work"],
             Step::Pause => vec!["pause"],
+            Step::WaitForOthers { .. } => vec!["wait"],
             Step::Get { .. } => vec!["get"],
             Step::Put { .. } => vec!["put"],
             Step::Read { .. } => vec!["read"],
@@ -83,6 +84,17 @@ fn the_shipped_scripts_do_what_the_experiments_do() {
     }
     for variant in ["xadd", "cmpxchg", "optimistic-cmpxchg", "locked-bit"] {
         assert_eq!(shared("page-ref", variant), ["get", "put"]);
+    }
+    for times in 1..=4 {
+        for variant in ["ticket", "pv-ticket"] {
+            let name = format!("dbench/overcommit-{times}x");
+            assert_eq!(shared(&name, variant), ["write", "wait"], "{name} {variant}");
+            let script = Script::shipped(&name).expect("it is shipped");
+            let variant = script.variant(variant).expect("it has the variant");
+            let one = Script::shipped("dbench/overcommit-1x").expect("it is shipped");
+            let same = one.variant(&variant.name).expect("it has the variant");
+            assert_eq!((variant.guests, &variant.steps), (Some(times), &same.steps), "{name}");
+        }
     }
     for name in Script::names() {
         let script = Script::shipped(name).expect("it is shipped");

@@ -388,6 +388,9 @@ unsafe impl Host for Simulated {
     fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<SimulatedAtomics> {
         Shared::with(|s| s.queue_node(slot.0 as usize, level as usize))
     }
+    fn announcements(lock: usize, turn: u32) -> &'static [SimulatedU64] {
+        Shared::with(|s| s.announcements(lock, turn))
+    }
     fn relax() {
         perform(Op::Pause(Pause::Instruction));
     }

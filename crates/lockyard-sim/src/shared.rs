@@ -8,14 +8,18 @@
 use crate::arena::Arena;
 use crate::engine::Op;
 use crate::machine::Machine;
+use crate::platform::SimulatedU64;
 use crate::random::Random;
 use corosensei::Yielder;
-use lockyard::platform::{Event, NEST_LEVELS, QueueNode};
+use lockyard::platform::{Event, NEST_LEVELS, QueueNode, spread};
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
 use std::ptr::{NonNull, null};
 use std::rc::Rc;
+
+/// Lines of the table of waiters that park.
+const ANNOUNCEMENT_LINES: usize = 64;
 
 /// A sleeper is to look again.
 pub(crate) const LOOK_AGAIN: u64 = 0;
@@ -58,6 +62,8 @@ pub(crate) struct Shared {
     extra_slots: Cell<usize>,
     events: [Cell<u64>; Event::ALL.len()],
     nodes: RefCell<Vec<Option<NonNull<QueueNode<crate::SimulatedAtomics>>>>>,
+    /// The table of waiters that park.
+    announcements: Cell<Option<NonNull<SimulatedU64>>>,
     failing_allocations: Cell<u64>,
     /// Names of regions of the arena, for people: first byte, byte after the last, name.
     names: RefCell<Vec<(usize, usize, String)>>,
@@ -78,6 +84,7 @@ impl Shared {
             extra_slots: Cell::new(0),
             events: Default::default(),
             nodes: RefCell::new(vec![None; slots]),
+            announcements: Cell::new(None),
             failing_allocations: Cell::new(0),
             names: RefCell::default(),
         }
@@ -311,6 +318,27 @@ impl Shared {
         let complexes_per_socket = self.machine.complexes() / self.machine.sockets();
         let domain = node.min(self.machine.sockets() - 1) * complexes_per_socket;
         self.arena.allocate(layout, domain as u16)
+    }
+
+    /// A line of the table of waiters that park, found by where the lock lies in the arena: so a run does not depend on
+    /// where that is in the host's memory.
+    pub(crate) fn announcements(&self, lock: usize, turn: u32) -> &'static [SimulatedU64] {
+        let line = self.machine.line_bytes();
+        let table = self.announcements.get().unwrap_or_else(|| {
+            let layout = Layout::from_size_align(ANNOUNCEMENT_LINES * line, line)
+                .expect("a line is a power of two");
+            let memory = self.allocate(layout, None).expect("no memory for announcements");
+            self.name(memory.as_ptr() as usize, layout.size(), "announcements of waiters".into());
+            let table = memory.cast();
+            self.announcements.set(Some(table));
+            table
+        });
+        let words = line / size_of::<SimulatedU64>();
+        let place = lock - self.arena.base();
+        let first = spread(place, turn) as usize % ANNOUNCEMENT_LINES * words;
+        // SAFETY: the table is of so many lines, all zero at first; it lies in the arena, which lives as long as
+        // simulated threads do (`Host`, *Safety*: as long as a thread runs).
+        unsafe { std::slice::from_raw_parts(table.as_ptr().add(first), words) }
     }
 
     /// The queue node of a hardware thread, made at its first use in a line with its siblings.

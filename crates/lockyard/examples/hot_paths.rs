@@ -7,7 +7,7 @@
 #![allow(missing_docs)]
 
 use lockyard::kind::{Choice, Kind, StaticChoice};
-use lockyard::lock::{CmpxchgGrab, Queued};
+use lockyard::lock::{CmpxchgGrab, Queued, Ticket};
 use lockyard::page_ref::{Cmpxchg, LockedBit, OptimisticCmpxchg, Xadd};
 use lockyard::platform::Portable;
 use lockyard::platform::{Host, Native, NativeAtomics, NativeU32, QueueNode, Slot};
@@ -20,6 +20,10 @@ use std::hint::black_box;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
+
+/// The calls whose cost is measured: the lab's own source.
+#[path = "../../lockyard-lab/src/host/call_path/ways.rs"]
+pub mod ways;
 
 /// This machine, as far as 255 threads of it go: for the ticket lock of 2 bytes.
 pub struct Few;
@@ -176,6 +180,33 @@ pub fn chosen_lock(lock: &RawChosenLock<Chosen>) -> Held<RawChosenLock<Chosen>> 
 pub unsafe fn chosen_unlock(lock: &RawChosenLock<Chosen>, held: Held<RawChosenLock<Chosen>>) {
     // SAFETY: the caller's promise.
     unsafe { lock.release(held) }
+}
+
+/// # Safety
+///
+/// As of `ways::Loop`.
+#[unsafe(no_mangle)]
+pub unsafe fn call_inlined(section: &mut ways::Section, times: u64) {
+    // SAFETY: the caller's promise.
+    unsafe { ways::inlined::<Ticket>(section, times) }
+}
+
+/// # Safety
+///
+/// As of `ways::Loop`.
+#[unsafe(no_mangle)]
+pub unsafe fn call_direct(section: &mut ways::Section, times: u64) {
+    // SAFETY: the caller's promise.
+    unsafe { ways::direct::<Ticket>(section, times) }
+}
+
+/// # Safety
+///
+/// As of `ways::indirect`.
+#[unsafe(no_mangle)]
+pub unsafe fn call_indirect(table: &ways::Table, section: &mut ways::Section, times: u64) {
+    // SAFETY: the caller's promise.
+    unsafe { ways::indirect(table, section, times) }
 }
 
 #[unsafe(no_mangle)]
@@ -340,6 +371,15 @@ fn main() {
     let held = chosen_lock(black_box(&chosen));
     // SAFETY: taken above.
     unsafe { chosen_unlock(&chosen, held) };
+    let mut section = ways::Section { word: NativeU32::new(0), count: 0 };
+    let compiled = black_box(ways::Compiled::of(Kind::Ticket));
+    // SAFETY: a new section, and ways of one kind.
+    unsafe {
+        call_inlined(&mut section, 2);
+        call_direct(&mut section, 2);
+        call_indirect(&compiled.table, &mut section, 2);
+    }
+    assert_eq!(section.count, 6);
     let lockref: LockRef = LockRef::new(1);
     lockref_get(black_box(&lockref));
     assert!(lockref_get_not_dead(&lockref) && lockref_put_not_zero(&lockref));

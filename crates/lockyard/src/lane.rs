@@ -62,6 +62,15 @@ pub trait Lane: Copy {
         Self::bits(self.word().fetch_add(<Self::Word as Word>::Int::truncate(one), order))
     }
 
+    /// Atomic wrapping addition of `bits` to the lane; returns the lane before. What is carried out of the lane leaves
+    /// the word at its top.
+    #[inline(always)]
+    #[track_caller]
+    fn fetch_add(&self, bits: Self::Bits, order: Ordering) -> Self::Bits {
+        let bits = <Self::Word as Word>::Int::truncate(bits.to_u64() << Self::SHIFT);
+        Self::bits(self.word().fetch_add(bits, order))
+    }
+
     /// Atomic bitwise or of `bits` into the lane; returns the lane before.
     #[inline(always)]
     #[track_caller]
@@ -129,6 +138,18 @@ pub trait Lane: Copy {
         H::wait_within(self.word(), order, polls, |word| predicate(lane(word).to_u64()))
             .ok()
             .map(lane)
+    }
+
+    /// As [`wait_until`](Self::wait_until), yielding now and then ([`Host::wait_yielding`]).
+    #[inline(always)]
+    #[track_caller]
+    fn wait_yielding<H: Host>(
+        &self,
+        order: Ordering,
+        mut predicate: impl FnMut(u64) -> bool,
+    ) -> Self::Bits {
+        let lane = |word| Self::bits(word);
+        lane(H::wait_yielding(self.word(), order, |word| predicate(lane(word).to_u64())))
     }
 
     /// Waits, with acquire ordering and in assembly where there is any, until the lower half equals

@@ -9,11 +9,12 @@
 
 use crate::context::{Context, NoContext};
 use crate::lane::{LaneWord, Whole};
-use crate::lock::LaneLock;
+use crate::lock::{FairLock, LaneLock, TimedLock};
 use crate::platform::{Atomics, ConstAtomics, Host, Native, Ordering, Word};
 use core::fmt;
 use core::marker::PhantomData;
-use lock_api::{GuardNoSend, RawMutex};
+use core::time::Duration;
+use lock_api::{GuardNoSend, RawMutex, RawMutexFair, RawMutexTimed};
 
 /// How wide a lock's word is: [`FourBytes`] or [`TwoBytes`]. Sealed: that the word is one of the
 /// platform's is what exclusion rests on.
@@ -165,6 +166,38 @@ impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H, C
         C::leave(held.context);
     }
 
+    /// Releases the lock as [`release`](Self::release) does; if somebody waits in order, nobody takes it before him.
+    ///
+    /// # Safety
+    ///
+    /// As of [`release`](Self::release).
+    #[inline(always)]
+    pub unsafe fn release_fair(&self, held: Held<Self>)
+    where
+        K: FairLock,
+    {
+        // SAFETY: as in `release`.
+        unsafe { K::unlock_fair::<H, _>(self.lane(), held.token) };
+        C::leave(held.context);
+    }
+
+    /// Enters the context and takes the lock, unless it is not free until `until`, a time by [`Host::now`]; then it leaves
+    /// the context.
+    pub fn acquire_until(&self, until: Duration) -> Option<Held<Self>>
+    where
+        K: TimedLock,
+    {
+        let context = C::enter();
+        // SAFETY: as in `acquire`.
+        match unsafe { K::lock_until::<H, _>(self.lane(), until) } {
+            Some(token) => Some(Held { token, context, _on_this_thread: GuardNoSend::new() }),
+            None => {
+                C::leave(context);
+                None
+            }
+        }
+    }
+
     /// Whether someone holds the lock (or, with a queue, is about to). A snapshot (relaxed): it may be stale before it is returned.
     #[inline(always)]
     pub fn is_held(&self) -> bool {
@@ -219,5 +252,40 @@ where
     #[inline(always)]
     fn is_locked(&self) -> bool {
         self.is_held()
+    }
+}
+
+// SAFETY: the release is `FairLock`'s, and is a release.
+unsafe impl<K, H, C, W> RawMutexFair for RawSpinLock<K, H, C, W>
+where
+    K: FairLock,
+    H: Host<Atomics: ConstAtomics>,
+    C: Context,
+    W: ConstWidth<H::Atomics>,
+{
+    #[inline(always)]
+    unsafe fn unlock_fair(&self, guard: Self::Guard) {
+        // SAFETY: the caller's promise is the same.
+        unsafe { self.release_fair(guard) };
+    }
+}
+
+/// Instants are times by the host's clock, as [`Host::now`] tells them.
+// SAFETY: the acquisition is `TimedLock`'s.
+unsafe impl<K, H, C, W> RawMutexTimed for RawSpinLock<K, H, C, W>
+where
+    K: TimedLock,
+    H: Host<Atomics: ConstAtomics>,
+    C: Context,
+    W: ConstWidth<H::Atomics>,
+{
+    type Duration = Duration;
+    type Instant = Duration;
+
+    fn try_lock_for(&self, timeout: Duration) -> Option<Self::Guard> {
+        self.acquire_until(H::now().saturating_add(timeout))
+    }
+    fn try_lock_until(&self, timeout: Duration) -> Option<Self::Guard> {
+        self.acquire_until(timeout)
     }
 }

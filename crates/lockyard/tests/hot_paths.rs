@@ -157,6 +157,9 @@ const LISTED: &[&str] = &[
     "test_and_set_unlock",
     "chosen_lock",
     "chosen_unlock",
+    "call_inlined",
+    "call_direct",
+    "call_indirect",
     "lockref_get",
     "lockref_get_not_dead",
     "lockref_put_return",
@@ -285,6 +288,28 @@ fn a_lock_of_a_chosen_kind_costs_a_load_and_a_jump_more() {
     // Where nothing has been chosen yet: off the path.
     assert!(others.iter().all(|line| line.trim().starts_with("lea")), "{lock:#?}");
     assert_eq!(locked(&listings["chosen_unlock"]), 0, "{lock:#?}");
+}
+
+/// What `lockyard lock-call-path` measures: the loop, from the label to the jump back to it.
+#[test]
+fn the_ways_to_call_a_lock_differ_in_their_calls() {
+    let Some(listings) = listings() else { return };
+    let calls = |name: &str| -> Vec<&String> {
+        listings[name].iter().filter(|line| line.trim().starts_with("call ")).collect()
+    };
+    let inlined = &listings["call_inlined"];
+    assert_eq!(locked(inlined), 1, "{inlined:#?}");
+    assert!(
+        calls("call_inlined").iter().all(|call| call.contains("wait_for_turn")),
+        "{inlined:#?}"
+    );
+    let direct = calls("call_direct");
+    assert_eq!(direct.len(), 2, "{:#?}", listings["call_direct"]);
+    assert!(direct.iter().all(|call| call.contains("ways4lock") || call.contains("ways6unlock")));
+    let indirect = calls("call_indirect");
+    assert_eq!(indirect.len(), 2, "{:#?}", listings["call_indirect"]);
+    assert!(indirect.iter().all(|call| !call.contains("ways")), "{indirect:#?}");
+    assert_eq!(locked(&listings["call_direct"]) + locked(&listings["call_indirect"]), 0);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The primitives on real threads: mutual exclusion, nothing lost, wrap-around. Bounded by operations,
 //! not by time. The stamps add shared traffic, so nothing here is a measurement.
 
-use lockyard::lock::{LaneLock, TestAndSet, Ticket, TicketAsmLoop};
+use lockyard::lock::{LaneLock, PvQueued, PvTicket, TestAndSet, Ticket, TicketAsmLoop};
 use lockyard::lockref::policy::{NoTrywait, Pause, PauseNoTrywait, Policy, Standard};
 use lockyard::lockref::{Count, LockRef, MAX_COUNT};
 use lockyard::platform::{Native, Portable};
@@ -63,6 +63,10 @@ fn excludes<K: LaneLock, H: lockyard::platform::Host>() {
 
 #[test]
 fn every_lock_excludes_with_parts_in_assembly_and_portable() {
+    excludes::<PvTicket, Native>();
+    excludes::<PvQueued, Native>();
+    excludes::<PvTicket, Portable<Native>>();
+    excludes::<PvQueued, Portable<Native>>();
     excludes::<Ticket, Native>();
     excludes::<TicketAsmLoop, Native>();
     excludes::<TestAndSet, Native>();
@@ -153,6 +157,8 @@ fn conserves<K: LaneLock, P: Policy, H: lockyard::platform::Host>() {
 
 #[test]
 fn a_lockref_loses_no_reference_whatever_its_lock_and_policy() {
+    conserves::<PvTicket, Standard, Native>();
+    conserves::<PvQueued, Standard, Native>();
     conserves::<Ticket, Standard, Native>();
     conserves::<TicketAsmLoop, Standard, Native>();
     conserves::<TestAndSet, Standard, Native>();
@@ -183,6 +189,8 @@ fn leaves_the_count_alone<K: LaneLock>() {
 
 #[test]
 fn the_lock_of_a_lockref_leaves_the_count_alone() {
+    leaves_the_count_alone::<PvTicket>();
+    leaves_the_count_alone::<PvQueued>();
     leaves_the_count_alone::<Ticket>();
     leaves_the_count_alone::<TicketAsmLoop>();
     leaves_the_count_alone::<TestAndSet>();

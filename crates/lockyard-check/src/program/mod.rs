@@ -3,6 +3,7 @@
 //! The same program is a model, a simulated run and a set of threads of the host; what runs it is a
 //! back-end ([`crate::backends`]).
 
+mod chosen;
 mod counts;
 mod last_use;
 mod locks;
@@ -11,6 +12,7 @@ mod pages;
 mod reclaimed;
 mod statistics;
 
+pub use chosen::{ChoiceOp, ChoiceProgram};
 pub use counts::{CountOp, CountProgram};
 pub use last_use::{LastUse, RefCount, UseOp};
 pub use locks::{LockOp, LockProgram};

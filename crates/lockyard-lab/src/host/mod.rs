@@ -3,6 +3,7 @@
 mod affinity;
 pub mod attribution;
 pub mod calibrate;
+pub mod call_path;
 pub mod counters;
 pub mod detect;
 mod distance;

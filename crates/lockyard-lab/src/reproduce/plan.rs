@@ -1,6 +1,7 @@
 //! What it takes to reproduce published cells: runs, each simulated once for all cells that are figures of it, and calibrations.
 
 use crate::figures::Outcome;
+use crate::host::call_path;
 use crate::placement::Placement;
 use crate::predict::{self, Calibrated};
 use crate::published::{Cell, Table};
@@ -75,6 +76,9 @@ impl Model {
 impl Plan {
     /// What it takes to say something about a cell, or why nothing can be said.
     pub(super) fn model(&mut self, cell: &Cell, tables: &[Table]) -> Result<Model, String> {
+        if let Some(reason) = call_path::without_measurement(&cell.experiment) {
+            return Err(reason);
+        }
         let script = Script::shipped(&cell.experiment)
             .ok_or_else(|| format!("there is no scenario `{}`", cell.experiment))?;
         let machine = Machine::shipped(&cell.machine)

@@ -18,6 +18,8 @@ impl Direction {
                 Some(Direction::Up)
             }
             "ns" | "us" | "ms" | "s" | "cycles" => Some(Direction::Down),
+            // What a call costs, over what another one does.
+            "% of native" | "% of direct" => Some(Direction::Down),
             _ => match metric {
                 "throughput" | "iterations" => Some(Direction::Up),
                 "elapsed" | "cpu" | "time" | "stdev" => Some(Direction::Down),

@@ -19,6 +19,7 @@
 use super::Kind;
 use crate::platform::{ConstAtomics, Host, Native, Ordering, U32, Word};
 use core::fmt;
+use core::marker::PhantomData;
 
 /// What has fixed a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -185,14 +186,18 @@ pub unsafe trait Chooser<H: Host = Native>: 'static {
     fn with<R>(use_choice: impl FnOnce(&Choice<H>) -> R) -> R;
 }
 
-/// A [`Chooser`] whose choice is a `static`.
+/// A type that names a choice in a `static`: a type for each choice.
 pub trait StaticChoice<H: Host = Native>: 'static {
     /// The choice: a reference to a `static`. (To a constant it is refused by the compiler.)
     const CHOICE: &'static Choice<H>;
 }
 
+/// The [`Chooser`] of a [`StaticChoice`].
+#[derive(Debug)]
+pub struct Static<S>(PhantomData<S>);
+
 // SAFETY: a constant of a type is one value.
-unsafe impl<S: StaticChoice<H>, H: Host> Chooser<H> for S {
+unsafe impl<S: StaticChoice<H>, H: Host> Chooser<H> for Static<S> {
     #[inline(always)]
     fn with<R>(use_choice: impl FnOnce(&Choice<H>) -> R) -> R {
         use_choice(S::CHOICE)

@@ -1,6 +1,6 @@
 //! The lock whose kind is chosen when the program runs.
 
-use super::{Chooser, ChosenToken, FixedBy, Kind, table};
+use super::{Chooser, ChosenToken, FixedBy, Kind, Static, table};
 use crate::context::{Context, NoContext};
 use crate::platform::{ConstAtomics, Host, Native, Ordering, U32, Word};
 use crate::raw::{Acquired, Held, sealed};
@@ -9,32 +9,35 @@ use core::marker::PhantomData;
 use lock_api::RawMutex;
 
 /// A spinlock in 4 bytes on host `H`, with context `C`, whose kind is that of the [`Choice`](super::Choice) of `S`. See the
-/// [module documentation](super).
+/// [module documentation](super). Usually written through an alias such as [`RawChosenLock`].
 #[repr(transparent)]
-pub struct RawChosenLock<S: Chooser<H>, H: Host = Native, C: Context = NoContext> {
+pub struct ChosenSpinLock<S: Chooser<H>, H: Host = Native, C: Context = NoContext> {
     word: U32<H>,
     _choice: PhantomData<fn() -> (S, C)>,
 }
 
-impl<S: Chooser<H>, H: Host, C: Context> sealed::Lock for RawChosenLock<S, H, C> {}
+/// The lock of a [`ChosenLock`](crate::ChosenLock).
+pub type RawChosenLock<S, H = Native, C = NoContext> = ChosenSpinLock<Static<S>, H, C>;
 
-impl<S: Chooser<H>, H: Host, C: Context> Acquired for RawChosenLock<S, H, C> {
+impl<S: Chooser<H>, H: Host, C: Context> sealed::Lock for ChosenSpinLock<S, H, C> {}
+
+impl<S: Chooser<H>, H: Host, C: Context> Acquired for ChosenSpinLock<S, H, C> {
     type Token = ChosenToken;
     type State = C::State;
 }
 
-impl<S: Chooser<H>, H: Host, C: Context> Held<RawChosenLock<S, H, C>> {
+impl<S: Chooser<H>, H: Host, C: Context> Held<ChosenSpinLock<S, H, C>> {
     /// The kind that the lock has.
     pub fn kind(&self) -> Kind {
         self.token.kind()
     }
 }
 
-impl<S: Chooser<H>, H: Host, C: Context> RawChosenLock<S, H, C> {
+impl<S: Chooser<H>, H: Host, C: Context> ChosenSpinLock<S, H, C> {
     /// A free lock; nothing is chosen by making it. Statics use [`RawMutex::INIT`].
     #[inline]
     pub fn new() -> Self {
-        RawChosenLock { word: Word::new(0), _choice: PhantomData }
+        ChosenSpinLock { word: Word::new(0), _choice: PhantomData }
     }
 
     /// Enters the context and takes the lock; waits as long as it takes. Acquire. If no kind was chosen the default of
@@ -91,23 +94,23 @@ impl<S: Chooser<H>, H: Host, C: Context> RawChosenLock<S, H, C> {
     }
 }
 
-impl<S: Chooser<H>, H: Host, C: Context> Default for RawChosenLock<S, H, C> {
+impl<S: Chooser<H>, H: Host, C: Context> Default for ChosenSpinLock<S, H, C> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<S: Chooser<H>, H: Host, C: Context> fmt::Debug for RawChosenLock<S, H, C> {
+impl<S: Chooser<H>, H: Host, C: Context> fmt::Debug for ChosenSpinLock<S, H, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = self.in_force().map(|(kind, _)| kind);
         let bits = self.word.load(Ordering::Relaxed);
-        let mut lock = f.debug_struct("RawChosenLock");
+        let mut lock = f.debug_struct("ChosenSpinLock");
         lock.field("kind", &kind).field("bits", &bits).field("held", &self.is_held()).finish()
     }
 }
 
 // SAFETY: exclusion and ordering are `LaneLock`'s, of one algorithm: see `acquire`. The rest is as for `RawSpinLock`.
-unsafe impl<S, H, C> RawMutex for RawChosenLock<S, H, C>
+unsafe impl<S, H, C> RawMutex for ChosenSpinLock<S, H, C>
 where
     S: Chooser<H>,
     H: Host<Atomics: ConstAtomics>,
@@ -115,7 +118,7 @@ where
 {
     #[allow(clippy::declare_interior_mutable_const)] // as `RawMutex` has it
     const INIT: Self =
-        RawChosenLock { word: <H::Atomics as ConstAtomics>::U32_ZERO, _choice: PhantomData };
+        ChosenSpinLock { word: <H::Atomics as ConstAtomics>::U32_ZERO, _choice: PhantomData };
 
     type Guard = Held<Self>;
 

@@ -8,7 +8,7 @@
 //!   compile: a lock of one kind is not one of another, what an acquisition returns ([`Held`](crate::Held), a guard) can be given
 //!   back to a lock of the same type only, and only once.
 //! - Where it is chosen when the program runs ([`ChosenLock`](crate::ChosenLock)), it is chosen once, before the first use: a
-//!   [`Choice`] is made for all locks of a [`Chooser`] together, by the first of [`Choice::choose`], a use of one of these
+//!   [`Choice`] is made for all locks of a [`StaticChoice`] together, by the first of [`Choice::choose`], a use of one of these
 //!   locks, and [`Choice::patching`]; whoever comes later gets a [`ChoiceError`] that says which kind is in force and why.
 //!
 //! ```
@@ -50,6 +50,6 @@ mod choice;
 mod chosen;
 mod table;
 
-pub use choice::{Choice, ChoiceError, Chooser, FixedBy, StaticChoice};
-pub use chosen::RawChosenLock;
+pub use choice::{Choice, ChoiceError, Chooser, FixedBy, Static, StaticChoice};
+pub use chosen::{ChosenSpinLock, RawChosenLock};
 pub use table::{ChosenToken, Kind, NoSuchKind};

@@ -12,10 +12,15 @@
 //! | [`Queued<CmpxchgGrab>`](Queued) | the same | the same | the same, with a locked operation more |
 //! | [`Mcs`] | FIFO | one locked exchange; one locked compare-exchange | a fixed number |
 //! | [`Clh`] | FIFO | one locked exchange; one locked compare-exchange | a fixed number |
+//! | [`PvTicket`] | FIFO | one locked add; one locked add | a fixed number for who parks, and a wake-up |
+//! | [`PvQueued`] | FIFO, but for a bounded number of newcomers | one locked compare-exchange; one locked add | a fixed number; a wake-up, while which others may pass |
 //! | [`TestAndSet`] | none | one locked `bts`; one plain store | *n* reads and up to *n* exclusive transfers |
 
 pub mod clh;
 pub mod mcs;
+pub mod pv;
+pub mod pv_queued;
+pub mod pv_ticket;
 pub(crate) mod queue;
 pub mod queued;
 mod test_and_set;
@@ -23,6 +28,8 @@ mod ticket;
 
 pub use clh::Clh;
 pub use mcs::Mcs;
+pub use pv_queued::PvQueued;
+pub use pv_ticket::PvTicket;
 pub use queued::{CmpxchgGrab, Queued, StoreGrab};
 pub use test_and_set::TestAndSet;
 pub use ticket::{Ticket, TicketAsmLoop};
@@ -72,4 +79,85 @@ pub unsafe trait LaneLock: Sized + 'static {
     ///
     /// The caller holds the lock, and `token` is what the acquisition returned.
     unsafe fn unlock<H: Host, L: Lane>(lane: L, token: Self::Token);
+}
+
+/// An algorithm that can release a lock without leaving room to steal it: if somebody waits, he is next. What implements it
+/// has `lock_api`'s `RawMutexFair`.
+///
+/// Locks that serve in order are so at each release. Of [`TestAndSet`] nobody knows who waits.
+///
+/// # Safety
+///
+/// As of [`LaneLock`].
+pub unsafe trait FairLock: LaneLock {
+    /// Releases the lock; if somebody waits in order, nobody takes it before him.
+    ///
+    /// # Safety
+    ///
+    /// As of [`LaneLock::unlock`].
+    #[inline(always)]
+    unsafe fn unlock_fair<H: Host, L: Lane>(lane: L, token: Self::Token) {
+        // SAFETY: the caller's promise.
+        unsafe { Self::unlock::<H, L>(lane, token) }
+    }
+}
+
+// SAFETY: the release is `LaneLock`'s.
+unsafe impl FairLock for Ticket {}
+// SAFETY: the same.
+unsafe impl FairLock for TicketAsmLoop {}
+// SAFETY: the same.
+unsafe impl<G: queued::Grab> FairLock for Queued<G> {}
+// SAFETY: the same.
+unsafe impl FairLock for Mcs {}
+// SAFETY: the same.
+unsafe impl FairLock for Clh {}
+// SAFETY: the same.
+unsafe impl<P: pv::Hooks> FairLock for PvTicket<P> {}
+
+/// An algorithm whose waiters can give up after a time. What implements it has `lock_api`'s `RawMutexTimed`.
+///
+/// A waiter can give up only if it leaves nothing behind. [`TestAndSet`]'s has left nothing. A ticket cannot be given back:
+/// those after it count on its turn; nor can a place in the queue of [`Queued`], [`Mcs`] or [`Clh`], without a predecessor that
+/// helps (Scott and Scherer, *Scalable Queue-Based Spin Locks with Timeout*, PPoPP 2001), for which four bytes have no room.
+/// Those who want such a lock with a time poll [`LaneLock::try_lock`]. [`PvQueued`] lets newcomers steal, so that a waiter with a
+/// time stays a newcomer: it may be passed any number of times.
+///
+/// # Safety
+///
+/// As of [`LaneLock`].
+pub unsafe trait TimedLock: LaneLock {
+    /// Takes the lock, unless it is not free for it until `until`: a time by [`Host::now`]. Not before that time it returns
+    /// `None`, and has left the lane as it was. On a host without a clock a microsecond is 64 polls, from 0.
+    ///
+    /// # Safety
+    ///
+    /// As of [`LaneLock::lock`].
+    unsafe fn lock_until<H: Host, L: Lane>(
+        lane: L,
+        until: core::time::Duration,
+    ) -> Option<Self::Token>;
+}
+
+/// Whether the time of a waiter is over, asked after so many polls.
+struct Deadline {
+    until: core::time::Duration,
+    slices: u64,
+}
+
+impl Deadline {
+    /// Polls between two questions.
+    const POLLS: u32 = 64;
+
+    fn new(until: core::time::Duration) -> Self {
+        Deadline { until, slices: 0 }
+    }
+
+    /// Whether it is over; a slice of polls was made since the last question.
+    fn is_over<H: Host>(&mut self) -> bool {
+        self.slices += 1;
+        let now = H::now();
+        let now = if now.is_zero() { core::time::Duration::from_micros(self.slices) } else { now };
+        now >= self.until
+    }
 }

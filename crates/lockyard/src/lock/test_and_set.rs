@@ -11,9 +11,10 @@
 //! Source: Rudolph and Segall, *Dynamic Decentralized Cache Schemes for MIMD Parallel Processors*,
 //! ISCA 1984 (test-and-test-and-set).
 
-use super::LaneLock;
+use super::{Deadline, LaneLock, TimedLock};
 use crate::lane::Lane;
 use crate::platform::{Event, Host, Int, Ordering};
+use core::time::Duration;
 
 /// The test-and-set lock. See the [module documentation](crate::lock).
 #[derive(Debug)]
@@ -70,5 +71,29 @@ unsafe impl LaneLock for TestAndSet {
         // Release: pairs with the acquire of the next holder. While the lock is held others write
         // nothing but the 1 that is there already, so the holder is the byte's only writer.
         lane.store_lowest_byte(1, 0, Ordering::Release);
+    }
+}
+
+// SAFETY: the lock is taken as in `lock`.
+unsafe impl TimedLock for TestAndSet {
+    #[cold]
+    unsafe fn lock_until<H: Host, L: Lane>(lane: L, until: Duration) -> Option<()> {
+        let mut deadline = Deadline::new(until);
+        loop {
+            // Acquire: pairs with the release store in `unlock`.
+            if !Self::is_held(lane.fetch_or(held(), Ordering::Acquire)) {
+                return Some(());
+            }
+            if deadline.is_over::<H>() {
+                return None;
+            }
+            // Relaxed: only the read-modify-write takes the lock.
+            let free = |bits| bits & 1 == 0;
+            while lane.wait_within::<H>(Ordering::Relaxed, Deadline::POLLS, free).is_none() {
+                if deadline.is_over::<H>() {
+                    return None;
+                }
+            }
+        }
     }
 }

@@ -12,7 +12,7 @@
 
 use super::{
     Atomics, Budget, BudgetSpent, ConstAtomics, Event, Execution, Host, Int, Ordering, Part,
-    QueueNode, Slot, U32, Word, part_of,
+    QueueNode, Slot, U32, U64, Word, part_of,
 };
 use core::alloc::Layout;
 use core::fmt;
@@ -98,8 +98,8 @@ pub unsafe trait Hook: 'static {
         let _ = operation;
     }
 
-    /// A wait that is not over, after each [`SLICE`] polls. `slices` is how often it has been
-    /// called for this wait. It may panic, to end a wait that will never end; it may yield.
+    /// A wait that is not over, after each [`SLICE`] polls, and after each [`PARKED_SLICE`] of a park. `slices` is how
+    /// many slices of polls this wait has lasted; one of a park counts as many. It may panic, to end a wait that will never end; it may yield.
     fn waiting(slices: u64) {
         let _ = slices;
     }
@@ -123,6 +123,12 @@ pub unsafe trait Hook: 'static {
 
 /// Polls between two calls of [`Hook::waiting`].
 pub const SLICE: u32 = 64;
+
+/// How long a watched park lasts between two calls of [`Hook::waiting`].
+pub const PARKED_SLICE: Duration = Duration::from_millis(1);
+
+/// As how many slices of polls one of a park counts.
+const SLICES_PARKED: u64 = 100;
 
 /// The host `H` with its operations passing through `K`.
 pub struct Hooked<H, K>(PhantomData<fn() -> (H, K)>);
@@ -413,6 +419,11 @@ unsafe impl<H: Host, K: Hook> Host for Hooked<H, K> {
         // one it is made from.
         unsafe { &*node.cast() }
     }
+    fn announcements(lock: usize, turn: u32) -> &'static [U64<Self>] {
+        let words: *const [U64<H>] = H::announcements(lock, turn);
+        // SAFETY: `HookedWord` is transparent; the reference is as long-lived as the one it is made from.
+        unsafe { &*(words as *const [U64<Self>]) }
+    }
     fn relax() {
         H::relax()
     }
@@ -422,8 +433,18 @@ unsafe impl<H: Host, K: Hook> Host for Hooked<H, K> {
     fn now() -> Duration {
         H::now()
     }
+    /// Where waits are watched, one without a timeout is one of a [`PARKED_SLICE`] after another, while the word stays
+    /// what it is.
     fn park(word: &U32<Self>, expected: u32, timeout: Option<Duration>) {
-        H::park(&word.0, expected, timeout)
+        if timeout.is_some() || !K::WATCHES_WAITS {
+            return H::park(&word.0, expected, timeout);
+        }
+        let mut slices = 0;
+        while word.0.load(Ordering::Relaxed) == expected {
+            H::park(&word.0, expected, Some(PARKED_SLICE));
+            slices += SLICES_PARKED;
+            K::waiting(slices);
+        }
     }
     fn unpark(word: *const U32<Self>, count: u32) {
         // `HookedWord` is transparent: the address is the inner word's.
@@ -467,6 +488,19 @@ unsafe impl<H: Host, K: Hook> Host for Hooked<H, K> {
         predicate: impl FnMut(W::Int) -> bool,
     ) -> Result<W::Int, BudgetSpent<W::Int>> {
         H::wait_within(word, order, polls, predicate)
+    }
+    #[track_caller]
+    fn wait_yielding<W: Word>(
+        word: &W,
+        order: Ordering,
+        predicate: impl FnMut(W::Int) -> bool,
+    ) -> W::Int {
+        // A watched wait is cut into slices, and the hook may yield between them.
+        if K::WATCHES_WAITS {
+            H::wait_until(word, order, predicate)
+        } else {
+            H::wait_yielding(word, order, predicate)
+        }
     }
     fn fatal(message: &'static str) -> ! {
         H::fatal(message)

@@ -139,6 +139,22 @@ pub enum Execution {
     Interrupt,
 }
 
+/// How often [`Host::wait_yielding`] polls between two yields.
+const POLLS_BETWEEN_YIELDS: u32 = 64;
+
+/// Spreads the address of a lock, and the turn in it for which somebody waits, over 64 bits: for a host's table of
+/// [announcements](Host::announcements). Addresses below 2^48 and turns below 2^16 are told apart.
+///
+/// The mixing is the finalizer of SplitMix64 (Steele, Lea and Flood, *Fast Splittable Pseudorandom Number Generators*,
+/// OOPSLA 2014), which loses nothing.
+#[inline]
+pub fn spread(lock: usize, turn: u32) -> u64 {
+    let mut bits = lock as u64 ^ u64::from(turn).rotate_left(48);
+    bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ bits >> 31
+}
+
 /// Who runs and what it runs on.
 ///
 /// # Safety
@@ -150,6 +166,8 @@ pub enum Execution {
 /// - [`queue_node`](Self::queue_node) returns the same node for the same arguments, different nodes
 ///   for different ones; each is [`QueueNode::new`] at first, is changed by this crate's locks only, and stays
 ///   valid until no thread of the host runs any more,
+/// - [`announcements`](Self::announcements) returns the same words for the same arguments; each is 0 at first, is changed by
+///   this crate's locks only, and stays valid as long,
 /// - [`allocate`](Self::allocate) returns memory that fits the layout and that no one else uses,
 /// - if [`SLOTS`](Self::SLOTS) is at most 255, at most 255 executions hold or wait for one lock at the same time,
 ///   those without a slot among them (the ticket lock in 2 bytes counts them in 8 bits),
@@ -179,6 +197,16 @@ pub unsafe trait Host: Sized + 'static {
     ///
     /// If `slot` or `level` is out of range.
     fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<Self::Atomics>;
+
+    /// The words in which a waiter of the lock at the address `lock`, for its turn `turn`, announces that it is about to
+    /// park, so that the one who releases the lock finds it: a part of a bounded table of the host's, one line of it say,
+    /// that [`spread`] may choose. Others announce themselves there too. Where there are none left, and on a host that has
+    /// none, waiters of the [locks that park](crate::lock::pv) do not park but yield.
+    #[inline(always)]
+    fn announcements(lock: usize, turn: u32) -> &'static [U64<Self>] {
+        let _ = (lock, turn);
+        &[]
+    }
 
     /// One pause of a waiting loop (x86 `pause`, Arm `isb` or `yield`).
     fn relax();
@@ -264,5 +292,21 @@ pub unsafe trait Host: Sized + 'static {
         predicate: impl FnMut(W::Int) -> bool,
     ) -> Result<W::Int, BudgetSpent<W::Int>> {
         word.wait_until(order, Budget::Polls(polls), Self::relax, predicate)
+    }
+
+    /// As [`wait_until`](Self::wait_until), with a [`yield_now`](Self::yield_now) now and then: for a waiter that would
+    /// park, and cannot.
+    #[track_caller]
+    fn wait_yielding<W: Word>(
+        word: &W,
+        order: Ordering,
+        mut predicate: impl FnMut(W::Int) -> bool,
+    ) -> W::Int {
+        loop {
+            match Self::wait_within(word, order, POLLS_BETWEEN_YIELDS, &mut predicate) {
+                Ok(value) => return value,
+                Err(BudgetSpent(_)) => Self::yield_now(),
+            }
+        }
     }
 }

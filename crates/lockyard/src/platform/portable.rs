@@ -7,7 +7,7 @@
 
 use super::{
     Atomics, Budget, BudgetSpent, ConstAtomics, Event, Execution, Host, Int, Ordering, Part,
-    QueueNode, Slot, U32, Word, store_part_by_rmw, swap_part_by_rmw,
+    QueueNode, Slot, U32, U64, Word, store_part_by_rmw, swap_part_by_rmw,
 };
 use core::alloc::Layout;
 use core::marker::PhantomData;
@@ -150,6 +150,12 @@ unsafe impl<H: Host> Host for Portable<H> {
         unsafe { &*node.cast() }
     }
     #[inline(always)]
+    fn announcements(lock: usize, turn: u32) -> &'static [U64<Self>] {
+        let words: *const [U64<H>] = H::announcements(lock, turn);
+        // SAFETY: `PortableWord` is transparent; the reference is as long-lived as the one it is made from.
+        unsafe { &*(words as *const [U64<Self>]) }
+    }
+    #[inline(always)]
     fn relax() {
         H::relax()
     }
@@ -209,6 +215,15 @@ unsafe impl<H: Host> Host for Portable<H> {
         predicate: impl FnMut(W::Int) -> bool,
     ) -> Result<W::Int, BudgetSpent<W::Int>> {
         H::wait_within(word, order, polls, predicate)
+    }
+    #[inline(always)]
+    #[track_caller]
+    fn wait_yielding<W: Word>(
+        word: &W,
+        order: Ordering,
+        predicate: impl FnMut(W::Int) -> bool,
+    ) -> W::Int {
+        H::wait_yielding(word, order, predicate)
     }
     #[inline(always)]
     fn fatal(message: &'static str) -> ! {

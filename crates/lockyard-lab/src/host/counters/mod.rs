@@ -1,4 +1,5 @@
-//! The processor's counters: cycles, instructions, references to the last-level cache, and its misses, of the measuring threads.
+//! The processor's counters: cycles, instructions, references to the last-level cache and its misses, branches and those that were
+//! predicted wrongly, of the measuring threads.
 //!
 //! They are read through a [`Source`]: the operating system's (`system.rs`), or a reading that was recorded
 //! (`recorded.rs`), so that what is made of them is tested where there are none. Many virtual machines have none, and then the result
@@ -33,12 +34,22 @@ pub enum Event {
     CacheReferences,
     /// Those that missed it.
     CacheMisses,
+    /// Branches that were retired, calls and returns among them.
+    Branches,
+    /// Those that were predicted wrongly.
+    BranchMisses,
 }
 
 impl Event {
     /// All of them.
-    pub const ALL: [Event; 4] =
-        [Event::Cycles, Event::Instructions, Event::CacheReferences, Event::CacheMisses];
+    pub const ALL: [Event; 6] = [
+        Event::Cycles,
+        Event::Instructions,
+        Event::CacheReferences,
+        Event::CacheMisses,
+        Event::Branches,
+        Event::BranchMisses,
+    ];
 
     /// In results and recordings.
     pub fn name(self) -> &'static str {
@@ -47,6 +58,8 @@ impl Event {
             Event::Instructions => "instructions",
             Event::CacheReferences => "cache_references",
             Event::CacheMisses => "cache_misses",
+            Event::Branches => "branches",
+            Event::BranchMisses => "branch_misses",
         }
     }
 }

@@ -23,6 +23,8 @@ fn open(event: Event) -> Result<Counter, std::io::Error> {
         Event::Instructions => Hardware::INSTRUCTIONS,
         Event::CacheReferences => Hardware::CACHE_REFERENCES,
         Event::CacheMisses => Hardware::CACHE_MISSES,
+        Event::Branches => Hardware::BRANCH_INSTRUCTIONS,
+        Event::BranchMisses => Hardware::BRANCH_MISSES,
     };
     Builder::new(event)
         .observe_self()

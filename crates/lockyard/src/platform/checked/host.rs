@@ -1,6 +1,6 @@
 //! The checked host: slots, queue nodes, parking and allocation inside a model.
 
-use super::super::{Event, Host, NEST_LEVELS, Ordering, QueueNode, Slot, U32, Word};
+use super::super::{Event, Host, NEST_LEVELS, Ordering, QueueNode, Slot, U32, U64, Word};
 use super::memory::{CheckedAtomics, Newest};
 use super::waiting;
 use core::alloc::Layout;
@@ -20,6 +20,9 @@ pub struct Checked(());
 /// Slots: as many as loom has threads.
 const SLOTS: u32 = loom::MAX_THREADS as u32;
 
+/// Announcements that there is room for: fewer than loom has threads, so that models come to a full table.
+const ANNOUNCEMENTS: u32 = 2;
+
 /// One thread in `park`.
 struct Parked {
     slot: Slot,
@@ -30,6 +33,7 @@ struct Parked {
 /// What belongs to one execution and is no part of the modelled memory, except where it says so.
 struct World {
     nodes: Vec<QueueNode<CheckedAtomics>>,
+    announcements: Vec<U64<Checked>>,
     next_slot: Cell<u32>,
     parked: RefCell<Vec<Parked>>,
     /// Of modelled memory: changed, relaxed, by every park and unpark, so that loom explores both
@@ -40,6 +44,7 @@ struct World {
 loom::lazy_static! {
     static ref WORLD: World = World {
         nodes: (0..SLOTS * NEST_LEVELS).map(|_| QueueNode::new()).collect(),
+        announcements: (0..ANNOUNCEMENTS).map(|_| Word::new(0)).collect(),
         next_slot: Cell::new(0),
         parked: RefCell::new(Vec::new()),
         parking: Word::new(0),
@@ -118,6 +123,15 @@ unsafe impl Host for Checked {
         assert!(slot.0 < SLOTS && level < NEST_LEVELS, "there is no such queue node");
         let world: &'static World = &WORLD;
         &world.nodes[(slot.0 * NEST_LEVELS + level) as usize]
+    }
+
+    /// The same two words for all locks.
+    fn announcements(_lock: usize, _turn: u32) -> &'static [U64<Self>] {
+        if panicking() {
+            return &[];
+        }
+        let world: &'static World = &WORLD;
+        &world.announcements
     }
 
     /// Does nothing: a pause orders nothing, and a thread that goes on at once is one of the
@@ -209,6 +223,15 @@ unsafe impl Host for Checked {
 
     fn count(event: Event) {
         let _ = event;
+    }
+
+    /// A wait that yields is a wait: a yield orders nothing.
+    fn wait_yielding<W: Word>(
+        word: &W,
+        order: Ordering,
+        predicate: impl FnMut(W::Int) -> bool,
+    ) -> W::Int {
+        Self::wait_until(word, order, predicate)
     }
 
     fn fatal(message: &'static str) -> ! {

@@ -51,7 +51,12 @@ pub(super) fn unpark(word: *const NativeU32, count: u32) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::{Host, Native, NativeAtomics, NativeU64, QueueNode, Slot};
     use super::*;
+    use crate::RawSpinLock;
+    use crate::lock::{LaneLock, PvQueued, PvTicket};
+    use core::alloc::Layout;
+    use core::ptr::NonNull;
 
     /// Both ways of parking keep what `Host` promises.
     fn hands_over_without_losing_a_wake_up(
@@ -105,5 +110,84 @@ mod tests {
     fn futexes_keep_the_contract() {
         use super::super::futex;
         keeps_the_contract(futex::park, futex::unpark);
+    }
+
+    /// This machine, parking in buckets.
+    struct InBuckets;
+
+    // SAFETY: all but parking is `Native`'s.
+    unsafe impl Host for InBuckets {
+        type Atomics = NativeAtomics;
+        const SLOTS: u32 = Native::SLOTS;
+
+        fn slot() -> Option<Slot> {
+            Native::slot()
+        }
+        fn numa_node() -> u32 {
+            Native::numa_node()
+        }
+        fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<NativeAtomics> {
+            Native::queue_node(slot, level)
+        }
+        fn announcements(lock: usize, turn: u32) -> &'static [NativeU64] {
+            Native::announcements(lock, turn)
+        }
+        fn relax() {
+            Native::relax();
+        }
+        fn yield_now() {
+            Native::yield_now();
+        }
+        fn now() -> Duration {
+            Native::now()
+        }
+        fn park(word: &NativeU32, expected: u32, timeout: Option<Duration>) {
+            PARKS.fetch_add(1, Ordering::Relaxed);
+            park(word, expected, timeout);
+        }
+        fn unpark(word: *const NativeU32, count: u32) {
+            unpark(word, count);
+        }
+        fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
+            Native::allocate(layout, node)
+        }
+        unsafe fn deallocate(memory: NonNull<u8>, layout: Layout) {
+            // SAFETY: the caller's promise is the same.
+            unsafe { Native::deallocate(memory, layout) }
+        }
+        fn fatal(message: &'static str) -> ! {
+            Native::fatal(message)
+        }
+    }
+
+    static PARKS: NativeU64 = NativeU64::new(0);
+
+    fn hands_over_to_threads_that_park<K: LaneLock>() {
+        let lock = RawSpinLock::<K, InBuckets>::new();
+        let before = PARKS.load(Ordering::Relaxed);
+        let inside = NativeU32::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..100 {
+                        let held = lock.acquire();
+                        assert_eq!(inside.swap(1, Ordering::Relaxed), 0, "two are inside");
+                        // Others come meanwhile, and find that it lasts.
+                        std::thread::sleep(Duration::from_micros(20));
+                        inside.store(0, Ordering::Relaxed);
+                        // SAFETY: taken above.
+                        unsafe { lock.release(held) };
+                    }
+                });
+            }
+        });
+        assert!(!lock.is_held());
+        assert!(PARKS.load(Ordering::Relaxed) > before, "nobody parked");
+    }
+
+    #[test]
+    fn locks_whose_waiters_park_go_on_in_buckets() {
+        hands_over_to_threads_that_park::<PvTicket>();
+        hands_over_to_threads_that_park::<PvQueued>();
     }
 }

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `slots.rs` | which thread has which slot |
 //! | `nodes.rs` | the queue nodes of all slots, in static memory |
+//! | `announced.rs` | the table of waiters that park, in static memory |
 //! | `futex.rs` | parking on Linux |
 //! | `buckets.rs` | parking elsewhere |
 //! | `numa.rs` | on which NUMA node the caller runs, on Linux |
@@ -18,6 +19,7 @@
 //! thread for its slot, for which the standard library may allocate: whose handlers queue should have a slot before
 //! (`Native::slot()` leases it).
 
+mod announced;
 #[cfg(all(feature = "std", any(not(target_os = "linux"), test)))]
 mod buckets;
 #[cfg(feature = "events")]
@@ -38,14 +40,40 @@ use buckets as parking;
 #[cfg(all(feature = "std", target_os = "linux"))]
 use futex as parking;
 
-use super::{Event, Host, NativeAtomics, NativeU32, QueueNode, Slot};
+use super::{Event, Execution, Host, NativeAtomics, NativeU32, NativeU64, QueueNode, Slot};
 use core::alloc::Layout;
 use core::ptr::NonNull;
+#[cfg(feature = "std")]
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use core::time::Duration;
 
 /// How many threads may wait for queued locks at the same time: what 14 bits of a queued lock's tail
 /// can name, with 0 for nobody.
 const SLOTS: u32 = 16_383;
+
+#[cfg(feature = "std")]
+std::thread_local! {
+    /// How many [`Native::interruption`]s the thread is in. Handlers read it: for them it is atomic.
+    static INTERRUPTIONS: AtomicU32 = const { AtomicU32::new(0) };
+}
+
+#[cfg(feature = "std")]
+impl Native {
+    /// Runs `handler` as an interruption: inside it [`execution`](Host::execution) says so, and a lock whose waiters park spins
+    /// and yields instead. For the handlers of signals, where parking is not a futex: `handler` might wait for a mutex that the
+    /// interrupted thread holds.
+    pub fn interruption<R>(handler: impl FnOnce() -> R) -> R {
+        struct Ended;
+        impl Drop for Ended {
+            fn drop(&mut self) {
+                INTERRUPTIONS.with(|n| n.fetch_sub(1, Relaxed));
+            }
+        }
+        INTERRUPTIONS.with(|n| n.fetch_add(1, Relaxed));
+        let _ended = Ended;
+        handler()
+    }
+}
 
 /// The machine that runs this code.
 ///
@@ -79,6 +107,11 @@ unsafe impl Host for Native {
     #[inline]
     fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<NativeAtomics> {
         nodes::node(slot, level)
+    }
+
+    #[inline]
+    fn announcements(lock: usize, turn: u32) -> &'static [NativeU64] {
+        announced::line(lock, turn)
     }
 
     #[inline(always)]
@@ -156,6 +189,15 @@ unsafe impl Host for Native {
         events::count(event);
         #[cfg(not(feature = "events"))]
         let _ = event;
+    }
+
+    #[inline]
+    fn execution() -> Execution {
+        #[cfg(feature = "std")]
+        if INTERRUPTIONS.with(|n| n.load(Relaxed)) > 0 {
+            return Execution::Interrupt;
+        }
+        Execution::Thread
     }
 
     #[cold]

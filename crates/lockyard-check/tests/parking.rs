@@ -1,0 +1,85 @@
+//! The locks that park under weak memory: the races of parking and kicking.
+//!
+//! Held: what is held of all spinlocks (`locks.rs`); nobody is parked for ever, also where waiters return from a park for no
+//! reason, and where the table of announcements is full (in a model it has room for two); a release does not touch the lock
+//! after its read-modify-write, for the last holder frees it.
+
+use lockyard::platform::checked::{Checked, Parking, with_parking};
+use lockyard::platform::hooked::Hooked;
+use lockyard_check::explore::Bounds;
+use lockyard_check::hooks::Scripted;
+use lockyard_check::matrix::{check_pairs, must_hold};
+use lockyard_check::primitives::{
+    Primitive, PvQueuedLock, PvQueuedNoNode, PvQueuedOnce, PvTicketLock, PvTicketNoNode,
+};
+use lockyard_check::program::LockOp::{self, Lock, LockTwice, TryLock};
+
+type InModel = Hooked<Checked, Scripted>;
+type Of<P> = <P as Primitive>::Program<InModel>;
+
+fn every_pair<P: Primitive<Op = LockOp>>() {
+    check_pairs(
+        P::NAME,
+        &[Lock, TryLock],
+        |_, _| None,
+        |pair| must_hold::<Of<P>>(P::NAME, pair, Bounds::ALL).executions,
+    );
+    // The second time the first in a queue parks, and a word's second round.
+    must_hold::<Of<P>>(P::NAME, &[LockTwice, Lock], Bounds::ALL);
+}
+
+fn three_threads<P: Primitive<Op = LockOp>>() {
+    for ops in [[Lock, Lock, Lock], [Lock, Lock, TryLock], [LockTwice, Lock, Lock]] {
+        must_hold::<Of<P>>(P::NAME, &ops, Bounds::stepping_back(3));
+    }
+}
+
+fn four_threads<P: Primitive<Op = LockOp>>() {
+    for ops in [[Lock, Lock, Lock, Lock], [Lock, Lock, Lock, TryLock]] {
+        must_hold::<Of<P>>(P::NAME, &ops, Bounds::stepping_back(2));
+    }
+}
+
+#[test]
+fn a_ticket_lock_that_parks_holds() {
+    every_pair::<PvTicketLock>();
+    three_threads::<PvTicketLock>();
+    four_threads::<PvTicketLock>();
+}
+
+#[test]
+fn a_ticket_lock_most_of_whose_waiters_cannot_park_holds() {
+    every_pair::<PvTicketNoNode>();
+    three_threads::<PvTicketNoNode>();
+}
+
+#[test]
+fn a_queued_lock_that_parks_holds() {
+    every_pair::<PvQueuedLock>();
+    three_threads::<PvQueuedLock>();
+    four_threads::<PvQueuedLock>();
+}
+
+#[test]
+fn a_queued_lock_whose_first_waiter_is_passed_once_holds() {
+    every_pair::<PvQueuedOnce>();
+    three_threads::<PvQueuedOnce>();
+}
+
+#[test]
+fn a_queued_lock_most_of_whose_waiters_have_no_node_holds() {
+    every_pair::<PvQueuedNoNode>();
+    three_threads::<PvQueuedNoNode>();
+}
+
+/// A park may return for no reason, always.
+#[test]
+fn parks_may_return_at_once() {
+    fn holds<P: Primitive<Op = LockOp>>() {
+        with_parking(Parking::Spurious, || {
+            must_hold::<Of<P>>(P::NAME, &[Lock, Lock], Bounds::preemptions(3));
+        });
+    }
+    holds::<PvTicketLock>();
+    holds::<PvQueuedLock>();
+}

@@ -1,0 +1,58 @@
+//! `lockyard lock-call-path`.
+
+use crate::arguments::{CallPath, Failure, seconds};
+use crate::{host, output, progress};
+use lockyard_input::printable;
+use lockyard_lab::host::call_path::{self, CHOICE, Effort, Way};
+use lockyard_lab::host::environment;
+use lockyard_lab::output::{Document, render};
+
+/// Why `predict` and `measure` have no such scenario, if that is what the user asks for.
+pub(crate) fn no_scenario(name: &str) -> Result<(), Failure> {
+    if name == call_path::EXPERIMENT {
+        let why = "it has a command of its own: `lockyard lock-call-path`";
+        return Err(Failure::Input(format!(
+            "`{name}` is no scenario, because nothing of it can be simulated; {why}"
+        )));
+    }
+    Ok(())
+}
+
+pub(crate) fn run(options: &CallPath) -> Result<(), Failure> {
+    let effort = Effort {
+        window: seconds("--seconds", options.seconds, 1e-4, 60.0)?,
+        repeats: usize::from(options.repeats),
+    };
+    if let Some(name) = &options.lock {
+        let kind = name
+            .parse()
+            .map_err(|error| Failure::Input(format!("--lock: `{}`: {error}", printable(name))))?;
+        // Nothing has used the lock, or patched a call of it.
+        CHOICE.choose(kind).map_err(|error| Failure::Run(error.to_string()))?;
+    }
+    host::warn();
+    let bar = progress::bar(effort.repeats * Way::ALL.len(), "samples");
+    let rounds = call_path::measure(effort, &mut || bar.inc(1));
+    bar.finish_and_clear();
+    let rounds = rounds.map_err(Failure::Run)?;
+    let report = call_path::rows(&rounds);
+    let mut environment_of: Vec<(String, String)> = vec![
+        ("lockyard".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
+        ("seconds".to_owned(), options.seconds.to_string()),
+        ("repeats".to_owned(), options.repeats.to_string()),
+    ];
+    environment_of.extend(environment().into_iter().map(|(name, value)| (name.to_owned(), value)));
+    let mut notes = report.notes;
+    notes.push(format!("Environment: {}.", host::known(&environment(), "; ")));
+    let mut document =
+        Document { rows: report.rows, environment: environment_of, notes, ..Document::default() };
+    let interrupted = lockyard_lab::jobs::interrupted();
+    if interrupted {
+        document.incomplete("interrupted");
+    }
+    output::write(&render(&document, options.format.into()))?;
+    if interrupted {
+        return Err(Failure::Run("interrupted: what is finished is above".to_owned()));
+    }
+    Ok(())
+}

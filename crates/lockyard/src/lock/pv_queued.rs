@@ -1,0 +1,442 @@
+//! The queued spinlock whose waiters park, and which may be stolen while they do: within a bound.
+//!
+//! ```text
+//!    31                       16 15  12 11             2   1        0
+//!   +---------------------------+------+----------------+--------+--------+
+//!   | tail: the last waiter     | 0    | passes         | parked | locked |     free  <=>  all bits 0
+//!   +---------------------------+------+----------------+--------+--------+
+//!         ^ joins by a swap             ^ how often the    ^ the first in the queue has announced that it parks
+//!                                         first was passed
+//!
+//!   (tail, passes, parked, locked)
+//!   (0, 0, 0, 0) --lock, compare-exchange--> (0, 0, 0, 1)                    uncontended
+//!   (t, n, k, 0) --newcomer, compare-exchange--> (t, n+1, 0, 1)              steals, if n is below the bound; owes the kick if k
+//!   (t, n, k, l) --later waiter w, swap of the upper half--> (w, n, k, l)    waits on its own node, and parks there
+//!   (t, n, k, 1) --first, fetch-or--> (t, n, 1, 1)                           parks; is kicked by the release that sees it
+//!   (t, n, k, l) --first, its time is over, fetch-or--> (t, all, k, l)       from here on nobody steals
+//!   (w, n, k, 0) --first w, the last one: compare-exchange--> (0, 0, 0, 1)   takes the lock, empties the queue
+//!   (t, n, k, 0) --first w, others behind it: compare-exchange--> (t, 0, 0, 1)   takes the lock; the next is first
+//!   (t, n, k, 1) --unlock, fetch-and-sub--> (t, n, k, 0)                     and kicks who is parked
+//!
+//!   a waiter's node, `ready`:
+//!   QUEUED --parks--> QUEUED_PARKED        QUEUED --its predecessor has the lock--> KICKED: it is the first, and awake
+//!   QUEUED_PARKED --its predecessor has the lock--> PARKED: the first, parked; the predecessor's release kicks it
+//!   PARKED --kick--> KICKED                KICKED --the first parks again--> PARKED
+//! ```
+//!
+//! Who wakes up takes a while to run, and with more threads than CPUs a strict order would make everyone wait for it at each
+//! hand-over. Here a lock that is free may be taken by whoever comes, while the first in the queue wakes. The bound: the first
+//! in the queue is passed a thousand times at most ([`Hooks::MOST_PASSES`], counted in the word by those who pass), and not at
+//! all once a millisecond ([`Hooks::LONGEST_PASSED`]) has gone since it joined the queue: it says so as soon as it is the first
+//! and runs, and it parks no longer than until then. Whichever comes first, it is next. A host without a clock goes by the
+//! passes alone, and by the polls of a waiter that does not park. Nobody passes from behind within the queue.
+//!
+//! # Why no wake-up is lost
+//!
+//! Everything that decides is in one word, in its one order. The first parks only if its own setting of `parked` found the lock
+//! held; so the release comes after it and sees it. A thief that takes the lock while `parked` is set clears it, and owes the
+//! kick: it travels in its token. A waiter that becomes the first while it is parked is known by name to the one that made it
+//! so, and whose release kicks it: not its acquisition, so that no wake-up lengthens a critical section. After the
+//! releasing read-modify-write only the word's address is used, to find who is to be kicked ([`pv`]).
+//!
+//! The release is a read-modify-write; where nobody parks that is a price for nothing, and [`Spins`](pv::Spins) has
+//! everything compiled without the hooks: it is [`Queued`] itself.
+//!
+//! What is said of nodes and of threads that are left while they wait holds as of [`Queued`]: who has no node spins and yields,
+//! takes the lock when it may be stolen, and is not in the queue. An interruption, and who finds the table full, do not park;
+//! as the first in the queue they are not passed either.
+//!
+//! Source: W. Long, *locking/pvqspinlock*, linux-kernel mailing list, 2015 (parking in the queue, the kick deferred to the
+//! release, stealing while the queue's head sleeps); the node's hand-over by one exchange is a futex lock's: U. Drepper,
+//! *Futexes Are Tricky*, 2011. The bound is this crate's. Written from the descriptions, not from an implementation.
+
+use super::pv::{self, Announced, Hooks, Parks};
+use super::queue::{self, Name};
+use super::{Deadline, FairLock, LaneLock, Queued, TimedLock};
+use crate::lane::{Lane, upper};
+use crate::platform::{Atomics, Event, Host, Int, Ordering, QueueNode, Word};
+use core::marker::PhantomData;
+use core::time::Duration;
+
+/// The queued spinlock whose waiters park. See the [module documentation](self).
+///
+/// Uncontended: one locked compare-exchange; one locked subtraction. With [`Spins`](pv::Spins) it is [`Queued`] itself.
+#[derive(Debug)]
+pub struct PvQueued<P: Hooks = Parks>(PhantomData<P>);
+
+const LOCKED: u64 = 1;
+const FIRST_PARKED: u64 = 2;
+const PASS: u64 = 4;
+const PASSES: u64 = 0x3ff * PASS;
+const TAIL_SHIFT: u32 = 16;
+
+/// In a waiter's `ready`: it is in the queue, and not the first.
+const QUEUED: u32 = 0;
+/// The same, and it is parked, or about to be.
+const QUEUED_PARKED: u32 = 2;
+/// It is the first, and awake.
+const FIRST: u32 = pv::KICKED;
+
+/// In a token: whoever is first in the queue and has announced itself is to be kicked. Otherwise a token is the name of who is
+/// to be kicked, or 0.
+const KICK_ANNOUNCED: u32 = 1 << 16;
+
+/// A newcomer whose compare-exchange lost so many times goes to the queue.
+const MOST_TRIES: u32 = 4;
+
+/// Polls that stand for [`Hooks::LONGEST_PASSED`] on a host without a clock.
+const POLLS_WITHOUT_CLOCK: u32 = 1 << 16;
+
+#[inline(always)]
+fn bits<L: Lane>(bits: u64) -> L::Bits {
+    L::Bits::truncate(bits)
+}
+
+const fn assert_bound<P: Hooks>() {
+    assert!(
+        P::MOST_PASSES >= 1 && P::MOST_PASSES <= 1000,
+        "a waiter is passed at least once and at most a thousand times"
+    );
+}
+
+/// Whether a newcomer may take the lock.
+#[inline(always)]
+fn may_steal<P: Hooks>(bits: u64) -> bool {
+    bits & LOCKED == 0 && bits & PASSES < u64::from(P::MOST_PASSES) * PASS
+}
+
+/// A newcomer takes the lock from a lane for which [`may_steal`] is true; returns its token, or what the lane is instead.
+#[inline(always)]
+fn steal<H: Host, L: Lane>(lane: L, seen: L::Bits) -> Result<u32, L::Bits> {
+    let before = seen.to_u64();
+    let waited_for = before >> TAIL_SHIFT != 0;
+    let pass = if waited_for { PASS } else { 0 };
+    let taken = (before & !FIRST_PARKED | LOCKED) + pass;
+    // Acquire: pairs with the release in `unlock`, and with that of the `parked` that it clears.
+    lane.compare_exchange_bounded(seen, bits::<L>(taken), Ordering::Acquire)?;
+    if waited_for {
+        H::count(Event::Steal);
+    }
+    Ok(if before & FIRST_PARKED != 0 { KICK_ANNOUNCED } else { 0 })
+}
+
+/// The lock was not free: `seen` is what the lane held.
+#[cold]
+#[inline(never)]
+fn lock_slowly<P: Hooks, H: Host, L: Lane>(lane: L, mut seen: L::Bits) -> u32 {
+    H::count(Event::Slowpath);
+    for _ in 0..MOST_TRIES {
+        if !may_steal::<P>(seen.to_u64()) {
+            // Relaxed: a hint.
+            let free = lane.wait_within::<H>(Ordering::Relaxed, P::NEWCOMER_SPINS, may_steal::<P>);
+            let Some(free) = free else { break };
+            seen = free;
+        }
+        match steal::<H, L>(lane, seen) {
+            Ok(token) => return token,
+            Err(actual) => seen = actual,
+        }
+    }
+    let Some(me) = queue::take::<H>() else { return wait_without_node::<P, H, L>(lane) };
+    let token = wait_in_queue::<P, H, L>(lane, me);
+    queue::give_back::<H>(me);
+    token
+}
+
+/// A waiter that cannot queue.
+#[cold]
+fn wait_without_node<P: Hooks, H: Host, L: Lane>(lane: L) -> u32 {
+    H::count(Event::NoNode);
+    loop {
+        // Relaxed: only the compare-exchange takes the lock.
+        let seen = lane.wait_yielding::<H>(Ordering::Relaxed, may_steal::<P>);
+        if let Ok(token) = steal::<H, L>(lane, seen) {
+            return token;
+        }
+    }
+}
+
+/// A waiter, with its node: joins the queue, waits to be the first, takes the lock, and makes the next one the first.
+fn wait_in_queue<P: Hooks, H: Host, L: Lane>(lane: L, me: Name) -> u32 {
+    let node = me.node::<H>();
+    // Relaxed: published by joining, and by the store to the predecessor's `next`.
+    node.next.store(0, Ordering::Relaxed);
+    node.ready.store(QUEUED, Ordering::Relaxed);
+    let joined = H::now();
+    if let Some(predecessor) = queue::join(lane, me) {
+        // Release: pairs with the acquire in `make_first`, whose thread then writes to `ready`.
+        predecessor.node::<H>().next.store(me.to_bits() as u32, Ordering::Release);
+        wait_to_be_first::<P, H>(node);
+    }
+    let is_last = First::<P, H, L>::new(lane, me, joined).wait();
+    if is_last { 0 } else { make_first::<H>(node) }
+}
+
+/// Waits, and parks, until the predecessor has the lock.
+fn wait_to_be_first<P: Hooks, H: Host>(node: &'static QueueNode<H::Atomics>) {
+    let is_first = |ready| ready != QUEUED && ready != QUEUED_PARKED;
+    // Acquire, here and below: pairs with the release in `make_first`. Without it the first could read a word that is older
+    // than its predecessor's acquisition, and find it free.
+    if H::wait_within(&node.ready, Ordering::Acquire, P::SPINS, is_first).is_ok() {
+        return;
+    }
+    if !pv::may_park::<H>() {
+        H::wait_yielding(&node.ready, Ordering::Acquire, is_first);
+        return;
+    }
+    let parks =
+        node.ready.compare_exchange(QUEUED, QUEUED_PARKED, Ordering::Relaxed, Ordering::Acquire);
+    if parks.is_ok() {
+        loop {
+            H::count(Event::Wait);
+            H::park(&node.ready, QUEUED_PARKED, None);
+            if is_first(node.ready.load(Ordering::Acquire)) {
+                return;
+            }
+        }
+    }
+}
+
+/// The first in the queue.
+struct First<P, H: Host, L> {
+    lane: L,
+    me: Name,
+    /// When it joined the queue; zero without a clock.
+    joined: Duration,
+    /// Its polls so far.
+    polls: u32,
+    /// Whether it has said that nobody steals any more.
+    closed: bool,
+    announced: Option<Announced<H>>,
+    _policy: PhantomData<P>,
+}
+
+impl<P: Hooks, H: Host, L: Lane> First<P, H, L> {
+    fn new(lane: L, me: Name, joined: Duration) -> Self {
+        First { lane, me, joined, polls: 0, closed: false, announced: None, _policy: PhantomData }
+    }
+
+    /// Waits until it has the lock; says whether it was the last in the queue.
+    fn wait(mut self) -> bool {
+        let is_last = loop {
+            let is_free = |bits: u64| bits & LOCKED == 0;
+            // Acquire: pairs with the release in `unlock`.
+            match self.lane.wait_within::<H>(Ordering::Acquire, P::SPINS, is_free) {
+                Some(seen) => {
+                    if let Some(is_last) = self.take(seen) {
+                        break is_last;
+                    }
+                }
+                None => {
+                    self.polls = self.polls.saturating_add(P::SPINS);
+                    if !self.park() {
+                        self.close();
+                        // Relaxed: the next round looks again.
+                        self.lane.wait_yielding::<H>(Ordering::Relaxed, is_free);
+                    }
+                }
+            }
+        };
+        if let Some(announced) = self.announced {
+            announced.withdraw();
+        }
+        is_last
+    }
+
+    /// Takes the lock from a lane that was free; says whether nobody waits behind; `None` if the lane has changed.
+    fn take(&self, seen: L::Bits) -> Option<bool> {
+        let is_last = upper(seen).to_u64() == self.me.to_bits();
+        let tail = if is_last { 0 } else { upper(seen).to_u64() << TAIL_SHIFT };
+        // Relaxed: what it replaces was read with acquire. (Not a newer one that is the same: whoever takes the lock before
+        // the first adds a pass to the word.)
+        let taken = self.lane.compare_exchange(seen, bits::<L>(tail | LOCKED), Ordering::Relaxed);
+        taken.ok().map(|_| is_last)
+    }
+
+    /// How much longer it may be passed; `None` if that is not a matter of time.
+    fn left(&self) -> Option<Duration> {
+        if self.closed || self.joined.is_zero() {
+            return None;
+        }
+        Some(P::LONGEST_PASSED.saturating_sub(H::now().saturating_sub(self.joined)))
+    }
+
+    /// From here on nobody steals.
+    fn close(&mut self) {
+        if !self.closed {
+            self.closed = true;
+            // Relaxed: it publishes nothing.
+            self.lane.fetch_or(bits::<L>(PASSES), Ordering::Relaxed);
+        }
+    }
+
+    /// Parks until the lock is released, or the time is over; `false` if it cannot.
+    fn park(&mut self) -> bool {
+        let mut left = self.left();
+        let over = match left {
+            Some(left) => left.is_zero(),
+            None => self.joined.is_zero() && self.polls >= POLLS_WITHOUT_CLOCK,
+        };
+        if over {
+            self.close();
+            left = None;
+        }
+        if !pv::may_park::<H>() {
+            return false;
+        }
+        // Published by the setting of `parked`.
+        pv::prepare::<H>(self.me);
+        if self.announced.is_none() {
+            let lock = core::ptr::from_ref(self.lane.word()).addr();
+            self.announced = pv::announce::<H>(lock, 0, self.me);
+        }
+        if self.announced.is_none() {
+            return false;
+        }
+        // Release: pairs with the acquire of whoever finds it set and kicks.
+        let before = self.lane.fetch_or(bits::<L>(FIRST_PARKED), Ordering::Release);
+        if before.to_u64() & LOCKED != 0 {
+            pv::park::<H>(self.me, left);
+        }
+        true
+    }
+}
+
+/// Somebody waits behind `node`, whose thread has the lock: he is the first now. Returns the token: his name, if he is parked.
+fn make_first<H: Host>(node: &QueueNode<H::Atomics>) -> u32 {
+    // Acquire: pairs with the release store of the successor, who has prepared his node before.
+    let next = H::wait_yielding(&node.next, Ordering::Acquire, |next| next != 0);
+    let Some(successor) = Name::from_bits(u64::from(next)) else { return 0 };
+    let ready = &successor.node::<H>().ready;
+    // Release, here and below: pairs with the acquire of the successor's wait, who must see that the lock is taken.
+    if ready.compare_exchange(QUEUED, FIRST, Ordering::Release, Ordering::Relaxed).is_ok() {
+        return 0;
+    }
+    ready.swap(pv::PARKED, Ordering::Release);
+    next
+}
+
+/// The lock at the address `lock`, which may have been freed, is released, and somebody is parked: `token` says who, or the
+/// release has seen that the first is.
+#[cold]
+#[inline(never)]
+fn kick<H: Host>(lock: usize, token: u32, first_parked: bool) {
+    if let Some(name) = Name::from_bits(u64::from(token & (KICK_ANNOUNCED - 1))) {
+        pv::kick::<H>(name);
+    }
+    if first_parked || token & KICK_ANNOUNCED != 0 {
+        // Acquire: pairs with the release with which `parked` was set; the announcement is seen.
+        H::Atomics::fence(Ordering::Acquire);
+        pv::kick_announced::<H>(lock, 0);
+    }
+}
+
+// SAFETY: `locked` goes from 0 to 1 by a compare-exchange only, of a newcomer or of the one first in the queue; only the holder
+// subtracts it. The orderings are argued at each operation, each of which is a read-modify-write of the word. After the
+// subtraction in `unlock` only the address of the word is used. With `Hooks::PARK` false everything is `Queued`'s.
+unsafe impl<P: Hooks> LaneLock for PvQueued<P> {
+    type Token = u32;
+
+    #[inline(always)]
+    fn is_held<B: Int>(bits: B) -> bool {
+        bits.to_u64() != 0
+    }
+
+    #[inline(always)]
+    unsafe fn lock<H: Host, L: Lane>(lane: L) -> u32 {
+        if !P::PARK {
+            // SAFETY: the caller's promise; with this policy all other changes are `Queued`'s too.
+            unsafe { <Queued>::lock::<H, L>(lane) };
+            return 0;
+        }
+        const { queue::assert_names_fit::<H, L>() }
+        const { assert_bound::<P>() }
+        // Acquire: pairs with the release in `unlock`.
+        let free =
+            lane.compare_exchange_bounded(bits::<L>(0), bits::<L>(LOCKED), Ordering::Acquire);
+        match free {
+            Ok(_) => 0,
+            Err(seen) => lock_slowly::<P, H, L>(lane, seen),
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn try_lock<H: Host, L: Lane>(lane: L) -> Option<u32> {
+        if !P::PARK {
+            // SAFETY: as in `lock`.
+            return unsafe { <Queued>::try_lock::<H, L>(lane) }.map(|()| 0);
+        }
+        const { queue::assert_names_fit::<H, L>() }
+        let seen = lane.load(Ordering::Relaxed);
+        if may_steal::<P>(seen.to_u64()) { steal::<H, L>(lane, seen).ok() } else { None }
+    }
+
+    #[inline(always)]
+    unsafe fn unlock<H: Host, L: Lane>(lane: L, token: u32) {
+        if !P::PARK {
+            // SAFETY: the caller's promise.
+            return unsafe { <Queued>::unlock::<H, L>(lane, ()) };
+        }
+        let lock = core::ptr::from_ref(lane.word()).addr();
+        // Release: pairs with the acquire of the next holder.
+        let before = lane.fetch_add(bits::<L>(LOCKED.wrapping_neg()), Ordering::Release);
+        let first_parked = before.to_u64() & FIRST_PARKED != 0;
+        if first_parked || token != 0 {
+            kick::<H>(lock, token, first_parked);
+        }
+    }
+}
+
+// SAFETY: the release is one compare-exchange that leaves what others have set, and says that the first in the queue is not to be
+// passed any more, which he clears when he takes the lock.
+unsafe impl<P: Hooks> FairLock for PvQueued<P> {
+    #[inline]
+    unsafe fn unlock_fair<H: Host, L: Lane>(lane: L, token: u32) {
+        if !P::PARK {
+            // SAFETY: the caller's promise.
+            return unsafe { <Queued>::unlock_fair::<H, L>(lane, ()) };
+        }
+        let lock = core::ptr::from_ref(lane.word()).addr();
+        let mut seen = lane.load(Ordering::Relaxed);
+        loop {
+            let before = seen.to_u64();
+            let closed = if before >> TAIL_SHIFT != 0 { PASSES } else { 0 };
+            let released = bits::<L>(before & !LOCKED | closed);
+            // Release: pairs with the acquire of the next holder.
+            match lane.compare_exchange(seen, released, Ordering::Release) {
+                Ok(_) => break,
+                Err(actual) => seen = actual,
+            }
+        }
+        let first_parked = seen.to_u64() & FIRST_PARKED != 0;
+        if first_parked || token != 0 {
+            kick::<H>(lock, token, first_parked);
+        }
+    }
+}
+
+// SAFETY: the lock is taken as by any newcomer.
+unsafe impl<P: Hooks> TimedLock for PvQueued<P> {
+    #[cold]
+    unsafe fn lock_until<H: Host, L: Lane>(lane: L, until: Duration) -> Option<u32> {
+        let mut deadline = Deadline::new(until);
+        loop {
+            // SAFETY: the caller's promise.
+            if let Some(token) = unsafe { Self::try_lock::<H, L>(lane) } {
+                return Some(token);
+            }
+            if deadline.is_over::<H>() {
+                return None;
+            }
+            let free = |bits| if P::PARK { may_steal::<P>(bits) } else { bits == 0 };
+            // Relaxed: a hint.
+            while lane.wait_within::<H>(Ordering::Relaxed, Deadline::POLLS, free).is_none() {
+                if deadline.is_over::<H>() {
+                    return None;
+                }
+                // Nobody kicks who is not in the queue.
+                H::yield_now();
+            }
+        }
+    }
+}
