@@ -61,6 +61,16 @@ fn flat(steps: &[Step]) -> Vec<&'static str> {
         .collect()
 }
 
+/// The shares of the calibrated work, those under locks too.
+fn shares(steps: &[Step]) -> f64 {
+    let share = |step: &Step| match step {
+        Step::CalibratedWork { share, .. } => *share,
+        Step::Locked { steps, .. } => shares(steps),
+        _ => 0.0,
+    };
+    steps.iter().map(share).sum()
+}
+
 #[test]
 fn the_shipped_scripts_do_what_the_experiments_do() {
     let shared = |script: &str, variant: &str| -> Vec<&'static str> {
@@ -104,11 +114,7 @@ fn the_shipped_scripts_do_what_the_experiments_do() {
                 assert_eq!(pause, variant.name.ends_with("-pause"), "{name} {}", variant.name);
                 assert!(!trywait, "the kernel of the table is older");
             }
-            let total: f64 = variant
-                .steps
-                .iter()
-                .map(|s| if let Step::CalibratedWork { share, .. } = s { *share } else { 0.0 })
-                .sum();
+            let total = shares(&variant.steps);
             let calibrated = script.calibration.as_ref().is_some_and(|c| c.gives_local_work());
             let has_cell = calibrated && variant.name != "locked-bit";
             assert!(
