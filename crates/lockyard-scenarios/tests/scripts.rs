@@ -152,7 +152,7 @@ fn wrong_steps_are_named() {
         ("{ do = \"wrok\", ns = 1.0 }", "there is no step `wrok`; did you mean `work`?"),
         (
             "{ do = \"zzz\" }",
-            "there is no step `zzz`; allowed: work, pause, lock, unlock, get, put, read, write, add",
+            "there is no step `zzz`; allowed: work, pause, wait-for-others, lock, unlock, get, put, read, write, add",
         ),
         ("{ do = \"work\", ns = -5.0 }", "`ns` is -5; allowed: above 0, at most 10000000"),
         ("{ do = \"work\", ns = nan }", "`ns` is NaN; allowed: above 0, at most 10000000"),
@@ -324,7 +324,7 @@ fn pairs_are_of_two_of_the_scripts_variants() {
             pairs += 1;
         }
     }
-    assert_eq!(pairs, 4, "one in each script of the queued loop");
+    assert_eq!(pairs, 5, "one in each script of the queued loop, and of the loaded guest");
     let with = |first: &str, second: &str| {
         let entry = format!("[[pairs]]\nfirst = \"{first}\"\nsecond = \"{second}\"\n[[objects]]");
         error_of(&GOOD.replacen("[[objects]]", &entry, 1))
