@@ -45,7 +45,9 @@ pub fn model<P: Program>(
     let all = Arc::clone(&outcomes);
     let explored = explore(ops.len(), bounds, move || {
         Checked::begin();
+        crate::quarantine::begin();
         let program = Arc::new(P::new(&shared_ops, 1));
+        program.begin();
         let others: Vec<_> = (1..shared_ops.len())
             .map(|thread| {
                 let program = Arc::clone(&program);
@@ -91,6 +93,7 @@ pub fn native<P: Program>(ops: &[P::Op], rounds: u32, attempts: u64) -> Verdict 
 
 fn attempt_natively<P: Program>(ops: &[P::Op], rounds: u32, attempt: u64) -> Option<Caught> {
     let program = P::new(ops, rounds);
+    program.begin();
     let failed = Arc::new(AtomicBool::new(false));
     let start = Barrier::new(ops.len());
     let mut caught: Vec<Caught> = std::thread::scope(|scope| {
@@ -184,6 +187,7 @@ fn simulate<P: Program>(
     simulation.limit_events(MOST_EVENTS);
     let program = simulation.setup(|| P::new(ops, rounds));
     let program = simulation.place(program, 64, 0);
+    simulation.setup(|| program.begin());
     let stride = machine.hardware_threads() / 2 / ops.len();
     for thread in 0..ops.len() {
         let program = program.clone();

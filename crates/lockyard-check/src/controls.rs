@@ -3,10 +3,13 @@
 //!
 //! Each is wrong in one step of which the right ones are careful, and runs in the same programs.
 
-use crate::program::{PageCount, RefCount, linger};
+use crate::program::{PageCount, Reclaims, RefCount, linger};
 use lockyard::lane::Lane;
 use lockyard::lock::LaneLock;
 use lockyard::platform::{Host, Int, Ordering, U32, Word};
+use lockyard::reclaim::{Domain, Free, Header};
+use std::ptr::NonNull;
+use std::sync::Mutex;
 
 pub use lockyard_controls::{DoesNotExclude, LosesWakeUps, TouchesAfterRelease, Unfair};
 
@@ -119,5 +122,62 @@ impl<H: Host> PageCount<H> for Undoing<H> {
     fn references(&self) -> Option<u32> {
         let word = self.0.load(Ordering::Relaxed);
         (word & FROZEN == 0).then_some(word)
+    }
+}
+
+/// Reclamation that frees one epoch too early: a reader who noted the epoch that has just ended may have the object.
+pub struct OneEpoch<H: Host> {
+    domain: Domain<H>,
+    waiting: Mutex<Vec<Waiting<H>>>,
+}
+
+struct Waiting<H: Host>(NonNull<Header<H>>, Free<H>);
+
+// SAFETY: a retired object may be freed by any thread.
+unsafe impl<H: Host> Send for Waiting<H> {}
+
+impl<H: Host> Reclaims<H> for OneEpoch<H> {
+    fn new() -> Self {
+        OneEpoch { domain: Reclaims::new(), waiting: Mutex::default() }
+    }
+    fn begin(&self) {
+        self.domain.begin();
+    }
+    fn read<R>(&self, body: impl FnOnce() -> R) -> R {
+        self.domain.read(body)
+    }
+    unsafe fn retire(&self, object: NonNull<Header<H>>, free: Free<H>) {
+        self.waiting.lock().expect("nobody panics with it").push(Waiting(object, free));
+    }
+    fn collect(&self) {
+        let waiting = std::mem::take(&mut *self.waiting.lock().expect("nobody panics with it"));
+        // The mistake: this is the end of one epoch.
+        if self.domain.try_advance().is_ok() {
+            for Waiting(object, free) in waiting {
+                // SAFETY: the object is there as long as its program; that it is freed too early is what the checks find.
+                unsafe { free(object) };
+            }
+        } else {
+            self.waiting.lock().expect("nobody panics with it").extend(waiting);
+        }
+    }
+    fn synchronize(&self) {
+        while self.domain.try_advance().is_err() {
+            H::yield_now();
+        }
+    }
+    fn barrier(&self) {
+        self.synchronize();
+        self.finish();
+    }
+    fn read_quiescent(&self, body: impl Fn()) {
+        self.domain.read_quiescent(body);
+    }
+    fn finish(&self) {
+        let waiting = std::mem::take(&mut *self.waiting.lock().expect("nobody panics with it"));
+        for Waiting(object, free) in waiting {
+            // SAFETY: as above.
+            unsafe { free(object) };
+        }
     }
 }

@@ -88,6 +88,16 @@ impl Fault for LostChoice {
     }
 }
 
+/// Fences order nothing.
+#[derive(Debug)]
+pub struct LostFence;
+impl Fault for LostFence {
+    const NAME: &'static str = "lost fence";
+    fn strikes(operation: &Operation) -> bool {
+        operation.kind == Kind::Fence
+    }
+}
+
 /// The hook that makes the wrong step `F`.
 #[derive(Debug)]
 pub struct Faulty<F>(PhantomData<F>);
@@ -96,6 +106,19 @@ pub struct Faulty<F>(PhantomData<F>);
 unsafe impl<F: Fault> Hook for Faulty<F> {
     fn operation(operation: &mut Operation) -> Effect {
         if F::strikes(operation) { Effect::Pretended } else { Effect::Performed }
+    }
+}
+
+/// The same in a model, with operations on freed memory reported as [`Scripted`] does.
+#[derive(Debug)]
+pub struct FaultyAndFreed<F>(PhantomData<F>);
+// SAFETY: as for `Faulty`.
+unsafe impl<F: Fault> Hook for FaultyAndFreed<F> {
+    fn operation(operation: &mut Operation) -> Effect {
+        Faulty::<F>::operation(operation)
+    }
+    fn done(operation: &Operation) {
+        Scripted::done(operation);
     }
 }
 
@@ -168,7 +191,7 @@ pub type Ordered = (Site, &'static str);
 std::thread_local! {
     static WEAKENED: Cell<Option<(Site, Ordering)>> = const { Cell::new(None) };
     static SEEN: RefCell<Option<BTreeSet<Ordered>>> = const { RefCell::new(None) };
-    static FREED_RANGE: RefCell<Range<usize>> = const { RefCell::new(0..0) };
+    static FREED_RANGES: RefCell<Vec<Range<usize>>> = const { RefCell::new(Vec::new()) };
     static INTERRUPTIONS: RefCell<Vec<(ThreadId, Interruption)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -219,12 +242,12 @@ pub fn ordered_sites<R>(run: impl FnOnce() -> R) -> (R, BTreeSet<Ordered>) {
 /// Notes that the memory in `range` is freed, for the models of this OS thread that use
 /// [`Scripted`]: every later operation on a word in it fails.
 pub fn free(range: Range<usize>) {
-    FREED_RANGE.set(range);
+    FREED_RANGES.with_borrow_mut(|ranges| ranges.push(range));
 }
 
 /// Forgets what was freed.
 pub fn free_nothing() {
-    free(0..0);
+    FREED_RANGES.with_borrow_mut(Vec::clear);
 }
 
 fn name_of(order: Ordering) -> Option<&'static str> {
@@ -275,7 +298,8 @@ unsafe impl Hook for Scripted {
     }
     /// Not before the operation: threads are scheduled at its beginning.
     fn done(operation: &Operation) {
-        let freed = FREED_RANGE.with_borrow(|range| range.contains(&operation.address))
+        let freed = FREED_RANGES
+            .with_borrow(|ranges| ranges.iter().any(|range| range.contains(&operation.address)))
             || crate::ration::is_freed(operation.address);
         assert!(!freed, "{FREED}{:?} at {}", operation.kind, operation.place);
     }

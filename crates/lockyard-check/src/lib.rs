@@ -9,6 +9,7 @@
 //! - [`primitives`]: the table of what is checked.
 //! - [`matrix`]: operation against operation, generated.
 //! - [`mutation`]: every ordering weakened, one at a time; a check must notice.
+//! - [`quarantine`]: a host whose freed memory is watched.
 //! - [`sources`]: what the source files contain.
 //! - [`controls`]: primitives that are wrong on purpose; a harness that does not catch them is
 //!   worth nothing.
@@ -25,6 +26,7 @@ pub mod matrix;
 pub mod mutation;
 pub mod primitives;
 pub mod program;
+pub mod quarantine;
 pub mod ration;
 pub mod sources;
 

@@ -48,6 +48,7 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
     bar.finish_and_clear();
     let mut report = report?;
     let fits = if options.fit { fit::of_rows(&mut report.rows) } else { Vec::new() };
+    report.rows.append(&mut report.samples);
     let mut explanations = report.explanations;
     explanations.extend(report.pictures.into_iter().filter(|_| options.histogram));
     let mut environment = vec![("lockyard".to_owned(), env!("CARGO_PKG_VERSION").to_owned())];

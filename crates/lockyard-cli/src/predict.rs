@@ -68,6 +68,7 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     let tables: Vec<String> =
         sensitive.map(|((row, costs), s)| s.table(&heading(row), &row.unit, costs)).collect();
     document.explanations.extend(tables);
+    document.rows.extend(found.figures);
     let interrupted = lockyard_lab::jobs::interrupted();
     if interrupted {
         document.incomplete("interrupted");

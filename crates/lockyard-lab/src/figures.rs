@@ -6,7 +6,7 @@ use crate::host::measure;
 use crate::rows::Measured;
 use crate::simulate::Prediction;
 use crate::statistics;
-use lockyard_scenarios::{Figure, Metric, Region};
+use lockyard_scenarios::{Figure, Metric, OfTasks, Region};
 
 /// What runs of a cell came to, as far as figures depend on it.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +21,39 @@ pub struct Outcome<'a> {
     pub runs: &'a [f64],
     /// CPU time of all tasks by region, in seconds a second; `None` if it is not known.
     pub cpu: Option<CpuTime>,
+    /// The samples of a run; empty if they are not known.
+    pub samples: &'a [SampleFigures],
+}
+
+/// Operations a second in a sample of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SampleFigures {
+    /// Of the task that did the fewest.
+    pub least: f64,
+    /// Of the task that did the most.
+    pub most: f64,
+    /// Of all tasks.
+    pub total: f64,
+}
+
+impl SampleFigures {
+    /// Of the operations of each task in a sample.
+    pub fn of_counts(counts: &[u64], seconds: f64) -> SampleFigures {
+        SampleFigures {
+            least: counts.iter().copied().min().unwrap_or(0) as f64 / seconds,
+            most: counts.iter().copied().max().unwrap_or(0) as f64 / seconds,
+            total: counts.iter().sum::<u64>() as f64 / seconds,
+        }
+    }
+
+    /// One of them.
+    pub fn of(&self, which: OfTasks) -> f64 {
+        match which {
+            OfTasks::Least => self.least,
+            OfTasks::Most => self.most,
+            OfTasks::Total => self.total,
+        }
+    }
 }
 
 /// CPU time of all tasks, in seconds a second.
@@ -45,12 +78,19 @@ impl<'a> Outcome<'a> {
     /// Of a prediction.
     pub fn of_prediction(prediction: &'a Prediction, metric: Metric, tasks: usize) -> Self {
         let throughput = prediction.throughput;
-        Outcome { metric, tasks, throughput, runs: &prediction.runs, cpu: Some(prediction.cpu) }
+        Outcome {
+            metric,
+            tasks,
+            throughput,
+            runs: &prediction.runs,
+            cpu: Some(prediction.cpu),
+            samples: &prediction.samples,
+        }
     }
 
     /// Of a trivial model: nothing is known but the throughput.
     pub fn of_throughput(throughput: f64, metric: Metric, tasks: usize) -> Self {
-        Outcome { metric, tasks, throughput, runs: &[], cpu: None }
+        Outcome { metric, tasks, throughput, runs: &[], cpu: None, samples: &[] }
     }
 
     /// The figure by a rule; `None` if the runs do not tell. `reference` is what the variant came to with which the rule compares.
@@ -63,6 +103,7 @@ impl<'a> Outcome<'a> {
             Figure::CpuTime(region, length) => {
                 Some(length.seconds(self.throughput) * self.cpu?.of(*region))
             }
+            Figure::Sample { index, of } => Some(self.samples.get(*index)?.of(*of)),
             Figure::Gap { per_cent, .. } => {
                 let gap = own(self) / own(reference?) - 1.0;
                 Some(if *per_cent { gap * 100.0 } else { gap })
@@ -122,7 +163,9 @@ mod tests {
         let metric = Metric::Throughput(Rate::of("MB/s").unwrap().with_per_operation(0.5));
         let cpu = Some(CpuTime { user: 2.0, system: 6.0 });
         let runs = [90.0, 100.0, 110.0];
-        let of = Outcome { metric, tasks: 8, throughput: 100.0, runs: &runs, cpu };
+        let samples = [SampleFigures::of_counts(&[3, 5, 4], 0.5)];
+        let of =
+            Outcome { metric, tasks: 8, throughput: 100.0, runs: &runs, cpu, samples: &samples };
         let other = Outcome { throughput: 80.0, ..of };
         let operations = Length::Operations(1000.0);
         let reference = "other".to_owned();
@@ -133,6 +176,9 @@ mod tests {
             (Figure::RealTime(operations), 10.0),
             (Figure::CpuTime(Region::User, operations), 20.0),
             (Figure::CpuTime(Region::System, Length::Seconds(3.0)), 18.0),
+            (Figure::Sample { index: 0, of: OfTasks::Least }, 6.0),
+            (Figure::Sample { index: 0, of: OfTasks::Most }, 10.0),
+            (Figure::Sample { index: 0, of: OfTasks::Total }, 24.0),
             (gap(false), 0.25),
             (gap(true), 25.0),
             // 0.06 s an operation instead of 0.075.

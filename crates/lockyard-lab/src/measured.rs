@@ -1,5 +1,6 @@
 //! Measuring cells of a scenario on this host, as rows.
 
+mod samples;
 mod warnings;
 
 use crate::host::measure::{self, Effort, Result as Measurement, Task};
@@ -41,6 +42,8 @@ pub struct Request {
 pub struct Report {
     /// One row for each variant and number of threads; without those that were not begun.
     pub rows: Vec<Row>,
+    /// The rows of samples, of scripts that have them.
+    pub samples: Vec<Row>,
     /// Why the rest was not measured.
     pub failure: Option<String>,
     /// Tables for people beside those of the rows.
@@ -65,6 +68,7 @@ pub fn rounds(request: &Request) -> Result<usize, Failure> {
     let windows = windows(request).map_or(0, |(windows, cpus)| {
         windows.count * request.threads.iter().filter(|&&n| longest::has_windows(n, cpus)).count()
     });
+    let passes = passes + usize::from(request.script.samples.is_some());
     Ok(variants.len() * (request.threads.len() * passes + windows))
 }
 
@@ -191,11 +195,15 @@ pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Resul
         let concurrent: Vec<Task> = concurrent.cloned().collect();
         failure = longest::measure(&concurrent, windows, &mut rows, done).err();
     }
+    let mut samples = Vec::new();
+    if failure.is_none() {
+        (samples, failure) = samples::rows(script, &tasks, request.effort, done);
+    }
     let explanations = longest::tables(script, &rows);
     let mut notes = notes(request, &tasks, &measured, &placement, &cpus);
     notes.extend(peers::notes(script, &rows));
     notes.push(format!("{}: {}.", script.name, script.operation));
-    Ok(Report { rows, failure, explanations, pictures, notes, environment })
+    Ok(Report { rows, samples, failure, explanations, pictures, notes, environment })
 }
 
 /// The waits of a cell as a picture, if they were timed.
@@ -304,6 +312,13 @@ fn notes(
              that of the rounds."
                 .to_owned(),
         );
+    }
+    if let Some(samples) = request.script.samples {
+        notes.push(format!(
+            "Samples: of one run, {} of {} s one after another; in operations a second of the task that did the fewest, of the one \
+             that did the most, and of all. What disturbs them comes from a thread that is not pinned.",
+            samples.number, samples.seconds
+        ));
     }
     if let Some(reason) = &measured.no_counters {
         notes.push(format!("Hardware counters: not available here: {reason}."));

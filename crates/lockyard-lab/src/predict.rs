@@ -8,13 +8,14 @@ pub use calibration::{
 
 use crate::calibrate::LocalWork;
 use crate::explain::Costs;
+use crate::figures::Outcome;
 use crate::placement::Placement;
 use crate::published::Table;
 use crate::rows::{Detail, Row, Status};
 use crate::sensitivity::{self, Sensitivity};
 use crate::simulate::{self, Prediction};
 use crate::{InputError, jobs, peers};
-use lockyard_scenarios::{Metric, Script, Variant};
+use lockyard_scenarios::{Figure, Metric, Script, Variant};
 use lockyard_sim::Machine;
 use std::collections::BTreeMap;
 
@@ -108,6 +109,8 @@ pub struct Predictions {
     pub rows: Vec<Row>,
     /// Where the cycles of each went.
     pub costs: Vec<Costs>,
+    /// Rows of the figures that the runs have beside the script's metric.
+    pub figures: Vec<Row>,
     /// How each depends on the inputs, if that was asked for.
     pub sensitivities: Vec<Sensitivity>,
 }
@@ -156,7 +159,15 @@ pub fn run(
         |&(variant, threads, work)| {
             let work = work.nanoseconds();
             let placement = (placement, script.home);
-            simulate::cell_with_siblings(&request.machine, variant, placement, threads, work)
+            let samples = script.samples;
+            simulate::cell_with_siblings(
+                &request.machine,
+                variant,
+                placement,
+                threads,
+                work,
+                samples,
+            )
         },
         done,
     );
@@ -198,6 +209,9 @@ pub fn run(
             one.detail(&mut detail);
             found.sensitivities.push(one);
         }
+        let outcome = Outcome::of_prediction(&prediction, metric, threads);
+        let of = (variant.name.as_str(), threads, same_places);
+        found.figures.extend(figures(request, outcome, of, work, tables));
         let calibration = calibration_cell(script, &variant.name, request.machine.name(), tables);
         let is_calibration = published.is_some() && published == calibration;
         found.rows.push(Row {
@@ -219,6 +233,84 @@ pub fn run(
         found.costs.push(prediction.costs);
     }
     Ok(found)
+}
+
+/// The rows of the figures that runs of a variant have beside the script's metric.
+fn figures(
+    request: &Request,
+    outcome: Outcome,
+    (variant, threads, same_places): (&str, usize, bool),
+    work: Option<LocalWork>,
+    tables: &[Table],
+) -> Vec<Row> {
+    let script = &request.script;
+    let calibration = calibration_cell(script, variant, request.machine.name(), tables);
+    let mut rows = Vec::new();
+    for (metric, unit, figure) in script.figures() {
+        let published = tables.iter().flat_map(|table| &table.cells).find(|cell| {
+            same_places
+                && cell.experiment == script.name
+                && cell.machine == request.machine.name()
+                && cell.variant == variant
+                && script.tasks(cell.threads) == Some(threads)
+                && cell.metric == metric
+                && cell.unit == unit
+        });
+        let mut detail = BTreeMap::new();
+        if let Some(work) = work {
+            detail.insert("local_work_ns".to_owned(), Detail::Number(work.nanoseconds));
+        }
+        identify_figure(script, &request.machine, &figure, &mut detail);
+        rows.push(Row {
+            table: String::new(),
+            experiment: script.name.clone(),
+            machine: request.machine.name().to_owned(),
+            variant: variant.to_owned(),
+            threads: Some(threads),
+            metric,
+            unit: unit.to_owned(),
+            published: published.map(|cell| cell.value),
+            predicted: outcome.figure(&figure, None),
+            trivial: None,
+            measured: None,
+            status: if published.is_some() && published == calibration {
+                Status::Calibration
+            } else {
+                Status::Predicted
+            },
+            reason: None,
+            detail,
+        });
+    }
+    rows
+}
+
+/// Says in the details of a figure of a script's run what it was simulated with.
+pub fn identify_figure(
+    script: &Script,
+    machine: &Machine,
+    figure: &Figure,
+    detail: &mut BTreeMap<String, Detail>,
+) {
+    let order = Placement::Order(script.order);
+    let mut seeds = simulate::Effort::usual(&order).seeds;
+    if let (Figure::Sample { .. }, Some(samples)) = (figure, script.samples) {
+        seeds = simulate::SEEDS_OF_SAMPLES;
+        let simulated = samples.simulated_seconds;
+        detail.insert("simulated_sample_seconds".to_owned(), Detail::Number(simulated));
+        if simulated != samples.seconds {
+            let mut notes = format!(
+                "simulated samples are of {} ms, in operations a second all the same; published ones are of {} s",
+                simulated * 1e3,
+                samples.seconds
+            );
+            if let Some(Detail::Text(other)) = detail.get("note") {
+                notes = format!("{notes}; {other}");
+            }
+            detail.insert("note".to_owned(), Detail::Text(notes));
+        }
+    }
+    simulate::identify(machine, seeds, detail);
 }
 
 /// What the names of predicted figures begin with that may be measured beside them.

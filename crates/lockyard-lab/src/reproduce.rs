@@ -2,15 +2,14 @@
 
 mod plan;
 
-use crate::figures::{self, Outcome};
+use crate::figures::{self, Outcome, SampleFigures};
 use crate::host::call_path;
 use crate::host::measure::{self, Task};
 use crate::pairs::{self, Wanted};
-use crate::placement::Placement;
 use crate::predict::{self, Calibrated, Failure};
 use crate::published::{Cell, Table};
-use crate::rows::{Detail, Row, Status, Summary, summarise};
-use crate::simulate::{self, Prediction};
+use crate::rows::{Detail, Measured, Row, Status, Summary, summarise};
+use crate::simulate::Prediction;
 use crate::{InputError, host, jobs, measured};
 use lockyard_scenarios::{Figure, Script};
 use plan::{Model, Plan};
@@ -268,9 +267,7 @@ fn row(job: &Job, plan: &Plan, found: &[Option<Found>]) -> Option<Row> {
     if cell.threads != Some(run.tasks) {
         row.detail.insert(SIMULATED_TASKS.to_owned(), Detail::Count(run.tasks as u64));
     }
-    let order = Placement::Order(run.script.order);
-    let seeds = simulate::Effort::usual(&order).seeds;
-    simulate::identify(&run.machine, seeds, &mut row.detail);
+    predict::identify_figure(&run.script, &run.machine, &model.figure, &mut row.detail);
     if let Some(reason) = cell.threads.and_then(|n| run.script.doubt(&cell.machine, n)) {
         row.detail.insert(DOUBTFUL.to_owned(), Detail::Text(reason.to_owned()));
     }
@@ -308,7 +305,17 @@ fn measure_rows(
             });
         }
     }
-    let measured = measure::run(&tasks, effort, &mut || ());
+    let mut measured = measure::run(&tasks, effort, &mut || ());
+    let mut samples: Vec<Vec<SampleFigures>> = vec![Vec::new(); tasks.len()];
+    for (index, task) in tasks.iter().enumerate() {
+        let of = plan.runs[measurable[index]].script.samples;
+        if let (Some(of), None, false) = (of, &measured.failure, jobs::interrupted()) {
+            match measure::samples(task, of, effort) {
+                Ok(found) => samples[index] = found.unwrap_or_default(),
+                Err(failure) => measured.failure = Some(failure),
+            }
+        }
+    }
     for (job, row) in rows.iter_mut() {
         let Ok(model) = &job.model else { continue };
         let index = measurable.iter().position(|&run| run == model.run);
@@ -316,6 +323,9 @@ fn measure_rows(
         let (Some(result), Some(found)) = (result, &found[model.run]) else { continue };
         let (metric, tasks) = (found.calibrated.metric, plan.runs[model.run].tasks);
         row.measured = figures::measured(&model.figure, result, metric, tasks);
+        if let (Figure::Sample { index: sample, of }, Some(run)) = (&model.figure, index) {
+            row.measured = samples[run].get(*sample).map(|s| Measured::once(s.of(*of)));
+        }
         if model.figure == Figure::Own {
             row.detail.extend(measured::detail(result, metric, tasks));
         }

@@ -51,6 +51,11 @@ pub struct Measured {
 }
 
 impl Measured {
+    /// Of one sample: its interval is the sample.
+    pub(crate) fn once(value: f64) -> Measured {
+        Measured { value, ci_low: value, ci_high: value, samples: 1 }
+    }
+
     /// The figures of `threads` tasks that were measured as operations a second, in the terms of a metric.
     pub(crate) fn in_metric(self, metric: Metric, threads: usize) -> Measured {
         let (ci_low, ci_high) = metric.range((self.ci_low, self.ci_high), threads);

@@ -1,17 +1,19 @@
 //! One cell on a simulated machine: a variant, a number of threads, some seeds.
 
 mod identity;
+mod samples;
 mod stage;
 
 pub use identity::{MACHINE_HASH, SEEDS, identify};
+pub use samples::{SEEDS as SEEDS_OF_SAMPLES, samples};
 
 use crate::explain::{Costs, LockTime};
-use crate::figures::CpuTime;
+use crate::figures::{CpuTime, SampleFigures};
 use crate::placement::Placement;
 use crate::served::{self, Fairness, Waits};
 use crate::statistics;
 use lockyard::platform::Event;
-use lockyard_scenarios::{Order, Prepared, Variant};
+use lockyard_scenarios::{Order, Prepared, Samples, Variant};
 use lockyard_sim::{Machine, Outcome, Simulation};
 use stage::OnMachine;
 use std::rc::Rc;
@@ -39,7 +41,7 @@ impl Effort {
     const UNPINNED: Effort = Effort { warm_up_ns: 150_000.0, window_ns: 500_000.0, seeds: 40 };
 
     /// The least for guests that share CPUs: some rounds of their time slices.
-    const GUESTS: Effort = Effort { warm_up_ns: 50_000_000.0, window_ns: 100_000_000.0, seeds: 1 };
+    const GUESTS: Effort = Effort { warm_up_ns: 30_000_000.0, window_ns: 60_000_000.0, seeds: 1 };
 
     /// Enough for so many guests that share CPUs.
     fn for_guests(self, guests: usize) -> Effort {
@@ -102,6 +104,8 @@ pub struct Prediction {
     pub costs: Costs,
     /// Lockref operations that gave up and took the lock, in all windows.
     pub locked: u64,
+    /// The samples of runs that have them; empty if they have none.
+    pub samples: Vec<SampleFigures>,
 }
 
 /// Why a cell could not be simulated.
@@ -122,7 +126,7 @@ impl std::fmt::Display for SimulationError {
 
 impl std::error::Error for SimulationError {}
 
-/// Simulates one cell with full effort, and, if a core has two tasks, also as if the threads of a core shared nothing of an
+/// Simulates one cell with full effort, its samples too if its script has some, and, if a core has two tasks, also as if the threads of a core shared nothing of an
 /// ownership: what they share is not settled (see `docs/machines.md`), and this is the other end.
 ///
 /// # Errors
@@ -138,9 +142,13 @@ pub fn cell_with_siblings(
     placement: (&Placement, usize),
     threads: usize,
     local_work: f64,
+    of: Option<Samples>,
 ) -> Result<Prediction, SimulationError> {
     let effort = Effort::usual(placement.0);
     let mut found = cell(machine, variant, placement, threads, local_work, effort)?;
+    if let Some(of) = of {
+        found.samples = samples(machine, variant, placement, (threads, local_work), of)?;
+    }
     let mut cores: Vec<usize> = placement
         .0
         .places(machine, threads, 1)
@@ -329,6 +337,7 @@ pub fn cell(
         local_transfers: ratio(local, total),
         remote_transfers: ratio(remote, total),
         locked,
+        samples: Vec::new(),
     })
 }
 

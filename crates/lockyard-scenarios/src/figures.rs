@@ -3,6 +3,7 @@
 //! there for scripts that say it.
 
 use crate::file::{Result as Read, Source};
+use crate::samples::OfTasks;
 use crate::script::Script;
 use serde::Deserialize;
 use toml::Spanned;
@@ -70,6 +71,13 @@ pub enum Figure {
     RealTime(Length),
     /// `user-time`, `system-time`: CPU time of all tasks in a region during it, in seconds.
     CpuTime(Region, Length),
+    /// `throughput-min@sampleN`, `-max@`, `-total@`: operations a second of a task, or of all, in a sample.
+    Sample {
+        /// Which sample.
+        index: usize,
+        /// Whose operations.
+        of: OfTasks,
+    },
     /// `gap-to-...`: by how much the metric is above that of another variant, as a share of it.
     Gap {
         /// The other variant.
@@ -106,6 +114,24 @@ impl Figure {
 }
 
 impl Script {
+    /// The figures that runs of this script have beside its metric because it says more of the published run: metric, unit and rule.
+    pub fn figures(&self) -> Vec<(String, &'static str, Figure)> {
+        let mut figures = Vec::new();
+        for index in 0..self.samples.map_or(0, |samples| samples.number) {
+            for (name, of) in OfTasks::ALL {
+                let metric = format!("throughput-{name}@sample{index}");
+                figures.push((metric, "op/s", Figure::Sample { index, of }));
+            }
+        }
+        if let Some(length) = self.run.length {
+            figures.push(("real-time".to_owned(), "s", Figure::RealTime(length)));
+            for (name, region) in Region::ALL {
+                figures.push((format!("{name}-time"), "s", Figure::CpuTime(region, length)));
+            }
+        }
+        figures
+    }
+
     /// The figure that a published table calls `metric`, of a variant.
     ///
     /// # Errors
@@ -128,6 +154,12 @@ impl Script {
                 format!("the scenario does not say how long the run was whose {metric} it is")
             })
         };
+        if let Some((index, of)) = sample(metric) {
+            if self.samples.is_none_or(|samples| index >= samples.number) {
+                return Err(format!("the scenario has no sample {index}"));
+            }
+            return in_units(&["op/s"], Figure::Sample { index, of });
+        }
         if let Some(reference) = metric.strip_prefix("gap-to-") {
             if self.variant(reference).is_none() {
                 return Err(format!("the scenario has no variant `{reference}`"));
@@ -158,6 +190,13 @@ impl Script {
             _ => Err(format!("the scenario gives {own}")),
         }
     }
+}
+
+/// Which sample, and whose operations in it, a metric's name says.
+fn sample(metric: &str) -> Option<(usize, OfTasks)> {
+    let (of, index) = metric.strip_prefix("throughput-")?.split_once("@sample")?;
+    let (_, of) = OfTasks::ALL.into_iter().find(|(name, _)| *name == of)?;
+    Some((index.parse().ok()?, of))
 }
 
 #[derive(Default, Deserialize)]

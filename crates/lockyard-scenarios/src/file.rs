@@ -3,8 +3,9 @@
 use crate::kinds::LockKind;
 use crate::pages::PageKind;
 use crate::pairs::{self, PairEntry};
+use crate::samples::Samples;
 use crate::script::{Calibration, Gives, Object, ObjectKind, Order, Script, Variant};
-use crate::{figures, head, steps};
+use crate::{figures, head, samples, steps};
 use serde::Deserialize;
 use std::ops::Range;
 use std::path::Path;
@@ -51,6 +52,9 @@ struct File {
     per_operation: Option<Spanned<f64>>,
     #[serde(default)]
     run: figures::RunEntry,
+    samples: Option<samples::SamplesEntry>,
+    #[serde(default)]
+    disturbances: Vec<Spanned<samples::DisturbanceEntry>>,
     #[serde(default)]
     left_out: Vec<Spanned<head::LeftOutEntry>>,
     #[serde(default)]
@@ -254,14 +258,21 @@ pub(crate) fn parse(origin: &str, text: &str) -> Result<Script> {
         }
         names.push(name);
     }
+    let samples = file.samples.as_ref().map(|s| samples::samples(&source, s)).transpose()?;
     let mut variants = Vec::new();
     for variant in file.variants.get_ref() {
-        variants.push(self::variant(&source, variant.get_ref(), &objects, &names, &file.steps)?);
+        let steps = (&file.steps[..], &file.disturbances[..], samples);
+        variants.push(self::variant(&source, variant.get_ref(), &objects, &names, steps)?);
     }
     if let Some(guests) = &file.guests {
         let count = *guests.count.get_ref();
         if !(1..=MAX_GUESTS).contains(&count) {
             let message = format!("`count` is {count}; allowed: 1 to {MAX_GUESTS} guests");
+            return Err(source.error(guests.count.span(), message));
+        }
+        if samples.is_some() {
+            let message =
+                "a script with `[samples]` has no `[guests]`; allowed: one of them".to_owned();
             return Err(source.error(guests.count.span(), message));
         }
         variants.iter_mut().for_each(|variant| variant.guests = Some(count as usize));
@@ -301,6 +312,7 @@ pub(crate) fn parse(origin: &str, text: &str) -> Result<Script> {
         operation: source.text("operation", &file.operation)?,
         metric: head::metric(&source, &head)?,
         run: figures::run(&source, &file.run)?,
+        samples,
         left_out: head::left_out(&source, &file.left_out)?,
         doubtful: head::doubtful(&source, &file.doubtful)?,
         pairs: pairs::pairs(&source, &file.pairs, &variants)?,
@@ -463,7 +475,11 @@ fn variant(
     entry: &VariantEntry,
     objects: &[Object],
     names: &[String],
-    steps: &[Spanned<StepEntry>],
+    (steps, disturbances, samples): (
+        &[Spanned<StepEntry>],
+        &[Spanned<samples::DisturbanceEntry>],
+        Option<Samples>,
+    ),
 ) -> Result<Variant> {
     let mut objects = objects.to_vec();
     for set in &entry.set {
@@ -521,11 +537,14 @@ fn variant(
         objects[index].kind = kind;
     }
     let steps = steps::build(source, &objects, names, &entry.name, steps)?;
+    let of = (&objects[..], names, &entry.name);
+    let disturbances = samples::disturbances(source, disturbances, samples, of)?;
     Ok(Variant {
         name: entry.name.get_ref().clone(),
         title: source.text("title", &entry.title)?,
         objects,
         steps,
+        disturbances,
         guests: None,
     })
 }

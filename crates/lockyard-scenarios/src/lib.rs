@@ -17,6 +17,7 @@ mod pages;
 mod pairs;
 mod prepared;
 mod random;
+mod samples;
 mod script;
 mod stage;
 mod steps;
@@ -29,6 +30,7 @@ pub use metric::{Metric, Rate};
 pub use pages::PageKind;
 pub use pairs::Pair;
 pub use prepared::{Prepared, Violation};
+pub use samples::{Disturbance, OfTasks, Samples};
 pub use script::{
     Calibration, Doubtful, GetOperation, Gives, LeftOut, Object, ObjectKind, Order, PutOperation,
     Script, Step, Variant,

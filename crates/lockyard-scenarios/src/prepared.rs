@@ -42,6 +42,7 @@ pub struct Prepared<S: Stage> {
     // Before `blocks`: the objects point into them.
     objects: Vec<(String, ObjectKind, Shared<S::Host>)>,
     steps: Vec<Step>,
+    disturbances: Vec<Vec<Step>>,
     local_work: f64,
     blocks: Blocks<S>,
 }
@@ -110,7 +111,9 @@ impl<S: Stage> Prepared<S> {
             Some((object.name.clone(), object.kind, shared))
         });
         let objects = objects.collect::<Option<Vec<_>>>()?;
-        Some(Prepared { objects, steps: variant.steps.clone(), local_work, blocks })
+        let disturbances = variant.disturbances.iter().map(|d| d.steps.clone()).collect();
+        let steps = variant.steps.clone();
+        Some(Prepared { objects, steps, disturbances, local_work, blocks })
     }
 
     /// An object in `memory`; `None` if what it needs beyond that cannot be had.
@@ -198,6 +201,15 @@ impl<S: Stage> Prepared<S> {
             self.perform(&self.steps);
             S::operation_done();
         }
+    }
+
+    /// Does what the disturbance with this number does, once.
+    ///
+    /// # Panics
+    ///
+    /// If the variant has no such disturbance.
+    pub fn disturb(&self, number: usize) {
+        self.perform(&self.disturbances[number]);
     }
 
     fn perform(&self, steps: &[Step]) {

@@ -7,6 +7,7 @@ use crate::kinds::LockKind;
 use crate::metric::Metric;
 use crate::pages::PageKind;
 use crate::pairs::Pair;
+use crate::samples::{Disturbance, Samples};
 use std::path::Path;
 
 /// The shipped scripts: name and file.
@@ -31,6 +32,7 @@ const SHIPPED: &[(&str, &str)] = &[
         include_str!("../../../scenarios/spin-loop-different-nodes-embedded.toml"),
     ),
     ("page-ref", include_str!("../../../scenarios/page-ref.toml")),
+    ("stat-degradation", include_str!("../../../scenarios/stat-degradation.toml")),
     ("controls", include_str!("../../../scenarios/controls.toml")),
     ("dbench/overcommit-1x", include_str!("../../../scenarios/dbench-overcommit-1x.toml")),
     ("dbench/overcommit-2x", include_str!("../../../scenarios/dbench-overcommit-2x.toml")),
@@ -184,6 +186,8 @@ pub struct Variant {
     pub objects: Vec<Object>,
     /// The steps of one operation.
     pub steps: Vec<Step>,
+    /// What other tasks do in the course of a run with samples.
+    pub disturbances: Vec<Disturbance>,
     /// How many guests share the CPUs, each with objects and all tasks of its own; `None`: tasks do not share CPUs.
     pub guests: Option<usize>,
 }
@@ -339,6 +343,8 @@ pub struct Script {
     pub metric: Metric,
     /// What the table does not say of its runs.
     pub run: RunOf,
+    /// The samples of a run, if it has any.
+    pub samples: Option<Samples>,
     /// Other metrics of the published table.
     pub left_out: Vec<LeftOut>,
     /// Published cells that are reported apart.

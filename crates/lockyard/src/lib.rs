@@ -9,7 +9,9 @@ extern crate alloc;
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
+pub mod connections;
 mod context;
+pub mod id_table;
 pub mod kind;
 pub mod lane;
 pub mod lock;
@@ -21,6 +23,7 @@ mod raw;
 pub mod reclaim;
 pub mod statistics;
 
+pub use connections::ConnectionTable;
 pub use context::{Context, NoContext};
 pub use kind::RawChosenLock;
 pub use lockref::{LockRef, LockRefGuard};

@@ -3,6 +3,8 @@
 
 #![cfg(feature = "std")]
 
+mod support;
+
 use lockyard::platform::{Host, Native, NativeU64, Ordering, Slot, Word};
 use lockyard::reclaim::{Domain, Header, Owned, StillRead};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,6 +12,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
+use support::Failing;
 
 /// A value that counts how many of it are alive, and is recognised when it is read.
 struct Counted {
@@ -341,6 +344,55 @@ fn records_are_one_line_for_each_slot() {
     assert_eq!(domain.record_bytes(), 24 * 64);
     domain.reserve(u32::MAX).unwrap();
     assert_eq!(domain.record_bytes(), Native::SLOTS as usize * 64);
+}
+
+/// Readers that are counted in the two counters that threads without a record share.
+fn is_entered_without_a_record(enter: impl FnOnce(&Domain<Failing>)) {
+    let domain: Domain<Failing> = Domain::new();
+    enter(&domain);
+    assert_eq!(domain.record_bytes(), 0);
+    assert_eq!(domain.try_synchronize(3), Ok(()));
+}
+
+#[test]
+fn a_thread_without_a_record_enters_all_the_same() {
+    fn reads(domain: &Domain<Failing>) {
+        let mut guard = domain.enter();
+        assert_eq!(domain.try_synchronize(3), Err(StillRead { slot: None }));
+        guard.quiescent();
+        let nested = Failing::without_slot(|| domain.enter());
+        drop(guard);
+        assert_eq!(domain.try_synchronize(3), Err(StillRead { slot: None }));
+        drop(nested);
+    }
+    is_entered_without_a_record(|domain| Failing::without_slot(|| reads(domain)));
+    is_entered_without_a_record(|domain| {
+        let (guard, failed) = Failing::after(0, || domain.enter());
+        assert!(failed, "the record's allocation failed");
+        assert_eq!(domain.try_synchronize(3), Err(StillRead { slot: None }));
+        drop(guard);
+    });
+    let domain: Domain<Failing> = Domain::new();
+    let (reserved, failed) = Failing::after(1, || domain.reserve(100));
+    assert!(failed && reserved.is_err());
+    assert_eq!(domain.record_bytes(), 8 * 64, "what was allocated is kept");
+}
+
+#[test]
+fn retiring_needs_no_memory() {
+    let domain: Domain<Failing> = Domain::new();
+    let owned: Vec<_> = (0..1_000).map(|n| Owned::<u64, Failing>::allocate(n, None)).collect();
+    let ((), failed) = Failing::after(0, || {
+        for owned in owned {
+            // SAFETY: nobody reads it.
+            unsafe { domain.retire_owned(Some(owned.unwrap())) };
+        }
+        domain.barrier();
+    });
+    assert!(!failed, "nothing was allocated");
+    assert_eq!(domain.pending(), 0);
+    let (refused, _) = Failing::after(0, || Owned::<u64, Failing>::allocate(7, None).err());
+    assert_eq!(refused, Some(7), "the value comes back");
 }
 
 #[cfg(unix)]

@@ -3,6 +3,7 @@
 use super::{Check, Suite};
 use crate::backends::{model, verdict};
 use crate::explore::Bounds;
+use crate::few_slots::FewSlots;
 use crate::hooks::Scripted;
 use crate::matrix::pairs;
 use crate::primitives::{
@@ -10,14 +11,19 @@ use crate::primitives::{
     Ticket16, TicketAsm,
 };
 use crate::program::{
-    CountOp, CountProgram, LastUse, LockOp, NestedOp, NestedProgram, PageOp, PageProgram, Program,
-    StatOp, StatProgram, UseOp,
+    ConnOp, ConnProgram, CountOp, CountProgram, IdOp, IdProgram, LastUse, LockOp, NestedOp,
+    NestedProgram, PageOp, PageProgram, Program, ReclaimOp, ReclaimProgram, StatOp, StatProgram,
+    Unreserved, UseOp,
 };
+use crate::quarantine::Quarantine;
+use lockyard::connections;
+use lockyard::id_table::{Locked, Rcu, Variant};
 use lockyard::lock::{LaneLock, Queued, TestAndSet};
 use lockyard::lockref::policy::{NoTrywait, Policy, Standard};
 use lockyard::page_ref::{Cmpxchg, LockedBit, OptimisticCmpxchg, Xadd};
 use lockyard::platform::checked::Checked;
 use lockyard::platform::hooked::Hooked;
+use lockyard::reclaim::Domain;
 use lockyard::statistics::PerNode;
 use lockyard::{LockRef, PageRef};
 
@@ -122,6 +128,68 @@ fn statistics() -> Vec<Check> {
     checks
 }
 
+/// As many records as threads; what is freed is watched.
+type Reclaiming<const N: u32> = Quarantine<FewSlots<Host, N>>;
+
+/// The checks of reclamation: readers against those who free, with records, without, and with records that are made on the
+/// way.
+fn reclamation() -> Vec<Check> {
+    use ReclaimOp::{Barrier, Collect, Read, ReadQuiescent, ReadTwice, Retire, RetireAndCollect};
+    use ReclaimOp::{ReadNested, Synchronize};
+    type Of<const N: u32> = ReclaimProgram<Domain<Reclaiming<N>>, Reclaiming<N>>;
+    type Lazy = ReclaimProgram<Unreserved<Reclaiming<2>>, Reclaiming<2>>;
+    let two = Bounds::preemptions(2);
+    let mut checks = vec![check::<Lazy>(&[Read, Read], Bounds::preemptions(2))];
+    for reader in [Read, ReadTwice, ReadNested, ReadQuiescent] {
+        for writer in [Synchronize, RetireAndCollect] {
+            checks.push(check::<Of<2>>(&[reader, writer], two));
+            checks.push(check::<Of<1>>(&[reader, writer], two));
+            checks.push(check::<Of<1>>(&[writer, reader], two));
+        }
+    }
+    checks.push(check::<Lazy>(&[Read, RetireAndCollect], two));
+    checks.push(check::<Lazy>(&[Read, Synchronize], two));
+    for ops in [[Retire, Collect], [Retire, RetireAndCollect], [Barrier, Collect]] {
+        checks.push(check::<Of<2>>(&ops, Bounds::preemptions(2)));
+    }
+    for ops in [[Read, Retire, Collect], [ReadTwice, Collect, Retire], [Barrier, Retire, Collect]] {
+        checks.push(check::<Of<3>>(&ops, Bounds::preemptions(1)));
+    }
+    checks
+}
+
+/// The checks of the identifier table.
+fn identifiers<V: Variant>() -> Vec<Check> {
+    use IdOp::{Insert, InsertAndLookUp, LookUp, Remove, Replace};
+    type Of<V, const N: u32> = IdProgram<V, Reclaiming<N>>;
+    let mut checks = Vec::new();
+    for ops in [
+        [LookUp, Replace],
+        [LookUp, Remove],
+        [LookUp, LookUp],
+        [Insert, Remove],
+        [InsertAndLookUp, Remove],
+        [InsertAndLookUp, InsertAndLookUp],
+        [Replace, Replace],
+    ] {
+        checks.push(check::<Of<V, 2>>(&ops, Bounds::stepping_back(2)));
+    }
+    checks
+}
+
+/// The checks of a connection table that is looked up without a lock. Its locks' and its domain's orderings are their suites'.
+fn connection_table() -> Vec<Check> {
+    use ConnOp::{Insert, InsertRemove, LookUp};
+    type Of<const THERE: usize> = ConnProgram<connections::Rcu<TestAndSet>, Host, THERE>;
+    vec![
+        check::<Of<0>>(&[LookUp(2), Insert(2)], Bounds::preemptions(2)),
+        check::<Of<0>>(&[Insert(1), Insert(2)], Bounds::preemptions(2)),
+        check::<Of<1>>(&[LookUp(2), Insert(2)], Bounds::preemptions(2)),
+        check::<Of<1>>(&[LookUp(0), Insert(1), Insert(2)], Bounds::preemptions(2)),
+        check::<Of<1>>(&[LookUp(2), Insert(2), InsertRemove(1)], Bounds::preemptions(2)),
+    ]
+}
+
 /// All suites.
 pub fn all() -> Vec<Suite> {
     use PageOp::{Freeze, FreezeToTwo, Get, LookUp, LookUpAndPut, Put};
@@ -136,6 +204,13 @@ pub fn all() -> Vec<Suite> {
     const PAGE: &[&str] = &["src/page_ref/mod.rs", "src/page_ref/variant.rs"];
     const LOCKREF: &[&str] =
         &["src/lockref/mod.rs", "src/lockref/guard.rs", "src/lockref/count.rs"];
+    const RECLAIM: &[&str] = &[
+        "src/reclaim/guard.rs",
+        "src/reclaim/grace.rs",
+        "src/reclaim/record.rs",
+        "src/reclaim/retired.rs",
+    ];
+    const ID_TABLE: &[&str] = &["src/id_table/mod.rs", "src/id_table/segments.rs"];
     vec![
         suite("ticket 16+16", &["src/lock/ticket.rs"], lock::<Ticket16>()),
         suite("ticket 8+8", &["src/lock/ticket.rs"], lock::<Ticket8>()),
@@ -156,5 +231,13 @@ pub fn all() -> Vec<Suite> {
         ),
         suite("page-ref locked-bit", PAGE, page!(LockedBit, false, PageOp::ALL, looked_up)),
         suite("statistics per-node", &["src/statistics/per_node.rs"], statistics()),
+        suite("reclamation", RECLAIM, reclamation()),
+        suite("id-table rcu", ID_TABLE, identifiers::<Rcu>()),
+        suite("id-table locked", ID_TABLE, identifiers::<Locked>()),
+        suite(
+            "connections rcu",
+            &["src/connections/mod.rs", "src/connections/bucket.rs"],
+            connection_table(),
+        ),
     ]
 }

@@ -4,7 +4,9 @@
 //! back-end ([`crate::backends`]).
 
 mod chosen;
+mod connections;
 mod counts;
+mod identifiers;
 mod last_use;
 mod locks;
 mod nested;
@@ -13,12 +15,14 @@ mod reclaimed;
 mod statistics;
 
 pub use chosen::{ChoiceOp, ChoiceProgram};
+pub use connections::{ConnOp, ConnProgram};
 pub use counts::{CountOp, CountProgram};
+pub use identifiers::{IdOp, IdProgram};
 pub use last_use::{LastUse, RefCount, UseOp};
 pub use locks::{LockOp, LockProgram};
 pub use nested::{NestedOp, NestedProgram};
 pub use pages::{PageCount, PageOp, PageProgram};
-pub use reclaimed::{ReclaimOp, ReclaimProgram, Reclaims};
+pub use reclaimed::{ReclaimOp, ReclaimProgram, Reclaims, Unreserved};
 pub use statistics::{StatOp, StatProgram};
 
 use crate::finding::{COUNT, EXCLUSION};
@@ -32,6 +36,9 @@ pub trait Program: Send + Sync + Sized + 'static {
 
     /// The shared objects, for threads that do `ops`, each `rounds` times.
     fn new(ops: &[Self::Op], rounds: u32) -> Self;
+
+    /// What is to be done before the threads begin, when the objects are where they stay: operations on them are possible.
+    fn begin(&self) {}
 
     /// Round `round` of thread `thread`. Panics when it finds something wrong.
     fn step(&self, thread: usize, round: u32);

@@ -5,6 +5,7 @@
 
 use super::{MOST_THREADS, Outcome, Program, Seen, linger, read, write};
 use crate::finding::{COUNT, FREED};
+use crate::quarantine;
 use lockyard::platform::{Cell, DataCell, Host, Ordering, U64, Word};
 use lockyard::reclaim::{Domain, Free, Header};
 use std::ptr::NonNull;
@@ -13,8 +14,10 @@ use std::sync::atomic::{AtomicU64, Ordering as Plain};
 
 /// A way to reclaim.
 pub trait Reclaims<H: Host>: Send + Sync + 'static {
-    /// Without readers. Whatever threads need is allocated now.
+    /// Without readers.
     fn new() -> Self;
+    /// Allocates what threads need.
+    fn begin(&self) {}
     /// Runs `body` inside.
     fn read<R>(&self, body: impl FnOnce() -> R) -> R;
     /// Frees the object when nobody is inside any more who was inside now.
@@ -27,15 +30,20 @@ pub trait Reclaims<H: Host>: Send + Sync + 'static {
     fn collect(&self);
     /// Waits until nobody is inside any more who was inside now.
     fn synchronize(&self);
+    /// Waits until everything is freed that was retired before.
+    fn barrier(&self);
+    /// Runs `body` twice inside, and lets go of what the first found before the second.
+    fn read_quiescent(&self, body: impl Fn());
     /// Frees everything.
     fn finish(&self);
 }
 
 impl<H: Host> Reclaims<H> for Domain<H> {
     fn new() -> Self {
-        let domain = Domain::default();
-        domain.reserve(MOST_THREADS as u32).expect("there is memory");
-        domain
+        Domain::default()
+    }
+    fn begin(&self) {
+        self.reserve(MOST_THREADS as u32).expect("there is memory");
     }
     fn read<R>(&self, body: impl FnOnce() -> R) -> R {
         let _guard = self.enter();
@@ -51,9 +59,49 @@ impl<H: Host> Reclaims<H> for Domain<H> {
     fn synchronize(&self) {
         Domain::synchronize(self);
     }
+    fn barrier(&self) {
+        Domain::barrier(self);
+    }
+    fn read_quiescent(&self, body: impl Fn()) {
+        let mut guard = self.enter();
+        body();
+        guard.quiescent();
+        body();
+    }
     fn finish(&self) {
-        self.barrier();
+        Domain::barrier(self);
         assert!(self.pending() == 0, "{COUNT}{} objects wait after a barrier", self.pending());
+    }
+}
+
+/// A domain of which nothing is allocated before threads enter.
+pub struct Unreserved<H: Host>(Domain<H>);
+
+impl<H: Host> Reclaims<H> for Unreserved<H> {
+    fn new() -> Self {
+        Unreserved(Domain::default())
+    }
+    fn read<R>(&self, body: impl FnOnce() -> R) -> R {
+        self.0.read(body)
+    }
+    unsafe fn retire(&self, object: NonNull<Header<H>>, free: Free<H>) {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.retire(object, free) };
+    }
+    fn collect(&self) {
+        Reclaims::collect(&self.0);
+    }
+    fn synchronize(&self) {
+        self.0.synchronize();
+    }
+    fn barrier(&self) {
+        self.0.barrier();
+    }
+    fn read_quiescent(&self, body: impl Fn()) {
+        self.0.read_quiescent(body);
+    }
+    fn finish(&self) {
+        Reclaims::finish(&self.0);
     }
 }
 
@@ -68,21 +116,24 @@ pub enum ReclaimOp {
     ReadNested,
     /// Replaces the object and retires the old one.
     Retire,
-    /// Replaces and retires, and collects three times.
+    /// Replaces and retires, and collects twice: so often that it is freed if nobody is inside.
     RetireAndCollect,
     /// Collects.
     Collect,
+    /// Keeps a guard: reads, announces a quiescent state, and reads again.
+    ReadQuiescent,
+    /// Replaces and retires, and waits until everything is freed.
+    Barrier,
     /// Replaces the object, waits for a grace period, and frees the old one itself.
     Synchronize,
 }
 
 const OBJECTS: usize = 6;
-const ALIVE: u64 = 7;
 
 #[repr(C)]
 struct Object<H: Host> {
     header: Header<H>,
-    /// [`ALIVE`] from publishing to freeing.
+    /// A number that no other has, from publishing to freeing; else 0.
     value: Cell<H, u64>,
     index: usize,
     pool: Arc<Pool>,
@@ -91,6 +142,8 @@ struct Object<H: Host> {
 /// Which objects can be used, outside the platform.
 struct Pool {
     free: AtomicU64,
+    /// How many objects were published.
+    published: AtomicU64,
     /// Of a model not: what was freed stays so.
     reused: bool,
 }
@@ -119,7 +172,7 @@ impl Pool {
 unsafe fn free<H: Host>(header: NonNull<Header<H>>) {
     // SAFETY: the header is the object's first field, and the object is there as long as its program.
     let object = unsafe { header.cast::<Object<H>>().as_ref() };
-    assert!(read(&object.value) == ALIVE, "{FREED}an object is freed twice");
+    assert!(read(&object.value) != 0, "{FREED}an object is freed twice");
     write(&object.value, 0);
     if object.pool.reused {
         object.pool.free.fetch_or(1 << object.index, Plain::AcqRel);
@@ -141,18 +194,21 @@ impl<R: Reclaims<H>, H: Host> ReclaimProgram<R, H> {
         // Acquire: pairs with the release of `replace`.
         let name = self.shared.load(Ordering::Acquire);
         let object = &self.objects[name as usize - 1];
-        for _ in 0..2 {
-            let value = read(&object.value);
-            assert!(value == ALIVE, "{FREED}thread {thread} is inside and reads {value}");
+        let first = read(&object.value);
+        assert!(first != 0, "{FREED}thread {thread} finds an object that was freed");
+        for _ in 0..4 {
             linger::<H>();
+            let value = read(&object.value);
+            assert!(value == first, "{FREED}thread {thread} is inside and reads {first}, {value}");
         }
         self.seen.note(thread, name as i64);
     }
 
     /// Puts a new object into the old one's place; returns the old one.
     fn replace(&self) -> Option<NonNull<Header<H>>> {
-        let index = self.objects[0].pool.take()?;
-        write(&self.objects[index].value, ALIVE);
+        let pool = &self.objects[0].pool;
+        let index = pool.take()?;
+        write(&self.objects[index].value, pool.published.fetch_add(1, Plain::Relaxed) + 2);
         // Release: pairs with the acquire of `look`. Acquire: with another's release; the old object's value is seen when it
         // is freed.
         let old = self.shared.swap(index as u64 + 1, Ordering::AcqRel);
@@ -172,10 +228,15 @@ impl<R: Reclaims<H>, H: Host> Program for ReclaimProgram<R, H> {
     type Op = ReclaimOp;
 
     fn new(ops: &[ReclaimOp], rounds: u32) -> Self {
-        let pool = Arc::new(Pool { free: AtomicU64::new((1 << OBJECTS) - 2), reused: rounds > 1 });
+        quarantine::begin();
+        let pool = Arc::new(Pool {
+            free: AtomicU64::new((1 << OBJECTS) - 2),
+            published: AtomicU64::new(0),
+            reused: rounds > 1,
+        });
         let object = |index| Object {
             header: Header::new(),
-            value: DataCell::new(if index == 0 { ALIVE } else { 0 }),
+            value: DataCell::new(u64::from(index == 0)),
             index,
             pool: Arc::clone(&pool),
         };
@@ -186,6 +247,10 @@ impl<R: Reclaims<H>, H: Host> Program for ReclaimProgram<R, H> {
             ops: ops.to_vec(),
             seen: Seen::new(ops.len()),
         }
+    }
+
+    fn begin(&self) {
+        self.scheme.begin();
     }
 
     fn step(&self, thread: usize, _round: u32) {
@@ -202,11 +267,22 @@ impl<R: Reclaims<H>, H: Host> Program for ReclaimProgram<R, H> {
             ReclaimOp::Retire => self.retire(),
             ReclaimOp::RetireAndCollect => {
                 self.retire();
-                for _ in 0..3 {
-                    self.scheme.collect();
-                }
+                self.scheme.collect();
+                self.scheme.collect();
             }
             ReclaimOp::Collect => self.scheme.collect(),
+            ReclaimOp::ReadQuiescent => self.scheme.read_quiescent(|| self.look(thread)),
+            ReclaimOp::Barrier => {
+                if let Some(old) = self.replace() {
+                    // SAFETY: as in `retire`.
+                    unsafe { self.scheme.retire(old, free::<H>) };
+                    self.scheme.barrier();
+                    // SAFETY: as in `free`; the object stays as long as the program.
+                    let object = unsafe { old.cast::<Object<H>>().as_ref() };
+                    let freed = object.pool.reused || read(&object.value) == 0;
+                    assert!(freed, "{COUNT}a barrier did not free");
+                }
+            }
             ReclaimOp::Synchronize => {
                 if let Some(old) = self.replace() {
                     self.scheme.synchronize();
@@ -219,7 +295,7 @@ impl<R: Reclaims<H>, H: Host> Program for ReclaimProgram<R, H> {
 
     fn finish(&self) {
         self.scheme.finish();
-        let alive = self.objects.iter().filter(|object| read(&object.value) == ALIVE).count();
+        let alive = self.objects.iter().filter(|object| read(&object.value) != 0).count();
         assert!(alive == 1, "{COUNT}everything was freed, and {alive} objects are alive");
     }
 

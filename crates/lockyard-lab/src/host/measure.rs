@@ -15,13 +15,14 @@ use super::presence::{Presence, Round};
 use super::probe::{Counting, Nothing, Phases, Previous, WaitTimes};
 use super::run::{self, Times};
 use super::stage::{clock_ns, rounds_per_ns};
+use crate::figures::SampleFigures;
 use crate::histogram::{self, Bucket};
 use crate::jobs;
 use crate::rows::Measured;
 use crate::served::{self, Fairness, Waits};
 use crate::statistics::{self, Oddity};
 use hdrhistogram::Histogram;
-use lockyard_scenarios::{Step, Variant};
+use lockyard_scenarios::{Samples, Step, Variant};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -267,6 +268,31 @@ fn attribute(
     Ok(())
 }
 
+/// The samples of one run of `task`: one window, as long as all of them. `None` after an interrupt.
+///
+/// # Errors
+///
+/// As [`run`]: a lock that is stalled or does not exclude.
+pub fn samples(
+    task: &Task,
+    samples: Samples,
+    effort: Effort,
+) -> std::result::Result<Option<Vec<SampleFigures>>, String> {
+    rounds_per_ns();
+    let times = Times {
+        warm_up: effort.warm_up,
+        window: effort.window,
+        stalled_after: effort.stalled_after,
+    };
+    let cell = run::Cell { samples: Some(samples), ..cell(task) };
+    let run = run::run(cell, times, Nothing)?;
+    let figures = run.samples.iter();
+    let figures: Vec<SampleFigures> = figures
+        .map(|(time, counts)| SampleFigures::of_counts(counts, time.as_secs_f64()))
+        .collect();
+    Ok((figures.len() == samples.number).then_some(figures))
+}
+
 /// The passes after the rounds, of one cell.
 fn look(
     task: &Task,
@@ -309,6 +335,7 @@ pub(super) fn cell(task: &Task) -> run::Cell<'_> {
         threads: task.threads,
         local_work: task.local_work,
         placement: &task.placement,
+        samples: None,
     }
 }
 

@@ -19,6 +19,7 @@ mod run;
 mod stage;
 #[cfg(target_os = "linux")]
 pub mod syscalls;
+mod timeline;
 pub mod windows;
 
 pub use affinity::pin;

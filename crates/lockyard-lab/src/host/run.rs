@@ -8,9 +8,9 @@ use super::placement::Placement;
 use super::presence::{self, Begun, Stamps};
 use super::probe::Probe;
 use super::stage::set_stop;
-use super::{guard, others, pin};
+use super::{guard, others, pin, timeline};
 use crate::jobs;
-use lockyard_scenarios::{Prepared, Stage, Variant};
+use lockyard_scenarios::{Prepared, Samples, Stage, Variant};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
@@ -37,6 +37,8 @@ pub(super) struct Cell<'a> {
     pub(super) threads: usize,
     pub(super) local_work: f64,
     pub(super) placement: &'a Placement,
+    /// The samples of the window, and what happens in them; if there are none, the window is one.
+    pub(super) samples: Option<Samples>,
 }
 
 /// What a run came to.
@@ -47,6 +49,8 @@ pub(super) struct Run<F, S> {
     guests: usize,
     /// Operations of all threads, from their beginning to their end.
     pub(super) operations: u64,
+    /// Operations of each thread in each sample of the window, and how long it was; none without samples.
+    pub(super) samples: Vec<(Duration, Vec<u64>)>,
     /// When the window began and ended.
     pub(super) window: (Instant, Instant),
     /// Whether all threads that should be are pinned.
@@ -86,9 +90,9 @@ const LONGEST_START: Duration = Duration::from_secs(60);
 #[derive(Default)]
 struct Progress(AtomicU64);
 
-struct Shared<S: Stage> {
+pub(super) struct Shared<S: Stage> {
     /// The objects of each guest.
-    prepared: Vec<Prepared<S>>,
+    pub(super) prepared: Vec<Prepared<S>>,
     progress: Vec<Progress>,
     /// How many threads are ready.
     ready: AtomicUsize,
@@ -187,8 +191,14 @@ pub(super) fn run<P: Probe>(
     watch.sleep(times.warm_up)?;
     let looking = probe.watch();
     let (before, begin) = (watch.counts(), Instant::now());
-    watch.sleep(times.window)?;
-    watch.until(P::LEAST_OPERATIONS)?;
+    let samples = match cell.samples {
+        Some(samples) => timeline::pass(&watch, samples, begin)?,
+        None => {
+            watch.sleep(times.window)?;
+            watch.until(P::LEAST_OPERATIONS)?;
+            Vec::new()
+        }
+    };
     let (after, window) = (watch.counts(), (begin, Instant::now()));
     let seen = looking();
     set_stop(true);
@@ -212,23 +222,23 @@ pub(super) fn run<P: Probe>(
     }
     guard::check(cell.placement, cell.threads, pinned, kept)?;
     let counted = before.iter().zip(after).map(|(before, after)| after - before).collect();
-    Ok(Run { counted, guests, operations, window, pinned, threads, found, seen })
+    Ok(Run { counted, guests, operations, samples, window, pinned, threads, found, seen })
 }
 
 /// The main thread's view of a run.
-struct Watch<'a, S: Stage> {
-    cell: Cell<'a>,
-    shared: &'a Shared<S>,
+pub(super) struct Watch<'a, S: Stage> {
+    pub(super) cell: Cell<'a>,
+    pub(super) shared: &'a Arc<Shared<S>>,
     times: Times,
 }
 
 impl<S: Stage> Watch<'_, S> {
-    fn counts(&self) -> Vec<u64> {
+    pub(super) fn counts(&self) -> Vec<u64> {
         self.shared.progress.iter().map(|p| p.0.load(Ordering::Relaxed)).collect()
     }
 
     /// Sleeps while the threads run; returns early if they are stalled, or after an interrupt.
-    fn sleep(&self, time: Duration) -> Result<(), String> {
+    pub(super) fn sleep(&self, time: Duration) -> Result<(), String> {
         let begin = Instant::now();
         let (mut last, mut since) = (self.counts(), begin);
         loop {
@@ -251,8 +261,8 @@ impl<S: Stage> Watch<'_, S> {
         Ok(())
     }
 
-    /// Waits for a thread that was asked to stop.
-    fn receive<F>(&self, receiver: &Receiver<Stopped<F>>) -> Result<Stopped<F>, String> {
+    /// Waits for a thread that was asked to stop, or to do one thing.
+    pub(super) fn receive<F>(&self, receiver: &Receiver<F>) -> Result<F, String> {
         let (mut last, mut since) = (self.counts(), Instant::now());
         loop {
             match receiver.recv_timeout(self.times.stalled_after) {

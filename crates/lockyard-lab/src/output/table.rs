@@ -31,7 +31,7 @@ fn render(document: &Document, preset: &TableStyle, heading: &str) -> String {
                 "{heading}{} on {}: {}: {} rows are not modelled: {reason}\n\n",
                 first.experiment,
                 first.machine,
-                first.metric,
+                family(first),
                 rows.len()
             ));
             continue;
@@ -40,7 +40,7 @@ fn render(document: &Document, preset: &TableStyle, heading: &str) -> String {
             "{heading}{} on {}: {}, {}\n\n{}\n\n",
             first.experiment,
             first.machine,
-            first.metric,
+            family(first),
             first.unit,
             rows_table(&rows, preset)
         ));
@@ -128,7 +128,12 @@ fn one_reason<'r>(rows: &[&'r Row]) -> Option<&'r str> {
 }
 
 fn same_group(a: &Row, b: &Row) -> bool {
-    (&a.experiment, &a.machine, &a.metric) == (&b.experiment, &b.machine, &b.metric)
+    (&a.experiment, &a.machine, family(a)) == (&b.experiment, &b.machine, family(b))
+}
+
+/// The metrics that have a table together: those of samples; every other one has its own.
+fn family(row: &Row) -> &str {
+    if row.metric.contains("@sample") { "throughput of samples" } else { &row.metric }
 }
 
 /// A table whose columns after the first ones, of text, are of figures.
@@ -148,6 +153,10 @@ fn rows_table(rows: &[&Row], preset: &TableStyle) -> Table {
     let published = rows.iter().any(|row| row.published.is_some());
     let measured = rows.iter().any(|row| row.measured.is_some());
     let mut header = vec!["variant", "threads"];
+    let metrics = rows.iter().any(|row| row.metric != family(row));
+    if metrics {
+        header.push("metric");
+    }
     if published {
         header.push("published");
     }
@@ -173,6 +182,9 @@ fn rows_table(rows: &[&Row], preset: &TableStyle) -> Table {
     let mut table = new_table(preset, &header, 1);
     for row in rows {
         let mut cells = vec![row.variant.clone(), row.threads_text()];
+        if metrics {
+            cells.push(row.metric.clone());
+        }
         if published {
             cells.push(row.published.map(figure).unwrap_or_default());
         }

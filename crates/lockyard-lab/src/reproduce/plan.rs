@@ -6,7 +6,7 @@ use crate::placement::Placement;
 use crate::predict::{self, Calibrated};
 use crate::published::{Cell, Table};
 use crate::simulate::{self, Prediction};
-use lockyard_scenarios::{Figure, Metric, Script, Variant};
+use lockyard_scenarios::{Figure, Metric, OfTasks, Script, Variant};
 use lockyard_sim::Machine;
 
 /// Runs and calibrations, each once.
@@ -59,7 +59,8 @@ impl Run {
         let order = Placement::Order(self.script.order);
         let (variant, order) = (&self.variant, (&order, self.script.home));
         let work = calibrated.nanoseconds();
-        simulate::cell_with_siblings(&self.machine, variant, order, self.tasks, work)
+        let samples = self.script.samples;
+        simulate::cell_with_siblings(&self.machine, variant, order, self.tasks, work, samples)
             .map_err(|e| format!("{}, {}: {e}", self.script.name, self.variant.name))
     }
 }
@@ -69,6 +70,13 @@ impl Model {
     pub(super) fn trivial(&self, run: &Run, metric: Metric) -> Option<f64> {
         let cell = self.calibrated_by.as_ref()?;
         let throughput = predict::calibration_throughput(&run.script, metric, cell)?;
+        if let Figure::Sample { of, .. } = self.figure {
+            // Every sample is as the first.
+            return Some(match of {
+                OfTasks::Total => throughput,
+                OfTasks::Least | OfTasks::Most => throughput / run.tasks as f64,
+            });
+        }
         Outcome::of_throughput(throughput, metric, run.tasks).figure(&self.figure, None)
     }
 }

@@ -41,7 +41,7 @@
 use super::Domain;
 use super::record::State;
 use crate::context::Context;
-use crate::platform::{Atomics, Budget, Host, Ordering, Slot, U64, Word};
+use crate::platform::{Atomics, Host, Ordering, Slot, Word};
 use core::fmt;
 
 /// Epochs from the stamp of an object to its end.
@@ -81,23 +81,30 @@ impl<H: Host, C: Context> Domain<H, C> {
         self.epoch.load(Ordering::Acquire)
     }
 
-    /// Ends `epoch` if nobody is inside who noted an earlier one; or it has ended. `look` looks at a word until the predicate is true of
-    /// it, or says that it gave up.
-    fn end_epoch(
-        &self,
-        epoch: u64,
-        look: impl Fn(&U64<H>, fn(u64, u64) -> bool) -> bool,
-    ) -> Result<(), StillRead> {
+    /// Ends `epoch` if nobody is inside who noted an earlier one; or it has ended. With `wait` it waits for who is.
+    fn end_epoch(&self, epoch: u64, wait: bool) -> Result<(), StillRead> {
+        let left = |state| State(state).allows_end_of(epoch);
         // Sequentially consistent: pairs with the fences of entering and of `stamp`; see the module.
         H::Atomics::fence(Ordering::SeqCst);
         for (slot, record) in self.records.iter() {
-            if !look(&record.state, |state, epoch| State(state).allows_end_of(epoch)) {
+            let state = &record.state;
+            if wait {
+                // Readers may be long, or not be running: the CPU is for others between two looks.
+                // Acquire: pairs with the release of those who leave.
+                H::wait_yielding(state, Ordering::Acquire, left);
+            // Acquire: as above.
+            } else if !left(state.load(Ordering::Acquire)) {
                 return Err(StillRead { slot: Some(slot) });
             }
         }
-        let before = (epoch as usize).wrapping_sub(1) % 2;
-        if !look(&self.unrecorded.inside[before], |count, _| count == 0) {
-            return Err(StillRead { slot: None });
+        let before = &self.unrecorded.inside[(epoch as usize).wrapping_sub(1) % 2];
+        // Acquire: pairs with the release of those who leave.
+        while before.load(Ordering::Acquire) != 0 {
+            // Another may end the epoch, and readers of the next one come to the same counter.
+            if !wait || self.epoch.load(Ordering::Relaxed) != epoch {
+                return Err(StillRead { slot: None });
+            }
+            H::yield_now();
         }
         // Release: pairs with the acquire in `current`. Failure: another has ended it.
         let _ = self.epoch.compare_exchange(epoch, epoch + 1, Ordering::Release, Ordering::Relaxed);
@@ -113,25 +120,7 @@ impl<H: Host, C: Context> Domain<H, C> {
     /// The first reader that was found inside since an earlier epoch.
     pub fn try_advance(&self) -> Result<(), StillRead> {
         // Relaxed: the fence orders it.
-        let epoch = self.epoch.load(Ordering::Relaxed);
-        self.end_epoch(epoch, |word, left| {
-            // Acquire: pairs with the release of those who leave.
-            left(word.load(Ordering::Acquire), epoch)
-        })
-    }
-
-    /// The same, waiting for readers.
-    fn advance(&self, epoch: u64) {
-        let result = self.end_epoch(epoch, |word, left| {
-            // Readers may be long, or not be running: the CPU is for others between two looks.
-            // Acquire: pairs with the release of those who leave.
-            let wait =
-                word.wait_until(Ordering::Acquire, Budget::Unbounded, H::yield_now, |seen| {
-                    left(seen, epoch)
-                });
-            wait.is_ok()
-        });
-        debug_assert!(result.is_ok());
+        self.end_epoch(self.epoch.load(Ordering::Relaxed), false)
     }
 
     /// Waits for a grace period: when it returns, every guard has been dropped that was there when it was called, and what was
@@ -155,7 +144,7 @@ impl<H: Host, C: Context> Domain<H, C> {
             if epoch >= target {
                 return;
             }
-            self.advance(epoch);
+            let _ = self.end_epoch(epoch, true);
         }
     }
 

@@ -169,10 +169,8 @@ impl<H: Host, C: Context> Domain<H, C> {
 impl<H: Host, C: Context> Domain<H, C> {
     /// Frees all that waits. For a domain without guards.
     fn free_all(&mut self) {
-        // What is freed may retire: until nothing comes any more.
-        while self.records.iter().any(|(_, record)| record.retired.free_all())
-            || self.unrecorded.retired.free_all()
-        {}
+        self.records.each_mut(|record| record.retired.free_all());
+        self.unrecorded.retired.free_all();
     }
 }
 

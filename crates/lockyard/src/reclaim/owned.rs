@@ -51,6 +51,8 @@ impl<T> Owned<T> {
 
 impl<T, H: Host> Owned<T, H> {
     const LAYOUT: Layout = Layout::new::<Node<T, H>>();
+    /// Bytes that an object takes, with its header.
+    pub const BYTES: usize = Self::LAYOUT.size();
 
     /// Puts `value` into memory of its own, near NUMA node `node` if one is named and the host can.
     ///
@@ -63,6 +65,17 @@ impl<T, H: Host> Owned<T, H> {
         // SAFETY: the memory is for this layout, and nobody else's.
         unsafe { memory.write(Node { header: Header::new(), value }) };
         Ok(Owned(memory))
+    }
+
+    /// The value, out of its memory, which is given back.
+    pub fn into_inner(self) -> T {
+        let node = ManuallyDrop::new(self).0;
+        // SAFETY: the node is initialised, and nobody uses it after this: its header has nothing to drop but itself.
+        let Node { header, value } = unsafe { node.read() };
+        drop(header);
+        // SAFETY: allocated with this layout.
+        unsafe { H::deallocate(node.cast(), Self::LAYOUT) };
+        value
     }
 
     /// The value, in bits that are not 0; its memory is the caller's to give back, by [`from_bits`](Self::from_bits).
@@ -83,7 +96,7 @@ impl<T, H: Host> Owned<T, H> {
     /// # Safety
     ///
     /// The bits are of an `Owned` of this type and host, or 0, and what it is lives as long as the reference.
-    pub(super) unsafe fn deref_bits<'a>(bits: u64) -> Option<&'a T> {
+    pub(crate) unsafe fn deref_bits<'a>(bits: u64) -> Option<&'a T> {
         // SAFETY: the caller's promise.
         unsafe { Self::at(bits).as_ref() }.map(|node| &node.value)
     }

@@ -249,6 +249,18 @@ impl<H: Host> Records<H> {
         (0..SEGMENTS).filter(there).map(|k| Self::layout(k).size()).sum()
     }
 
+    /// Calls `each` with each record.
+    pub(super) fn each_mut(&mut self, mut each: impl FnMut(&mut Record<H>)) {
+        for (k, word) in self.0.iter_mut().enumerate() {
+            let segment = Self::at(word.get()).cast_mut();
+            let (_, records) = extent(k, H::SLOTS);
+            for index in 0..if segment.is_null() { 0 } else { records as usize } {
+                // SAFETY: the segment holds so many initialised records; nobody else has the domain.
+                each(unsafe { &mut *segment.add(index) });
+            }
+        }
+    }
+
     /// Gives all segments back.
     pub(super) fn free(&mut self) {
         for (k, word) in self.0.iter_mut().enumerate() {

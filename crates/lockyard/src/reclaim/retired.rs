@@ -109,15 +109,13 @@ impl<H: Host> List<H> {
         }
     }
 
-    /// Frees everything, whatever its stamp; says whether there was something. For a domain that nobody uses any more.
-    pub(super) fn free_all(&self) -> bool {
-        // Acquire: pairs with the release of a push; whoever pushed may have been another thread.
-        let mut taken = Taken { list: self, next: self.head.swap(0, Ordering::Acquire) };
-        let any = taken.next != 0;
+    /// Frees everything, whatever its stamp. For a domain that nobody uses any more. After a panic the rest is in the list again.
+    pub(super) fn free_all(&mut self) {
+        let next = mem::replace(&mut self.head, Word::new(0)).get();
+        let mut taken = Taken { list: self, next };
         while let Some((object, links)) = taken.pop() {
-            self.free_one(object, links);
+            taken.list.free_one(object, links);
         }
-        any
     }
 
     fn free_one(&self, object: NonNull<Header<H>>, links: Links<H>) {

@@ -277,8 +277,13 @@ impl Rounds<'_> {
                 let Some((_, variant)) = found else {
                     unreachable!("a cell is of one of the variants")
                 };
-                let cell =
-                    run::Cell { variant, threads: tasks, local_work, placement: self.placement };
+                let cell = run::Cell {
+                    variant,
+                    threads: tasks,
+                    local_work,
+                    placement: self.placement,
+                    samples: None,
+                };
                 let ours = run::Times {
                     warm_up: times.warm_up,
                     window: times.window,

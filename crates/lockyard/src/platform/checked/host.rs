@@ -112,7 +112,8 @@ unsafe impl Host for Checked {
     const SLOTS: u32 = SLOTS;
 
     fn slot() -> Option<Slot> {
-        SLOT.try_with(|&slot| slot).ok()
+        // A check that failed drops guards when the execution is gone.
+        if panicking() { None } else { SLOT.try_with(|&slot| slot).ok() }
     }
 
     fn numa_node() -> u32 {

@@ -1,0 +1,281 @@
+//! The program over a connection table: look-ups, insertions, removals, renewals and expiry of connections that share a chain.
+
+use super::{Outcome, Program, Seen, linger, read, write};
+use crate::finding::{COUNT, FREED};
+use crate::{hooks, ration};
+use lockyard::connections::{
+    Bits, Connection, ConnectionTable, Direction, LookUp, Seed, Tuple, Why,
+};
+use lockyard::platform::{Cell, DataCell, Host};
+use std::alloc::Layout;
+use std::net::Ipv4Addr;
+use std::ops::Deref;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering as Plain};
+
+/// What a thread does with the table. Connections 0, 1, ... that are there at the beginning are in the chain in the order of their
+/// numbers, the last one in front.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnOp {
+    /// Looks the connection up, and uses it.
+    LookUp(usize),
+    /// Inserts it, if it is not there.
+    Insert(usize),
+    /// Inserts it and takes it out again.
+    InsertRemove(usize),
+    /// Takes it out, if it is there.
+    Remove(usize),
+    /// Looks it up and renews it.
+    Renew(usize),
+    /// Takes out what was not renewed.
+    Expire,
+}
+
+impl ConnOp {
+    /// Whether it may take connection `k` out.
+    fn may_remove(self, k: usize) -> bool {
+        self == ConnOp::Remove(k) || self == ConnOp::InsertRemove(k) || self == ConnOp::Expire
+    }
+}
+
+const KEYS: usize = 3;
+const ALIVE: u64 = 7;
+const DEADLINE: u64 = 5;
+
+/// A value that must not be used after it was dropped, and must be dropped once.
+pub(super) struct Canary<H: Host> {
+    state: Cell<H, u64>,
+    alive: Arc<AtomicI64>,
+}
+
+impl<H: Host> Canary<H> {
+    fn new(alive: &Arc<AtomicI64>) -> Self {
+        alive.fetch_add(1, Plain::Relaxed);
+        Canary { state: DataCell::new(ALIVE), alive: Arc::clone(alive) }
+    }
+
+    /// Drops one that was never in the table. A simulated machine knows no memory outside it.
+    fn was_refused(self) {
+        self.alive.fetch_sub(1, Plain::Relaxed);
+        let canary = std::mem::ManuallyDrop::new(self);
+        // SAFETY: the canary is not used again, and is not dropped.
+        drop(unsafe { std::ptr::read(&raw const canary.alive) });
+    }
+
+    fn must_be_alive(&self) {
+        assert!(read(&self.state) == ALIVE, "{FREED}a connection is used after its last reference");
+    }
+}
+
+impl<H: Host> Drop for Canary<H> {
+    fn drop(&mut self) {
+        // A panic that unwinds has found something already.
+        if !std::thread::panicking() {
+            self.must_be_alive();
+            write(&self.state, 0);
+        }
+        self.alive.fetch_sub(1, Plain::Relaxed);
+    }
+}
+
+/// A table in memory of the host: it is used before the program is where it stays, and a simulated machine knows no other memory.
+struct Placed<P: LookUp, H: Host>(NonNull<ConnectionTable<Canary<H>, P, H>>);
+
+// SAFETY: it owns the table, which is both.
+unsafe impl<P: LookUp, H: Host> Send for Placed<P, H> {}
+// SAFETY: as above.
+unsafe impl<P: LookUp, H: Host> Sync for Placed<P, H> {}
+
+impl<P: LookUp, H: Host> Placed<P, H> {
+    fn new(table: ConnectionTable<Canary<H>, P, H>) -> Self {
+        let memory = H::allocate(Layout::for_value(&table), None).expect("there is memory").cast();
+        // SAFETY: the memory is for a table.
+        unsafe { memory.write(table) };
+        Placed(memory)
+    }
+}
+
+impl<P: LookUp, H: Host> Deref for Placed<P, H> {
+    type Target = ConnectionTable<Canary<H>, P, H>;
+    fn deref(&self) -> &Self::Target {
+        // SAFETY: alive until `drop`.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl<P: LookUp, H: Host> Drop for Placed<P, H> {
+    fn drop(&mut self) {
+        let layout = Layout::for_value(&**self);
+        // SAFETY: made by `new` with this layout, and not used any more.
+        unsafe {
+            self.0.drop_in_place();
+            H::deallocate(self.0.cast(), layout);
+        }
+    }
+}
+
+/// Threads that use one table of two buckets; `THERE` connections are in it at the beginning. If there is none, the first insertion makes
+/// the buckets, and connections may be in either.
+pub struct ConnProgram<P: LookUp, H: Host, const THERE: usize> {
+    table: Placed<P, H>,
+    keys: [Tuple; KEYS],
+    ops: Vec<ConnOp>,
+    seen: Seen,
+    /// Values that were made and not dropped.
+    alive: Arc<AtomicI64>,
+    /// Insertions less removals of each connection, counted by those who did them.
+    there: [AtomicI64; KEYS],
+}
+
+fn tuple(number: u32) -> Tuple {
+    let end = |last, port| (Ipv4Addr::new(10, 0, 0, last).into(), port);
+    Tuple { protocol: 6, source: end(1, number as u16), destination: end(2, 80) }
+}
+
+impl<P: LookUp, H: Host, const THERE: usize> ConnProgram<P, H, THERE> {
+    fn insert(&self, thread: usize, k: usize) -> Option<Connection<'_, Canary<H>, P, H>> {
+        match self.table.insert(&self.keys[k], Canary::new(&self.alive), DEADLINE) {
+            Ok(connection) => {
+                self.there[k].fetch_add(1, Plain::Relaxed);
+                self.seen.note(thread, 1);
+                Some(connection)
+            }
+            Err(refused) => {
+                refused.value.was_refused();
+                let Why::Exists(there) = refused.why else {
+                    self.seen.note(thread, 2);
+                    return None;
+                };
+                there.must_be_alive();
+                self.seen.note(thread, 0);
+                None
+            }
+        }
+    }
+
+    fn remove(&self, thread: usize, k: usize) {
+        let removed = self.table.remove(&self.keys[k]);
+        self.seen.note(thread, i64::from(removed.is_some()));
+        if let Some(removed) = removed {
+            self.there[k].fetch_sub(1, Plain::Relaxed);
+            assert!(removed.tuple() == self.keys[k], "{COUNT}another connection was removed");
+            removed.must_be_alive();
+            assert!(removed.deadline().is_none() && !removed.remove(), "{COUNT}removed twice");
+        }
+    }
+
+    /// Whether connection `k` must be there all the time.
+    fn must_be_there(&self, k: usize) -> bool {
+        k < THERE && !self.ops.iter().any(|op| op.may_remove(k))
+    }
+
+    fn find(&self, k: usize) -> Option<Connection<'_, Canary<H>, P, H>> {
+        // Replies too.
+        let reply = k.is_multiple_of(2);
+        let packet = if reply { self.keys[k].reversed() } else { self.keys[k] };
+        let Some((found, direction)) = self.table.look_up(&packet) else {
+            assert!(!self.must_be_there(k), "{COUNT}connection {k} is there and was not found");
+            return None;
+        };
+        found.must_be_alive();
+        assert!(found.tuple() == self.keys[k], "{COUNT}another connection was found");
+        assert!((direction == Direction::Reply) == reply, "{COUNT}it goes {direction:?}");
+        Some(found)
+    }
+}
+
+impl<P: LookUp, H: Host, const THERE: usize> Program for ConnProgram<P, H, THERE> {
+    type Op = ConnOp;
+
+    fn new(ops: &[ConnOp], _rounds: u32) -> Self {
+        hooks::free_nothing();
+        ration::begin();
+        let alive = Arc::new(AtomicI64::new(0));
+        let table = Placed::new(ConnectionTable::with_bits(Bits::MIN, Some(Seed::new(1))));
+        if THERE > 0 {
+            table.start().expect("there is memory");
+        }
+        let mut one_bucket =
+            (1..).map(tuple).filter(|tuple| matches!(table.bucket_of(tuple), None | Some(0)));
+        let keys = std::array::from_fn(|_| one_bucket.next().expect("there are more"));
+        for key in &keys[..THERE] {
+            let inserted = table.insert(key, Canary::new(&alive), DEADLINE);
+            assert!(inserted.is_ok(), "there is memory");
+        }
+        let there = std::array::from_fn(|k| AtomicI64::new(i64::from(k < THERE)));
+        let (ops, seen) = (ops.to_vec(), Seen::new(ops.len()));
+        ConnProgram { table, keys, ops, seen, alive, there }
+    }
+
+    fn step(&self, thread: usize, _round: u32) {
+        match self.ops[thread] {
+            ConnOp::LookUp(k) => {
+                let found = self.find(k);
+                self.seen.note(thread, i64::from(found.is_some()));
+                linger::<H>();
+                if let Some(found) = found {
+                    found.clone().must_be_alive();
+                }
+            }
+            ConnOp::Insert(k) => {
+                if let Some(new) = self.insert(thread, k) {
+                    new.must_be_alive();
+                }
+            }
+            ConnOp::InsertRemove(k) => {
+                if let Some(new) = self.insert(thread, k) {
+                    linger::<H>();
+                    if new.remove() {
+                        self.there[k].fetch_sub(1, Plain::Relaxed);
+                    }
+                    new.must_be_alive();
+                }
+            }
+            ConnOp::Remove(k) => self.remove(thread, k),
+            ConnOp::Renew(k) => {
+                let renewed = self.find(k).map(|found| {
+                    let renewed = found.renew(2 * DEADLINE);
+                    found.must_be_alive();
+                    renewed
+                });
+                self.seen.note(thread, renewed.map_or(2, i64::from));
+                // A renewal is kept: from here on only a removal takes it out.
+                if renewed == Some(true) && !self.ops.contains(&ConnOp::Remove(k)) {
+                    let there = self.table.look_up(&self.keys[k]);
+                    assert!(there.is_some(), "{COUNT}a connection expired that was renewed");
+                }
+            }
+            ConnOp::Expire => {
+                let expired = self.table.expire(DEADLINE, usize::MAX, |gone| {
+                    gone.must_be_alive();
+                    let k = self.keys.iter().position(|key| *key == gone.tuple());
+                    self.there[k.expect("it is one of them")].fetch_sub(1, Plain::Relaxed);
+                    assert!(!gone.renew(3 * DEADLINE), "{COUNT}it is out of the table");
+                });
+                self.seen.note(thread, expired as i64);
+            }
+        }
+    }
+
+    fn finish(&self) {
+        let mut sum = 0;
+        for (k, there) in self.there.iter().enumerate() {
+            let there = there.load(Plain::Relaxed);
+            let found = i64::from(self.find(k).is_some());
+            assert!(found == there, "{COUNT}connection {k}: {there} should be there, {found} is");
+            sum += there;
+        }
+        let (len, alive) = (self.table.len() as i64, self.alive.load(Plain::Relaxed));
+        assert!(
+            len == sum && alive == sum,
+            "{COUNT}{sum} connections, {len} entries, {alive} values"
+        );
+    }
+
+    fn outcome(&self) -> Outcome {
+        let mut outcome = self.seen.all();
+        outcome.extend(self.there.iter().map(|there| there.load(Plain::Relaxed)));
+        outcome
+    }
+}

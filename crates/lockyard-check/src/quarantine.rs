@@ -1,0 +1,114 @@
+//! A host whose freed memory is not used again before the next execution of a model, and in which every operation on a word in it
+//! is a finding. So a primitive that touches what it has freed is caught, instead of doing something undefined.
+
+use crate::{hooks, ration};
+use core::alloc::Layout;
+use core::marker::PhantomData;
+use core::ptr::NonNull;
+use core::time::Duration;
+use lockyard::platform::{
+    BudgetSpent, Event, Execution, Host, Ordering, QueueNode, Slot, U32, U64, Word,
+};
+use std::cell::RefCell;
+
+/// The host `H`, which keeps what is given back until [`begin`].
+#[derive(Debug)]
+pub struct Quarantine<H>(PhantomData<fn() -> H>);
+
+/// Memory that was given back, and how to do it.
+type Kept = Vec<(NonNull<u8>, Layout, unsafe fn(NonNull<u8>, Layout))>;
+
+std::thread_local! {
+    static KEPT: RefCell<Kept> = const { RefCell::new(Vec::new()) };
+}
+
+/// Begins an execution: forgets what was freed in the one before, and gives it back. Programs that allocate call it when they are
+/// made.
+pub fn begin() {
+    hooks::free_nothing();
+    for (memory, layout, give_back) in KEPT.take() {
+        // SAFETY: it came from the same host, with this layout; the execution in which it was used is over.
+        unsafe { give_back(memory, layout) };
+    }
+    // Which has noted it as freed.
+    ration::begin();
+}
+
+// SAFETY: everything is `H`'s; memory is given back later.
+unsafe impl<H: Host> Host for Quarantine<H> {
+    type Atomics = H::Atomics;
+    const SLOTS: u32 = H::SLOTS;
+
+    fn slot() -> Option<Slot> {
+        H::slot()
+    }
+    fn numa_node() -> u32 {
+        H::numa_node()
+    }
+    fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<H::Atomics> {
+        H::queue_node(slot, level)
+    }
+    fn announcements(lock: usize, turn: u32) -> &'static [U64<Self>] {
+        H::announcements(lock, turn)
+    }
+    fn relax() {
+        H::relax()
+    }
+    fn yield_now() {
+        H::yield_now()
+    }
+    fn now() -> Duration {
+        H::now()
+    }
+    fn park(word: &U32<Self>, expected: u32, timeout: Option<Duration>) {
+        H::park(word, expected, timeout)
+    }
+    fn unpark(word: *const U32<Self>, count: u32) {
+        H::unpark(word, count)
+    }
+    fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
+        H::allocate(layout, node)
+    }
+    unsafe fn deallocate(memory: NonNull<u8>, layout: Layout) {
+        let start = memory.addr().get();
+        hooks::free(start..start + layout.size());
+        KEPT.with_borrow_mut(|kept| kept.push((memory, layout, H::deallocate)));
+    }
+    fn count(event: Event) {
+        H::count(event)
+    }
+    fn execution() -> Execution {
+        H::execution()
+    }
+    fn interruption_fence() {
+        H::interruption_fence()
+    }
+    #[track_caller]
+    fn wait_until<W: Word>(
+        word: &W,
+        order: Ordering,
+        predicate: impl FnMut(W::Int) -> bool,
+    ) -> W::Int {
+        H::wait_until(word, order, predicate)
+    }
+    #[track_caller]
+    fn wait_within<W: Word>(
+        word: &W,
+        order: Ordering,
+        polls: u32,
+        predicate: impl FnMut(W::Int) -> bool,
+    ) -> Result<W::Int, BudgetSpent<W::Int>> {
+        H::wait_within(word, order, polls, predicate)
+    }
+    #[track_caller]
+    fn wait_yielding<W: Word>(
+        word: &W,
+        order: Ordering,
+        predicate: impl FnMut(W::Int) -> bool,
+    ) -> W::Int {
+        H::wait_yielding(word, order, predicate)
+    }
+    fn fatal(message: &'static str) -> ! {
+        H::fatal(message)
+    }
+}

@@ -1,0 +1,54 @@
+//! The rows of the samples of runs: of each variant and number of threads one run, which its script's disturbances disturb.
+
+use super::{HERE, ROUNDS};
+use crate::host::measure::{self, Effort, Task};
+use crate::jobs;
+use crate::rows::{Detail, Measured, Row, Status};
+use lockyard_scenarios::{Figure, Script};
+use std::collections::BTreeMap;
+
+/// Measures the samples of `tasks`, if the script has any; the rows, and why the rest was not measured.
+pub(super) fn rows(
+    script: &Script,
+    tasks: &[Task],
+    effort: Effort,
+    done: &mut dyn FnMut(),
+) -> (Vec<Row>, Option<String>) {
+    let mut rows = Vec::new();
+    let Some(samples) = script.samples else { return (rows, None) };
+    for task in tasks {
+        if jobs::interrupted() {
+            break;
+        }
+        let found = match measure::samples(task, samples, effort) {
+            Ok(Some(found)) => found,
+            Ok(None) => break,
+            Err(failure) => return (rows, Some(failure)),
+        };
+        for (metric, unit, figure) in script.figures() {
+            let Figure::Sample { index, of } = figure else { continue };
+            let value = found[index].of(of);
+            let mut detail = BTreeMap::new();
+            detail.insert(ROUNDS.to_owned(), Detail::Numbers(vec![value]));
+            detail.insert("local_work_ns".to_owned(), Detail::Number(task.local_work));
+            rows.push(Row {
+                table: String::new(),
+                experiment: script.name.clone(),
+                machine: HERE.to_owned(),
+                variant: task.variant.name.clone(),
+                threads: Some(task.threads),
+                metric,
+                unit: unit.to_owned(),
+                published: None,
+                predicted: None,
+                trivial: None,
+                measured: Some(Measured::once(value)),
+                status: Status::Measured,
+                reason: None,
+                detail,
+            });
+        }
+        done();
+    }
+    (rows, None)
+}

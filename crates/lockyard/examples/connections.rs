@@ -1,0 +1,156 @@
+//! The connection table with a million connections: bytes of each, look-ups by number of buckets, and memory under churn.
+//!
+//! What the allocator is asked for is counted by a global allocator of the example's own; what the process has in memory is the operating
+//! system's figure. Churn is as on a busy gateway: connections come, live for as long as a million others take to come, and expire; a sweep
+//! looks at some buckets after each thousand. 36 million of them are an hour at 10,000 new ones a second.
+//!
+//! ```text
+//! cargo run --release -p lockyard --example connections [CHURN]
+//! ```
+
+use lockyard::connections::{Bits, ConnectionTable, Locked, LookUp, NEVER, Rcu, Tuple};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::hint::black_box;
+use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// The system's allocator, with the bytes that it was asked for and has not got back.
+struct Counting;
+
+static REQUESTED: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: everything is the system allocator's.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        REQUESTED.fetch_add(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        REQUESTED.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const CONNECTIONS: u32 = 1_000_000;
+
+/// Bytes requested from the allocator, and bytes that the process has in memory (0 where the system does not say).
+fn memory() -> (usize, usize) {
+    let requested = REQUESTED.load(Ordering::Relaxed);
+    let pages = std::fs::read_to_string("/proc/self/statm").ok().and_then(|text| {
+        text.split_whitespace().nth(1).and_then(|resident| resident.parse::<usize>().ok())
+    });
+    (requested, pages.unwrap_or(0) * 4096)
+}
+
+/// A client's connection number `number` to one server.
+fn tuple(number: u32) -> Tuple {
+    let client = Ipv4Addr::from_bits(0x0a00_0000 | number >> 14);
+    let server = Ipv4Addr::new(192, 0, 2, 7);
+    let port = 1024 + (number & 0x3fff) as u16;
+    Tuple { protocol: 6, source: (client.into(), port), destination: (server.into(), 443) }
+}
+
+fn per(duration: Duration, operations: u32) -> f64 {
+    duration.as_nanos() as f64 / f64::from(operations)
+}
+
+/// A million connections without a value in 2^`bits` buckets: bytes of each, and what a look-up takes.
+fn fill<P: LookUp>(name: &str, bits: u32) {
+    let bits = Bits::new(bits).expect("it is in range");
+    let before = memory();
+    let table = ConnectionTable::<(), P>::with_bits(bits, None);
+    let begin = Instant::now();
+    for number in 0..CONNECTIONS {
+        assert!(table.insert(&tuple(number), (), NEVER).is_ok(), "there is memory");
+    }
+    let inserting = begin.elapsed();
+    let after = memory();
+
+    // Replies of connections all over the table; fewer where chains are long.
+    let look_ups = if bits.get() < 16 { 100_000 } else { 1_000_000 };
+    let begin = Instant::now();
+    let mut number = 0u32;
+    for _ in 0..look_ups {
+        number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let found = table.look_up(black_box(&tuple((number >> 8) % CONNECTIONS).reversed()));
+        assert!(found.is_some());
+    }
+    let looking = begin.elapsed();
+    let each = |bytes: usize| bytes as f64 / f64::from(CONNECTIONS);
+    println!(
+        "{name:8} {:>4} {:>9} {:>11.1} {:>10.1} {:>9.0} {:>9.0}",
+        bits.get(),
+        ConnectionTable::<(), P>::bytes_of_a_connection(),
+        each(after.0 - before.0),
+        each(after.1.saturating_sub(before.1)),
+        per(inserting, CONNECTIONS),
+        per(looking, look_ups),
+    );
+    assert_eq!(table.len(), CONNECTIONS as usize);
+}
+
+/// `churn` connections come and go, a million at a time; memory is looked at in ten places.
+fn churn(churn: u32) {
+    let table =
+        ConnectionTable::<u64>::with_bits(Bits::for_connections(CONNECTIONS as usize), None);
+    let sweep = table.bits().buckets() / 256;
+    let mut most_waiting = 0;
+    println!(
+        "{:>12} {:>10} {:>12} {:>14} {:>12} {:>8}",
+        "came", "there", "expired", "requested, B", "resident, B", "waiting"
+    );
+    let begin = Instant::now();
+    let mut expired = 0;
+    for number in 0..churn {
+        let now = u64::from(number);
+        let new = table.insert(&tuple(number), now, now + u64::from(CONNECTIONS));
+        assert!(new.is_ok(), "there is memory, and it is new");
+        drop(new);
+        if number % 1024 == 0 {
+            expired += table.expire(now, sweep, |gone| assert!(*gone <= now));
+            most_waiting = most_waiting.max(table.waiting());
+        }
+        if number % (churn / 10).max(1) == 0 || number + 1 == churn {
+            let (requested, resident) = memory();
+            println!(
+                "{number:>12} {:>10} {expired:>12} {requested:>14} {resident:>12} {:>8}",
+                table.len(),
+                table.waiting()
+            );
+        }
+    }
+    println!(
+        "{:.0} ns for each connection, from its insertion to its expiry; at most {most_waiting} entries waited",
+        per(begin.elapsed(), churn)
+    );
+    assert_eq!(table.len() + expired, churn as usize, "nothing is lost");
+}
+
+fn main() {
+    let argument = std::env::args().nth(1);
+    let number = argument.as_deref().map_or(Ok(36_000_000), str::parse::<u32>);
+    // A client's number has 24 bits and its port 14.
+    let Some(number) = number.ok().filter(|number| (1..=1_000_000_000).contains(number)) else {
+        eprintln!("connections: CHURN is a whole number from 1 to 1000000000");
+        std::process::exit(2);
+    };
+    println!(
+        "{CONNECTIONS} connections without a value; bytes and nanoseconds of each, one thread\n"
+    );
+    println!(
+        "{:8} {:>4} {:>9} {:>11} {:>10} {:>9} {:>9}",
+        "look-up", "bits", "stated, B", "requested, B", "resident, B", "insert", "look up"
+    );
+    for bits in [20, 16, 12] {
+        fill::<Rcu>("rcu", bits);
+        fill::<Locked>("locked", bits);
+    }
+    println!("\nchurn of {number} connections, a million at a time");
+    churn(number);
+}

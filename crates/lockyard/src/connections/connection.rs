@@ -1,0 +1,180 @@
+//! Handles: what a look-up returns.
+
+use super::bucket::Verdict;
+use super::key::{Direction, Tuple};
+use super::look_up::{LookUp, Rcu, Readers};
+use super::{ConnectionTable, EntryOf, ReadersOf};
+use crate::context::{Context, NoContext};
+use crate::platform::{Host, Native};
+use core::fmt;
+use core::ops::Deref;
+use core::ptr::NonNull;
+
+/// A reference to a connection, which keeps it alive, in the table or not. It dereferences to the value.
+///
+/// Cloning it and dropping it are each one read-modify-write of the connection's count of references. The last one to be
+/// dropped, after the connection has left the table, drops the value.
+pub struct Connection<'t, T: Send + Sync, P: LookUp = Rcu, H: Host = Native, C: Context = NoContext>
+{
+    table: &'t ConnectionTable<T, P, H, C>,
+    entry: NonNull<EntryOf<T, P, H, C>>,
+}
+
+// SAFETY: a handle gives `&T`, and drops a `T` in the thread that drops the last one; `T` is both. The rest of an entry is words.
+unsafe impl<T: Send + Sync, P: LookUp, H: Host, C: Context> Send for Connection<'_, T, P, H, C> {}
+// SAFETY: as above.
+unsafe impl<T: Send + Sync, P: LookUp, H: Host, C: Context> Sync for Connection<'_, T, P, H, C> {}
+
+impl<'t, T: Send + Sync, P: LookUp, H: Host, C: Context> Connection<'t, T, P, H, C> {
+    /// A handle that has a reference.
+    ///
+    /// # Safety
+    ///
+    /// The entry is the table's, and the caller gives a reference to it.
+    #[inline(always)]
+    pub(super) unsafe fn new(
+        table: &'t ConnectionTable<T, P, H, C>,
+        entry: NonNull<EntryOf<T, P, H, C>>,
+    ) -> Self {
+        Connection { table, entry }
+    }
+
+    #[inline(always)]
+    fn entry(&self) -> &EntryOf<T, P, H, C> {
+        // SAFETY: the handle has a reference.
+        unsafe { self.entry.as_ref() }
+    }
+
+    pub(super) fn direction_of(&self, in_order: bool) -> Direction {
+        if self.entry().key().original_in_order() == in_order {
+            Direction::Original
+        } else {
+            Direction::Reply
+        }
+    }
+
+    /// The tuple with which it was inserted.
+    pub fn tuple(&self) -> Tuple {
+        let stored = self.entry().key();
+        stored.key().tuple(stored.original_in_order())
+    }
+
+    /// When it expires; `None` if it is not in the table any more. A snapshot.
+    pub fn deadline(&self) -> Option<u64> {
+        // SAFETY: the handle has a reference.
+        unsafe { self.entry().deadline() }
+    }
+
+    /// Moves the deadline to `until`, unless it is later already; says whether the connection is in the table. If so, it stays there
+    /// until then, unless it is removed. A load, and a read-modify-write when the deadline moves.
+    #[inline]
+    pub fn renew(&self, until: u64) -> bool {
+        // SAFETY: the handle has a reference.
+        unsafe { self.entry().renew(until) }
+    }
+
+    /// Takes the connection out of the table; says whether this call did, and not another, or expiry. The handle stays good.
+    pub fn remove(&self) -> bool {
+        let (Some(buckets), Some(_)) = (self.table.buckets(), self.deadline()) else {
+            return false;
+        };
+        let bucket = self.table.bucket(buckets, &self.entry().key().key());
+        let mut batch = [const { None }; super::BATCH];
+        let mine = |entry: NonNull<EntryOf<T, P, H, C>>| {
+            // SAFETY: the lock is held, and `take_out` does what this says.
+            let leaves =
+                entry == self.entry && unsafe { entry.as_ref().remove_if_due(super::NEVER) };
+            if leaves { Verdict::Leaves } else { Verdict::Stays }
+        };
+        self.table.take_out(bucket, mine, &mut batch);
+        batch[0].is_some()
+    }
+}
+
+impl<T: Send + Sync, P: LookUp, H: Host, C: Context> Deref for Connection<'_, T, P, H, C> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: the handle has a reference as long as what is returned is used.
+        unsafe { self.entry().value() }
+    }
+}
+
+impl<T: Send + Sync, P: LookUp, H: Host, C: Context> Clone for Connection<'_, T, P, H, C> {
+    fn clone(&self) -> Self {
+        self.entry().references.get();
+        Connection { table: self.table, entry: self.entry }
+    }
+}
+
+impl<T: Send + Sync, P: LookUp, H: Host, C: Context> Drop for Connection<'_, T, P, H, C> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.entry().references.put() {
+            destroy(self.table, self.entry);
+        }
+    }
+}
+
+/// The last reference is gone.
+#[cold]
+fn destroy<T: Send + Sync, P: LookUp, H: Host, C: Context>(
+    table: &ConnectionTable<T, P, H, C>,
+    entry: NonNull<EntryOf<T, P, H, C>>,
+) {
+    // SAFETY: nobody has a reference, and none can be taken. The entry is in no chain: the table gave its reference up after
+    // it took it out. `free` is called once, by `retire`.
+    unsafe {
+        EntryOf::<T, P, H, C>::destroy(entry, ReadersOf::<P, H, C>::deferred(), |deferred| {
+            table.readers.retire(deferred, EntryOf::<T, P, H, C>::free);
+        });
+    }
+}
+
+impl<T: Send + Sync + fmt::Debug, P: LookUp, H: Host, C: Context> fmt::Debug
+    for Connection<'_, T, P, H, C>
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection")
+            .field("tuple", &self.tuple())
+            .field("deadline", &self.deadline())
+            .field("value", &**self)
+            .finish()
+    }
+}
+
+/// An insertion that was refused: why, and the value that was to be inserted.
+pub struct Refused<'t, T: Send + Sync, P: LookUp = Rcu, H: Host = Native, C: Context = NoContext> {
+    /// What was to be inserted.
+    pub value: T,
+    /// Why it was not.
+    pub why: Why<'t, T, P, H, C>,
+}
+
+/// Why an insertion was refused.
+pub enum Why<'t, T: Send + Sync, P: LookUp = Rcu, H: Host = Native, C: Context = NoContext> {
+    /// There is a connection of the tuple, in one direction or the other: this one.
+    Exists(Connection<'t, T, P, H, C>),
+    /// The host has no memory for the buckets, or for the connection.
+    NoMemory,
+}
+
+impl<T: Send + Sync, P: LookUp, H: Host, C: Context> fmt::Display for Refused<'_, T, P, H, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.why {
+            Why::Exists(_) => "there is a connection of this protocol, these addresses and ports",
+            Why::NoMemory => "no memory could be allocated for the connection",
+        })
+    }
+}
+
+impl<T: Send + Sync, P: LookUp, H: Host, C: Context> fmt::Debug for Refused<'_, T, P, H, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Refused({self})")
+    }
+}
+
+impl<T: Send + Sync, P: LookUp, H: Host, C: Context> core::error::Error
+    for Refused<'_, T, P, H, C>
+{
+}

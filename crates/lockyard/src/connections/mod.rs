@@ -1,0 +1,494 @@
+//! The connection table: a hash of connections, found by protocol, addresses and ports, in either direction; with expiry.
+//!
+//! ```text
+//!   tuple --in order--> key --SipHash, seeded--> bucket (of 2^bits): lock | first --> entry --> entry --> ...
+//! ```
+//!
+//! A connection is inserted with the tuple of its first packet, a value, and a *deadline*. A packet of either direction finds
+//! it, and gets a [`Connection`]: a reference, with which it stays alive, in the table or not, and through which the deadline is
+//! moved ([`Connection::renew`]). [`ConnectionTable::expire`] takes out those whose deadline has come, some buckets at a time.
+//!
+//! # How large
+//!
+//! The number of buckets is a power of two. Its default is given when the program is compiled
+//! ([`ConnectionTable::new`], [`Bits::DEFAULT`]); it can be chosen at start-up, from a configuration, until the first insertion makes the buckets
+//! ([`ConnectionTable::set_bits`]). Chains grow with the number of connections: a million in 4,096 buckets are 244 to a chain, which every look-up walks
+//! half-way. [`Bits::for_connections`] says what is enough.
+//!
+//! Memory, natively, without what the allocator adds: 16 bytes a bucket, and for each connection 64 bytes and the value (with [`Rcu`] at least
+//! 80 in all). [`ConnectionTable::bytes`] says what a table takes. Nothing is kept of connections that are gone, but for the entries that wait
+//! for look-ups: under churn memory is steady. `cargo run --release -p lockyard --example connections` measures both, with a million connections.
+//!
+//! # How look-ups go on while the chain is changed
+//!
+//! That is the [`LookUp`]: with [`Rcu`], the default, a look-up takes no lock, and entries are freed by [reclamation](crate::reclaim); with
+//! [`Locked`] it takes the bucket's lock. Either way a connection that was found stays alive by a reference of its own.
+//!
+//! # What each operation costs
+//!
+//! | operation | cost |
+//! | --- | --- |
+//! | look-up | the hash (nine rounds of SipHash), the bucket's line, a line or two for each entry of the chain before the one, a read-modify-write of the count of references |
+//! | dropping what it found | a read-modify-write of the same |
+//! | renewal | a load; a read-modify-write when the deadline moves. Who renews by large steps seldom pays that |
+//! | insertion, removal | one allocation or none, the bucket's lock, a walk along its chain |
+//! | expiry | the bucket's lock and a walk, for each bucket |
+//!
+//! # Faults
+//!
+//! | what | what comes of it |
+//! | --- | --- |
+//! | `bits` out of range | refused, with the range ([`BitsError`]) |
+//! | a choice of `bits` or of the seed after the first insertion | refused ([`AlreadyInUse`]); the table stays as it is |
+//! | no memory for the buckets or an entry | the insertion is refused and returns the value ([`Refused`]); the table is as it was. Look-ups, removals and expiry need none |
+//! | the caller's function panics in [`get_or_insert_with`](ConnectionTable::get_or_insert_with) | nothing has changed |
+//! | it panics in [`expire`](ConnectionTable::expire) | the connection that it was called for, and at most 15 that were taken out with it, are out of the table, and dropped; all others are still there |
+//! | a value's destructor panics | it unwinds from where the last reference was dropped; memory is freed all the same |
+//! | a handle is forgotten | the connection is never freed; removal and expiry take it out of the table all the same |
+//!
+//! # Source
+//!
+//! The experiment is that of the connection tables of Linux (IPVS, whose number of buckets became a start-up parameter). The table is
+//! written from the textbook: a hash with chaining, D. Knuth, *The Art of Computer Programming*, volume 3, section 6.4; unlinking under readers:
+//! McKenney and Slingwine, *Read-copy update*, 1998. Look-up in either direction by one key: the endpoints are put in order.
+
+mod bucket;
+mod configuration;
+mod connection;
+mod entry;
+mod hash;
+mod key;
+mod look_up;
+
+pub use configuration::{AlreadyInUse, Bits, BitsError};
+pub use connection::{Connection, Refused, Why};
+pub use entry::NEVER;
+pub use hash::Seed;
+pub use key::{Direction, Endpoint, Tuple};
+pub use look_up::{Locked, LookUp, Rcu};
+
+use crate::context::{Context, NoContext};
+use crate::memory::{AllocationFailed, from_word, to_word};
+use crate::platform::{
+    Cell, DataCell, Host, Native, NativeAtomics, NativeCell, NativeU64, Ordering, U64, Word,
+};
+use crate::raw::RawSpinLock;
+use bucket::{Bucket, Buckets, Verdict};
+use configuration::Configuration;
+use core::fmt;
+use core::marker::PhantomData;
+use core::ptr::NonNull;
+use entry::Entry;
+use key::{Key, StoredKey};
+use lock_api::RawMutex;
+use look_up::{ConstReaders, Readers};
+
+/// Connections that leave the table together, under one acquisition of a bucket's lock.
+const BATCH: usize = 16;
+
+type ReadersOf<P, H, C> = <P as LookUp>::Readers<H, C>;
+type DeferredOf<P, H, C> = <ReadersOf<P, H, C> as Readers<<P as LookUp>::Lock, H, C>>::Deferred;
+type EntryOf<T, P, H, C> = Entry<T, H, DeferredOf<P, H, C>>;
+type BucketsOf<P, H, C> = Buckets<<P as LookUp>::Lock, H, C>;
+
+/// A table of connections with values `T`. See the [module documentation](self).
+///
+/// ```
+/// use lockyard::connections::{Bits, ConnectionTable, Direction, Tuple};
+/// use std::net::Ipv4Addr;
+/// use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+///
+/// // Compiled for 4,096 buckets; the configuration wants more, and is read before the first packet.
+/// static TABLE: ConnectionTable<AtomicU64> = ConnectionTable::new(Bits::DEFAULT);
+/// TABLE.set_bits("14".parse()?)?;
+///
+/// let client = (Ipv4Addr::new(10, 0, 0, 1).into(), 40_000);
+/// let server = (Ipv4Addr::new(192, 0, 2, 7).into(), 443);
+/// let first = Tuple { protocol: 6, source: client, destination: server };
+/// let now = 1_000;
+/// TABLE.insert(&first, AtomicU64::new(0), now + 60).expect("it is new, and there is memory");
+///
+/// // A reply comes.
+/// let (connection, direction) = TABLE.look_up(&first.reversed()).expect("it is there");
+/// assert_eq!(direction, Direction::Reply);
+/// connection.fetch_add(1, Relaxed);
+/// assert!(connection.renew(now + 100));
+///
+/// assert_eq!(TABLE.expire(now + 99, usize::MAX, |_| ()), 0);
+/// assert_eq!(TABLE.expire(now + 100, usize::MAX, |gone| assert_eq!(gone.load(Relaxed), 1)), 1);
+/// assert!(TABLE.look_up(&first).is_none() && !connection.renew(now + 200));
+/// assert_eq!(connection.load(Relaxed), 1, "who has a reference can use it still");
+/// assert!(TABLE.set_bits(Bits::MIN).is_err(), "it is too late for that");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Parameters: the value, the [`LookUp`], the [`Host`], the [`Context`] of the buckets' locks.
+pub struct ConnectionTable<
+    T: Send + Sync,
+    P: LookUp = Rcu,
+    H: Host = Native,
+    C: Context = NoContext,
+> {
+    /// The address of the [`Buckets`], or 0 before the first insertion.
+    buckets: U64<H>,
+    /// Whoever makes or configures the buckets holds this.
+    setup: RawSpinLock<P::Lock, H, C>,
+    configuration: Cell<H, Configuration>,
+    /// Which bucket the next sweep begins with.
+    swept: U64<H>,
+    readers: ReadersOf<P, H, C>,
+    _entries: PhantomData<T>,
+}
+
+impl<T: Send + Sync, P: LookUp, H: Host<Atomics = NativeAtomics>, C: Context>
+    ConnectionTable<T, P, H, C>
+where
+    ReadersOf<P, H, C>: ConstReaders,
+{
+    /// An empty table with 2^`bits` buckets, unless they are [chosen](Self::set_bits) otherwise before the first insertion. For statics:
+    /// `bits` is the default of the compiled program. The hash is keyed with a [random seed](Seed::random); without the feature `std`
+    /// it must be [given](Self::set_seed), or anyone can find connections that share a chain.
+    pub const fn new(bits: Bits) -> Self {
+        ConnectionTable {
+            buckets: NativeU64::new(0),
+            setup: <RawSpinLock<P::Lock, H, C> as RawMutex>::INIT,
+            configuration: NativeCell::new(Configuration { bits, seed: None }),
+            swept: NativeU64::new(0),
+            readers: <ReadersOf<P, H, C> as ConstReaders>::NEW,
+            _entries: PhantomData,
+        }
+    }
+}
+
+impl<T: Send + Sync, P: LookUp, H: Host, C: Context> ConnectionTable<T, P, H, C> {
+    /// An empty table, on any platform: with 2^`bits` buckets, unless they are [chosen](Self::set_bits) otherwise. Its hash is keyed
+    /// with `seed`, or, if that is `None`, with a [random one](Seed::random) (without the feature `std`: with a fixed one, which
+    /// protects against nobody).
+    pub fn with_bits(bits: Bits, seed: Option<Seed>) -> Self {
+        ConnectionTable {
+            buckets: Word::new(0),
+            setup: RawSpinLock::new(),
+            configuration: DataCell::new(Configuration { bits, seed }),
+            swept: Word::new(0),
+            readers: Default::default(),
+            _entries: PhantomData,
+        }
+    }
+
+    #[inline(always)]
+    fn buckets(&self) -> Option<NonNull<BucketsOf<P, H, C>>> {
+        // Acquire: pairs with the release in `make_buckets`.
+        NonNull::new(from_word(self.buckets.load(Ordering::Acquire)))
+    }
+
+    /// Runs `f`, which must not unwind, while nobody else makes or configures the buckets.
+    fn setting_up<R>(&self, f: impl FnOnce(Option<NonNull<BucketsOf<P, H, C>>>) -> R) -> R {
+        let held = self.setup.acquire();
+        // Relaxed: written under the lock.
+        let result = f(NonNull::new(from_word(self.buckets.load(Ordering::Relaxed))));
+        // SAFETY: `held` is this lock's.
+        unsafe { self.setup.release(held) };
+        result
+    }
+
+    fn configure(&self, change: impl FnOnce(&mut Configuration)) -> Result<(), AlreadyInUse> {
+        self.setting_up(|buckets| match buckets {
+            // SAFETY: published buckets are there as long as the table.
+            Some(buckets) => Err(AlreadyInUse { bits: unsafe { buckets.as_ref() }.bits() }),
+            None => {
+                // SAFETY: accessed under the lock only.
+                self.configuration.with_mut(|all| change(unsafe { &mut *all }));
+                Ok(())
+            }
+        })
+    }
+
+    /// Chooses the number of buckets: at start-up, from a configuration.
+    ///
+    /// # Errors
+    ///
+    /// After the first insertion; the table stays as it is.
+    pub fn set_bits(&self, bits: Bits) -> Result<(), AlreadyInUse> {
+        self.configure(|all| all.bits = bits)
+    }
+
+    /// Chooses the key of the hash.
+    ///
+    /// # Errors
+    ///
+    /// After the first insertion; the table stays as it is.
+    pub fn set_seed(&self, seed: Seed) -> Result<(), AlreadyInUse> {
+        self.configure(|all| all.seed = Some(seed))
+    }
+
+    /// Makes the buckets now, and not with the first insertion: which otherwise allocates them, and keeps others waiting meanwhile. From
+    /// here on they cannot be chosen any more.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory; the next insertion tries again.
+    pub fn start(&self) -> Result<(), AllocationFailed> {
+        self.make_buckets().map(drop)
+    }
+
+    #[cold]
+    fn make_buckets(&self) -> Result<NonNull<BucketsOf<P, H, C>>, AllocationFailed> {
+        // SAFETY: accessed under the lock only.
+        let wanted = self.setting_up(|_| self.configuration.with(|all| unsafe { *all }));
+        // Outside the lock: the standard library may ask the operating system.
+        let seed = wanted.seed();
+        self.setting_up(|buckets| {
+            if let Some(buckets) = buckets {
+                return Ok(buckets);
+            }
+            // SAFETY: as above. It may have been configured in between.
+            let bits = self.configuration.with(|all| unsafe { *all }).bits;
+            // SAFETY: as above.
+            let seed = self.configuration.with(|all| unsafe { *all }).seed.unwrap_or(seed);
+            let buckets = BucketsOf::<P, H, C>::allocate(bits, seed)?;
+            // Release: pairs with the acquire in `buckets`.
+            self.buckets.store(to_word(buckets.as_ptr()), Ordering::Release);
+            Ok(buckets)
+        })
+    }
+
+    #[inline(always)]
+    fn bucket(&self, buckets: NonNull<BucketsOf<P, H, C>>, key: &Key) -> &Bucket<P::Lock, H, C> {
+        // SAFETY: published buckets are there as long as the table.
+        unsafe { Buckets::of_key(buckets, key) }
+    }
+
+    /// The connection of a packet with `tuple`, and the packet's direction.
+    #[inline]
+    pub fn look_up(&self, tuple: &Tuple) -> Option<(Connection<'_, T, P, H, C>, Direction)> {
+        let buckets = self.buckets()?;
+        let (key, in_order) = Key::of(tuple);
+        let bucket = self.bucket(buckets, &key);
+        // SAFETY: the chains of this table have entries of this type, and `reading` keeps them from being freed.
+        let entry = self.readers.reading(bucket, || unsafe { bucket.find(&key) })?;
+        // SAFETY: `find` took a reference.
+        let connection = unsafe { Connection::new(self, entry) };
+        let direction = connection.direction_of(in_order);
+        Some((connection, direction))
+    }
+
+    /// Inserts a connection. `tuple` is of a packet in its original direction. It expires at `deadline`, in whatever unit the
+    /// caller keeps time; [`NEVER`] is never.
+    ///
+    /// # Errors
+    ///
+    /// If there is a connection of the tuple (in either direction), which the error holds; or if there is no memory. The error holds the value, too.
+    pub fn insert(
+        &self,
+        tuple: &Tuple,
+        value: T,
+        deadline: u64,
+    ) -> Result<Connection<'_, T, P, H, C>, Refused<'_, T, P, H, C>> {
+        let made = self.buckets().map_or_else(|| self.make_buckets(), Ok);
+        let Ok(buckets) = made else { return Err(Refused { value, why: Why::NoMemory }) };
+        let (key, in_order) = Key::of(tuple);
+        let stored = StoredKey::new(key, in_order);
+        let new = match EntryOf::<T, P, H, C>::allocate(stored, value, deadline) {
+            Ok(new) => new,
+            Err(value) => return Err(Refused { value, why: Why::NoMemory }),
+        };
+        let bucket = self.bucket(buckets, &key);
+        let there = bucket.locked(|| {
+            // SAFETY: the lock is held: nothing is taken out, so nothing is freed.
+            let there = unsafe { bucket.find(&key) };
+            if there.is_none() {
+                // SAFETY: the lock is held; one of the new entry's references is the table's.
+                unsafe { bucket.push(new) };
+            }
+            there
+        });
+        match there {
+            // SAFETY: the other one of the new entry's references.
+            None => Ok(unsafe { Connection::new(self, new) }),
+            Some(there) => {
+                // SAFETY: it was not published.
+                let value = unsafe { EntryOf::<T, P, H, C>::take_back(new) };
+                // SAFETY: `find` took a reference.
+                let there = unsafe { Connection::new(self, there) };
+                Err(Refused { value, why: Why::Exists(there) })
+            }
+        }
+    }
+
+    /// The connection of a packet with `tuple`; if there is none, one that is inserted with what `make` returns. Whoever loses a race
+    /// gets the other's, and its own value is dropped.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for a new one. What `make` returned is dropped.
+    pub fn get_or_insert_with(
+        &self,
+        tuple: &Tuple,
+        deadline: u64,
+        make: impl FnOnce() -> T,
+    ) -> Result<Connection<'_, T, P, H, C>, AllocationFailed> {
+        if let Some((there, _)) = self.look_up(tuple) {
+            return Ok(there);
+        }
+        match self.insert(tuple, make(), deadline) {
+            Ok(new) => Ok(new),
+            Err(Refused { why: Why::Exists(there), .. }) => Ok(there),
+            Err(Refused { why: Why::NoMemory, .. }) => Err(AllocationFailed),
+        }
+    }
+
+    /// Takes the connection of `tuple` out of the table. Who has a reference keeps it.
+    pub fn remove(&self, tuple: &Tuple) -> Option<Connection<'_, T, P, H, C>> {
+        let (connection, _) = self.look_up(tuple)?;
+        connection.remove().then_some(connection)
+    }
+
+    /// Takes connections out of `bucket` for which `judge` says so, at most a batch; returns whether there may be more.
+    fn take_out<'t>(
+        &'t self,
+        bucket: &Bucket<P::Lock, H, C>,
+        mut judge: impl FnMut(NonNull<EntryOf<T, P, H, C>>) -> Verdict,
+        batch: &mut Batch<'t, T, P, H, C>,
+    ) -> bool {
+        let mut taken = [const { None }; BATCH];
+        let mut count = 0;
+        bucket.locked(|| {
+            // SAFETY: the lock is held.
+            unsafe {
+                bucket.retain(|entry| {
+                    if count == BATCH {
+                        return Verdict::End;
+                    }
+                    let verdict = judge(entry);
+                    if matches!(verdict, Verdict::Leaves | Verdict::LeavesAtLast) {
+                        taken[count] = Some(entry);
+                        count += 1;
+                    }
+                    verdict
+                })
+            }
+        });
+        for (place, entry) in batch.iter_mut().zip(taken) {
+            // SAFETY: the table's reference, which `retain` has given up.
+            *place = entry.map(|entry| unsafe { Connection::new(self, entry) });
+        }
+        count == BATCH
+    }
+
+    /// Takes connections out whose deadline is `now` or before, and shows each to `gone`; returns how many. It looks at `buckets`
+    /// buckets, going on where the last call ended (of all threads together), and at each at most once: `usize::MAX` is all of them.
+    ///
+    /// A renewal that came before this looked at the connection counts; one that comes after it was taken out says so ([`Connection::renew`]
+    /// returns `false`). `gone` runs outside all locks; it may use the table.
+    pub fn expire(
+        &self,
+        now: u64,
+        buckets: usize,
+        mut gone: impl FnMut(Connection<'_, T, P, H, C>),
+    ) -> usize {
+        let Some(all) = self.buckets() else { return 0 };
+        // SAFETY: published buckets are there as long as the table.
+        let number = unsafe { all.as_ref() }.bits().buckets();
+        let now = now.min(NEVER - 1);
+        let looks = buckets.min(number);
+        // Relaxed: where a sweep begins orders nothing.
+        let begin = self.swept.fetch_add(looks as u64, Ordering::Relaxed) as usize;
+        let mut expired = 0;
+        for look in 0..looks {
+            // SAFETY: below the number, which is a power of two; as above.
+            let bucket = unsafe { Buckets::at(all, begin.wrapping_add(look) & (number - 1)) };
+            if bucket.entries() == 0 {
+                continue;
+            }
+            loop {
+                let mut batch = [const { None }; BATCH];
+                let due = |entry: NonNull<EntryOf<T, P, H, C>>| {
+                    // SAFETY: the lock is held, and `take_out` does what this says.
+                    let due = unsafe { entry.as_ref().remove_if_due(now) };
+                    if due { Verdict::Leaves } else { Verdict::Stays }
+                };
+                let more = self.take_out(bucket, due, &mut batch);
+                for connection in batch.into_iter().flatten() {
+                    expired += 1;
+                    gone(connection);
+                }
+                if !more {
+                    break;
+                }
+            }
+        }
+        if expired > 0 {
+            self.readers.collect();
+        }
+        expired
+    }
+
+    /// How many entries of connections that are gone wait to be freed, because a look-up may stand on them. Always 0 with [`Locked`].
+    pub fn waiting(&self) -> u64 {
+        self.readers.waiting()
+    }
+
+    /// How many connections are in the table. A snapshot; exact when nobody inserts or removes. Reads every bucket.
+    pub fn len(&self) -> usize {
+        let Some(all) = self.buckets() else { return 0 };
+        // SAFETY: published buckets are there as long as the table.
+        let number = unsafe { all.as_ref() }.bits().buckets();
+        // SAFETY: as above; below the number.
+        (0..number).map(|index| unsafe { Buckets::at(all, index) }.entries() as usize).sum()
+    }
+
+    /// Whether there are none. A snapshot; reads every bucket.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bits that the table has, or, before its first insertion, would have.
+    pub fn bits(&self) -> Bits {
+        self.setting_up(|buckets| match buckets {
+            // SAFETY: published buckets are there as long as the table.
+            Some(buckets) => unsafe { buckets.as_ref() }.bits(),
+            // SAFETY: accessed under the lock only.
+            None => self.configuration.with(|all| unsafe { (*all).bits }),
+        })
+    }
+
+    /// In which bucket a packet's connection would be, for diagnosis; `None` before the first insertion.
+    pub fn bucket_of(&self, tuple: &Tuple) -> Option<usize> {
+        // SAFETY: published buckets are there as long as the table.
+        self.buckets().map(|all| unsafe { Buckets::index(all, &Key::of(tuple).0) })
+    }
+
+    /// Bytes that one connection takes, with its value, but without its share of the buckets and what the allocator adds.
+    pub const fn bytes_of_a_connection() -> usize {
+        size_of::<EntryOf<T, P, H, C>>()
+    }
+
+    /// Bytes that the table takes, with its connections, but without those that are out of it and [wait](Self::waiting) or are referenced still,
+    /// and without what the allocator adds. Reads every bucket.
+    pub fn bytes(&self) -> usize {
+        let buckets = self.buckets().map_or(0, |all| {
+            // SAFETY: published buckets are there as long as the table.
+            BucketsOf::<P, H, C>::bytes(unsafe { all.as_ref() }.bits())
+        });
+        size_of::<Self>() + buckets + self.len() * Self::bytes_of_a_connection()
+    }
+}
+
+/// Connections that were taken out together. What is left of it when it is dropped is dropped with it.
+type Batch<'t, T, P, H, C> = [Option<Connection<'t, T, P, H, C>>; BATCH];
+
+impl<T: Send + Sync, P: LookUp, H: Host, C: Context> Drop for ConnectionTable<T, P, H, C> {
+    fn drop(&mut self) {
+        if let Some(buckets) = NonNull::new(from_word::<BucketsOf<P, H, C>>(self.buckets.get())) {
+            // SAFETY: handles borrow the table, so there are none (one that was forgotten cannot be used); the chains have
+            // entries of this type.
+            unsafe { Buckets::free::<T, DeferredOf<P, H, C>>(buckets) };
+        }
+    }
+}
+
+impl<T: Send + Sync, P: LookUp, H: Host, C: Context> fmt::Debug for ConnectionTable<T, P, H, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConnectionTable").field("bits", &self.bits()).finish_non_exhaustive()
+    }
+}

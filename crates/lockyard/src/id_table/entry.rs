@@ -1,0 +1,160 @@
+//! An object of a table, and holding its lock.
+
+use super::{IdTable, Lock, Rcu, Variant};
+use crate::Held;
+use crate::platform::{Cell, DataCell, Host, Native};
+use crate::reclaim::{Guard, Owned};
+use core::fmt;
+use core::marker::PhantomData;
+use core::ops::{Deref, DerefMut};
+
+/// What a table's word names: the object's lock, and the object, until it is removed. It has one identifier for all its life.
+pub(super) struct Object<T: Send, H: Host> {
+    lock: Lock<H>,
+    /// `None` from its removal on. Used under the lock.
+    value: Cell<H, Option<T>>,
+}
+
+impl<T: Send, H: Host> Object<T, H> {
+    pub(super) fn new(value: T) -> Self {
+        Object { lock: Lock::<H>::new(), value: DataCell::new(Some(value)) }
+    }
+
+    /// The value of an object that was not published.
+    pub(super) fn into_value(self) -> T {
+        self.value.into_inner().expect("it was not removed")
+    }
+
+    /// # Safety
+    ///
+    /// The bits are of an `Owned<Object>`, or 0, and it lives as long as the reference.
+    #[inline(always)]
+    pub(super) unsafe fn at<'a>(bits: u64) -> Option<&'a Self> {
+        // SAFETY: the caller's promise.
+        unsafe { Owned::<Self, H>::deref_bits(bits) }
+    }
+
+    /// # Safety
+    ///
+    /// The bits are of an `Owned<Object>` that is the caller's alone, and was not removed.
+    pub(super) unsafe fn value_of_bits(bits: u64) -> T {
+        // SAFETY: the caller's promise.
+        let object = unsafe { Owned::<Self, H>::from_bits(bits) };
+        object.expect("an object's bits are not 0").into_inner().into_value()
+    }
+
+    /// Drops an object.
+    ///
+    /// # Safety
+    ///
+    /// The bits are of an `Owned<Object>` that is the caller's alone.
+    pub(super) unsafe fn free(bits: u64) {
+        // SAFETY: the caller's promise.
+        drop(unsafe { Owned::<Self, H>::from_bits(bits) });
+    }
+}
+
+/// An object of an [`IdTable`], locked. Dropping it releases the lock (release).
+///
+/// If a panic unwinds through it the lock is released too, and the object stays as it is.
+#[must_use = "if unused the object's lock is released at once"]
+pub struct Entry<'t, T: Send, V: Variant = Rcu, H: Host = Native> {
+    table: &'t IdTable<T, V, H>,
+    object: &'t Object<T, H>,
+    id: u32,
+    /// `None` when the lock was released.
+    held: Option<Held<Lock<H>>>,
+    /// Keeps the object's memory. Left after the lock was released.
+    _guard: Option<Guard<'t, H>>,
+    /// Shared with another thread, it shares the object.
+    _value: PhantomData<&'t mut T>,
+}
+
+impl<'t, T: Send, V: Variant, H: Host> Entry<'t, T, V, H> {
+    /// Takes the object's lock.
+    #[inline]
+    pub(super) fn acquire(
+        table: &'t IdTable<T, V, H>,
+        object: &'t Object<T, H>,
+        id: u32,
+        guard: Option<Guard<'t, H>>,
+    ) -> Self {
+        let held = Some(object.lock.acquire());
+        Entry { table, object, id, held, _guard: guard, _value: PhantomData }
+    }
+
+    /// Whether the object was not removed before its lock was taken.
+    #[inline]
+    pub(super) fn is_in_table(&self) -> bool {
+        // SAFETY: under the object's lock.
+        self.object.value.with(|value| unsafe { (*value).is_some() })
+    }
+
+    /// The object's identifier.
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
+    #[inline]
+    fn unlock(&mut self) {
+        if let Some(held) = self.held.take() {
+            // SAFETY: `acquire` took this object's lock.
+            unsafe { self.object.lock.release(held) };
+        }
+    }
+
+    /// Takes the object out of the table. Its identifier is free from then on.
+    pub fn remove(mut self) -> T {
+        // SAFETY: under the object's lock.
+        let value = self.object.value.with_mut(|value| unsafe { (*value).take() });
+        // Who gets the lock from here on finds that there is no object.
+        self.unlock();
+        let bits = self.table.forget(self.id);
+        if V::LOCKS {
+            // SAFETY: it was named by nothing else. Whoever waits for its lock holds the table's, under which it was found, and
+            // `forget` took that after all of them.
+            unsafe { Object::<T, H>::free(bits) };
+        } else {
+            // SAFETY: the only word that named it was cleared, for this thread alone; readers are inside guards of the domain. The
+            // object in it is gone, so nothing is left that borrows.
+            unsafe {
+                let object = Owned::<Object<T, H>, H>::from_bits(bits);
+                self.table.domain.retire_owned(object);
+            }
+        }
+        value.expect("an entry's object is in the table")
+    }
+}
+
+impl<T: Send, V: Variant, H: Host> Deref for Entry<'_, T, V, H> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: under the object's lock, and the reference ends before it is released.
+        let value = self.object.value.with(|value| unsafe { (*value).as_ref() });
+        value.expect("an entry's object is in the table")
+    }
+}
+
+impl<T: Send, V: Variant, H: Host> DerefMut for Entry<'_, T, V, H> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: under the object's lock, and the entry is borrowed mutably.
+        let value = self.object.value.with_mut(|value| unsafe { (*value).as_mut() });
+        value.expect("an entry's object is in the table")
+    }
+}
+
+impl<T: Send, V: Variant, H: Host> Drop for Entry<'_, T, V, H> {
+    #[inline]
+    fn drop(&mut self) {
+        self.unlock();
+    }
+}
+
+impl<T: Send + fmt::Debug, V: Variant, H: Host> fmt::Debug for Entry<'_, T, V, H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry").field("id", &self.id).field("object", &**self).finish()
+    }
+}
