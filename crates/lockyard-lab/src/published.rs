@@ -268,7 +268,8 @@ mod tests {
                 ("qspinlock-loop", 32),
                 ("page-ref", 90),
                 ("lock-call-path", 30),
-                ("lockref-degradation", 15)
+                ("lockref-degradation", 15),
+                ("pv-ticketlock-dbench", 17)
             ]
         );
     }

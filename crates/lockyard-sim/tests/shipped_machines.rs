@@ -34,6 +34,7 @@ fn every_number_has_a_source_or_a_reason_and_most_have_a_source() {
             "skylake-client-4c",
             "skylake-sp-1s24c2t",
             "westmere-ex-4s10c",
+            "xen",
             "zen4-7840u"
         ]
     );
