@@ -21,6 +21,7 @@ mod samples;
 mod script;
 mod stage;
 mod steps;
+mod timers;
 
 pub use figures::{DIRECTION, Figure, Length, Region, RunOf};
 pub use file::{MAX_FILE_BYTES, ScriptError};
@@ -36,3 +37,4 @@ pub use script::{
     Script, Step, Variant,
 };
 pub use stage::Stage;
+pub use timers::{Timer, Timers};
