@@ -377,7 +377,7 @@ fn pairs_are_of_two_of_the_scripts_variants() {
             pairs += 1;
         }
     }
-    assert_eq!(pairs, 7, "one in each script of the queued lock's tables");
+    assert_eq!(pairs, 8, "one in each script that compares locks or ways of waiting");
     let with = |first: &str, second: &str| {
         let entry = format!("[[pairs]]\nfirst = \"{first}\"\nsecond = \"{second}\"\n[[objects]]");
         error_of(&GOOD.replacen("[[objects]]", &entry, 1))
