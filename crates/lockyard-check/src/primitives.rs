@@ -17,7 +17,6 @@ use lockyard::{FourBytes, TwoBytes};
 pub struct Soon;
 impl Hooks for Soon {
     const SPINS: u32 = 10;
-    const TICKET_SPINS: u32 = 10;
     const NEWCOMER_SPINS: u32 = 3;
 }
 

@@ -47,11 +47,8 @@ pub trait Hooks: Debug + 'static {
     /// Whether waiters park at all. Without, a lock is the plain one of its kind, instruction for instruction.
     const PARK: bool = true;
 
-    /// Polls of a waiter of [`PvQueued`](super::PvQueued) before it parks.
+    /// Polls of a waiter before it parks.
     const SPINS: u32 = 50;
-
-    /// Polls of a waiter of [`PvTicket`](super::PvTicket) before it parks. More, because nobody else goes on while it wakes up.
-    const TICKET_SPINS: u32 = 1000;
 
     /// Polls of a newcomer to a lock that may be stolen, before it joins the queue. With few, threads that would only take
     /// the line from each other park, and those that remain go on undisturbed.

@@ -102,7 +102,7 @@ fn wait_for_turn<P: Hooks, H: Host, L: Lane>(lane: L, before: L::Bits) {
     H::count(Event::Slowpath);
     let mine = |bits: u64| bits & LAST == ticket;
     // Acquire: pairs with the release of the `unlock` that hands the lock to this ticket.
-    let spun = lane.wait_within::<H>(Ordering::Acquire, P::TICKET_SPINS, mine);
+    let spun = lane.wait_within::<H>(Ordering::Acquire, P::SPINS, mine);
     let seen = spun.unwrap_or_else(|| park_until_turn::<H, L>(lane, ticket));
     if lower(seen).to_u64() & SLOW != 0 && next(seen) == after(ticket) {
         // Relaxed: it publishes nothing. It fails if somebody has come, who will do it.
