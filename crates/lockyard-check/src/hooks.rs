@@ -67,6 +67,16 @@ impl Fault for LostSet {
     }
 }
 
+/// Releases that are an addition are lost.
+#[derive(Debug)]
+pub struct LostAddition;
+impl Fault for LostAddition {
+    const NAME: &'static str = "lost addition";
+    fn strikes(operation: &Operation) -> bool {
+        operation.kind == Kind::FetchAdd && operation.order == Ordering::Release
+    }
+}
+
 /// A compare-exchange that finds what it expects stores nothing, and reports success.
 #[derive(Debug)]
 pub struct LostExchange;

@@ -8,11 +8,12 @@
 use lockyard_check::backends::{Search, Verdict, check_model, check_natively, check_simulated};
 use lockyard_check::finding::Finding;
 use lockyard_check::hooks::{
-    Fault, LostChoice, LostExchange, LostRelease, LostSet, NoFault, SkippedWait,
+    Fault, LostAddition, LostChoice, LostExchange, LostRelease, LostSet, NoFault, SkippedWait,
 };
 use lockyard_check::primitives::{
     ChosenLate, ClhOfFour, LockrefQueued, LockrefTas, LockrefTicket, McsOfFour, Primitive,
-    QueuedCmpxchg, QueuedPortable, QueuedStore, Tas, Ticket8, Ticket16, TicketAsm,
+    PvQueuedLock, PvTicketLock, QueuedCmpxchg, QueuedPortable, QueuedStore, Tas, Ticket8, Ticket16,
+    TicketAsm,
 };
 
 /// What each back-end must say: nothing (`&[]`), or one of these.
@@ -57,6 +58,9 @@ fn row<P: Primitive, F: Fault>(expected: Expected) -> usize {
 const RIGHT: Expected = same(&[], "no step is wrong");
 
 const STUCK: Expected = same(&[Finding::Stuck], "who waits for the release waits for ever");
+
+const WAKE_UP_LOST: Expected =
+    same(&[Finding::Stuck], "the release does not learn that somebody is parked, and kicks nobody");
 
 /// A second holder. Threads find the other's stamp, or a count that was changed under the lock; a
 /// model finds the accesses that are not ordered, or the part of the word with two writers.
@@ -106,6 +110,8 @@ fn every_back_end_notices_a_wrong_step_in_every_primitive() {
         row::<QueuedPortable, NoFault>(RIGHT),
         row::<McsOfFour, NoFault>(RIGHT),
         row::<ClhOfFour, NoFault>(RIGHT),
+        row::<PvTicketLock, NoFault>(RIGHT),
+        row::<PvQueuedLock, NoFault>(RIGHT),
         row::<LockrefQueued, NoFault>(RIGHT),
         row::<McsOfFour, LostRelease>(STUCK),
         row::<ChosenLate, NoFault>(RIGHT),
@@ -129,6 +135,9 @@ fn every_back_end_notices_a_wrong_step_in_every_primitive() {
         row::<QueuedCmpxchg, LostRelease>(STUCK),
         row::<LockrefQueued, LostRelease>(STUCK),
         row::<LockrefQueued, LostExchange>(QUEUE_BROKEN_OR_MISCOUNTED),
+        row::<PvTicketLock, LostSet>(WAKE_UP_LOST),
+        row::<PvTicketLock, LostAddition>(STUCK),
+        row::<PvQueuedLock, LostAddition>(STUCK),
         row::<LockrefTicket, NoFault>(RIGHT),
         row::<LockrefTicket, LostRelease>(STUCK),
         row::<LockrefTicket, SkippedWait>(ENTERED),

@@ -44,6 +44,15 @@ fn every_pair_of_operations_holds_with_one_lock() {
 }
 
 #[test]
+fn a_table_that_grows_meanwhile_holds() {
+    for ops in [[LookUp, Insert], [Insert, Insert], [InsertAndLookUp, Replace]] {
+        let bounds = Bounds::stepping_back(2);
+        must_hold::<IdProgram<Rcu, Host<2>, true>>("rcu, growing", &ops, bounds);
+        must_hold::<IdProgram<Locked, Host<2>, true>>("locked, growing", &ops, bounds);
+    }
+}
+
+#[test]
 fn three_threads_hold() {
     for ops in [[LookUp, Remove, Insert], [LookUp, Replace, Remove], [LookUp, LookUp, Remove]] {
         let bounds = Bounds::stepping_back(1);

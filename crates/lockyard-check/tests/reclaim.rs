@@ -13,8 +13,8 @@ use lockyard_check::finding::Finding;
 use lockyard_check::hooks::{Fault, Faulty, LostFence, NoFault, Scripted, Watched};
 use lockyard_check::matrix::{check_pairs, must_hold};
 use lockyard_check::program::ReclaimOp::{
-    self, Barrier, Collect, Read, ReadNested, ReadQuiescent, ReadTwice, Retire, RetireAndCollect,
-    Synchronize,
+    self, AdvanceAndCollect, Barrier, Collect, Read, ReadNested, ReadQuiescent, ReadTwice, Retire,
+    RetireAndCollect, Synchronize,
 };
 use lockyard_check::program::{Program, ReclaimProgram, Unreserved};
 use lockyard_check::quarantine::Quarantine;
@@ -72,6 +72,9 @@ fn records_that_are_allocated_by_who_enters_first_hold() {
 fn three_threads_hold() {
     for ops in [
         [Read, Read, Synchronize],
+        [Collect, Read, RetireAndCollect],
+        [Read, Retire, AdvanceAndCollect],
+        [Read, Synchronize, AdvanceAndCollect],
         [Read, Retire, Collect],
         [ReadTwice, Collect, Retire],
         [Read, Synchronize, Collect],

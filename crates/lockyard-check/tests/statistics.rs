@@ -340,3 +340,31 @@ fn threads_of_the_host_lose_nothing() {
     run::<PerCpu, H>("per-cpu");
     run::<PerNode, H>("per-node");
 }
+
+/// Why there are variants: on two nodes a record for each takes the line off the link between them.
+#[test]
+fn a_record_for_each_node_is_faster_than_a_shared_one_and_slower_than_one_for_each_cpu() {
+    fn updates<V: Variant>() -> u64 {
+        let machine = Machine::shipped("cascade-lake-2s24c2t").unwrap();
+        let mut simulation = Simulation::new(&machine, 1);
+        let statistics = simulation.setup(|| Statistics::<V, Queued, Simulated>::new().unwrap());
+        let statistics = simulation.place(statistics, 64, 0);
+        for place in [0, 1, 2, 3, 24, 25, 26, 27] {
+            let statistics = statistics.clone();
+            simulation.spawn(place, move || {
+                while !lockyard_sim::stop_requested() {
+                    statistics.update(&Counts::packet(1, 1, 0));
+                    lockyard_sim::operation_done();
+                }
+            });
+        }
+        simulation.run_until(machine.cycles(20_000.0));
+        let updates = simulation.operations().iter().sum();
+        simulation.request_stop();
+        assert!(matches!(simulation.run(), Outcome::Finished));
+        updates
+    }
+    let (shared, node, cpu) = (updates::<Shared>(), updates::<PerNode>(), updates::<PerCpu<96>>());
+    println!("updates in 20 us by 8 threads on 2 nodes: {shared}, {node}, {cpu}");
+    assert!(2 * shared < node && 2 * node < cpu, "{shared} {node} {cpu}");
+}

@@ -165,10 +165,10 @@ pub(crate) struct CallPath {
     #[arg(long, value_name = "KIND", allow_hyphen_values = true)]
     pub(crate) lock: Option<String>,
     /// About how long one round of one way is
-    #[arg(long, value_name = "S", default_value_t = 0.02, allow_hyphen_values = true)]
+    #[arg(long, value_name = "S", default_value_t = 0.002, allow_hyphen_values = true)]
     pub(crate) seconds: f64,
     /// Rounds
-    #[arg(long, value_name = "N", default_value_t = 21, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 101, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) repeats: u16,
     /// How to print
     #[arg(long, value_enum, default_value_t = Format::Table)]

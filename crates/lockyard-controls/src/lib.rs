@@ -245,7 +245,7 @@ pub enum TicketOrQueued {
     /// A ticket.
     Ticket(<Ticket as LaneLock>::Token),
     /// Nothing.
-    Queued(<Queued as LaneLock>::Token),
+    Queued,
 }
 
 fn halves<B: Int>(bits: B) -> (u64, u64) {
@@ -286,8 +286,11 @@ unsafe impl LaneLock for TicketAsQueued {
     unsafe fn lock<H: Host, L: Lane>(lane: L) -> TicketOrQueued {
         match Self::ticket::<H, L>(lane) {
             Some(ticket) => TicketOrQueued::Ticket(ticket),
-            // The mistake: the word is another kind's. SAFETY: see above.
-            None => TicketOrQueued::Queued(unsafe { <Queued>::lock::<H, L>(lane) }),
+            None => {
+                // The mistake: the word is another kind's. SAFETY: see above.
+                unsafe { <Queued>::lock::<H, L>(lane) };
+                TicketOrQueued::Queued
+            }
         }
     }
 
@@ -298,7 +301,8 @@ unsafe impl LaneLock for TicketAsQueued {
         }
         if next >= TICKETS {
             // SAFETY: see above.
-            return unsafe { <Queued>::try_lock::<H, L>(lane) }.map(TicketOrQueued::Queued);
+            let taken = unsafe { <Queued>::try_lock::<H, L>(lane) };
+            return taken.map(|()| TicketOrQueued::Queued);
         }
         // SAFETY: the word is still a ticket lock's; if it is not when it is taken, it is not free as one.
         unsafe { Ticket::try_lock::<H, L>(lane) }.map(TicketOrQueued::Ticket)
@@ -309,7 +313,7 @@ unsafe impl LaneLock for TicketAsQueued {
             // SAFETY: the caller's promise, of the kind that the word had.
             TicketOrQueued::Ticket(token) => unsafe { Ticket::unlock::<H, L>(lane, token) },
             // SAFETY: the same.
-            TicketOrQueued::Queued(token) => unsafe { <Queued>::unlock::<H, L>(lane, token) },
+            TicketOrQueued::Queued => unsafe { <Queued>::unlock::<H, L>(lane, ()) },
         }
     }
 }

@@ -5,11 +5,15 @@
 //! (the line is busy all the time), and more than one work may meet the cell. Then it is the smallest work
 //! at which the simulated figure is nearest to the cell among its neighbours, and near enough to be meant;
 //! and the result says between which works the cell is met about as well. No other cell is looked at.
+//!
+//! [`solve_cpu_time`] is for operations of which nobody says how many the published unit is: their work is found from CPU time,
+//! which has the waits for locks in it.
 
 use crate::placement::Placement;
 use crate::simulate::{self, Effort, SimulationError};
-use lockyard_scenarios::Variant;
+use lockyard_scenarios::{Region, Variant};
 use lockyard_sim::Machine;
+use std::cell::RefCell;
 
 /// A calibration is met if the simulated figure is this near to the published one.
 const TOLERANCE: f64 = 0.01;
@@ -90,10 +94,51 @@ pub fn solve(
             }
         }
     }
+    Ok(LocalWork { nanoseconds: best.0, miss: best.1, as_good: as_good(best.0, &tried) })
+}
+
+/// The least and the greatest work of those that were `tried` (work and miss), and `best`, that meet the cell about as well.
+fn as_good(best: f64, tried: &[(f64, f64)]) -> (f64, f64) {
     let good = tried.iter().filter(|(_, miss)| miss.abs() <= AS_GOOD).map(|(work, _)| *work);
-    let as_good = good
-        .fold((best.0, best.0), |(least, greatest), work| (least.min(work), greatest.max(work)));
-    Ok(LocalWork { nanoseconds: best.0, miss: best.1, as_good })
+    good.fold((best, best), |(least, greatest), work| (least.min(work), greatest.max(work)))
+}
+
+/// Works between which [`solve_cpu_time`] looks, in nanoseconds.
+const WORKS: (f64, f64) = (1e2, 1e6);
+
+/// Finds the local work of an operation with which the CPU time of all tasks in a region is `share` seconds a second. Where
+/// tasks wait for a lock, that is the work at which they wait so long; how many operations the published unit is, is not
+/// asked. [`LocalWork::miss`] is that of the CPU time.
+///
+/// # Errors
+///
+/// If a run fails.
+pub fn solve_cpu_time(
+    machine: &Machine,
+    variant: &Variant,
+    placement: (&Placement, usize),
+    threads: usize,
+    (region, share): (Region, f64),
+) -> Result<LocalWork, SimulationError> {
+    // In powers of ten: how long operations are is not known at all.
+    let tried = RefCell::new(Vec::new());
+    let miss_at = |exponent: f64| -> Result<f64, SimulationError> {
+        let work = 10f64.powf(exponent);
+        let cell = simulate::cell(machine, variant, placement, threads, work, Effort::SEARCH)?;
+        let miss = cell.cpu.of(region) / share - 1.0;
+        tried.borrow_mut().push((work, miss));
+        Ok(miss)
+    };
+    let mut ends = [WORKS.0, WORKS.1].map(|work| (work.log10(), 0.0));
+    for end in &mut ends {
+        end.1 = miss_at(end.0)?;
+    }
+    let [a, b] = ends;
+    let nearer = if a.1.abs() < b.1.abs() { a } else { b };
+    let (exponent, miss) =
+        if a.1.signum() == b.1.signum() { nearer } else { bisect(a, b, &miss_at)? };
+    let work = 10f64.powf(exponent);
+    Ok(LocalWork { nanoseconds: work, miss, as_good: as_good(work, &tried.take()) })
 }
 
 /// The first of `tried` whose miss is no greater than its neighbours' and is meant; if there is none, the
@@ -148,6 +193,26 @@ mod tests {
         assert_eq!(first_meant(&tried), 2);
         let tried = [(0.0, -0.5), (10.0, -0.4), (20.0, -0.6)];
         assert_eq!(first_meant(&tried), 1, "none is meant: the nearest");
+    }
+
+    #[test]
+    fn the_work_between_waits_for_a_lock_is_found_from_the_cpu_time() {
+        let machine = Machine::shipped("westmere-ex-4s10c").expect("it is shipped");
+        let script = Script::shipped("aim7-disk/ext4").expect("it is shipped");
+        let ticket = script.variant("ticket").expect("it has it");
+        let place = (&Placement::Order(script.order), script.home);
+        // A machine with a part of its CPUs, so that the test is short.
+        let known = 3000.0;
+        let run = simulate::cell(&machine, ticket, place, 10, known, Effort::SEARCH).unwrap();
+        assert!(run.cpu.system > 1.5 * run.cpu.idle && run.cpu.idle > 0.5, "{:?}", run.cpu);
+        let asked = (Region::System, run.cpu.system);
+        let found = solve_cpu_time(&machine, ticket, place, 10, asked).expect("it runs");
+        assert!(found.is_met(), "{found:?}");
+        assert!((found.nanoseconds / known - 1.0).abs() < 0.1, "{found:?}");
+        // More than tasks can wait: the least work is the nearest, and does not meet it.
+        let asked = (Region::System, 20.0);
+        let found = solve_cpu_time(&machine, ticket, place, 10, asked).expect("it runs");
+        assert!((found.nanoseconds - WORKS.0).abs() < 1e-6 && !found.is_met(), "{found:?}");
     }
 
     #[test]

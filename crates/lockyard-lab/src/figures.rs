@@ -6,7 +6,7 @@ use crate::host::measure;
 use crate::rows::Measured;
 use crate::simulate::Prediction;
 use crate::statistics;
-use lockyard_scenarios::{Figure, Metric, OfTasks, Region};
+use lockyard_scenarios::{Figure, Length, Metric, OfTasks, Region};
 
 /// What runs of a cell came to, as far as figures depend on it.
 #[derive(Clone, Copy, Debug)]
@@ -61,14 +61,18 @@ impl SampleFigures {
 pub struct CpuTime {
     /// In steps of the region `user`.
     pub user: f64,
+    /// In steps of the region `idle`: not used.
+    pub idle: f64,
     /// In all others.
     pub system: f64,
 }
 
 impl CpuTime {
-    fn of(self, region: Region) -> f64 {
+    /// In a region.
+    pub fn of(self, region: Region) -> f64 {
         match region {
             Region::User => self.user,
+            Region::Idle => self.idle,
             Region::System => self.system,
         }
     }
@@ -93,16 +97,18 @@ impl<'a> Outcome<'a> {
         Outcome { metric, tasks, throughput, runs: &[], cpu: None, samples: &[] }
     }
 
+    fn seconds(&self, length: Length) -> f64 {
+        length.seconds(self.throughput, self.metric.per_operation())
+    }
+
     /// The figure by a rule; `None` if the runs do not tell. `reference` is what the variant came to with which the rule compares.
     pub fn figure(&self, figure: &Figure, reference: Option<&Outcome>) -> Option<f64> {
         let own = |of: &Outcome| of.metric.figure(of.throughput, of.tasks);
         match figure {
             Figure::Own => Some(own(self)),
             Figure::Deviation => deviation(self.runs),
-            Figure::RealTime(length) => Some(length.seconds(self.throughput)),
-            Figure::CpuTime(region, length) => {
-                Some(length.seconds(self.throughput) * self.cpu?.of(*region))
-            }
+            Figure::RealTime(length) => Some(self.seconds(*length)),
+            Figure::CpuTime(region, length) => Some(self.seconds(*length) * self.cpu?.of(*region)),
             Figure::Sample { index, of } => Some(self.samples.get(*index)?.of(*of)),
             Figure::Gap { per_cent, .. } => {
                 let gap = own(self) / own(reference?) - 1.0;
@@ -156,12 +162,12 @@ pub fn measured(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lockyard_scenarios::{Length, Rate};
+    use lockyard_scenarios::Rate;
 
     #[test]
     fn each_figure_of_a_run_is_one_rule() {
         let metric = Metric::Throughput(Rate::of("MB/s").unwrap().with_per_operation(0.5));
-        let cpu = Some(CpuTime { user: 2.0, system: 6.0 });
+        let cpu = Some(CpuTime { user: 2.0, idle: 1.0, system: 6.0 });
         let runs = [90.0, 100.0, 110.0];
         let samples = [SampleFigures::of_counts(&[3, 5, 4], 0.5)];
         let of =
@@ -174,6 +180,8 @@ mod tests {
             (Figure::Own, 50.0),
             (Figure::Deviation, 10.0),
             (Figure::RealTime(operations), 10.0),
+            (Figure::RealTime(Length::Amount(1000.0)), 20.0),
+            (Figure::CpuTime(Region::Idle, operations), 10.0),
             (Figure::CpuTime(Region::User, operations), 20.0),
             (Figure::CpuTime(Region::System, Length::Seconds(3.0)), 18.0),
             (Figure::Sample { index: 0, of: OfTasks::Least }, 6.0),

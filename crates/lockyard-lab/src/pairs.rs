@@ -5,7 +5,7 @@
 //! predicted change (`second / first - 1`) is compared with the published one, in its direction and in its size. Which pairs
 //! a table is about stands in its scripts (`[[pairs]]`).
 
-use crate::rows::Row;
+use crate::rows::{Detail, Row};
 
 /// A predicted change is near the published one if they are at most so far apart.
 pub const NEAR: f64 = 0.02;
@@ -51,22 +51,50 @@ pub struct Pairs {
     pub trivial: Score,
 }
 
+/// Says in the details of the second row of each pair that `wanted` names what share of the first row's figure it has, published
+/// and predicted: `ratio_to_FIRST_published` and `ratio_to_FIRST_predicted`.
+pub fn add_ratios(rows: &mut [Row], wanted: &[Wanted]) {
+    let found: Vec<(usize, usize)> = (0..rows.len())
+        .flat_map(|first| (0..rows.len()).map(move |second| (first, second)))
+        .filter(|&(first, second)| is_pair(&rows[first], &rows[second], wanted))
+        .collect();
+    for (first, second) in found {
+        let first = &rows[first];
+        let (name, published, predicted) =
+            (first.variant.clone(), first.published, first.predicted);
+        let second = &mut rows[second];
+        for (what, of, to) in
+            [("published", second.published, published), ("predicted", second.predicted, predicted)]
+        {
+            if let (Some(of), Some(to)) = (of, to)
+                && to > 0.0
+            {
+                let key = format!("ratio_to_{name}_{what}");
+                second.detail.insert(key, Detail::Number(of / to));
+            }
+        }
+    }
+}
+
+/// Whether the rows are such a pair, at least one a prediction.
+fn is_pair(first: &Row, second: &Row, wanted: &[Wanted]) -> bool {
+    let is_wanted = |w: &Wanted| {
+        (&w.experiment, &w.first, &w.second) == (&first.experiment, &first.variant, &second.variant)
+    };
+    wanted.iter().any(is_wanted)
+        && first.experiment == second.experiment
+        && first.machine == second.machine
+        && first.threads == second.threads
+        && first.metric == second.metric
+        && (first.error().is_some() || second.error().is_some())
+}
+
 /// Sums up the pairs that `wanted` names among `rows`; `None` if there is none.
 pub fn score(rows: &[&Row], wanted: &[Wanted]) -> Option<Pairs> {
     let mut pairs = Pairs::default();
     for first in rows {
         for second in rows {
-            let is_wanted = |w: &Wanted| {
-                (&w.experiment, &w.first, &w.second)
-                    == (&first.experiment, &first.variant, &second.variant)
-            };
-            if !wanted.iter().any(is_wanted)
-                || first.experiment != second.experiment
-                || first.machine != second.machine
-                || first.threads != second.threads
-                || first.metric != second.metric
-                || (first.error().is_none() && second.error().is_none())
-            {
+            if !is_pair(first, second, wanted) {
                 continue;
             }
             let (Some(from), Some(to)) = (first.published, second.published) else { continue };
@@ -110,5 +138,23 @@ mod tests {
         assert_eq!(score(&rows, &[wanted("b", "a")]).map(|p| p.model.right), Some(2));
         assert_eq!(score(&rows, &[wanted("a", "x")]), None);
         assert_eq!(score(&rows, &[]), None);
+    }
+
+    #[test]
+    fn the_second_row_of_a_pair_has_its_ratio_to_the_first() {
+        let mut rows = [
+            row("a", 1, 100.0, 110.0, Status::Calibration),
+            row("b", 1, 150.0, 132.0, Status::Predicted),
+            row("b", 2, 150.0, 132.0, Status::Predicted),
+        ];
+        let wanted = [Wanted { experiment: "e".into(), first: "a".into(), second: "b".into() }];
+        add_ratios(&mut rows, &wanted);
+        let number = |of: &Row, what: &str| match of.detail.get(&format!("ratio_to_a_{what}")) {
+            Some(Detail::Number(ratio)) => Some(*ratio),
+            _ => None,
+        };
+        assert_eq!(number(&rows[1], "published"), Some(1.5));
+        assert_eq!(number(&rows[1], "predicted"), Some(132.0 / 110.0));
+        assert!(rows[0].detail.is_empty() && rows[2].detail.is_empty(), "no partner");
     }
 }

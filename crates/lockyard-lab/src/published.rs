@@ -24,6 +24,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("lockref-will-it-scale", include_str!("../../../published/lockref-will-it-scale.csv")),
     ("qspinlock-loop", include_str!("../../../published/qspinlock-loop.csv")),
     ("page-ref", include_str!("../../../published/page-ref.csv")),
+    ("qspinlock-applications", include_str!("../../../published/qspinlock-applications.csv")),
     ("lock-call-path", include_str!("../../../published/lock-call-path.csv")),
     ("lockref-degradation", include_str!("../../../published/lockref-degradation.csv")),
     ("pv-ticketlock-dbench", include_str!("../../../published/pv-ticketlock-dbench.csv")),
@@ -267,6 +268,7 @@ mod tests {
                 ("lockref-will-it-scale", 27),
                 ("qspinlock-loop", 32),
                 ("page-ref", 90),
+                ("qspinlock-applications", 25),
                 ("lock-call-path", 30),
                 ("lockref-degradation", 15),
                 ("pv-ticketlock-dbench", 17)

@@ -155,7 +155,9 @@ pub fn run(
         Some(effort) => measure_rows(&mut finished, &plan, &found, effort),
         None => ("nothing was measured on this host".to_owned(), None),
     };
-    let rows: Vec<Row> = finished.into_iter().map(|(_, row)| row).collect();
+    let mut rows: Vec<Row> = finished.into_iter().map(|(_, row)| row).collect();
+    let wanted = wanted_pairs(&rows);
+    pairs::add_ratios(&mut rows, &wanted);
     let summaries = summaries(&rows);
     let sources = tables
         .iter()
@@ -193,8 +195,14 @@ fn summaries(rows: &[Row]) -> Vec<Summary> {
 
 /// A summary with the pairs that the rows' scripts ask for.
 fn with_pairs(name: &str, rows: &[&Row]) -> Summary {
-    let experiments: BTreeSet<&str> = rows.iter().map(|row| row.experiment.as_str()).collect();
-    let wanted: Vec<Wanted> = experiments
+    Summary { pairs: pairs::score(rows, &wanted_pairs(rows)), ..summarise(name, rows) }
+}
+
+/// The pairs that the rows' scripts ask for.
+fn wanted_pairs<R: std::borrow::Borrow<Row>>(rows: &[R]) -> Vec<Wanted> {
+    let experiments: BTreeSet<&str> =
+        rows.iter().map(|row| row.borrow().experiment.as_str()).collect();
+    experiments
         .into_iter()
         .filter_map(Script::shipped)
         .flat_map(|script| {
@@ -205,8 +213,7 @@ fn with_pairs(name: &str, rows: &[&Row]) -> Summary {
                 second: pair.second,
             })
         })
-        .collect();
-    Summary { pairs: pairs::score(rows, &wanted), ..summarise(name, rows) }
+        .collect()
 }
 
 /// The row of a published cell; `None` if its runs were not begun.
@@ -333,7 +340,7 @@ fn measure_rows(
     let beyond = |job: &Job, row: &Row| needed(job).or(row.threads).is_some_and(|n| n > cpus.len());
     let beyond = rows.iter().filter(|(job, row)| beyond(job, row)).count();
     let native = match &measured.failure {
-        None => call_path::measure_published(rows.iter_mut().map(|(_, row)| row), effort),
+        None => call_path::measure_published(rows.iter_mut().map(|(_, row)| row)),
         Some(_) => Ok(None),
     };
     let s = if cpus.len() == 1 { "" } else { "s" };

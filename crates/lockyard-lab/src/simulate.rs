@@ -82,7 +82,8 @@ pub struct Prediction {
     pub range: (f64, f64),
     /// The throughput of each seed.
     pub runs: Vec<f64>,
-    /// CPU time of all threads (of one guest) by region. Each has its hardware thread all the time, but where guests share CPUs.
+    /// CPU time of all threads (of one guest) by region. Each has its hardware thread all the time, but where guests share CPUs, and
+    /// is idle in steps of that region only.
     pub cpu: CpuTime,
     /// Operations of the slowest and of the fastest thread, over all seeds.
     pub per_thread: (u64, u64),
@@ -197,7 +198,7 @@ pub fn cell(
     let mut costs = Costs::default();
     let mut totals = [0u64; 7];
     let mut locked = 0;
-    let (mut user, mut busy, mut windows) = (0, 0, 0);
+    let (mut user, mut idle, mut busy, mut windows) = (0, 0, 0, 0);
     for seed in 1..=effort.seeds {
         let mut simulation = Simulation::new(machine, seed);
         if variant.guests.is_some() {
@@ -207,6 +208,7 @@ pub fn cell(
         for guest in 0..guests {
             let objects = simulation.setup(|| {
                 Prepared::<OnMachine>::new(variant, machine.line_bytes(), Some(home), local_work)
+                    .map(|objects| objects.with_seed(seed))
             });
             let Some(objects) = objects else {
                 return Err(SimulationError("the objects do not fit into the arena".to_owned()));
@@ -275,7 +277,7 @@ pub fn cell(
         costs.add(machine, &spent, &locks, window);
         let busy_after = simulation.busy_cycles();
         busy += busy_after.zip(busy_before).map_or(tasks as u64 * window, |(a, b)| a - b);
-        (user, windows) = (user + record.user, windows + window);
+        (user, idle, windows) = (user + record.user, idle + record.idle, windows + window);
         locked += simulation
             .events()
             .iter()
@@ -318,7 +320,7 @@ pub fn cell(
     let ratio = |a: f64, b: f64| if b > 0.0 { a / b } else { 0.0 };
     // Of one guest.
     let each = |cycles: u64| ratio(cycles as f64, windows as f64 * guests as f64);
-    let (user, busy) = (each(user), each(busy));
+    let (user, idle, busy) = (each(user), each(idle), each(busy));
     Ok(Prediction {
         throughput: statistics::mean(&throughputs).unwrap_or(0.0),
         range: (
@@ -326,7 +328,7 @@ pub fn cell(
             throughputs.iter().copied().fold(0.0, f64::max),
         ),
         runs: throughputs,
-        cpu: CpuTime { user, system: busy - user },
+        cpu: CpuTime { user, idle, system: busy - user - idle },
         per_thread,
         siblings_apart: None,
         fairness,

@@ -16,18 +16,21 @@ pub enum Region {
     System,
     /// The program's own.
     User,
+    /// Nobody's: the task is not running, but waits for something that is not in the script.
+    Idle,
 }
 
 impl Region {
-    /// Both, by the names that scripts use.
-    pub const ALL: [(&'static str, Region); 2] =
-        [("system", Region::System), ("user", Region::User)];
+    /// All, by the names that scripts use.
+    pub const ALL: [(&'static str, Region); 3] =
+        [("system", Region::System), ("user", Region::User), ("idle", Region::Idle)];
 
     /// The name that scripts use.
     pub fn name(self) -> &'static str {
         match self {
             Region::System => "system",
             Region::User => "user",
+            Region::Idle => "idle",
         }
     }
 }
@@ -37,15 +40,18 @@ impl Region {
 pub enum Length {
     /// Until all tasks together had done so many operations.
     Operations(f64),
+    /// Until they had done so much of the metric's unit: so many jobs, or records.
+    Amount(f64),
     /// So many seconds.
     Seconds(f64),
 }
 
 impl Length {
-    /// How many seconds it takes with so many operations a second.
-    pub fn seconds(self, throughput: f64) -> f64 {
+    /// How many seconds it takes with so many operations a second, each so much of the metric's unit.
+    pub fn seconds(self, throughput: f64, per_operation: f64) -> f64 {
         match self {
             Length::Operations(operations) => operations / throughput,
+            Length::Amount(amount) => amount / (throughput * per_operation),
             Length::Seconds(seconds) => seconds,
         }
     }
@@ -56,6 +62,8 @@ impl Length {
 pub struct RunOf {
     /// How many tasks run, whatever number of threads the table has, if any.
     pub tasks: Option<usize>,
+    /// How many tasks run for the cells of which the table says no number.
+    pub tasks_unsaid: Option<usize>,
     /// How long it was.
     pub length: Option<Length>,
 }
@@ -203,7 +211,9 @@ fn sample(metric: &str) -> Option<(usize, OfTasks)> {
 #[serde(deny_unknown_fields)]
 pub(crate) struct RunEntry {
     tasks: Option<Spanned<u32>>,
+    tasks_unsaid: Option<Spanned<u32>>,
     operations: Option<Spanned<f64>>,
+    amount: Option<Spanned<f64>>,
     seconds: Option<Spanned<f64>>,
 }
 
@@ -220,25 +230,31 @@ pub(crate) fn run(source: &Source, entry: &RunEntry) -> Read<RunOf> {
         }
         None => Ok(None),
     };
-    let length =
-        match (positive("operations", &entry.operations)?, positive("seconds", &entry.seconds)?) {
-            (None, None) => None,
-            (Some(operations), None) => Some(Length::Operations(operations)),
-            (None, Some(seconds)) => Some(Length::Seconds(seconds)),
-            (Some(_), Some(_)) => {
-                let at = entry.seconds.as_ref().map_or(0..0, Spanned::span);
-                return Err(source.error(
-                    at,
-                    "a run ends after so many `operations` or so many `seconds`, not after both",
-                ));
-            }
-        };
-    let tasks = entry.tasks.as_ref().map(|tasks| match *tasks.get_ref() {
-        count @ 1..=4096 => Ok(count as usize),
-        count => {
-            let message = format!("`tasks` is {count}; allowed: 1 to 4096");
+    let lengths = [
+        positive("operations", &entry.operations)?.map(Length::Operations),
+        positive("amount", &entry.amount)?.map(Length::Amount),
+        positive("seconds", &entry.seconds)?.map(Length::Seconds),
+    ];
+    let mut lengths = lengths.into_iter().flatten();
+    let length = lengths.next();
+    if lengths.next().is_some() {
+        let at = [&entry.seconds, &entry.amount].into_iter().flatten().next();
+        return Err(source.error(
+            at.map_or(0..0, Spanned::span),
+            "a run ends after so many `operations`, so large an `amount` or so many `seconds`, not after two of them",
+        ));
+    }
+    let count = |what: &str, tasks: &Option<Spanned<u32>>| match tasks {
+        Some(tasks) if !(1..=4096).contains(tasks.get_ref()) => {
+            let message = format!("`{what}` is {}; allowed: 1 to 4096", tasks.get_ref());
             Err(source.error(tasks.span(), message))
         }
-    });
-    Ok(RunOf { tasks: tasks.transpose()?, length })
+        Some(tasks) => Ok(Some(*tasks.get_ref() as usize)),
+        None => Ok(None),
+    };
+    Ok(RunOf {
+        tasks: count("tasks", &entry.tasks)?,
+        tasks_unsaid: count("tasks_unsaid", &entry.tasks_unsaid)?,
+        length,
+    })
 }

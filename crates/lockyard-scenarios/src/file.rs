@@ -1,5 +1,6 @@
 //! Reading a script file: strict, and with an error that says where, what, and what is allowed.
 
+use crate::figures::Region;
 use crate::kinds::LockKind;
 use crate::pages::PageKind;
 use crate::pairs::{self, PairEntry};
@@ -49,6 +50,8 @@ struct File {
     metric: Spanned<String>,
     unit: Spanned<String>,
     operations: Option<Spanned<u64>>,
+    #[serde(default)]
+    work_varies: bool,
     per_operation: Option<Spanned<f64>>,
     #[serde(default)]
     run: figures::RunEntry,
@@ -140,6 +143,7 @@ struct CalibrationEntry {
     threads: Option<Spanned<u32>>,
     variant: Option<Spanned<String>>,
     metric: Option<Spanned<String>>,
+    second: Option<Spanned<String>>,
     #[serde(default)]
     also: Vec<Spanned<String>>,
 }
@@ -262,7 +266,9 @@ pub(crate) fn parse(origin: &str, text: &str) -> Result<Script> {
     let mut variants = Vec::new();
     for variant in file.variants.get_ref() {
         let steps = (&file.steps[..], &file.disturbances[..], samples);
-        variants.push(self::variant(&source, variant.get_ref(), &objects, &names, steps)?);
+        let mut variant = self::variant(&source, variant.get_ref(), &objects, &names, steps)?;
+        variant.work_varies = file.work_varies;
+        variants.push(variant);
     }
     if let Some(guests) = &file.guests {
         let count = *guests.count.get_ref();
@@ -292,7 +298,7 @@ pub(crate) fn parse(origin: &str, text: &str) -> Result<Script> {
     };
     let calibration = file.calibration.map(|c| calibration(&source, &c, &names)).transpose()?;
     let calibrated = file.steps.iter().find(|s| s.get_ref().share.is_some());
-    let gives_work = calibration.as_ref().is_some_and(|c| c.gives == Gives::LocalWork);
+    let gives_work = calibration.as_ref().is_some_and(Calibration::gives_local_work);
     if let (false, Some(step)) = (gives_work, calibrated) {
         return Err(source.error(
             step.span(),
@@ -304,7 +310,7 @@ pub(crate) fn parse(origin: &str, text: &str) -> Result<Script> {
         unit: &file.unit,
         operations: file.operations.as_ref(),
         per_operation: file.per_operation.as_ref(),
-        calibrated: calibration.as_ref().is_some_and(|c| c.gives == Gives::Unit),
+        calibrated: calibration.as_ref().is_some_and(Calibration::gives_unit),
     };
     Ok(Script {
         name: source.name("name", &file.name)?,
@@ -447,17 +453,7 @@ fn calibration(
             ));
         }
     };
-    let gives = match &entry.gives {
-        None => Gives::LocalWork,
-        Some(gives) => {
-            let table = [
-                ("local-work", Gives::LocalWork),
-                ("latencies", Gives::Latencies),
-                ("unit", Gives::Unit),
-            ];
-            source.choose("thing that a calibration gives", gives, &table)?
-        }
-    };
+    let gives = gives(source, entry)?;
     let experiment = entry.experiment.as_ref().map(|e| source.name("experiment", e)).transpose()?;
     Ok(Calibration {
         gives,
@@ -468,6 +464,40 @@ fn calibration(
         metric: entry.metric.as_ref().map(|m| source.name("metric", m)).transpose()?,
         also: entry.also.iter().map(|m| source.name("also", m)).collect::<Result<_>>()?,
     })
+}
+
+fn gives(source: &Source, entry: &CalibrationEntry) -> Result<Gives> {
+    let region = match &entry.second {
+        None => None,
+        Some(second) => {
+            let table = [("system-time", Region::System), ("user-time", Region::User)];
+            Some((second, source.choose("second cell of a calibration", second, &table)?))
+        }
+    };
+    // Stands for the one that is asked for until its region is known.
+    let both = Gives::WorkAndUnit { region: Region::default() };
+    let table = [
+        ("local-work", Gives::LocalWork),
+        ("latencies", Gives::Latencies),
+        ("unit", Gives::Unit),
+        ("work-and-unit", both),
+    ];
+    let gives = match &entry.gives {
+        None => Gives::LocalWork,
+        Some(gives) => source.choose("thing that a calibration gives", gives, &table)?,
+    };
+    match (gives, region, &entry.gives) {
+        (Gives::WorkAndUnit { .. }, Some((_, region)), _) => Ok(Gives::WorkAndUnit { region }),
+        (Gives::WorkAndUnit { .. }, None, Some(gives)) => Err(source.error(
+            gives.span(),
+            "a calibration that gives `work-and-unit` needs `second`, the metric of its second cell",
+        )),
+        (_, Some((second, _)), _) => Err(source.error(
+            second.span(),
+            "`second` is for a calibration that gives `work-and-unit`",
+        )),
+        _ => Ok(gives),
+    }
 }
 
 fn variant(
@@ -546,6 +576,7 @@ fn variant(
         steps,
         disturbances,
         guests: None,
+        work_varies: false,
     })
 }
 

@@ -7,6 +7,7 @@
 //!
 //! The format is described in `docs/scenarios.md`.
 
+mod draws;
 mod figures;
 mod file;
 mod foreign;
@@ -21,6 +22,7 @@ mod samples;
 mod script;
 mod stage;
 mod steps;
+mod timers;
 
 pub use figures::{DIRECTION, Figure, Length, Region, RunOf};
 pub use file::{MAX_FILE_BYTES, ScriptError};
@@ -36,3 +38,4 @@ pub use script::{
     Script, Step, Variant,
 };
 pub use stage::Stage;
+pub use timers::{Timer, Timers};

@@ -101,6 +101,14 @@ impl Metric {
         }
     }
 
+    /// How much of the metric's unit one operation is.
+    pub fn per_operation(self) -> f64 {
+        match self {
+            Metric::Throughput(rate) => rate.per_operation(),
+            Metric::Elapsed { .. } | Metric::Cpu => 1.0,
+        }
+    }
+
     /// The figures of two throughputs, the lower figure first.
     pub fn range(self, (low, high): (f64, f64), threads: usize) -> (f64, f64) {
         let (a, b) = (self.figure(low, threads), self.figure(high, threads));

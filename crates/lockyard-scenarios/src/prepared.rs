@@ -5,6 +5,7 @@
 //! machine the interpreter itself takes no time; on the host it takes a few nanoseconds a step, which
 //! the measured figures contain (a script with an empty list of steps shows how much).
 
+use crate::draws::Draws;
 use crate::kinds::{LockObject, LockRefObject};
 use crate::pages::PageObject;
 use crate::script::{ObjectKind, Step, Variant};
@@ -14,6 +15,7 @@ use std::alloc::Layout;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
+use std::sync::atomic::AtomicU64;
 
 /// What ought to hold after a run, and does not: the primitives did not do their work.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +45,10 @@ pub struct Prepared<S: Stage> {
     objects: Vec<(String, ObjectKind, Shared<S::Host>)>,
     steps: Vec<Step>,
     disturbances: Vec<Vec<Step>>,
+    work_varies: bool,
+    seed: u64,
+    /// How many tasks have begun.
+    tasks: AtomicU64,
     local_work: f64,
     blocks: Blocks<S>,
 }
@@ -111,9 +117,22 @@ impl<S: Stage> Prepared<S> {
             Some((object.name.clone(), object.kind, shared))
         });
         let objects = objects.collect::<Option<Vec<_>>>()?;
-        let disturbances = variant.disturbances.iter().map(|d| d.steps.clone()).collect();
-        let steps = variant.steps.clone();
-        Some(Prepared { objects, steps, disturbances, local_work, blocks })
+        Some(Prepared {
+            objects,
+            steps: variant.steps.clone(),
+            disturbances: variant.disturbances.iter().map(|d| d.steps.clone()).collect(),
+            work_varies: variant.work_varies,
+            seed: 0,
+            tasks: AtomicU64::new(0),
+            local_work,
+            blocks,
+        })
+    }
+
+    /// The same, where the work that varies is another one for each seed.
+    #[must_use]
+    pub fn with_seed(self, seed: u64) -> Self {
+        Prepared { seed, ..self }
     }
 
     /// An object in `memory`; `None` if what it needs beyond that cannot be had.
@@ -187,8 +206,9 @@ impl<S: Stage> Prepared<S> {
     /// Performs operations until the run is over; `done` is told how many, after each.
     pub fn run_task(&self, mut done: impl FnMut(u64)) {
         let mut count = 0;
+        let mut task = self.task();
         while !S::stopping() {
-            self.perform(&self.steps);
+            self.operation(&mut task);
             count += 1;
             S::operation_done();
             done(count);
@@ -197,8 +217,9 @@ impl<S: Stage> Prepared<S> {
 
     /// Performs `count` operations.
     pub fn run_operations(&self, count: u64) {
+        let mut task = self.task();
         for _ in 0..count {
-            self.perform(&self.steps);
+            self.operation(&mut task);
             S::operation_done();
         }
     }
@@ -209,15 +230,28 @@ impl<S: Stage> Prepared<S> {
     ///
     /// If the variant has no such disturbance.
     pub fn disturb(&self, number: usize) {
-        self.perform(&self.disturbances[number]);
+        self.perform(&self.disturbances[number], 1.0);
     }
 
-    fn perform(&self, steps: &[Step]) {
+    /// The numbers of a task that begins.
+    fn task(&self) -> Draws {
+        // Relaxed: tasks only have to get different numbers.
+        let number = self.tasks.fetch_add(1, Ordering::Relaxed);
+        Draws::new(self.seed, number)
+    }
+
+    fn operation(&self, task: &mut Draws) {
+        let factor = if self.work_varies { task.exponential() } else { 1.0 };
+        self.perform(&self.steps, factor);
+    }
+
+    /// Performs steps; local work is multiplied by `factor`.
+    fn perform(&self, steps: &[Step], factor: f64) {
         for step in steps {
             match *step {
-                Step::Work { nanoseconds, region } => S::work_in(region, nanoseconds),
+                Step::Work { nanoseconds, region } => S::work_in(region, nanoseconds * factor),
                 Step::CalibratedWork { share, region } => {
-                    S::work_in(region, self.local_work * share);
+                    S::work_in(region, self.local_work * share * factor);
                 }
                 Step::Pause => S::Host::relax(),
                 Step::WaitForOthers { one_in } => {
@@ -229,7 +263,7 @@ impl<S: Stage> Prepared<S> {
                     let mut body = || {
                         S::wait_ends();
                         S::hold_begins(object);
-                        self.perform(steps);
+                        self.perform(steps, factor);
                         S::hold_ends();
                     };
                     S::wait_begins();

@@ -32,6 +32,9 @@ const SHIPPED: &[(&str, &str)] = &[
         include_str!("../../../scenarios/spin-loop-different-nodes-embedded.toml"),
     ),
     ("page-ref", include_str!("../../../scenarios/page-ref.toml")),
+    ("aim7-disk/xfs", include_str!("../../../scenarios/aim7-disk-xfs.toml")),
+    ("aim7-disk/ext4", include_str!("../../../scenarios/aim7-disk-ext4.toml")),
+    ("ebizzy-m", include_str!("../../../scenarios/ebizzy-m.toml")),
     ("stat-degradation", include_str!("../../../scenarios/stat-degradation.toml")),
     ("controls", include_str!("../../../scenarios/controls.toml")),
     ("dbench/overcommit-1x", include_str!("../../../scenarios/dbench-overcommit-1x.toml")),
@@ -190,6 +193,9 @@ pub struct Variant {
     pub disturbances: Vec<Disturbance>,
     /// How many guests share the CPUs, each with objects and all tasks of its own; `None`: tasks do not share CPUs.
     pub guests: Option<usize>,
+    /// Whether operations differ in their local work: all work steps of an operation are multiplied by a number of its own,
+    /// exponentially distributed with mean 1.
+    pub work_varies: bool,
 }
 
 impl Variant {
@@ -282,6 +288,11 @@ pub enum Gives {
     Latencies,
     /// How much of the metric's unit one operation is: then only the ratios of figures count.
     Unit,
+    /// Both: the local work from a second cell of the same run, CPU time in a region, the unit from the script's metric.
+    WorkAndUnit {
+        /// The region whose CPU time the second cell is.
+        region: Region,
+    },
 }
 
 /// The published cell that gives the local work, or the machine's latencies.
@@ -304,9 +315,14 @@ pub struct Calibration {
 }
 
 impl Calibration {
+    /// Whether it gives how much of the metric's unit one operation is.
+    pub fn gives_unit(&self) -> bool {
+        matches!(self.gives, Gives::Unit | Gives::WorkAndUnit { .. })
+    }
+
     /// Whether the cell gives the local work of an operation.
     pub fn gives_local_work(&self) -> bool {
-        self.gives == Gives::LocalWork
+        matches!(self.gives, Gives::LocalWork | Gives::WorkAndUnit { .. })
     }
 }
 
@@ -405,7 +421,7 @@ impl Script {
 
     /// How many tasks run for published cells of so many threads; `None` if neither the cell nor the script says.
     pub fn tasks(&self, threads: Option<usize>) -> Option<usize> {
-        self.run.tasks.or(threads)
+        self.run.tasks.or(threads).or(self.run.tasks_unsaid)
     }
 
     /// The variant of that name.

@@ -1,7 +1,7 @@
 //! Scripts: the shipped ones say what the experiments' description says; broken ones get one line that
 //! says where, what, and what is allowed.
 
-use lockyard_scenarios::{Metric, ObjectKind, Order, Script, Step};
+use lockyard_scenarios::{Gives, Metric, ObjectKind, Order, Region, Script, Step};
 
 const GOOD: &str = include_str!("../../../scenarios/open3.toml");
 
@@ -107,6 +107,17 @@ fn the_shipped_scripts_do_what_the_experiments_do() {
             let same = one.variant(&variant.name).expect("it has the variant");
             assert_eq!((variant.guests, &variant.steps), (Some(times), &same.steps), "{name}");
         }
+    }
+    for name in ["aim7-disk/xfs", "aim7-disk/ext4", "ebizzy-m"] {
+        for variant in ["ticket", "qspinlock"] {
+            assert_eq!(shared(name, variant), ["write", "write"], "{name} {variant}");
+        }
+        let script = Script::shipped(name).expect("it is shipped");
+        assert!(script.variants.iter().all(|variant| variant.work_varies), "{name}");
+        assert_eq!(script.tasks(Some(3000)), Some(40), "{name}");
+        let calibration = script.calibration.expect("it has one");
+        assert_eq!(calibration.gives, Gives::WorkAndUnit { region: Region::System });
+        assert_eq!(calibration.variant.as_deref(), Some("ticket"), "never the queued lock's row");
     }
     for name in Script::names() {
         let script = Script::shipped(name).expect("it is shipped");
@@ -383,7 +394,7 @@ fn pairs_are_of_two_of_the_scripts_variants() {
             pairs += 1;
         }
     }
-    assert_eq!(pairs, 5, "one in each script of the queued loop, and of the loaded guest");
+    assert_eq!(pairs, 8, "one in each script that compares locks or ways of waiting");
     let with = |first: &str, second: &str| {
         let entry = format!("[[pairs]]\nfirst = \"{first}\"\nsecond = \"{second}\"\n[[objects]]");
         error_of(&GOOD.replacen("[[objects]]", &entry, 1))
@@ -409,6 +420,7 @@ fn the_home_of_the_objects_is_a_socket() {
 fn a_wrong_metric_page_or_calibration_is_named() {
     const PAGE: &str = include_str!("../../../scenarios/page-ref.toml");
     const LOOP: &str = include_str!("../../../scenarios/spin-loop-same-node-embedded.toml");
+    const EXT4: &str = include_str!("../../../scenarios/aim7-disk-ext4.toml");
     for (text, from, to, expected) in [
         (
             PAGE,
@@ -488,8 +500,28 @@ fn a_wrong_metric_page_or_calibration_is_named() {
             GOOD,
             "unit = \"op/s\"",
             "unit = \"op/s\"\nrun = { seconds = 1.0, operations = 5.0 }",
-            "a run ends after so many `operations` or so many `seconds`, not after both",
+            "so large an `amount` or so many `seconds`, not after two of them",
         ),
+        (
+            GOOD,
+            "unit = \"op/s\"",
+            "unit = \"op/s\"\nrun = { tasks_unsaid = 5000 }",
+            "`tasks_unsaid` is 5000; allowed: 1 to 4096",
+        ),
+        (EXT4, "second = \"system-time\"\n", "", "needs `second`, the metric of its second cell"),
+        (
+            EXT4,
+            "\"work-and-unit\"",
+            "\"unit\"",
+            "`second` is for a calibration that gives `work-and-unit`",
+        ),
+        (
+            EXT4,
+            "second = \"system-time\"",
+            "second = \"system-tme\"",
+            "there is no second cell of a calibration `system-tme`; did you mean `system-time`?",
+        ),
+        (EXT4, "work_varies = true", "work_varies = 1", "s.toml:"),
         (
             GOOD,
             "unit = \"op/s\"",

@@ -7,13 +7,15 @@
 #![allow(missing_docs)]
 
 use lockyard::kind::{Choice, Kind, StaticChoice};
-use lockyard::lock::{CmpxchgGrab, Queued, Ticket};
+use lockyard::lock::pv::Spins;
+use lockyard::lock::{CmpxchgGrab, PvQueued, PvTicket, Queued, Ticket};
 use lockyard::page_ref::{Cmpxchg, LockedBit, OptimisticCmpxchg, Xadd};
 use lockyard::platform::Portable;
 use lockyard::platform::{Host, Native, NativeAtomics, NativeU32, QueueNode, Slot};
 use lockyard::{
-    Held, LockRef, LockRefGuard, PageRef, QSpinLock, RawChosenLock, RawQSpinLock, RawSpinLock,
-    RawTestAndSetLock, RawTicketLock, RawTicketLock8, TicketLock,
+    Held, LockRef, LockRefGuard, PageRef, QSpinLock, RawChosenLock, RawPvQSpinLock,
+    RawPvTicketLock, RawQSpinLock, RawSpinLock, RawTestAndSetLock, RawTicketLock, RawTicketLock8,
+    TicketLock,
 };
 use std::alloc::Layout;
 use std::hint::black_box;
@@ -145,6 +147,58 @@ pub fn queued_cmpxchg_grab_lock(
     lock: &RawSpinLock<Queued<CmpxchgGrab>>,
 ) -> Held<RawSpinLock<Queued<CmpxchgGrab>>> {
     lock.acquire()
+}
+
+#[unsafe(no_mangle)]
+pub fn pv_ticket_lock(lock: &RawPvTicketLock) -> Held<RawPvTicketLock> {
+    lock.acquire()
+}
+
+/// # Safety
+///
+/// `held` is from `lock`.
+#[unsafe(no_mangle)]
+pub unsafe fn pv_ticket_unlock(lock: &RawPvTicketLock, held: Held<RawPvTicketLock>) {
+    // SAFETY: the caller's promise.
+    unsafe { lock.release(held) }
+}
+
+#[unsafe(no_mangle)]
+pub fn pv_queued_lock(lock: &RawPvQSpinLock) -> Held<RawPvQSpinLock> {
+    lock.acquire()
+}
+
+/// # Safety
+///
+/// `held` is from `lock`.
+#[unsafe(no_mangle)]
+pub unsafe fn pv_queued_unlock(lock: &RawPvQSpinLock, held: Held<RawPvQSpinLock>) {
+    // SAFETY: the caller's promise.
+    unsafe { lock.release(held) }
+}
+
+/// # Safety
+///
+/// `held` is from `lock`.
+#[unsafe(no_mangle)]
+pub unsafe fn pv_ticket_spins_unlock(
+    lock: &RawSpinLock<PvTicket<Spins>>,
+    held: Held<RawSpinLock<PvTicket<Spins>>>,
+) {
+    // SAFETY: the caller's promise.
+    unsafe { lock.release(held) }
+}
+
+/// # Safety
+///
+/// `held` is from `lock`.
+#[unsafe(no_mangle)]
+pub unsafe fn pv_queued_spins_unlock(
+    lock: &RawSpinLock<PvQueued<Spins>>,
+    held: Held<RawSpinLock<PvQueued<Spins>>>,
+) {
+    // SAFETY: the caller's promise.
+    unsafe { lock.release(held) }
 }
 
 #[unsafe(no_mangle)]

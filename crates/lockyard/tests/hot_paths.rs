@@ -153,6 +153,10 @@ const LISTED: &[&str] = &[
     "queued_unlock",
     "queued_portable_unlock",
     "queued_guard",
+    "pv_ticket_lock",
+    "pv_ticket_unlock",
+    "pv_queued_lock",
+    "pv_queued_unlock",
     "test_and_set_lock",
     "test_and_set_unlock",
     "chosen_lock",
@@ -261,6 +265,26 @@ fn an_uncontended_queued_lock_is_one_compare_exchange_and_its_unlock_a_plain_sto
     // How the queue's head takes the lock makes no difference to a lock that is free.
     let other = &listings["queued_cmpxchg_grab_lock"];
     assert_eq!(without_names(other), without_names(lock));
+}
+
+/// The price of the hooks is a locked unlock. Without them it is the plain lock's.
+#[test]
+fn an_uncontended_lock_that_parks_is_one_locked_instruction_and_so_is_its_unlock() {
+    let Some(listings) = listings() else { return };
+    for (name, instruction) in [
+        ("pv_ticket_lock", "lock xadd dword ptr [rdi]"),
+        ("pv_ticket_unlock", "lock xadd dword ptr [rdi]"),
+        ("pv_queued_lock", "lock cmpxchg dword ptr [rdi]"),
+        ("pv_queued_unlock", "lock xadd dword ptr [rdi]"),
+    ] {
+        let listing = &listings[name];
+        assert_eq!(locked(listing), 1, "{name}: {listing:#?}");
+        assert!(listing.iter().any(|line| line.contains(instruction)), "{name}: {listing:#?}");
+    }
+    for name in ["ticket", "queued"] {
+        let spins = &listings[&format!("pv_{name}_spins_unlock")];
+        assert_eq!(spins, &listings[&format!("{name}_unlock")], "{name}");
+    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! How often a waiter of the queued lock that parks is passed: counted, on a host of one thread whose clock, pauses and parks
-//! are this test's. A thief acts whenever the waiter pauses, yields or parks: it releases the lock and takes it again at once. So
+//! How often a waiter of the queued lock that parks is passed: counted, on a host of one thread whose clock and parks are this
+//! test's. A thief acts while the waiter is parked: it releases the lock and takes it again at once, as long as it may. So
 //! the waiter never finds the lock free until nobody may steal it any more.
 
 use lockyard::RawSpinLock;
@@ -13,7 +13,7 @@ use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
 use std::time::Duration;
 
-/// This machine for one thread, with a clock that goes on as the thread pauses and parks.
+/// This machine for one thread, with a clock that goes on as the thread parks.
 struct Alone;
 
 /// Who acts while the thread waits.
@@ -22,8 +22,7 @@ type Thief = Box<dyn FnMut()>;
 thread_local! {
     static THIEF: RefCell<Option<Thief>> = const { RefCell::new(None) };
     static NOW: Cell<Duration> = const { Cell::new(Duration::ZERO) };
-    /// How long a pause and a park last; nothing without a clock.
-    static PAUSE: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+    /// How long a park lasts; nothing without a clock.
     static PARK: Cell<Duration> = const { Cell::new(Duration::ZERO) };
     static STEALS: Cell<u32> = const { Cell::new(0) };
     static PARKS: Cell<u32> = const { Cell::new(0) };
@@ -57,11 +56,9 @@ unsafe impl Host for Alone {
     fn announcements(lock: usize, turn: u32) -> &'static [NativeU64] {
         Native::announcements(lock, turn)
     }
-    fn relax() {
-        passes(PAUSE.get());
-    }
+    fn relax() {}
     fn yield_now() {
-        passes(PAUSE.get());
+        passes(Duration::ZERO);
     }
     fn now() -> Duration {
         NOW.get()
@@ -103,19 +100,23 @@ struct Waited {
     time: Duration,
 }
 
-/// A thread waits, as its clock says, while a thief takes the lock whenever it may.
-fn wait_beside_a_thief<P: Hooks>(pause: Duration, park: Duration) -> Waited {
+/// A thread waits, as its clock says, while a thief takes the lock `times` times, or as often as it may, whenever the thread parks.
+/// `keeps` says of how many parks the thief keeps the lock all the while.
+fn wait_beside_a_thief<P: Hooks>(times: u32, park: Duration, keeps: u32) -> Waited {
     let lock: &'static RawSpinLock<PvQueued<P>, Alone> = Box::leak(Box::new(RawSpinLock::new()));
     let mut held = Some(lock.acquire());
     let thief = move || {
-        if let Some(held) = held.take() {
-            // SAFETY: it is of this lock.
-            unsafe { lock.release(held) };
+        if MAY_PARK.get() && PARKS.get() <= keeps {
+            return;
         }
-        held = lock.try_acquire();
+        for _ in 0..times {
+            let Some(taken) = held.take() else { return };
+            // SAFETY: it is of this lock.
+            unsafe { lock.release(taken) };
+            held = lock.try_acquire();
+        }
     };
     THIEF.set(Some(Box::new(thief)));
-    PAUSE.set(pause);
     PARK.set(park);
     let begin = NOW.get();
     let taken = lock.acquire();
@@ -132,13 +133,19 @@ fn wait_beside_a_thief<P: Hooks>(pause: Duration, park: Duration) -> Waited {
     }
 }
 
-const NEVER: Duration = Duration::ZERO;
+const AS_OFTEN_AS_IT_MAY: u32 = u32::MAX;
 
 #[test]
-fn a_waiter_is_passed_a_thousand_times_and_then_is_next() {
-    let waited = wait_beside_a_thief::<Parks>(NEVER, NEVER);
-    assert_eq!(waited.steals, 1000);
-    assert!(waited.parks > 0 && waited.kicks > 0, "it parked, and was kicked");
+fn a_waiter_is_passed_a_thousand_times_while_it_sleeps_and_then_is_next() {
+    let waited = wait_beside_a_thief::<Parks>(AS_OFTEN_AS_IT_MAY, Duration::ZERO, 0);
+    assert_eq!((waited.steals, waited.parks), (1000, 1));
+    assert!(waited.kicks > 0, "it was kicked");
+}
+
+#[test]
+fn passes_add_up_over_parks() {
+    let waited = wait_beside_a_thief::<Parks>(300, Duration::ZERO, 0);
+    assert_eq!((waited.steals, waited.parks), (1000, 4));
 }
 
 #[derive(Debug)]
@@ -149,45 +156,36 @@ impl Hooks for Thrice {
 
 #[test]
 fn a_policy_may_have_it_passed_fewer_times() {
-    assert_eq!(wait_beside_a_thief::<Thrice>(NEVER, NEVER).steals, 3);
-}
-
-/// Whose pauses may be long without its being passed a thousand times.
-#[derive(Debug)]
-struct SpinsLittle;
-impl Hooks for SpinsLittle {
-    const SPINS: u32 = 10;
-    const NEWCOMER_SPINS: u32 = 10;
+    let waited = wait_beside_a_thief::<Thrice>(AS_OFTEN_AS_IT_MAY, Duration::ZERO, 0);
+    assert_eq!(waited.steals, 3);
 }
 
 #[test]
-fn a_waiter_that_queues_for_a_millisecond_is_next_though_it_was_passed_fewer_times() {
+fn a_waiter_that_has_queued_for_a_millisecond_is_next_though_it_was_passed_fewer_times() {
     NOW.set(Duration::from_secs(1));
-    let (pause, park) = (Duration::from_micros(2), Duration::from_micros(20));
-    let waited = wait_beside_a_thief::<SpinsLittle>(pause, park);
-    assert!((100..900).contains(&waited.steals), "{} steals", waited.steals);
-    // It looks at the clock when it has spun, and after a park; and it has spun before it queued, and when it was over.
-    let spun = pause * (2 * SpinsLittle::SPINS + SpinsLittle::NEWCOMER_SPINS);
-    let latest = Parks::LONGEST_PASSED + spun + park;
-    assert!(waited.time <= latest, "{:?} instead of {latest:?}", waited.time);
-    assert!(waited.time >= Parks::LONGEST_PASSED, "it was passed for as long: {:?}", waited.time);
+    // Seven parks of 150 us, and in each it is passed ten times, but in the last, which begins when its time is over.
+    let waited = wait_beside_a_thief::<Parks>(10, Duration::from_micros(150), 0);
+    assert_eq!((waited.steals, waited.parks), (70, 8));
+    assert_eq!(
+        waited.time,
+        Parks::LONGEST_PASSED,
+        "it parked no longer than until its time was over"
+    );
 }
 
-/// The clock goes on in long parks only: who parks, parks no longer than until its time is over.
 #[test]
-fn a_parked_waiter_wakes_when_its_time_is_over() {
+fn a_waiter_whose_time_is_over_before_anybody_passes_is_not_passed() {
     NOW.set(Duration::from_secs(1));
-    let waited = wait_beside_a_thief::<Parks>(Duration::from_nanos(1), Duration::from_secs(60));
-    let spun = Duration::from_nanos(1) * (2 * Parks::SPINS + Parks::NEWCOMER_SPINS + 1);
-    assert!(waited.time <= Parks::LONGEST_PASSED + spun, "{:?}", waited.time);
+    let waited = wait_beside_a_thief::<Parks>(10, Duration::from_secs(60), 1);
+    assert_eq!((waited.steals, waited.parks), (0, 2));
+    assert_eq!(waited.time, Parks::LONGEST_PASSED);
 }
 
 #[test]
-fn a_waiter_that_cannot_park_is_next_when_it_has_spun() {
+fn a_waiter_that_cannot_park_is_not_passed() {
     MAY_PARK.set(false);
-    let waited = wait_beside_a_thief::<Parks>(NEVER, NEVER);
-    assert_eq!(waited.parks, 0);
-    assert!(waited.steals <= Parks::SPINS, "{} steals", waited.steals);
+    let waited = wait_beside_a_thief::<Parks>(AS_OFTEN_AS_IT_MAY, Duration::ZERO, 0);
+    assert_eq!((waited.steals, waited.parks), (0, 0));
 }
 
 #[test]

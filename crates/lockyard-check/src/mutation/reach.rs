@@ -27,6 +27,12 @@ const ELSEWHERE: &[(&str, &str, usize, &str)] = &[
         2,
         "a saturated count: it takes 2^30 references, and the object is never freed",
     ),
+    (
+        "reclaim/guard.rs",
+        "leave_after_slot",
+        1,
+        "a guard that is dropped when its thread has given its slot back: threads of a model keep theirs to the end",
+    ),
 ];
 
 /// The function in which a line stands: the name after the last `fn` above it, or the file's top.

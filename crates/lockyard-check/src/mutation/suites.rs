@@ -7,8 +7,8 @@ use crate::few_slots::FewSlots;
 use crate::hooks::Scripted;
 use crate::matrix::pairs;
 use crate::primitives::{
-    ClhOfFour, McsOfFour, Primitive, QueuedCmpxchg, QueuedNoNode, QueuedStore, Tas, Ticket8,
-    Ticket16, TicketAsm,
+    ClhOfFour, McsOfFour, Primitive, PvQueuedLock, PvQueuedNoNode, PvTicketLock, PvTicketNoNode,
+    QueuedCmpxchg, QueuedNoNode, QueuedStore, Tas, Ticket8, Ticket16, TicketAsm,
 };
 use crate::program::{
     ConnOp, ConnProgram, CountOp, CountProgram, IdOp, IdProgram, LastUse, LockOp, NestedOp,
@@ -17,7 +17,7 @@ use crate::program::{
 };
 use crate::quarantine::Quarantine;
 use lockyard::connections;
-use lockyard::id_table::{Locked, Rcu, Variant};
+use lockyard::id_table::Rcu;
 use lockyard::lock::{LaneLock, Queued, TestAndSet};
 use lockyard::lockref::policy::{NoTrywait, Policy, Standard};
 use lockyard::page_ref::{Cmpxchg, LockedBit, OptimisticCmpxchg, Xadd};
@@ -64,6 +64,23 @@ fn queued() -> Vec<Check> {
     let ops = [Holding, First, Second, Interrupted];
     checks.push(check::<NestedProgram<K, Host>>(&ops, Bounds::stepping_back(2)));
     checks
+}
+
+/// The checks of a lock whose waiters park, where all can and where one can: two threads, three, and four of which three wait.
+fn parking<P: Primitive<Op = LockOp>, N: Primitive<Op = LockOp>>() -> Vec<Check> {
+    use LockOp::{Lock, LockTwice, TryLock};
+    vec![
+        check::<Of<P>>(&[Lock, Lock], Bounds::ALL),
+        check::<Of<P>>(&[Lock, TryLock], Bounds::ALL),
+        check::<Of<P>>(&[TryLock, TryLock], Bounds::ALL),
+        check::<Of<N>>(&[Lock, Lock], Bounds::ALL),
+        check::<Of<P>>(&[LockTwice, Lock], Bounds::stepping_back(2)),
+        check::<Of<P>>(&[Lock, Lock, Lock], Bounds::stepping_back(2)),
+        check::<Of<P>>(&[Lock, Lock, TryLock], Bounds::stepping_back(2)),
+        check::<Of<N>>(&[Lock, Lock, Lock], Bounds::stepping_back(2)),
+        check::<Of<P>>(&[LockTwice, Lock, Lock], Bounds::stepping_back(1)),
+        check::<Of<P>>(&[Lock, Lock, Lock, Lock], Bounds::stepping_back(1)),
+    ]
 }
 
 /// The checks of a lockref: every pair of operations, and threes.
@@ -134,8 +151,8 @@ type Reclaiming<const N: u32> = Quarantine<FewSlots<Host, N>>;
 /// The checks of reclamation: readers against those who free, with records, without, and with records that are made on the
 /// way.
 fn reclamation() -> Vec<Check> {
+    use ReclaimOp::{AdvanceAndCollect, ReadNested, Synchronize};
     use ReclaimOp::{Barrier, Collect, Read, ReadQuiescent, ReadTwice, Retire, RetireAndCollect};
-    use ReclaimOp::{ReadNested, Synchronize};
     type Of<const N: u32> = ReclaimProgram<Domain<Reclaiming<N>>, Reclaiming<N>>;
     type Lazy = ReclaimProgram<Unreserved<Reclaiming<2>>, Reclaiming<2>>;
     let two = Bounds::preemptions(2);
@@ -152,17 +169,30 @@ fn reclamation() -> Vec<Check> {
     for ops in [[Retire, Collect], [Retire, RetireAndCollect], [Barrier, Collect]] {
         checks.push(check::<Of<2>>(&ops, Bounds::preemptions(2)));
     }
-    for ops in [[Read, Retire, Collect], [ReadTwice, Collect, Retire], [Barrier, Retire, Collect]] {
+    // An epoch that one thread ends, and another sees late, or not at all; and one that another than the one who retires ends.
+    checks.push(check::<Of<3>>(&[Read, Synchronize, AdvanceAndCollect], two));
+    for ops in [
+        [Collect, Read, RetireAndCollect],
+        [Read, Retire, AdvanceAndCollect],
+        [Read, Retire, Collect],
+        [ReadTwice, Collect, Retire],
+        [Barrier, Retire, Collect],
+    ] {
         checks.push(check::<Of<3>>(&ops, Bounds::preemptions(1)));
     }
     checks
 }
 
-/// The checks of the identifier table.
-fn identifiers<V: Variant>() -> Vec<Check> {
+/// The checks of the identifier table. (Where look-ups take the table's lock, it orders everything, and its orderings are its
+/// suite's.)
+fn identifiers() -> Vec<Check> {
     use IdOp::{Insert, InsertAndLookUp, LookUp, Remove, Replace};
-    type Of<V, const N: u32> = IdProgram<V, Reclaiming<N>>;
+    type Of = IdProgram<Rcu, Reclaiming<2>>;
+    type Growing = IdProgram<Rcu, Reclaiming<2>, true>;
     let mut checks = Vec::new();
+    for ops in [[LookUp, Insert], [InsertAndLookUp, InsertAndLookUp]] {
+        checks.push(check::<Growing>(&ops, Bounds::stepping_back(2)));
+    }
     for ops in [
         [LookUp, Replace],
         [LookUp, Remove],
@@ -172,7 +202,7 @@ fn identifiers<V: Variant>() -> Vec<Check> {
         [InsertAndLookUp, InsertAndLookUp],
         [Replace, Replace],
     ] {
-        checks.push(check::<Of<V, 2>>(&ops, Bounds::stepping_back(2)));
+        checks.push(check::<Of>(&ops, Bounds::stepping_back(2)));
     }
     checks
 }
@@ -220,6 +250,12 @@ pub fn all() -> Vec<Suite> {
         suite("queued cmpxchg-grab", QUEUED, lock::<QueuedCmpxchg>()),
         suite("mcs", &["src/lock/mcs.rs", "src/lock/queue.rs"], lock::<McsOfFour>()),
         suite("clh", &["src/lock/clh.rs", "src/lock/queue.rs"], lock::<ClhOfFour>()),
+        suite("pv-ticket", &["src/lock/pv_ticket.rs"], parking::<PvTicketLock, PvTicketNoNode>()),
+        suite(
+            "pv-queued",
+            &["src/lock/pv_queued.rs", "src/lock/queue.rs"],
+            parking::<PvQueuedLock, PvQueuedNoNode>(),
+        ),
         suite("lockref(queued)", LOCKREF, lockref::<Queued, Standard>()),
         suite("lockref(queued) no-trywait", LOCKREF, lockref::<Queued, NoTrywait>()),
         suite("page-ref xadd", PAGE, page!(Xadd, true, [Get, Put, Freeze, FreezeToTwo], added)),
@@ -232,8 +268,7 @@ pub fn all() -> Vec<Suite> {
         suite("page-ref locked-bit", PAGE, page!(LockedBit, false, PageOp::ALL, looked_up)),
         suite("statistics per-node", &["src/statistics/per_node.rs"], statistics()),
         suite("reclamation", RECLAIM, reclamation()),
-        suite("id-table rcu", ID_TABLE, identifiers::<Rcu>()),
-        suite("id-table locked", ID_TABLE, identifiers::<Locked>()),
+        suite("id-table", ID_TABLE, identifiers()),
         suite(
             "connections rcu",
             &["src/connections/mod.rs", "src/connections/bucket.rs"],

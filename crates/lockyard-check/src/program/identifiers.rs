@@ -29,8 +29,8 @@ struct Object {
     visits: [i64; 2],
 }
 
-/// The program. At first the table has one object, with identifier 0.
-pub struct IdProgram<V: Variant, H: Host> {
+/// The program. At first the table has one object, with identifier 0; or none, and no memory, if it is `EMPTY`.
+pub struct IdProgram<V: Variant, H: Host, const EMPTY: bool = false> {
     table: IdTable<Object, V, H>,
     ops: Vec<IdOp>,
     seen: Seen,
@@ -40,7 +40,7 @@ pub struct IdProgram<V: Variant, H: Host> {
     born: AtomicI64,
 }
 
-impl<V: Variant, H: Host> IdProgram<V, H> {
+impl<V: Variant, H: Host, const EMPTY: bool> IdProgram<V, H, EMPTY> {
     fn insert(&self, thread: usize) -> u32 {
         let born = self.born.fetch_add(1, Plain::Relaxed);
         let inserted = self.table.insert(Object { born, visits: [0; 2] });
@@ -68,7 +68,7 @@ impl<V: Variant, H: Host> IdProgram<V, H> {
     }
 }
 
-impl<V: Variant, H: Host> Program for IdProgram<V, H> {
+impl<V: Variant, H: Host, const EMPTY: bool> Program for IdProgram<V, H, EMPTY> {
     type Op = IdOp;
 
     fn new(ops: &[IdOp], _rounds: u32) -> Self {
@@ -77,7 +77,7 @@ impl<V: Variant, H: Host> Program for IdProgram<V, H> {
             table: IdTable::default(),
             ops: ops.to_vec(),
             seen: Seen::new(ops.len()),
-            objects: AtomicI64::new(1),
+            objects: AtomicI64::new(i64::from(!EMPTY)),
             visits: AtomicI64::new(0),
             born: AtomicI64::new(1),
         }
@@ -86,8 +86,10 @@ impl<V: Variant, H: Host> Program for IdProgram<V, H> {
     fn begin(&self) {
         let domain = self.table.domain();
         domain.reserve(self.ops.len() as u32).expect("there is memory");
-        let first = self.table.insert(Object { born: 0, visits: [0; 2] });
-        assert!(first.is_ok_and(|id| id == 0));
+        if !EMPTY {
+            let first = self.table.insert(Object { born: 0, visits: [0; 2] });
+            assert!(first.is_ok_and(|id| id == 0));
+        }
     }
 
     fn step(&self, thread: usize, _round: u32) {

@@ -28,6 +28,8 @@ pub trait Reclaims<H: Host>: Send + Sync + 'static {
     unsafe fn retire(&self, object: NonNull<Header<H>>, free: Free<H>);
     /// Frees what can be freed.
     fn collect(&self);
+    /// Ends an epoch, if that can be done now, and frees nothing.
+    fn advance(&self);
     /// Waits until nobody is inside any more who was inside now.
     fn synchronize(&self);
     /// Waits until everything is freed that was retired before.
@@ -55,6 +57,9 @@ impl<H: Host> Reclaims<H> for Domain<H> {
     }
     fn collect(&self) {
         Domain::collect(self);
+    }
+    fn advance(&self) {
+        let _ = self.try_advance();
     }
     fn synchronize(&self) {
         Domain::synchronize(self);
@@ -91,6 +96,9 @@ impl<H: Host> Reclaims<H> for Unreserved<H> {
     fn collect(&self) {
         Reclaims::collect(&self.0);
     }
+    fn advance(&self) {
+        self.0.advance();
+    }
     fn synchronize(&self) {
         self.0.synchronize();
     }
@@ -120,6 +128,8 @@ pub enum ReclaimOp {
     RetireAndCollect,
     /// Collects.
     Collect,
+    /// Ends two epochs, if that can be done, and then collects.
+    AdvanceAndCollect,
     /// Keeps a guard: reads, announces a quiescent state, and reads again.
     ReadQuiescent,
     /// Replaces and retires, and waits until everything is freed.
@@ -271,6 +281,11 @@ impl<R: Reclaims<H>, H: Host> Program for ReclaimProgram<R, H> {
                 self.scheme.collect();
             }
             ReclaimOp::Collect => self.scheme.collect(),
+            ReclaimOp::AdvanceAndCollect => {
+                self.scheme.advance();
+                self.scheme.advance();
+                self.scheme.collect();
+            }
             ReclaimOp::ReadQuiescent => self.scheme.read_quiescent(|| self.look(thread)),
             ReclaimOp::Barrier => {
                 if let Some(old) = self.replace() {

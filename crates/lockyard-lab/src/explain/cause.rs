@@ -179,7 +179,7 @@ impl Costs {
             ),
             Cause::WakeUpStorm => format!(
                 "A wake-up storm dominates: each hand-over of `{name}` is followed by {:.1} re-reads by waiters, one after \
-                 another, and {waiting} of all cycles are spent waiting.",
+                 another, so that it takes the longer the more wait, and {waiting} of all cycles are spent waiting.",
                 per(line.missed_polls, line.hand_overs.iter().sum())
             ),
             Cause::FalseSharing => format!(

@@ -3,7 +3,7 @@
 use super::{Document, fits, looked, phases};
 use crate::pairs::NEAR;
 use crate::predict::PREDICTED;
-use crate::rows::{Detail, Errors, Measured, Row, Summary};
+use crate::rows::{Detail, Errors, Measured, Row, Status, Summary};
 use comfy_table::{CellAlignment, Table, TableStyle, presets};
 
 /// The document for a terminal.
@@ -26,13 +26,12 @@ fn render(document: &Document, preset: &TableStyle, heading: &str) -> String {
         }
     }
     for (first, rows) in groups {
-        if let Some(reason) = one_reason(&rows) {
+        if let Some((reason, count)) = one_reason(&rows) {
             text.push_str(&format!(
-                "{heading}{} on {}: {}: {} rows are not modelled: {reason}\n\n",
+                "{heading}{} on {}: {}: {count} rows are not modelled: {reason}\n\n",
                 first.experiment,
                 first.machine,
                 family(first),
-                rows.len()
             ));
             continue;
         }
@@ -120,11 +119,18 @@ fn row_notes(rows: &[Row]) -> Vec<String> {
     notes
 }
 
-/// The reason why none of `rows` is modelled, if it is the same for all, and nothing is measured.
-fn one_reason<'r>(rows: &[&'r Row]) -> Option<&'r str> {
+/// The rows that say more than what was published: without those that are 100 by definition.
+fn of_interest<'r>(rows: &[&'r Row]) -> Vec<&'r Row> {
+    let said = |row: &&&Row| row.status != Status::Calibration || row.predicted.is_some();
+    rows.iter().filter(said).copied().collect()
+}
+
+/// The reason why none of `rows` is modelled, if it is the same for all, and nothing is measured; and how many they are.
+fn one_reason<'r>(rows: &[&'r Row]) -> Option<(&'r str, usize)> {
+    let rows = of_interest(rows);
     let reason = rows.first()?.reason.as_deref()?;
     let alike = |row: &&Row| row.reason.as_deref() == Some(reason) && row.measured.is_none();
-    rows.iter().all(alike).then_some(reason)
+    rows.iter().all(alike).then_some((reason, rows.len()))
 }
 
 fn same_group(a: &Row, b: &Row) -> bool {

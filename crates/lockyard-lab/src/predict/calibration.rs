@@ -5,7 +5,7 @@ use crate::calibrate::{self, LocalWork};
 use crate::placement::Placement;
 use crate::published::{Cell, Table};
 use crate::{InputError, names, simulate};
-use lockyard_scenarios::{Calibration, Gives, Metric, Script, Step, Variant};
+use lockyard_scenarios::{Calibration, Gives, Length, Metric, Region, Script, Step, Variant};
 
 /// The published cell that calibrates `variant` for `machine`, by the script's calibration: the machine's own, or, where
 /// it has none, the first machine's.
@@ -68,8 +68,10 @@ pub fn calibrated(
 ) -> Result<Calibrated, Failure> {
     let work = local_work(script, variant, machine, tables)?;
     let metric = match (&script.calibration, script.metric) {
-        (Some(calibration), Metric::Throughput(rate)) if calibration.gives == Gives::Unit => {
-            let per_operation = per_operation(script, calibration, variant, machine, tables)?;
+        (Some(calibration), Metric::Throughput(rate)) if calibration.gives_unit() => {
+            let own =
+                matches!(calibration.gives, Gives::WorkAndUnit { .. }).then_some(work).flatten();
+            let per_operation = per_operation(script, calibration, variant, machine, own, tables)?;
             Metric::Throughput(rate.with_per_operation(per_operation))
         }
         (_, metric) => metric,
@@ -78,12 +80,13 @@ pub fn calibrated(
 }
 
 /// How much of the metric's unit one operation is: the published figure of the calibration cell over the simulated one, where an
-/// operation is one.
+/// operation is one. `own` is the local work that the same calibration gave.
 fn per_operation(
     script: &Script,
     calibration: &Calibration,
     variant: &Variant,
     machine: &str,
+    own: Option<LocalWork>,
     tables: &[Table],
 ) -> Result<f64, Failure> {
     let cell = required_cell(script, calibration, variant, machine, tables)?;
@@ -102,7 +105,9 @@ fn per_operation(
     let placement = Placement::Order(of.order);
     let effort = simulate::Effort::usual(&placement);
     // What it takes over of another script, as far as that has work to calibrate.
-    let work = if of.calibration.as_ref().is_some_and(Calibration::gives_local_work) {
+    let work = if own.is_some() {
+        own
+    } else if of.calibration.as_ref().is_some_and(Calibration::gives_local_work) {
         local_work(&of, variant, &cell.machine, tables)?
     } else {
         None
@@ -208,8 +213,52 @@ pub fn local_work(
         ))));
     };
     check_threads(&machine, tasks)?;
-    let placement = Placement::Order(script.order);
-    calibrate::solve(&machine, variant, (&placement, script.home), tasks, throughput)
-        .map(Some)
-        .map_err(|e| Failure::Run(format!("{}, {of}: calibration: {e}", script.name)))
+    let order = Placement::Order(script.order);
+    let placement = (&order, script.home);
+    let solved = match calibration.gives {
+        Gives::WorkAndUnit { region } => {
+            let share = cpu_share(script, cell, region, tables)?;
+            calibrate::solve_cpu_time(&machine, variant, placement, tasks, (region, share))
+        }
+        _ => calibrate::solve(&machine, variant, placement, tasks, throughput),
+    };
+    solved.map(Some).map_err(|e| Failure::Run(format!("{}, {of}: calibration: {e}", script.name)))
+}
+
+/// CPU time of all tasks in a region, in seconds a second, in the run of a calibration cell: from its second cell.
+fn cpu_share(
+    script: &Script,
+    cell: &Cell,
+    region: Region,
+    tables: &[Table],
+) -> Result<f64, Failure> {
+    let wanted = format!("{}-time", region.name());
+    let missing = |what: &str| {
+        let message = format!("scenario `{}`: {what}", script.name);
+        Failure::Input(InputError(message))
+    };
+    let second = tables.iter().flat_map(|table| &table.cells).find(|second| {
+        second.metric == wanted
+            && second.unit == "s"
+            && (&second.experiment, &second.machine) == (&cell.experiment, &cell.machine)
+            && (&second.variant, second.threads) == (&cell.variant, cell.threads)
+    });
+    let second = second.ok_or_else(|| {
+        missing(&format!(
+            "no published table has the second cell of its calibration ({wanted} in s)"
+        ))
+    })?;
+    // In the terms of the table, so that how much an operation is does not matter.
+    let seconds = match (script.run.length, script.metric) {
+        (Some(Length::Seconds(seconds)), _) => seconds,
+        (Some(Length::Amount(amount)), Metric::Throughput(rate)) => {
+            amount / Metric::Throughput(rate.with_per_operation(1.0)).throughput(cell.value, 1)
+        }
+        _ => {
+            return Err(missing(
+                "its calibration needs `seconds`, or the `amount`, of the run in [run]",
+            ));
+        }
+    };
+    Ok(second.value / seconds)
 }

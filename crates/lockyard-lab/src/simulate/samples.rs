@@ -56,6 +56,7 @@ fn run(
     let prepared = simulation.setup(|| {
         Prepared::<OnMachine>::new(variant, machine.line_bytes(), Some(home), local_work)
     });
+    let prepared = prepared.map(|prepared| prepared.with_seed(seed));
     let Some(prepared) = prepared.map(Rc::new) else {
         return Err("the objects do not fit into the arena".to_owned());
     };

@@ -21,6 +21,8 @@ pub(super) struct Record {
     pub locks: Vec<LockTime>,
     /// Cycles of all threads in steps of the region `user`.
     pub user: u64,
+    /// Cycles of all threads in steps of the region `idle`.
+    pub idle: u64,
     /// When each thread's current wait began.
     waiting_since: Vec<u64>,
     /// How long each thread's last wait was.
@@ -51,6 +53,7 @@ pub(super) fn begin(threads: usize, objects: usize) -> Recording {
         waits: served::histogram(),
         locks: vec![LockTime::default(); objects],
         user: 0,
+        idle: 0,
         waiting_since: vec![u64::MAX; threads],
         waited: vec![0; threads],
         holding: (0..threads).map(|_| Vec::new()).collect(),
@@ -97,10 +100,15 @@ impl Stage for OnMachine {
     fn work_in(region: Region, nanoseconds: f64) {
         let (began, off_cpu) = (lockyard_sim::now(), lockyard_sim::off_cpu());
         Self::work(nanoseconds);
-        if region == Region::User {
-            let off_cpu = lockyard_sim::off_cpu() - off_cpu;
-            recording(|record, _, now| record.user += (now - began).saturating_sub(off_cpu));
-        }
+        let off_cpu = lockyard_sim::off_cpu() - off_cpu;
+        recording(|record, _, now| {
+            let spent = (now - began).saturating_sub(off_cpu);
+            match region {
+                Region::System => {}
+                Region::User => record.user += spent,
+                Region::Idle => record.idle += spent,
+            }
+        });
     }
     fn stopping() -> bool {
         lockyard_sim::stop_requested()

@@ -143,6 +143,10 @@ impl<T: Send + Sync + fmt::Debug, P: LookUp, H: Host, C: Context> fmt::Debug
     }
 }
 
+/// What an insertion comes to.
+pub type Inserted<'t, T, P = Rcu, H = Native, C = NoContext> =
+    Result<Connection<'t, T, P, H, C>, Refused<'t, T, P, H, C>>;
+
 /// An insertion that was refused: why, and the value that was to be inserted.
 pub struct Refused<'t, T: Send + Sync, P: LookUp = Rcu, H: Host = Native, C: Context = NoContext> {
     /// What was to be inserted.

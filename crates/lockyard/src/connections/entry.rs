@@ -203,7 +203,7 @@ impl<T: Send, H: Host, D> Entry<T, H, D> {
         let retire = Retire(entry, Some((deferred, retire)));
         // SAFETY: nobody else has a reference, so the tail is the caller's alone; look-ups do not read it. The entry itself is
         // shared with them: only the tail is borrowed exclusively.
-        let live = unsafe { &mut *(&raw mut (*entry.as_ptr()).tail.live) };
+        let live = unsafe { &mut (*entry.as_ptr()).tail.live };
         // For a back-end that looks: from here on the value is written.
         live.value.with_mut(|_| ());
         // SAFETY: dropped once, here; the tail becomes the retired one.

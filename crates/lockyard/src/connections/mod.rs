@@ -61,7 +61,7 @@ mod key;
 mod look_up;
 
 pub use configuration::{AlreadyInUse, Bits, BitsError};
-pub use connection::{Connection, Refused, Why};
+pub use connection::{Connection, Inserted, Refused, Why};
 pub use entry::NEVER;
 pub use hash::Seed;
 pub use key::{Direction, Endpoint, Tuple};
@@ -278,12 +278,7 @@ impl<T: Send + Sync, P: LookUp, H: Host, C: Context> ConnectionTable<T, P, H, C>
     /// # Errors
     ///
     /// If there is a connection of the tuple (in either direction), which the error holds; or if there is no memory. The error holds the value, too.
-    pub fn insert(
-        &self,
-        tuple: &Tuple,
-        value: T,
-        deadline: u64,
-    ) -> Result<Connection<'_, T, P, H, C>, Refused<'_, T, P, H, C>> {
+    pub fn insert(&self, tuple: &Tuple, value: T, deadline: u64) -> Inserted<'_, T, P, H, C> {
         let made = self.buckets().map_or_else(|| self.make_buckets(), Ok);
         let Ok(buckets) = made else { return Err(Refused { value, why: Why::NoMemory }) };
         let (key, in_order) = Key::of(tuple);

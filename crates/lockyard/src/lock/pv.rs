@@ -48,10 +48,11 @@ pub trait Hooks: Debug + 'static {
     const PARK: bool = true;
 
     /// Polls of a waiter before it parks.
-    const SPINS: u32 = 200;
+    const SPINS: u32 = 50;
 
-    /// Polls of a newcomer to a lock that may be stolen, before it joins the queue.
-    const NEWCOMER_SPINS: u32 = 60;
+    /// Polls of a newcomer to a lock that may be stolen, before it joins the queue. With few, threads that would only take
+    /// the line from each other park, and those that remain go on undisturbed.
+    const NEWCOMER_SPINS: u32 = 10;
 
     /// How often the first in the queue is passed at most; 1 to 1000.
     const MOST_PASSES: u32 = 1000;

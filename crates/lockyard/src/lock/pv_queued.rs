@@ -1,22 +1,23 @@
 //! The queued spinlock whose waiters park, and which may be stolen while they do: within a bound.
 //!
 //! ```text
-//!    31                       16 15  12 11             2   1        0
-//!   +---------------------------+------+----------------+--------+--------+
-//!   | tail: the last waiter     | 0    | passes         | parked | locked |     free  <=>  all bits 0
-//!   +---------------------------+------+----------------+--------+--------+
-//!         ^ joins by a swap             ^ how often the    ^ the first in the queue has announced that it parks
-//!                                         first was passed
+//!    31                       16 15  13   12    11             2   1        0
+//!   +---------------------------+------+--------+----------------+--------+--------+
+//!   | tail: the last waiter     | 0    | closed | passes         | parked | locked |     free  <=>  all bits 0
+//!   +---------------------------+------+--------+----------------+--------+--------+
+//!         ^ joins by a swap               ^ the    ^ how often the  ^ the first in the queue has announced that it parks
+//!                                         first      first was
+//!                                         is next    passed
 //!
-//!   (tail, passes, parked, locked)
-//!   (0, 0, 0, 0) --lock, compare-exchange--> (0, 0, 0, 1)                    uncontended
-//!   (t, n, k, 0) --newcomer, compare-exchange--> (t, n+1, 0, 1)              steals, if n is below the bound; owes the kick if k
-//!   (t, n, k, l) --later waiter w, swap of the upper half--> (w, n, k, l)    waits on its own node, and parks there
-//!   (t, n, k, 1) --first, fetch-or--> (t, n, 1, 1)                           parks; is kicked by the release that sees it
-//!   (t, n, k, l) --first, its time is over, fetch-or--> (t, all, k, l)       from here on nobody steals
-//!   (w, n, k, 0) --first w, the last one: compare-exchange--> (0, 0, 0, 1)   takes the lock, empties the queue
-//!   (t, n, k, 0) --first w, others behind it: compare-exchange--> (t, 0, 0, 1)   takes the lock; the next is first
-//!   (t, n, k, 1) --unlock, fetch-and-sub--> (t, n, k, 0)                     and kicks who is parked
+//!   (tail, closed, passes, parked, locked)
+//!   (0, 0, 0, 0, 0) --lock, compare-exchange--> (0, 0, 0, 0, 1)                  uncontended
+//!   (t, 0, n, k, 0) --newcomer, compare-exchange--> (t, 0, n+1, 0, 1)            steals, if n is below the bound; owes the kick if k
+//!   (t, c, n, k, l) --later waiter w, swap of the upper half--> (w, c, n, k, l)  waits on its own node, and parks there
+//!   (t, c, n, k, l) --first, awake, fetch-or--> (t, 1, n, k, l)                  nobody steals while it spins
+//!   (t, 1, n, k, 1) --first, compare-exchange--> (t, o, n, 1, 1)                 parks; o: its time is over, it stays closed
+//!   (w, 1, n, k, 0) --first w, the last one: compare-exchange--> (0, 0, 0, 0, 1) takes the lock, empties the queue
+//!   (t, 1, n, k, 0) --first, others behind it: compare-exchange--> (t, 0, 0, 0, 1)   takes the lock; the next is first
+//!   (t, c, n, k, 1) --unlock, fetch-and-sub--> (t, c, n, k, 0)                   and kicks who is parked
 //!
 //!   a waiter's node, `ready`:
 //!   QUEUED --parks--> QUEUED_PARKED        QUEUED --its predecessor has the lock--> KICKED: it is the first, and awake
@@ -25,11 +26,14 @@
 //! ```
 //!
 //! Who wakes up takes a while to run, and with more threads than CPUs a strict order would make everyone wait for it at each
-//! hand-over. Here a lock that is free may be taken by whoever comes, while the first in the queue wakes. The bound: the first
-//! in the queue is passed a thousand times at most ([`Hooks::MOST_PASSES`], counted in the word by those who pass), and not at
-//! all once a millisecond ([`Hooks::LONGEST_PASSED`]) has gone since it joined the queue: it says so as soon as it is the first
-//! and runs, and it parks no longer than until then. Whichever comes first, it is next. A host without a clock goes by the
-//! passes alone, and by the polls of a waiter that does not park. Nobody passes from behind within the queue.
+//! hand-over. Here a lock that is free may be taken by whoever comes, while the first in the queue sleeps and wakes; once it
+//! runs it is next. The bound: the first in the queue is passed a thousand times at most ([`Hooks::MOST_PASSES`], counted in the
+//! word by those who pass), and not at all once a millisecond ([`Hooks::LONGEST_PASSED`]) has gone since it joined the queue: it
+//! says so as soon as it is the first and runs, and it parks no longer than until then. Whichever comes first, it is next. A
+//! host without a clock goes by the passes alone, and by the polls of the first. Nobody passes within the queue.
+//!
+//! What the bound is not: those before it in the queue have it too, and each may be passed. So a waiter with *n* before it in the
+//! queue is passed by at most 1000 (*n* + 1) newcomers; and it waits for *n* wake-ups, where they must be woken.
 //!
 //! # Why no wake-up is lost
 //!
@@ -68,6 +72,7 @@ const LOCKED: u64 = 1;
 const FIRST_PARKED: u64 = 2;
 const PASS: u64 = 4;
 const PASSES: u64 = 0x3ff * PASS;
+const CLOSED: u64 = 1 << 12;
 const TAIL_SHIFT: u32 = 16;
 
 /// In a waiter's `ready`: it is in the queue, and not the first.
@@ -99,10 +104,16 @@ const fn assert_bound<P: Hooks>() {
     );
 }
 
+/// Whether the first in the queue is next.
+#[inline(always)]
+fn is_closed<P: Hooks>(bits: u64) -> bool {
+    bits & CLOSED != 0 || bits & PASSES >= u64::from(P::MOST_PASSES) * PASS
+}
+
 /// Whether a newcomer may take the lock.
 #[inline(always)]
 fn may_steal<P: Hooks>(bits: u64) -> bool {
-    bits & LOCKED == 0 && bits & PASSES < u64::from(P::MOST_PASSES) * PASS
+    bits & LOCKED == 0 && !is_closed::<P>(bits)
 }
 
 /// A newcomer takes the lock from a lane for which [`may_steal`] is true; returns its token, or what the lane is instead.
@@ -128,8 +139,9 @@ fn lock_slowly<P: Hooks, H: Host, L: Lane>(lane: L, mut seen: L::Bits) -> u32 {
     for _ in 0..MOST_TRIES {
         if !may_steal::<P>(seen.to_u64()) {
             // Relaxed: a hint.
-            let free = lane.wait_within::<H>(Ordering::Relaxed, P::NEWCOMER_SPINS, may_steal::<P>);
-            let Some(free) = free else { break };
+            let over = |bits| may_steal::<P>(bits) || is_closed::<P>(bits);
+            let free = lane.wait_within::<H>(Ordering::Relaxed, P::NEWCOMER_SPINS, over);
+            let Some(free) = free.filter(|free| may_steal::<P>(free.to_u64())) else { break };
             seen = free;
         }
         match steal::<H, L>(lane, seen) {
@@ -166,18 +178,21 @@ fn wait_in_queue<P: Hooks, H: Host, L: Lane>(lane: L, me: Name) -> u32 {
     if let Some(predecessor) = queue::join(lane, me) {
         // Release: pairs with the acquire in `make_first`, whose thread then writes to `ready`.
         predecessor.node::<H>().next.store(me.to_bits() as u32, Ordering::Release);
-        wait_to_be_first::<P, H>(node);
+        wait_to_be_first::<P, H>(node, predecessor);
     }
     let is_last = First::<P, H, L>::new(lane, me, joined).wait();
     if is_last { 0 } else { make_first::<H>(node) }
 }
 
 /// Waits, and parks, until the predecessor has the lock.
-fn wait_to_be_first<P: Hooks, H: Host>(node: &'static QueueNode<H::Atomics>) {
+fn wait_to_be_first<P: Hooks, H: Host>(node: &'static QueueNode<H::Atomics>, predecessor: Name) {
     let is_first = |ready| ready != QUEUED && ready != QUEUED_PARKED;
+    // Behind one who is parked it will last. Relaxed: a hint.
+    let ahead = predecessor.node::<H>().ready.load(Ordering::Relaxed);
+    let spins = if ahead == QUEUED_PARKED || ahead == pv::PARKED { 1 } else { P::SPINS };
     // Acquire, here and below: pairs with the release in `make_first`. Without it the first could read a word that is older
     // than its predecessor's acquisition, and find it free.
-    if H::wait_within(&node.ready, Ordering::Acquire, P::SPINS, is_first).is_ok() {
+    if H::wait_within(&node.ready, Ordering::Acquire, spins, is_first).is_ok() {
         return;
     }
     if !pv::may_park::<H>() {
@@ -205,20 +220,33 @@ struct First<P, H: Host, L> {
     joined: Duration,
     /// Its polls so far.
     polls: u32,
-    /// Whether it has said that nobody steals any more.
+    /// Whether the lane says for it that nobody steals.
     closed: bool,
+    /// Whether that is for good: its time is over.
+    over: bool,
     announced: Option<Announced<H>>,
     _policy: PhantomData<P>,
 }
 
 impl<P: Hooks, H: Host, L: Lane> First<P, H, L> {
     fn new(lane: L, me: Name, joined: Duration) -> Self {
-        First { lane, me, joined, polls: 0, closed: false, announced: None, _policy: PhantomData }
+        First {
+            lane,
+            me,
+            joined,
+            polls: 0,
+            closed: false,
+            over: false,
+            announced: None,
+            _policy: PhantomData,
+        }
     }
 
     /// Waits until it has the lock; says whether it was the last in the queue.
     fn wait(mut self) -> bool {
         let is_last = loop {
+            // It runs: from here on it is next, until it parks.
+            self.close();
             let is_free = |bits: u64| bits & LOCKED == 0;
             // Acquire: pairs with the release in `unlock`.
             match self.lane.wait_within::<H>(Ordering::Acquire, P::SPINS, is_free) {
@@ -230,7 +258,6 @@ impl<P: Hooks, H: Host, L: Lane> First<P, H, L> {
                 None => {
                     self.polls = self.polls.saturating_add(P::SPINS);
                     if !self.park() {
-                        self.close();
                         // Relaxed: the next round looks again.
                         self.lane.wait_yielding::<H>(Ordering::Relaxed, is_free);
                     }
@@ -255,7 +282,7 @@ impl<P: Hooks, H: Host, L: Lane> First<P, H, L> {
 
     /// How much longer it may be passed; `None` if that is not a matter of time.
     fn left(&self) -> Option<Duration> {
-        if self.closed || self.joined.is_zero() {
+        if self.over || self.joined.is_zero() {
             return None;
         }
         Some(P::LONGEST_PASSED.saturating_sub(H::now().saturating_sub(self.joined)))
@@ -266,21 +293,17 @@ impl<P: Hooks, H: Host, L: Lane> First<P, H, L> {
         if !self.closed {
             self.closed = true;
             // Relaxed: it publishes nothing.
-            self.lane.fetch_or(bits::<L>(PASSES), Ordering::Relaxed);
+            self.lane.fetch_or(bits::<L>(CLOSED), Ordering::Relaxed);
         }
     }
 
     /// Parks until the lock is released, or the time is over; `false` if it cannot.
     fn park(&mut self) -> bool {
-        let mut left = self.left();
-        let over = match left {
-            Some(left) => left.is_zero(),
-            None => self.joined.is_zero() && self.polls >= POLLS_WITHOUT_CLOCK,
+        let left = self.left().filter(|left| !left.is_zero());
+        self.over |= match self.joined.is_zero() {
+            true => self.polls >= POLLS_WITHOUT_CLOCK,
+            false => left.is_none(),
         };
-        if over {
-            self.close();
-            left = None;
-        }
         if !pv::may_park::<H>() {
             return false;
         }
@@ -293,10 +316,19 @@ impl<P: Hooks, H: Host, L: Lane> First<P, H, L> {
         if self.announced.is_none() {
             return false;
         }
-        // Release: pairs with the acquire of whoever finds it set and kicks.
-        let before = self.lane.fetch_or(bits::<L>(FIRST_PARKED), Ordering::Release);
-        if before.to_u64() & LOCKED != 0 {
-            pv::park::<H>(self.me, left);
+        let closed = if self.over { CLOSED } else { 0 };
+        let mut seen = self.lane.load(Ordering::Relaxed);
+        while seen.to_u64() & LOCKED != 0 {
+            let parked = bits::<L>(seen.to_u64() & !CLOSED | FIRST_PARKED | closed);
+            // Release: pairs with the acquire of whoever finds it set and kicks.
+            match self.lane.compare_exchange(seen, parked, Ordering::Release) {
+                Ok(_) => {
+                    self.closed = self.over;
+                    pv::park::<H>(self.me, left);
+                    break;
+                }
+                Err(actual) => seen = actual,
+            }
         }
         true
     }
@@ -400,7 +432,7 @@ unsafe impl<P: Hooks> FairLock for PvQueued<P> {
         let mut seen = lane.load(Ordering::Relaxed);
         loop {
             let before = seen.to_u64();
-            let closed = if before >> TAIL_SHIFT != 0 { PASSES } else { 0 };
+            let closed = if before >> TAIL_SHIFT != 0 { CLOSED } else { 0 };
             let released = bits::<L>(before & !LOCKED | closed);
             // Release: pairs with the acquire of the next holder.
             match lane.compare_exchange(seen, released, Ordering::Release) {

@@ -163,6 +163,8 @@ pub fn spread(lock: usize, turn: u32) -> u64 {
 /// - two threads of execution never have the same [`slot`](Self::slot) at the same time (an
 ///   interruption runs in the slot that it interrupted), and a thread has a slot as long as a node of it is
 ///   [in use](QueueNode::nodes_in_use), by a wait or by a guard,
+/// - no other thread runs in a slot while the thread lives that has a [`reclaim::Guard`](crate::reclaim::Guard) from that
+///   slot, unless it has given the slot up for good (a slot that is a CPU: preemption is off inside a guard),
 /// - [`queue_node`](Self::queue_node) returns the same node for the same arguments, different nodes
 ///   for different ones; each is [`QueueNode::new`] at first, is changed by this crate's locks only, and stays
 ///   valid until no thread of the host runs any more,

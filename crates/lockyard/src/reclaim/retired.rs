@@ -236,7 +236,7 @@ impl<H: Host, C: Context> Domain<H, C> {
     /// `again`, if it was done in this epoch.
     fn tend(&self, list: &List<H>, again: bool) -> usize {
         let me = own_tender::<H>();
-        // Acquire: pairs with the release of the former tender.
+        // Acquire: pairs with the release of the former tender: for `barrier`, what he took is freed.
         if list.tender.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return 0;
         }

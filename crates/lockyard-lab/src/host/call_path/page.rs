@@ -184,7 +184,7 @@ impl Memory {
     /// A page, if possible at `wanted`.
     fn at(wanted: usize) -> Result<Memory, String> {
         let (access, kind) =
-            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANON);
         let hint = std::ptr::without_provenance_mut(wanted);
         // SAFETY: a new mapping at a place that the system chooses (the address is a hint): it replaces nothing.
         let memory = unsafe { libc::mmap(hint, PAGE_BYTES, access, kind, -1, 0) };

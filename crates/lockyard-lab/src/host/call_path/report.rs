@@ -1,8 +1,7 @@
 //! What the rounds come to, as rows: of this host alone, and beside the published table.
 
 use super::{Effort, Metric, Rounds, Way, measure};
-use crate::host::measure;
-use crate::measured::HERE;
+use crate::measured::{HERE, NOT_PINNED, ROUNDS};
 use crate::rows::{Detail, Row, Status};
 use std::collections::BTreeMap;
 
@@ -78,7 +77,10 @@ fn fill(row: &mut Row, rounds: &Rounds, way: Way, metric: Metric) {
             let number = Detail::Number;
             row.detail.insert("measured_ci_coverage".to_owned(), number(found.coverage));
             row.detail.insert("per_lock_and_unlock".to_owned(), number(found.absolute));
-            row.detail.insert("rounds".to_owned(), Detail::Numbers(found.rounds));
+            row.detail.insert(ROUNDS.to_owned(), Detail::Numbers(found.rounds));
+            if !rounds.pinned {
+                row.detail.insert("measured_note".to_owned(), Detail::Text(NOT_PINNED.to_owned()));
+            }
         }
         Err(reason) => {
             row.status = Status::NotModelled;
@@ -106,14 +108,12 @@ pub fn without_measurement(experiment: &str) -> Option<String> {
 /// If the harness is broken.
 pub fn measure_published<'r>(
     rows: impl Iterator<Item = &'r mut Row>,
-    effort: measure::Effort,
 ) -> Result<Option<String>, String> {
     let mut rows: Vec<&mut Row> = rows.filter(|row| row.experiment == EXPERIMENT).collect();
     if rows.is_empty() {
         return Ok(None);
     }
-    let rounds =
-        measure(Effort { window: effort.window / 5, repeats: effort.repeats }, &mut || ())?;
+    let rounds = measure(Effort::USUAL, &mut || ())?;
     for row in &mut rows {
         let way = Way::ALL.into_iter().find(|way| way.published() == Some(row.variant.as_str()));
         let metric = Metric::ALL.into_iter().find(|metric| metric.name() == row.metric);

@@ -20,6 +20,11 @@ pub struct Effort {
     pub repeats: usize,
 }
 
+impl Effort {
+    /// Many short rounds: a time slice of something else spoils those that it meets, and the median is of the others.
+    pub const USUAL: Effort = Effort { window: Duration::from_millis(2), repeats: 101 };
+}
+
 /// What is counted of a lock and an unlock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
@@ -99,7 +104,7 @@ pub struct Rounds {
     pub times: u64,
     /// Whether the thread was pinned to a CPU.
     pub pinned: bool,
-    /// How many call sites were patched.
+    /// The ways that this host does not have, and why.
     pub refused: Vec<(Way, String)>,
     rounds: Vec<Vec<(Way, Sample)>>,
 }

@@ -36,6 +36,8 @@ struct World {
     announcements: Vec<U64<Checked>>,
     next_slot: Cell<u32>,
     parked: RefCell<Vec<Parked>>,
+    /// Slots whose thread has returned from a park for no reason.
+    returned_once: RefCell<Vec<Slot>>,
     /// Of modelled memory: changed, relaxed, by every park and unpark, so that loom explores both
     /// orders of the two. Relaxed, so that they order nothing else.
     parking: U32<Checked>,
@@ -47,6 +49,7 @@ loom::lazy_static! {
         announcements: (0..ANNOUNCEMENTS).map(|_| Word::new(0)).collect(),
         next_slot: Cell::new(0),
         parked: RefCell::new(Vec::new()),
+        returned_once: RefCell::new(Vec::new()),
         parking: Word::new(0),
     };
 }
@@ -65,8 +68,10 @@ loom::thread_local! {
 pub enum Parking {
     /// It returns when the thread is unparked, and not before.
     Exact,
-    /// It returns at once, always: a spurious return, which its contract allows.
+    /// It returns at once, always: a spurious return, which its contract allows. For waits that do not depend on it.
     Spurious,
+    /// The first of each thread returns at once; those that follow are exact.
+    SpuriousOnce,
 }
 
 std::thread_local! {
@@ -156,6 +161,10 @@ unsafe impl Host for Checked {
         }
         let slot = Self::slot().expect("a thread that is being torn down parks");
         let world: &World = &WORLD;
+        if PARKING.get() == Parking::SpuriousOnce && !world.returned_once.borrow().contains(&slot) {
+            world.returned_once.borrow_mut().push(slot);
+            return;
+        }
         // Announced before the comparison, so no unpark after the comparison can miss it.
         // Relaxed: parking orders nothing.
         world.parking.fetch_add(1, Ordering::Relaxed);

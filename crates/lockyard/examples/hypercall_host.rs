@@ -1,0 +1,159 @@
+//! A guest's host: what a guest kernel under a hypervisor writes so that its locks' waiters park by hypercalls.
+//!
+//! A virtual CPU that waits gives its processor back by a hypercall that halts it, and is woken by another CPU's hypercall that
+//! names it. The waiter's word lies in its CPU's queue node, so the word's address says which CPU to kick: the host needs no list
+//! of who waits. What the hypervisor does is here pretended by a thread for each virtual CPU, with one flag "you were kicked" a
+//! CPU: a kick that comes before the halt makes the halt return at once, as real ones do. Between the guest's last look at the word
+//! and the halt nobody else need be excluded: a halt may return for no reason, and a kick is remembered.
+//!
+//! ```text
+//! cargo run --release -p lockyard --example hypercall_host
+//! ```
+
+use lockyard::platform::{
+    Event, Execution, Host, NEST_LEVELS, NativeAtomics, NativeU32, NativeU64, Ordering, QueueNode,
+    Slot, Word, spread,
+};
+use lockyard::{PvQSpinLock, PvTicketLock};
+use std::alloc::Layout;
+use std::cell::Cell;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Condvar, Mutex};
+use std::time::Duration;
+
+const CPUS: usize = 16;
+
+/// The hypervisor's side: a halted virtual CPU waits here.
+mod hypervisor {
+    use super::{CPUS, Condvar, Duration, Mutex};
+
+    struct VirtualCpu {
+        kicked: Mutex<bool>,
+        runs: Condvar,
+    }
+
+    static CPU: [VirtualCpu; CPUS] =
+        [const { VirtualCpu { kicked: Mutex::new(false), runs: Condvar::new() } }; CPUS];
+
+    /// The hypercall "halt me until I am kicked, or for so long".
+    pub(super) fn halt(cpu: usize, timeout: Option<Duration>) {
+        let kicked = CPU[cpu].kicked.lock().unwrap();
+        let timeout = timeout.unwrap_or(Duration::from_secs(3600));
+        let (mut kicked, _) =
+            CPU[cpu].runs.wait_timeout_while(kicked, timeout, |kicked| !*kicked).unwrap();
+        *kicked = false;
+    }
+
+    /// The hypercall "kick that CPU".
+    pub(super) fn kick(cpu: usize) {
+        *CPU[cpu].kicked.lock().unwrap() = true;
+        CPU[cpu].runs.notify_one();
+    }
+}
+
+thread_local! {
+    /// The current-CPU register.
+    static CURRENT: Cell<usize> = const { Cell::new(0) };
+}
+
+#[repr(align(64))]
+struct Nodes([QueueNode<NativeAtomics>; NEST_LEVELS as usize]);
+
+static NODES: [Nodes; CPUS] =
+    [const { Nodes([const { QueueNode::UNUSED }; NEST_LEVELS as usize]) }; CPUS];
+
+/// Four announcements for each CPU are more than there can be waits that park: one a CPU.
+#[repr(align(64))]
+struct Line([NativeU64; 8]);
+static ANNOUNCEMENTS: [Line; 8] = [const { Line([const { NativeU64::new(0) }; 8]) }; 8];
+
+static EVENTS: [AtomicU64; Event::ALL.len()] = [const { AtomicU64::new(0) }; Event::ALL.len()];
+
+struct Guest;
+
+// SAFETY: a CPU runs one thread of execution, so slots are unique, and 16 contend at most; nodes and announcements are statics of
+// the library's words only; nothing is allocated; `fatal` stops everything.
+unsafe impl Host for Guest {
+    type Atomics = NativeAtomics;
+    const SLOTS: u32 = CPUS as u32;
+
+    fn slot() -> Option<Slot> {
+        Some(Slot(CURRENT.get() as u32))
+    }
+    fn numa_node() -> u32 {
+        0
+    }
+    fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<NativeAtomics> {
+        &NODES[slot.0 as usize].0[level as usize]
+    }
+    fn announcements(lock: usize, turn: u32) -> &'static [NativeU64] {
+        &ANNOUNCEMENTS[spread(lock, turn) as usize % ANNOUNCEMENTS.len()].0
+    }
+    fn relax() {
+        std::hint::spin_loop();
+    }
+    fn yield_now() {
+        std::thread::yield_now(); // the hypercall that yields
+    }
+    fn now() -> Duration {
+        Duration::ZERO // no clock: who waits is passed a thousand times at most
+    }
+    fn park(word: &NativeU32, expected: u32, timeout: Option<Duration>) {
+        // A kick that comes now is remembered. Relaxed: parking orders nothing.
+        if word.load(Ordering::Relaxed) == expected {
+            hypervisor::halt(CURRENT.get(), timeout);
+        }
+    }
+    fn unpark(word: *const NativeU32, _count: u32) {
+        // Whose node the word is in.
+        let first = NODES.as_ptr().addr();
+        hypervisor::kick((word.addr() - first) / size_of::<Nodes>());
+    }
+    fn allocate(_layout: Layout, _node: Option<u32>) -> Option<NonNull<u8>> {
+        None
+    }
+    unsafe fn deallocate(_memory: NonNull<u8>, _layout: Layout) {}
+    fn count(event: Event) {
+        EVENTS[event as usize].fetch_add(1, Relaxed);
+    }
+    fn execution() -> Execution {
+        Execution::Thread // in an interrupt it would say so, and nothing would halt there
+    }
+    fn fatal(message: &'static str) -> ! {
+        eprintln!("guest: {message}");
+        std::process::abort()
+    }
+}
+
+static IN_ORDER: PvTicketLock<u64, Guest> = PvTicketLock::new(0);
+static QUICKLY: PvQSpinLock<u64, Guest> = PvQSpinLock::new(0);
+
+fn main() {
+    const ROUNDS: u64 = 500;
+    std::thread::scope(|scope| {
+        for cpu in 0..CPUS {
+            scope.spawn(move || {
+                CURRENT.set(cpu);
+                for round in 0..ROUNDS {
+                    *IN_ORDER.lock() += 1;
+                    let mut quickly = QUICKLY.lock();
+                    *quickly += 1;
+                    if round % 100 == cpu as u64 {
+                        // The hypervisor runs something else while the lock is held.
+                        std::thread::sleep(Duration::from_micros(200));
+                    }
+                }
+            });
+        }
+    });
+    let expected = CPUS as u64 * ROUNDS;
+    assert_eq!((*IN_ORDER.lock(), *QUICKLY.lock()), (expected, expected));
+    println!("{CPUS} virtual CPUs x {ROUNDS} rounds: nothing was lost, nobody was left halted");
+    for event in Event::ALL {
+        let count = EVENTS[event as usize].load(Relaxed);
+        if count > 0 {
+            println!("{}: {count}", event.name());
+        }
+    }
+}
