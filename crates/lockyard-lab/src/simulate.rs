@@ -41,7 +41,7 @@ impl Effort {
     const UNPINNED: Effort = Effort { warm_up_ns: 150_000.0, window_ns: 500_000.0, seeds: 40 };
 
     /// The least for guests that share CPUs: some rounds of their time slices.
-    const GUESTS: Effort = Effort { warm_up_ns: 30_000_000.0, window_ns: 60_000_000.0, seeds: 1 };
+    const GUESTS: Effort = Effort { warm_up_ns: 50_000_000.0, window_ns: 100_000_000.0, seeds: 1 };
 
     /// Enough for so many guests that share CPUs.
     fn for_guests(self, guests: usize) -> Effort {
