@@ -150,7 +150,8 @@ pub struct IdTable<T: Send, V: Variant = Rcu, H: Host = Native> {
     /// Identifiers are below.
     limit: u32,
     writers: Writers<H>,
-    _objects: PhantomData<(fn() -> V, Owned<Object<T, H>, H>)>,
+    _variant: PhantomData<fn() -> V>,
+    _objects: PhantomData<Owned<Object<T, H>, H>>,
 }
 
 /// What insertion and removal share: a line of its own, so that look-ups do not lose theirs.
@@ -181,6 +182,7 @@ impl<T: Send, V: Variant, H: Host<Atomics: ConstAtomics>> IdTable<T, V, H> {
                 full: <H::Atomics as ConstAtomics>::U64_ZERO,
                 len: <H::Atomics as ConstAtomics>::U64_ZERO,
             },
+            _variant: PhantomData,
             _objects: PhantomData,
         }
     }
@@ -193,6 +195,7 @@ impl<T: Send, V: Variant, H: Host> Default for IdTable<T, V, H> {
             segments: Segments::new(),
             limit: MAX_IDS,
             writers: Writers { lock: Lock::<H>::new(), full: Word::new(0), len: Word::new(0) },
+            _variant: PhantomData,
             _objects: PhantomData,
         }
     }

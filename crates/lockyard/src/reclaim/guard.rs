@@ -50,7 +50,7 @@ impl<H: Host, C: Context> Domain<H, C> {
     /// it may allocate; where that fails, and in a thread without a slot, two read-modify-writes of a shared line in all.
     ///
     /// 4,095 guards of one domain may nest in a slot; one more ends the program
-    /// ([`Host::fatal`](crate::platform::Host::fatal)).
+    /// ([`Host::fatal`]).
     #[inline]
     pub fn enter(&self) -> Guard<'_, H, C> {
         let context = C::enter();

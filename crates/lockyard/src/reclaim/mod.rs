@@ -44,7 +44,7 @@
 //! # Where the records are
 //!
 //! A domain has a record of one 64-byte line for each slot that has entered it, in segments of 8, 16, 32, ... records,
-//! allocated through [`Host::allocate`](crate::platform::Host::allocate) when a slot of the segment first enters, and kept until the domain is dropped:
+//! allocated through [`Host::allocate`] when a slot of the segment first enters, and kept until the domain is dropped:
 //! with *n* slots in use less than 128 *n* + 512 bytes. [`reserve`](Domain::reserve) allocates before. A thread without a slot, and one whose
 //! record cannot be allocated, enters through two counters that all such threads share: correct, and a read-modify-write of a
 //! shared line instead of a store to a line of its own.
