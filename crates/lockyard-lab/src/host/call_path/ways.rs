@@ -18,16 +18,21 @@ pub trait Callable: LaneLock {
     fn token(number: u32) -> Self::Token;
 }
 
-impl Callable for Ticket {
-    #[inline(always)]
-    fn number(token: u16) -> u32 {
-        u32::from(token)
-    }
-    #[inline(always)]
-    fn token(number: u32) -> u16 {
-        number as u16
-    }
+macro_rules! with_token {
+    ($($kind:ty),*) => {$(
+        impl Callable for $kind {
+            #[inline(always)]
+            fn number(token: Self::Token) -> u32 {
+                u32::from(token)
+            }
+            #[inline(always)]
+            fn token(number: u32) -> Self::Token {
+                number as Self::Token
+            }
+        }
+    )*};
 }
+with_token!(Ticket);
 
 macro_rules! without_token {
     ($($kind:ty),*) => {$(
