@@ -57,7 +57,7 @@ const HERE: [&str; 2] = ["refused here: ", "not available here: "];
 
 #[test]
 fn each_way_and_figure_has_a_row_that_is_measured_or_says_why_not() {
-    for lock in ["ticket", "queued", "test-and-set"] {
+    for lock in ["ticket", "queued", "pv-ticket", "pv-queued", "test-and-set"] {
         let document = json(&lockyard(&BRIEF).args(["--lock", lock]).output().expect("it runs"));
         let rows = rows(&document);
         assert_eq!(rows.len(), WAYS.len() * 10);
@@ -149,7 +149,7 @@ fn bad_input_is_refused_with_what_is_allowed() {
     for (arguments, expected) in [
         (
             &["lock-call-path", "--lock", "tiket"][..],
-            "lockyard: --lock: `tiket`: no such kind of lock; there are ticket, queued, test-and-set",
+            "lockyard: --lock: `tiket`: no such kind of lock; there are ticket, queued, pv-ticket, pv-queued, test-and-set",
         ),
         (
             &["lock-call-path", "--seconds", "-1"][..],

@@ -140,7 +140,7 @@ fn a_chosen_lock_of_any_kind_excludes() {
             })*
         };
     }
-    each!(Ticket Queued TestAndSet);
+    each!(Ticket Queued PvTicket PvQueued TestAndSet);
     let kinds: Vec<Kind> = of.iter().map(|(kind, _)| *kind).collect();
     assert_eq!(kinds, Kind::ALL, "every kind is tried");
     for (kind, excludes) in of {

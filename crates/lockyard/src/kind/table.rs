@@ -3,7 +3,7 @@
 //! [`Clh`](crate::lock::Clh), are left out: their long paths would stand wherever a chosen lock is taken.)
 
 use crate::lane::{LaneWord, Whole};
-use crate::lock::{LaneLock, Queued, TestAndSet, Ticket};
+use crate::lock::{LaneLock, PvQueued, PvTicket, Queued, TestAndSet, Ticket};
 use crate::platform::Host;
 use core::fmt;
 
@@ -146,6 +146,10 @@ kinds! {
     Ticket = "ticket": Ticket;
     /// [`Queued`](crate::lock::Queued).
     Queued = "queued": Queued;
+    /// [`PvTicket`](crate::lock::PvTicket).
+    PvTicket = "pv-ticket": PvTicket;
+    /// [`PvQueued`](crate::lock::PvQueued).
+    PvQueued = "pv-queued": PvQueued;
     /// [`TestAndSet`](crate::lock::TestAndSet).
     TestAndSet = "test-and-set": TestAndSet;
 }

@@ -7,7 +7,7 @@
 use lockyard::Native;
 use lockyard::kind::Kind;
 use lockyard::lane::Whole;
-use lockyard::lock::{LaneLock, Queued, TestAndSet, Ticket};
+use lockyard::lock::{LaneLock, PvQueued, PvTicket, Queued, TestAndSet, Ticket};
 use lockyard::platform::NativeU32;
 
 /// A lock algorithm whose token goes through a register, whatever the kind.
@@ -32,7 +32,7 @@ macro_rules! with_token {
         }
     )*};
 }
-with_token!(Ticket);
+with_token!(Ticket, PvTicket, PvQueued);
 
 macro_rules! without_token {
     ($($kind:ty),*) => {$(
@@ -110,6 +110,8 @@ impl Compiled {
         match kind {
             Kind::Ticket => all::<Ticket>(),
             Kind::Queued => all::<Queued>(),
+            Kind::PvTicket => all::<PvTicket>(),
+            Kind::PvQueued => all::<PvQueued>(),
             Kind::TestAndSet => all::<TestAndSet>(),
         }
     }
