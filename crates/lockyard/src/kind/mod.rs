@@ -43,7 +43,7 @@
 //! # What it costs
 //!
 //! An acquisition reads the choice (one relaxed load of a word that nobody writes after the first use, so all CPUs keep its line), and
-//! branches on its value, always to the same side; a release branches on what the acquisition returned. A lock whose kind is
+//! jumps on its value, always to the same place; a release jumps on what the acquisition returned. A lock whose kind is
 //! in its type costs neither. Put the choice where nothing is written beside it: it is 8 bytes in a line that should stay shared.
 
 mod choice;
