@@ -202,7 +202,7 @@ mod tests {
         let ticket = script.variant("ticket").expect("it has it");
         let place = (&Placement::Order(script.order), script.home);
         // A machine with a part of its CPUs, so that the test is short.
-        let known = 3000.0;
+        let known = 1000.0;
         let run = simulate::cell(&machine, ticket, place, 10, known, Effort::SEARCH).unwrap();
         assert!(run.cpu.system > 1.5 * run.cpu.idle && run.cpu.idle > 0.5, "{:?}", run.cpu);
         let asked = (Region::System, run.cpu.system);
