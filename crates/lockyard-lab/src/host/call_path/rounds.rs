@@ -322,7 +322,8 @@ mod tests {
             rounds.relative(Way::Indirect, of)
         };
         assert_eq!(metric("cpi").unwrap().absolute, 4.0);
-        assert_eq!(metric("branch-miss-rate").unwrap().absolute, 0.1);
+        // The median of quotients of sums that are shared out among rounds: not to the last bit.
+        assert!((metric("branch-miss-rate").unwrap().absolute - 0.1).abs() < 1e-12);
         // The same reading for all: no way differs.
         assert_eq!(metric("cpu-cycles").unwrap().measured.value, 100.0);
         for none in ["cache-misses", "cache-miss-rate"] {
