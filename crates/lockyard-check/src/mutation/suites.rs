@@ -175,6 +175,8 @@ fn reclamation() -> Vec<Check> {
             checks.push(check::<Of<1>>(&[writer, reader], two));
         }
     }
+    checks.push(check::<Of<0>>(&[Read, RetireAndCollect], two));
+    checks.push(check::<Of<2>>(&[ReadQuiescent, Synchronize], Bounds::stepping_back(2)));
     checks.push(check::<Lazy>(&[Read, RetireAndCollect], two));
     checks.push(check::<Lazy>(&[Read, Synchronize], two));
     for ops in [[Retire, Collect], [Retire, RetireAndCollect], [Barrier, Collect]] {
