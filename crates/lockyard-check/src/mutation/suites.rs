@@ -192,7 +192,9 @@ fn reclamation() -> Vec<Check> {
     ] {
         checks.push(check::<Of<3>>(&ops, Bounds::preemptions(1)));
     }
-    // The longest.
+    // The longest. In the first the epoch that a quiescent state notes is ended by one who knows nothing of the retirement.
+    let stepping_back = Bounds::stepping_back(2);
+    checks.push(check::<Of<3>>(&[ReadQuiescent, Synchronize, Collect], stepping_back));
     checks.push(check::<Of<3>>(&[Read, Synchronize, AdvanceAndCollect], two));
     checks
 }
