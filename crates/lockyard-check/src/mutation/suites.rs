@@ -175,6 +175,8 @@ fn reclamation() -> Vec<Check> {
             checks.push(check::<Of<1>>(&[writer, reader], two));
         }
     }
+    checks.push(check::<Of<0>>(&[Read, RetireAndCollect], two));
+    checks.push(check::<Of<2>>(&[ReadQuiescent, Synchronize], Bounds::stepping_back(2)));
     checks.push(check::<Lazy>(&[Read, RetireAndCollect], two));
     checks.push(check::<Lazy>(&[Read, Synchronize], two));
     for ops in [[Retire, Collect], [Retire, RetireAndCollect], [Barrier, Collect]] {
@@ -190,7 +192,9 @@ fn reclamation() -> Vec<Check> {
     ] {
         checks.push(check::<Of<3>>(&ops, Bounds::preemptions(1)));
     }
-    // The longest.
+    // The longest. In the first the epoch that a quiescent state notes is ended by one who knows nothing of the retirement.
+    let stepping_back = Bounds::stepping_back(2);
+    checks.push(check::<Of<3>>(&[ReadQuiescent, Synchronize, Collect], stepping_back));
     checks.push(check::<Of<3>>(&[Read, Synchronize, AdvanceAndCollect], two));
     checks
 }

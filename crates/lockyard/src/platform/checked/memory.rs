@@ -245,8 +245,13 @@ checked_part!(CheckedU64, u16);
 checked_part!(CheckedU64, u32);
 
 /// A cell of checked memory: loom reports accesses that are not ordered against each other.
+///
+/// The data stand beside loom's cell, not in it, so that destructors can use them while a panic unwinds.
 #[derive(Debug)]
-pub struct CheckedCell<T>(loom::cell::UnsafeCell<T>);
+pub struct CheckedCell<T> {
+    accesses: loom::cell::UnsafeCell<()>,
+    data: core::cell::UnsafeCell<T>,
+}
 
 // SAFETY: the cell only hands out raw pointers; who dereferences them argues exclusion (see
 // `DataCell`), and loom checks the argument.
@@ -257,16 +262,22 @@ unsafe impl<T: Send> Send for CheckedCell<T> {}
 impl<T: Send> DataCell<T> for CheckedCell<T> {
     #[track_caller]
     fn new(value: T) -> Self {
-        Self(loom::cell::UnsafeCell::new(value))
+        Self { accesses: loom::cell::UnsafeCell::new(()), data: core::cell::UnsafeCell::new(value) }
     }
     fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
-        self.0.with(f)
+        if panicking() {
+            return f(self.data.get());
+        }
+        self.accesses.with(|_| f(self.data.get()))
     }
     fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
-        self.0.with_mut(f)
+        if panicking() {
+            return f(self.data.get());
+        }
+        self.accesses.with_mut(|_| f(self.data.get()))
     }
     fn into_inner(self) -> T {
-        self.0.into_inner()
+        self.data.into_inner()
     }
 }
 
