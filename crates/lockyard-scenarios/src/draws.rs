@@ -4,6 +4,15 @@
 //!
 //! The generator is ours, so that results do not change with a library's version.
 
+/// The next number of SplitMix64 (public domain; Steele, Lea and Flood, OOPSLA 2014).
+pub(crate) fn split_mix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
 /// The numbers of one task.
 #[derive(Debug)]
 pub(crate) struct Draws(u64);
@@ -17,13 +26,8 @@ impl Draws {
         Draws(begin ^ task.wrapping_mul(0xd1b5_4a32_d192_ed03))
     }
 
-    /// SplitMix64 (public domain).
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        split_mix(&mut self.0)
     }
 
     /// A number of the exponential distribution with mean 1; at most 37.

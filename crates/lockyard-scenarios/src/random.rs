@@ -1,23 +1,25 @@
-//! Random numbers of a thread of the host: which operations have a step that only some have. SplitMix64 (public domain), because
-//! nothing depends on how good they are.
+//! Random numbers of a thread of the host: which operations have a step that only some have. Nothing depends on how good they are.
 
+use crate::draws::split_mix;
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Threads so far: each has a stream of its own.
-static THREADS: AtomicU64 = AtomicU64::new(1);
+/// Where a thread's numbers begin: each has a stream of its own.
+fn begin() -> u64 {
+    let mut hasher = DefaultHasher::new();
+    std::thread::current().id().hash(&mut hasher);
+    hasher.finish()
+}
 
 std::thread_local! {
-    // Relaxed: the numbers only have to differ.
-    static STATE: Cell<u64> = Cell::new(THREADS.fetch_add(1, Ordering::Relaxed) << 40);
+    static STATE: Cell<u64> = Cell::new(begin());
 }
 
 /// A random number from 0 to `n - 1`.
 pub(crate) fn below(n: u64) -> u64 {
-    let state = STATE.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut state = STATE.get();
+    let number = split_mix(&mut state);
     STATE.set(state);
-    let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     // The high half of the product is below `n`; the bias is beyond counting.
-    ((u128::from(z ^ (z >> 31)) * u128::from(n)) >> 64) as u64
+    ((u128::from(number) * u128::from(n)) >> 64) as u64
 }
