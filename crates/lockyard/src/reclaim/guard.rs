@@ -151,11 +151,18 @@ impl<'d, H: Host, C: Context> Guard<'d, H, C> {
     #[inline]
     pub fn quiescent(&mut self) {
         match self.place {
-            Place::Record(_, record) => {
-                // Relaxed: only this slot writes it.
+            Place::Record(slot, record) => {
+                // Relaxed: only this slot writes it, and whether it is this thread's is asked below.
                 let before = State(record.state.load(Ordering::Relaxed));
                 let epoch = self.domain.epoch.load(Ordering::Relaxed);
-                if before.guards() == 1 && before.epoch() != epoch {
+                if before.guards() != 1 || before.epoch() == epoch {
+                    return;
+                }
+                if H::slot() != Some(slot) {
+                    // The thread has given its slot back: the record may be another's, who must go on being seen in it.
+                    self.leave();
+                    self.place = self.domain.enter_unrecorded();
+                } else {
                     // Release and sequentially consistent: as in `enter_record`.
                     record.state.store(State::entered(epoch).0, Ordering::Release);
                     H::Atomics::fence(Ordering::SeqCst);

@@ -232,18 +232,18 @@ impl<H: Host, C: Context> Domain<H, C> {
         recorded.chain(core::iter::once(&self.unrecorded.retired))
     }
 
-    /// Frees what is old enough in `list`; returns how many. Does nothing if someone else does (perhaps this thread, further up), and, unless
+    /// Frees what is old enough in `list`; returns how many; `None` if someone else is at it (perhaps this thread, further up). Does nothing, unless
     /// `again`, if it was done in this epoch.
-    fn tend(&self, list: &List<H>, again: bool) -> usize {
+    fn tend(&self, list: &List<H>, again: bool) -> Option<usize> {
         let me = own_tender::<H>();
         // Acquire: pairs with the release of the former tender: for `barrier`, what he took is freed.
         if list.tender.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed).is_err() {
-            return 0;
+            return None;
         }
         let _tending = Tending(list);
         let epoch = self.current();
         if list.tended.load(Ordering::Relaxed) == epoch && !again {
-            return 0;
+            return Some(0);
         }
         list.tended.store(epoch, Ordering::Relaxed);
         // Acquire: pairs with the release of a push.
@@ -262,7 +262,7 @@ impl<H: Host, C: Context> Domain<H, C> {
                 unsafe { object.as_ref().write(Links { next, ..links }) };
             }
         }
-        freed
+        Some(freed)
     }
 
     /// Frees what can be freed now, whoever has retired it; returns how many objects. Waits for nobody.
@@ -271,7 +271,7 @@ impl<H: Host, C: Context> Domain<H, C> {
     pub fn collect(&self) -> usize {
         let _ = self.try_advance();
         let waiting = self.lists().filter(|list| list.pending() > 0);
-        waiting.map(|list| self.tend(list, true)).sum()
+        waiting.filter_map(|list| self.tend(list, true)).sum()
     }
 
     /// Waits until everything is freed that was retired before the call: a grace period, and then [`collect`](Self::collect).
@@ -285,15 +285,19 @@ impl<H: Host, C: Context> Domain<H, C> {
     pub fn barrier(&self) {
         self.synchronize();
         for list in self.lists() {
-            // Acquire: pairs with the release in `free_one`.
-            if list.pending.load(Ordering::Acquire) > 0 {
-                self.tend(list, true);
-            }
-            // Somebody else may be at it, with what he has taken before the grace period was over.
-            // Acquire, twice: pairs with the release of the tender; what he frees is freed.
-            if list.tender.load(Ordering::Acquire) != 0 {
-                H::wait_until(&list.tender, Ordering::Acquire, |tender| tender == 0);
-                self.tend(list, true);
+            loop {
+                // Acquire, both, and in this order: the first pairs with the release in `free_one`, so that who finds nothing
+                // pending finds the tender who is about to free it; the second with the release of the tender, so that what he
+                // frees is freed.
+                let nothing_left = list.pending.load(Ordering::Acquire) == 0;
+                if nothing_left && list.tender.load(Ordering::Acquire) == 0 {
+                    break;
+                }
+                if self.tend(list, true).is_some() {
+                    break;
+                }
+                // Somebody else is at it, perhaps by an epoch from before the grace period. Relaxed: the next round looks again.
+                H::wait_until(&list.tender, Ordering::Relaxed, |tender| tender == 0);
             }
         }
     }
