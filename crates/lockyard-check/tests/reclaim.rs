@@ -118,7 +118,8 @@ fn freeing_one_epoch_early_is_caught() {
     says("one epoch, model", &modelled, &early);
     let mix = [ReadTwice, RetireAndCollect, ReadTwice, RetireAndCollect];
     says("one epoch, simulated", &simulated::<Of<Simulated>>(&mix, 50, 300), &early);
-    let threads = native::<Of<InThreads<NoFault>>>(&mix, 300, 2_000);
+    // Usually one of the first; a busy host needs more.
+    let threads = native::<Of<InThreads<NoFault>>>(&mix, 300, 50_000);
     says("one epoch, threads", &threads, &early);
 }
 
@@ -142,6 +143,7 @@ impl Fault for NoWait {
     }
 }
 
+/// Threads do not claim to see it: on a busy host nobody is inside at the moment for thousands of runs.
 #[test]
 fn not_waiting_for_readers_is_caught() {
     type Of<H> = ReclaimProgram<Domain<H>, H>;
@@ -152,6 +154,4 @@ fn not_waiting_for_readers_is_caught() {
     let mix = [ReadTwice, Synchronize, ReadTwice, Synchronize];
     let machine = simulated::<Of<OnMachine<NoWait>>>(&mix, 50, 300);
     says("skipped wait, simulated", &machine, &early);
-    let threads = native::<Of<InThreads<NoWait>>>(&mix, 300, 2_000);
-    says("skipped wait, threads", &threads, &early);
 }
