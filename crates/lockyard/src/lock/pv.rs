@@ -58,7 +58,7 @@ pub trait Hooks: Debug + 'static {
     const MOST_PASSES: u32 = 1000;
 
     /// For how long after it has joined the queue a waiter, once it is the first in it, is passed at most, where the host has
-    /// a clock.
+    /// a clock. It says so itself, when it runs: until a CPU has been found for it the passes alone bound how often it is passed.
     const LONGEST_PASSED: Duration = Duration::from_millis(1);
 }
 
