@@ -284,6 +284,11 @@ impl<H: Host, C: Context> Domain<H, C> {
     #[track_caller]
     pub fn barrier(&self) {
         self.synchronize();
+        self.free_until_nothing_old_waits();
+    }
+
+    /// What is old enough is freed when this returns, by this thread or by others.
+    fn free_until_nothing_old_waits(&self) {
         for list in self.lists() {
             loop {
                 // Acquire, both, and in this order: the first pairs with the release in `free_one`, so that who finds nothing
