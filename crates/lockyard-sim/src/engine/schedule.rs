@@ -6,7 +6,7 @@
 //! | slices | a thread runs for `period` over the number of threads of its CPU, at least `granularity`, then the next one has its turn |
 //! | leaving | a thread leaves its CPU between two operations; at once when it works, spins asleep or waits for answers |
 //! | parked | a parked thread gives its CPU up; woken, it goes to an idle CPU, and goes before a thread that has run more than `lead` longer |
-//! | idle | an idle CPU takes the next thread of the fullest queue |
+//! | idle | a CPU that becomes idle takes the next thread of the fullest queue |
 //! | pause loops | a thread that spins for `pause_window` leaves its CPU, for a thread that has run at most `lead` longer. With directed yields it does so for another preempted thread of its own group, wherever that is queued: one that did not itself leave while it spun, or was passed over since (`yields.rs`) |
 //! | answers | a running thread answers others of its group after `interrupt`, one that is off its CPU when it runs next, a parked one is woken for it (`answers.rs`) |
 //!
