@@ -30,6 +30,21 @@ impl Verdict {
     }
 }
 
+/// Prints a verdict, and asserts that what was found is one of `expected`; nothing, if none is.
+///
+/// # Panics
+///
+/// If it is not.
+#[track_caller]
+pub fn says(title: &str, verdict: &Verdict, expected: &[Finding]) {
+    let found = verdict.caught.as_ref().map_or("nothing".into(), |caught| caught.to_string());
+    println!("{title}: {found}, {} runs", verdict.runs);
+    match verdict.finding() {
+        Some(finding) => assert!(expected.contains(&finding), "{title}: expected {expected:?}"),
+        None => assert!(expected.is_empty(), "{title}: expected {expected:?}"),
+    }
+}
+
 /// Explores program `P` with one thread for each of `ops`, once each, within `bounds`; also returns
 /// every outcome that an execution had.
 ///

@@ -1,14 +1,12 @@
 //! A host whose freed memory is not used again before the next execution of a model, and in which every operation on a word in it
 //! is a finding. So a primitive that touches what it has freed is caught, instead of doing something undefined.
 
+use crate::forwarding::forward_to;
 use crate::{hooks, ration};
 use core::alloc::Layout;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
-use core::time::Duration;
-use lockyard::platform::{
-    BudgetSpent, Event, Execution, Host, Ordering, QueueNode, Slot, U32, U64, Word,
-};
+use lockyard::platform::{Host, Slot};
 use std::cell::RefCell;
 
 /// The host `H`, which keeps what is given back until [`begin`].
@@ -42,30 +40,6 @@ unsafe impl<H: Host> Host for Quarantine<H> {
     fn slot() -> Option<Slot> {
         H::slot()
     }
-    fn numa_node() -> u32 {
-        H::numa_node()
-    }
-    fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<H::Atomics> {
-        H::queue_node(slot, level)
-    }
-    fn announcements(lock: usize, turn: u32) -> &'static [U64<Self>] {
-        H::announcements(lock, turn)
-    }
-    fn relax() {
-        H::relax()
-    }
-    fn yield_now() {
-        H::yield_now()
-    }
-    fn now() -> Duration {
-        H::now()
-    }
-    fn park(word: &U32<Self>, expected: u32, timeout: Option<Duration>) {
-        H::park(word, expected, timeout)
-    }
-    fn unpark(word: *const U32<Self>, count: u32) {
-        H::unpark(word, count)
-    }
     fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
         H::allocate(layout, node)
     }
@@ -74,41 +48,5 @@ unsafe impl<H: Host> Host for Quarantine<H> {
         hooks::free(start..start + layout.size());
         KEPT.with_borrow_mut(|kept| kept.push((memory, layout, H::deallocate)));
     }
-    fn count(event: Event) {
-        H::count(event)
-    }
-    fn execution() -> Execution {
-        H::execution()
-    }
-    fn interruption_fence() {
-        H::interruption_fence()
-    }
-    #[track_caller]
-    fn wait_until<W: Word>(
-        word: &W,
-        order: Ordering,
-        predicate: impl FnMut(W::Int) -> bool,
-    ) -> W::Int {
-        H::wait_until(word, order, predicate)
-    }
-    #[track_caller]
-    fn wait_within<W: Word>(
-        word: &W,
-        order: Ordering,
-        polls: u32,
-        predicate: impl FnMut(W::Int) -> bool,
-    ) -> Result<W::Int, BudgetSpent<W::Int>> {
-        H::wait_within(word, order, polls, predicate)
-    }
-    #[track_caller]
-    fn wait_yielding<W: Word>(
-        word: &W,
-        order: Ordering,
-        predicate: impl FnMut(W::Int) -> bool,
-    ) -> W::Int {
-        H::wait_yielding(word, order, predicate)
-    }
-    fn fatal(message: &'static str) -> ! {
-        H::fatal(message)
-    }
+    forward_to!(H);
 }

@@ -8,7 +8,7 @@ use lockyard::lockref::policy::Standard;
 use lockyard::page_ref::LockedBit;
 use lockyard::platform::checked::Checked;
 use lockyard::platform::hooked::Hooked;
-use lockyard_check::backends::{Verdict, model, native, simulated, verdict};
+use lockyard_check::backends::{Verdict, model, native, says, simulated, verdict};
 use lockyard_check::controls::{
     DoesNotExclude, LosesWakeUps, Reviving, TouchesAfterRelease, Undoing,
 };
@@ -37,15 +37,6 @@ fn in_threads<P: Program>(ops: &[P::Op], expected: &[Finding]) -> Verdict {
 
 fn on_a_machine<P: Program>(ops: &[P::Op]) -> Verdict {
     simulated::<P>(ops, 1, 300)
-}
-
-fn says(title: &str, verdict: &Verdict, expected: &[Finding]) {
-    let found = verdict.caught.as_ref().map_or("nothing".into(), |caught| caught.to_string());
-    println!("{title}: {found}, {} runs", verdict.runs);
-    match verdict.finding() {
-        Some(finding) => assert!(expected.contains(&finding), "{title}: expected {expected:?}"),
-        None => assert!(expected.is_empty(), "{title}: expected {expected:?}"),
-    }
 }
 
 fn lock_is<K: LaneLock>(title: &str, in_a_model: &[Finding], running: &[Finding]) {

@@ -6,7 +6,7 @@ use lockyard::id_table::{Locked, Rcu, Variant};
 use lockyard::platform::checked::Checked;
 use lockyard::platform::hooked::Hooked;
 use lockyard_check::FewSlots;
-use lockyard_check::backends::{Verdict, model, native, simulated, verdict};
+use lockyard_check::backends::{model, native, says, simulated, verdict};
 use lockyard_check::explore::Bounds;
 use lockyard_check::finding::Finding;
 use lockyard_check::hooks::{FaultyAndFreed, LostFence, NoFault, Scripted, Watched};
@@ -60,15 +60,6 @@ fn three_threads_hold() {
         let bounds = Bounds::stepping_back(1);
         must_hold::<IdProgram<Rcu, Host<3>>>("rcu", &ops, bounds);
         must_hold::<IdProgram<Locked, Host<3>>>("locked", &ops, bounds);
-    }
-}
-
-fn says(title: &str, verdict: &Verdict, expected: &[Finding]) {
-    let found = verdict.caught.as_ref().map_or("nothing".into(), |caught| caught.to_string());
-    println!("{title}: {found}, {} runs", verdict.runs);
-    match verdict.finding() {
-        Some(finding) => assert!(expected.contains(&finding), "{title}: expected {expected:?}"),
-        None => assert!(expected.is_empty(), "{title}: expected {expected:?}"),
     }
 }
 

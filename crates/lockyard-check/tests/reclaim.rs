@@ -6,7 +6,7 @@ use lockyard::platform::checked::Checked;
 use lockyard::platform::hooked::{Hooked, Kind, Operation};
 use lockyard::reclaim::Domain;
 use lockyard_check::FewSlots;
-use lockyard_check::backends::{Verdict, model, native, simulated, verdict};
+use lockyard_check::backends::{model, native, says, simulated, verdict};
 use lockyard_check::controls::OneEpoch;
 use lockyard_check::explore::Bounds;
 use lockyard_check::finding::Finding;
@@ -86,15 +86,6 @@ fn three_threads_hold() {
 
 type InThreads<F> = Hooked<Native, Watched<F>>;
 type OnMachine<F> = Hooked<Simulated, Faulty<F>>;
-
-fn says(title: &str, verdict: &Verdict, expected: &[Finding]) {
-    let found = verdict.caught.as_ref().map_or("nothing".into(), |caught| caught.to_string());
-    println!("{title}: {found}, {} runs", verdict.runs);
-    match verdict.finding() {
-        Some(finding) => assert!(expected.contains(&finding), "{title}: expected {expected:?}"),
-        None => assert!(expected.is_empty(), "{title}: expected {expected:?}"),
-    }
-}
 
 const MIX: [ReclaimOp; 4] = [ReadTwice, RetireAndCollect, Synchronize, ReadQuiescent];
 

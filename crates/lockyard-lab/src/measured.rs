@@ -9,7 +9,7 @@ use crate::host::{Cpus, Placement};
 use crate::peers::longest;
 use crate::predict::{self, Failure};
 use crate::published::Table;
-use crate::rows::{Detail, Row, Status};
+use crate::rows::{Detail, Measured, Row, Status};
 use crate::{InputError, histogram, peers, statistics};
 use lockyard_scenarios::{Metric, Script, Variant};
 use std::collections::BTreeMap;
@@ -105,6 +105,32 @@ pub fn check(request: &Request) -> Result<(), Failure> {
     ))))
 }
 
+/// The row of a task's figure, with the metric's name and unit.
+fn row(
+    script: &Script,
+    task: &Task,
+    (metric, unit): (String, &str),
+    measured: Measured,
+    detail: BTreeMap<String, Detail>,
+) -> Row {
+    Row {
+        table: String::new(),
+        experiment: script.name.clone(),
+        machine: HERE.to_owned(),
+        variant: task.variant.name.clone(),
+        threads: Some(task.threads),
+        metric,
+        unit: unit.to_owned(),
+        published: None,
+        predicted: None,
+        trivial: None,
+        measured: Some(measured),
+        status: Status::Measured,
+        reason: None,
+        detail,
+    }
+}
+
 /// Measures the cells of a request: variant by variant, in the order of `threads`.
 ///
 /// # Errors
@@ -172,22 +198,8 @@ pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Resul
         if !warnings.is_empty() {
             detail.insert(WARNINGS.to_owned(), Detail::Texts(warnings));
         }
-        rows.push(Row {
-            table: String::new(),
-            experiment: script.name.clone(),
-            machine: HERE.to_owned(),
-            variant: task.variant.name.clone(),
-            threads: Some(task.threads),
-            metric: "throughput".to_owned(),
-            unit: "op/s".to_owned(),
-            published: None,
-            predicted: None,
-            trivial: None,
-            measured: Some(result.measured),
-            status: Status::Measured,
-            reason: None,
-            detail,
-        });
+        let metric = ("throughput".to_owned(), "op/s");
+        rows.push(row(script, task, metric, result.measured, detail));
     }
     let mut failure = measured.failure.clone();
     if let (Some((windows, cpus)), None) = (windows(request), &failure) {

@@ -3,32 +3,17 @@
 
 #![cfg(all(unix, feature = "std"))]
 
+#[path = "support/watchdog.rs"]
+mod watchdog;
+
 use lockyard::lock::{LaneLock, PvQueued, PvTicket};
 use lockyard::platform::{Execution, Host, Native};
 use lockyard::{PvQSpinLock, PvTicketLock, RawSpinLock, TestAndSetLock};
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
-
-/// Ends the process if `test` does not end.
-fn watched<R>(test: impl FnOnce() -> R) -> R {
-    const PATIENCE: Duration = Duration::from_secs(300);
-    let ended = Arc::new(AtomicBool::new(false));
-    let seen = Arc::clone(&ended);
-    let watchdog = thread::spawn(move || {
-        thread::park_timeout(PATIENCE);
-        if !seen.load(Ordering::Relaxed) {
-            eprintln!("a wait did not end");
-            std::process::abort();
-        }
-    });
-    let result = test();
-    ended.store(true, Ordering::Relaxed);
-    watchdog.thread().unpark();
-    result
-}
+use watchdog::watched;
 
 /// Threads that take one lock, some of them asleep inside, while plain code sees whether they exclude each other.
 fn excludes<K: LaneLock>(threads: u64, rounds: u64) {

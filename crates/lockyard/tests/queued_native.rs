@@ -4,6 +4,9 @@
 
 #![cfg(all(unix, feature = "std"))]
 
+#[path = "support/watchdog.rs"]
+mod watchdog;
+
 use lockyard::lock::{Clh, CmpxchgGrab, LaneLock, Mcs, Queued};
 use lockyard::platform::{
     Event, Host, Native, NativeAtomics, NativeU32, Portable, QueueNode, Slot,
@@ -16,26 +19,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
-
-/// Ends the process if `test` does not end.
-fn watched<R>(test: impl FnOnce() -> R) -> R {
-    static LEFT: AtomicBool = AtomicBool::new(false);
-    const PATIENCE: Duration = Duration::from_secs(300);
-    LEFT.store(false, Ordering::Relaxed);
-    let ended = std::sync::Arc::new(AtomicBool::new(false));
-    let seen = std::sync::Arc::clone(&ended);
-    let watchdog = thread::spawn(move || {
-        thread::park_timeout(PATIENCE);
-        if !seen.load(Ordering::Relaxed) {
-            eprintln!("a wait did not end");
-            std::process::abort();
-        }
-    });
-    let result = test();
-    ended.store(true, Ordering::Relaxed);
-    watchdog.thread().unpark();
-    result
-}
+use watchdog::watched;
 
 /// The bits of a lock, from what it prints.
 fn bits(lock: &impl fmt::Debug) -> u32 {

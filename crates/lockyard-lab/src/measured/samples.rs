@@ -1,9 +1,9 @@
 //! The rows of the samples of runs: of each variant and number of threads one run, which its script's disturbances disturb.
 
-use super::{HERE, ROUNDS};
+use super::ROUNDS;
 use crate::host::measure::{self, Effort, Task};
 use crate::jobs;
-use crate::rows::{Detail, Measured, Row, Status};
+use crate::rows::{Detail, Measured, Row};
 use lockyard_scenarios::{Figure, Script};
 use std::collections::BTreeMap;
 
@@ -31,22 +31,8 @@ pub(super) fn rows(
             let mut detail = BTreeMap::new();
             detail.insert(ROUNDS.to_owned(), Detail::Numbers(vec![value]));
             detail.insert("local_work_ns".to_owned(), Detail::Number(task.local_work));
-            rows.push(Row {
-                table: String::new(),
-                experiment: script.name.clone(),
-                machine: HERE.to_owned(),
-                variant: task.variant.name.clone(),
-                threads: Some(task.threads),
-                metric,
-                unit: unit.to_owned(),
-                published: None,
-                predicted: None,
-                trivial: None,
-                measured: Some(Measured::once(value)),
-                status: Status::Measured,
-                reason: None,
-                detail,
-            });
+            let measured = Measured::once(value);
+            rows.push(super::row(script, task, (metric, unit), measured, detail));
         }
         done();
     }

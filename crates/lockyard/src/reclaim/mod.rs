@@ -88,10 +88,11 @@ mod retired;
 
 pub use grace::StillRead;
 pub use guard::Guard;
-pub use owned::{OutOfMemory, Owned};
+pub use owned::Owned;
 pub use retired::{Free, Header};
 
 use crate::context::{Context, NoContext};
+use crate::memory::AllocationFailed;
 use crate::platform::{ConstAtomics, Host, Native, U64, Word};
 use core::fmt;
 use core::marker::PhantomData;
@@ -150,7 +151,7 @@ impl<H: Host, C: Context> Domain<H, C> {
     /// # Errors
     ///
     /// When the host has no memory. What was allocated until then is kept, and used.
-    pub fn reserve(&self, slots: u32) -> Result<(), OutOfMemory> {
+    pub fn reserve(&self, slots: u32) -> Result<(), AllocationFailed> {
         self.records.reserve(slots.min(H::SLOTS))
     }
 

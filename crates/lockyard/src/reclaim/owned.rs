@@ -10,18 +10,6 @@ use core::mem::{ManuallyDrop, offset_of};
 use core::ops::{Deref, DerefMut};
 use core::ptr::{NonNull, with_exposed_provenance};
 
-/// The host has no memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OutOfMemory;
-
-impl fmt::Display for OutOfMemory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the host has no memory")
-    }
-}
-
-impl core::error::Error for OutOfMemory {}
-
 #[repr(C)]
 struct Node<T, H: Host> {
     header: Header<H>,

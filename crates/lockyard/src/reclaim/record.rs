@@ -6,8 +6,8 @@
 //!   segment   0         1          2           3           k holds 8 * 2^k records
 //! ```
 
-use super::owned::OutOfMemory;
 use super::retired::Header;
+use crate::memory::AllocationFailed;
 use crate::platform::{ConstAtomics, Host, Ordering, Slot, U32, U64, Word};
 use core::alloc::Layout;
 use core::ptr::{NonNull, with_exposed_provenance};
@@ -188,19 +188,20 @@ impl<H: Host> Records<H> {
         self.get(slot)
     }
 
-    pub(super) fn reserve(&self, slots: u32) -> Result<(), OutOfMemory> {
+    pub(super) fn reserve(&self, slots: u32) -> Result<(), AllocationFailed> {
         let needed = (0..SEGMENTS).take_while(|&k| extent(k, slots).1 > 0);
         needed.into_iter().try_for_each(|k| self.allocate(k))
     }
 
     /// Allocates segment `k` if it is not there.
-    fn allocate(&self, k: usize) -> Result<(), OutOfMemory> {
-        let word = self.0.get(k).ok_or(OutOfMemory)?;
+    fn allocate(&self, k: usize) -> Result<(), AllocationFailed> {
+        let word = self.0.get(k).ok_or(AllocationFailed)?;
         // Relaxed: whoever uses the segment loads the word again, with acquire.
         if word.load(Ordering::Relaxed) != 0 {
             return Ok(());
         }
-        let memory = H::allocate(Self::layout(k), None).ok_or(OutOfMemory)?.cast::<Record<H>>();
+        let memory =
+            H::allocate(Self::layout(k), None).ok_or(AllocationFailed)?.cast::<Record<H>>();
         let (_, records) = extent(k, H::SLOTS);
         for index in 0..records as usize {
             let record = Record { state: Word::new(0), retired: List::new() };
