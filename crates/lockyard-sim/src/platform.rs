@@ -7,8 +7,8 @@
 use crate::engine::{Op, Pause, Rmw};
 use crate::shared::{DEADLINE, PerThread, Shared};
 use lockyard::platform::{
-    Atomics, Budget, BudgetSpent, ConstAtomics, DataCell, Event, Host, Int, Ordering, Part,
-    QueueNode, Slot, Word, part_of, part_shift,
+    Activity, Atomics, Budget, BudgetSpent, ConstAtomics, DataCell, Event, Host, Int, Ordering,
+    Part, QueueNode, Slot, Word, part_of, part_shift,
 };
 use std::alloc::Layout;
 use std::cell::UnsafeCell;
@@ -418,6 +418,12 @@ unsafe impl Host for Simulated {
     }
     fn count(event: Event) {
         Shared::with(|s| s.count(event));
+    }
+    fn begins(activity: Activity) -> Activity {
+        Shared::with(|s| s.begins(activity))
+    }
+    fn goes_back_to(before: Activity) {
+        Shared::with(|s| s.goes_back_to(before));
     }
     fn fatal(message: &'static str) -> ! {
         perform(Op::Fatal(message));

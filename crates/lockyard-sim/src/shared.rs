@@ -11,7 +11,7 @@ use crate::machine::Machine;
 use crate::platform::SimulatedU64;
 use crate::random::Random;
 use corosensei::Yielder;
-use lockyard::platform::{Event, NEST_LEVELS, QueueNode, spread};
+use lockyard::platform::{Activity, Event, NEST_LEVELS, QueueNode, spread};
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
@@ -55,6 +55,8 @@ pub(crate) struct Shared {
     yielder: Cell<*const Yields>,
     thread: Cell<u32>,
     now: Cell<u64>,
+    /// What the running thread does.
+    doing: Cell<Activity>,
     stop: Cell<bool>,
     location: Cell<Option<&'static Location<'static>>>,
     threads: RefCell<Vec<Rc<PerThread>>>,
@@ -78,6 +80,7 @@ impl Shared {
             yielder: Cell::new(null()),
             thread: Cell::new(0),
             now: Cell::new(0),
+            doing: Cell::default(),
             stop: Cell::new(false),
             location: Cell::new(None),
             threads: RefCell::default(),
@@ -153,14 +156,28 @@ impl Shared {
     }
 
     /// The engine is about to run the code of `thread`.
-    pub(crate) fn enter(&self, thread: u32, now: u64) {
+    pub(crate) fn enter(&self, thread: u32, now: u64, doing: Activity) {
         self.thread.set(thread);
         self.now.set(now);
+        self.doing.set(doing);
     }
 
-    /// The code of a thread has stopped at an operation.
-    pub(crate) fn leave(&self) {
+    /// The code of a thread has stopped at an operation; returns what it does.
+    pub(crate) fn leave(&self) -> Activity {
         self.yielder.set(null());
+        self.doing.get()
+    }
+
+    /// The running thread does something else from now on; returns what it did.
+    pub(crate) fn begins(&self, activity: Activity) -> Activity {
+        let before = self.doing.get();
+        self.doing.set(before.then(activity));
+        before
+    }
+
+    /// The running thread does `before` again.
+    pub(crate) fn goes_back_to(&self, before: Activity) {
+        self.doing.set(before);
     }
 
     pub(crate) fn set_yielder(&self, yielder: &Yields) {

@@ -16,7 +16,7 @@
 //! | `sparse.rs` | tables of which few entries are used |
 //! | `places.rs` | where cores, domains and sockets are |
 //! | `coroutine.rs` | the code of a simulated thread |
-//! | `attribution.rs` | where the cycles go |
+//! | `attribution.rs`, `regions.rs` | where the cycles go |
 //! | `statistics.rs` | what is counted |
 
 mod agents;
@@ -28,6 +28,7 @@ mod event;
 mod invariants;
 mod line;
 mod places;
+mod regions;
 mod schedule;
 mod sparse;
 mod statistics;
@@ -48,6 +49,7 @@ use coroutine::SimulatedThread;
 use event::{Event, Kind, Packed};
 use line::{Line, Waiter};
 use places::Places;
+use regions::Regions;
 use schedule::Scheduler;
 use std::collections::VecDeque;
 use std::panic::Location;
@@ -171,6 +173,8 @@ struct Thread {
     /// Counts sleeps, so that an old wake-up does not end a new one.
     generation: u32,
     activity: Activity,
+    /// What its code says that it does.
+    doing: lockyard::platform::Activity,
     work: Option<Work>,
     spending: Spending,
     /// How often an end of work was planned.
@@ -202,7 +206,7 @@ pub(crate) struct Engine {
     /// What is counted of each.
     traces: Vec<LineTrace>,
     /// Cycles of all threads, by phase.
-    cycles: [u64; PHASES],
+    regions: Regions,
     /// Line of the arena to index in `lines`.
     line_of: Vec<u32>,
     threads: Vec<Thread>,
@@ -232,7 +236,7 @@ impl Engine {
             random: Random::new(seed),
             lines: Vec::new(),
             traces: Vec::new(),
-            cycles: [0; PHASES],
+            regions: Regions::new(),
             line_of: Vec::new(),
             threads: Vec::new(),
             cores: vec![CoreThreads::default(); machine.cores()],
@@ -297,6 +301,7 @@ impl Engine {
             generation: 0,
             // It has not begun.
             activity: Activity::Yielding,
+            doing: Default::default(),
             work: None,
             spending: Spending::default(),
             work_plans: 0,
