@@ -1,12 +1,12 @@
 //! Reading a script file: strict, and with an error that says where, what, and what is allowed.
 
-use crate::figures::Region;
 use crate::kinds::LockKind;
 use crate::pages::PageKind;
 use crate::pairs::{self, PairEntry};
 use crate::samples::Samples;
-use crate::script::{Calibration, Gives, Object, ObjectKind, Order, Script, Variant};
-use crate::{figures, head, samples, steps};
+use crate::script::{Calibration, Gives, Object, ObjectKind, Order, Part, Script, Variant};
+use crate::{figures, head, parts, samples, steps};
+use lockyard::platform::Region;
 use serde::Deserialize;
 use std::ops::Range;
 use std::path::Path;
@@ -98,6 +98,7 @@ pub(crate) struct StepEntry {
     pub(crate) value: Option<Spanned<i32>>,
     pub(crate) one_in: Option<Spanned<u32>>,
     pub(crate) region: Option<Spanned<String>>,
+    pub(crate) name: Option<Spanned<String>>,
     pub(crate) only: Option<Vec<Spanned<String>>>,
 }
 
@@ -263,10 +264,13 @@ pub(crate) fn parse(origin: &str, text: &str) -> Result<Script> {
         names.push(name);
     }
     let samples = file.samples.as_ref().map(|s| samples::samples(&source, s)).transpose()?;
+    let disturbed = file.disturbances.iter().flat_map(|entry| entry.get_ref().steps());
+    let parts = parts::parts(&source, file.steps.iter().chain(disturbed))?;
     let mut variants = Vec::new();
     for variant in file.variants.get_ref() {
         let steps = (&file.steps[..], &file.disturbances[..], samples);
-        let mut variant = self::variant(&source, variant.get_ref(), &objects, &names, steps)?;
+        let names = (&names[..], &parts[..]);
+        let mut variant = self::variant(&source, variant.get_ref(), &objects, names, steps)?;
         variant.work_varies = file.work_varies;
         variants.push(variant);
     }
@@ -504,7 +508,7 @@ fn variant(
     source: &Source,
     entry: &VariantEntry,
     objects: &[Object],
-    names: &[String],
+    names: (&[String], &[Part]),
     (steps, disturbances, samples): (
         &[Spanned<StepEntry>],
         &[Spanned<samples::DisturbanceEntry>],
@@ -574,6 +578,7 @@ fn variant(
         title: source.text("title", &entry.title)?,
         objects,
         steps,
+        parts: names.1.to_vec(),
         disturbances,
         guests: None,
         work_varies: false,

@@ -10,7 +10,7 @@ use crate::kinds::{LockObject, LockRefObject};
 use crate::pages::PageObject;
 use crate::script::{ObjectKind, Step, Variant};
 use crate::stage::Stage;
-use lockyard::platform::{Cell, DataCell, Host, Ordering, U32, U64, Word};
+use lockyard::platform::{Cell, DataCell, Host, Ordering, Region, U32, U64, Word};
 use std::alloc::Layout;
 use std::fmt;
 use std::marker::PhantomData;
@@ -249,9 +249,11 @@ impl<S: Stage> Prepared<S> {
     fn perform(&self, steps: &[Step], factor: f64) {
         for step in steps {
             match *step {
-                Step::Work { nanoseconds, region } => S::work_in(region, nanoseconds * factor),
-                Step::CalibratedWork { share, region } => {
-                    S::work_in(region, self.local_work * share * factor);
+                Step::Work { nanoseconds, activity } => {
+                    S::work_in(activity, nanoseconds * factor);
+                }
+                Step::CalibratedWork { share, activity } => {
+                    S::work_in(activity, self.local_work * share * factor);
                 }
                 Step::Pause => S::Host::relax(),
                 Step::WaitForOthers { one_in } => {
@@ -259,11 +261,14 @@ impl<S: Stage> Prepared<S> {
                         S::wait_for_others();
                     }
                 }
-                Step::Locked { object, ref steps } => {
+                Step::Locked { object, wait, ref steps } => {
+                    let before = S::Host::begins(wait);
                     let mut body = || {
                         S::wait_ends();
                         S::hold_begins(object);
+                        S::Host::begins(Region::LockHold.into());
                         self.perform(steps, factor);
+                        S::Host::goes_back_to(before);
                         S::hold_ends();
                     };
                     S::wait_begins();
