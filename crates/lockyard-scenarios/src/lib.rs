@@ -22,7 +22,7 @@ mod samples;
 mod script;
 mod stage;
 mod steps;
-mod timers;
+mod tables;
 
 pub use figures::{DIRECTION, Figure, Length, Region, RunOf};
 pub use file::{MAX_FILE_BYTES, ScriptError};
@@ -38,4 +38,4 @@ pub use script::{
     Script, Step, Variant,
 };
 pub use stage::Stage;
-pub use timers::{Timer, Timers};
+pub use tables::{Key, Operation, Table};

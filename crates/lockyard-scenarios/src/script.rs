@@ -8,6 +8,7 @@ use crate::metric::Metric;
 use crate::pages::PageKind;
 use crate::pairs::Pair;
 use crate::samples::{Disturbance, Samples};
+use crate::tables::{Key, Operation, Table};
 use std::path::Path;
 
 /// The shipped scripts: name and file.
@@ -79,6 +80,11 @@ pub enum ObjectKind {
     Word,
     /// A 64-bit word that is not atomic: it is written under a lock, or never.
     Data,
+    /// A table with its entries.
+    Table {
+        /// Which, and what it holds.
+        table: Table,
+    },
 }
 
 /// A shared object.
@@ -176,6 +182,15 @@ pub enum Step {
         /// How much.
         value: i32,
     },
+    /// Uses a table.
+    Table {
+        /// Which.
+        object: usize,
+        /// How.
+        operation: Operation,
+        /// Which of its entries, unless it is one that is inserted or removed.
+        key: Key,
+    },
 }
 
 /// A variant: the objects and steps that it has.
@@ -211,6 +226,14 @@ impl Variant {
         waits(&self.steps)
     }
 
+    /// Its tables.
+    pub fn tables(&self) -> impl Iterator<Item = Table> {
+        self.objects.iter().filter_map(|object| match object.kind {
+            ObjectKind::Table { table } => Some(table),
+            _ => None,
+        })
+    }
+
     /// How many tasks there are in all, with so many in each guest.
     pub fn tasks(&self, threads: usize) -> usize {
         threads * self.guests.unwrap_or(1)
@@ -237,7 +260,10 @@ impl Variant {
         self.objects.iter().all(|object| match object.kind {
             ObjectKind::Lock { lock } | ObjectKind::LockRef { lock, .. } => lock.is_fifo(),
             ObjectKind::Foreign { .. } => false,
-            ObjectKind::Page { .. } | ObjectKind::Word | ObjectKind::Data => true,
+            ObjectKind::Page { .. }
+            | ObjectKind::Word
+            | ObjectKind::Data
+            | ObjectKind::Table { .. } => true,
         })
     }
 
