@@ -23,7 +23,7 @@ mod samples;
 mod script;
 mod stage;
 mod steps;
-mod timers;
+mod tables;
 
 pub use figures::{DIRECTION, Figure, Length, RunOf};
 pub use file::{MAX_FILE_BYTES, ScriptError};
@@ -40,4 +40,4 @@ pub use script::{
     PutOperation, Script, Step, Variant,
 };
 pub use stage::Stage;
-pub use timers::{Timer, Timers};
+pub use tables::{Key, Operation, Table};

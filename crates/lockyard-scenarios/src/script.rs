@@ -8,6 +8,7 @@ use crate::metric::Metric;
 use crate::pages::PageKind;
 use crate::pairs::Pair;
 use crate::samples::{Disturbance, Samples};
+use crate::tables::{Key, Operation, Table};
 use lockyard::platform::{Activity, Region};
 use std::path::Path;
 
@@ -80,6 +81,11 @@ pub enum ObjectKind {
     Word,
     /// A 64-bit word that is not atomic: it is written under a lock, or never.
     Data,
+    /// A table with its entries.
+    Table {
+        /// Which, and what it holds.
+        table: Table,
+    },
 }
 
 /// A shared object.
@@ -179,6 +185,15 @@ pub enum Step {
         /// How much.
         value: i32,
     },
+    /// Uses a table.
+    Table {
+        /// Which.
+        object: usize,
+        /// How.
+        operation: Operation,
+        /// Which of its entries, unless it is one that is inserted or removed.
+        key: Key,
+    },
 }
 
 /// A part of a region, by the name that steps give it: a function, say, as a profiler's listing has it.
@@ -231,6 +246,14 @@ impl Variant {
         part.map_or(activity.region.name(), |part| &part.name)
     }
 
+    /// Its tables.
+    pub fn tables(&self) -> impl Iterator<Item = Table> {
+        self.objects.iter().filter_map(|object| match object.kind {
+            ObjectKind::Table { table } => Some(table),
+            _ => None,
+        })
+    }
+
     /// How many tasks there are in all, with so many in each guest.
     pub fn tasks(&self, threads: usize) -> usize {
         threads * self.guests.unwrap_or(1)
@@ -257,7 +280,10 @@ impl Variant {
         self.objects.iter().all(|object| match object.kind {
             ObjectKind::Lock { lock } | ObjectKind::LockRef { lock, .. } => lock.is_fifo(),
             ObjectKind::Foreign { .. } => false,
-            ObjectKind::Page { .. } | ObjectKind::Word | ObjectKind::Data => true,
+            ObjectKind::Page { .. }
+            | ObjectKind::Word
+            | ObjectKind::Data
+            | ObjectKind::Table { .. } => true,
         })
     }
 

@@ -14,6 +14,9 @@ pub trait Stage: 'static {
     /// Whether tasks can [wait for others](Self::wait_for_others) there.
     const OTHERS: bool = false;
 
+    /// Whether what tables allocated is given back when a run's objects are dropped. Not where all of a run's memory goes at once.
+    const GIVES_BACK: bool = true;
+
     /// Interrupts all other tasks of the running one's guest, and waits until each has answered.
     fn wait_for_others() {
         unreachable!("a variant that waits for others is not laid out on a stage without");

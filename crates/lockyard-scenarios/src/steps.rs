@@ -4,6 +4,7 @@
 use crate::file::{Result, Source, StepEntry, object_named};
 use crate::parts;
 use crate::script::{GetOperation, Object, ObjectKind, Part, PutOperation, Step};
+use crate::tables::{Key, Operation};
 use lockyard::platform::{Activity, NEST_LEVELS, Region};
 use std::ops::Range;
 use toml::Spanned;
@@ -23,8 +24,9 @@ pub(crate) fn build(
     entries: &[Spanned<StepEntry>],
 ) -> Result<Vec<Step>> {
     let variant_name = variant.get_ref();
+    let (open, inserted) = (Vec::new(), Vec::new());
     let mut builder =
-        Steps { source, objects, names, parts, variant: variant_name, open: Vec::new() };
+        Steps { source, objects, names, parts, variant: variant_name, open, inserted };
     let steps = builder.build(entries)?;
     check_data(source, objects, &steps, variant)?;
     Ok(steps)
@@ -47,6 +49,8 @@ struct Steps<'a> {
     variant: &'a str,
     /// Locks that are held, what waiting for each is, and what was done before it was taken.
     open: Vec<Open>,
+    /// What was inserted into tables and not removed.
+    inserted: Vec<(usize, Range<usize>)>,
 }
 
 impl Steps<'_> {
@@ -60,6 +64,13 @@ impl Steps<'_> {
         if let Some(Open { object, at, .. }) = self.open.pop() {
             let message = format!("`{}` is locked and never unlocked", self.objects[object].name);
             return Err(self.source.error(at, message));
+        }
+        if let Some((object, span)) = self.inserted.pop() {
+            let name = &self.objects[object].name;
+            let message = format!(
+                "what is inserted into `{name}` stays there, and a run would fill the memory; add a `remove` step"
+            );
+            return Err(self.source.error(span, message));
         }
         let total = total_share(&steps);
         if total > 0.0 {
@@ -92,6 +103,7 @@ impl Steps<'_> {
             Read,
             Write,
             Add,
+            Table(Operation),
         }
         let source = self.source;
         let entry = spanned.get_ref();
@@ -106,6 +118,10 @@ impl Steps<'_> {
             ("read", Do::Read),
             ("write", Do::Write),
             ("add", Do::Add),
+            ("look-up", Do::Table(Operation::LookUp)),
+            ("update", Do::Table(Operation::Update)),
+            ("insert", Do::Table(Operation::Insert)),
+            ("remove", Do::Table(Operation::Remove)),
         ];
         let what = source.choose("step", &entry.r#do, &table)?;
         let name = entry.r#do.get_ref().as_str();
@@ -126,6 +142,8 @@ impl Steps<'_> {
         refuse(one_in, "one_in", what == Do::WaitForOthers)?;
         let takes_operation = matches!(what, Do::Get | Do::Put);
         refuse(entry.operation.as_ref().map(Spanned::span), "operation", takes_operation)?;
+        let takes_key = what == Do::Read || matches!(what, Do::Table(table) if table.has_key());
+        refuse(entry.key.as_ref().map(Spanned::span), "key", takes_key)?;
         let takes_object = !matches!(what, Do::Work | Do::Pause | Do::WaitForOthers);
         refuse(entry.object.as_ref().map(Spanned::span), "object", takes_object)?;
 
@@ -157,6 +175,29 @@ impl Steps<'_> {
             let message = format!("a `{name}` step needs {what}, and `{object}` is none");
             if right { Ok(()) } else { Err(source.error(found.span(), message)) }
         };
+        if let ObjectKind::Table { table } = kind
+            && let Some(operation) = match what {
+                Do::Read => Some(Operation::Read),
+                Do::Table(operation) => Some(operation),
+                _ => None,
+            }
+        {
+            if !table.operations().contains(&operation) {
+                let all: Vec<&str> = table.operations().iter().map(|o| o.name()).collect();
+                let message = format!(
+                    "a `{name}` step is not for `{}`, which is of kind `{}`; allowed: {}",
+                    found.get_ref(),
+                    table.kind(),
+                    all.join(", ")
+                );
+                return Err(source.error(found.span(), message));
+            }
+            return self.table(spanned, (object, operation), steps);
+        }
+        if let Some(key) = &entry.key {
+            let message = format!("`key` is not for `{}`, which is no table", found.get_ref());
+            return Err(source.error(key.span(), message));
+        }
         let is_lockref = matches!(kind, ObjectKind::LockRef { .. });
         let is_page = matches!(kind, ObjectKind::Page { .. });
         let is_lock = is_lockref || matches!(kind, ObjectKind::Lock { .. });
@@ -228,6 +269,7 @@ impl Steps<'_> {
                 let value = entry.value.as_ref().map_or(1, |v| *v.get_ref());
                 steps.push(Step::Add { object, value });
             }
+            Do::Table(_) => needs(false, "a table")?,
             Do::Work | Do::Pause | Do::WaitForOthers => unreachable!("handled above"),
         }
         Ok(())
@@ -235,6 +277,42 @@ impl Steps<'_> {
 
     fn holds(&self, object: usize) -> bool {
         self.open.iter().any(|held| held.object == object)
+    }
+
+    /// A step that uses a table. What an operation inserts it removes, and it uses nothing that it has not inserted.
+    fn table(
+        &mut self,
+        spanned: &Spanned<StepEntry>,
+        (object, operation): (usize, Operation),
+        steps: &mut Vec<Step>,
+    ) -> Result<()> {
+        let key = match &spanned.get_ref().key {
+            Some(key) => self.source.choose("key", key, &Key::ALL)?,
+            None => Key::default(),
+        };
+        let has = self.inserted.iter().rposition(|(table, _)| *table == object);
+        match operation {
+            Operation::Insert => self.inserted.push((object, spanned.span())),
+            Operation::Remove => match has {
+                Some(last) => {
+                    self.inserted.remove(last);
+                }
+                None => {
+                    let name = &self.objects[object].name;
+                    let message =
+                        format!("nothing is left in `{name}` that this operation inserted");
+                    return Err(self.source.error(spanned.span(), message));
+                }
+            },
+            _ if key == Key::Inserted && has.is_none() => {
+                let name = &self.objects[object].name;
+                let message = format!("this operation has inserted nothing into `{name}`");
+                return Err(self.source.error(spanned.span(), message));
+            }
+            _ => {}
+        }
+        steps.push(Step::Table { object, operation, key });
+        Ok(())
     }
 
     fn keeps_a_node(&self, object: usize) -> bool {

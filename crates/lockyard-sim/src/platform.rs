@@ -413,8 +413,9 @@ unsafe impl Host for Simulated {
     fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
         Shared::with(|s| if s.allocation_fails() { None } else { s.allocate(layout, node) })
     }
-    unsafe fn deallocate(_memory: NonNull<u8>, _layout: Layout) {
-        // The arena is given back as a whole.
+    unsafe fn deallocate(memory: NonNull<u8>, layout: Layout) {
+        // Objects that are dropped when no simulation runs are in an arena that goes as a whole.
+        let _ = Shared::try_with(|s| s.deallocate(memory, layout));
     }
     fn count(event: Event) {
         Shared::with(|s| s.count(event));

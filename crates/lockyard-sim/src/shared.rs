@@ -127,6 +127,12 @@ impl Shared {
         f(unsafe { &*current })
     }
 
+    /// The running simulation, if one runs on this OS thread.
+    pub(crate) fn try_with<R>(f: impl FnOnce(&Shared) -> R) -> Option<R> {
+        // SAFETY: as in `with`.
+        unsafe { CURRENT.get().as_ref() }.map(f)
+    }
+
     /// Whether there is a slot for one more thread on `place`.
     pub(crate) fn has_slot_for(&self, place: usize) -> bool {
         let shares = self.threads.borrow().iter().any(|thread| thread.place == place);
@@ -335,6 +341,11 @@ impl Shared {
         let complexes_per_socket = self.machine.complexes() / self.machine.sockets();
         let domain = node.min(self.machine.sockets() - 1) * complexes_per_socket;
         self.arena.allocate(layout, domain as u16)
+    }
+
+    /// Takes memory back that [`allocate`](Self::allocate) gave.
+    pub(crate) fn deallocate(&self, memory: NonNull<u8>, layout: Layout) {
+        self.arena.deallocate(memory, layout);
     }
 
     /// A line of the table of waiters that park, found by where the lock lies in the arena: so a run does not depend on

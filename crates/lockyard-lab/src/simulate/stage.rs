@@ -86,6 +86,7 @@ fn recording(with: impl FnOnce(&mut Record, usize, u64)) {
 
 impl Stage for OnMachine {
     type Host = Simulated;
+    const GIVES_BACK: bool = false;
     const OTHERS: bool = true;
 
     fn wait_for_others() {
