@@ -28,6 +28,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("lock-call-path", include_str!("../../../published/lock-call-path.csv")),
     ("lockref-degradation", include_str!("../../../published/lockref-degradation.csv")),
     ("pv-ticketlock-dbench", include_str!("../../../published/pv-ticketlock-dbench.csv")),
+    ("id-table-timer-gettime", include_str!("../../../published/id-table-timer-gettime.csv")),
 ];
 
 /// One published figure.

@@ -38,6 +38,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("aim7-disk/ext4", include_str!("../../../scenarios/aim7-disk-ext4.toml")),
     ("ebizzy-m", include_str!("../../../scenarios/ebizzy-m.toml")),
     ("stat-degradation", include_str!("../../../scenarios/stat-degradation.toml")),
+    ("timer-gettime", include_str!("../../../scenarios/timer-gettime.toml")),
     ("controls", include_str!("../../../scenarios/controls.toml")),
     ("dbench/overcommit-1x", include_str!("../../../scenarios/dbench-overcommit-1x.toml")),
     ("dbench/overcommit-2x", include_str!("../../../scenarios/dbench-overcommit-2x.toml")),
@@ -332,6 +333,8 @@ pub enum Gives {
     LocalWork,
     /// The machine's latencies; they are in its file.
     Latencies,
+    /// Numbers of the script, which stand there.
+    Numbers,
     /// How much of the metric's unit one operation is: then only the ratios of figures count.
     Unit,
     /// Both: the local work from a second cell of the same run, CPU time in a region, the unit from the script's metric.
