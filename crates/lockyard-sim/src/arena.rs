@@ -23,7 +23,14 @@ pub(crate) struct Arena {
     line_bytes: usize,
     /// Home domain of each line that has one; 0 otherwise.
     homes: RefCell<Vec<u16>>,
+    /// How many lines of each home were laid out before threads ran.
+    laid_out: RefCell<Vec<u64>>,
+    /// Lines up to here are counted, or were handed out to a running thread.
+    counted: Cell<usize>,
 }
+
+/// Bit of a line's home: the line was handed out to a running thread, so that no cache has it.
+const NEW: u16 = 1 << 15;
 
 impl Arena {
     /// An arena of `bytes` bytes. They are zero when they are handed out, and not touched before.
@@ -40,6 +47,8 @@ impl Arena {
             initialised: Cell::new(0),
             line_bytes,
             homes: RefCell::default(),
+            laid_out: RefCell::default(),
+            counted: Cell::new(0),
         }
     }
 
@@ -53,8 +62,9 @@ impl Arena {
         address >= self.base() && address - self.base() + bytes <= self.used.get()
     }
 
-    /// Memory for `layout`, in lines whose home is `domain`; `None` if the arena is full.
-    pub(crate) fn allocate(&self, layout: Layout, domain: u16) -> Option<NonNull<u8>> {
+    /// Memory for `layout`, in lines whose home is `domain`; `None` if the arena is full. `new`: a running thread asks for it,
+    /// and no cache has it; otherwise it was laid out, and written, before.
+    pub(crate) fn allocate(&self, layout: Layout, domain: u16, new: bool) -> Option<NonNull<u8>> {
         if layout.align() > ALIGN {
             return None;
         }
@@ -78,14 +88,35 @@ impl Arena {
         }
         // A line that another allocation began in keeps its home.
         let first = begin.div_ceil(self.line_bytes);
-        homes[first.min(last)..last].fill(domain);
+        let first = first.min(last);
+        homes[first..last].fill(if new { domain | NEW } else { domain });
+        // A line in which nothing ends and another allocation begins is counted once.
+        let more = last.saturating_sub(first.max(self.counted.get()));
+        self.counted.set(self.counted.get().max(last));
+        if !new {
+            let mut laid_out = self.laid_out.borrow_mut();
+            if laid_out.len() <= domain as usize {
+                laid_out.resize(domain as usize + 1, 0);
+            }
+            laid_out[domain as usize] += more as u64;
+        }
         // SAFETY: `begin` is within the arena.
         Some(unsafe { self.memory.add(begin) })
     }
 
     /// The home domain of a line.
     pub(crate) fn home_of(&self, line: usize) -> usize {
-        self.homes.borrow().get(line).map_or(0, |&domain| domain as usize)
+        self.homes.borrow().get(line).map_or(0, |&domain| (domain & !NEW) as usize)
+    }
+
+    /// Whether a line was laid out before threads ran.
+    pub(crate) fn was_laid_out(&self, line: usize) -> bool {
+        self.homes.borrow().get(line).is_none_or(|domain| domain & NEW == 0)
+    }
+
+    /// How many lines of this home were laid out before threads ran.
+    pub(crate) fn laid_out(&self, home: u16) -> u64 {
+        self.laid_out.borrow().get(home as usize).copied().unwrap_or_default()
     }
 
     fn unit(&self, address: usize) -> *mut u64 {
