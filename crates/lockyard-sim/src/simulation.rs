@@ -198,9 +198,11 @@ impl Simulation {
         Placed { object: memory, _arena: self.shared.arena() }
     }
 
-    /// Leaves every line in memory only, but those at which something is under way. Without it, what was laid out before
-    /// threads ran is in its home's last-level cache, as far as that holds it.
+    /// Leaves every line in memory only, but those at which something is under way; when all threads have finished, what is on
+    /// its way arrives first. Without it, what was laid out before threads ran is in its home's last-level cache, as far as
+    /// that holds it.
     pub fn empty_caches(&mut self) {
+        while self.engine.live() == 0 && self.engine.run(u64::MAX, u64::MAX) {}
         self.engine.empty_caches();
     }
 
