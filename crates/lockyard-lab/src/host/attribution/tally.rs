@@ -1,5 +1,6 @@
 //! What the sampler saw, and how sure that is.
 
+use crate::listing::Listing;
 use crate::rows::Detail;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -48,6 +49,15 @@ impl Tally {
         self.sampler += other.sampler;
     }
 
+    /// What was seen, in `groups` groups of phases.
+    pub fn grouped(&self, groups: usize, group: impl Fn(usize) -> usize) -> Tally {
+        let mut nanoseconds = vec![0.0; groups];
+        for (phase, time) in self.nanoseconds.iter().enumerate() {
+            nanoseconds[group(phase).min(groups - 1)] += time;
+        }
+        Tally { nanoseconds, ..self.clone() }
+    }
+
     /// CPU time of all phases.
     pub fn cpu(&self) -> Duration {
         Duration::from_nanos(self.nanoseconds.iter().sum::<f64>() as u64)
@@ -91,8 +101,10 @@ impl Tally {
 pub struct Attribution {
     /// The names of the phases.
     pub phases: &'static [&'static str],
-    /// What was seen.
+    /// What was seen, by phase.
     pub tally: Tally,
+    /// The same by region, as a listing.
+    pub listing: Listing,
     /// CPU time for an operation in this run, over the median of the runs without attribution.
     pub cost_ratio: Option<f64>,
 }
@@ -116,6 +128,7 @@ impl Attribution {
         if let Some(ratio) = self.cost_ratio {
             number("cpu_cost_ratio".to_owned(), ratio);
         }
+        self.listing.detail(detail);
         detail.insert("cpu_samples".to_owned(), Detail::Count(self.tally.samples));
     }
 }
