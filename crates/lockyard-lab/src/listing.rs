@@ -3,15 +3,13 @@
 //! Simulated runs account for every cycle, native ones sample. A profiler sees what runs, so neither counts what is idle, nor
 //! threads that another has displaced.
 
-use crate::host::attribution::Tally;
-use crate::rows::Detail;
-use lockyard_scenarios::{Activity, Part, Region};
+use crate::host::attribution::{Tally, half_width};
+use crate::measured::HERE;
+use crate::published::Table;
+use crate::rows::{Measured, Row, Status};
+pub use lockyard_scenarios::SHARE;
+use lockyard_scenarios::{Activity, Figure, Part, Region, Script};
 use std::collections::BTreeMap;
-
-/// In details: what the names of shares begin with, as in published tables.
-pub const SHARE: &str = "cpu-share:";
-/// In details: what the names of their intervals begin with.
-const HALF_WIDTH: &str = "cpu-share-half-width:";
 
 /// A line of a listing.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,15 +20,15 @@ pub struct Entry {
     pub region: Region,
     /// The share of the CPU time, 0 to 1. That of a region is without its named parts.
     pub share: f64,
-    /// Half the width of the interval of a sampled share; `None` of an exact one.
-    pub half_width: Option<f64>,
 }
 
-/// Shares of CPU time; they add up to 1. The largest first.
+/// Shares of CPU time; they add up to 1.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Listing {
-    /// The lines: regions and parts in which any time was spent.
+    /// The lines: regions and parts in which any time was spent. The largest first.
     pub entries: Vec<Entry>,
+    /// On how many samples of one weight the shares rest; `None` if they are exact.
+    pub samples: Option<f64>,
 }
 
 impl Listing {
@@ -38,39 +36,34 @@ impl Listing {
     pub fn new(times: impl IntoIterator<Item = (Activity, f64)>, parts: &[Part]) -> Listing {
         let named = |activity: Activity| {
             let part = usize::from(activity.part).checked_sub(1).and_then(|n| parts.get(n));
-            let (name, region) = match part {
-                Some(part) => (part.name.as_str(), part.region),
-                None => (activity.region.name(), activity.region),
-            };
-            (name.to_owned(), region)
+            match part {
+                Some(part) => (part.name.clone(), part.region),
+                None => (activity.region.name().to_owned(), activity.region),
+            }
         };
         let mut entries: Vec<Entry> = Vec::new();
         for (activity, share) in times {
             let (name, region) = named(activity);
             if region != Region::Idle && share > 0.0 {
-                entries.push(Entry { name, region, share, half_width: None });
+                entries.push(Entry { name, region, share });
             }
         }
         let all: f64 = entries.iter().map(|entry| entry.share).sum();
         entries.iter_mut().for_each(|entry| entry.share /= all);
         entries.sort_by(|a, b| b.share.total_cmp(&a.share));
-        Listing { entries }
+        Listing { entries, samples: None }
     }
 
     /// Of what a sampler saw, by [activity](Activity::index).
     pub fn of_tally(tally: &Tally, parts: &[Part]) -> Listing {
-        let region = |index: usize| match index.checked_sub(Region::COUNT) {
+        let activity = |index: usize| match index.checked_sub(Region::COUNT) {
             None => Region::ALL[index].into(),
             // The list says of which region it is.
             Some(part) => Activity::part_of(Region::System, part as u16 + 1),
         };
         let shares = tally.shares().unwrap_or_default();
-        let times = shares.into_iter().enumerate().map(|(index, share)| (region(index), share));
-        let mut listing = Listing::new(times, parts);
-        for entry in &mut listing.entries {
-            entry.half_width = Some(tally.half_width(entry.share));
-        }
-        listing
+        let times = shares.into_iter().enumerate().map(|(index, share)| (activity(index), share));
+        Listing { samples: Some(tally.effective_samples()), ..Listing::new(times, parts) }
     }
 
     /// The share of regions and parts, by their names, 0 to 1.
@@ -79,31 +72,86 @@ impl Listing {
         of.map(|entry| entry.share).sum()
     }
 
-    /// For programs: a share for each line.
-    pub fn detail(&self, detail: &mut BTreeMap<String, Detail>) {
-        for entry in &self.entries {
-            detail.insert(format!("{SHARE}{}", entry.name), Detail::Number(entry.share));
-            if let Some(half) = entry.half_width {
-                detail.insert(format!("{HALF_WIDTH}{}", entry.name), Detail::Number(half));
-            }
+    /// A share in per cent, as a measured figure; `None` if it is exact.
+    fn measured(&self, share: f64) -> Option<Measured> {
+        let samples = self.samples?;
+        let half = half_width(samples, share);
+        Some(Measured {
+            value: share * 100.0,
+            ci_low: (share - half).max(0.0) * 100.0,
+            ci_high: (share + half).min(1.0) * 100.0,
+            samples: samples as usize,
+        })
+    }
+}
+
+/// What a listing is of.
+#[derive(Clone, Copy, Debug)]
+pub struct Of<'a> {
+    /// The script.
+    pub script: &'a Script,
+    /// The machine; `None`: this host, beside which stands what was published of any.
+    pub machine: Option<&'a str>,
+    /// The variant.
+    pub variant: &'a str,
+    /// The number of tasks.
+    pub threads: usize,
+}
+
+impl Of<'_> {
+    fn row(self, listing: &Listing, name: &str, share: f64) -> Row {
+        let measured = listing.measured(share);
+        Row {
+            table: String::new(),
+            experiment: self.script.name.clone(),
+            machine: self.machine.unwrap_or(HERE).to_owned(),
+            variant: self.variant.to_owned(),
+            threads: Some(self.threads),
+            metric: format!("{SHARE}{name}"),
+            unit: "%".to_owned(),
+            published: None,
+            predicted: measured.is_none().then_some(share * 100.0),
+            trivial: None,
+            status: if measured.is_some() { Status::Measured } else { Status::Predicted },
+            measured,
+            reason: None,
+            detail: BTreeMap::new(),
         }
     }
+}
 
-    /// What [`detail`](Self::detail) said, of whatever a row's details are: names, shares, and half the widths of their intervals. The largest
-    /// first.
-    pub fn of_detail(detail: &BTreeMap<String, Detail>) -> Vec<(&str, f64, Option<f64>)> {
-        let number = |key: &str| match detail.get(key) {
-            Some(Detail::Number(number)) => Some(*number),
-            _ => None,
+/// A row for each line of a listing, in per cent. First those that the published listing has, in its order, each with what it is here: so
+/// the two stand side by side; then the lines of which it says nothing.
+pub fn rows(listing: &Listing, of: Of, tables: &[Table]) -> Vec<Row> {
+    let script = of.script;
+    let stands_for = script.profile.machine.as_deref();
+    let cells = tables.iter().flat_map(|table| &table.cells).filter(|cell| {
+        let same = |machine| machine == cell.machine || stands_for == Some(machine);
+        let same_run = |machine| same(machine) && script.tasks(cell.threads) == Some(of.threads);
+        cell.experiment == script.name
+            && cell.variant == of.variant
+            && of.machine.is_none_or(same_run)
+    });
+    let mut rows = Vec::new();
+    let mut shown: Vec<String> = Vec::new();
+    for cell in cells {
+        let figure = script.figure(&cell.variant, &cell.metric, &cell.unit);
+        let (Some(name), Ok(Figure::CpuShare { names })) =
+            (cell.metric.strip_prefix(SHARE), figure)
+        else {
+            continue;
         };
-        let shares = detail.iter().filter_map(|(key, _)| {
-            let name = key.strip_prefix(SHARE)?;
-            Some((name, number(key)?, number(&format!("{HALF_WIDTH}{name}"))))
-        });
-        let mut shares: Vec<_> = shares.collect();
-        shares.sort_by(|(_, a, _), (_, b, _)| b.total_cmp(a));
-        shares
+        let mut row = of.row(listing, name, listing.share_of(&names));
+        row.published = Some(cell.value);
+        if row.measured.is_none() && script.profile.is_input(of.variant, &cell.metric) {
+            row.status = Status::Calibration;
+        }
+        rows.push(row);
+        shown.extend(names);
     }
+    let others = listing.entries.iter().filter(|entry| !shown.contains(&entry.name));
+    rows.extend(others.map(|entry| of.row(listing, &entry.name, entry.share)));
+    rows
 }
 
 #[cfg(test)]
@@ -131,11 +179,6 @@ mod tests {
         assert_eq!(lines, [("__memcpy", 0.5), ("copy", 1.0 / 3.0), ("system", 1.0 / 6.0)]);
         let names = ["copy".to_owned(), "system".to_owned(), "look-up".to_owned()];
         assert!((listing.share_of(&names) - 0.5).abs() < 1e-12);
-        let mut detail = BTreeMap::new();
-        listing.detail(&mut detail);
-        let read = Listing::of_detail(&detail);
-        let exact: Vec<_> = lines.iter().map(|&(name, share)| (name, share, None)).collect();
-        assert_eq!(read, exact);
     }
 
     #[test]
@@ -153,7 +196,84 @@ mod tests {
         let names: Vec<&str> = listing.entries.iter().map(|entry| entry.name.as_str()).collect();
         assert_eq!(names, ["__memcpy", "system"]);
         assert_eq!(listing.entries[0].share, 0.625);
-        assert!(listing.entries.iter().all(|entry| entry.half_width.is_some_and(|h| h > 0.0)));
-        assert_eq!(Listing::of_tally(&Tally::new(3), &[]), Listing::default());
+        assert!(listing.measured(0.5).is_some_and(|m| m.ci_low < 50.0 && m.ci_high > 50.0));
+        assert!(Listing::of_tally(&Tally::new(3), &[]).entries.is_empty());
+    }
+
+    /// A script with a published listing, and that.
+    fn profiled() -> (Script, Vec<Table>) {
+        let script = r#"
+name = "x"
+title = "x"
+operation = "x"
+metric = "throughput"
+unit = "op/s"
+steps = [
+    { do = "work", ns = 1.0, region = "copy", name = "__memcpy" },
+    { do = "work", ns = 1.0 },
+]
+variants = [{ name = "before", title = "b" }, { name = "after", title = "a" }]
+symbols = [
+    { name = "find", is = ["look-up", "lock-wait"] },
+    { name = "memcpy", is = ["__memcpy"], given_by = ["before"] },
+    { name = "driver", left_out = "no device is modelled" },
+]
+[run]
+tasks = 4
+[profile]
+machine = "relative"
+[placement]
+order = "fill"
+"#;
+        let table = "# source: s\nexperiment,machine,variant,threads,metric,value,unit\n\
+            x,m,before,,cpu-share:find,30,%\nx,m,before,,cpu-share:driver,20,%\n\
+            x,m,before,,cpu-share:memcpy,40,%\nx,m,after,,cpu-share:find,7,%\n";
+        let script = Script::parse("x.toml", script).expect("it is valid");
+        (script, vec![crate::published::parse("t", "t.csv", table).expect("it is valid")])
+    }
+
+    #[test]
+    fn the_published_listing_stands_beside_ours_and_the_rest_below() {
+        let (script, tables) = profiled();
+        let times = [
+            (Region::LookUp.into(), 3.0),
+            (Region::LockWait.into(), 1.0),
+            (Activity::part_of(Region::Copy, 1), 4.0),
+            (Region::System.into(), 2.0),
+        ];
+        let listing = Listing::new(times, &script.variants[0].parts);
+        let of = |machine, variant, threads| Of { script: &script, machine, variant, threads };
+        let show = |rows: Vec<Row>| -> Vec<(String, Option<f64>, Option<f64>, Status)> {
+            let round = |value: f64| (value * 1e6).round() / 1e6;
+            let one = |row: Row| (row.metric, row.published, row.predicted.map(round), row.status);
+            rows.into_iter().map(one).collect()
+        };
+        let line = |metric: &str, published, share, status| {
+            (format!("{SHARE}{metric}"), published, Some(share), status)
+        };
+        use Status::{Calibration, Predicted};
+        assert_eq!(
+            show(rows(&listing, of(Some("relative"), "before", 4), &tables)),
+            [
+                line("find", Some(30.0), 40.0, Predicted),
+                line("memcpy", Some(40.0), 40.0, Calibration),
+                line("system", None, 20.0, Predicted),
+            ]
+        );
+        let after = show(rows(&listing, of(Some("m"), "after", 4), &tables));
+        assert_eq!(after[0], line("find", Some(7.0), 40.0, Predicted));
+        assert_eq!(after.len(), 3);
+        // Other places, or another number of tasks, are not what was published.
+        for other in [of(Some("other"), "before", 4), of(Some("m"), "before", 3)] {
+            let found = show(rows(&listing, other, &tables));
+            assert_eq!(found[0], line("__memcpy", None, 40.0, Predicted));
+            assert_eq!(found.len(), 4);
+        }
+        let sampled = Listing { samples: Some(400.0), ..listing };
+        let here = rows(&sampled, of(None, "before", 2), &tables);
+        assert_eq!((here[0].published, here[0].predicted), (Some(30.0), None));
+        assert_eq!((here[0].status, here[0].machine.as_str()), (Status::Measured, HERE));
+        let measured = here[0].measured.expect("it was sampled");
+        assert!((measured.value - 40.0).abs() < 1e-9 && measured.ci_low < 40.0);
     }
 }

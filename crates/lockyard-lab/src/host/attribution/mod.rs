@@ -24,4 +24,5 @@ pub use accounted::{Accounted, by_activity, by_phase, numbers};
 pub use line::{Registered, Watched, enter};
 pub use sampler::{INTERVAL, Sampler};
 pub use stage::{OnHostAttributed, Phase};
+pub(crate) use tally::half_width;
 pub use tally::{Attribution, Tally};

@@ -90,10 +90,15 @@ impl Tally {
     /// shorter than the time between samples: 1.96 standard deviations of a binomial share. Longer phases are known better. At
     /// least that of a share of one sample.
     pub fn half_width(&self, share: f64) -> f64 {
-        let samples = self.effective_samples().max(1.0);
-        let deviation = (share * (1.0 - share) / samples).sqrt();
-        1.96 * deviation.max(1.0 / samples)
+        half_width(self.effective_samples(), share)
     }
+}
+
+/// Half the width of such an interval, of a share that rests on so many samples of one weight.
+pub(crate) fn half_width(samples: f64, share: f64) -> f64 {
+    let samples = samples.max(1.0);
+    let deviation = (share * (1.0 - share) / samples).sqrt();
+    1.96 * deviation.max(1.0 / samples)
 }
 
 /// Where the CPU time of a run went, and what it cost to know that.
@@ -128,7 +133,6 @@ impl Attribution {
         if let Some(ratio) = self.cost_ratio {
             number("cpu_cost_ratio".to_owned(), ratio);
         }
-        self.listing.detail(detail);
         detail.insert("cpu_samples".to_owned(), Detail::Count(self.tally.samples));
     }
 }
