@@ -9,6 +9,7 @@
 //! | `schedule.rs` | threads that share CPUs: queues, slices, switches |
 //! | `yields.rs` | spinning threads that leave their CPU |
 //! | `answers.rs` | waiting for other processors |
+//! | `ahead.rs` | local work under operations that are not complete |
 //! | `caches.rs` | misses, fills, snoops; who goes first when a line arrives |
 //! | `agents.rs` | the directory: agents of domains, home agents |
 //! | `invariants.rs` | what must hold at every moment |
@@ -20,6 +21,7 @@
 //! | `statistics.rs` | what is counted |
 
 mod agents;
+mod ahead;
 mod answers;
 mod attribution;
 mod caches;
@@ -43,6 +45,7 @@ use crate::arena::Arena;
 use crate::machine::Machine;
 use crate::random::Random;
 use crate::shared::Shared;
+use ahead::{Ahead, Followed};
 use attribution::{LineTrace, Spending};
 use coroutine::SimulatedThread;
 use event::{Event, Kind, Packed};
@@ -172,6 +175,9 @@ struct Thread {
     generation: u32,
     activity: Activity,
     work: Option<Work>,
+    ahead: Ahead,
+    /// The last load: its place in the code, and its line.
+    last_load: Option<((&'static str, u32, u32), u32)>,
     spending: Spending,
     /// How often an end of work was planned.
     work_plans: u32,
@@ -217,6 +223,8 @@ pub(crate) struct Engine {
     parked: Vec<(usize, u32)>,
     /// Of runs whose threads share CPUs.
     schedule: Option<Box<Scheduler>>,
+    /// What followed loads, by their places in the code.
+    followed: Vec<Followed>,
     live: usize,
     pub(crate) fate: Option<Fate>,
     pub(crate) statistics: Statistics,
@@ -241,6 +249,7 @@ impl Engine {
             spare_sleepers: Vec::new(),
             parked: Vec::new(),
             schedule: None,
+            followed: Vec::new(),
             live: 0,
             fate: None,
             statistics: Statistics::default(),
@@ -298,6 +307,8 @@ impl Engine {
             // It has not begun.
             activity: Activity::Yielding,
             work: None,
+            ahead: Ahead::default(),
+            last_load: None,
             spending: Spending::default(),
             work_plans: 0,
             last: None,

@@ -40,6 +40,10 @@ impl Engine {
                 self.statistics.platform_operations += 1;
                 self.statistics.loads += u64::from(matches!(op, Op::Load { .. }));
                 self.note(thread, &op);
+                self.runs_ahead(thread);
+                if self.machine.numbers().exclusive_loads > 0 {
+                    self.follows(thread, &op);
+                }
                 self.execute(thread, op);
             }
             Progress::Finished => {
@@ -122,6 +126,7 @@ impl Engine {
             }
             Op::Rmw { address, .. } => self.begin_rmw(thread, op, address),
             Op::Fence => {
+                self.starts_over(thread);
                 if self.threads[index].stores.is_empty() {
                     // About what a locked operation costs that has its line.
                     let n = self.machine.numbers();
@@ -132,9 +137,13 @@ impl Engine {
                     self.waits_for_stores(thread);
                 }
             }
-            Op::Work { cycles } => self.begin_work(thread, cycles),
+            Op::Work { cycles } => {
+                let left = self.left_of(thread, cycles);
+                self.begin_work(thread, left);
+            }
             Op::Pause(Pause::Yield) if self.schedule.is_some() && self.steps_back(thread) => {}
             Op::Pause(pause) => {
+                self.starts_over(thread);
                 self.becomes(thread, Activity::Yielding);
                 self.spends(thread, Some(Phase::Waiting), None);
                 let n = self.machine.numbers();
@@ -145,6 +154,7 @@ impl Engine {
                 self.at(now + cycles, Event::Resume { thread, value: 0 });
             }
             Op::Sleep { address, mask, seen, deadline } => {
+                self.starts_over(thread);
                 self.sleep(thread, op, address, mask, seen, deadline);
             }
             // The host's locks are read-modify-writes: the thread's stores are in memory first.
@@ -154,9 +164,15 @@ impl Engine {
                 self.threads[index].stalled = Some(op);
                 self.waits_for_stores(thread);
             }
-            Op::Park { word, expected, timeout } => self.park(thread, word, expected, timeout),
+            Op::Park { word, expected, timeout } => {
+                self.starts_over(thread);
+                self.park(thread, word, expected, timeout);
+            }
             Op::Unpark { word, count } => self.unpark(thread, word, count),
-            Op::WaitForOthers => self.wait_for_others(thread),
+            Op::WaitForOthers => {
+                self.starts_over(thread);
+                self.wait_for_others(thread);
+            }
             Op::Fatal(message) => {
                 self.fate.get_or_insert(Fate::Fatal { thread, message });
             }
@@ -187,15 +203,20 @@ impl Engine {
         if mask != 0 && buffered & mask == mask {
             // Forwarded from the store buffer: the line is not needed.
             let value = self.value(thread, address);
+            self.looked(thread, now + cost, poll);
             self.at(now + cost, Event::Resume { thread, value });
             return;
         }
+        let exclusive = self.machine.numbers().exclusive_loads > 0 && !poll && {
+            let location = self.threads[thread as usize].last.and_then(|(_, location)| location);
+            self.fetches_exclusively(thread, line, location)
+        };
         let state = self.lines[line as usize].cores[core].state;
         if state == State::Invalid {
             self.statistics.load_misses += 1;
             self.missed(thread, line, address, poll);
             self.threads[thread as usize].pending = Some(op);
-            self.attach(thread, line, false, false);
+            self.attach(thread, line, exclusive, false);
         } else if self.is_held(thread, line, core as u16, now) {
             // By a sibling's locked operation, or by the turn after one.
             let cache = &mut self.lines[line as usize].cores[core];
@@ -205,8 +226,14 @@ impl Engine {
         } else {
             self.found(thread, line, address);
             let value = self.value(thread, address);
+            self.looked(thread, now + cost, poll);
             self.at(now + cost, Event::Resume { thread, value });
         }
+    }
+
+    /// A load completes at `end`.
+    fn looked(&mut self, thread: u32, end: u64, poll: bool) {
+        if poll { self.starts_over(thread) } else { self.ran_ahead(thread, end) }
     }
 
     /// The unlocked part of a read-modify-write is done.
@@ -274,6 +301,11 @@ impl Engine {
         self.arena.write(address, new);
         let core = self.threads[thread as usize].core;
         let end = now + self.machine.numbers().rmw_lock;
+        match rmw {
+            Rmw::CompareExchange { .. } => self.guessed(thread, end, matched == Some(false)),
+            Rmw::Swap { .. } => self.guessed(thread, end, new == old),
+            _ => self.ran_ahead(thread, end),
+        }
         let cache = &mut self.lines[line as usize].cores[core as usize];
         cache.locked_until = end;
         // A turn that is over was not used: who waited for it would have gone first.
