@@ -3,7 +3,7 @@
 mod support;
 
 use lockyard::platform::{Atomics, Host, Ordering, Word};
-use lockyard_sim::{Machine, Simulated, SimulatedAtomics, SimulatedU64, Simulation, now, work};
+use lockyard_sim::{Machine, Simulated, SimulatedAtomics, SimulatedU64, Simulation, now, work, work_behind_entry};
 use support::{OTHER_SOCKET, SIBLING_OF_0, finish, machine, on, thread};
 
 /// Cycles of the work, and of an addition that has its line.
@@ -86,6 +86,28 @@ fn a_wrong_guess_a_pause_and_a_fence_discard_what_was_done_ahead() {
         SimulatedAtomics::fence(Ordering::SeqCst);
     };
     assert_eq!(work_after(&machine(&[]), fenced), WORK);
+}
+
+#[test]
+fn nothing_is_done_ahead_across_the_way_into_the_kernel() {
+    let cycles = work_after(&machine(&[]), |word| {
+        add(word);
+        work_behind_entry(10.0);
+    });
+    assert_eq!(cycles, WORK, "the call's work discards what the addition allowed");
+    let behind = |entry: bool| {
+        let machine = machine(&[]);
+        let mut simulation = Simulation::new(&machine, 1);
+        let word = simulation.place(SimulatedU64::new(0), 64, 0);
+        on(&mut simulation, 0, move || {
+            add(&word);
+            let begin = now();
+            if entry { work_behind_entry(1000.0) } else { work(1000.0) }
+            now() - begin
+        })
+    };
+    assert_eq!(behind(true), WORK);
+    assert!(behind(false) < WORK);
 }
 
 #[test]

@@ -99,7 +99,10 @@ impl Stage for OnMachine {
     }
     fn work_in(region: Region, nanoseconds: f64) {
         let (began, off_cpu) = (lockyard_sim::now(), lockyard_sim::off_cpu());
-        Self::work(nanoseconds);
+        match region {
+            Region::System => Self::work(nanoseconds),
+            Region::User | Region::Idle => lockyard_sim::work_behind_entry(nanoseconds),
+        }
         let off_cpu = lockyard_sim::off_cpu() - off_cpu;
         recording(|record, _, now| {
             let spent = (now - began).saturating_sub(off_cpu);

@@ -6,8 +6,9 @@
 //! read-modify-write of the line finds its own work done.
 //!
 //! A compare-exchange, or a swap, is guessed to succeed (the swap: to find another value than its own); one that does not discards
-//! what was done ahead. So do the end of a waiting loop, a pause, a fence and a park. Read-modify-writes themselves complete in
-//! order.
+//! what was done ahead. So do the end of a waiting loop, a pause, a fence, a park, and the way into the kernel or out of it: measured on
+//! an Emerald Rapids, two CPUs that add to a word and then call the kernel take as long with a fence before the call as without.
+//! Read-modify-writes themselves complete in order.
 //!
 //! Some cores (`exclusive_loads`) already ask for the line of a read-modify-write that is behind a load in the reorder buffer:
 //! if it is the load's line, it comes exclusively, once, instead of shared and then again. A simulated core does not see

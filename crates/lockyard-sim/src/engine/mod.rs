@@ -126,6 +126,8 @@ pub(crate) enum Op {
     Fence,
     Work {
         cycles: u64,
+        /// On the other side of a way into the kernel or out of it: nothing of it is done ahead.
+        behind_entry: bool,
     },
     Pause(Pause),
     /// A poll saw `seen` and the waiting loop goes on, until `deadline`.
@@ -412,7 +414,7 @@ impl Engine {
             Op::Store { address, .. } => format!("store to {}", place(address)),
             Op::Rmw { address, .. } => format!("read-modify-write of {}", place(address)),
             Op::Fence => "fence".to_owned(),
-            Op::Work { cycles } => format!("work of {cycles} cycles"),
+            Op::Work { cycles, .. } => format!("work of {cycles} cycles"),
             Op::Pause(_) => "pause".to_owned(),
             Op::Sleep { address, .. } => format!("wait on {}", place(address)),
             Op::Park { word, .. } => format!("parked on {}", place(word)),

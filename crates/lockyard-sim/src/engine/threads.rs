@@ -93,7 +93,7 @@ impl Engine {
             Op::Store { address, value, .. } => (2, address - base, offset(value)),
             Op::Rmw { address, .. } => (3, address - base, 0),
             Op::Fence => (4, 0, 0),
-            Op::Work { cycles } => (5, 0, cycles),
+            Op::Work { cycles, .. } => (5, 0, cycles),
             Op::Pause(_) => (6, 0, 0),
             Op::Sleep { address, seen, .. } => (7, address - base, offset(seen)),
             Op::Park { word, .. } => (8, word - base, 0),
@@ -137,7 +137,10 @@ impl Engine {
                     self.waits_for_stores(thread);
                 }
             }
-            Op::Work { cycles } => {
+            Op::Work { cycles, behind_entry } => {
+                if behind_entry {
+                    self.starts_over(thread);
+                }
                 let left = self.left_of(thread, cycles);
                 self.begin_work(thread, left);
             }
