@@ -38,6 +38,12 @@ macro_rules! forward_to {
         fn count(event: lockyard::platform::Event) {
             $inner::count(event)
         }
+        fn begins(activity: lockyard::platform::Activity) -> lockyard::platform::Activity {
+            $inner::begins(activity)
+        }
+        fn goes_back_to(before: lockyard::platform::Activity) {
+            $inner::goes_back_to(before)
+        }
         fn execution() -> lockyard::platform::Execution {
             $inner::execution()
         }

@@ -68,12 +68,12 @@ pub struct CpuTime {
 }
 
 impl CpuTime {
-    /// In a region.
+    /// In a region; all but two are the system's.
     pub fn of(self, region: Region) -> f64 {
         match region {
             Region::User => self.user,
             Region::Idle => self.idle,
-            Region::System => self.system,
+            _ => self.system,
         }
     }
 }

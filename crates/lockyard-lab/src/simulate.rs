@@ -169,6 +169,13 @@ pub fn cell_with_siblings(
 /// A turn of a sibling that is longer than any ownership, in cycles.
 const APART: f64 = 500.0;
 
+/// A simulation with room for what the variant's tables hold.
+fn simulation(machine: &Machine, variant: &Variant, seed: u64) -> Simulation {
+    let tables: usize = variant.tables().map(|table| table.bytes()).sum();
+    let bytes = Simulation::MEMORY + tables * variant.guests.unwrap_or(1);
+    Simulation::with_memory(machine, seed, bytes)
+}
+
 /// Simulates one cell. Tasks run where the placement says, those of each guest alike; the objects' home is the given socket, or the last one of a
 /// machine that has fewer.
 ///
@@ -200,7 +207,7 @@ pub fn cell(
     let mut locked = 0;
     let (mut user, mut idle, mut busy, mut windows) = (0, 0, 0, 0);
     for seed in 1..=effort.seeds {
-        let mut simulation = Simulation::new(machine, seed);
+        let mut simulation = simulation(machine, variant, seed);
         if variant.guests.is_some() {
             simulation.share_cpus();
         }

@@ -5,35 +5,12 @@
 use crate::file::{Result as Read, Source};
 use crate::samples::OfTasks;
 use crate::script::Script;
+use lockyard::platform::Region;
 use serde::Deserialize;
 use toml::Spanned;
 
-/// Which part of an operation a work step is: as a profile, or `time`, of the published run tells them apart.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Region {
-    /// The kernel's, and everything that a step does not call something else.
-    #[default]
-    System,
-    /// The program's own.
-    User,
-    /// Nobody's: the task is not running, but waits for something that is not in the script.
-    Idle,
-}
-
-impl Region {
-    /// All, by the names that scripts use.
-    pub const ALL: [(&'static str, Region); 3] =
-        [("system", Region::System), ("user", Region::User), ("idle", Region::Idle)];
-
-    /// The name that scripts use.
-    pub fn name(self) -> &'static str {
-        match self {
-            Region::System => "system",
-            Region::User => "user",
-            Region::Idle => "idle",
-        }
-    }
-}
+/// The regions whose CPU time tables have: `system-time` is everything but the other two.
+const TIMED: [Region; 3] = [Region::System, Region::User, Region::Idle];
 
 /// How long the published run was.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -133,8 +110,12 @@ impl Script {
         }
         if let Some(length) = self.run.length {
             figures.push(("real-time".to_owned(), "s", Figure::RealTime(length)));
-            for (name, region) in Region::ALL {
-                figures.push((format!("{name}-time"), "s", Figure::CpuTime(region, length)));
+            for region in TIMED {
+                figures.push((
+                    format!("{}-time", region.name()),
+                    "s",
+                    Figure::CpuTime(region, length),
+                ));
             }
         }
         figures
@@ -179,7 +160,8 @@ impl Script {
                 in_units(&["ratio", "%"], gap)
             };
         }
-        for (name, region) in Region::ALL {
+        for region in TIMED {
+            let name = region.name();
             if metric == format!("{name}-time") {
                 return in_units(&["s"], Figure::CpuTime(region, length()?));
             }

@@ -1,6 +1,6 @@
 //! A scenario script, checked: objects, steps, variants, placement, calibration.
 
-use crate::figures::{Region, RunOf};
+use crate::figures::RunOf;
 use crate::file::{self, ScriptError};
 use crate::foreign::ForeignLock;
 use crate::kinds::LockKind;
@@ -8,6 +8,8 @@ use crate::metric::Metric;
 use crate::pages::PageKind;
 use crate::pairs::Pair;
 use crate::samples::{Disturbance, Samples};
+use crate::tables::{Key, Operation, Table};
+use lockyard::platform::{Activity, Region};
 use std::path::Path;
 
 /// The shipped scripts: name and file.
@@ -79,6 +81,11 @@ pub enum ObjectKind {
     Word,
     /// A 64-bit word that is not atomic: it is written under a lock, or never.
     Data,
+    /// A table with its entries.
+    Table {
+        /// Which, and what it holds.
+        table: Table,
+    },
 }
 
 /// A shared object.
@@ -121,15 +128,15 @@ pub enum Step {
     Work {
         /// How long.
         nanoseconds: f64,
-        /// Whose.
-        region: Region,
+        /// What it is.
+        activity: Activity,
     },
     /// A share of the calibrated local work.
     CalibratedWork {
         /// The share, 0 to 1; the shares of an operation add up to 1.
         share: f64,
-        /// Whose.
-        region: Region,
+        /// What it is.
+        activity: Activity,
     },
     /// One pause.
     Pause,
@@ -142,6 +149,8 @@ pub enum Step {
     Locked {
         /// The lock, or the lockref.
         object: usize,
+        /// What waiting for it is: [`Region::LockWait`], or a part of that.
+        wait: Activity,
         /// What is done under it.
         steps: Vec<Step>,
     },
@@ -176,6 +185,24 @@ pub enum Step {
         /// How much.
         value: i32,
     },
+    /// Uses a table.
+    Table {
+        /// Which.
+        object: usize,
+        /// How.
+        operation: Operation,
+        /// Which of its entries, unless it is one that is inserted or removed.
+        key: Key,
+    },
+}
+
+/// A part of a region, by the name that steps give it: a function, say, as a profiler's listing has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The name.
+    pub name: String,
+    /// The region.
+    pub region: Region,
 }
 
 /// A variant: the objects and steps that it has.
@@ -189,6 +216,8 @@ pub struct Variant {
     pub objects: Vec<Object>,
     /// The steps of one operation.
     pub steps: Vec<Step>,
+    /// The parts of regions that its steps name: part 1 is the first.
+    pub parts: Vec<Part>,
     /// What other tasks do in the course of a run with samples.
     pub disturbances: Vec<Disturbance>,
     /// How many guests share the CPUs, each with objects and all tasks of its own; `None`: tasks do not share CPUs.
@@ -209,6 +238,20 @@ impl Variant {
             })
         }
         waits(&self.steps)
+    }
+
+    /// The name of what a thread is doing: that of the part, or of the region.
+    pub fn name_of(&self, activity: Activity) -> &str {
+        let part = usize::from(activity.part).checked_sub(1).and_then(|n| self.parts.get(n));
+        part.map_or(activity.region.name(), |part| &part.name)
+    }
+
+    /// Its tables.
+    pub fn tables(&self) -> impl Iterator<Item = Table> {
+        self.objects.iter().filter_map(|object| match object.kind {
+            ObjectKind::Table { table } => Some(table),
+            _ => None,
+        })
     }
 
     /// How many tasks there are in all, with so many in each guest.
@@ -237,7 +280,10 @@ impl Variant {
         self.objects.iter().all(|object| match object.kind {
             ObjectKind::Lock { lock } | ObjectKind::LockRef { lock, .. } => lock.is_fifo(),
             ObjectKind::Foreign { .. } => false,
-            ObjectKind::Page { .. } | ObjectKind::Word | ObjectKind::Data => true,
+            ObjectKind::Page { .. }
+            | ObjectKind::Word
+            | ObjectKind::Data
+            | ObjectKind::Table { .. } => true,
         })
     }
 

@@ -57,6 +57,7 @@ fn flat(steps: &[Step]) -> Vec<&'static str> {
             Step::Read { .. } => vec!["read"],
             Step::Write { .. } => vec!["write"],
             Step::Add { .. } => vec!["add"],
+            Step::Table { operation, .. } => vec![operation.name()],
         })
         .collect()
 }

@@ -12,9 +12,6 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 use std::rc::Rc;
 
-/// The arena's size unless another is asked for. Memory is touched as it is used.
-const ARENA_BYTES: usize = 16 << 20;
-
 /// A run handles at most this many events unless another limit is set: some minutes of the host's
 /// time.
 const MAX_EVENTS: u64 = 5_000_000_000;
@@ -144,9 +141,12 @@ pub struct Simulation {
 }
 
 impl Simulation {
+    /// The arena's size in bytes unless another is asked for. Memory is touched as it is used.
+    pub const MEMORY: usize = 16 << 20;
+
     /// A simulation of `machine`. The same machine, seed, objects and threads give the same run.
     pub fn new(machine: &Machine, seed: u64) -> Self {
-        Self::with_memory(machine, seed, ARENA_BYTES)
+        Self::with_memory(machine, seed, Self::MEMORY)
     }
 
     /// As [`new`](Self::new), with an arena of `bytes` bytes.

@@ -17,7 +17,7 @@
 //! | `sparse.rs` | tables of which few entries are used |
 //! | `places.rs` | where cores, domains and sockets are |
 //! | `coroutine.rs` | the code of a simulated thread |
-//! | `attribution.rs` | where the cycles go |
+//! | `attribution.rs`, `regions.rs` | where the cycles go |
 //! | `statistics.rs` | what is counted |
 
 mod agents;
@@ -30,6 +30,7 @@ mod event;
 mod invariants;
 mod line;
 mod places;
+mod regions;
 mod schedule;
 mod sparse;
 mod statistics;
@@ -51,6 +52,7 @@ use coroutine::SimulatedThread;
 use event::{Event, Kind, Packed};
 use line::{Line, Waiter};
 use places::Places;
+use regions::Regions;
 use schedule::Scheduler;
 use std::collections::VecDeque;
 use std::panic::Location;
@@ -176,6 +178,8 @@ struct Thread {
     /// Counts sleeps, so that an old wake-up does not end a new one.
     generation: u32,
     activity: Activity,
+    /// What its code says that it does.
+    doing: lockyard::platform::Activity,
     work: Option<Work>,
     ahead: Ahead,
     /// The last load: its place in the code, and its line.
@@ -210,7 +214,7 @@ pub(crate) struct Engine {
     /// What is counted of each.
     traces: Vec<LineTrace>,
     /// Cycles of all threads, by phase.
-    cycles: [u64; PHASES],
+    regions: Regions,
     /// Line of the arena to index in `lines`.
     line_of: Vec<u32>,
     threads: Vec<Thread>,
@@ -242,7 +246,7 @@ impl Engine {
             random: Random::new(seed),
             lines: Vec::new(),
             traces: Vec::new(),
-            cycles: [0; PHASES],
+            regions: Regions::new(),
             line_of: Vec::new(),
             threads: Vec::new(),
             cores: vec![CoreThreads::default(); machine.cores()],
@@ -308,6 +312,7 @@ impl Engine {
             generation: 0,
             // It has not begun.
             activity: Activity::Yielding,
+            doing: Default::default(),
             work: None,
             ahead: Ahead::default(),
             last_load: None,

@@ -29,9 +29,10 @@ impl Engine {
         self.becomes(thread, Activity::Running);
         self.spends(thread, Some(Phase::Working), None);
         let Some(mut coroutine) = self.threads[thread as usize].coroutine.take() else { return };
-        self.shared.enter(thread, self.wheel.now());
+        let doing = self.threads[thread as usize].doing;
+        self.shared.enter(thread, self.wheel.now(), doing);
         let progress = coroutine.resume(value);
-        self.shared.leave();
+        self.threads[thread as usize].doing = self.shared.leave();
         match progress {
             Progress::Operation(op) => {
                 let entry = &mut self.threads[thread as usize];

@@ -13,6 +13,7 @@
 //! where a platform has them) and [`Host`] (who runs, and what it runs on). [`Portable`] wraps any
 //! host and replaces its operations on parts of a word by read-modify-writes.
 
+mod activity;
 mod atomics;
 #[cfg(feature = "loom")]
 pub mod checked;
@@ -23,6 +24,7 @@ mod native;
 mod native_host;
 mod portable;
 
+pub use activity::{Activity, Region, during};
 pub use atomics::*;
 pub use host::*;
 pub use native::{NativeAtomics, NativeCell, NativeU16, NativeU32, NativeU64};
