@@ -26,6 +26,7 @@
 //! | [`output`] | tables, JSON, CSV, Markdown |
 //! | [`machines`] | what there is to say about machines |
 //! | [`check`] | what a simulated machine makes of figures that are not its inputs |
+//! | [`hierarchy`] | the caches of a simulated machine, and what loads cost at each level |
 //! | [`names`] | finding machines and scenarios, by name or path |
 
 pub mod calibrate;
@@ -33,6 +34,7 @@ pub mod check;
 pub mod explain;
 pub mod figures;
 pub mod fit;
+pub mod hierarchy;
 pub mod histogram;
 pub mod host;
 pub mod jobs;
