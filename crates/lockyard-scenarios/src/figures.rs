@@ -74,6 +74,34 @@ pub enum Figure {
         /// In per cent, not as a ratio.
         per_cent: bool,
     },
+    /// `cpu-share:SYMBOL`: the share of regions and parts, by their names, in the CPU time, in per cent.
+    CpuShare {
+        /// The names.
+        names: Vec<String>,
+    },
+    /// `samples:SYMBOL`: so many samples of a profiler, of regions and parts.
+    SampleCount {
+        /// The names.
+        names: Vec<String>,
+        /// How many it took in all; of the other variant, if one is named.
+        total: f64,
+        /// The variant with which it did the same operations, in as many samples for the same CPU time.
+        work_of: Option<String>,
+    },
+    /// `softirq-cpu-...`: the CPU time that operations take at a rate, as a share of some CPUs' in per cent.
+    CpuAtRate {
+        /// Operations a second.
+        rate: f64,
+        /// The number of CPUs.
+        cpus: usize,
+    },
+    /// `rate-ratio`, `throughput-ratio`, `throughput-change`: the metric over another variant's.
+    Ratio {
+        /// The other variant.
+        reference: String,
+        /// By how much it is above that, in per cent, and not how many times it is that.
+        change: bool,
+    },
     /// `user-cpu-saved`, `system-cpu-saved`: by how much less CPU time in a region an operation takes than in the variant with
     /// which the script pairs this one, in per cent.
     CpuSaved {
@@ -91,7 +119,10 @@ impl Figure {
     /// The variant with which it compares.
     pub fn reference(&self) -> Option<&str> {
         match self {
-            Figure::Gap { reference, .. } | Figure::CpuSaved { reference, .. } => Some(reference),
+            Figure::Gap { reference, .. }
+            | Figure::CpuSaved { reference, .. }
+            | Figure::Ratio { reference, .. } => Some(reference),
+            Figure::SampleCount { work_of, .. } => work_of.as_deref(),
             _ => None,
         }
     }
@@ -188,6 +219,9 @@ impl Script {
                 let reference = pair.first.clone();
                 return in_units(&["%"], Figure::CpuSaved { region, reference });
             }
+        }
+        if let Some(figure) = self.profile.figure(self, variant, metric, unit) {
+            return figure;
         }
         match metric {
             "stdev" => in_units(&["%"], Figure::Deviation),

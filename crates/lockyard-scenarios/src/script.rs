@@ -7,6 +7,7 @@ use crate::kinds::LockKind;
 use crate::metric::Metric;
 use crate::pages::PageKind;
 use crate::pairs::Pair;
+use crate::profile::Profile;
 use crate::samples::{Disturbance, Samples};
 use crate::tables::{Key, Operation, Table};
 use lockyard::platform::{Activity, Region};
@@ -388,6 +389,8 @@ pub struct LeftOut {
     pub metric: String,
     /// Why.
     pub reason: String,
+    /// Whether that is because it is an input, and no result.
+    pub input: bool,
 }
 
 /// Published cells that are reported apart, because something is known to be wrong with them.
@@ -418,6 +421,8 @@ pub struct Script {
     pub samples: Option<Samples>,
     /// Other metrics of the published table.
     pub left_out: Vec<LeftOut>,
+    /// The published profile, and what its symbols are here.
+    pub profile: Profile,
     /// Published cells that are reported apart.
     pub doubtful: Vec<Doubtful>,
     /// Variants whose change from one to the other is compared with the published one.
