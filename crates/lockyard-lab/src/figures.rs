@@ -119,6 +119,9 @@ impl<'a> Outcome<'a> {
             Figure::Deviation => deviation(self.runs),
             Figure::RealTime(length) => Some(self.seconds(*length)),
             Figure::CpuTime(region, length) => Some(self.seconds(*length) * self.cpu?.of(*region)),
+            Figure::TaskTime(region, length) => {
+                Some(self.seconds(*length) * self.cpu?.of(*region) / self.tasks as f64)
+            }
             Figure::Sample { index, of } => Some(self.samples.get(*index)?.of(*of)),
             Figure::Gap { per_cent, .. } => {
                 let gap = own(self) / own(reference?) - 1.0;
@@ -222,6 +225,7 @@ mod tests {
             (Figure::CpuTime(Region::Idle, operations), 10.0),
             (Figure::CpuTime(Region::User, operations), 20.0),
             (Figure::CpuTime(Region::System, Length::Seconds(3.0)), 18.0),
+            (Figure::TaskTime(Region::User, operations), 2.5),
             (Figure::Sample { index: 0, of: OfTasks::Least }, 6.0),
             (Figure::Sample { index: 0, of: OfTasks::Most }, 10.0),
             (Figure::Sample { index: 0, of: OfTasks::Total }, 24.0),

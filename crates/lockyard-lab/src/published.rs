@@ -43,6 +43,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("lockref-degradation", include_str!("../../../published/lockref-degradation.csv")),
     ("profiles", include_str!("../../../published/profiles.csv")),
     ("pv-ticketlock-dbench", include_str!("../../../published/pv-ticketlock-dbench.csv")),
+    ("id-table-timer-gettime", include_str!("../../../published/id-table-timer-gettime.csv")),
 ];
 
 /// One published figure.
@@ -290,7 +291,8 @@ mod tests {
                 ("qspinlock-applications", 25),
                 ("lock-call-path", 30),
                 ("lockref-degradation", 15),
-                ("pv-ticketlock-dbench", 17)
+                ("pv-ticketlock-dbench", 17),
+                ("id-table-timer-gettime", 7)
             ]
         );
     }

@@ -43,6 +43,8 @@ pub struct RunOf {
     pub tasks_unsaid: Option<usize>,
     /// How long it was.
     pub length: Option<Length>,
+    /// Whether its CPU times are of one task, and not of all.
+    pub times_of_one_task: bool,
 }
 
 /// A figure of a run.
@@ -56,6 +58,8 @@ pub enum Figure {
     RealTime(Length),
     /// `user-time`, `system-time`: CPU time of all tasks in a region during it, in seconds.
     CpuTime(Region, Length),
+    /// The same of one task, where the table has that.
+    TaskTime(Region, Length),
     /// `throughput-min@sampleN`, `-max@`, `-total@`: operations a second of a task, or of all, in a sample.
     Sample {
         /// Which sample.
@@ -129,6 +133,17 @@ impl Figure {
     }
 }
 
+impl RunOf {
+    /// CPU time in a region, as the table has it.
+    fn time(&self, region: Region, length: Length) -> Figure {
+        if self.times_of_one_task {
+            Figure::TaskTime(region, length)
+        } else {
+            Figure::CpuTime(region, length)
+        }
+    }
+}
+
 impl Script {
     /// The figures that runs of this script have beside its metric because it says more of the published run: metric, unit and rule.
     pub fn figures(&self) -> Vec<(String, &'static str, Figure)> {
@@ -145,7 +160,7 @@ impl Script {
                 figures.push((
                     format!("{}-time", region.name()),
                     "s",
-                    Figure::CpuTime(region, length),
+                    self.run.time(region, length),
                 ));
             }
         }
@@ -194,7 +209,7 @@ impl Script {
         for region in TIMED {
             let name = region.name();
             if metric == format!("{name}-time") {
-                return in_units(&["s"], Figure::CpuTime(region, length()?));
+                return in_units(&["s"], self.run.time(region, length()?));
             }
             if metric == format!("{name}-cpu-saved") {
                 let pair = self.pairs.iter().find(|pair| pair.second == variant);
@@ -231,6 +246,7 @@ pub(crate) struct RunEntry {
     operations: Option<Spanned<f64>>,
     amount: Option<Spanned<f64>>,
     seconds: Option<Spanned<f64>>,
+    times_of: Option<Spanned<String>>,
 }
 
 /// The section `[run]`.
@@ -268,7 +284,14 @@ pub(crate) fn run(source: &Source, entry: &RunEntry) -> Read<RunOf> {
         Some(tasks) => Ok(Some(*tasks.get_ref() as usize)),
         None => Ok(None),
     };
+    let times_of_one_task = match &entry.times_of {
+        Some(found) => {
+            source.choose("whose times", found, &[("all-tasks", false), ("one-task", true)])?
+        }
+        None => false,
+    };
     Ok(RunOf {
+        times_of_one_task,
         tasks: count("tasks", &entry.tasks)?,
         tasks_unsaid: count("tasks_unsaid", &entry.tasks_unsaid)?,
         length,

@@ -512,6 +512,7 @@ fn gives(source: &Source, entry: &CalibrationEntry) -> Result<Gives> {
     let table = [
         ("local-work", Gives::LocalWork),
         ("latencies", Gives::Latencies),
+        ("numbers", Gives::Numbers),
         ("unit", Gives::Unit),
         ("work-and-unit", both),
     ];

@@ -39,6 +39,13 @@ const SHIPPED: &[(&str, &str)] = &[
     ("aim7-disk/ext4", include_str!("../../../scenarios/aim7-disk-ext4.toml")),
     ("ebizzy-m", include_str!("../../../scenarios/ebizzy-m.toml")),
     ("stat-degradation", include_str!("../../../scenarios/stat-degradation.toml")),
+    ("timer-gettime", include_str!("../../../scenarios/timer-gettime.toml")),
+    ("connection-table/120kpps", include_str!("../../../scenarios/connection-table-120kpps.toml")),
+    ("openvswitch/flow-setup", include_str!("../../../scenarios/openvswitch-flow-setup.toml")),
+    (
+        "openvswitch/packet-update",
+        include_str!("../../../scenarios/openvswitch-packet-update.toml"),
+    ),
     ("controls", include_str!("../../../scenarios/controls.toml")),
     ("dbench/overcommit-1x", include_str!("../../../scenarios/dbench-overcommit-1x.toml")),
     ("dbench/overcommit-2x", include_str!("../../../scenarios/dbench-overcommit-2x.toml")),
@@ -333,6 +340,8 @@ pub enum Gives {
     LocalWork,
     /// The machine's latencies; they are in its file.
     Latencies,
+    /// Numbers of the script, which stand there.
+    Numbers,
     /// How much of the metric's unit one operation is: then only the ratios of figures count.
     Unit,
     /// Both: the local work from a second cell of the same run, CPU time in a region, the unit from the script's metric.

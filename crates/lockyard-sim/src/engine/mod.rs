@@ -10,6 +10,7 @@
 //! | `yields.rs` | spinning threads that leave their CPU |
 //! | `answers.rs` | waiting for other processors |
 //! | `caches.rs` | misses, fills, snoops; who goes first when a line arrives |
+//! | `capacity.rs` | how many lines each cache holds, and what gives way |
 //! | `agents.rs` | the directory: agents of domains, home agents |
 //! | `invariants.rs` | what must hold at every moment |
 //! | `line.rs` | the state of one line |
@@ -23,6 +24,7 @@ mod agents;
 mod answers;
 mod attribution;
 mod caches;
+mod capacity;
 mod coroutine;
 mod event;
 mod invariants;
@@ -45,6 +47,7 @@ use crate::machine::Machine;
 use crate::random::Random;
 use crate::shared::Shared;
 use attribution::{LineTrace, Spending};
+use capacity::Capacity;
 use coroutine::SimulatedThread;
 use event::{Event, Kind, Packed};
 use line::{Line, Waiter};
@@ -202,6 +205,7 @@ pub(crate) struct Engine {
     places: Places,
     wheel: Wheel,
     random: Random,
+    capacity: Capacity,
     lines: Vec<Line>,
     /// What is counted of each.
     traces: Vec<LineTrace>,
@@ -234,6 +238,7 @@ impl Engine {
             places: Places::new(&machine),
             wheel: Wheel::new(),
             random: Random::new(seed),
+            capacity: Capacity::new(&machine, seed),
             lines: Vec::new(),
             traces: Vec::new(),
             regions: Regions::new(),

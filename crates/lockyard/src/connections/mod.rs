@@ -314,6 +314,30 @@ impl<T: Send + Sync, P: LookUp, H: Host, C: Context> ConnectionTable<T, P, H, C>
         }
     }
 
+    /// As [`insert`](Self::insert), of a connection that is not there, as the caller knows: the chain is not walked, so that loading a
+    /// table costs the same for each connection, however long its chains are. If it is there all the same, look-ups find the new
+    /// one until that is removed, and then the other.
+    ///
+    /// # Errors
+    ///
+    /// The value, if there is no memory.
+    pub fn insert_absent(
+        &self,
+        tuple: &Tuple,
+        value: T,
+        deadline: u64,
+    ) -> Result<Connection<'_, T, P, H, C>, T> {
+        let made = self.buckets().map_or_else(|| self.make_buckets(), Ok);
+        let Ok(buckets) = made else { return Err(value) };
+        let (key, in_order) = Key::of(tuple);
+        let new = EntryOf::<T, P, H, C>::allocate(StoredKey::new(key, in_order), value, deadline)?;
+        let bucket = self.bucket(buckets, &key);
+        // SAFETY: the lock is held; one of the new entry's references is the table's.
+        bucket.locked(|| unsafe { bucket.push(new) });
+        // SAFETY: the other one.
+        Ok(unsafe { Connection::new(self, new) })
+    }
+
     /// The connection of a packet with `tuple`; if there is none, one that is inserted with what `make` returns. Whoever loses a race
     /// gets the other's, and its own value is dropped.
     ///
