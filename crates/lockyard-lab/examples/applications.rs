@@ -86,7 +86,7 @@ impl Instead {
                 }
                 Instead::Hold(nanoseconds) => {
                     if let Some(Step::Locked { steps, .. }) = variant.steps.first_mut() {
-                        steps.push(Step::Work { nanoseconds, region: Region::System });
+                        steps.push(Step::Work { nanoseconds, activity: Region::System.into() });
                     }
                 }
                 Instead::Locks(count) => {
@@ -114,14 +114,14 @@ impl Instead {
 /// Another system work outside the lock, in units of the user work; the shares add up to 1 again.
 fn set_system_work(steps: &mut [Step], system: f64) {
     let user = steps.iter().find_map(|step| match step {
-        Step::CalibratedWork { share, region: Region::User } => Some(*share),
+        Step::CalibratedWork { share, activity } if activity.region == Region::User => Some(*share),
         _ => None,
     });
     let user = user.unwrap_or(0.0);
     let mut total = 0.0;
     for step in &mut *steps {
-        if let Step::CalibratedWork { share, region } = step {
-            if *region == Region::System {
+        if let Step::CalibratedWork { share, activity } = step {
+            if activity.region == Region::System {
                 *share = user * system;
             }
             total += *share;
@@ -137,7 +137,7 @@ fn set_system_work(steps: &mut [Step], system: f64) {
 /// The same step of the objects after `offset` others, one of `count` visits in an operation.
 fn move_to(step: &mut Step, offset: usize, count: usize) {
     match step {
-        Step::Locked { object, steps } => {
+        Step::Locked { object, steps, .. } => {
             *object += offset;
             steps.iter_mut().for_each(|step| move_to(step, offset, count));
         }

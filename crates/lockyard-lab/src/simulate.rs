@@ -9,6 +9,7 @@ pub use samples::{SEEDS as SEEDS_OF_SAMPLES, samples};
 
 use crate::explain::{Costs, LockTime};
 use crate::figures::{CpuTime, SampleFigures};
+use crate::listing::Listing;
 use crate::placement::Placement;
 use crate::served::{self, Fairness, Waits};
 use crate::statistics;
@@ -55,6 +56,19 @@ impl Effort {
         }
     }
 
+    /// With tables that no cache holds, which are filled anew for each run: fewer runs, and longer, until the caches hold
+    /// what they then do.
+    fn for_tables(self, variant: &Variant) -> Effort {
+        if variant.tables().all(|table| table.bytes() < LARGE_TABLE) {
+            return self;
+        }
+        Effort {
+            warm_up_ns: self.warm_up_ns.max(1_000_000.0),
+            window_ns: self.window_ns.max(2_000_000.0),
+            seeds: self.seeds.min(2),
+        }
+    }
+
     /// Enough for the tables.
     pub fn usual(placement: &Placement) -> Effort {
         match placement {
@@ -63,6 +77,9 @@ impl Effort {
         }
     }
 }
+
+/// A table of so many bytes is in no cache.
+const LARGE_TABLE: usize = 64 << 20;
 
 /// A window is doubled until it holds so many operations, so that slow operations are not counted in
 /// steps of a large part of the figure: in all, and of each thread, since threads may be in step ...
@@ -103,6 +120,8 @@ pub struct Prediction {
     pub waits: Option<Waits>,
     /// Where the cycles went.
     pub costs: Costs,
+    /// The same, as a profiler's listing.
+    pub listing: Listing,
     /// Lockref operations that gave up and took the lock, in all windows.
     pub locked: u64,
     /// The samples of runs that have them; empty if they have none.
@@ -169,6 +188,13 @@ pub fn cell_with_siblings(
 /// A turn of a sibling that is longer than any ownership, in cycles.
 const APART: f64 = 500.0;
 
+/// A simulation with room for what the variant's tables hold.
+fn simulation(machine: &Machine, variant: &Variant, seed: u64) -> Simulation {
+    let tables: usize = variant.tables().map(|table| table.bytes()).sum();
+    let bytes = Simulation::MEMORY + tables * variant.guests.unwrap_or(1);
+    Simulation::with_memory(machine, seed, bytes)
+}
+
 /// Simulates one cell. Tasks run where the placement says, those of each guest alike; the objects' home is the given socket, or the last one of a
 /// machine that has fewer.
 ///
@@ -191,7 +217,7 @@ pub fn cell(
     let home = home.min(machine.sockets() - 1) as u32;
     let guests = variant.guests.unwrap_or(1);
     let tasks = variant.tasks(threads);
-    let effort = effort.for_guests(guests);
+    let effort = effort.for_guests(guests).for_tables(variant);
     let mut throughputs = Vec::new();
     let mut rounds: Vec<Vec<u64>> = Vec::new();
     let mut waits = served::histogram();
@@ -200,7 +226,7 @@ pub fn cell(
     let mut locked = 0;
     let (mut user, mut idle, mut busy, mut windows) = (0, 0, 0, 0);
     for seed in 1..=effort.seeds {
-        let mut simulation = Simulation::new(machine, seed);
+        let mut simulation = simulation(machine, variant, seed);
         if variant.guests.is_some() {
             simulation.share_cpus();
         }
@@ -333,6 +359,7 @@ pub fn cell(
         siblings_apart: None,
         fairness,
         waits: Waits::of(&waits),
+        listing: Listing::new(costs.doing.iter().copied(), &variant.parts),
         costs,
         failed_per_success: ratio(failed, succeeded),
         rmws_per_ownership: ratio(rmws, ownerships),

@@ -30,6 +30,12 @@ impl Draws {
         split_mix(&mut self.0)
     }
 
+    /// A number from 0 to `n - 1`; `n` is not 0.
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
+        // The high half of the product is below `n`; the bias is beyond counting.
+        ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
+    }
+
     /// A number of the exponential distribution with mean 1; at most 37.
     pub(crate) fn exponential(&mut self) -> f64 {
         // Above 0, at most 1, in steps of 2^-53.

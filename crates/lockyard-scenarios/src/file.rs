@@ -1,12 +1,13 @@
 //! Reading a script file: strict, and with an error that says where, what, and what is allowed.
 
-use crate::figures::Region;
 use crate::kinds::LockKind;
 use crate::pages::PageKind;
 use crate::pairs::{self, PairEntry};
 use crate::samples::Samples;
-use crate::script::{Calibration, Gives, Object, ObjectKind, Order, Script, Variant};
-use crate::{figures, head, samples, steps};
+use crate::script::{Calibration, Gives, Object, ObjectKind, Order, Part, Script, Variant};
+use crate::tables::{Table, TableEntry};
+use crate::{figures, head, parts, profile, samples, steps};
+use lockyard::platform::Region;
 use serde::Deserialize;
 use std::ops::Range;
 use std::path::Path;
@@ -61,6 +62,10 @@ struct File {
     #[serde(default)]
     left_out: Vec<Spanned<head::LeftOutEntry>>,
     #[serde(default)]
+    profile: profile::ProfileEntry,
+    #[serde(default)]
+    symbols: Vec<Spanned<profile::SymbolEntry>>,
+    #[serde(default)]
     doubtful: Vec<Spanned<head::DoubtfulEntry>>,
     #[serde(default)]
     pairs: Vec<Spanned<PairEntry>>,
@@ -84,6 +89,7 @@ struct ObjectEntry {
     trywait: Option<Spanned<bool>>,
     count: Option<Spanned<u32>>,
     page: Option<Spanned<String>>,
+    with: Option<Spanned<TableEntry>>,
     line: Spanned<String>,
 }
 
@@ -98,6 +104,8 @@ pub(crate) struct StepEntry {
     pub(crate) value: Option<Spanned<i32>>,
     pub(crate) one_in: Option<Spanned<u32>>,
     pub(crate) region: Option<Spanned<String>>,
+    pub(crate) name: Option<Spanned<String>>,
+    pub(crate) key: Option<Spanned<String>>,
     pub(crate) only: Option<Vec<Spanned<String>>>,
 }
 
@@ -118,6 +126,7 @@ struct SetEntry {
     page: Option<Spanned<String>>,
     pause: Option<Spanned<bool>>,
     trywait: Option<Spanned<bool>>,
+    with: Option<Spanned<TableEntry>>,
 }
 
 #[derive(Deserialize)]
@@ -263,10 +272,13 @@ pub(crate) fn parse(origin: &str, text: &str) -> Result<Script> {
         names.push(name);
     }
     let samples = file.samples.as_ref().map(|s| samples::samples(&source, s)).transpose()?;
+    let disturbed = file.disturbances.iter().flat_map(|entry| entry.get_ref().steps());
+    let parts = parts::parts(&source, file.steps.iter().chain(disturbed))?;
     let mut variants = Vec::new();
     for variant in file.variants.get_ref() {
         let steps = (&file.steps[..], &file.disturbances[..], samples);
-        let mut variant = self::variant(&source, variant.get_ref(), &objects, &names, steps)?;
+        let names = (&names[..], &parts[..]);
+        let mut variant = self::variant(&source, variant.get_ref(), &objects, names, steps)?;
         variant.work_varies = file.work_varies;
         variants.push(variant);
     }
@@ -320,6 +332,7 @@ pub(crate) fn parse(origin: &str, text: &str) -> Result<Script> {
         run: figures::run(&source, &file.run)?,
         samples,
         left_out: head::left_out(&source, &file.left_out)?,
+        profile: profile::profile(&source, &file.profile, &file.symbols, (&names, &parts))?,
         doubtful: head::doubtful(&source, &file.doubtful)?,
         pairs: pairs::pairs(&source, &file.pairs, &variants)?,
         variants,
@@ -328,6 +341,9 @@ pub(crate) fn parse(origin: &str, text: &str) -> Result<Script> {
         calibration,
     })
 }
+
+/// Stands for every kind of table among the kinds of objects.
+const TABLE: i32 = 5;
 
 fn objects(source: &Source, entries: &[Spanned<ObjectEntry>]) -> Result<Vec<Object>> {
     let mut objects: Vec<Object> = Vec::new();
@@ -358,8 +374,25 @@ fn objects(source: &Source, entries: &[Spanned<ObjectEntry>]) -> Result<Vec<Obje
             }
         };
         let page_span = entry.page.as_ref().map(Spanned::span);
-        let kinds = [("lock", 0), ("lockref", 1), ("word", 2), ("data", 3), ("page", 4)];
-        let kind = match source.choose("kind of object", &entry.kind, &kinds)? {
+        let mut kinds = vec![("lock", 0), ("lockref", 1), ("word", 2), ("data", 3), ("page", 4)];
+        kinds.extend(Table::kinds().map(|kind| (kind, TABLE)));
+        let chosen = source.choose("kind of object", &entry.kind, &kinds)?;
+        if chosen != TABLE {
+            refuse(&entry.with.as_ref().map(Spanned::span), "with")?;
+        }
+        let kind = match chosen {
+            TABLE => {
+                refuse(&page_span, "page")?;
+                refuse(&lock_span, "lock")?;
+                refuse(&pause_span, "pause")?;
+                refuse(&trywait_span, "trywait")?;
+                refuse(&count_span, "count")?;
+                let table = Table::of_kind(entry.kind.get_ref());
+                let with = entry.with.as_ref().map(Spanned::get_ref);
+                // The name is of the list above.
+                let table = table.expect("there is such a kind").with(source, with)?;
+                ObjectKind::Table { table }
+            }
             4 => {
                 refuse(&lock_span, "lock")?;
                 refuse(&pause_span, "pause")?;
@@ -479,6 +512,7 @@ fn gives(source: &Source, entry: &CalibrationEntry) -> Result<Gives> {
     let table = [
         ("local-work", Gives::LocalWork),
         ("latencies", Gives::Latencies),
+        ("numbers", Gives::Numbers),
         ("unit", Gives::Unit),
         ("work-and-unit", both),
     ];
@@ -504,7 +538,7 @@ fn variant(
     source: &Source,
     entry: &VariantEntry,
     objects: &[Object],
-    names: &[String],
+    names: (&[String], &[Part]),
     (steps, disturbances, samples): (
         &[Spanned<StepEntry>],
         &[Spanned<samples::DisturbanceEntry>],
@@ -519,6 +553,22 @@ fn variant(
         let misplaced = |span: Range<usize>, what: &str| {
             source.error(span, format!("`{what}` is not for `{}`", objects[index].name))
         };
+        let table = match objects[index].kind {
+            ObjectKind::Table { table } => Some(table),
+            _ => None,
+        };
+        if let (Some(with), None) = (&set.with, table) {
+            return Err(misplaced(with.span(), "with"));
+        }
+        if let (Some(lock), Some(_)) = (&set.lock, table) {
+            return Err(misplaced(lock.span(), "lock"));
+        }
+        if let (Some(pause), Some(_)) = (&set.pause, table) {
+            return Err(misplaced(pause.span(), "pause"));
+        }
+        if let (Some(trywait), Some(_)) = (&set.trywait, table) {
+            return Err(misplaced(trywait.span(), "trywait"));
+        }
         if let (Some(page), false) =
             (&set.page, matches!(objects[index].kind, ObjectKind::Page { .. }))
         {
@@ -554,6 +604,10 @@ fn variant(
                 count,
             },
             ObjectKind::Foreign { .. } => unreachable!("no script names one"),
+            ObjectKind::Table { table } => {
+                let with = set.with.as_ref().map(Spanned::get_ref);
+                ObjectKind::Table { table: table.with(source, with)? }
+            }
             ObjectKind::Word | ObjectKind::Data => {
                 return Err(source.error(
                     set.object.span(),
@@ -574,6 +628,7 @@ fn variant(
         title: source.text("title", &entry.title)?,
         objects,
         steps,
+        parts: names.1.to_vec(),
         disturbances,
         guests: None,
         work_varies: false,

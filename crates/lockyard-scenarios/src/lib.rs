@@ -16,26 +16,30 @@ mod kinds;
 mod metric;
 mod pages;
 mod pairs;
+mod parts;
 mod prepared;
+mod profile;
 mod random;
 mod samples;
 mod script;
 mod stage;
 mod steps;
-mod timers;
+mod tables;
 
-pub use figures::{DIRECTION, Figure, Length, Region, RunOf};
+pub use figures::{DIRECTION, Figure, Length, RunOf};
 pub use file::{MAX_FILE_BYTES, ScriptError};
 pub use foreign::{Foreign, ForeignLock};
 pub use kinds::LockKind;
+pub use lockyard::platform::{Activity, Region};
 pub use metric::{Metric, Rate};
 pub use pages::PageKind;
 pub use pairs::Pair;
 pub use prepared::{Prepared, Violation};
+pub use profile::{Profile, SHARE, Symbol};
 pub use samples::{Disturbance, OfTasks, Samples};
 pub use script::{
-    Calibration, Doubtful, GetOperation, Gives, LeftOut, Object, ObjectKind, Order, PutOperation,
-    Script, Step, Variant,
+    Calibration, Doubtful, GetOperation, Gives, LeftOut, Object, ObjectKind, Order, Part,
+    PutOperation, Script, Step, Variant,
 };
 pub use stage::Stage;
-pub use timers::{Timer, Timers};
+pub use tables::{Key, Operation, Table};

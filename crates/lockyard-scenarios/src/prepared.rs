@@ -10,7 +10,8 @@ use crate::kinds::{LockObject, LockRefObject};
 use crate::pages::PageObject;
 use crate::script::{ObjectKind, Step, Variant};
 use crate::stage::Stage;
-use lockyard::platform::{Cell, DataCell, Host, Ordering, U32, U64, Word};
+use crate::tables::{Key, Of, Operation, TableObject};
+use lockyard::platform::{Cell, DataCell, Host, Ordering, Region, U32, U64, Word};
 use std::alloc::Layout;
 use std::fmt;
 use std::marker::PhantomData;
@@ -36,6 +37,8 @@ enum Shared<H: Host> {
     Page(Box<dyn PageObject>),
     Word(NonNull<U64<H>>),
     Data(NonNull<Cell<H, u64>>),
+    /// And how many entries it has.
+    Table(Box<dyn TableObject>, u64),
 }
 
 /// A variant of a script, laid out in memory: objects of one line one after another, objects of
@@ -45,12 +48,24 @@ pub struct Prepared<S: Stage> {
     objects: Vec<(String, ObjectKind, Shared<S::Host>)>,
     steps: Vec<Step>,
     disturbances: Vec<Vec<Step>>,
+    /// How many steps insert into tables.
+    inserts: usize,
     work_varies: bool,
     seed: u64,
     /// How many tasks have begun.
     tasks: AtomicU64,
     local_work: f64,
     blocks: Blocks<S>,
+}
+
+/// What is a task's own.
+struct Task {
+    number: u64,
+    draws: Draws,
+    /// What it has inserted into tables and not removed: the object, and what it is found by, unless it was refused.
+    inserted: Vec<(usize, Option<u64>)>,
+    /// How much it has inserted so far.
+    insertions: u32,
 }
 
 /// The memory, which is given back to the host.
@@ -121,6 +136,9 @@ impl<S: Stage> Prepared<S> {
             objects,
             steps: variant.steps.clone(),
             disturbances: variant.disturbances.iter().map(|d| d.steps.clone()).collect(),
+            inserts: count_steps(&variant.steps, &|step| {
+                i64::from(matches!(step, Step::Table { operation: Operation::Insert, .. }))
+            }) as usize,
             work_varies: variant.work_varies,
             seed: 0,
             tasks: AtomicU64::new(0),
@@ -171,6 +189,11 @@ impl<S: Stage> Prepared<S> {
                 unsafe { cell.write(DataCell::new(0)) };
                 Shared::Data(cell)
             }
+            ObjectKind::Table { table } => {
+                // SAFETY: the caller's promise.
+                let made = unsafe { table.make::<S::Host>(memory, S::GIVES_BACK) }?;
+                Shared::Table(made, table.entries())
+            }
         })
     }
 
@@ -188,6 +211,7 @@ impl<S: Stage> Prepared<S> {
                 Shared::Page(page) => page.address(),
                 Shared::Word(word) => word.as_ptr() as usize,
                 Shared::Data(cell) => cell.as_ptr() as usize,
+                Shared::Table(table, _) => table.address(),
             };
             (name.as_str(), address, Self::layout_of(*kind).size())
         })
@@ -200,6 +224,7 @@ impl<S: Stage> Prepared<S> {
             ObjectKind::LockRef { .. } | ObjectKind::Word => Layout::new::<U64<S::Host>>(),
             ObjectKind::Page { .. } => Layout::new::<U32<S::Host>>(),
             ObjectKind::Data => Layout::new::<Cell<S::Host, u64>>(),
+            ObjectKind::Table { table } => table.layout::<S::Host>(),
         }
     }
 
@@ -230,28 +255,69 @@ impl<S: Stage> Prepared<S> {
     ///
     /// If the variant has no such disturbance.
     pub fn disturb(&self, number: usize) {
-        self.perform(&self.disturbances[number], 1.0);
+        self.perform(&self.disturbances[number], 1.0, &mut self.task());
     }
 
     /// The numbers of a task that begins.
-    fn task(&self) -> Draws {
+    fn task(&self) -> Task {
         // Relaxed: tasks only have to get different numbers.
         let number = self.tasks.fetch_add(1, Ordering::Relaxed);
-        Draws::new(self.seed, number)
+        let inserted = Vec::with_capacity(self.inserts);
+        Task { number, draws: Draws::new(self.seed, number), inserted, insertions: 0 }
     }
 
-    fn operation(&self, task: &mut Draws) {
-        let factor = if self.work_varies { task.exponential() } else { 1.0 };
-        self.perform(&self.steps, factor);
+    fn operation(&self, task: &mut Task) {
+        let factor = if self.work_varies { task.draws.exponential() } else { 1.0 };
+        self.perform(&self.steps, factor, task);
+    }
+
+    fn use_table(&self, object: usize, operation: Operation, key: Key, task: &mut Task) {
+        let Shared::Table(table, entries) = &self.objects[object].2 else {
+            unreachable!("checked by the parser")
+        };
+        let last = |task: &Task| {
+            let all = task.inserted.iter().enumerate();
+            all.rev().find(|(_, (of, _))| *of == object).map(|(index, (_, what))| (index, *what))
+        };
+        match operation {
+            Operation::Insert => {
+                task.insertions += 1;
+                // Of this task, above all entries.
+                let number = (task.number + 1) << 32 | u64::from(task.insertions);
+                let what = table.insert(number);
+                task.inserted.push((object, what));
+            }
+            Operation::Remove => {
+                let Some((index, what)) = last(task) else { unreachable!("checked by the parser") };
+                task.inserted.remove(index);
+                // What was refused is not there; `verify` says so.
+                if let Some(what) = what {
+                    table.remove(what);
+                }
+            }
+            Operation::LookUp | Operation::Update | Operation::Read => {
+                let of = match key {
+                    Key::Own => Of::Entry(task.number % entries),
+                    Key::Random => Of::Entry(task.draws.below(*entries)),
+                    Key::Inserted => match last(task) {
+                        Some((_, Some(what))) => Of::Inserted(what),
+                        _ => return,
+                    },
+                };
+                table.perform(operation, of);
+            }
+        }
     }
 
     /// Performs steps; local work is multiplied by `factor`.
-    fn perform(&self, steps: &[Step], factor: f64) {
+    fn perform(&self, steps: &[Step], factor: f64, task: &mut Task) {
         for step in steps {
             match *step {
-                Step::Work { nanoseconds, region } => S::work_in(region, nanoseconds * factor),
-                Step::CalibratedWork { share, region } => {
-                    S::work_in(region, self.local_work * share * factor);
+                Step::Work { nanoseconds, activity } => {
+                    S::work_in(activity, nanoseconds * factor);
+                }
+                Step::CalibratedWork { share, activity } => {
+                    S::work_in(activity, self.local_work * share * factor);
                 }
                 Step::Pause => S::Host::relax(),
                 Step::WaitForOthers { one_in } => {
@@ -259,11 +325,14 @@ impl<S: Stage> Prepared<S> {
                         S::wait_for_others();
                     }
                 }
-                Step::Locked { object, ref steps } => {
+                Step::Locked { object, wait, ref steps } => {
+                    let before = S::Host::begins(wait);
                     let mut body = || {
                         S::wait_ends();
                         S::hold_begins(object);
-                        self.perform(steps, factor);
+                        S::Host::begins(Region::LockHold.into());
+                        self.perform(steps, factor, task);
+                        S::Host::goes_back_to(before);
                         S::hold_ends();
                     };
                     S::wait_begins();
@@ -293,6 +362,11 @@ impl<S: Stage> Prepared<S> {
                 }
                 Step::Read { object } => self.read(object),
                 Step::Write { object } => self.write(object),
+                Step::Table { object, operation, key } => {
+                    S::wait_begins();
+                    self.use_table(object, operation, key, task);
+                    S::wait_ends();
+                }
                 Step::Add { object, value } => {
                     // Relaxed: nothing is published by it.
                     self.word(object).fetch_add(i64::from(value) as u64, Ordering::Relaxed);
@@ -388,6 +462,18 @@ impl<S: Stage> Prepared<S> {
                              times: updates were lost, so its lock did not exclude"
                         ));
                     }
+                }
+                Shared::Table(table, _) => {
+                    let performed = |wanted: Operation| {
+                        let each = count_steps(&self.steps, &|step| match *step {
+                            Step::Table { object, operation, key } if object == index => {
+                                i64::from(operation == wanted && key != Key::Inserted)
+                            }
+                            _ => 0,
+                        });
+                        each as u64 * operations
+                    };
+                    table.verify(&performed).or_else(wrong)?;
                 }
                 Shared::Lock(_) => {}
             }

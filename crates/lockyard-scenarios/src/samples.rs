@@ -4,7 +4,7 @@
 //! releases locks.
 
 use crate::file::{Result, Source, StepEntry};
-use crate::script::{Object, Step};
+use crate::script::{Object, Part, Step};
 use crate::steps;
 use serde::Deserialize;
 use toml::Spanned;
@@ -66,6 +66,12 @@ pub(crate) struct DisturbanceEntry {
     steps: Vec<Spanned<StepEntry>>,
 }
 
+impl DisturbanceEntry {
+    pub(crate) fn steps(&self) -> &[Spanned<StepEntry>] {
+        &self.steps
+    }
+}
+
 /// The section `[samples]`.
 pub(crate) fn samples(source: &Source, entry: &SamplesEntry) -> Result<Samples> {
     let number = *entry.number.get_ref();
@@ -95,7 +101,7 @@ pub(crate) fn disturbances(
     source: &Source,
     entries: &[Spanned<DisturbanceEntry>],
     samples: Option<Samples>,
-    (objects, names, variant): (&[Object], &[String], &Spanned<String>),
+    (objects, names, variant): (&[Object], (&[String], &[Part]), &Spanned<String>),
 ) -> Result<Vec<Disturbance>> {
     if let Some(entry) = entries.get(MAX_DISTURBANCES) {
         let message =

@@ -1,13 +1,16 @@
 //! A scenario script, checked: objects, steps, variants, placement, calibration.
 
-use crate::figures::{Region, RunOf};
+use crate::figures::RunOf;
 use crate::file::{self, ScriptError};
 use crate::foreign::ForeignLock;
 use crate::kinds::LockKind;
 use crate::metric::Metric;
 use crate::pages::PageKind;
 use crate::pairs::Pair;
+use crate::profile::Profile;
 use crate::samples::{Disturbance, Samples};
+use crate::tables::{Key, Operation, Table};
+use lockyard::platform::{Activity, Region};
 use std::path::Path;
 
 /// The shipped scripts: name and file.
@@ -36,6 +39,13 @@ const SHIPPED: &[(&str, &str)] = &[
     ("aim7-disk/ext4", include_str!("../../../scenarios/aim7-disk-ext4.toml")),
     ("ebizzy-m", include_str!("../../../scenarios/ebizzy-m.toml")),
     ("stat-degradation", include_str!("../../../scenarios/stat-degradation.toml")),
+    ("timer-gettime", include_str!("../../../scenarios/timer-gettime.toml")),
+    ("connection-table/120kpps", include_str!("../../../scenarios/connection-table-120kpps.toml")),
+    ("openvswitch/flow-setup", include_str!("../../../scenarios/openvswitch-flow-setup.toml")),
+    (
+        "openvswitch/packet-update",
+        include_str!("../../../scenarios/openvswitch-packet-update.toml"),
+    ),
     ("controls", include_str!("../../../scenarios/controls.toml")),
     ("dbench/overcommit-1x", include_str!("../../../scenarios/dbench-overcommit-1x.toml")),
     ("dbench/overcommit-2x", include_str!("../../../scenarios/dbench-overcommit-2x.toml")),
@@ -79,6 +89,11 @@ pub enum ObjectKind {
     Word,
     /// A 64-bit word that is not atomic: it is written under a lock, or never.
     Data,
+    /// A table with its entries.
+    Table {
+        /// Which, and what it holds.
+        table: Table,
+    },
 }
 
 /// A shared object.
@@ -121,15 +136,15 @@ pub enum Step {
     Work {
         /// How long.
         nanoseconds: f64,
-        /// Whose.
-        region: Region,
+        /// What it is.
+        activity: Activity,
     },
     /// A share of the calibrated local work.
     CalibratedWork {
         /// The share, 0 to 1; the shares of an operation add up to 1.
         share: f64,
-        /// Whose.
-        region: Region,
+        /// What it is.
+        activity: Activity,
     },
     /// One pause.
     Pause,
@@ -142,6 +157,8 @@ pub enum Step {
     Locked {
         /// The lock, or the lockref.
         object: usize,
+        /// What waiting for it is: [`Region::LockWait`], or a part of that.
+        wait: Activity,
         /// What is done under it.
         steps: Vec<Step>,
     },
@@ -176,6 +193,24 @@ pub enum Step {
         /// How much.
         value: i32,
     },
+    /// Uses a table.
+    Table {
+        /// Which.
+        object: usize,
+        /// How.
+        operation: Operation,
+        /// Which of its entries, unless it is one that is inserted or removed.
+        key: Key,
+    },
+}
+
+/// A part of a region, by the name that steps give it: a function, say, as a profiler's listing has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The name.
+    pub name: String,
+    /// The region.
+    pub region: Region,
 }
 
 /// A variant: the objects and steps that it has.
@@ -189,6 +224,8 @@ pub struct Variant {
     pub objects: Vec<Object>,
     /// The steps of one operation.
     pub steps: Vec<Step>,
+    /// The parts of regions that its steps name: part 1 is the first.
+    pub parts: Vec<Part>,
     /// What other tasks do in the course of a run with samples.
     pub disturbances: Vec<Disturbance>,
     /// How many guests share the CPUs, each with objects and all tasks of its own; `None`: tasks do not share CPUs.
@@ -209,6 +246,20 @@ impl Variant {
             })
         }
         waits(&self.steps)
+    }
+
+    /// The name of what a thread is doing: that of the part, or of the region.
+    pub fn name_of(&self, activity: Activity) -> &str {
+        let part = usize::from(activity.part).checked_sub(1).and_then(|n| self.parts.get(n));
+        part.map_or(activity.region.name(), |part| &part.name)
+    }
+
+    /// Its tables.
+    pub fn tables(&self) -> impl Iterator<Item = Table> {
+        self.objects.iter().filter_map(|object| match object.kind {
+            ObjectKind::Table { table } => Some(table),
+            _ => None,
+        })
     }
 
     /// How many tasks there are in all, with so many in each guest.
@@ -237,7 +288,10 @@ impl Variant {
         self.objects.iter().all(|object| match object.kind {
             ObjectKind::Lock { lock } | ObjectKind::LockRef { lock, .. } => lock.is_fifo(),
             ObjectKind::Foreign { .. } => false,
-            ObjectKind::Page { .. } | ObjectKind::Word | ObjectKind::Data => true,
+            ObjectKind::Page { .. }
+            | ObjectKind::Word
+            | ObjectKind::Data
+            | ObjectKind::Table { .. } => true,
         })
     }
 
@@ -286,6 +340,8 @@ pub enum Gives {
     LocalWork,
     /// The machine's latencies; they are in its file.
     Latencies,
+    /// Numbers of the script, which stand there.
+    Numbers,
     /// How much of the metric's unit one operation is: then only the ratios of figures count.
     Unit,
     /// Both: the local work from a second cell of the same run, CPU time in a region, the unit from the script's metric.
@@ -333,6 +389,8 @@ pub struct LeftOut {
     pub metric: String,
     /// Why.
     pub reason: String,
+    /// Whether that is because it is an input, and no result.
+    pub input: bool,
 }
 
 /// Published cells that are reported apart, because something is known to be wrong with them.
@@ -363,6 +421,8 @@ pub struct Script {
     pub samples: Option<Samples>,
     /// Other metrics of the published table.
     pub left_out: Vec<LeftOut>,
+    /// The published profile, and what its symbols are here.
+    pub profile: Profile,
     /// Published cells that are reported apart.
     pub doubtful: Vec<Doubtful>,
     /// Variants whose change from one to the other is compared with the published one.

@@ -1,7 +1,6 @@
 //! Where a scenario is performed.
 
-use crate::figures::Region;
-use lockyard::platform::Host;
+use lockyard::platform::{Activity, Host, during};
 
 /// A back-end, as a scenario sees it: the host on which the primitives run, and a few things that
 /// only the one who runs the scenario knows.
@@ -14,6 +13,9 @@ pub trait Stage: 'static {
 
     /// Whether tasks can [wait for others](Self::wait_for_others) there.
     const OTHERS: bool = false;
+
+    /// Whether what tables allocated is given back when a run's objects are dropped. Not where all of a run's memory goes at once.
+    const GIVES_BACK: bool = true;
 
     /// Interrupts all other tasks of the running one's guest, and waits until each has answered.
     fn wait_for_others() {
@@ -28,10 +30,10 @@ pub trait Stage: 'static {
     /// Spends `nanoseconds` of local work, which touches no shared line.
     fn work(nanoseconds: f64);
 
-    /// The same, in a region of the operation: a stage that accounts for CPU time by regions tells them apart.
+    /// The same, as what the work is: its host may keep account of that.
     #[inline(always)]
-    fn work_in(_region: Region, nanoseconds: f64) {
-        Self::work(nanoseconds);
+    fn work_in(activity: Activity, nanoseconds: f64) {
+        during::<Self::Host, _>(activity, || Self::work(nanoseconds));
     }
 
     /// Whether the run is over. A task looks between two operations.

@@ -1,10 +1,11 @@
 //! The steps of one variant, from the entries of a script: locks nest, objects are of the right kind,
 //! and data that is written is always accessed under a lock.
 
-use crate::figures::Region;
 use crate::file::{Result, Source, StepEntry, object_named};
-use crate::script::{GetOperation, Object, ObjectKind, PutOperation, Step};
-use lockyard::platform::NEST_LEVELS;
+use crate::parts;
+use crate::script::{GetOperation, Object, ObjectKind, Part, PutOperation, Step};
+use crate::tables::{Key, Operation};
+use lockyard::platform::{Activity, NEST_LEVELS, Region};
 use std::ops::Range;
 use toml::Spanned;
 
@@ -14,19 +15,29 @@ const MAX_WORK_NS: f64 = 1e7;
 /// A step may be done in one of so many operations.
 const MAX_ONE_IN: u32 = 1_000_000;
 
-/// The steps of the variant `variant` (one of `names`), and the check of its data.
+/// The steps of the variant `variant` (one of `names`), and the check of its data. Steps may name one of the `parts`.
 pub(crate) fn build(
     source: &Source,
     objects: &[Object],
-    names: &[String],
+    (names, parts): (&[String], &[Part]),
     variant: &Spanned<String>,
     entries: &[Spanned<StepEntry>],
 ) -> Result<Vec<Step>> {
     let variant_name = variant.get_ref();
-    let mut builder = Steps { source, objects, names, variant: variant_name, open: Vec::new() };
+    let (open, inserted) = (Vec::new(), Vec::new());
+    let mut builder =
+        Steps { source, objects, names, parts, variant: variant_name, open, inserted };
     let steps = builder.build(entries)?;
     check_data(source, objects, &steps, variant)?;
     Ok(steps)
+}
+
+/// A lock that is held.
+struct Open {
+    object: usize,
+    at: Range<usize>,
+    wait: Activity,
+    before: Vec<Step>,
 }
 
 /// Builds the steps of one variant; locks nest.
@@ -34,9 +45,12 @@ struct Steps<'a> {
     source: &'a Source<'a>,
     objects: &'a [Object],
     names: &'a [String],
+    parts: &'a [Part],
     variant: &'a str,
-    /// Locks that are held, with what was done before each was taken.
-    open: Vec<(usize, Range<usize>, Vec<Step>)>,
+    /// Locks that are held, what waiting for each is, and what was done before it was taken.
+    open: Vec<Open>,
+    /// What was inserted into tables and not removed.
+    inserted: Vec<(usize, Range<usize>)>,
 }
 
 impl Steps<'_> {
@@ -47,8 +61,15 @@ impl Steps<'_> {
                 self.add(entry, &mut steps)?;
             }
         }
-        if let Some((object, span, _)) = self.open.pop() {
+        if let Some(Open { object, at, .. }) = self.open.pop() {
             let message = format!("`{}` is locked and never unlocked", self.objects[object].name);
+            return Err(self.source.error(at, message));
+        }
+        if let Some((object, span)) = self.inserted.pop() {
+            let name = &self.objects[object].name;
+            let message = format!(
+                "what is inserted into `{name}` stays there, and a run would fill the memory; add a `remove` step"
+            );
             return Err(self.source.error(span, message));
         }
         let total = total_share(&steps);
@@ -82,6 +103,7 @@ impl Steps<'_> {
             Read,
             Write,
             Add,
+            Table(Operation),
         }
         let source = self.source;
         let entry = spanned.get_ref();
@@ -96,6 +118,10 @@ impl Steps<'_> {
             ("read", Do::Read),
             ("write", Do::Write),
             ("add", Do::Add),
+            ("look-up", Do::Table(Operation::LookUp)),
+            ("update", Do::Table(Operation::Update)),
+            ("insert", Do::Table(Operation::Insert)),
+            ("remove", Do::Table(Operation::Remove)),
         ];
         let what = source.choose("step", &entry.r#do, &table)?;
         let name = entry.r#do.get_ref().as_str();
@@ -108,12 +134,17 @@ impl Steps<'_> {
         let span = |s: &Option<Spanned<f64>>| s.as_ref().map(Spanned::span);
         refuse(span(&entry.share), "share", what == Do::Work)?;
         refuse(span(&entry.ns), "ns", what == Do::Work)?;
-        refuse(entry.region.as_ref().map(Spanned::span), "region", what == Do::Work)?;
+        let takes_region = matches!(what, Do::Work | Do::Lock);
+        refuse(entry.region.as_ref().map(Spanned::span), "region", takes_region)?;
+        let may_be_named = matches!(what, Do::Work | Do::Lock);
+        refuse(entry.name.as_ref().map(Spanned::span), "name", may_be_named)?;
         refuse(entry.value.as_ref().map(Spanned::span), "value", what == Do::Add)?;
         let one_in = entry.one_in.as_ref().map(Spanned::span);
         refuse(one_in, "one_in", what == Do::WaitForOthers)?;
         let takes_operation = matches!(what, Do::Get | Do::Put);
         refuse(entry.operation.as_ref().map(Spanned::span), "operation", takes_operation)?;
+        let takes_key = what == Do::Read || matches!(what, Do::Table(table) if table.has_key());
+        refuse(entry.key.as_ref().map(Spanned::span), "key", takes_key)?;
         let takes_object = !matches!(what, Do::Work | Do::Pause | Do::WaitForOthers);
         refuse(entry.object.as_ref().map(Spanned::span), "object", takes_object)?;
 
@@ -145,19 +176,42 @@ impl Steps<'_> {
             let message = format!("a `{name}` step needs {what}, and `{object}` is none");
             if right { Ok(()) } else { Err(source.error(found.span(), message)) }
         };
+        if let ObjectKind::Table { table } = kind
+            && let Some(operation) = match what {
+                Do::Read => Some(Operation::Read),
+                Do::Table(operation) => Some(operation),
+                _ => None,
+            }
+        {
+            if !table.operations().contains(&operation) {
+                let all: Vec<&str> = table.operations().iter().map(|o| o.name()).collect();
+                let message = format!(
+                    "a `{name}` step is not for `{}`, which is of kind `{}`; allowed: {}",
+                    found.get_ref(),
+                    table.kind(),
+                    all.join(", ")
+                );
+                return Err(source.error(found.span(), message));
+            }
+            return self.table(spanned, (object, operation), steps);
+        }
+        if let Some(key) = &entry.key {
+            let message = format!("`key` is not for `{}`, which is no table", found.get_ref());
+            return Err(source.error(key.span(), message));
+        }
         let is_lockref = matches!(kind, ObjectKind::LockRef { .. });
         let is_page = matches!(kind, ObjectKind::Page { .. });
         let is_lock = is_lockref || matches!(kind, ObjectKind::Lock { .. });
         match what {
             Do::Lock => {
                 needs(is_lock, "a lock or a lockref")?;
-                if self.open.iter().any(|(held, ..)| *held == object) {
+                if self.holds(object) {
                     let message = format!("`{}` is locked already", found.get_ref());
                     return Err(source.error(found.span(), message));
                 }
                 if self.keeps_a_node(object) {
                     let held =
-                        self.open.iter().filter(|(held, ..)| self.keeps_a_node(*held)).count();
+                        self.open.iter().filter(|held| self.keeps_a_node(held.object)).count();
                     if held == NEST_LEVELS as usize {
                         let message = format!(
                             "`{}` would be the fifth MCS or CLH lock held; a thread has nodes for {NEST_LEVELS}",
@@ -166,18 +220,21 @@ impl Steps<'_> {
                         return Err(source.error(found.span(), message));
                     }
                 }
-                self.open.push((object, found.span(), std::mem::take(steps)));
+                let region = parts::region(self.source, entry)?.unwrap_or(Region::LockWait);
+                let wait = parts::named(entry, self.parts).unwrap_or_else(|| region.into());
+                let before = std::mem::take(steps);
+                self.open.push(Open { object, at: found.span(), wait, before });
             }
             Do::Unlock => match self.open.pop() {
-                Some((held, _, before)) if held == object => {
+                Some(Open { object: held, wait, before, .. }) if held == object => {
                     let inner = std::mem::replace(steps, before);
-                    steps.push(Step::Locked { object, steps: inner });
+                    steps.push(Step::Locked { object, wait, steps: inner });
                 }
-                Some((held, ..)) => {
+                Some(held) => {
                     let message = format!(
                         "`{}` is unlocked, but `{}` was locked last; locks nest",
                         found.get_ref(),
-                        self.objects[held].name
+                        self.objects[held.object].name
                     );
                     return Err(source.error(found.span(), message));
                 }
@@ -195,7 +252,7 @@ impl Steps<'_> {
             }
             Do::Get | Do::Put => {
                 needs(is_lockref, "a lockref or a page")?;
-                if self.open.iter().any(|(held, ..)| *held == object) {
+                if self.holds(object) {
                     let message =
                         format!("`{}` is locked: it would wait for itself", found.get_ref());
                     return Err(source.error(found.span(), message));
@@ -213,8 +270,49 @@ impl Steps<'_> {
                 let value = entry.value.as_ref().map_or(1, |v| *v.get_ref());
                 steps.push(Step::Add { object, value });
             }
+            Do::Table(_) => needs(false, "a table")?,
             Do::Work | Do::Pause | Do::WaitForOthers => unreachable!("handled above"),
         }
+        Ok(())
+    }
+
+    fn holds(&self, object: usize) -> bool {
+        self.open.iter().any(|held| held.object == object)
+    }
+
+    /// A step that uses a table. What an operation inserts it removes, and it uses nothing that it has not inserted.
+    fn table(
+        &mut self,
+        spanned: &Spanned<StepEntry>,
+        (object, operation): (usize, Operation),
+        steps: &mut Vec<Step>,
+    ) -> Result<()> {
+        let key = match &spanned.get_ref().key {
+            Some(key) => self.source.choose("key", key, &Key::ALL)?,
+            None => Key::default(),
+        };
+        let has = self.inserted.iter().rposition(|(table, _)| *table == object);
+        match operation {
+            Operation::Insert => self.inserted.push((object, spanned.span())),
+            Operation::Remove => match has {
+                Some(last) => {
+                    self.inserted.remove(last);
+                }
+                None => {
+                    let name = &self.objects[object].name;
+                    let message =
+                        format!("nothing is left in `{name}` that this operation inserted");
+                    return Err(self.source.error(spanned.span(), message));
+                }
+            },
+            _ if key == Key::Inserted && has.is_none() => {
+                let name = &self.objects[object].name;
+                let message = format!("this operation has inserted nothing into `{name}`");
+                return Err(self.source.error(spanned.span(), message));
+            }
+            _ => {}
+        }
+        steps.push(Step::Table { object, operation, key });
         Ok(())
     }
 
@@ -236,15 +334,14 @@ impl Steps<'_> {
                 Err(self.source.error(field.span(), message))
             }
         };
-        let region = match &entry.region {
-            Some(region) => self.source.choose("region", region, &Region::ALL)?,
-            None => Region::default(),
-        };
+        let usual = if self.open.is_empty() { Region::System } else { Region::LockHold };
+        let region = parts::region(self.source, entry)?.unwrap_or(usual);
+        let activity = parts::named(entry, self.parts).unwrap_or_else(|| region.into());
         let step = match (&entry.share, &entry.ns) {
             (Some(share), None) => {
-                Step::CalibratedWork { share: check(share, "share", 1e6)?, region }
+                Step::CalibratedWork { share: check(share, "share", 1e6)?, activity }
             }
-            (None, Some(ns)) => Step::Work { nanoseconds: check(ns, "ns", MAX_WORK_NS)?, region },
+            (None, Some(ns)) => Step::Work { nanoseconds: check(ns, "ns", MAX_WORK_NS)?, activity },
             _ => {
                 return Err(self.source.error(
                     spanned.span(),
@@ -323,7 +420,7 @@ fn check_data(
             match step {
                 Step::Read { object: o } if *o == object => see(false, held),
                 Step::Write { object: o } if *o == object => see(true, held),
-                Step::Locked { object: lock, steps } => {
+                Step::Locked { object: lock, steps, .. } => {
                     held.push(*lock);
                     accesses(steps, object, held, see);
                     held.pop();

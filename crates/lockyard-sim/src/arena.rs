@@ -3,10 +3,12 @@
 //! Shared objects live here and nowhere else, one after another, so that which of them share a line
 //! is a fact and not a parameter, and so that nothing depends on the host's allocator: a line is an
 //! offset divided by the line size. The home of a line is the home of the allocation that began in
-//! it.
+//! it. What is given back is handed out again, last first, for the same size, alignment and home, so that a run that
+//! allocates and frees takes no more memory than it uses.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::ptr::NonNull;
 
 /// Alignment of the arena: the largest line.
@@ -23,10 +25,22 @@ pub(crate) struct Arena {
     line_bytes: usize,
     /// Home domain of each line that has one; 0 otherwise.
     homes: RefCell<Vec<u16>>,
+    /// Where memory begins that was given back, by size, alignment and home. (Looked up, never walked: its order is of no
+    /// consequence.)
+    free: RefCell<HashMap<(usize, usize, u16), Vec<usize>>>,
+    /// The home that was asked for, by where memory begins, if it begins in a line that has another one.
+    asked: RefCell<HashMap<usize, u16>>,
+    /// How many lines of each home were laid out before threads ran.
+    laid_out: RefCell<Vec<u64>>,
+    /// Lines up to here are counted, or were handed out to a running thread.
+    counted: Cell<usize>,
 }
 
+/// Bit of a line's home: the line was handed out to a running thread, so that no cache has it.
+const NEW: u16 = 1 << 15;
+
 impl Arena {
-    /// An arena of `bytes` bytes. They are zero when they are handed out, and not touched before.
+    /// An arena of `bytes` bytes. They are zero when they are first handed out, and not touched before.
     pub(crate) fn new(bytes: usize, line_bytes: usize) -> Self {
         let bytes = bytes.next_multiple_of(ALIGN).max(ALIGN);
         let layout = Layout::from_size_align(bytes, ALIGN).expect("the arena's size is sane");
@@ -40,6 +54,10 @@ impl Arena {
             initialised: Cell::new(0),
             line_bytes,
             homes: RefCell::default(),
+            free: RefCell::default(),
+            asked: RefCell::default(),
+            laid_out: RefCell::default(),
+            counted: Cell::new(0),
         }
     }
 
@@ -53,10 +71,16 @@ impl Arena {
         address >= self.base() && address - self.base() + bytes <= self.used.get()
     }
 
-    /// Memory for `layout`, in lines whose home is `domain`; `None` if the arena is full.
-    pub(crate) fn allocate(&self, layout: Layout, domain: u16) -> Option<NonNull<u8>> {
+    /// Memory for `layout`, in lines whose home is `domain`; `None` if the arena is full. `new`: a running thread asks for it,
+    /// and no cache has it; otherwise it was laid out, and written, before.
+    pub(crate) fn allocate(&self, layout: Layout, domain: u16, new: bool) -> Option<NonNull<u8>> {
         if layout.align() > ALIGN {
             return None;
+        }
+        let of_this = (layout.size(), layout.align(), domain);
+        if let Some(begin) = self.free.borrow_mut().get_mut(&of_this).and_then(Vec::pop) {
+            // SAFETY: it was handed out before, so it is within the arena.
+            return Some(unsafe { self.memory.add(begin) });
         }
         let begin = self.used.get().next_multiple_of(layout.align());
         let end = begin.checked_add(layout.size())?;
@@ -78,14 +102,51 @@ impl Arena {
         }
         // A line that another allocation began in keeps its home.
         let first = begin.div_ceil(self.line_bytes);
-        homes[first.min(last)..last].fill(domain);
+        let first = first.min(last);
+        homes[first..last].fill(if new { domain | NEW } else { domain });
+        // A line in which nothing ends and another allocation begins is counted once.
+        let more = last.saturating_sub(first.max(self.counted.get()));
+        self.counted.set(self.counted.get().max(last));
+        if !new {
+            let mut laid_out = self.laid_out.borrow_mut();
+            if laid_out.len() <= domain as usize {
+                laid_out.resize(domain as usize + 1, 0);
+            }
+            laid_out[domain as usize] += more as u64;
+        }
+        if homes[begin / self.line_bytes] & !NEW != domain {
+            self.asked.borrow_mut().insert(begin, domain);
+        }
         // SAFETY: `begin` is within the arena.
         Some(unsafe { self.memory.add(begin) })
     }
 
+    /// Takes back memory that was allocated with this layout. (Memory of another arena is not touched.)
+    pub(crate) fn deallocate(&self, memory: NonNull<u8>, layout: Layout) {
+        let address = memory.as_ptr() as usize;
+        if layout.size() == 0 || !self.contains(address, layout.size()) {
+            return;
+        }
+        let begin = address - self.base();
+        let asked = self.asked.borrow().get(&begin).copied();
+        let domain = asked.unwrap_or_else(|| self.home_of(begin / self.line_bytes) as u16);
+        let of_this = (layout.size(), layout.align(), domain);
+        self.free.borrow_mut().entry(of_this).or_default().push(begin);
+    }
+
     /// The home domain of a line.
     pub(crate) fn home_of(&self, line: usize) -> usize {
-        self.homes.borrow().get(line).map_or(0, |&domain| domain as usize)
+        self.homes.borrow().get(line).map_or(0, |&domain| (domain & !NEW) as usize)
+    }
+
+    /// Whether a line was laid out before threads ran.
+    pub(crate) fn was_laid_out(&self, line: usize) -> bool {
+        self.homes.borrow().get(line).is_none_or(|domain| domain & NEW == 0)
+    }
+
+    /// How many lines of this home were laid out before threads ran.
+    pub(crate) fn laid_out(&self, home: u16) -> u64 {
+        self.laid_out.borrow().get(home as usize).copied().unwrap_or_default()
     }
 
     fn unit(&self, address: usize) -> *mut u64 {
@@ -119,5 +180,31 @@ impl Drop for Arena {
         let layout = Layout::from_size_align(self.bytes, ALIGN).expect("as in `new`");
         // SAFETY: allocated in `new` with this layout.
         unsafe { dealloc(self.memory.as_ptr(), layout) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_given_back_is_handed_out_again_for_the_same_home() {
+        let arena = Arena::new(1 << 16, 64);
+        let layout = Layout::from_size_align(48, 8).unwrap();
+        let new = |domain| arena.allocate(layout, domain, false).unwrap();
+        // The second one begins in the line of the first.
+        let (first, second) = (new(0), new(1));
+        arena.deallocate(first, layout);
+        arena.deallocate(second, layout);
+        assert_eq!((new(1), new(0)), (second, first));
+        let used = arena.used.get();
+        for _ in 0..10_000 {
+            arena.deallocate(second, layout);
+            assert_eq!(new(1), second);
+        }
+        assert_eq!(arena.used.get(), used, "churn takes nothing more");
+        arena.deallocate(first, layout);
+        let larger = Layout::from_size_align(64, 8).unwrap();
+        assert_ne!(arena.allocate(larger, 0, false), Some(first), "only what has the same size");
     }
 }

@@ -7,8 +7,8 @@
 use crate::engine::{Op, Pause, Rmw};
 use crate::shared::{DEADLINE, PerThread, Shared};
 use lockyard::platform::{
-    Atomics, Budget, BudgetSpent, ConstAtomics, DataCell, Event, Host, Int, Ordering, Part,
-    QueueNode, Slot, Word, part_of, part_shift,
+    Activity, Atomics, Budget, BudgetSpent, ConstAtomics, DataCell, Event, Host, Int, Ordering,
+    Part, QueueNode, Slot, Word, part_of, part_shift,
 };
 use std::alloc::Layout;
 use std::cell::UnsafeCell;
@@ -413,11 +413,18 @@ unsafe impl Host for Simulated {
     fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
         Shared::with(|s| if s.allocation_fails() { None } else { s.allocate(layout, node) })
     }
-    unsafe fn deallocate(_memory: NonNull<u8>, _layout: Layout) {
-        // The arena is given back as a whole.
+    unsafe fn deallocate(memory: NonNull<u8>, layout: Layout) {
+        // Objects that are dropped when no simulation runs are in an arena that goes as a whole.
+        let _ = Shared::try_with(|s| s.deallocate(memory, layout));
     }
     fn count(event: Event) {
         Shared::with(|s| s.count(event));
+    }
+    fn begins(activity: Activity) -> Activity {
+        Shared::with(|s| s.begins(activity))
+    }
+    fn goes_back_to(before: Activity) {
+        Shared::with(|s| s.goes_back_to(before));
     }
     fn fatal(message: &'static str) -> ! {
         perform(Op::Fatal(message));

@@ -11,7 +11,7 @@ use crate::machine::Machine;
 use crate::platform::SimulatedU64;
 use crate::random::Random;
 use corosensei::Yielder;
-use lockyard::platform::{Event, NEST_LEVELS, QueueNode, spread};
+use lockyard::platform::{Activity, Event, NEST_LEVELS, QueueNode, spread};
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
@@ -55,6 +55,8 @@ pub(crate) struct Shared {
     yielder: Cell<*const Yields>,
     thread: Cell<u32>,
     now: Cell<u64>,
+    /// What the running thread does.
+    doing: Cell<Activity>,
     stop: Cell<bool>,
     location: Cell<Option<&'static Location<'static>>>,
     threads: RefCell<Vec<Rc<PerThread>>>,
@@ -78,6 +80,7 @@ impl Shared {
             yielder: Cell::new(null()),
             thread: Cell::new(0),
             now: Cell::new(0),
+            doing: Cell::default(),
             stop: Cell::new(false),
             location: Cell::new(None),
             threads: RefCell::default(),
@@ -124,6 +127,12 @@ impl Shared {
         f(unsafe { &*current })
     }
 
+    /// The running simulation, if one runs on this OS thread.
+    pub(crate) fn try_with<R>(f: impl FnOnce(&Shared) -> R) -> Option<R> {
+        // SAFETY: as in `with`.
+        unsafe { CURRENT.get().as_ref() }.map(f)
+    }
+
     /// Whether there is a slot for one more thread on `place`.
     pub(crate) fn has_slot_for(&self, place: usize) -> bool {
         let shares = self.threads.borrow().iter().any(|thread| thread.place == place);
@@ -153,14 +162,28 @@ impl Shared {
     }
 
     /// The engine is about to run the code of `thread`.
-    pub(crate) fn enter(&self, thread: u32, now: u64) {
+    pub(crate) fn enter(&self, thread: u32, now: u64, doing: Activity) {
         self.thread.set(thread);
         self.now.set(now);
+        self.doing.set(doing);
     }
 
-    /// The code of a thread has stopped at an operation.
-    pub(crate) fn leave(&self) {
+    /// The code of a thread has stopped at an operation; returns what it does.
+    pub(crate) fn leave(&self) -> Activity {
         self.yielder.set(null());
+        self.doing.get()
+    }
+
+    /// The running thread does something else from now on; returns what it did.
+    pub(crate) fn begins(&self, activity: Activity) -> Activity {
+        let before = self.doing.get();
+        self.doing.set(before.then(activity));
+        before
+    }
+
+    /// The running thread does `before` again.
+    pub(crate) fn goes_back_to(&self, before: Activity) {
+        self.doing.set(before);
     }
 
     pub(crate) fn set_yielder(&self, yielder: &Yields) {
@@ -315,9 +338,24 @@ impl Shared {
             None if self.in_thread() => self.me().socket,
             None => 0,
         };
+        self.arena.allocate(layout, self.home_on(node), self.in_thread())
+    }
+
+    /// The home of memory on NUMA node (socket) `node`.
+    fn home_on(&self, node: usize) -> u16 {
         let complexes_per_socket = self.machine.complexes() / self.machine.sockets();
-        let domain = node.min(self.machine.sockets() - 1) * complexes_per_socket;
-        self.arena.allocate(layout, domain as u16)
+        (node.min(self.machine.sockets() - 1) * complexes_per_socket) as u16
+    }
+
+    /// Memory for what a real machine has from the beginning, and the simulated one makes when it is first needed: it counts as
+    /// laid out before threads ran.
+    fn allocate_as_before(&self, layout: Layout, node: usize) -> Option<NonNull<u8>> {
+        self.arena.allocate(layout, self.home_on(node), false)
+    }
+
+    /// Takes memory back that [`allocate`](Self::allocate) gave.
+    pub(crate) fn deallocate(&self, memory: NonNull<u8>, layout: Layout) {
+        self.arena.deallocate(memory, layout);
     }
 
     /// A line of the table of waiters that park, found by where the lock lies in the arena: so a run does not depend on
@@ -327,7 +365,9 @@ impl Shared {
         let table = self.announcements.get().unwrap_or_else(|| {
             let layout = Layout::from_size_align(ANNOUNCEMENT_LINES * line, line)
                 .expect("a line is a power of two");
-            let memory = self.allocate(layout, None).expect("no memory for announcements");
+            let node = if self.in_thread() { self.me().socket } else { 0 };
+            let memory =
+                self.allocate_as_before(layout, node).expect("no memory for announcements");
             self.name(memory.as_ptr() as usize, layout.size(), "announcements of waiters".into());
             let table = memory.cast();
             self.announcements.set(Some(table));
@@ -360,8 +400,9 @@ impl Shared {
                 Layout::new::<[QueueNode<crate::SimulatedAtomics>; NEST_LEVELS as usize]>()
                     .align_to(self.machine.line_bytes())
                     .expect("a line is a power of two");
-            let socket = self.socket_of(slot) as u32;
-            let memory = self.allocate(layout, Some(socket)).expect("no memory for queue nodes");
+            let socket = self.socket_of(slot);
+            let memory =
+                self.allocate_as_before(layout, socket).expect("no memory for queue nodes");
             let name = format!("queue nodes of hardware thread {slot}");
             self.name(memory.as_ptr() as usize, layout.size(), name);
             for index in 0..levels {

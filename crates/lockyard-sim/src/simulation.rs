@@ -12,9 +12,6 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 use std::rc::Rc;
 
-/// The arena's size unless another is asked for. Memory is touched as it is used.
-const ARENA_BYTES: usize = 16 << 20;
-
 /// A run handles at most this many events unless another limit is set: some minutes of the host's
 /// time.
 const MAX_EVENTS: u64 = 5_000_000_000;
@@ -144,9 +141,12 @@ pub struct Simulation {
 }
 
 impl Simulation {
+    /// The arena's size in bytes unless another is asked for. Memory is touched as it is used.
+    pub const MEMORY: usize = 16 << 20;
+
     /// A simulation of `machine`. The same machine, seed, objects and threads give the same run.
     pub fn new(machine: &Machine, seed: u64) -> Self {
-        Self::with_memory(machine, seed, ARENA_BYTES)
+        Self::with_memory(machine, seed, Self::MEMORY)
     }
 
     /// As [`new`](Self::new), with an arena of `bytes` bytes.
@@ -196,6 +196,14 @@ impl Simulation {
         // nothing about it (see `Arena::read`).
         let memory = std::hint::black_box(memory);
         Placed { object: memory, _arena: self.shared.arena() }
+    }
+
+    /// Leaves every line in memory only, but those at which something is under way; when all threads have finished, what is on
+    /// its way arrives first. Without it, what was laid out before threads ran is in its home's last-level cache, as far as
+    /// that holds it.
+    pub fn empty_caches(&mut self) {
+        while self.engine.live() == 0 && self.engine.run(u64::MAX, u64::MAX) {}
+        self.engine.empty_caches();
     }
 
     /// Lets the next `count` calls of `Host::allocate` fail.
@@ -305,6 +313,7 @@ impl Simulation {
     /// A request that was not answered, a line with two owners, an owner or sharer of which its agent does not know.
     pub fn check_quiet(&mut self) -> Result<(), String> {
         while self.engine.run(u64::MAX, u64::MAX) {}
+        self.engine.settle_caches();
         self.engine.check_quiet()
     }
 

@@ -3,7 +3,7 @@
 //! Nothing here blocks or panics, and nobody but the caller knows the object yet, so no operation of the platform is
 //! needed to make it. Pointers travel as words of 64 bits ([`to_word`], [`from_word`]); 0 is none.
 
-use crate::platform::Host;
+use crate::platform::{Host, Region, during};
 use core::alloc::Layout;
 use core::fmt;
 use core::ptr::NonNull;
@@ -21,6 +21,23 @@ impl fmt::Display for AllocationFailed {
 
 impl core::error::Error for AllocationFailed {}
 
+/// [`Host::allocate`], in the region of that name.
+#[inline(always)]
+pub(crate) fn from_host<H: Host>(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
+    during::<H, _>(Region::Allocate, || H::allocate(layout, node))
+}
+
+/// [`Host::deallocate`], in the region [`Free`](Region::Free).
+///
+/// # Safety
+///
+/// As of [`Host::deallocate`].
+#[inline(always)]
+pub(crate) unsafe fn to_host<H: Host>(memory: NonNull<u8>, layout: Layout) {
+    // SAFETY: the caller's promise is the same.
+    during::<H, _>(Region::Free, || unsafe { H::deallocate(memory, layout) });
+}
+
 /// Memory for a `T`, near `node`, in which `fill` makes one.
 ///
 /// # Safety
@@ -30,7 +47,7 @@ pub(crate) unsafe fn allocate_with<T, H: Host>(
     node: Option<u32>,
     fill: impl FnOnce(*mut T),
 ) -> Result<NonNull<T>, AllocationFailed> {
-    let memory = H::allocate(Layout::new::<T>(), node).ok_or(AllocationFailed)?.cast::<T>();
+    let memory = from_host::<H>(Layout::new::<T>(), node).ok_or(AllocationFailed)?.cast::<T>();
     fill(memory.as_ptr());
     Ok(memory)
 }
@@ -56,7 +73,7 @@ pub(crate) unsafe fn free<T, H: Host>(object: NonNull<T>) {
         fn drop(&mut self) {
             // SAFETY: the memory came from this host with this layout, and what was in it has been dropped (or has
             // unwound, and is not used either).
-            unsafe { H::deallocate(self.0.cast(), Layout::new::<T>()) }
+            unsafe { to_host::<H>(self.0.cast(), Layout::new::<T>()) }
         }
     }
     let memory = Memory::<T, H>(object, core::marker::PhantomData);

@@ -10,7 +10,7 @@
 use crate::context::{Context, NoContext};
 use crate::lane::{LaneWord, Whole};
 use crate::lock::{FairLock, LaneLock, TimedLock};
-use crate::platform::{Atomics, ConstAtomics, Host, Native, Ordering, Word};
+use crate::platform::{Atomics, ConstAtomics, Host, Native, Ordering, Region, Word, during};
 use core::fmt;
 use core::marker::PhantomData;
 use core::time::Duration;
@@ -133,7 +133,7 @@ impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H, C
         let context = C::enter();
         // SAFETY: the word is private, and was made with 0; what changes it is `K` on `H`, here and in
         // `try_acquire` and `release`.
-        let token = unsafe { K::lock::<H, _>(self.lane()) };
+        let token = during::<H, _>(Region::LockWait, || unsafe { K::lock::<H, _>(self.lane()) });
         Held::new(token, context)
     }
 
@@ -189,7 +189,10 @@ impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H, C
     {
         let context = C::enter();
         // SAFETY: as in `acquire`.
-        match unsafe { K::lock_until::<H, _>(self.lane(), until) } {
+        let taken = during::<H, _>(Region::LockWait, || unsafe {
+            K::lock_until::<H, _>(self.lane(), until)
+        });
+        match taken {
             Some(token) => Some(Held { token, context, _on_this_thread: GuardNoSend::new() }),
             None => {
                 C::leave(context);

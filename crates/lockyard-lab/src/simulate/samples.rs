@@ -5,7 +5,7 @@ use super::{DRAIN_NS, Effort, SimulationError};
 use crate::figures::SampleFigures;
 use crate::placement::Placement;
 use lockyard_scenarios::{Prepared, Samples, Variant};
-use lockyard_sim::{Machine, Outcome, Simulation};
+use lockyard_sim::{Machine, Outcome};
 use std::rc::Rc;
 
 /// How often a run is simulated, each with a seed of its own. Samples are long, and their totals differ little from seed to seed.
@@ -52,7 +52,7 @@ fn run(
     seed: u64,
 ) -> Result<Vec<Vec<u64>>, String> {
     let home = home.min(machine.sockets() - 1) as u32;
-    let mut simulation = Simulation::new(machine, seed);
+    let mut simulation = super::simulation(machine, variant, seed);
     let prepared = simulation.setup(|| {
         Prepared::<OnMachine>::new(variant, machine.line_bytes(), Some(home), local_work)
     });

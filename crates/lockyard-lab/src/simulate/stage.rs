@@ -5,7 +5,8 @@
 use crate::explain::LockTime;
 use crate::served;
 use hdrhistogram::Histogram;
-use lockyard_scenarios::{Region, Stage};
+use lockyard::platform::{Activity, Region, during};
+use lockyard_scenarios::Stage;
 use lockyard_sim::Simulated;
 use std::cell::RefCell;
 
@@ -85,6 +86,7 @@ fn recording(with: impl FnOnce(&mut Record, usize, u64)) {
 
 impl Stage for OnMachine {
     type Host = Simulated;
+    const GIVES_BACK: bool = false;
     const OTHERS: bool = true;
 
     fn wait_for_others() {
@@ -97,16 +99,16 @@ impl Stage for OnMachine {
     fn work(nanoseconds: f64) {
         lockyard_sim::work(nanoseconds);
     }
-    fn work_in(region: Region, nanoseconds: f64) {
+    fn work_in(activity: Activity, nanoseconds: f64) {
         let (began, off_cpu) = (lockyard_sim::now(), lockyard_sim::off_cpu());
-        Self::work(nanoseconds);
+        during::<Simulated, _>(activity, || Self::work(nanoseconds));
         let off_cpu = lockyard_sim::off_cpu() - off_cpu;
         recording(|record, _, now| {
             let spent = (now - began).saturating_sub(off_cpu);
-            match region {
-                Region::System => {}
+            match activity.region {
                 Region::User => record.user += spent,
                 Region::Idle => record.idle += spent,
+                _ => {}
             }
         });
     }

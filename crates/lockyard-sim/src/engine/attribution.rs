@@ -1,7 +1,7 @@
-//! Where the cycles of a run went: by what threads were doing, and by line.
+//! Where the cycles of a run went: by what threads were doing, by region of their code, and by line.
 //!
-//! Counting changes nothing in a run. Every thread is in one phase at a time; a phase that is spent on a line is added to the
-//! line. A *hand-over* of a line is an operation that needs it exclusively by another thread than the last one; a *move* is a
+//! Counting changes nothing in a run. Every thread is in one phase at a time, and in one region (`regions.rs`); a phase that is
+//! spent on a line is added to the line. A *hand-over* of a line is an operation that needs it exclusively by another thread than the last one; a *move* is a
 //! hand-over or a load that missed. A move is *needed* if, while the thread then has the line, it uses a 64-bit unit that another
 //! has touched since it last did so; the others moved the line for what stands beside it, which is false sharing (M. Dubois and
 //! others, *The Detection and Elimination of Useless Misses in Multiprocessors*, ISCA 1993). A hand-over of a unit that another
@@ -10,6 +10,7 @@
 use super::sparse::Sparse;
 use super::threads::Activity;
 use super::{Engine, Op};
+use lockyard::platform::{Activity as Doing, Region};
 use std::ops::{Add, Sub};
 
 /// How many [`Phase`]s there are.
@@ -90,6 +91,8 @@ impl Distance {
 pub struct LineCounts {
     /// Cycles of threads, by [`Phase`]: waiting for this line, or for its word to change.
     pub cycles: [u64; PHASES],
+    /// The same, by [`Region`].
+    pub regions: [u64; Region::COUNT],
     /// Hand-overs by [`Distance`].
     pub hand_overs: [u64; 4],
     /// Loads that missed, by [`Distance`] from the thread that last had the line exclusively; those that nobody else had are
@@ -134,6 +137,7 @@ impl Sub for LineCounts {
         let less = |a: [u64; 4], b: [u64; 4]| std::array::from_fn(|i| a[i] - b[i]);
         LineCounts {
             cycles: std::array::from_fn(|i| self.cycles[i] - before.cycles[i]),
+            regions: std::array::from_fn(|i| self.regions[i] - before.regions[i]),
             hand_overs: less(self.hand_overs, before.hand_overs),
             reads: less(self.reads, before.reads),
             moves: self.moves - before.moves,
@@ -156,6 +160,7 @@ impl Add for LineCounts {
         let more = |a: [u64; 4], b: [u64; 4]| std::array::from_fn(|i| a[i] + b[i]);
         LineCounts {
             cycles: std::array::from_fn(|i| self.cycles[i] + other.cycles[i]),
+            regions: std::array::from_fn(|i| self.regions[i] + other.regions[i]),
             hand_overs: more(self.hand_overs, other.hand_overs),
             reads: more(self.reads, other.reads),
             moves: self.moves + other.moves,
@@ -176,6 +181,9 @@ impl Add for LineCounts {
 pub struct Attribution {
     /// Cycles of all threads, by [`Phase`].
     pub cycles: [u64; PHASES],
+    /// The same by what the threads' code says that it does, each with its cycles by [`Phase`]: all regions, and then their parts.
+    /// Every cycle is of one of them.
+    pub regions: Vec<(Doing, [u64; PHASES])>,
     /// The lines that were used, in the order of their first use, with their names.
     pub lines: Vec<(String, LineCounts)>,
 }
@@ -188,8 +196,13 @@ impl Attribution {
             let before = before.lines.get(index).map_or(LineCounts::default(), |(_, c)| *c);
             (name.clone(), *counts - before)
         });
+        let regions = self.regions.iter().enumerate().map(|(index, (doing, cycles))| {
+            let before = before.regions.get(index).map_or([0; PHASES], |(_, cycles)| *cycles);
+            (*doing, std::array::from_fn(|i| cycles[i] - before[i]))
+        });
         Attribution {
             cycles: std::array::from_fn(|i| self.cycles[i] - before.cycles[i]),
+            regions: regions.collect(),
             lines: lines.collect(),
         }
     }
@@ -202,8 +215,8 @@ pub(super) struct LineTrace {
     last: Option<u32>,
     /// Operations that needed the line exclusively so far.
     touches: u64,
-    /// The last one for each 64-bit unit, for up to 128 bytes: its number, from 1, and its thread.
-    units: [(u64, u32); 16],
+    /// The last one for each 64-bit unit, for up to 128 bytes: its number, from 1, and its thread. Made at the first one.
+    units: Option<Box<[(u64, u32); 16]>>,
     /// What each thread knows of the line.
     copies: Sparse<Copied>,
 }
@@ -224,7 +237,12 @@ impl LineTrace {
         let counts = LineCounts::default();
         let never = Copied { used: u64::MAX, since: u64::MAX, open: false };
         let copies = Sparse::new(never);
-        LineTrace { counts, last: None, touches: 0, units: [(0, 0); 16], copies }
+        LineTrace { counts, last: None, touches: 0, units: None, copies }
+    }
+
+    /// The last operation at `unit` that needed the line exclusively: its number and its thread.
+    fn last_at(&self, unit: usize) -> (u64, u32) {
+        self.units.as_ref().map_or((0, 0), |units| units[unit])
     }
 
     /// What `thread` knows; `true` if it never had the line.
@@ -249,7 +267,7 @@ impl LineTrace {
 
     /// `thread` uses a unit of the line that it has: was the move that brought it needed?
     fn used(&mut self, thread: u32, unit: usize) {
-        let (touches, (number, by)) = (self.touches, self.units[unit]);
+        let (touches, (number, by)) = (self.touches, self.last_at(unit));
         let (copy, _) = self.copy_of(thread);
         if copy.open && number > copy.used && by != thread {
             copy.open = false;
@@ -283,12 +301,15 @@ impl Engine {
         }
         if let Some(phase) = before.phase {
             let cycles = now - before.since;
-            self.cycles[phase as usize] += cycles;
+            let doing = self.threads[thread as usize].doing;
+            self.regions.add(doing, phase as usize, cycles);
             if matches!(phase, Phase::Moving | Phase::Draining) {
                 self.shared.stalls(thread, cycles);
             }
             if let Some(line) = before.line {
-                self.traces[line as usize].counts.cycles[phase as usize] += cycles;
+                let counts = &mut self.traces[line as usize].counts;
+                counts.cycles[phase as usize] += cycles;
+                counts.regions[doing.region as usize] += cycles;
             }
         }
     }
@@ -326,13 +347,13 @@ impl Engine {
         }
         if let Some(distance) = distance {
             trace.counts.hand_overs[distance as usize] += 1;
-            let (number, by) = trace.units[unit];
+            let (number, by) = trace.last_at(unit);
             trace.moved(thread, number > 0 && by != thread);
         }
         trace.last = Some(thread);
         trace.touches += 1;
-        trace.units[unit] = (trace.touches, thread);
         let touches = trace.touches;
+        trace.units.get_or_insert_default()[unit] = (touches, thread);
         trace.copy_of(thread).0.since = touches;
     }
 
@@ -382,6 +403,7 @@ impl Engine {
                 lines[index as usize] = (name, self.traces[index as usize].counts);
             }
         }
-        Attribution { cycles: self.cycles, lines }
+        let regions = self.regions.all().to_vec();
+        Attribution { cycles: self.regions.phases(), regions, lines }
     }
 }

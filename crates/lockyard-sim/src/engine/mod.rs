@@ -10,24 +10,27 @@
 //! | `yields.rs` | spinning threads that leave their CPU |
 //! | `answers.rs` | waiting for other processors |
 //! | `caches.rs` | misses, fills, snoops; who goes first when a line arrives |
+//! | `capacity.rs` | how many lines each cache holds, and what gives way |
 //! | `agents.rs` | the directory: agents of domains, home agents |
 //! | `invariants.rs` | what must hold at every moment |
 //! | `line.rs` | the state of one line |
 //! | `sparse.rs` | tables of which few entries are used |
 //! | `places.rs` | where cores, domains and sockets are |
 //! | `coroutine.rs` | the code of a simulated thread |
-//! | `attribution.rs` | where the cycles go |
+//! | `attribution.rs`, `regions.rs` | where the cycles go |
 //! | `statistics.rs` | what is counted |
 
 mod agents;
 mod answers;
 mod attribution;
 mod caches;
+mod capacity;
 mod coroutine;
 mod event;
 mod invariants;
 mod line;
 mod places;
+mod regions;
 mod schedule;
 mod sparse;
 mod statistics;
@@ -44,10 +47,12 @@ use crate::machine::Machine;
 use crate::random::Random;
 use crate::shared::Shared;
 use attribution::{LineTrace, Spending};
+use capacity::Capacity;
 use coroutine::SimulatedThread;
 use event::{Event, Kind, Packed};
 use line::{Line, Waiter};
 use places::Places;
+use regions::Regions;
 use schedule::Scheduler;
 use std::collections::VecDeque;
 use std::panic::Location;
@@ -171,6 +176,8 @@ struct Thread {
     /// Counts sleeps, so that an old wake-up does not end a new one.
     generation: u32,
     activity: Activity,
+    /// What its code says that it does.
+    doing: lockyard::platform::Activity,
     work: Option<Work>,
     spending: Spending,
     /// How often an end of work was planned.
@@ -198,11 +205,12 @@ pub(crate) struct Engine {
     places: Places,
     wheel: Wheel,
     random: Random,
+    capacity: Capacity,
     lines: Vec<Line>,
     /// What is counted of each.
     traces: Vec<LineTrace>,
     /// Cycles of all threads, by phase.
-    cycles: [u64; PHASES],
+    regions: Regions,
     /// Line of the arena to index in `lines`.
     line_of: Vec<u32>,
     threads: Vec<Thread>,
@@ -230,9 +238,10 @@ impl Engine {
             places: Places::new(&machine),
             wheel: Wheel::new(),
             random: Random::new(seed),
+            capacity: Capacity::new(&machine, seed),
             lines: Vec::new(),
             traces: Vec::new(),
-            cycles: [0; PHASES],
+            regions: Regions::new(),
             line_of: Vec::new(),
             threads: Vec::new(),
             cores: vec![CoreThreads::default(); machine.cores()],
@@ -297,6 +306,7 @@ impl Engine {
             generation: 0,
             // It has not begun.
             activity: Activity::Yielding,
+            doing: Default::default(),
             work: None,
             spending: Spending::default(),
             work_plans: 0,

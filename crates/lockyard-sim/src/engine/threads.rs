@@ -29,9 +29,10 @@ impl Engine {
         self.becomes(thread, Activity::Running);
         self.spends(thread, Some(Phase::Working), None);
         let Some(mut coroutine) = self.threads[thread as usize].coroutine.take() else { return };
-        self.shared.enter(thread, self.wheel.now());
+        let doing = self.threads[thread as usize].doing;
+        self.shared.enter(thread, self.wheel.now(), doing);
         let progress = coroutine.resume(value);
-        self.shared.leave();
+        self.threads[thread as usize].doing = self.shared.leave();
         match progress {
             Progress::Operation(op) => {
                 let entry = &mut self.threads[thread as usize];
@@ -204,6 +205,7 @@ impl Engine {
             self.waits_for(thread, line);
         } else {
             self.found(thread, line, address);
+            let cost = cost + self.comes_nearer(line, core as u16);
             let value = self.value(thread, address);
             self.at(now + cost, Event::Resume { thread, value });
         }
@@ -226,12 +228,18 @@ impl Engine {
             self.waits_for_stores(thread);
             return;
         }
-        if !entry.rmw_ready && before_lock > 0 {
-            entry.rmw_ready = true;
-            entry.pending = Some(op);
-            self.at(now + before_lock, Event::Retry { thread });
-            return;
+        if !entry.rmw_ready {
+            let core = entry.core;
+            let before_lock = before_lock + self.comes_nearer_if_here(address, core);
+            if before_lock > 0 {
+                let entry = &mut self.threads[thread as usize];
+                entry.rmw_ready = true;
+                entry.pending = Some(op);
+                self.at(now + before_lock, Event::Retry { thread });
+                return;
+            }
         }
+        let entry = &mut self.threads[thread as usize];
         entry.rmw_ready = false;
         let core = entry.core as usize;
         let line = self.line_index(address);
@@ -307,6 +315,8 @@ impl Engine {
                 self.threads[index].store_waits = true;
             } else {
                 self.threads[index].stores.pop_front();
+                // That it has to come nearer first costs the thread nothing.
+                self.comes_nearer(line, core);
                 self.touched(thread, line, address);
                 let old = self.arena.read(address);
                 let new = (old & !mask) | (bits & mask);

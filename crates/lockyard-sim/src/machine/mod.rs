@@ -56,6 +56,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("broadwell-ex-8s10c2t", include_str!("../../../../machines/broadwell-ex-8s10c2t.toml")),
     ("cascade-lake-2s24c2t", include_str!("../../../../machines/cascade-lake-2s24c2t.toml")),
     ("ivy-bridge-ex-4s15c", include_str!("../../../../machines/ivy-bridge-ex-4s15c.toml")),
+    ("nehalem-2s4c2t", include_str!("../../../../machines/nehalem-2s4c2t.toml")),
     ("sandy-bridge-32c-kvm", include_str!("../../../../machines/sandy-bridge-32c-kvm.toml")),
     ("sapphire-rapids", include_str!("../../../../machines/sapphire-rapids.toml")),
     ("skylake-client-4c", include_str!("../../../../machines/skylake-client-4c.toml")),

@@ -13,7 +13,7 @@ use super::hash::{Seed, hash};
 use super::key::Key;
 use crate::context::Context;
 use crate::lock::LaneLock;
-use crate::memory::{AllocationFailed, from_word, to_word};
+use crate::memory::{AllocationFailed, from_host, from_word, to_host, to_word};
 use crate::platform::{Host, Ordering, U32, U64, Word};
 use crate::raw::RawSpinLock;
 use core::alloc::Layout;
@@ -176,7 +176,7 @@ impl<K: LaneLock, H: Host, C: Context> Buckets<K, H, C> {
 
     pub(super) fn allocate(bits: Bits, seed: Seed) -> Result<NonNull<Self>, AllocationFailed> {
         let (layout, offset) = Self::layout(bits).ok_or(AllocationFailed)?;
-        let memory = H::allocate(layout, None).ok_or(AllocationFailed)?;
+        let memory = from_host::<H>(layout, None).ok_or(AllocationFailed)?;
         let buckets = memory.cast::<Self>();
         // SAFETY: the memory has the layout of `Self` and the buckets behind it, and is ours.
         unsafe {
@@ -276,7 +276,7 @@ impl<K: LaneLock, H: Host, C: Context> Buckets<K, H, C> {
                 let bits = unsafe { self.buckets.as_ref() }.bits;
                 if let Some((layout, _)) = Buckets::<K, H, C>::layout(bits) {
                     // SAFETY: allocated with this layout, by this host.
-                    unsafe { H::deallocate(self.buckets.cast(), layout) };
+                    unsafe { to_host::<H>(self.buckets.cast(), layout) };
                 }
             }
         }

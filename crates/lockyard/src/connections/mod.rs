@@ -70,7 +70,8 @@ pub use look_up::{Locked, LookUp, Rcu};
 use crate::context::{Context, NoContext};
 use crate::memory::{AllocationFailed, from_word, to_word};
 use crate::platform::{
-    Cell, DataCell, Host, Native, NativeAtomics, NativeCell, NativeU64, Ordering, U64, Word,
+    Cell, DataCell, Host, Native, NativeAtomics, NativeCell, NativeU64, Ordering, Region, U64,
+    Word, during,
 };
 use crate::raw::RawSpinLock;
 use bucket::{Bucket, Buckets, Verdict};
@@ -261,11 +262,14 @@ impl<T: Send + Sync, P: LookUp, H: Host, C: Context> ConnectionTable<T, P, H, C>
     /// The connection of a packet with `tuple`, and the packet's direction.
     #[inline]
     pub fn look_up(&self, tuple: &Tuple) -> Option<(Connection<'_, T, P, H, C>, Direction)> {
-        let buckets = self.buckets()?;
-        let (key, in_order) = Key::of(tuple);
-        let bucket = self.bucket(buckets, &key);
-        // SAFETY: the chains of this table have entries of this type, and `reading` keeps them from being freed.
-        let entry = self.readers.reading(bucket, || unsafe { bucket.find(&key) })?;
+        let (entry, in_order) = during::<H, _>(Region::LookUp, || {
+            let buckets = self.buckets()?;
+            let (key, in_order) = Key::of(tuple);
+            let bucket = self.bucket(buckets, &key);
+            // SAFETY: the chains of this table have entries of this type, and `reading` keeps them from being freed.
+            let entry = self.readers.reading(bucket, || unsafe { bucket.find(&key) })?;
+            Some((entry, in_order))
+        })?;
         // SAFETY: `find` took a reference.
         let connection = unsafe { Connection::new(self, entry) };
         let direction = connection.direction_of(in_order);
@@ -290,7 +294,7 @@ impl<T: Send + Sync, P: LookUp, H: Host, C: Context> ConnectionTable<T, P, H, C>
         let bucket = self.bucket(buckets, &key);
         let there = bucket.locked(|| {
             // SAFETY: the lock is held: nothing is taken out, so nothing is freed.
-            let there = unsafe { bucket.find(&key) };
+            let there = during::<H, _>(Region::LookUp, || unsafe { bucket.find(&key) });
             if there.is_none() {
                 // SAFETY: the lock is held; one of the new entry's references is the table's.
                 unsafe { bucket.push(new) };
@@ -308,6 +312,30 @@ impl<T: Send + Sync, P: LookUp, H: Host, C: Context> ConnectionTable<T, P, H, C>
                 Err(Refused { value, why: Why::Exists(there) })
             }
         }
+    }
+
+    /// As [`insert`](Self::insert), of a connection that is not there, as the caller knows: the chain is not walked, so that loading a
+    /// table costs the same for each connection, however long its chains are. If it is there all the same, look-ups find the new
+    /// one until that is removed, and then the other.
+    ///
+    /// # Errors
+    ///
+    /// The value, if there is no memory.
+    pub fn insert_absent(
+        &self,
+        tuple: &Tuple,
+        value: T,
+        deadline: u64,
+    ) -> Result<Connection<'_, T, P, H, C>, T> {
+        let made = self.buckets().map_or_else(|| self.make_buckets(), Ok);
+        let Ok(buckets) = made else { return Err(value) };
+        let (key, in_order) = Key::of(tuple);
+        let new = EntryOf::<T, P, H, C>::allocate(StoredKey::new(key, in_order), value, deadline)?;
+        let bucket = self.bucket(buckets, &key);
+        // SAFETY: the lock is held; one of the new entry's references is the table's.
+        bucket.locked(|| unsafe { bucket.push(new) });
+        // SAFETY: the other one.
+        Ok(unsafe { Connection::new(self, new) })
     }
 
     /// The connection of a packet with `tuple`; if there is none, one that is inserted with what `make` returns. Whoever loses a race

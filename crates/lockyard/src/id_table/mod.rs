@@ -58,7 +58,7 @@ pub use entry::Entry;
 pub use segments::MAX_IDS;
 
 use crate::lock::Queued;
-use crate::platform::{ConstAtomics, Host, Native, Ordering, U64, Word};
+use crate::platform::{ConstAtomics, Host, Native, Ordering, Region, U64, Word, during};
 use crate::reclaim::{Domain, Guard, Owned};
 use crate::{FourBytes, NoContext, RawSpinLock};
 use core::fmt;
@@ -295,6 +295,11 @@ impl<T: Send, V: Variant, H: Host> IdTable<T, V, H> {
     /// Acquire: what happened under the object's lock before, and before its insertion, is seen.
     #[inline]
     pub fn lock(&self, id: u32) -> Option<Entry<'_, T, V, H>> {
+        during::<H, _>(Region::LookUp, || self.look_up(id))
+    }
+
+    #[inline(always)]
+    fn look_up(&self, id: u32) -> Option<Entry<'_, T, V, H>> {
         if V::LOCKS {
             return self.with_writers(|| {
                 // SAFETY: whoever frees the object needs the table's lock. From then on the object's own lock keeps it.
@@ -393,7 +398,7 @@ impl<T: Send, H: Host> IdTable<T, Rcu, H> {
         let own = core::ptr::eq(guard.domain(), &self.domain);
         assert!(own, "the guard is not one of the table's domain");
         // SAFETY: found inside the guard, which the entry borrows.
-        unsafe { self.validate(self.find(id), id, None) }
+        during::<H, _>(Region::LookUp, || unsafe { self.validate(self.find(id), id, None) })
     }
 }
 

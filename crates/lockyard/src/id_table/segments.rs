@@ -6,6 +6,7 @@
 //! ```
 
 use super::bits::{self, Bits};
+use crate::memory::{from_host, to_host};
 use crate::platform::{Cell, ConstAtomics, DataCell, Host, Ordering, U64, Word};
 use core::alloc::Layout;
 use core::marker::PhantomData;
@@ -54,7 +55,7 @@ impl<H: Host> Segment<H> {
     /// Segment `k`, with all its identifiers free; `None` without memory.
     pub(super) fn allocate(k: usize) -> Option<Self> {
         let (layout, bitmap) = Self::layout(k)?;
-        let memory = H::allocate(layout, None)?;
+        let memory = from_host::<H>(layout, None)?;
         let words = memory.cast::<U64<H>>();
         // SAFETY: the bitmap lies in the memory.
         let cells = unsafe { memory.add(bitmap) }.cast::<Cell<H, u64>>();
@@ -119,7 +120,7 @@ impl<H: Host> Drop for Segment<H> {
             }
         }
         // SAFETY: allocated with this layout.
-        unsafe { H::deallocate(self.memory.cast(), layout) };
+        unsafe { to_host::<H>(self.memory.cast(), layout) };
     }
 }
 

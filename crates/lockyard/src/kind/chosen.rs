@@ -2,7 +2,7 @@
 
 use super::{Chooser, ChosenToken, FixedBy, Kind, Static, table};
 use crate::context::{Context, NoContext};
-use crate::platform::{ConstAtomics, Host, Native, Ordering, U32, Word};
+use crate::platform::{ConstAtomics, Host, Native, Ordering, Region, U32, Word, during};
 use crate::raw::{Acquired, Held, sealed};
 use core::fmt;
 use core::marker::PhantomData;
@@ -49,7 +49,8 @@ impl<S: Chooser<H>, H: Host, C: Context> ChosenSpinLock<S, H, C> {
         // SAFETY: the word is private, and was made with 0; what changes it is the algorithm of the kind of `S`'s choice, here
         // and in `try_acquire` and `release`. The choice is always the same (`Chooser`), and once it has given a kind it
         // gives no other, so there is one such algorithm.
-        let token = unsafe { table::lock::<H, _>(kind, &self.word) };
+        let token =
+            during::<H, _>(Region::LockWait, || unsafe { table::lock::<H, _>(kind, &self.word) });
         Held::new(token, context)
     }
 

@@ -35,7 +35,7 @@
 //! descriptions, not from an implementation.
 
 use super::queue::Name;
-use crate::platform::{Event, Execution, Host, Ordering, U64, Word, spread};
+use crate::platform::{Event, Execution, Host, Ordering, Region, U64, Word, during, spread};
 use core::fmt::Debug;
 use core::time::Duration;
 
@@ -147,5 +147,5 @@ pub(super) fn prepare<H: Host>(me: Name) {
 /// Parks `me`, until somebody makes something else of its [`PARKED`].
 pub(super) fn park<H: Host>(me: Name, timeout: Option<Duration>) {
     H::count(Event::Wait);
-    H::park(&me.node::<H>().ready, PARKED, timeout);
+    during::<H, _>(Region::Idle, || H::park(&me.node::<H>().ready, PARKED, timeout));
 }

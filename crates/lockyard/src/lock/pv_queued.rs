@@ -58,7 +58,7 @@ use super::pv::{self, Announced, Hooks, Parks};
 use super::queue::{self, Name};
 use super::{Deadline, FairLock, LaneLock, Queued, TimedLock};
 use crate::lane::{Lane, upper};
-use crate::platform::{Atomics, Event, Host, Int, Ordering, QueueNode, Word};
+use crate::platform::{Atomics, Event, Host, Int, Ordering, QueueNode, Region, Word, during};
 use core::marker::PhantomData;
 use core::time::Duration;
 
@@ -204,7 +204,7 @@ fn wait_to_be_first<P: Hooks, H: Host>(node: &'static QueueNode<H::Atomics>, pre
     if parks.is_ok() {
         loop {
             H::count(Event::Wait);
-            H::park(&node.ready, QUEUED_PARKED, None);
+            during::<H, _>(Region::Idle, || H::park(&node.ready, QUEUED_PARKED, None));
             if is_first(node.ready.load(Ordering::Relaxed)) {
                 return;
             }

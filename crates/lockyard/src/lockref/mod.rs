@@ -33,7 +33,7 @@ use crate::context::{Context, NoContext};
 use crate::lane::{High, Lane};
 use crate::lock::{LaneLock, Queued};
 use crate::platform::{
-    Atomics, Event, Host, Native, NativeAtomics, NativeU64, Ordering, U64, Word,
+    Atomics, Event, Host, Native, NativeAtomics, NativeU64, Ordering, Region, U64, Word, during,
 };
 use core::fmt;
 use core::marker::PhantomData;
@@ -167,9 +167,12 @@ impl<K: LaneLock, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
     #[track_caller]
     fn attempt_after_trywait<O: Operation>(&self) -> Attempt {
         // Relaxed: only the compare-exchange that follows counts.
+        // Not by `during`: the wait is named by the place in the code from which this was called.
+        let before = H::begins(Region::LockWait.into());
         let released = H::wait_within(&self.word, Ordering::Relaxed, TRYWAIT_POLLS, |word| {
             !Self::lock_is_held(word)
         });
+        H::goes_back_to(before);
         match released {
             Ok(_) => self.attempt::<O>(),
             Err(_) => Attempt::GaveUp,
@@ -329,7 +332,7 @@ impl<K: LaneLock, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
         let context = C::enter();
         // SAFETY: the word is private, and was made with 0 in the lane; what changes the lane is `K` on `H`,
         // here, in `try_lock` and in the guard. The count's changes leave the lane's bits as they are.
-        let token = unsafe { K::lock::<H, _>(self.lane()) };
+        let token = during::<H, _>(Region::LockWait, || unsafe { K::lock::<H, _>(self.lane()) });
         LockRefGuard::new(self, token, context)
     }
 

@@ -11,8 +11,8 @@
 //! in statics or thread-locals of its own.
 
 use super::{
-    Atomics, Budget, BudgetSpent, ConstAtomics, Event, Execution, Host, Int, Ordering, Part,
-    QueueNode, Slot, U32, U64, Word, part_of,
+    Activity, Atomics, Budget, BudgetSpent, ConstAtomics, Event, Execution, Host, Int, Ordering,
+    Part, QueueNode, Slot, U32, U64, Word, part_of,
 };
 use core::alloc::Layout;
 use core::fmt;
@@ -465,6 +465,12 @@ unsafe impl<H: Host, K: Hook> Host for Hooked<H, K> {
     }
     fn count(event: Event) {
         H::count(event)
+    }
+    fn begins(activity: Activity) -> Activity {
+        H::begins(activity)
+    }
+    fn goes_back_to(before: Activity) {
+        H::goes_back_to(before)
     }
     fn execution() -> Execution {
         H::execution()

@@ -4,7 +4,7 @@
 //! or atomics of its own; `examples/bare_host.rs` is a worked one. Everything here is an associated
 //! function, because a lock in a `static` has no place to keep a reference to its host.
 
-use super::{Atomics, Budget, BudgetSpent, ConstAtomics, Ordering, Word};
+use super::{Activity, Atomics, Budget, BudgetSpent, ConstAtomics, Ordering, Word};
 use crate::lock::queue::levels;
 use core::alloc::Layout;
 use core::ptr::NonNull;
@@ -250,6 +250,22 @@ pub unsafe trait Host: Sized + 'static {
     #[inline(always)]
     fn count(event: Event) {
         let _ = event;
+    }
+
+    /// The running thread does `activity` from now on; returns what it did before, for [`goes_back_to`](Self::goes_back_to).
+    /// For hosts that keep account of where time goes: here it does nothing, and compiles to nothing.
+    ///
+    /// Primitives say it through [`during`](super::during). A host that keeps account leaves a [part](Activity::part) in
+    /// force that is of the same region, if `activity` names none.
+    #[inline(always)]
+    fn begins(activity: Activity) -> Activity {
+        activity
+    }
+
+    /// What the thread began is over, and it does `before` again: what [`begins`](Self::begins) returned.
+    #[inline(always)]
+    fn goes_back_to(before: Activity) {
+        let _ = before;
     }
 
     /// What kind of code is running.

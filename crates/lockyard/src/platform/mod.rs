@@ -13,9 +13,11 @@
 //! where a platform has them) and [`Host`] (who runs, and what it runs on). [`Portable`] wraps any
 //! host and replaces its operations on parts of a word by read-modify-writes.
 
+mod activity;
 mod atomics;
 #[cfg(feature = "loom")]
 pub mod checked;
+mod forwarding;
 #[cfg(feature = "hooks")]
 pub mod hooked;
 mod host;
@@ -23,6 +25,7 @@ mod native;
 mod native_host;
 mod portable;
 
+pub use activity::{Activity, Region, during};
 pub use atomics::*;
 pub use host::*;
 pub use native::{NativeAtomics, NativeCell, NativeU16, NativeU32, NativeU64};

@@ -6,8 +6,8 @@
 //! read-modify-write stalls. It wraps any host, so the price can be measured and predicted alike.
 
 use super::{
-    Atomics, Budget, BudgetSpent, ConstAtomics, Event, Execution, Host, Int, Ordering, Part,
-    QueueNode, Slot, U32, U64, Word, store_part_by_rmw, swap_part_by_rmw,
+    Activity, Atomics, Budget, BudgetSpent, ConstAtomics, Event, Execution, Host, Int, Ordering,
+    Part, QueueNode, Slot, U32, U64, Word, store_part_by_rmw, swap_part_by_rmw,
 };
 use core::alloc::Layout;
 use core::marker::PhantomData;
@@ -188,6 +188,14 @@ unsafe impl<H: Host> Host for Portable<H> {
     #[inline(always)]
     fn count(event: Event) {
         H::count(event)
+    }
+    #[inline(always)]
+    fn begins(activity: Activity) -> Activity {
+        H::begins(activity)
+    }
+    #[inline(always)]
+    fn goes_back_to(before: Activity) {
+        H::goes_back_to(before)
     }
     #[inline(always)]
     fn execution() -> Execution {

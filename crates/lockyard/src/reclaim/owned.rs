@@ -3,6 +3,7 @@
 use super::retired::Header;
 use super::{Domain, Guard};
 use crate::context::Context;
+use crate::memory;
 use crate::platform::{Host, Native};
 use core::alloc::Layout;
 use core::fmt;
@@ -48,7 +49,7 @@ impl<T, H: Host> Owned<T, H> {
     ///
     /// The value, when the host has no memory.
     pub fn allocate(value: T, node: Option<u32>) -> Result<Self, T> {
-        let Some(memory) = H::allocate(Self::LAYOUT, node) else { return Err(value) };
+        let Some(memory) = memory::from_host::<H>(Self::LAYOUT, node) else { return Err(value) };
         let memory = memory.cast::<Node<T, H>>();
         // SAFETY: the memory is for this layout, and nobody else's.
         unsafe { memory.write(Node { header: Header::new(), value }) };
@@ -62,7 +63,7 @@ impl<T, H: Host> Owned<T, H> {
         let Node { header, value } = unsafe { node.read() };
         drop(header);
         // SAFETY: allocated with this layout.
-        unsafe { H::deallocate(node.cast(), Self::LAYOUT) };
+        unsafe { memory::to_host::<H>(node.cast(), Self::LAYOUT) };
         value
     }
 
@@ -136,7 +137,7 @@ impl<T, H: Host> Drop for Owned<T, H> {
         impl<T, H: Host> Drop for Memory<T, H> {
             fn drop(&mut self) {
                 // SAFETY: allocated with this layout, and the node is not used any more.
-                unsafe { H::deallocate(self.0.cast(), Owned::<T, H>::LAYOUT) };
+                unsafe { memory::to_host::<H>(self.0.cast(), Owned::<T, H>::LAYOUT) };
             }
         }
         let memory = Memory(self.0);

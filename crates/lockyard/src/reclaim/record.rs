@@ -7,7 +7,7 @@
 //! ```
 
 use super::retired::Header;
-use crate::memory::AllocationFailed;
+use crate::memory::{self, AllocationFailed};
 use crate::platform::{ConstAtomics, Host, Ordering, Slot, U32, U64, Word};
 use core::alloc::Layout;
 use core::ptr::{NonNull, with_exposed_provenance};
@@ -200,8 +200,9 @@ impl<H: Host> Records<H> {
         if word.load(Ordering::Relaxed) != 0 {
             return Ok(());
         }
-        let memory =
-            H::allocate(Self::layout(k), None).ok_or(AllocationFailed)?.cast::<Record<H>>();
+        let memory = memory::from_host::<H>(Self::layout(k), None)
+            .ok_or(AllocationFailed)?
+            .cast::<Record<H>>();
         let (_, records) = extent(k, H::SLOTS);
         for index in 0..records as usize {
             let record = Record { state: Word::new(0), retired: List::new() };
@@ -228,7 +229,7 @@ impl<H: Host> Records<H> {
             unsafe { segment.add(index).drop_in_place() };
         }
         // SAFETY: allocated with this layout.
-        unsafe { H::deallocate(segment.cast(), Self::layout(k)) };
+        unsafe { memory::to_host::<H>(segment.cast(), Self::layout(k)) };
     }
 
     /// The records that exist, by slot.

@@ -49,7 +49,9 @@ impl Performed {
     ) -> Result<Performed, SimulationError> {
         let mut variant = variant.clone();
         if !variant.steps.iter().any(|step| matches!(step, Step::CalibratedWork { .. })) {
-            variant.steps.push(Step::CalibratedWork { share: 1.0, region: Region::System });
+            variant
+                .steps
+                .push(Step::CalibratedWork { share: 1.0, activity: Region::System.into() });
         }
         let place = placement::Placement::Order(Order::SiblingsLast);
         let work = calibrate::solve(machine, &variant, (&place, 0), 1, alone)?;

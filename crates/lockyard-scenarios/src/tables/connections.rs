@@ -1,0 +1,172 @@
+//! `connection-table`: connections found by protocol, addresses and ports.
+//!
+//! All are to one service, from clients whose addresses count up. A look-up finds the connection of a packet, takes a reference and drops it.
+
+use super::{Allowed, Held, Of, Operation, Row, Setting, Table, TableKind, TableObject};
+use lockyard::connections::{
+    Bits, ConnectionTable, Direction, Locked, LookUp, NEVER, Rcu, Seed, Tuple,
+};
+use lockyard::platform::Host;
+use std::alloc::Layout;
+use std::net::Ipv4Addr;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes that a connection takes, and a bucket, rounded up.
+const BYTES: usize = 128;
+
+/// The hash's key: always the same, so that runs are.
+const SEED: Seed = Seed::new(0x6c6f_636b_7961_7264_0123_4567_89ab_cdef);
+
+pub(super) struct Connections;
+
+impl TableKind for Connections {
+    const ROW: &'static Row = &Row {
+        kind: "connection-table",
+        settings: &[
+            Setting { name: "variant", allowed: Allowed::Names(&["rcu", "locked"]), default: 0 },
+            Setting {
+                name: "bits",
+                allowed: Allowed::Numbers(Bits::MIN.get() as u64, Bits::MAX.get() as u64),
+                default: Bits::DEFAULT.get() as u64,
+            },
+            Setting {
+                name: "connections",
+                allowed: Allowed::Numbers(1, 1 << 22),
+                default: 1 << 16,
+            },
+        ],
+        operations: &[Operation::LookUp, Operation::Insert, Operation::Remove],
+        entries: |table| table.number("connections"),
+        bytes: |table| (table.entries() as usize + (1 << table.number("bits"))) * BYTES,
+    };
+
+    fn layout<H: Host>(table: &Table) -> Layout {
+        match table.name("variant") {
+            "locked" => Layout::new::<ConnectionTable<u64, Locked, H>>(),
+            _ => Layout::new::<ConnectionTable<u64, Rcu, H>>(),
+        }
+    }
+
+    unsafe fn make<H: Host>(
+        table: &Table,
+        memory: NonNull<u8>,
+        drops: bool,
+    ) -> Option<Box<dyn TableObject>> {
+        // SAFETY: the caller's promise; `layout` is of the same variant.
+        unsafe {
+            match table.name("variant") {
+                "locked" => made::<Locked, H>(table, memory, drops),
+                _ => made::<Rcu, H>(table, memory, drops),
+            }
+        }
+    }
+}
+
+/// # Safety
+///
+/// As [`TableKind::make`], of the variant `P`.
+unsafe fn made<P: LookUp, H: Host>(
+    table: &Table,
+    memory: NonNull<u8>,
+    drops: bool,
+) -> Option<Box<dyn TableObject>> {
+    let bits = Bits::new(table.number("bits") as u32).ok()?;
+    let empty = ConnectionTable::<u64, P, H>::with_bits(bits, Some(SEED));
+    // SAFETY: the caller's promise.
+    let held = unsafe { Held::write(memory, empty, drops) };
+    let connections = table.entries();
+    for number in 0..connections {
+        held.insert_absent(&tuple(number), number, NEVER).ok()?;
+    }
+    Some(Box::new(Chains {
+        table: held,
+        connections,
+        missed: AtomicU64::new(0),
+        refused: AtomicU64::new(0),
+    }))
+}
+
+/// The tuple of a connection's first packet, for each number below 2^48 another.
+fn tuple(number: u64) -> Tuple {
+    let client = (Ipv4Addr::from_bits(number as u32).into(), (number >> 32) as u16);
+    let service = (Ipv4Addr::new(192, 0, 2, 1).into(), 80);
+    Tuple { protocol: 6, source: client, destination: service }
+}
+
+struct Chains<P: LookUp, H: Host> {
+    table: Held<ConnectionTable<u64, P, H>>,
+    connections: u64,
+    /// Look-ups that found nothing, or another connection. (Written only then.)
+    missed: AtomicU64,
+    /// Insertions that were refused.
+    refused: AtomicU64,
+}
+
+impl<P: LookUp, H: Host> TableObject for Chains<P, H> {
+    #[inline]
+    fn perform(&self, _look_up: Operation, of: Of) {
+        let (Of::Entry(number) | Of::Inserted(number)) = of;
+        let found = self.table.look_up(&tuple(number));
+        let right = found.is_some_and(|(connection, direction)| {
+            *connection == number && direction == Direction::Original
+        });
+        if !right {
+            // Relaxed: read after all tasks have finished.
+            self.missed.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn insert(&self, number: u64) -> Option<u64> {
+        let made = self.table.insert(&tuple(number), number, NEVER).is_ok();
+        if !made {
+            // Relaxed: as above.
+            self.refused.fetch_add(1, Ordering::Relaxed);
+        }
+        made.then_some(number)
+    }
+
+    fn remove(&self, number: u64) {
+        let found = self.table.look_up(&tuple(number));
+        if !found.is_some_and(|(connection, _)| connection.remove()) {
+            // Relaxed: as above.
+            self.missed.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn verify(&self, _performed: &dyn Fn(Operation) -> u64) -> Result<(), String> {
+        let missed = self.missed.load(Ordering::Relaxed);
+        if missed > 0 {
+            return Err(format!("found nothing, or another connection, {missed} times"));
+        }
+        let refused = self.refused.load(Ordering::Relaxed);
+        if refused > 0 {
+            return Err(format!("refused {refused} insertions: there was no memory"));
+        }
+        let len = self.table.len() as u64;
+        if len != self.connections {
+            return Err(format!("has {len} connections at the end, not {}", self.connections));
+        }
+        Ok(())
+    }
+
+    fn address(&self) -> usize {
+        self.table.address()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tuple;
+
+    #[test]
+    fn connections_have_different_tuples_and_none_is_anothers_reply() {
+        let numbers = [0, 1, u64::from(u32::MAX), 1 << 32, (1 << 32) + 1, (1 << 48) - 1];
+        for (i, a) in numbers.iter().enumerate() {
+            for b in &numbers[..i] {
+                assert_ne!(tuple(*a), tuple(*b));
+                assert_ne!(tuple(*a).reversed(), tuple(*b));
+            }
+        }
+    }
+}

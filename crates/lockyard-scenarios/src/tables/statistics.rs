@@ -1,0 +1,216 @@
+//! `statistics`: packets, bytes, last use and flags of flows, each with records for all CPUs, for each, or for each NUMA node that updates.
+//!
+//! An entry is a flow. An update counts a packet; a reading is the sum of the flow's records, each under its lock. An insertion makes
+//! the statistics of a new flow, and so allocates what the variant has at its creation; a removal drops them.
+
+use super::{Allowed, Held, Of, Operation, Row, Setting, Table, TableKind, TableObject};
+use lockyard::platform::Host;
+use lockyard::statistics::{Counts, PerCpu, PerNode, Shared, Statistics, Variant};
+use std::alloc::Layout;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes of a counted packet.
+const PACKET: u64 = 64;
+
+/// At most so many records has a flow, each a line.
+const MOST_RECORDS: usize = 256;
+
+type Flow<V, H> = Statistics<V, lockyard::lock::Queued, H>;
+
+pub(super) struct Records;
+
+/// Calls `$body` with the variant that `$table` names as `$v`.
+macro_rules! with_variant {
+    ($table:expr, $v:ident => $body:expr) => {
+        match ($table.name("variant"), $table.name("cpus")) {
+            ("shared", _) => {
+                type $v = Shared;
+                $body
+            }
+            ("per-node", _) => {
+                type $v = PerNode;
+                $body
+            }
+            (_, "16") => {
+                type $v = PerCpu<16>;
+                $body
+            }
+            (_, "64") => {
+                type $v = PerCpu<64>;
+                $body
+            }
+            _ => {
+                type $v = PerCpu<MOST_RECORDS>;
+                $body
+            }
+        }
+    };
+}
+
+impl TableKind for Records {
+    const ROW: &'static Row = &Row {
+        kind: "statistics",
+        settings: &[
+            Setting {
+                name: "variant",
+                allowed: Allowed::Names(&["per-node", "per-cpu", "shared"]),
+                default: 0,
+            },
+            // Records of a flow with `per-cpu`.
+            Setting { name: "cpus", allowed: Allowed::Names(&["16", "64", "256"]), default: 1 },
+            Setting { name: "entries", allowed: Allowed::Numbers(1, 1 << 16), default: 1 },
+        ],
+        operations: &[Operation::Update, Operation::Read, Operation::Insert, Operation::Remove],
+        entries: |table| table.number("entries"),
+        bytes: |table| {
+            let records = match (table.name("variant"), table.name("cpus")) {
+                ("shared", _) => 1,
+                ("per-node", _) => 8,
+                (_, "16") => 16,
+                (_, "64") => 64,
+                _ => MOST_RECORDS,
+            };
+            table.entries() as usize * (records + 4) * 64
+        },
+    };
+
+    fn layout<H: Host>(table: &Table) -> Layout {
+        with_variant!(table, V => layout::<V, H>(table))
+    }
+
+    unsafe fn make<H: Host>(
+        table: &Table,
+        memory: NonNull<u8>,
+        drops: bool,
+    ) -> Option<Box<dyn TableObject>> {
+        // SAFETY: the caller's promise; `layout` is of the same variant.
+        with_variant!(table, V => unsafe { made::<V, H>(table, memory, drops) })
+    }
+}
+
+fn layout<V: Variant, H: Host>(table: &Table) -> Layout {
+    // At most 2^16 flows of at most some lines each.
+    Layout::array::<Flow<V, H>>(table.entries() as usize).expect("an array of some megabytes")
+}
+
+/// # Safety
+///
+/// As [`TableKind::make`], of the variant `V`.
+unsafe fn made<V: Variant, H: Host>(
+    table: &Table,
+    memory: NonNull<u8>,
+    drops: bool,
+) -> Option<Box<dyn TableObject>> {
+    let mut flows = Vec::new();
+    for number in 0..table.entries() as usize {
+        // SAFETY: the place of an element of the array for which there is room; each is used once.
+        let flow = unsafe {
+            let place = memory.add(number * size_of::<Flow<V, H>>());
+            Held::write(place, Flow::<V, H>::new().ok()?, drops)
+        };
+        flows.push(flow);
+    }
+    Some(Box::new(Flows::<V, H> {
+        flows,
+        refused: AtomicU64::new(0),
+        torn: AtomicU64::new(0),
+        _host: PhantomData,
+    }))
+}
+
+struct Flows<V: Variant, H: Host> {
+    flows: Vec<Held<Flow<V, H>>>,
+    /// Insertions that were refused.
+    refused: AtomicU64,
+    /// Readings whose packets and bytes do not belong together. (Written only then.)
+    torn: AtomicU64,
+    _host: PhantomData<fn() -> H>,
+}
+
+impl<V: Variant, H: Host> Flows<V, H> {
+    /// The flow at an address that `insert` returned.
+    ///
+    /// # Safety
+    ///
+    /// The caller inserted it and has not removed it.
+    unsafe fn inserted(&self, address: u64) -> &Flow<V, H> {
+        let flow: *const Flow<V, H> = std::ptr::with_exposed_provenance(address as usize);
+        // SAFETY: the caller's promise: it is there until it is removed.
+        unsafe { &*flow }
+    }
+}
+
+impl<V: Variant, H: Host> TableObject for Flows<V, H> {
+    #[inline]
+    fn perform(&self, operation: Operation, of: Of) {
+        let flow = match of {
+            Of::Entry(number) => &*self.flows[number as usize],
+            // SAFETY: the interpreter passes what this task inserted last and has not removed.
+            Of::Inserted(address) => unsafe { self.inserted(address) },
+        };
+        if operation == Operation::Update {
+            flow.update(&Counts::packet(PACKET, 1, 0));
+            return;
+        }
+        let sum = std::hint::black_box(flow.read());
+        if sum.bytes != sum.packets * PACKET {
+            // Relaxed: read after all tasks have finished.
+            self.torn.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn insert(&self, _number: u64) -> Option<u64> {
+        let layout = Layout::new::<Flow<V, H>>();
+        let made = H::allocate(layout, None).and_then(|memory| match Flow::<V, H>::new() {
+            Ok(flow) => {
+                let place = memory.cast::<Flow<V, H>>();
+                // SAFETY: allocated with the layout of a flow.
+                unsafe { place.write(flow) };
+                Some(place.as_ptr().expose_provenance() as u64)
+            }
+            Err(_) => {
+                // SAFETY: allocated above with this layout; nobody uses it.
+                unsafe { H::deallocate(memory, layout) };
+                None
+            }
+        });
+        if made.is_none() {
+            // Relaxed: as above.
+            self.refused.fetch_add(1, Ordering::Relaxed);
+        }
+        made
+    }
+
+    fn remove(&self, inserted: u64) {
+        let place = std::ptr::with_exposed_provenance_mut::<Flow<V, H>>(inserted as usize);
+        let Some(place) = NonNull::new(place) else { return };
+        // SAFETY: made by `insert`, with this layout; the task that inserted it removes it, once, and nobody else knows it.
+        unsafe {
+            place.drop_in_place();
+            H::deallocate(place.cast(), Layout::new::<Flow<V, H>>());
+        }
+    }
+
+    fn verify(&self, performed: &dyn Fn(Operation) -> u64) -> Result<(), String> {
+        let torn = self.torn.load(Ordering::Relaxed);
+        if torn > 0 {
+            return Err(format!("was read torn {torn} times"));
+        }
+        let refused = self.refused.load(Ordering::Relaxed);
+        if refused > 0 {
+            return Err(format!("refused {refused} insertions: there was no memory"));
+        }
+        let packets: u64 = self.flows.iter().map(|flow| flow.read().packets).sum();
+        let expected = performed(Operation::Update);
+        if packets != expected {
+            return Err(format!("counts {packets} packets, not {expected}"));
+        }
+        Ok(())
+    }
+
+    fn address(&self) -> usize {
+        self.flows.first().map_or(0, Held::address)
+    }
+}

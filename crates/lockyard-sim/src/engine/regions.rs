@@ -1,0 +1,65 @@
+//! Cycles of threads by what their code says that they do ([`Host::begins`](lockyard::platform::Host::begins)), and by phase.
+//!
+//! What a thread does changes while its code runs, which takes no simulated time; so all cycles from one operation to the next
+//! are of what it did last, and every cycle of every thread is in one region and in one phase.
+
+use super::attribution::PHASES;
+use lockyard::platform::{Activity, Region};
+
+/// Cycles by what threads do: of regions, and behind them of their parts, each by its [index](Activity::index).
+#[derive(Debug)]
+pub(super) struct Regions(Vec<(Activity, [u64; PHASES])>);
+
+impl Regions {
+    pub(super) fn new() -> Self {
+        Regions(Region::ALL.map(|region| (region.into(), [0; PHASES])).to_vec())
+    }
+
+    /// Adds cycles of a thread.
+    #[inline]
+    pub(super) fn add(&mut self, activity: Activity, phase: usize, cycles: u64) {
+        let index = activity.index();
+        if index >= self.0.len() {
+            let unknown = |n: usize| (Activity::part_of(Region::System, n as u16), [0; PHASES]);
+            let next = self.0.len() - Region::COUNT + 1;
+            self.0.extend((next..).take(index + 1 - self.0.len()).map(unknown));
+        }
+        let (of, sum) = &mut self.0[index];
+        // A part says of which region it is when it is first in force.
+        *of = activity;
+        sum[phase] += cycles;
+    }
+
+    pub(super) fn all(&self) -> &[(Activity, [u64; PHASES])] {
+        &self.0
+    }
+
+    /// By phase.
+    pub(super) fn phases(&self) -> [u64; PHASES] {
+        let mut sum = [0; PHASES];
+        for (_, cycles) in &self.0 {
+            sum.iter_mut().zip(cycles).for_each(|(sum, cycles)| *sum += cycles);
+        }
+        sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_that_begin_out_of_order_keep_their_numbers() {
+        let mut regions = Regions::new();
+        let second = Activity::part_of(Region::Copy, 2);
+        regions.add(second, 0, 5);
+        regions.add(Activity::part_of(Region::LockWait, 1), 3, 7);
+        regions.add(Region::Copy.into(), 0, 1);
+        let found: Vec<(Activity, u64)> =
+            regions.all().iter().map(|(of, cycles)| (*of, cycles.iter().sum())).collect();
+        assert_eq!(found.len(), Region::COUNT + 2);
+        assert_eq!(found[Region::COUNT], (Activity::part_of(Region::LockWait, 1), 7));
+        assert_eq!(found[Region::COUNT + 1], (second, 5));
+        assert_eq!(regions.phases(), [6, 0, 0, 7, 0, 0]);
+    }
+}

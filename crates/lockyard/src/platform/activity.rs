@@ -1,0 +1,154 @@
+//! What a thread is doing, for whoever keeps account of where time goes.
+//!
+//! A profiler's listing says how much of the CPU time was spent in which function. Primitives are inlined into their callers, and a
+//! simulated machine has no functions, so here the code says it: a table that looks something up is in the region
+//! [`LookUp`](Region::LookUp), and inside it, while it waits for a lock, in [`LockWait`](Region::LockWait). A thread is in one region at a
+//! time: the innermost, as in a listing of functions without their callers.
+//!
+//! It is said to the host ([`Host::begins`], [`Host::goes_back_to`]), which does nothing with it unless it is one that keeps account.
+
+use super::Host;
+
+/// A region of a program's time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Region {
+    /// The system's work, and everything that nobody calls something else.
+    #[default]
+    System,
+    /// The program's own.
+    User,
+    /// In the call that takes a lock: the uncontended cost and the wait. (An attempt that does not wait is its caller's.)
+    LockWait,
+    /// Under a lock, but for what is one of the other regions.
+    LockHold,
+    /// Finding something in a table.
+    LookUp,
+    /// Asking the host for memory.
+    Allocate,
+    /// Giving it back.
+    Free,
+    /// Copying data.
+    Copy,
+    /// Nobody's: the thread is parked, or waits for something else without using its CPU.
+    Idle,
+}
+
+impl Region {
+    /// How many there are.
+    pub const COUNT: usize = 9;
+
+    /// All, in the order of their numbers.
+    pub const ALL: [Region; Region::COUNT] = [
+        Region::System,
+        Region::User,
+        Region::LockWait,
+        Region::LockHold,
+        Region::LookUp,
+        Region::Allocate,
+        Region::Free,
+        Region::Copy,
+        Region::Idle,
+    ];
+
+    /// Its name in scripts and results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Region::System => "system",
+            Region::User => "user",
+            Region::LockWait => "lock-wait",
+            Region::LockHold => "lock-hold",
+            Region::LookUp => "look-up",
+            Region::Allocate => "allocate",
+            Region::Free => "free",
+            Region::Copy => "copy",
+            Region::Idle => "idle",
+        }
+    }
+
+    /// For people, in a listing.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Region::System => "system work",
+            Region::User => "user work",
+            Region::LockWait => "lock wait",
+            Region::LockHold => "lock hold",
+            Region::LookUp => "look-up",
+            Region::Allocate => "allocate",
+            Region::Free => "free",
+            Region::Copy => "copy",
+            Region::Idle => "idle",
+        }
+    }
+}
+
+/// What a thread is doing: a region and, where a program tells parts of it apart, which.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Activity {
+    /// The region.
+    pub region: Region,
+    /// A number that the program gives to a part of the region; 0 is the region as a whole. Each number is of one region.
+    pub part: u16,
+}
+
+impl Activity {
+    /// A part of a region.
+    pub const fn part_of(region: Region, part: u16) -> Self {
+        Activity { region, part }
+    }
+
+    /// What a thread does that did `self`, when `new` [begins](Host::begins): `new`, unless that is the same region, as a whole.
+    #[inline(always)]
+    #[must_use]
+    pub fn then(self, new: Activity) -> Activity {
+        if new.part == 0 && new.region == self.region { self } else { new }
+    }
+
+    /// A number of its own: that of the region, or, of a part, one beyond.
+    #[inline(always)]
+    pub const fn index(self) -> usize {
+        match self.part {
+            0 => self.region as usize,
+            part => Region::COUNT - 1 + part as usize,
+        }
+    }
+}
+
+impl From<Region> for Activity {
+    #[inline(always)]
+    fn from(region: Region) -> Self {
+        Activity { region, part: 0 }
+    }
+}
+
+/// Runs `body`, during which the thread does `activity`. If `body` unwinds, the thread goes on doing it, for the account.
+#[inline(always)]
+pub fn during<H: Host, R>(activity: impl Into<Activity>, body: impl FnOnce() -> R) -> R {
+    let before = H::begins(activity.into());
+    let result = body();
+    H::goes_back_to(before);
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regions_and_parts_have_numbers_of_their_own() {
+        for (number, region) in Region::ALL.into_iter().enumerate() {
+            assert_eq!((region as usize, Activity::from(region).index()), (number, number));
+        }
+        assert_eq!(Activity::part_of(Region::Copy, 1).index(), Region::COUNT);
+        assert_eq!(Activity::part_of(Region::User, 2).index(), Region::COUNT + 1);
+    }
+
+    #[test]
+    fn a_part_stays_in_force_when_its_region_begins() {
+        let one_lock = Activity::part_of(Region::LockWait, 3);
+        assert_eq!(one_lock.then(Region::LockWait.into()), one_lock);
+        assert_eq!(one_lock.then(Region::Idle.into()), Region::Idle.into());
+        let other_lock = Activity::part_of(Region::LockWait, 4);
+        assert_eq!(one_lock.then(other_lock), other_lock);
+    }
+}
