@@ -18,6 +18,7 @@
 //! | [`listing`] | where CPU time went, as a profiler's listing |
 //! | [`host`] | this host: its CPUs, and measuring on them |
 //! | [`peers`] | other people's locks beside a scenario's own, on this host |
+//! | [`tables`] | tables, counters and reclamation beside other people's, on this host |
 //! | [`topology`] | a picture of a machine |
 //! | [`training`] | the tables on which the simulated machine was fitted |
 //! | [`results`] | result files, read and compared |
@@ -55,6 +56,7 @@ pub mod sensitivity;
 pub mod served;
 pub mod simulate;
 pub mod statistics;
+pub mod tables;
 pub mod topology;
 pub mod training;
 
