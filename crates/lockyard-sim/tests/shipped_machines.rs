@@ -51,21 +51,6 @@ fn every_number_has_a_source_or_a_reason_and_most_have_a_source() {
     }
 }
 
-#[test]
-fn machines_of_which_too_little_is_known_have_the_numbers_of_another_one() {
-    for (name, of, inferred) in Machine::stand_ins() {
-        let (machine, other) = (Machine::shipped(name).unwrap(), Machine::shipped(of).unwrap());
-        assert_eq!(machine.name(), name);
-        assert!(machine.title().contains(of) && machine.title().contains(inferred), "{name}");
-        assert_eq!(machine.hardware_threads(), other.hardware_threads());
-        let numbers = |machine: &Machine| -> Vec<String> {
-            machine.parameters().iter().map(|p| format!("{} {}", p.name, p.value)).collect()
-        };
-        assert_eq!(numbers(&machine), numbers(&other), "{name}");
-        assert!(Machine::names().all(|shipped| shipped != name), "{name} has no file");
-    }
-}
-
 /// The latencies to which the files were scaled come out. (Of Westmere-EX they are two cells of a table, and its figures
 /// are no inputs.)
 #[test]
