@@ -13,6 +13,7 @@ pub struct FewSlots<H, const N: u32 = 255>(PhantomData<fn() -> H>);
 unsafe impl<H: Host, const N: u32> Host for FewSlots<H, N> {
     type Atomics = H::Atomics;
     const SLOTS: u32 = if H::SLOTS < N { H::SLOTS } else { N };
+    const GIVES_SLOTS_BACK: bool = H::GIVES_SLOTS_BACK;
 
     fn slot() -> Option<Slot> {
         H::slot().filter(|slot| slot.0 < Self::SLOTS)

@@ -35,6 +35,7 @@ pub fn begin() {
 unsafe impl<H: Host> Host for Quarantine<H> {
     type Atomics = H::Atomics;
     const SLOTS: u32 = H::SLOTS;
+    const GIVES_SLOTS_BACK: bool = H::GIVES_SLOTS_BACK;
 
     fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
         H::allocate(layout, node)

@@ -39,6 +39,10 @@ const MECHANISMS: &[(&str, Change)] = &[
     ("siblings do not slow each other", |m| m.with("protocol.smt_slowdown", 1.0)),
     ("siblings share no ownership", |m| m.with("cycles.sibling_turn", 500.0)),
     ("no directory look-up", |m| m.with("cycles.directory", 0.0)),
+    ("nothing is done ahead", |m| m.with("protocol.run_ahead", 0.0)),
+    ("loads before locked operations fetch exclusively", |m| {
+        m.with("protocol.exclusive_loads", 1.0)
+    }),
     ("a pause of one cycle", |m| m.with("cycles.pause", 1.0)),
 ];
 

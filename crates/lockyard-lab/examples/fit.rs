@@ -27,6 +27,8 @@ struct Fit {
     /// Hardware thread beside thread 0, and the latency to meet.
     ping_pongs: Vec<(usize, f64)>,
     cells: Vec<training::Cell>,
+    /// Cells that are not fitted on; the result is judged by them.
+    held_out: Vec<training::Cell>,
 }
 
 impl Fit {
@@ -37,8 +39,8 @@ impl Fit {
         self.numbers.iter().zip(values).fold(self.base.clone(), change)
     }
 
-    /// The objective and the median error.
-    fn objective(&self, values: &[f64]) -> (f64, f64) {
+    /// The objective and the median error on `cells`.
+    fn objective(&self, values: &[f64], cells: &[training::Cell]) -> (f64, f64) {
         let machine = self.machine(values);
         let penalty: f64 = self
             .ping_pongs
@@ -47,15 +49,14 @@ impl Fit {
             .map(|(found, wanted)| 0.01 * ((found / wanted).ln() / 0.03).powi(2))
             .sum();
         let error = |cell: &training::Cell| {
-            let found =
-                training::simulate(&machine, cell, 1).map_or(f64::INFINITY, |figure| figure);
+            let found = training::simulate_for(&machine, cell, 1, (30_000.0, 100_000.0))
+                .map_or(f64::INFINITY, |figure| figure);
             (found / cell.published).ln().abs()
         };
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-        let errors: Vec<f64> =
-            jobs::run(&self.cells, jobs, error, || ()).into_iter().flatten().collect();
+        let errors: Vec<f64> = jobs::run(cells, jobs, error, || ()).into_iter().flatten().collect();
         let mut programs: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-        for (cell, error) in self.cells.iter().zip(&errors) {
+        for (cell, error) in cells.iter().zip(&errors) {
             programs.entry(&cell.variant).or_default().push(error.min(1.0));
         }
         let mean = |errors: &Vec<f64>| errors.iter().sum::<f64>() / errors.len() as f64;
@@ -83,15 +84,21 @@ fn read(arguments: &[String]) -> Result<(Fit, Duration, u64), String> {
             "give machine, seconds, seed, and numbers as section.name=LEAST..GREATEST".to_owned()
         );
     };
-    let base = Machine::shipped(name).ok_or(format!("there is no machine `{name}`"))?;
+    let mut base = Machine::shipped(name).ok_or(format!("there is no machine `{name}`"))?;
     let seconds = seconds.parse().map_err(|_| format!("`{seconds}` is no number of seconds"))?;
     let seed: u64 = seed.parse().map_err(|_| format!("`{seed}` is no seed"))?;
-    let (mut numbers, mut ping_pongs) = (Vec::new(), Vec::new());
+    let (mut numbers, mut ping_pongs, mut half) = (Vec::new(), Vec::new(), None);
     for argument in rest {
+        if let Some((name, value)) = argument.split_once(":=") {
+            let value = value.parse().map_err(|_| format!("`{argument}` is no number"))?;
+            base = base.with(name, value).ok_or(format!("{name} cannot be {value}"))?;
+            continue;
+        }
         let wrong = || format!("`{argument}` is no number with its range");
         let (name, range) = argument.split_once('=').ok_or_else(wrong)?;
         let number = |text: &str| text.parse::<f64>().map_err(|_| wrong());
         match name {
+            "half" => half = Some(number(range)? as usize % 2),
             "ping_pong" => ping_pongs.push((1, number(range)?)),
             "ping_pong_remote" => {
                 ping_pongs.push((base.cores() / base.sockets(), number(range)?));
@@ -106,10 +113,16 @@ fn read(arguments: &[String]) -> Result<(Fit, Duration, u64), String> {
     let of_machine =
         |cell: &training::Cell| cell.machine == base.name() && THREADS.contains(&cell.threads);
     let cells: Vec<_> = training::cells().0.into_iter().filter(of_machine).collect();
+    let of_half = |cell: &training::Cell| {
+        half.is_none_or(|half| {
+            THREADS.iter().position(|&t| t == cell.threads).is_some_and(|i| i % 2 == half)
+        })
+    };
+    let (cells, held_out): (Vec<_>, Vec<_>) = cells.into_iter().partition(of_half);
     if cells.is_empty() || numbers.is_empty() {
         return Err(format!("`{name}` has no training table, or nothing is to be fitted"));
     }
-    Ok((Fit { base, numbers, ping_pongs, cells }, Duration::from_secs(seconds), seed))
+    Ok((Fit { base, numbers, ping_pongs, cells, held_out }, Duration::from_secs(seconds), seed))
 }
 
 fn main() -> ExitCode {
@@ -124,8 +137,15 @@ fn main() -> ExitCode {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut values: Vec<f64> =
         fit.numbers.iter().filter_map(|(name, ..)| value_of(&fit.base, name)).collect();
-    let mut best = fit.objective(&values);
+    let mut best = fit.objective(&values, &fit.cells);
     println!("the file's numbers: objective {:.4}, median error {:.1} %", best.0, best.1 * 100.0);
+    let judge = |values: &[f64]| {
+        if !fit.held_out.is_empty() {
+            let (objective, median) = fit.objective(values, &fit.held_out);
+            println!("held out: objective {objective:.4}, median error {:.1} %", median * 100.0);
+        }
+    };
+    judge(&values);
     let begin = Instant::now();
     while begin.elapsed() < duration {
         let mut tried = values.clone();
@@ -135,7 +155,7 @@ fn main() -> ExitCode {
             let step = (random(&mut state) - 0.5) * 0.3 * (greatest - least);
             tried[index] = (tried[index] + step).clamp(least, greatest);
         }
-        let found = fit.objective(&tried);
+        let found = fit.objective(&tried, &fit.cells);
         if found.0 < best.0 {
             (best, values) = (found, tried);
             let numbers: Vec<String> = fit
@@ -147,5 +167,6 @@ fn main() -> ExitCode {
             println!("{:.4} {:.1} % {}", best.0, best.1 * 100.0, numbers.join(" "));
         }
     }
+    judge(&values);
     ExitCode::SUCCESS
 }

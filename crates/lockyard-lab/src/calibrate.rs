@@ -1,7 +1,7 @@
 //! The local work of an operation, from the one published cell that may give it.
 //!
-//! With one thread the time of an operation is linear in the local work, so the work is the published
-//! time less the simulated time without work. With more threads the figure may hardly depend on the work
+//! With one thread the time of an operation grows with the local work, cycle by cycle but for work that hides behind an
+//! operation before it: what the simulated time lacks is added to the work until nothing is lacking. With more threads the figure may hardly depend on the work
 //! (the line is busy all the time), and more than one work may meet the cell. Then it is the smallest work
 //! at which the simulated figure is nearest to the cell among its neighbours, and near enough to be meant;
 //! and the result says between which works the cell is met about as well. No other cell is looked at.
@@ -69,9 +69,17 @@ pub fn solve(
     };
     if threads == 1 {
         let published_ns = 1e9 / throughput;
-        let without_ns = published_ns / (miss_at(0.0)? + 1.0);
-        let work = (published_ns - without_ns).max(0.0);
-        return Ok(LocalWork { nanoseconds: work, miss: miss_at(work)?, as_good: (work, work) });
+        let (mut work, mut miss) = (0.0, miss_at(0.0)?);
+        // Once for the work that does not hide, and a few times for what hides of what was added.
+        for _ in 0..6 {
+            let lacking = published_ns - published_ns / (miss + 1.0);
+            if miss <= TOLERANCE / 20.0 {
+                break;
+            }
+            work += lacking;
+            miss = miss_at(work)?;
+        }
+        return Ok(LocalWork { nanoseconds: work, miss, as_good: (work, work) });
     }
     // The time of an operation on one of the threads bounds the work.
     let longest = threads as f64 * 1e9 / throughput;

@@ -307,7 +307,8 @@ mod tests {
         let found = of(cell, 1, &|| ()).expect("it runs").expect("nobody interrupts");
         assert_eq!(found.effects[0].input, LOCAL_WORK);
         let effect = &found.effects[0];
-        assert!(effect.less > 0.2 && effect.less < 0.25, "{effect:?}");
+        // A little more than the share itself: some of the work hides, however much there is.
+        assert!(effect.less > 0.2 && effect.less < 0.26, "{effect:?}");
         assert!(effect.more < -0.14 && effect.more > -0.17, "{effect:?}");
         let leg = found.effects.iter().find(|effect| effect.input == "cycles.leg").unwrap();
         assert_eq!((leg.less, leg.more), (0.0, 0.0), "nothing moves");

@@ -56,16 +56,16 @@ impl Effort {
         }
     }
 
-    /// With tables that no cache holds, which are filled anew for each run: fewer runs, and longer, until the caches hold
+    /// With tables that no cache holds, which are filled anew for each run: one run, and longer, until the caches hold
     /// what they then do.
     fn for_tables(self, variant: &Variant) -> Effort {
         if variant.tables().all(|table| table.bytes() < LARGE_TABLE) {
             return self;
         }
         Effort {
-            warm_up_ns: self.warm_up_ns.max(1_000_000.0),
+            warm_up_ns: self.warm_up_ns.max(2_000_000.0),
             window_ns: self.window_ns.max(2_000_000.0),
-            seeds: self.seeds.min(2),
+            seeds: 1,
         }
     }
 

@@ -46,6 +46,6 @@ pub use machine::{Machine, MachineError, Order, Parameter, Place};
 pub use platform::{
     Simulated, SimulatedAtomics, SimulatedCell, SimulatedU16, SimulatedU32, SimulatedU64,
     nanoseconds, now, off_cpu, operation_done, random_below, stalled, stop_requested, thread_index,
-    wait_for_others, work,
+    wait_for_others, work, work_behind_entry,
 };
 pub use simulation::{Outcome, Placed, Simulation};

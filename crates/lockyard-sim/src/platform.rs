@@ -377,6 +377,8 @@ fn me() -> Rc<PerThread> {
 unsafe impl Host for Simulated {
     type Atomics = SimulatedAtomics;
     const SLOTS: u32 = 4096;
+    /// They are a run's threads.
+    const GIVES_SLOTS_BACK: bool = false;
 
     fn slot() -> Option<Slot> {
         // Setup code has none.
@@ -441,7 +443,20 @@ unsafe impl Host for Simulated {
 pub fn work(nanoseconds: f64) {
     let cycles = Shared::with(|s| s.machine().cycles(nanoseconds));
     if cycles > 0 {
-        perform(Op::Work { cycles });
+        perform(Op::Work { cycles, behind_entry: false });
+    }
+}
+
+/// Local work as [`work`], but on the other side of a way into the kernel or out of it. A processor finishes all before such an
+/// instruction first, so nothing of this work is done ahead.
+///
+/// # Panics
+///
+/// Outside a simulation.
+pub fn work_behind_entry(nanoseconds: f64) {
+    let cycles = Shared::with(|s| s.machine().cycles(nanoseconds));
+    if cycles > 0 {
+        perform(Op::Work { cycles, behind_entry: true });
     }
 }
 
@@ -466,7 +481,7 @@ pub fn wait_for_others() {
 pub fn operation_done() {
     let me = me();
     if me.last_operation.get() == now() {
-        perform(Op::Work { cycles: 1 });
+        perform(Op::Work { cycles: 1, behind_entry: false });
     }
     me.last_operation.set(now());
     me.operations.set(me.operations.get() + 1);

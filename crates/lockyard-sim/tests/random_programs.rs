@@ -240,6 +240,12 @@ fn with_a_long_hold_after_a_grant() {
     check_all(&[("granted_legs", 7), ("sockets", 4), ("cores", 4)]);
 }
 
+#[test]
+fn with_loads_that_fetch_lines_for_locked_operations() {
+    check_all(&[("exclusive_loads", 1)]);
+    check_all(&[("exclusive_loads", 1), ("run_ahead", 2000), ("sibling_turn", 20)]);
+}
+
 /// Machines whose every number is random, within a tenth to ten times the shipped machine's.
 #[test]
 fn on_machines_with_random_numbers() {

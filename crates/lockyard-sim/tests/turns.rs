@@ -18,7 +18,8 @@ fn a_sibling_waits_for_its_turn() {
 
 #[test]
 fn a_siblings_load_waits_out_the_turn_whenever_it_comes() {
-    let machine = machine(&[("jitter", 0), ("sibling_turn", 60)]);
+    // Nothing is done ahead: work tells the time here.
+    let machine = machine(&[("jitter", 0), ("sibling_turn", 60), ("run_ahead", 0)]);
     let n = |name: &str| number(&machine, &format!("cycles.{name}"));
     let (before_lock, lock, turn) = (n("rmw_before_lock"), n("rmw_lock"), n("sibling_turn"));
     // Cycles after the beginning of the lock: within it, at its end, within the turn, at the turn's end, and later.

@@ -101,7 +101,10 @@ impl Stage for OnMachine {
     }
     fn work_in(activity: Activity, nanoseconds: f64) {
         let (began, off_cpu) = (lockyard_sim::now(), lockyard_sim::off_cpu());
-        during::<Simulated, _>(activity, || Self::work(nanoseconds));
+        during::<Simulated, _>(activity, || match activity.region {
+            Region::User | Region::Idle => lockyard_sim::work_behind_entry(nanoseconds),
+            _ => Self::work(nanoseconds),
+        });
         let off_cpu = lockyard_sim::off_cpu() - off_cpu;
         recording(|record, _, now| {
             let spent = (now - began).saturating_sub(off_cpu);

@@ -38,6 +38,20 @@ fn place(machine: &Machine, index: usize) -> usize {
 ///
 /// If the run is stuck.
 pub fn simulate(machine: &Machine, cell: &Cell, seed: u64) -> Result<f64, SimulationError> {
+    simulate_for(machine, cell, seed, (WARM_UP_NS, WINDOW_NS))
+}
+
+/// The same, with other times than usual: simulated nanoseconds before counting begins, and that are counted at least.
+///
+/// # Errors
+///
+/// If the run is stuck.
+pub fn simulate_for(
+    machine: &Machine,
+    cell: &Cell,
+    seed: u64,
+    (warm_up, at_least): (f64, f64),
+) -> Result<f64, SimulationError> {
     let without_pause = (!cell.pauses).then(|| machine.clone().with("cycles.pause", 1.0)).flatten();
     let machine = without_pause.as_ref().unwrap_or(machine);
     let mut simulation = Simulation::new(machine, seed);
@@ -60,10 +74,10 @@ pub fn simulate(machine: &Machine, cell: &Cell, seed: u64) -> Result<f64, Simula
         }
         Err(SimulationError::new(format!("{}, {} threads: {outcome}", cell.variant, cell.threads)))
     };
-    let before = run(&mut simulation, WARM_UP_NS)?;
-    let mut window = WINDOW_NS;
+    let before = run(&mut simulation, warm_up)?;
+    let mut window = at_least;
     loop {
-        let operations = run(&mut simulation, WARM_UP_NS + window)? - before;
+        let operations = run(&mut simulation, warm_up + window)? - before;
         if operations >= ENOUGH * (cell.threads as u64).max(16) {
             simulation.request_stop();
             let outcome = simulation.run_until(u64::MAX);

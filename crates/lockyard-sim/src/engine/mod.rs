@@ -9,6 +9,7 @@
 //! | `schedule.rs` | threads that share CPUs: queues, slices, switches |
 //! | `yields.rs` | spinning threads that leave their CPU |
 //! | `answers.rs` | waiting for other processors |
+//! | `ahead.rs` | local work under operations that are not complete |
 //! | `caches.rs` | misses, fills, snoops; who goes first when a line arrives |
 //! | `capacity.rs` | how many lines each cache holds, and what gives way |
 //! | `agents.rs` | the directory: agents of domains, home agents |
@@ -21,6 +22,7 @@
 //! | `statistics.rs` | what is counted |
 
 mod agents;
+mod ahead;
 mod answers;
 mod attribution;
 mod caches;
@@ -46,6 +48,7 @@ use crate::arena::Arena;
 use crate::machine::Machine;
 use crate::random::Random;
 use crate::shared::Shared;
+use ahead::{Ahead, Followed};
 use attribution::{LineTrace, Spending};
 use capacity::Capacity;
 use coroutine::SimulatedThread;
@@ -128,6 +131,8 @@ pub(crate) enum Op {
     Fence,
     Work {
         cycles: u64,
+        /// On the other side of a way into the kernel or out of it: nothing of it is done ahead.
+        behind_entry: bool,
     },
     Pause(Pause),
     /// A poll saw `seen` and the waiting loop goes on, until `deadline`.
@@ -179,6 +184,9 @@ struct Thread {
     /// What its code says that it does.
     doing: lockyard::platform::Activity,
     work: Option<Work>,
+    ahead: Ahead,
+    /// The last load: its place in the code, and its line.
+    last_load: Option<((&'static str, u32, u32), u32)>,
     spending: Spending,
     /// How often an end of work was planned.
     work_plans: u32,
@@ -225,6 +233,8 @@ pub(crate) struct Engine {
     parked: Vec<(usize, u32)>,
     /// Of runs whose threads share CPUs.
     schedule: Option<Box<Scheduler>>,
+    /// What followed loads, by their places in the code.
+    followed: Vec<Followed>,
     live: usize,
     pub(crate) fate: Option<Fate>,
     pub(crate) statistics: Statistics,
@@ -250,6 +260,7 @@ impl Engine {
             spare_sleepers: Vec::new(),
             parked: Vec::new(),
             schedule: None,
+            followed: Vec::new(),
             live: 0,
             fate: None,
             statistics: Statistics::default(),
@@ -308,6 +319,8 @@ impl Engine {
             activity: Activity::Yielding,
             doing: Default::default(),
             work: None,
+            ahead: Ahead::default(),
+            last_load: None,
             spending: Spending::default(),
             work_plans: 0,
             last: None,
@@ -411,7 +424,7 @@ impl Engine {
             Op::Store { address, .. } => format!("store to {}", place(address)),
             Op::Rmw { address, .. } => format!("read-modify-write of {}", place(address)),
             Op::Fence => "fence".to_owned(),
-            Op::Work { cycles } => format!("work of {cycles} cycles"),
+            Op::Work { cycles, .. } => format!("work of {cycles} cycles"),
             Op::Pause(_) => "pause".to_owned(),
             Op::Sleep { address, .. } => format!("wait on {}", place(address)),
             Op::Park { word, .. } => format!("parked on {}", place(word)),

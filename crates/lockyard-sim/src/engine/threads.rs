@@ -41,6 +41,10 @@ impl Engine {
                 self.statistics.platform_operations += 1;
                 self.statistics.loads += u64::from(matches!(op, Op::Load { .. }));
                 self.note(thread, &op);
+                self.runs_ahead(thread);
+                if self.machine.numbers().exclusive_loads > 0 {
+                    self.follows(thread, &op);
+                }
                 self.execute(thread, op);
             }
             Progress::Finished => {
@@ -90,7 +94,7 @@ impl Engine {
             Op::Store { address, value, .. } => (2, address - base, offset(value)),
             Op::Rmw { address, .. } => (3, address - base, 0),
             Op::Fence => (4, 0, 0),
-            Op::Work { cycles } => (5, 0, cycles),
+            Op::Work { cycles, .. } => (5, 0, cycles),
             Op::Pause(_) => (6, 0, 0),
             Op::Sleep { address, seen, .. } => (7, address - base, offset(seen)),
             Op::Park { word, .. } => (8, word - base, 0),
@@ -123,6 +127,7 @@ impl Engine {
             }
             Op::Rmw { address, .. } => self.begin_rmw(thread, op, address),
             Op::Fence => {
+                self.starts_over(thread);
                 if self.threads[index].stores.is_empty() {
                     // About what a locked operation costs that has its line.
                     let n = self.machine.numbers();
@@ -133,9 +138,16 @@ impl Engine {
                     self.waits_for_stores(thread);
                 }
             }
-            Op::Work { cycles } => self.begin_work(thread, cycles),
+            Op::Work { cycles, behind_entry } => {
+                if behind_entry {
+                    self.starts_over(thread);
+                }
+                let left = self.left_of(thread, cycles);
+                self.begin_work(thread, left);
+            }
             Op::Pause(Pause::Yield) if self.schedule.is_some() && self.steps_back(thread) => {}
             Op::Pause(pause) => {
+                self.starts_over(thread);
                 self.becomes(thread, Activity::Yielding);
                 self.spends(thread, Some(Phase::Waiting), None);
                 let n = self.machine.numbers();
@@ -146,6 +158,7 @@ impl Engine {
                 self.at(now + cycles, Event::Resume { thread, value: 0 });
             }
             Op::Sleep { address, mask, seen, deadline } => {
+                self.starts_over(thread);
                 self.sleep(thread, op, address, mask, seen, deadline);
             }
             // The host's locks are read-modify-writes: the thread's stores are in memory first.
@@ -155,9 +168,15 @@ impl Engine {
                 self.threads[index].stalled = Some(op);
                 self.waits_for_stores(thread);
             }
-            Op::Park { word, expected, timeout } => self.park(thread, word, expected, timeout),
+            Op::Park { word, expected, timeout } => {
+                self.starts_over(thread);
+                self.park(thread, word, expected, timeout);
+            }
             Op::Unpark { word, count } => self.unpark(thread, word, count),
-            Op::WaitForOthers => self.wait_for_others(thread),
+            Op::WaitForOthers => {
+                self.starts_over(thread);
+                self.wait_for_others(thread);
+            }
             Op::Fatal(message) => {
                 self.fate.get_or_insert(Fate::Fatal { thread, message });
             }
@@ -188,15 +207,20 @@ impl Engine {
         if mask != 0 && buffered & mask == mask {
             // Forwarded from the store buffer: the line is not needed.
             let value = self.value(thread, address);
+            self.looked(thread, now + cost, poll);
             self.at(now + cost, Event::Resume { thread, value });
             return;
         }
+        let exclusive = self.machine.numbers().exclusive_loads > 0 && !poll && {
+            let location = self.threads[thread as usize].last.and_then(|(_, location)| location);
+            self.fetches_exclusively(thread, line, location)
+        };
         let state = self.lines[line as usize].cores[core].state;
         if state == State::Invalid {
             self.statistics.load_misses += 1;
             self.missed(thread, line, address, poll);
             self.threads[thread as usize].pending = Some(op);
-            self.attach(thread, line, false, false);
+            self.attach(thread, line, exclusive, false);
         } else if self.is_held(thread, line, core as u16, now) {
             // By a sibling's locked operation, or by the turn after one.
             let cache = &mut self.lines[line as usize].cores[core];
@@ -207,8 +231,14 @@ impl Engine {
             self.found(thread, line, address);
             let cost = cost + self.comes_nearer(line, core as u16);
             let value = self.value(thread, address);
+            self.looked(thread, now + cost, poll);
             self.at(now + cost, Event::Resume { thread, value });
         }
+    }
+
+    /// A load completes at `end`.
+    fn looked(&mut self, thread: u32, end: u64, poll: bool) {
+        if poll { self.starts_over(thread) } else { self.ran_ahead(thread, end) }
     }
 
     /// The unlocked part of a read-modify-write is done.
@@ -282,6 +312,11 @@ impl Engine {
         self.arena.write(address, new);
         let core = self.threads[thread as usize].core;
         let end = now + self.machine.numbers().rmw_lock;
+        match rmw {
+            Rmw::CompareExchange { .. } => self.guessed(thread, end, matched == Some(false)),
+            Rmw::Swap { .. } => self.guessed(thread, end, new == old),
+            _ => self.ran_ahead(thread, end),
+        }
         let cache = &mut self.lines[line as usize].cores[core as usize];
         cache.locked_until = end;
         // A turn that is over was not used: who waited for it would have gone first.

@@ -12,7 +12,7 @@
 //!
 //! The number of buckets is a power of two. Its default is given when the program is compiled
 //! ([`ConnectionTable::new`], [`Bits::DEFAULT`]); it can be chosen at start-up, from a configuration, until the first insertion makes the buckets
-//! ([`ConnectionTable::set_bits`]). Chains grow with the number of connections: a million in 4,096 buckets are 244 to a chain, which every look-up walks
+//! ([`ConnectionTable::set_bits`]; from a command line or an environment variable as [`Settings`]). Chains grow with the number of connections: a million in 4,096 buckets are 244 to a chain, which every look-up walks
 //! half-way. [`Bits::for_connections`] says what is enough.
 //!
 //! Memory, natively, without what the allocator adds: 16 bytes a bucket, and for each connection 64 bytes and the value (with [`Rcu`] at least
@@ -38,7 +38,7 @@
 //!
 //! | what | what comes of it |
 //! | --- | --- |
-//! | `bits` out of range | refused, with the range ([`BitsError`]) |
+//! | `bits` out of range, in a program, or in [`Settings`] as text | refused, with the range ([`BitsError`], [`SettingsError`]); nothing has changed |
 //! | a choice of `bits` or of the seed after the first insertion | refused ([`AlreadyInUse`]); the table stays as it is |
 //! | no memory for the buckets or an entry | the insertion is refused and returns the value ([`Refused`]); the table is as it was. Look-ups, removals and expiry need none |
 //! | the caller's function panics in [`get_or_insert_with`](ConnectionTable::get_or_insert_with) | nothing has changed |
@@ -59,6 +59,8 @@ mod entry;
 mod hash;
 mod key;
 mod look_up;
+#[cfg(feature = "alloc")]
+mod settings;
 
 pub use configuration::{AlreadyInUse, Bits, BitsError};
 pub use connection::{Connection, Inserted, Refused, Why};
@@ -66,6 +68,8 @@ pub use entry::NEVER;
 pub use hash::Seed;
 pub use key::{Direction, Endpoint, Tuple};
 pub use look_up::{Locked, LookUp, Rcu};
+#[cfg(feature = "alloc")]
+pub use settings::{Settings, SettingsError};
 
 use crate::context::{Context, NoContext};
 use crate::memory::{AllocationFailed, from_word, to_word};

@@ -48,6 +48,7 @@ pub fn calibrate(measurements: &Measurements, name: Option<&str>) -> Result<Cali
     draft.machine()?;
     let mut notes = Vec::new();
     scale(&mut draft, measurements, &taken, &mut notes)?;
+    exclusive_loads(&mut draft, measurements)?;
     sibling_turn(&mut draft, measurements, &taken, &mut notes)?;
     leg(&mut draft, measurements, Distance::Socket, "complex_leg", &mut notes)?;
     // The look-up is a part of a hand-over between sockets.
@@ -215,6 +216,35 @@ fn scale(
     };
     draft.scale = (found.value, origin);
     draft.is_input("ping_pong_same_socket");
+    Ok(())
+}
+
+/// Whether a load that a locked operation of its line follows fetches the line exclusively: whichever brings two cores that change
+/// a word by a load and a compare-exchange nearer to what was measured.
+fn exclusive_loads(draft: &mut Draft, measurements: &Measurements) -> Result<(), String> {
+    let Some(measured) = measurements.pair(Pair::CompareExchange, Distance::Complex) else {
+        return Ok(());
+    };
+    let unknown = Origin::Assumed("while it is solved for".to_owned());
+    let mut figures = [0.0; 2];
+    for (value, figure) in [0.0, 1.0].into_iter().zip(&mut figures) {
+        draft.set("protocol", "exclusive_loads", value, unknown.clone());
+        let machine = draft.machine()?;
+        let Some(place) = place_at(&machine, Distance::Complex) else { return Ok(()) };
+        *figure = check::rate(&machine, place, true);
+    }
+    let miss = |figure: f64| (figure / measured.value).ln().abs();
+    let value = if miss(figures[1]) < miss(figures[0]) { 1.0 } else { 0.0 };
+    let source = format!(
+        "chosen by what two cores take for an addition by compare-exchange: simulated {:.1} ns with 0, {:.1} ns with 1; measured by \
+         `machines calibrate`, {}: {}",
+        figures[0],
+        figures[1],
+        measurements.date,
+        figure_text(measured, "ns")
+    );
+    draft.set("protocol", "exclusive_loads", value, Origin::Source(source));
+    draft.is_input("compare_exchange_two_threads");
     Ok(())
 }
 

@@ -202,6 +202,7 @@ fn every_number_of_the_file_says_where_it_is_from_and_inputs_are_marked() {
         inputs,
         [
             "checks.atomic_add_uncontended",
+            "checks.compare_exchange_two_threads",
             "checks.load_modified_remote_homed_reader",
             "checks.ping_pong_remote",
             "checks.ping_pong_same_socket",
@@ -209,6 +210,17 @@ fn every_number_of_the_file_says_where_it_is_from_and_inputs_are_marked() {
     );
     assert_eq!(found.machine.checks().len(), 11, "{:?}", found.machine.checks());
     assert!(found.file.lines().all(|line| line.is_ascii()), "{}", found.file);
+}
+
+#[test]
+fn cores_whose_loads_fetch_lines_for_locked_operations_are_found_out() {
+    for exclusive in [0.0, 1.0] {
+        let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
+        let machine = machine.with("protocol.exclusive_loads", exclusive).expect("it has it");
+        let measurements = imitate(&machine, (INTEL, 143), 2, false);
+        let found = calibrate(&measurements, None).expect("it is a machine").machine;
+        assert_eq!(number(&found, "protocol.exclusive_loads"), exclusive);
+    }
 }
 
 #[test]

@@ -1,0 +1,380 @@
+//! How long a core keeps a line: two CPUs change one word, with work between their changes, and each counts how often its
+//! change follows one of its own. A measurement of this host, and what a machine makes of it.
+//!
+//! ```text
+//! cargo run --release -p lockyard-lab --example ownership -- 40 > measured.csv
+//! cargo run --release -p lockyard-lab --example ownership -- measured.csv mine.toml
+//! ```
+//!
+//! The first measures on the first two CPUs that the process may use, for 40 rounds. A round visits every case once, in a new
+//! order; a visit is three tries of 150 microseconds, and a try in which a thread did not have its CPU all the time is not
+//! counted. A row is the median of the tries that count: the operation; whether the work needs its result; steps of work, one
+//! cycle each and some for the loop around; nanoseconds of an operation with its work on one CPU; the same of two CPUs, both
+//! together; the mean number of changes that follow each other on one CPU; failed compare-exchanges for each that succeeded.
+//!
+//! The second simulates the rows whose work does not need the result on a machine (a name or a file), with the work that
+//! one CPU's figure gives, and prints nanoseconds and changes that follow each other beside the measured ones.
+
+use lockyard::platform::{Host, Ordering::Relaxed as Weak, Word};
+use lockyard_lab::{names, statistics};
+use lockyard_sim::{Machine, Simulated, SimulatedU64, Simulation};
+use std::arch::asm;
+use std::cell::Cell;
+use std::process::ExitCode;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+const WINDOW: Duration = Duration::from_micros(150);
+const TRIES: usize = 3;
+/// Changes between two looks at the clock.
+const BATCH: u64 = 32;
+/// A try in which a thread was without its CPU for longer does not count, in nanoseconds.
+const LOST: u64 = 6000;
+const STEPS: [u64; 14] = [0, 5, 10, 15, 20, 30, 40, 60, 80, 100, 140, 200, 280, 400];
+
+/// How the word is changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Change {
+    /// A fetch-and-add.
+    Add,
+    /// A compare-exchange that expects what this CPU left, then what was found.
+    Guess,
+    /// A load and a compare-exchange, both again after a failure.
+    Load,
+    /// The same, with a pause after a failure.
+    Pause,
+    /// The same without a pause, and an instruction between load and compare-exchange that nothing is done ahead of.
+    Fenced,
+}
+
+const CHANGES: [(Change, &str); 5] = [
+    (Change::Add, "add"),
+    (Change::Guess, "guess-exchange"),
+    (Change::Load, "load-exchange"),
+    (Change::Pause, "load-exchange-pause"),
+    (Change::Fenced, "load-fence-exchange"),
+];
+
+#[repr(align(128))]
+#[derive(Default)]
+struct Line<T>(T);
+
+/// What the threads of a try share.
+#[derive(Default)]
+struct Meeting {
+    word: Line<AtomicU64>,
+    ready: Line<AtomicBool>,
+    go: Line<AtomicBool>,
+    stop: Line<AtomicBool>,
+}
+
+/// What a thread counts.
+#[derive(Default, Clone, Copy)]
+struct Counts {
+    changes: u64,
+    /// Changes that follow another CPU's.
+    runs: u64,
+    failed: u64,
+}
+
+/// `steps` cycles of work that cannot begin before `from` is known; returns 0, when it is done.
+#[inline(always)]
+fn work(steps: u64, from: u64) -> u64 {
+    let mut left = steps;
+    // SAFETY: it changes two registers and the flags.
+    unsafe {
+        asm!(
+            "and {from}, 0",
+            "add {left}, {from}",
+            "jz 3f",
+            "2:",
+            "sub {left}, 1",
+            "jnz 2b",
+            "3:",
+            left = inout(reg) left,
+            from = inout(reg) from => _,
+            options(nomem, nostack)
+        );
+    }
+    left
+}
+
+fn exchange(word: &AtomicU64, old: u64, add: u64) -> Result<u64, u64> {
+    word.compare_exchange(old, old.wrapping_add(add), Relaxed, Relaxed)
+}
+
+/// Adds `add`; the value before.
+#[inline(always)]
+fn change(what: Change, word: &AtomicU64, guess: u64, add: u64, failed: &mut u64) -> u64 {
+    match what {
+        Change::Add => word.fetch_add(add, Relaxed),
+        Change::Guess => {
+            let mut seen = guess;
+            while let Err(found) = exchange(word, seen, add) {
+                *failed += 1;
+                seen = found;
+            }
+            seen
+        }
+        Change::Load | Change::Pause | Change::Fenced => loop {
+            let seen = word.load(Relaxed);
+            if what == Change::Fenced {
+                // SAFETY: it changes nothing.
+                unsafe { asm!("lfence", options(nostack)) };
+            }
+            if exchange(word, seen, add).is_ok() {
+                break seen;
+            }
+            *failed += 1;
+            if what == Change::Pause {
+                std::hint::spin_loop();
+            }
+        },
+    }
+}
+
+/// A case: how, whether the work needs the result, and steps of work.
+type Case = (Change, bool, u64);
+
+#[inline(never)]
+fn batch((what, dependent, steps): Case, word: &AtomicU64, expected: &mut u64) -> Counts {
+    let mut counts = Counts::default();
+    let mut add = 1;
+    for _ in 0..BATCH {
+        let seen = change(what, word, *expected, add, &mut counts.failed);
+        counts.changes += 1;
+        counts.runs += u64::from(seen != *expected);
+        *expected = seen + 1;
+        if dependent {
+            add = 1 + work(steps, seen);
+        } else {
+            work(steps, 0);
+        }
+    }
+    counts
+}
+
+fn pin(cpu: usize) {
+    // SAFETY: the set is a live `cpu_set_t`, for which all zero is a value.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(cpu, &mut set);
+        assert_eq!(libc::sched_setaffinity(0, size_of_val(&set), &set), 0, "CPU {cpu}");
+    }
+}
+
+fn allowed() -> Vec<usize> {
+    // SAFETY: the set is a live `cpu_set_t`, for which all zero is a value, and the call fills it.
+    let set = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        assert_eq!(libc::sched_getaffinity(0, size_of_val(&set), &mut set), 0);
+        set
+    };
+    // SAFETY: the numbers are of the set.
+    (0..libc::CPU_SETSIZE as usize).filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) }).collect()
+}
+
+fn cpu_time() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a live `timespec`.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// A try by one thread: nanoseconds, and what it counted, if it had its CPU. It ends when the window is over (`leads`) or the
+/// other one stops.
+fn attempt(case: Case, meeting: &Meeting, leads: bool) -> Option<(f64, Counts)> {
+    let mut expected = 0;
+    batch(case, &meeting.word.0, &mut expected);
+    let mut all = Counts::default();
+    let (cpu, begin) = (cpu_time(), Instant::now());
+    let mut elapsed = Duration::ZERO;
+    while if leads { elapsed < WINDOW } else { !meeting.stop.0.load(Relaxed) } {
+        let counts = batch(case, &meeting.word.0, &mut expected);
+        all.changes += counts.changes;
+        all.runs += counts.runs;
+        all.failed += counts.failed;
+        elapsed = begin.elapsed();
+    }
+    if leads {
+        meeting.stop.0.store(true, Relaxed);
+    }
+    let lost = (elapsed.as_nanos() as u64).saturating_sub(cpu_time() - cpu);
+    (lost < LOST && all.changes > 0).then_some((elapsed.as_nanos() as f64, all))
+}
+
+/// The tries of a case so far.
+#[derive(Default)]
+struct Found {
+    alone: Vec<f64>,
+    two: Vec<f64>,
+    run: Vec<f64>,
+    failed: Vec<f64>,
+}
+
+fn visit(case: Case, cpus: [usize; 2], found: &mut Found) {
+    let meetings: Arc<Vec<Meeting>> = Arc::new((0..=TRIES).map(|_| Meeting::default()).collect());
+    let theirs = Arc::clone(&meetings);
+    let other = std::thread::spawn(move || {
+        pin(cpus[1]);
+        let each = |meeting: &Meeting| {
+            meeting.ready.0.store(true, Relaxed);
+            while !meeting.go.0.load(Relaxed) {
+                std::hint::spin_loop();
+            }
+            attempt(case, meeting, false)
+        };
+        theirs[..TRIES].iter().map(each).collect::<Vec<_>>()
+    });
+    let each = |meeting: &Meeting| {
+        while !meeting.ready.0.load(Relaxed) {
+            std::hint::spin_loop();
+        }
+        meeting.go.0.store(true, Relaxed);
+        attempt(case, meeting, true)
+    };
+    let mine: Vec<_> = meetings[..TRIES].iter().map(each).collect();
+    let other = other.join().expect("the other thread has no reason to panic");
+    for (mine, other) in mine.into_iter().zip(other) {
+        let (Some((time, a)), Some((their_time, b))) = (mine, other) else { continue };
+        found.two.push(1.0 / (a.changes as f64 / time + b.changes as f64 / their_time));
+        let changes = (a.changes + b.changes) as f64;
+        found.run.push(changes / (a.runs + b.runs).max(1) as f64);
+        found.failed.push((a.failed + b.failed) as f64 / changes);
+    }
+    if let Some((time, counts)) = attempt(case, &meetings[TRIES], true) {
+        found.alone.push(time / counts.changes as f64);
+    }
+}
+
+fn measure(rounds: usize) -> Result<(), String> {
+    let [first, second, ..] = allowed()[..] else {
+        return Err("two CPUs are needed, and the process may use one".to_owned());
+    };
+    pin(first);
+    let mut cases: Vec<(&str, Case, Found)> = Vec::new();
+    for (what, name) in CHANGES {
+        for dependent in [false, true] {
+            let of = |steps| (name, (what, dependent, steps), Found::default());
+            cases.extend(STEPS.into_iter().map(of));
+        }
+    }
+    let mut state = 88_172_645_463_325_252u64;
+    let mut order: Vec<usize> = (0..cases.len()).collect();
+    for _ in 0..rounds {
+        for last in (1..order.len()).rev() {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            order.swap(last, (state % (last as u64 + 1)) as usize);
+        }
+        for &index in &order {
+            let (_, case, found) = &mut cases[index];
+            visit(*case, [first, second], found);
+        }
+    }
+    println!("operation,dependent,steps,alone_ns,two_ns,run,failed,tries");
+    for (name, (_, dependent, steps), found) in &cases {
+        let median = |figures: &[f64]| statistics::median(figures).unwrap_or(f64::NAN);
+        println!(
+            "{name},{},{steps},{:.2},{:.2},{:.3},{:.3},{}",
+            u8::from(*dependent),
+            median(&found.alone),
+            median(&found.two),
+            median(&found.run),
+            median(&found.failed),
+            found.two.len()
+        );
+    }
+    Ok(())
+}
+
+/// Nanoseconds of a change by `threads` threads together, and changes that follow each other, with `work` nanoseconds of work.
+fn simulate(machine: &Machine, what: Change, threads: usize, work: f64) -> (f64, f64) {
+    const NANOSECONDS: f64 = 200_000.0;
+    let mut simulation = Simulation::new(machine, 1);
+    let word = simulation.place(SimulatedU64::new(0), 64, 0);
+    let runs = Rc::new(Cell::new(0u64));
+    for place in 0..threads {
+        let (word, runs) = (word.clone(), Rc::clone(&runs));
+        simulation.spawn(place, move || {
+            let mut expected = 0;
+            while !lockyard_sim::stop_requested() {
+                let mut guess = expected;
+                let seen = loop {
+                    let seen = match what {
+                        Change::Add => break word.fetch_add(1, Weak),
+                        Change::Guess => guess,
+                        _ => word.load(Weak),
+                    };
+                    match word.compare_exchange(seen, seen + 1, Weak, Weak) {
+                        Ok(seen) => break seen,
+                        Err(found) => guess = found,
+                    }
+                    if what == Change::Pause {
+                        Simulated::relax();
+                    }
+                };
+                runs.set(runs.get() + u64::from(seen != expected));
+                expected = seen + 1;
+                lockyard_sim::work(work);
+            }
+        });
+    }
+    simulation.run_until(machine.cycles(NANOSECONDS));
+    let changes = simulation.setup(|| word.load(Weak)) as f64;
+    let runs = runs.get().max(1) as f64;
+    simulation.request_stop();
+    simulation.run();
+    (NANOSECONDS / changes, changes / runs)
+}
+
+fn compare(path: &str, machine: &str) -> Result<(), String> {
+    let machine = names::machine(machine).map_err(|error| error.to_string())?;
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    println!("operation,steps,alone_ns,two_ns,simulated,run,simulated");
+    for line in text.lines() {
+        let fields: Vec<&str> = line.split(',').collect();
+        let [name, "0", steps, alone, two, run, ..] = fields[..] else { continue };
+        let Some(&(what, _)) = CHANGES.iter().find(|(_, known)| *known == name) else { continue };
+        if what == Change::Fenced {
+            continue;
+        }
+        let number = |text: &str| text.parse::<f64>().map_err(|_| format!("{path}: `{line}`"));
+        let wanted = number(alone)?;
+        // The work with which one CPU takes as long as the measured one.
+        let (mut low, mut high) = (0.0, wanted);
+        for _ in 0..12 {
+            let middle = (low + high) / 2.0;
+            if simulate(&machine, what, 1, middle).0 < wanted {
+                low = middle
+            } else {
+                high = middle
+            }
+        }
+        let (simulated, simulated_run) = simulate(&machine, what, 2, low);
+        println!("{name},{steps},{alone},{two},{simulated:.2},{run},{simulated_run:.3}");
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let done = match &arguments[..] {
+        [rounds] => rounds
+            .parse()
+            .map_err(|_| format!("`{rounds}` is no number of rounds"))
+            .and_then(measure),
+        [measured, machine] => compare(measured, machine),
+        _ => Err("give a number of rounds, or a file that was measured and a machine".to_owned()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(what) => {
+            eprintln!("ownership: {what}");
+            ExitCode::from(2)
+        }
+    }
+}

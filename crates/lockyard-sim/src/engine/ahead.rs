@@ -1,0 +1,114 @@
+//! Work that a core does while an operation before it is not complete.
+//!
+//! A core executes out of order: work that does not need the result of a load or of a read-modify-write goes on while that
+//! one waits for its line, as far as the core's reorder buffer reaches (`run_ahead`, in cycles of work; threads of one core
+//! share it in equal parts while they are there). So a transfer hides behind the work that follows it, and the next
+//! read-modify-write of the line finds its own work done.
+//!
+//! A compare-exchange, or a swap, is guessed to succeed (the swap: to find another value than its own); one that does not discards
+//! what was done ahead. So do the end of a waiting loop, a pause, a fence, a park, and the way into the kernel or out of it: measured on
+//! an Emerald Rapids, two CPUs that add to a word and then call the kernel take as long with a fence before the call as without.
+//! Read-modify-writes themselves complete in order.
+//!
+//! Some cores (`exclusive_loads`) already ask for the line of a read-modify-write that is behind a load in the reorder buffer:
+//! if it is the load's line, it comes exclusively, once, instead of shared and then again. A simulated core does not see
+//! what its code will do next; it expects of a load what followed the last load at the same place in the code.
+
+use super::threads::Activity;
+use super::{Engine, Op};
+use std::panic::Location;
+
+/// How far a thread is ahead.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ahead {
+    /// Cycles of work that the thread could have done under operations that are complete now.
+    credit: u64,
+    /// When the operation that is under way began.
+    since: u64,
+}
+
+impl Engine {
+    /// An operation that the thread can run ahead of begins.
+    pub(super) fn runs_ahead(&mut self, thread: u32) {
+        let now = self.now();
+        self.threads[thread as usize].ahead.since = now;
+    }
+
+    /// It completes at `end`, and was not guessed wrongly.
+    pub(super) fn ran_ahead(&mut self, thread: u32, end: u64) {
+        let most = self.reach(thread);
+        let ahead = &mut self.threads[thread as usize].ahead;
+        ahead.credit = (ahead.credit + (end - ahead.since)).min(most);
+    }
+
+    /// An operation that can fail completes at `end`; it `failed` or not.
+    pub(super) fn guessed(&mut self, thread: u32, end: u64, failed: bool) {
+        if failed { self.starts_over(thread) } else { self.ran_ahead(thread, end) }
+    }
+
+    /// How far the thread can run ahead, in cycles of work.
+    fn reach(&self, thread: u32) -> u64 {
+        let n = self.machine.numbers();
+        if n.threads == 1 {
+            return n.run_ahead;
+        }
+        let core = &self.cores[self.threads[thread as usize].core as usize];
+        let is_there = |t: &&u32| self.threads[**t as usize].activity != Activity::Finished;
+        // More threads than the core has hardware threads take turns.
+        let there = core.threads.iter().filter(is_there).count() as u64;
+        n.run_ahead / there.clamp(1, n.threads)
+    }
+
+    /// What was done ahead is void.
+    pub(super) fn starts_over(&mut self, thread: u32) {
+        self.threads[thread as usize].ahead.credit = 0;
+    }
+
+    /// Of `cycles` of work those that are not done yet.
+    pub(super) fn left_of(&mut self, thread: u32, cycles: u64) -> u64 {
+        let ahead = &mut self.threads[thread as usize].ahead;
+        let done = cycles.min(ahead.credit);
+        ahead.credit -= done;
+        cycles - done
+    }
+}
+
+/// What followed the loads at a place in the code.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Followed {
+    place: (&'static str, u32, u32),
+    by_rmw: bool,
+}
+
+impl Engine {
+    /// The thread asks for `op`: was its last load followed by a read-modify-write of the same line?
+    pub(super) fn follows(&mut self, thread: u32, op: &Op) {
+        let Some((place, line)) = self.threads[thread as usize].last_load else { return };
+        if matches!(op, Op::Work { .. }) {
+            return;
+        }
+        self.threads[thread as usize].last_load = None;
+        let by_rmw = match *op {
+            Op::Rmw { address, .. } => self.line_index(address) == line,
+            _ => false,
+        };
+        match self.followed.iter_mut().find(|followed| followed.place == place) {
+            Some(followed) => followed.by_rmw = by_rmw,
+            None => self.followed.push(Followed { place, by_rmw }),
+        }
+    }
+
+    /// A load of `line`, at `location`: whether it fetches the line exclusively.
+    pub(super) fn fetches_exclusively(
+        &mut self,
+        thread: u32,
+        line: u32,
+        location: Option<&'static Location<'static>>,
+    ) -> bool {
+        let Some(location) = location else { return false };
+        // By its text: a place in the code may have several addresses.
+        let place = (location.file(), location.line(), location.column());
+        self.threads[thread as usize].last_load = Some((place, line));
+        self.followed.iter().any(|followed| followed.place == place && followed.by_rmw)
+    }
+}

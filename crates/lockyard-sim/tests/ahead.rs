@@ -1,0 +1,180 @@
+//! Work that is done ahead of operations that are not complete, and loads that fetch a line for the locked operation behind them.
+
+mod support;
+
+use lockyard::platform::{Atomics, Host, Ordering, Word};
+use lockyard_sim::{
+    Machine, Simulated, SimulatedAtomics, SimulatedU64, Simulation, now, work, work_behind_entry,
+};
+use support::{OTHER_SOCKET, SIBLING_OF_0, finish, machine, on, thread};
+
+/// Cycles of the work, and of an addition that has its line.
+const WORK: u64 = 3000;
+const ADDITION: u64 = 21;
+
+/// Cycles of [`WORK`] right after `before` did something with a line that the other socket has modified.
+fn work_after(machine: &Machine, before: impl Fn(&SimulatedU64) + 'static) -> u64 {
+    let mut simulation = Simulation::new(machine, 1);
+    let word = simulation.place(SimulatedU64::new(0), 64, 1);
+    let theirs = word.clone();
+    on(&mut simulation, OTHER_SOCKET, move || theirs.fetch_add(1, Ordering::Relaxed));
+    on(&mut simulation, 0, move || {
+        before(&word);
+        let begin = now();
+        work(1000.0);
+        now() - begin
+    })
+}
+
+fn add(word: &SimulatedU64) {
+    word.fetch_add(1, Ordering::Relaxed);
+}
+
+#[test]
+fn work_behind_a_transfer_is_done_under_it_as_far_as_the_reorder_buffer_reaches() {
+    for (reach, left) in [(0, WORK), (50, WORK - 50), (112, WORK - 112)] {
+        assert_eq!(work_after(&machine(&[("run_ahead", reach)]), add), left);
+    }
+    let looked = |word: &SimulatedU64| {
+        let _ = word.load(Ordering::Relaxed);
+    };
+    assert_eq!(work_after(&machine(&[]), looked), WORK - 112, "behind a load too");
+}
+
+#[test]
+fn no_more_is_done_ahead_than_the_operations_took() {
+    let hit = |word: &SimulatedU64| {
+        add(word);
+        Simulated::relax();
+        add(word);
+    };
+    assert_eq!(work_after(&machine(&[]), hit), WORK - ADDITION);
+}
+
+#[test]
+fn what_was_done_ahead_counts_once() {
+    let cycles = work_after(&machine(&[]), |word| {
+        add(word);
+        work(10.0);
+    });
+    assert_eq!(cycles, WORK - (112 - 30));
+}
+
+#[test]
+fn a_wrong_guess_a_pause_and_a_fence_discard_what_was_done_ahead() {
+    let exchange = |word: &SimulatedU64, expected| {
+        let _ = word.compare_exchange(expected, 7, Ordering::Relaxed, Ordering::Relaxed);
+    };
+    let fails = move |word: &SimulatedU64| exchange(word, 100);
+    assert_eq!(work_after(&machine(&[]), fails), WORK);
+    let succeeds = move |word: &SimulatedU64| exchange(word, 1);
+    assert_eq!(
+        work_after(&machine(&[]), succeeds),
+        WORK - 112,
+        "as the last one, if there was any"
+    );
+    let at_last = move |word: &SimulatedU64| {
+        fails(word);
+        succeeds(word);
+    };
+    assert_eq!(work_after(&machine(&[]), at_last), WORK - ADDITION, "only under the second");
+    let paused = |word: &SimulatedU64| {
+        add(word);
+        Simulated::relax();
+    };
+    assert_eq!(work_after(&machine(&[]), paused), WORK);
+    let fenced = |word: &SimulatedU64| {
+        add(word);
+        SimulatedAtomics::fence(Ordering::SeqCst);
+    };
+    assert_eq!(work_after(&machine(&[]), fenced), WORK);
+}
+
+#[test]
+fn nothing_is_done_ahead_across_the_way_into_the_kernel() {
+    let cycles = work_after(&machine(&[]), |word| {
+        add(word);
+        work_behind_entry(10.0);
+    });
+    assert_eq!(cycles, WORK, "the call's work discards what the addition allowed");
+    let behind = |entry: bool| {
+        let machine = machine(&[]);
+        let mut simulation = Simulation::new(&machine, 1);
+        let word = simulation.place(SimulatedU64::new(0), 64, 0);
+        on(&mut simulation, 0, move || {
+            add(&word);
+            let begin = now();
+            if entry {
+                work_behind_entry(1000.0)
+            } else {
+                work(1000.0)
+            }
+            now() - begin
+        })
+    };
+    assert_eq!(behind(true), WORK);
+    assert!(behind(false) < WORK);
+}
+
+#[test]
+fn threads_of_a_core_share_the_reorder_buffer_while_they_are_there() {
+    // Nobody is slowed down: what is left of the work is what differs.
+    let machine = machine(&[("smt_slowdown", 1)]);
+    let with_sibling = |sibling_stays: bool| {
+        let mut simulation = Simulation::new(&machine, 1);
+        let word = simulation.place(SimulatedU64::new(0), 64, 1);
+        let theirs = word.clone();
+        on(&mut simulation, OTHER_SOCKET, move || theirs.fetch_add(1, Ordering::Relaxed));
+        let start = simulation.now() + 1000;
+        let _ = thread(&mut simulation, SIBLING_OF_0, start, move || {
+            work(if sibling_stays { 10_000.0 } else { 1.0 });
+        });
+        let cycles = thread(&mut simulation, 0, start + 100, move || {
+            add(&word);
+            let begin = now();
+            work(1000.0);
+            now() - begin
+        });
+        finish(&mut simulation);
+        cycles.get()
+    };
+    assert_eq!(with_sibling(true), Some(WORK - 56));
+    assert_eq!(with_sibling(false), Some(WORK - 112));
+}
+
+#[test]
+fn a_load_before_a_locked_operation_fetches_the_line_once_where_cores_do_so() {
+    let fills = |exclusive_loads| {
+        let machine = machine(&[("exclusive_loads", exclusive_loads)]);
+        let mut simulation = Simulation::new(&machine, 1);
+        let word = simulation.place(SimulatedU64::new(0), 64, 0);
+        for place in 0..10 {
+            let word = word.clone();
+            on(&mut simulation, place, move || {
+                let seen = word.load(Ordering::Relaxed);
+                let _ = word.compare_exchange(seen, seen + 1, Ordering::AcqRel, Ordering::Relaxed);
+            });
+        }
+        let statistics = simulation.statistics();
+        (statistics.shared_fills, statistics.exclusive_fills)
+    };
+    assert_eq!(fills(0), (10, 10));
+    // The first one does not know yet what follows.
+    assert_eq!(fills(1), (1, 10));
+}
+
+#[test]
+fn a_load_that_no_locked_operation_follows_is_shared_everywhere() {
+    let machine = machine(&[("exclusive_loads", 1)]);
+    let mut simulation = Simulation::new(&machine, 1);
+    let word = simulation.place(SimulatedU64::new(0), 64, 0);
+    for place in 0..5 {
+        let word = word.clone();
+        on(&mut simulation, place, move || {
+            word.load(Ordering::Relaxed);
+            word.load(Ordering::Relaxed)
+        });
+    }
+    assert_eq!(simulation.statistics().exclusive_fills, 0);
+    assert_eq!(simulation.statistics().shared_fills, 5);
+}
