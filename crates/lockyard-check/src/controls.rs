@@ -184,3 +184,42 @@ impl<H: Host> Reclaims<H> for OneEpoch<H> {
         }
     }
 }
+
+/// Reclamation whose readers do not leave: guards are forgotten.
+pub struct NeverLeft<H: Host>(Domain<H>);
+
+impl<H: Host> Reclaims<H> for NeverLeft<H> {
+    fn new() -> Self {
+        NeverLeft(Reclaims::new())
+    }
+    fn begin(&self) {
+        self.0.begin();
+    }
+    fn read<R>(&self, body: impl FnOnce() -> R) -> R {
+        // The mistake.
+        std::mem::forget(self.0.enter());
+        body()
+    }
+    unsafe fn retire(&self, object: NonNull<Header<H>>, free: Free<H>) {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.retire(object, free) };
+    }
+    fn collect(&self) {
+        Reclaims::collect(&self.0);
+    }
+    fn advance(&self) {
+        self.0.advance();
+    }
+    fn synchronize(&self) {
+        self.0.synchronize();
+    }
+    fn barrier(&self) {
+        self.0.barrier();
+    }
+    fn read_quiescent(&self, body: impl Fn()) {
+        self.0.read_quiescent(body);
+    }
+    fn finish(&self) {
+        Reclaims::finish(&self.0);
+    }
+}

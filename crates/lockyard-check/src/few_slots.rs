@@ -1,10 +1,7 @@
 //! A host with few slots: with 255 for the ticket lock with 8-bit counters, which does not compile for
 //! more; with fewer than there are threads for what a lock does whose waiter has none.
 
-use crate::forwarding::forward_to;
-use core::alloc::Layout;
 use core::marker::PhantomData;
-use core::ptr::NonNull;
 use lockyard::platform::{Host, Slot};
 
 /// The host `H` with at most `N` slots: threads beyond have none.
@@ -16,16 +13,10 @@ pub struct FewSlots<H, const N: u32 = 255>(PhantomData<fn() -> H>);
 unsafe impl<H: Host, const N: u32> Host for FewSlots<H, N> {
     type Atomics = H::Atomics;
     const SLOTS: u32 = if H::SLOTS < N { H::SLOTS } else { N };
+    const GIVES_SLOTS_BACK: bool = H::GIVES_SLOTS_BACK;
 
     fn slot() -> Option<Slot> {
         H::slot().filter(|slot| slot.0 < Self::SLOTS)
     }
-    fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
-        H::allocate(layout, node)
-    }
-    unsafe fn deallocate(memory: NonNull<u8>, layout: Layout) {
-        // SAFETY: the caller's promise is `H`'s.
-        unsafe { H::deallocate(memory, layout) }
-    }
-    forward_to!(H);
+    lockyard::forward_to_host!(H: memory, activity, rest);
 }

@@ -21,7 +21,6 @@ pub mod controls;
 pub mod explore;
 mod few_slots;
 pub mod finding;
-mod forwarding;
 pub mod hooks;
 pub mod matrix;
 pub mod mutation;

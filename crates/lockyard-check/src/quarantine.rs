@@ -1,12 +1,11 @@
 //! A host whose freed memory is not used again before the next execution of a model, and in which every operation on a word in it
 //! is a finding. So a primitive that touches what it has freed is caught, instead of doing something undefined.
 
-use crate::forwarding::forward_to;
 use crate::{hooks, ration};
 use core::alloc::Layout;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
-use lockyard::platform::{Host, Slot};
+use lockyard::platform::Host;
 use std::cell::RefCell;
 
 /// The host `H`, which keeps what is given back until [`begin`].
@@ -36,10 +35,8 @@ pub fn begin() {
 unsafe impl<H: Host> Host for Quarantine<H> {
     type Atomics = H::Atomics;
     const SLOTS: u32 = H::SLOTS;
+    const GIVES_SLOTS_BACK: bool = H::GIVES_SLOTS_BACK;
 
-    fn slot() -> Option<Slot> {
-        H::slot()
-    }
     fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
         H::allocate(layout, node)
     }
@@ -48,5 +45,5 @@ unsafe impl<H: Host> Host for Quarantine<H> {
         hooks::free(start..start + layout.size());
         KEPT.with_borrow_mut(|kept| kept.push((memory, layout, H::deallocate)));
     }
-    forward_to!(H);
+    lockyard::forward_to_host!(H: slots, activity, rest);
 }

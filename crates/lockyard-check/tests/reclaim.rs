@@ -2,12 +2,13 @@
 //! never. And reclamation that is wrong in one step is caught.
 
 use lockyard::Native;
+use lockyard::platform::Ordering;
 use lockyard::platform::checked::Checked;
 use lockyard::platform::hooked::{Hooked, Kind, Operation};
 use lockyard::reclaim::Domain;
 use lockyard_check::FewSlots;
 use lockyard_check::backends::{model, native, says, simulated, verdict};
-use lockyard_check::controls::OneEpoch;
+use lockyard_check::controls::{NeverLeft, OneEpoch};
 use lockyard_check::explore::Bounds;
 use lockyard_check::finding::Finding;
 use lockyard_check::hooks::{Fault, Faulty, LostFence, NoFault, Scripted, Watched};
@@ -19,6 +20,7 @@ use lockyard_check::program::ReclaimOp::{
 use lockyard_check::program::{Program, ReclaimProgram, Unreserved};
 use lockyard_check::quarantine::Quarantine;
 use lockyard_sim::Simulated;
+use std::path::Path;
 
 /// As many records as threads, so that no look is spent on others.
 type Host<const N: u32> = FewSlots<Hooked<Checked, Scripted>, N>;
@@ -145,4 +147,77 @@ fn not_waiting_for_readers_is_caught() {
     let mix = [ReadTwice, Synchronize, ReadTwice, Synchronize];
     let machine = simulated::<Of<OnMachine<NoWait>>>(&mix, 50, 300);
     says("skipped wait, simulated", &machine, &early);
+}
+
+/// The exchange that ends an epoch is lost: epochs never end.
+struct StuckEpoch;
+
+impl Fault for StuckEpoch {
+    const NAME: &'static str = "stuck epoch";
+    fn strikes(operation: &Operation) -> bool {
+        operation.kind == Kind::CompareExchange && is_in(operation, "reclaim/grace.rs")
+    }
+}
+
+/// Who looks after a list does not say when he has done.
+struct TendsForEver;
+
+impl Fault for TendsForEver {
+    const NAME: &'static str = "tends for ever";
+    fn strikes(operation: &Operation) -> bool {
+        operation.kind == Kind::Store
+            && operation.order == Ordering::Release
+            && is_in(operation, "reclaim/retired.rs")
+    }
+}
+
+fn is_in(operation: &Operation, file: &str) -> bool {
+    Path::new(operation.place.file()).ends_with(file)
+}
+
+/// A grace period that takes for ever is noticed as such: by the model, which follows every wait to its end, and by the simulated machine,
+/// which counts events.
+fn never_ending_is_caught<P, Q>(title: &str)
+where
+    P: Program<Op = ReclaimOp>,
+    Q: Program<Op = ReclaimOp>,
+{
+    for ops in [[Read, Synchronize], [Read, Barrier]] {
+        let modelled = verdict(model::<P>(&ops, Bounds::preemptions(2)));
+        says(&format!("{title}, model {ops:?}"), &modelled, &[Finding::Stuck]);
+    }
+    says(
+        &format!("{title}, simulated"),
+        &simulated::<Q>(&[Read, Barrier], 2, 1),
+        &[Finding::Stuck],
+    );
+}
+
+#[test]
+fn readers_that_never_leave_are_caught() {
+    type Of<H> = ReclaimProgram<NeverLeft<H>, H>;
+    never_ending_is_caught::<Of<Host<2>>, Of<Simulated>>("never left");
+    // Of threads the waits are watched.
+    let threads = native::<Of<InThreads<NoFault>>>(&[Read, Barrier], 2, 1);
+    says("never left, threads", &threads, &[Finding::Stuck]);
+}
+
+/// Threads do not claim to see it: whoever tries to end an epoch does not wait for it.
+#[test]
+fn an_epoch_that_never_ends_is_caught() {
+    type Of<H> = ReclaimProgram<Domain<H>, H>;
+    type InModel = FewSlots<Hooked<Checked, Faulty<StuckEpoch>>, 2>;
+    never_ending_is_caught::<Of<InModel>, Of<OnMachine<StuckEpoch>>>("stuck epoch");
+}
+
+#[test]
+fn a_list_that_is_looked_after_for_ever_is_caught() {
+    type Of<H> = ReclaimProgram<Domain<H>, H>;
+    type InModel = FewSlots<Hooked<Checked, Faulty<TendsForEver>>, 2>;
+    // One collects and is not over; the other waits for him at the end.
+    let ops = [RetireAndCollect, Barrier];
+    let modelled = verdict(model::<Of<InModel>>(&ops, Bounds::preemptions(1)));
+    says("tends for ever, model", &modelled, &[Finding::Stuck]);
+    let machine = simulated::<Of<OnMachine<TendsForEver>>>(&ops, 2, 1);
+    says("tends for ever, simulated", &machine, &[Finding::Stuck]);
 }

@@ -74,6 +74,9 @@ pub(crate) struct Predict {
     /// Say where the cycles go: phases, lines, and the cost that dominates
     #[arg(long)]
     pub(crate) explain: bool,
+    /// Also say where CPU time goes, as a profiler's listing by region, beside the published one
+    #[arg(long)]
+    pub(crate) attribution: bool,
     /// Say which input, wrong by 20 %, would move each figure most (about 50 simulations a cell)
     #[arg(long)]
     pub(crate) sensitivity: bool,
@@ -109,7 +112,7 @@ pub(crate) struct Measure {
     /// Also print each figure over this variant's, round by round
     #[arg(long, value_name = "NAME")]
     pub(crate) relative_to: Option<String>,
-    /// Also say where CPU time goes (working, waiting, holding, ...), sampled in a pass of its own
+    /// Also say where CPU time goes, by phase (working, waiting, holding, ...) and by region, sampled in a pass of its own
     #[arg(long)]
     pub(crate) attribution: bool,
     /// Also draw how often waits of which length were

@@ -49,6 +49,7 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
     let mut report = report?;
     let fits = if options.fit { fit::of_rows(&mut report.rows) } else { Vec::new() };
     report.rows.append(&mut report.samples);
+    report.rows.append(&mut report.listings);
     let mut explanations = report.explanations;
     explanations.extend(report.pictures.into_iter().filter(|_| options.histogram));
     let mut environment = vec![("lockyard".to_owned(), env!("CARGO_PKG_VERSION").to_owned())];

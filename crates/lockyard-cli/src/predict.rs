@@ -69,6 +69,9 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
         sensitive.map(|((row, costs), s)| s.table(&heading(row), &row.unit, costs)).collect();
     document.explanations.extend(tables);
     document.rows.extend(found.figures);
+    if options.attribution {
+        document.rows.extend(found.listings);
+    }
     let interrupted = lockyard_lab::jobs::interrupted();
     if interrupted {
         document.incomplete("interrupted");

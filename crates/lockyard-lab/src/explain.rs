@@ -6,6 +6,7 @@ mod cause;
 pub use cause::Cause;
 
 use crate::rows::Detail;
+use lockyard_scenarios::Activity;
 use lockyard_sim::{Attribution, Distance, LineCounts, Machine, PHASES, Phase};
 use std::collections::BTreeMap;
 
@@ -36,6 +37,8 @@ impl std::ops::Div<u64> for LockTime {
 pub struct Costs {
     /// Nanoseconds of all threads by [`Phase`].
     pub nanoseconds: [f64; PHASES],
+    /// The same on a CPU by what the threads' code says that it does.
+    pub doing: Vec<(Activity, f64)>,
     /// Lines by name; queue nodes of all threads are one entry.
     pub lines: BTreeMap<String, LineCounts>,
     /// Locks by the name of their object.
@@ -59,6 +62,17 @@ impl Costs {
     ) {
         for (sum, cycles) in self.nanoseconds.iter_mut().zip(spent.cycles) {
             *sum += machine.nanoseconds(cycles);
+        }
+        for (index, (activity, cycles)) in spent.regions.iter().enumerate() {
+            let off_cpu = cycles[Phase::OffCpu as usize];
+            let on_cpu = machine.nanoseconds(cycles.iter().sum::<u64>() - off_cpu);
+            if index == self.doing.len() {
+                self.doing.push((*activity, 0.0));
+            }
+            let (doing, sum) = &mut self.doing[index];
+            if on_cpu > 0.0 {
+                (*doing, *sum) = (*activity, *sum + on_cpu);
+            }
         }
         for (name, counts) in &spent.lines {
             let name = if name.starts_with("queue nodes") { "queue nodes" } else { name };

@@ -3,6 +3,7 @@
 //! What a rule is stands in the script's crate ([`Figure`]); here it is evaluated on what runs came to, simulated or measured.
 
 use crate::host::measure;
+use crate::listing::Listing;
 use crate::rows::Measured;
 use crate::simulate::Prediction;
 use crate::statistics;
@@ -21,6 +22,8 @@ pub struct Outcome<'a> {
     pub runs: &'a [f64],
     /// CPU time of all tasks by region, in seconds a second; `None` if it is not known.
     pub cpu: Option<CpuTime>,
+    /// Where CPU time went; `None` if it is not known.
+    pub listing: Option<&'a Listing>,
     /// The samples of a run; empty if they are not known.
     pub samples: &'a [SampleFigures],
 }
@@ -88,17 +91,24 @@ impl<'a> Outcome<'a> {
             throughput,
             runs: &prediction.runs,
             cpu: Some(prediction.cpu),
+            listing: Some(&prediction.listing),
             samples: &prediction.samples,
         }
     }
 
     /// Of a trivial model: nothing is known but the throughput.
     pub fn of_throughput(throughput: f64, metric: Metric, tasks: usize) -> Self {
-        Outcome { metric, tasks, throughput, runs: &[], cpu: None, samples: &[] }
+        Outcome { metric, tasks, throughput, runs: &[], cpu: None, listing: None, samples: &[] }
     }
 
     fn seconds(&self, length: Length) -> f64 {
         length.seconds(self.throughput, self.metric.per_operation())
+    }
+
+    /// CPU time of an operation, in seconds.
+    fn cpu_of_operation(&self) -> Option<f64> {
+        let cpu = self.cpu?;
+        Some((cpu.user + cpu.system) / self.throughput)
     }
 
     /// The figure by a rule; `None` if the runs do not tell. `reference` is what the variant came to with which the rule compares.
@@ -109,10 +119,28 @@ impl<'a> Outcome<'a> {
             Figure::Deviation => deviation(self.runs),
             Figure::RealTime(length) => Some(self.seconds(*length)),
             Figure::CpuTime(region, length) => Some(self.seconds(*length) * self.cpu?.of(*region)),
+            Figure::TaskTime(region, length) => {
+                Some(self.seconds(*length) * self.cpu?.of(*region) / self.tasks as f64)
+            }
             Figure::Sample { index, of } => Some(self.samples.get(*index)?.of(*of)),
             Figure::Gap { per_cent, .. } => {
                 let gap = own(self) / own(reference?) - 1.0;
                 Some(if *per_cent { gap * 100.0 } else { gap })
+            }
+            Figure::CpuShare { names } => Some(self.listing?.share_of(names) * 100.0),
+            Figure::SampleCount { names, total, work_of } => {
+                let longer = match work_of {
+                    Some(_) => self.cpu_of_operation()? / reference?.cpu_of_operation()?,
+                    None => 1.0,
+                };
+                Some(total * longer * self.listing?.share_of(names))
+            }
+            Figure::CpuAtRate { rate, cpus } => {
+                Some(self.cpu_of_operation()? * rate / *cpus as f64 * 100.0)
+            }
+            Figure::Ratio { change, .. } => {
+                let ratio = own(self) / own(reference?);
+                Some(if *change { (ratio - 1.0) * 100.0 } else { ratio })
             }
             Figure::CpuSaved { region, .. } => {
                 let each = |of: &Outcome| Some(of.cpu?.of(*region) / of.throughput);
@@ -170,8 +198,21 @@ mod tests {
         let cpu = Some(CpuTime { user: 2.0, idle: 1.0, system: 6.0 });
         let runs = [90.0, 100.0, 110.0];
         let samples = [SampleFigures::of_counts(&[3, 5, 4], 0.5)];
-        let of =
-            Outcome { metric, tasks: 8, throughput: 100.0, runs: &runs, cpu, samples: &samples };
+        let times = [(Region::LookUp.into(), 1.0), (Region::Allocate.into(), 3.0)];
+        let listed = Listing::new(times, &[]);
+        let listing = Some(&listed);
+        let names = || vec!["allocate".to_owned(), "free".to_owned()];
+        let count = |work_of| Figure::SampleCount { names: names(), total: 1000.0, work_of };
+        let ratio = |change| Figure::Ratio { reference: "other".into(), change };
+        let of = Outcome {
+            metric,
+            tasks: 8,
+            throughput: 100.0,
+            runs: &runs,
+            cpu,
+            listing,
+            samples: &samples,
+        };
         let other = Outcome { throughput: 80.0, ..of };
         let operations = Length::Operations(1000.0);
         let reference = "other".to_owned();
@@ -184,6 +225,7 @@ mod tests {
             (Figure::CpuTime(Region::Idle, operations), 10.0),
             (Figure::CpuTime(Region::User, operations), 20.0),
             (Figure::CpuTime(Region::System, Length::Seconds(3.0)), 18.0),
+            (Figure::TaskTime(Region::User, operations), 2.5),
             (Figure::Sample { index: 0, of: OfTasks::Least }, 6.0),
             (Figure::Sample { index: 0, of: OfTasks::Most }, 10.0),
             (Figure::Sample { index: 0, of: OfTasks::Total }, 24.0),
@@ -191,11 +233,19 @@ mod tests {
             (gap(true), 25.0),
             // 0.06 s an operation instead of 0.075.
             (Figure::CpuSaved { region: Region::System, reference }, 20.0),
+            (Figure::CpuShare { names: names() }, 75.0),
+            (count(None), 750.0),
+            // 0.08 s an operation instead of 0.1.
+            (count(Some("other".into())), 600.0),
+            (Figure::CpuAtRate { rate: 5.0, cpus: 2 }, 20.0),
+            (ratio(false), 1.25),
+            (ratio(true), 25.0),
         ] {
             let found = of.figure(&figure, Some(&other)).expect("the runs tell");
             assert!((found - expected).abs() < 1e-9, "{figure:?}: {found}");
         }
         assert_eq!(of.figure(&gap(true), None), None);
+        assert_eq!(of.figure(&ratio(true), None), None);
         let trivial = Outcome::of_throughput(100.0, metric, 8);
         assert_eq!(trivial.figure(&Figure::RealTime(operations), None), Some(10.0));
         assert_eq!(trivial.figure(&Figure::Deviation, None), None);

@@ -15,6 +15,7 @@
 //! | [`sensitivity`] | which input moves a prediction most |
 //! | [`served`] | fairness and waits |
 //! | [`histogram`] | waits as buckets and as a picture |
+//! | [`listing`] | where CPU time went, as a profiler's listing |
 //! | [`host`] | this host: its CPUs, and measuring on them |
 //! | [`peers`] | other people's locks beside a scenario's own, on this host |
 //! | [`topology`] | a picture of a machine |
@@ -35,6 +36,7 @@ pub mod fit;
 pub mod histogram;
 pub mod host;
 pub mod jobs;
+pub mod listing;
 pub mod machines;
 pub mod measured;
 pub mod names;

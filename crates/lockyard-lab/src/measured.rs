@@ -10,7 +10,7 @@ use crate::peers::longest;
 use crate::predict::{self, Failure};
 use crate::published::Table;
 use crate::rows::{Detail, Measured, Row, Status};
-use crate::{InputError, histogram, peers, statistics};
+use crate::{InputError, histogram, listing, peers, statistics};
 use lockyard_scenarios::{Metric, Script, Variant};
 use std::collections::BTreeMap;
 
@@ -44,6 +44,8 @@ pub struct Report {
     pub rows: Vec<Row>,
     /// The rows of samples, of scripts that have them.
     pub samples: Vec<Row>,
+    /// Where CPU time went, as rows of a profiler's listing, if it was attributed.
+    pub listings: Vec<Row>,
     /// Why the rest was not measured.
     pub failure: Option<String>,
     /// Tables for people beside those of the rows.
@@ -159,7 +161,7 @@ pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Resul
     let environment = environment(request, &placement);
     let measured = measure::run(&tasks, request.effort, done);
     let places = placement.cpus(&cpus);
-    let (mut rows, mut pictures) = (Vec::new(), Vec::new());
+    let (mut rows, mut listings, mut pictures) = (Vec::new(), Vec::new(), Vec::new());
     for (task, result) in tasks.iter().zip(&measured.results) {
         let Some(result) = result else { continue };
         pictures.extend(picture(task, result));
@@ -198,6 +200,11 @@ pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Resul
         if !warnings.is_empty() {
             detail.insert(WARNINGS.to_owned(), Detail::Texts(warnings));
         }
+        if let Some(attribution) = &result.attribution {
+            let (variant, threads) = (task.variant.name.as_str(), task.threads);
+            let of = listing::Of { script, machine: None, variant, threads };
+            listings.extend(listing::rows(&attribution.listing, of, tables));
+        }
         let metric = ("throughput".to_owned(), "op/s");
         rows.push(row(script, task, metric, result.measured, detail));
     }
@@ -215,7 +222,7 @@ pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Resul
     let mut notes = notes(request, &tasks, &measured, &placement, &cpus);
     notes.extend(peers::notes(script, &rows));
     notes.push(format!("{}: {}.", script.name, script.operation));
-    Ok(Report { rows, samples, failure, explanations, pictures, notes, environment })
+    Ok(Report { rows, samples, listings, failure, explanations, pictures, notes, environment })
 }
 
 /// The waits of a cell as a picture, if they were timed.

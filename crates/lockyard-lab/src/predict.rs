@@ -14,7 +14,7 @@ use crate::published::Table;
 use crate::rows::{Detail, Row, Status};
 use crate::sensitivity::{self, Sensitivity};
 use crate::simulate::{self, Prediction};
-use crate::{InputError, jobs, peers};
+use crate::{InputError, jobs, listing, peers};
 use lockyard_scenarios::{Figure, Metric, Script, Variant};
 use lockyard_sim::Machine;
 use std::collections::BTreeMap;
@@ -111,6 +111,8 @@ pub struct Predictions {
     pub costs: Vec<Costs>,
     /// Rows of the figures that the runs have beside the script's metric.
     pub figures: Vec<Row>,
+    /// Where the CPU time of each went, as rows of a profiler's listing.
+    pub listings: Vec<Row>,
     /// How each depends on the inputs, if that was asked for.
     pub sensitivities: Vec<Sensitivity>,
 }
@@ -212,6 +214,14 @@ pub fn run(
         let outcome = Outcome::of_prediction(&prediction, metric, threads);
         let of = (variant.name.as_str(), threads, same_places);
         found.figures.extend(figures(request, outcome, of, work, tables));
+        let listed = listing::Of {
+            script,
+            machine: Some(request.machine.name()),
+            variant: &variant.name,
+            threads,
+        };
+        let tables_of = if same_places { tables } else { &[] };
+        found.listings.extend(listing::rows(&prediction.listing, listed, tables_of));
         let calibration = calibration_cell(script, &variant.name, request.machine.name(), tables);
         let is_calibration = published.is_some() && published == calibration;
         found.rows.push(Row {

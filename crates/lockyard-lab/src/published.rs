@@ -16,8 +16,22 @@ const MAX_ROWS: usize = 5_000;
 const COLUMNS: [&str; 7] =
     ["experiment", "machine", "variant", "threads", "metric", "value", "unit"];
 /// The units that tables use.
-const UNITS: &[&str] =
-    &["op/s", "ns", "ms", "s", "%", "MB/s", "jobs/min", "records/s", "ratio", "% of native", ""];
+const UNITS: &[&str] = &[
+    "op/s",
+    "ns",
+    "ms",
+    "s",
+    "%",
+    "MB/s",
+    "jobs/min",
+    "records/s",
+    "ratio",
+    "% of native",
+    "samples",
+    "",
+];
+/// What units of figures begin with that are of another variant's.
+const OF_ANOTHER: [&str; 2] = ["x of ", "% of "];
 
 /// The shipped tables: name and file.
 const SHIPPED: &[(&str, &str)] = &[
@@ -27,7 +41,9 @@ const SHIPPED: &[(&str, &str)] = &[
     ("qspinlock-applications", include_str!("../../../published/qspinlock-applications.csv")),
     ("lock-call-path", include_str!("../../../published/lock-call-path.csv")),
     ("lockref-degradation", include_str!("../../../published/lockref-degradation.csv")),
+    ("profiles", include_str!("../../../published/profiles.csv")),
     ("pv-ticketlock-dbench", include_str!("../../../published/pv-ticketlock-dbench.csv")),
+    ("id-table-timer-gettime", include_str!("../../../published/id-table-timer-gettime.csv")),
 ];
 
 /// One published figure.
@@ -221,17 +237,21 @@ fn cell(record: &csv::StringRecord) -> Result<Cell, String> {
     };
     let value = match record[5].parse::<f64>() {
         Ok(value) if value > 0.0 && value <= 1e15 => value,
-        // A gap may be closed.
-        Ok(0.0) if record[6].starts_with(DIRECTION) => 0.0,
+        // A gap may be closed, and nothing may change.
+        Ok(0.0) if record[6].starts_with(DIRECTION) || record[6].starts_with("% of ") => 0.0,
         _ => {
             let found = show(&record[5]);
             return Err(format!("`value` is `{found}`; allowed: a number above 0, at most 1e15"));
         }
     };
-    let in_words = |unit: &str| unit.starts_with(DIRECTION) && text(6).is_ok();
+    let beginnings = OF_ANOTHER.iter().chain([&DIRECTION]);
+    let in_words =
+        |unit: &str| beginnings.clone().any(|begin| unit.starts_with(begin)) && text(6).is_ok();
     if !UNITS.contains(&&record[6]) && !in_words(&record[6]) {
         let (found, units) = (show(&record[6]), UNITS.join("; "));
-        return Err(format!("`unit` is `{found}`; allowed: {units}`{DIRECTION}...`, or nothing"));
+        return Err(format!(
+            "`unit` is `{found}`; allowed: {units}`x of ...`, `% of ...`, `{DIRECTION}...`, or nothing"
+        ));
     }
     Ok(Cell {
         experiment,

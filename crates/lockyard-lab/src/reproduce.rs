@@ -12,7 +12,7 @@ use crate::rows::{Detail, Measured, Row, Status, Summary, summarise};
 use crate::simulate::Prediction;
 use crate::{InputError, host, jobs, measured};
 use lockyard_scenarios::{Figure, Script};
-use plan::{Model, Plan};
+use plan::{Model, NoModel, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What to reproduce.
@@ -48,7 +48,7 @@ pub struct Report {
 struct Job<'t> {
     table: &'t str,
     cell: &'t Cell,
-    model: Result<Model, String>,
+    model: Result<Model, NoModel>,
 }
 
 /// What a run came to.
@@ -241,7 +241,10 @@ fn row(job: &Job, plan: &Plan, found: &[Option<Found>]) -> Option<Row> {
             row.status = Status::Calibration;
             return Some(row);
         }
-        Err(reason) => {
+        Err(NoModel { reason, input }) => {
+            if *input {
+                row.status = Status::Calibration;
+            }
             row.reason = Some(reason.clone());
             return Some(row);
         }

@@ -109,7 +109,7 @@ pub struct Row {
     pub measured: Option<Measured>,
     /// What the row is.
     pub status: Status,
-    /// Why the cell is not modelled.
+    /// Why the cell is not modelled, or that it is an input.
     pub reason: Option<String>,
     /// More.
     pub detail: BTreeMap<String, Detail>,

@@ -9,6 +9,7 @@ pub use samples::{SEEDS as SEEDS_OF_SAMPLES, samples};
 
 use crate::explain::{Costs, LockTime};
 use crate::figures::{CpuTime, SampleFigures};
+use crate::listing::Listing;
 use crate::placement::Placement;
 use crate::served::{self, Fairness, Waits};
 use crate::statistics;
@@ -103,6 +104,8 @@ pub struct Prediction {
     pub waits: Option<Waits>,
     /// Where the cycles went.
     pub costs: Costs,
+    /// The same, as a profiler's listing.
+    pub listing: Listing,
     /// Lockref operations that gave up and took the lock, in all windows.
     pub locked: u64,
     /// The samples of runs that have them; empty if they have none.
@@ -340,6 +343,7 @@ pub fn cell(
         siblings_apart: None,
         fairness,
         waits: Waits::of(&waits),
+        listing: Listing::new(costs.doing.iter().copied(), &variant.parts),
         costs,
         failed_per_success: ratio(failed, succeeded),
         rmws_per_ownership: ratio(rmws, ownerships),

@@ -43,6 +43,8 @@ pub struct RunOf {
     pub tasks_unsaid: Option<usize>,
     /// How long it was.
     pub length: Option<Length>,
+    /// Whether its CPU times are of one task, and not of all.
+    pub times_of_one_task: bool,
 }
 
 /// A figure of a run.
@@ -56,6 +58,8 @@ pub enum Figure {
     RealTime(Length),
     /// `user-time`, `system-time`: CPU time of all tasks in a region during it, in seconds.
     CpuTime(Region, Length),
+    /// The same of one task, where the table has that.
+    TaskTime(Region, Length),
     /// `throughput-min@sampleN`, `-max@`, `-total@`: operations a second of a task, or of all, in a sample.
     Sample {
         /// Which sample.
@@ -69,6 +73,34 @@ pub enum Figure {
         reference: String,
         /// In per cent, not as a ratio.
         per_cent: bool,
+    },
+    /// `cpu-share:SYMBOL`: the share of regions and parts, by their names, in the CPU time, in per cent.
+    CpuShare {
+        /// The names.
+        names: Vec<String>,
+    },
+    /// `samples:SYMBOL`: so many samples of a profiler, of regions and parts.
+    SampleCount {
+        /// The names.
+        names: Vec<String>,
+        /// How many it took in all; of the other variant, if one is named.
+        total: f64,
+        /// The variant with which it did the same operations, in as many samples for the same CPU time.
+        work_of: Option<String>,
+    },
+    /// `softirq-cpu-...`: the CPU time that operations take at a rate, as a share of some CPUs' in per cent.
+    CpuAtRate {
+        /// Operations a second.
+        rate: f64,
+        /// The number of CPUs.
+        cpus: usize,
+    },
+    /// `rate-ratio`, `throughput-ratio`, `throughput-change`: the metric over another variant's.
+    Ratio {
+        /// The other variant.
+        reference: String,
+        /// By how much it is above that, in per cent, and not how many times it is that.
+        change: bool,
     },
     /// `user-cpu-saved`, `system-cpu-saved`: by how much less CPU time in a region an operation takes than in the variant with
     /// which the script pairs this one, in per cent.
@@ -87,7 +119,10 @@ impl Figure {
     /// The variant with which it compares.
     pub fn reference(&self) -> Option<&str> {
         match self {
-            Figure::Gap { reference, .. } | Figure::CpuSaved { reference, .. } => Some(reference),
+            Figure::Gap { reference, .. }
+            | Figure::CpuSaved { reference, .. }
+            | Figure::Ratio { reference, .. } => Some(reference),
+            Figure::SampleCount { work_of, .. } => work_of.as_deref(),
             _ => None,
         }
     }
@@ -95,6 +130,17 @@ impl Figure {
     /// Whether it says nothing that the script's own metric does not.
     pub fn is_the_metric(&self) -> bool {
         matches!(self, Figure::Own | Figure::RealTime(_))
+    }
+}
+
+impl RunOf {
+    /// CPU time in a region, as the table has it.
+    fn time(&self, region: Region, length: Length) -> Figure {
+        if self.times_of_one_task {
+            Figure::TaskTime(region, length)
+        } else {
+            Figure::CpuTime(region, length)
+        }
     }
 }
 
@@ -114,7 +160,7 @@ impl Script {
                 figures.push((
                     format!("{}-time", region.name()),
                     "s",
-                    Figure::CpuTime(region, length),
+                    self.run.time(region, length),
                 ));
             }
         }
@@ -163,7 +209,7 @@ impl Script {
         for region in TIMED {
             let name = region.name();
             if metric == format!("{name}-time") {
-                return in_units(&["s"], Figure::CpuTime(region, length()?));
+                return in_units(&["s"], self.run.time(region, length()?));
             }
             if metric == format!("{name}-cpu-saved") {
                 let pair = self.pairs.iter().find(|pair| pair.second == variant);
@@ -173,6 +219,9 @@ impl Script {
                 let reference = pair.first.clone();
                 return in_units(&["%"], Figure::CpuSaved { region, reference });
             }
+        }
+        if let Some(figure) = self.profile.figure(self, variant, metric, unit) {
+            return figure;
         }
         match metric {
             "stdev" => in_units(&["%"], Figure::Deviation),
@@ -197,6 +246,7 @@ pub(crate) struct RunEntry {
     operations: Option<Spanned<f64>>,
     amount: Option<Spanned<f64>>,
     seconds: Option<Spanned<f64>>,
+    times_of: Option<Spanned<String>>,
 }
 
 /// The section `[run]`.
@@ -234,7 +284,14 @@ pub(crate) fn run(source: &Source, entry: &RunEntry) -> Read<RunOf> {
         Some(tasks) => Ok(Some(*tasks.get_ref() as usize)),
         None => Ok(None),
     };
+    let times_of_one_task = match &entry.times_of {
+        Some(found) => {
+            source.choose("whose times", found, &[("all-tasks", false), ("one-task", true)])?
+        }
+        None => false,
+    };
     Ok(RunOf {
+        times_of_one_task,
         tasks: count("tasks", &entry.tasks)?,
         tasks_unsaid: count("tasks_unsaid", &entry.tasks_unsaid)?,
         length,

@@ -6,7 +6,7 @@ use crate::pairs::{self, PairEntry};
 use crate::samples::Samples;
 use crate::script::{Calibration, Gives, Object, ObjectKind, Order, Part, Script, Variant};
 use crate::tables::{Table, TableEntry};
-use crate::{figures, head, parts, samples, steps};
+use crate::{figures, head, parts, profile, samples, steps};
 use lockyard::platform::Region;
 use serde::Deserialize;
 use std::ops::Range;
@@ -61,6 +61,10 @@ struct File {
     disturbances: Vec<Spanned<samples::DisturbanceEntry>>,
     #[serde(default)]
     left_out: Vec<Spanned<head::LeftOutEntry>>,
+    #[serde(default)]
+    profile: profile::ProfileEntry,
+    #[serde(default)]
+    symbols: Vec<Spanned<profile::SymbolEntry>>,
     #[serde(default)]
     doubtful: Vec<Spanned<head::DoubtfulEntry>>,
     #[serde(default)]
@@ -328,6 +332,7 @@ pub(crate) fn parse(origin: &str, text: &str) -> Result<Script> {
         run: figures::run(&source, &file.run)?,
         samples,
         left_out: head::left_out(&source, &file.left_out)?,
+        profile: profile::profile(&source, &file.profile, &file.symbols, (&names, &parts))?,
         doubtful: head::doubtful(&source, &file.doubtful)?,
         pairs: pairs::pairs(&source, &file.pairs, &variants)?,
         variants,
@@ -507,6 +512,7 @@ fn gives(source: &Source, entry: &CalibrationEntry) -> Result<Gives> {
     let table = [
         ("local-work", Gives::LocalWork),
         ("latencies", Gives::Latencies),
+        ("numbers", Gives::Numbers),
         ("unit", Gives::Unit),
         ("work-and-unit", both),
     ];

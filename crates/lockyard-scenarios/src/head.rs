@@ -11,6 +11,8 @@ use toml::Spanned;
 pub(crate) struct LeftOutEntry {
     metric: Spanned<String>,
     reason: Spanned<String>,
+    #[serde(default)]
+    input: bool,
 }
 
 #[derive(Deserialize)]
@@ -107,6 +109,7 @@ pub(crate) fn left_out(source: &Source, entries: &[Spanned<LeftOutEntry>]) -> Re
         Ok(LeftOut {
             metric: source.name("metric", &entry.metric)?,
             reason: source.text("reason", &entry.reason)?,
+            input: entry.input,
         })
     };
     entries.iter().map(one).collect()

@@ -18,6 +18,7 @@ mod pages;
 mod pairs;
 mod parts;
 mod prepared;
+mod profile;
 mod random;
 mod samples;
 mod script;
@@ -34,6 +35,7 @@ pub use metric::{Metric, Rate};
 pub use pages::PageKind;
 pub use pairs::Pair;
 pub use prepared::{Prepared, Violation};
+pub use profile::{Profile, SHARE, Symbol};
 pub use samples::{Disturbance, OfTasks, Samples};
 pub use script::{
     Calibration, Doubtful, GetOperation, Gives, LeftOut, Object, ObjectKind, Order, Part,

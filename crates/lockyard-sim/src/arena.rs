@@ -30,7 +30,14 @@ pub(crate) struct Arena {
     free: RefCell<HashMap<(usize, usize, u16), Vec<usize>>>,
     /// The home that was asked for, by where memory begins, if it begins in a line that has another one.
     asked: RefCell<HashMap<usize, u16>>,
+    /// How many lines of each home were laid out before threads ran.
+    laid_out: RefCell<Vec<u64>>,
+    /// Lines up to here are counted, or were handed out to a running thread.
+    counted: Cell<usize>,
 }
+
+/// Bit of a line's home: the line was handed out to a running thread, so that no cache has it.
+const NEW: u16 = 1 << 15;
 
 impl Arena {
     /// An arena of `bytes` bytes. They are zero when they are first handed out, and not touched before.
@@ -49,6 +56,8 @@ impl Arena {
             homes: RefCell::default(),
             free: RefCell::default(),
             asked: RefCell::default(),
+            laid_out: RefCell::default(),
+            counted: Cell::new(0),
         }
     }
 
@@ -62,8 +71,9 @@ impl Arena {
         address >= self.base() && address - self.base() + bytes <= self.used.get()
     }
 
-    /// Memory for `layout`, in lines whose home is `domain`; `None` if the arena is full.
-    pub(crate) fn allocate(&self, layout: Layout, domain: u16) -> Option<NonNull<u8>> {
+    /// Memory for `layout`, in lines whose home is `domain`; `None` if the arena is full. `new`: a running thread asks for it,
+    /// and no cache has it; otherwise it was laid out, and written, before.
+    pub(crate) fn allocate(&self, layout: Layout, domain: u16, new: bool) -> Option<NonNull<u8>> {
         if layout.align() > ALIGN {
             return None;
         }
@@ -92,8 +102,19 @@ impl Arena {
         }
         // A line that another allocation began in keeps its home.
         let first = begin.div_ceil(self.line_bytes);
-        homes[first.min(last)..last].fill(domain);
-        if homes[begin / self.line_bytes] != domain {
+        let first = first.min(last);
+        homes[first..last].fill(if new { domain | NEW } else { domain });
+        // A line in which nothing ends and another allocation begins is counted once.
+        let more = last.saturating_sub(first.max(self.counted.get()));
+        self.counted.set(self.counted.get().max(last));
+        if !new {
+            let mut laid_out = self.laid_out.borrow_mut();
+            if laid_out.len() <= domain as usize {
+                laid_out.resize(domain as usize + 1, 0);
+            }
+            laid_out[domain as usize] += more as u64;
+        }
+        if homes[begin / self.line_bytes] & !NEW != domain {
             self.asked.borrow_mut().insert(begin, domain);
         }
         // SAFETY: `begin` is within the arena.
@@ -115,7 +136,17 @@ impl Arena {
 
     /// The home domain of a line.
     pub(crate) fn home_of(&self, line: usize) -> usize {
-        self.homes.borrow().get(line).map_or(0, |&domain| domain as usize)
+        self.homes.borrow().get(line).map_or(0, |&domain| (domain & !NEW) as usize)
+    }
+
+    /// Whether a line was laid out before threads ran.
+    pub(crate) fn was_laid_out(&self, line: usize) -> bool {
+        self.homes.borrow().get(line).is_none_or(|domain| domain & NEW == 0)
+    }
+
+    /// How many lines of this home were laid out before threads ran.
+    pub(crate) fn laid_out(&self, home: u16) -> u64 {
+        self.laid_out.borrow().get(home as usize).copied().unwrap_or_default()
     }
 
     fn unit(&self, address: usize) -> *mut u64 {
@@ -160,7 +191,7 @@ mod tests {
     fn what_is_given_back_is_handed_out_again_for_the_same_home() {
         let arena = Arena::new(1 << 16, 64);
         let layout = Layout::from_size_align(48, 8).unwrap();
-        let new = |domain| arena.allocate(layout, domain).unwrap();
+        let new = |domain| arena.allocate(layout, domain, false).unwrap();
         // The second one begins in the line of the first.
         let (first, second) = (new(0), new(1));
         arena.deallocate(first, layout);
@@ -174,6 +205,6 @@ mod tests {
         assert_eq!(arena.used.get(), used, "churn takes nothing more");
         arena.deallocate(first, layout);
         let larger = Layout::from_size_align(64, 8).unwrap();
-        assert_ne!(arena.allocate(larger, 0), Some(first), "only what has the same size");
+        assert_ne!(arena.allocate(larger, 0, false), Some(first), "only what has the same size");
     }
 }

@@ -377,6 +377,8 @@ fn me() -> Rc<PerThread> {
 unsafe impl Host for Simulated {
     type Atomics = SimulatedAtomics;
     const SLOTS: u32 = 4096;
+    /// They are a run's threads.
+    const GIVES_SLOTS_BACK: bool = false;
 
     fn slot() -> Option<Slot> {
         // Setup code has none.

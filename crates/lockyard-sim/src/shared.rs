@@ -338,9 +338,19 @@ impl Shared {
             None if self.in_thread() => self.me().socket,
             None => 0,
         };
+        self.arena.allocate(layout, self.home_on(node), self.in_thread())
+    }
+
+    /// The home of memory on NUMA node (socket) `node`.
+    fn home_on(&self, node: usize) -> u16 {
         let complexes_per_socket = self.machine.complexes() / self.machine.sockets();
-        let domain = node.min(self.machine.sockets() - 1) * complexes_per_socket;
-        self.arena.allocate(layout, domain as u16)
+        (node.min(self.machine.sockets() - 1) * complexes_per_socket) as u16
+    }
+
+    /// Memory for what a real machine has from the beginning, and the simulated one makes when it is first needed: it counts as
+    /// laid out before threads ran.
+    fn allocate_as_before(&self, layout: Layout, node: usize) -> Option<NonNull<u8>> {
+        self.arena.allocate(layout, self.home_on(node), false)
     }
 
     /// Takes memory back that [`allocate`](Self::allocate) gave.
@@ -355,7 +365,9 @@ impl Shared {
         let table = self.announcements.get().unwrap_or_else(|| {
             let layout = Layout::from_size_align(ANNOUNCEMENT_LINES * line, line)
                 .expect("a line is a power of two");
-            let memory = self.allocate(layout, None).expect("no memory for announcements");
+            let node = if self.in_thread() { self.me().socket } else { 0 };
+            let memory =
+                self.allocate_as_before(layout, node).expect("no memory for announcements");
             self.name(memory.as_ptr() as usize, layout.size(), "announcements of waiters".into());
             let table = memory.cast();
             self.announcements.set(Some(table));
@@ -388,8 +400,9 @@ impl Shared {
                 Layout::new::<[QueueNode<crate::SimulatedAtomics>; NEST_LEVELS as usize]>()
                     .align_to(self.machine.line_bytes())
                     .expect("a line is a power of two");
-            let socket = self.socket_of(slot) as u32;
-            let memory = self.allocate(layout, Some(socket)).expect("no memory for queue nodes");
+            let socket = self.socket_of(slot);
+            let memory =
+                self.allocate_as_before(layout, socket).expect("no memory for queue nodes");
             let name = format!("queue nodes of hardware thread {slot}");
             self.name(memory.as_ptr() as usize, layout.size(), name);
             for index in 0..levels {

@@ -198,6 +198,14 @@ impl Simulation {
         Placed { object: memory, _arena: self.shared.arena() }
     }
 
+    /// Leaves every line in memory only, but those at which something is under way; when all threads have finished, what is on
+    /// its way arrives first. Without it, what was laid out before threads ran is in its home's last-level cache, as far as
+    /// that holds it.
+    pub fn empty_caches(&mut self) {
+        while self.engine.live() == 0 && self.engine.run(u64::MAX, u64::MAX) {}
+        self.engine.empty_caches();
+    }
+
     /// Lets the next `count` calls of `Host::allocate` fail.
     pub fn fail_allocations(&mut self, count: u64) {
         self.shared.fail_allocations(count);
@@ -305,6 +313,7 @@ impl Simulation {
     /// A request that was not answered, a line with two owners, an owner or sharer of which its agent does not know.
     pub fn check_quiet(&mut self) -> Result<(), String> {
         while self.engine.run(u64::MAX, u64::MAX) {}
+        self.engine.settle_caches();
         self.engine.check_quiet()
     }
 

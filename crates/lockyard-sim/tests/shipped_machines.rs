@@ -30,6 +30,7 @@ fn every_number_has_a_source_or_a_reason_and_most_have_a_source() {
             "broadwell-ex-8s10c2t",
             "cascade-lake-2s24c2t",
             "ivy-bridge-ex-4s15c",
+            "nehalem-2s4c2t",
             "sandy-bridge-32c-kvm",
             "sapphire-rapids",
             "skylake-client-4c",

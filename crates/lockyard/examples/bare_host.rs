@@ -73,6 +73,7 @@ struct Kernel;
 unsafe impl Host for Kernel {
     type Atomics = NativeAtomics;
     const SLOTS: u32 = CPUS as u32;
+    const GIVES_SLOTS_BACK: bool = false;
 
     fn slot() -> Option<Slot> {
         Some(Slot(CURRENT.get() as u32))

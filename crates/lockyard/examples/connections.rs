@@ -7,46 +7,20 @@
 //! ```text
 //! cargo run --release -p lockyard --example connections [CHURN]
 //! ```
+//!
+//! The environment variable `LOCKYARD_CONNECTIONS` holds settings of the table that churns: `bits=16`, say. (So a program reads what its
+//! users choose at start-up; 20 bits, one for a connection, are what it is compiled with.)
 
-use lockyard::connections::{Bits, ConnectionTable, Locked, LookUp, NEVER, Rcu, Tuple};
-use std::alloc::{GlobalAlloc, Layout, System};
+#[path = "common/counting.rs"]
+mod counting;
+
+use counting::memory;
+use lockyard::connections::{Bits, ConnectionTable, Locked, LookUp, NEVER, Rcu, Settings, Tuple};
 use std::hint::black_box;
 use std::net::Ipv4Addr;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// The system's allocator, with the bytes that it was asked for and has not got back.
-struct Counting;
-
-static REQUESTED: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: everything is the system allocator's.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        REQUESTED.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        REQUESTED.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
 const CONNECTIONS: u32 = 1_000_000;
-
-/// Bytes requested from the allocator, and bytes that the process has in memory (0 where the system does not say).
-fn memory() -> (usize, usize) {
-    let requested = REQUESTED.load(Ordering::Relaxed);
-    let pages = std::fs::read_to_string("/proc/self/statm").ok().and_then(|text| {
-        text.split_whitespace().nth(1).and_then(|resident| resident.parse::<usize>().ok())
-    });
-    (requested, pages.unwrap_or(0) * 4096)
-}
 
 /// A client's connection number `number` to one server.
 fn tuple(number: u32) -> Tuple {
@@ -118,10 +92,11 @@ fn fill<P: LookUp>(name: &str, bits: u32) {
 }
 
 /// `churn` connections come and go, a million at a time; memory is looked at in ten places.
-fn churn(churn: u32) {
+fn churn(churn: u32, settings: &Settings) {
     let table =
         ConnectionTable::<u64>::with_bits(Bits::for_connections(CONNECTIONS as usize), None);
-    let sweep = table.bits().buckets() / 256;
+    table.apply(settings).expect("nothing was inserted");
+    let sweep = (table.bits().buckets() / 256).max(1);
     let mut most_waiting = 0;
     println!(
         "{:>12} {:>10} {:>12} {:>14} {:>12} {:>8}",
@@ -162,6 +137,10 @@ fn main() {
         eprintln!("connections: CHURN is a whole number from 1 to 1000000000");
         std::process::exit(2);
     };
+    let settings = Settings::from_environment("LOCKYARD_CONNECTIONS").unwrap_or_else(|wrong| {
+        eprintln!("connections: {wrong}");
+        std::process::exit(2);
+    });
     println!(
         "{CONNECTIONS} connections without a value; bytes, and nanoseconds of CPU time, of each; one thread\n"
     );
@@ -175,5 +154,5 @@ fn main() {
     fill::<Rcu>("rcu", 12);
     fill::<Locked>("locked", 12);
     println!("\nchurn of {number} connections, a million at a time");
-    churn(number);
+    churn(number, &settings);
 }

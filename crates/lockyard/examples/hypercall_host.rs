@@ -77,6 +77,7 @@ struct Guest;
 unsafe impl Host for Guest {
     type Atomics = NativeAtomics;
     const SLOTS: u32 = CPUS as u32;
+    const GIVES_SLOTS_BACK: bool = false;
 
     fn slot() -> Option<Slot> {
         Some(Slot(CURRENT.get() as u32))

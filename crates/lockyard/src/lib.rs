@@ -9,6 +9,7 @@ extern crate alloc;
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
+pub mod buffers;
 pub mod connections;
 mod context;
 pub mod id_table;
@@ -23,6 +24,7 @@ mod raw;
 pub mod reclaim;
 pub mod statistics;
 
+pub use buffers::BufferCache;
 pub use connections::ConnectionTable;
 pub use context::{Context, NoContext};
 pub use kind::RawChosenLock;

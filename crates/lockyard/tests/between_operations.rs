@@ -3,7 +3,15 @@
 
 #![cfg(all(feature = "std", feature = "hooks"))]
 
+#[cfg(unix)]
+#[path = "support/forked.rs"]
+mod forked;
+
+#[cfg(unix)]
+use forked::forked;
 use lockyard::lock::{Clh, Queued};
+#[cfg(unix)]
+use lockyard::lock::{LaneLock, Mcs};
 use lockyard::lockref::Count;
 use lockyard::lockref::policy::NoTrywait;
 use lockyard::page_ref::{
@@ -15,7 +23,7 @@ use lockyard::{LockRef, McsLock, RawSpinLock};
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 
 /// Runs what [`after_next`] was given, after the operation that it was given it for.
@@ -25,6 +33,8 @@ type Then = Box<dyn FnOnce()>;
 
 thread_local! {
     static THEN: RefCell<Option<(Kind, Then)>> = const { RefCell::new(None) };
+    /// What counts the waits that the thread begins.
+    static WAITS: Cell<Option<&'static AtomicU32>> = const { Cell::new(None) };
 }
 
 /// Runs `then` after the next operation of this kind of the running thread.
@@ -34,7 +44,12 @@ fn after_next(kind: Kind, then: impl FnOnce() + 'static) {
 
 // SAFETY: it changes no operation.
 unsafe impl Hook for Between {
-    fn operation(_: &mut Operation) -> Effect {
+    fn operation(operation: &mut Operation) -> Effect {
+        if operation.kind == Kind::Wait
+            && let Some(waits) = WAITS.get()
+        {
+            waits.fetch_add(1, Ordering::Relaxed);
+        }
         Effect::Performed
     }
     fn done(operation: &Operation) {
@@ -116,6 +131,94 @@ fn an_interruption_while_a_node_is_taken_loses_none_that_a_successor_has_done_wi
         assert_eq!(node.nodes_in_use(), 0);
     });
     counted.join().unwrap();
+}
+
+/// Four CLH locks, released by the running thread, of each of which the successor has not yet noticed that; then `run`, with what counts the
+/// waits from here on, and what makes the successors go on.
+#[cfg(unix)]
+fn with_all_nodes_left(run: impl FnOnce(&'static AtomicU32, &'static AtomicBool)) {
+    let waits: &'static AtomicU32 = Box::leak(Box::default());
+    let go_on: &'static AtomicBool = Box::leak(Box::default());
+    let locks: [RawSpinLock<Clh, Host>; 4] = std::array::from_fn(|_| RawSpinLock::new());
+    thread::scope(|scope| {
+        let held = locks.each_ref().map(|lock| lock.acquire());
+        for lock in &locks {
+            scope.spawn(move || {
+                WAITS.set(Some(waits));
+                after_next(Kind::Wait, || until(|| go_on.load(Ordering::Relaxed)));
+                let held = lock.acquire();
+                // SAFETY: taken above.
+                unsafe { lock.release(held) };
+            });
+        }
+        until(|| waits.load(Ordering::Relaxed) == 4);
+        for (lock, held) in locks.iter().zip(held) {
+            // SAFETY: taken above.
+            unsafe { lock.release(held) };
+        }
+        run(waits, go_on);
+        go_on.store(true, Ordering::Relaxed);
+    });
+}
+
+#[cfg(unix)]
+fn until(condition: impl Fn() -> bool) {
+    while !condition() {
+        thread::yield_now();
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn whose_nodes_are_all_left_to_successors_waits_for_one_and_does_not_give_up() {
+    fn waits_for_a_node<K: LaneLock>() {
+        with_all_nodes_left(|waits, go_on| {
+            let lock = RawSpinLock::<K, Host>::new();
+            assert!(lock.try_acquire().is_none(), "a try does not wait");
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    until(|| waits.load(Ordering::Relaxed) == 5);
+                    assert!(!lock.is_held(), "it has not got it yet");
+                    go_on.store(true, Ordering::Relaxed);
+                });
+                WAITS.set(Some(waits));
+                let held = lock.acquire();
+                WAITS.set(None);
+                assert!(go_on.load(Ordering::Relaxed));
+                // SAFETY: taken above.
+                unsafe { lock.release(held) };
+            });
+        });
+    }
+    // Each in a thread of its own, whose nodes nobody else has used.
+    thread::spawn(waits_for_a_node::<Mcs>).join().unwrap();
+    thread::spawn(waits_for_a_node::<Clh>).join().unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn in_a_forked_child_nodes_that_were_left_to_others_are_the_threads_again() {
+    thread::spawn(|| {
+        with_all_nodes_left(|_, _| {
+            let (mcs, clh) = (RawSpinLock::<Mcs, Host>::new(), RawSpinLock::<Clh, Host>::new());
+            let status = forked(|| {
+                // SAFETY: sets a timer whose signal ends the process.
+                unsafe { libc::alarm(20) };
+                let both = (mcs.acquire(), clh.acquire());
+                // SAFETY: taken above.
+                unsafe {
+                    mcs.release(both.0);
+                    clh.release(both.1);
+                }
+                let node = Host::queue_node(Host::slot().expect("it keeps its slot"), 0);
+                node.nodes_in_use() == 0
+            });
+            assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "{status}");
+            assert!(mcs.try_acquire().is_none(), "in the parent nothing has changed");
+        });
+    })
+    .join()
+    .unwrap();
 }
 
 /// Changes the count before each compare-exchange of a thread that wants the lock, as a stream of look-ups may.

@@ -5,6 +5,7 @@
 
 mod support;
 
+use lockyard::Context;
 use lockyard::id_table::{IdTable, InsertError, Locked, Rcu, Variant};
 use lockyard::platform::{Host, Native};
 use std::collections::BTreeMap;
@@ -366,4 +367,50 @@ fn it_is_a_static_as_well() {
     assert_eq!(TABLE.lock(id).as_deref().map(String::as_str), Some("static"));
     assert!(format!("{TABLE:?}").contains("locked"));
     assert!(Native::slot().is_some());
+}
+
+#[test]
+fn what_a_context_switches_off_is_off_while_any_lock_or_guard_of_the_table_is_held() {
+    thread_local!(static OFF: std::cell::Cell<u32> = const { std::cell::Cell::new(0) });
+    struct NoPreemption;
+    impl Context for NoPreemption {
+        type State = ();
+        fn enter() {
+            OFF.set(OFF.get() + 1);
+        }
+        fn leave((): ()) {
+            OFF.set(OFF.get() - 1);
+        }
+    }
+    /// Its destructor notes how much was off.
+    struct Witness;
+    impl Drop for Witness {
+        fn drop(&mut self) {
+            assert_eq!(OFF.get(), 0, "objects are dropped outside all locks");
+        }
+    }
+    fn check<V: Variant>(of_an_entry: u32) {
+        let table = IdTable::<Witness, V, Native, NoPreemption>::new();
+        for round in 0..3 {
+            let id = table.insert(Witness).ok().unwrap();
+            assert_eq!((id, OFF.get()), (0, 0));
+            let entry = table.lock(id).unwrap();
+            assert_eq!(OFF.get(), of_an_entry);
+            if round == 1 {
+                drop(entry.remove());
+            } else {
+                drop(entry);
+                assert_eq!(OFF.get(), 0);
+                drop(table.remove(id));
+            }
+            assert_eq!(OFF.get(), 0);
+            assert!(table.lock(id).is_none() && table.remove(id).is_none());
+            assert_eq!(OFF.get(), 0);
+        }
+        table.domain().barrier();
+        assert_eq!(OFF.get(), 0);
+        table.insert(Witness).ok().unwrap();
+    }
+    check::<Rcu>(2);
+    check::<Locked>(1);
 }

@@ -3,10 +3,12 @@
 #![cfg(all(unix, feature = "std"))]
 
 use lockyard::lock::{Clh, Mcs};
-use lockyard::platform::{Host, NEST_LEVELS, Native, Slot};
+use lockyard::platform::{Host, NEST_LEVELS, Native, Slot, slot_is_idle};
+use lockyard::reclaim::{Domain, StillRead};
 use lockyard::{ClhLock, McsLock, RawSpinLock};
 use std::array;
 use std::cell::RefCell;
+use std::mem;
 use std::sync::Barrier;
 use std::sync::mpsc::channel;
 use std::thread;
@@ -100,6 +102,38 @@ fn a_try_without_a_node_fails_and_does_not_wait() {
     assert!(mcs.try_acquire().is_some() && clh.try_acquire().is_some());
 }
 
+#[test]
+fn the_slot_of_a_thread_that_forgets_a_guard_is_given_to_nobody() {
+    static DOMAIN: Domain = Domain::new();
+    let forgetful = thread::spawn(|| {
+        mem::forget(DOMAIN.enter());
+        Native::slot().expect("slots are left")
+    });
+    let slot = forgetful.join().unwrap();
+    assert!(!slot_is_idle::<Native>(slot));
+    let next = thread::spawn(move || {
+        let own = Native::slot().expect("slots are left");
+        // It has not inherited the guard: nothing here waits for itself.
+        drop(DOMAIN.enter());
+        assert_eq!(DOMAIN.try_synchronize(3), Err(StillRead { slot: Some(slot) }));
+        own
+    });
+    assert_ne!(next.join().unwrap(), slot);
+
+    // A thread that drops all its guards gives its slot back, whatever the order.
+    let orderly = thread::spawn(|| {
+        let (mut one, two, three) = (DOMAIN.enter(), DOMAIN.enter(), DOMAIN.enter());
+        drop(two);
+        one.quiescent();
+        drop(one);
+        let slot = Native::slot().expect("slots are left");
+        assert!(!slot_is_idle::<Native>(slot));
+        drop(three);
+        slot_is_idle::<Native>(slot)
+    });
+    assert!(orderly.join().unwrap());
+}
+
 /// Runs a last thing in its destructor.
 struct Late(Option<Box<dyn FnOnce()>>);
 
@@ -138,12 +172,16 @@ fn slots_around_the_end_of_a_thread<G: 'static>(lock: fn() -> G) -> (Slot, Slot)
 }
 
 #[test]
-fn a_slot_whose_node_a_guard_still_uses_is_not_given_to_another_thread() {
+fn a_slot_that_a_guard_still_uses_is_not_given_to_another_thread() {
     static FIRST: McsLock<()> = McsLock::new(());
     static SECOND: ClhLock<()> = ClhLock::new(());
     let (slot, next) = slots_around_the_end_of_a_thread(|| FIRST.lock());
     assert_ne!(slot, next);
     let (slot, next) = slots_around_the_end_of_a_thread(|| SECOND.lock());
     assert_ne!(slot, next);
+    static DOMAIN: Domain = Domain::new();
+    let (slot, next) = slots_around_the_end_of_a_thread(|| DOMAIN.enter());
+    assert_ne!(slot, next);
+    assert_eq!(DOMAIN.try_synchronize(1), Ok(()), "that guard was dropped too");
     assert!(FIRST.try_lock().is_some() && SECOND.try_lock().is_some(), "the guards were dropped");
 }

@@ -4,9 +4,12 @@
 
 #![cfg(all(unix, feature = "std"))]
 
+#[path = "support/forked.rs"]
+mod forked;
 #[path = "support/watchdog.rs"]
 mod watchdog;
 
+use forked::forked;
 use lockyard::lock::{Clh, CmpxchgGrab, LaneLock, Mcs, Queued};
 use lockyard::platform::{
     Event, Host, Native, NativeAtomics, NativeU32, Portable, QueueNode, Slot,
@@ -336,23 +339,6 @@ fn signals_without_pause() {
     });
     wait_until(|| ENTERED.load(Ordering::Relaxed) == LEFT.load(Ordering::Relaxed));
     assert_eq!(*OTHER.lock() - counted, handled(), "each handler took the lock once");
-}
-
-/// Runs `child` in a forked process; returns how it ended.
-fn forked(child: impl FnOnce() -> bool) -> libc::c_int {
-    // SAFETY: the child runs `child`, which takes and releases locks in static memory and makes system calls, and then
-    // leaves without returning here. It allocates nothing.
-    let pid = unsafe { libc::fork() };
-    assert!(pid >= 0, "fork fails");
-    if pid == 0 {
-        let right = child();
-        // SAFETY: ends the process at once.
-        unsafe { libc::_exit(i32::from(!right)) };
-    }
-    let mut status = 0;
-    // SAFETY: `status` is a live variable; `pid` is this process's child.
-    assert_eq!(unsafe { libc::waitpid(pid, &raw mut status, 0) }, pid);
-    status
 }
 
 #[test]

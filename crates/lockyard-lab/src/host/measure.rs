@@ -6,7 +6,7 @@
 //! passes of its own after the rounds, one window long, whose throughput is not reported. So has the attribution of CPU
 //! time.
 
-use super::attribution::{Attribution, Phase};
+use super::attribution::{self, Attribution, Phase};
 use super::counters::{self, Counted, Source, System};
 use super::handover::{Handovers, Holders};
 use super::order::Orders;
@@ -18,6 +18,7 @@ use super::stage::{clock_ns, rounds_per_ns};
 use crate::figures::SampleFigures;
 use crate::histogram::{self, Bucket};
 use crate::jobs;
+use crate::listing::Listing;
 use crate::rows::Measured;
 use crate::served::{self, Fairness, Waits};
 use crate::statistics::{self, Oddity};
@@ -257,12 +258,15 @@ fn attribute(
         if jobs::interrupted() {
             break;
         }
-        let run = run::run(cell(task), times, Phases::default())?;
+        let parts = &task.variant.parts;
+        let run = run::run(cell(task), times, Phases::new(parts.len()))?;
         let cost_ratio = run.cpu_ns().zip(result.cpu_ns).map(|(with, without)| with / without);
         let tally = run.seen.map_err(|error| {
             format!("CPU time cannot be attributed to phases on this host: {error}")
         })?;
-        result.attribution = Some(Attribution { phases: Phase::NAMES, tally, cost_ratio });
+        let listing = Listing::of_tally(&attribution::by_activity(&tally, parts.len()), parts);
+        let tally = attribution::by_phase(&tally);
+        result.attribution = Some(Attribution { phases: Phase::NAMES, tally, listing, cost_ratio });
         done();
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! What a pass records of each thread beside its operations: nothing, its waits, who held a lock before it, its phases, or the
 //! processor's counters.
 
-use super::attribution::{self, OnHostAttributed, Phase, Registered, Sampler, Tally, Watched};
+use super::attribution::{self, OnHostAttributed, Registered, Sampler, Tally, Watched};
 use super::counters::{Counters, Reading, Source};
 use super::handover::{self, Handovers, Holders};
 use super::stage::{OnHost, OnHostHolders, OnHostTimed, begin_waits, take_waits};
@@ -118,11 +118,19 @@ impl Probe for Counting {
     }
 }
 
-/// In which phase each thread is, as a sampler sees it.
-#[derive(Debug, Default)]
+/// In which phase each thread is and what it does, as a sampler sees it.
+#[derive(Debug)]
 pub(super) struct Phases {
+    /// How many parts of regions the script's steps name.
+    parts: usize,
     /// The threads that are ready; or why one cannot be watched.
     threads: Mutex<Vec<std::io::Result<Watched>>>,
+}
+
+impl Phases {
+    pub(super) fn new(parts: usize) -> Self {
+        Phases { parts, threads: Mutex::default() }
+    }
 }
 
 impl Probe for Phases {
@@ -145,8 +153,9 @@ impl Probe for Phases {
         let threads =
             std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         let watched: std::io::Result<Vec<Watched>> = threads.into_iter().collect();
-        let sampler = watched
-            .and_then(|threads| Sampler::start(threads, Phase::NAMES.len(), attribution::INTERVAL));
+        let numbers = attribution::numbers(self.parts);
+        let sampler =
+            watched.and_then(|threads| Sampler::start(threads, numbers, attribution::INTERVAL));
         Box::new(|| sampler.map(Sampler::finish))
     }
 }

@@ -1,6 +1,7 @@
 //! Tables for people: one for each experiment, then the summary, then notes.
 
 use super::{Document, fits, looked, phases};
+use crate::listing::SHARE;
 use crate::pairs::NEAR;
 use crate::predict::PREDICTED;
 use crate::rows::{Detail, Errors, Measured, Row, Status, Summary};
@@ -137,9 +138,14 @@ fn same_group(a: &Row, b: &Row) -> bool {
     (&a.experiment, &a.machine, family(a)) == (&b.experiment, &b.machine, family(b))
 }
 
-/// The metrics that have a table together: those of samples; every other one has its own.
+/// The metrics that have a table together: those of samples, and of a listing; every other one has its own.
 fn family(row: &Row) -> &str {
-    if row.metric.contains("@sample") { "throughput of samples" } else { &row.metric }
+    match row.metric.as_str() {
+        metric if metric.contains("@sample") => "throughput of samples",
+        metric if metric.starts_with(SHARE) => "share of CPU time",
+        metric if metric.starts_with("samples:") => "samples of a profiler",
+        metric => metric,
+    }
 }
 
 /// A table whose columns after the first ones, of text, are of figures.

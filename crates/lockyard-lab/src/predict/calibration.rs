@@ -27,13 +27,18 @@ pub fn calibration_cell<'t>(
             && cell.variant == variant
             && match &calibration.metric {
                 None => cell.metric == script.metric.name() && cell.unit == script.metric.unit(),
+                Some(metric) if calibration.gives == Gives::Numbers => cell.metric == *metric,
                 Some(metric) => cell.metric == *metric && cell.unit == Metric::OPERATIONS.unit(),
             }
     })
 }
 
-/// Operations a second of a script's calibration cell, in a metric; `None` if nobody says how many tasks ran.
+/// Operations a second of a script's calibration cell, in a metric; `None` if nobody says how many tasks ran, or the cell gave
+/// numbers of the script and says nothing of its metric.
 pub fn calibration_throughput(script: &Script, metric: Metric, cell: &Cell) -> Option<f64> {
+    if script.calibration.as_ref().is_some_and(|c| c.gives == Gives::Numbers) {
+        return None;
+    }
     let tasks = script.tasks(cell.threads)?;
     let own = script.calibration.as_ref().is_none_or(|c| c.metric.is_none());
     Some(if own { metric.throughput(cell.value, tasks) } else { cell.value })

@@ -35,6 +35,25 @@ pub(super) struct Calibration {
     pub(super) machine: String,
 }
 
+/// Why nothing can be said about a cell.
+pub(super) struct NoModel {
+    pub(super) reason: String,
+    /// It is an input, and no result.
+    pub(super) input: bool,
+}
+
+impl From<String> for NoModel {
+    fn from(reason: String) -> Self {
+        NoModel { reason, input: false }
+    }
+}
+
+/// The machine file of a published machine: its own, or the one that stands for it in a script.
+fn machine(script: &Script, published: &str) -> Option<Machine> {
+    let other = || Machine::shipped(script.profile.machine.as_deref()?);
+    Machine::shipped(published).or_else(other)
+}
+
 /// How a published cell follows from runs.
 pub(super) struct Model {
     /// Index into the runs.
@@ -83,26 +102,31 @@ impl Model {
 
 impl Plan {
     /// What it takes to say something about a cell, or why nothing can be said.
-    pub(super) fn model(&mut self, cell: &Cell, tables: &[Table]) -> Result<Model, String> {
+    pub(super) fn model(&mut self, cell: &Cell, tables: &[Table]) -> Result<Model, NoModel> {
         if let Some(reason) = call_path::without_measurement(&cell.experiment) {
-            return Err(reason);
+            return Err(reason.into());
         }
         let script = Script::shipped(&cell.experiment)
             .ok_or_else(|| format!("there is no scenario `{}`", cell.experiment))?;
-        let machine = Machine::shipped(&cell.machine)
-            .ok_or_else(|| format!("there is no machine file for `{}`", cell.machine))?;
         if let Some(left_out) = script.left_out.iter().find(|l| l.metric == cell.metric) {
-            return Err(left_out.reason.clone());
+            return Err(NoModel { reason: left_out.reason.clone(), input: left_out.input });
         }
+        if let Some(reason) = script.profile.left_out(&cell.metric) {
+            return Err(reason.to_owned().into());
+        }
+        let machine = machine(&script, &cell.machine)
+            .ok_or_else(|| format!("there is no machine file for `{}`", cell.machine))?;
         let figure = script.figure(&cell.variant, &cell.metric, &cell.unit)?;
         let no_variant = |name: &str| format!("the scenario has no variant `{name}`");
         let variant = script.variant(&cell.variant).cloned();
         let variant = variant.ok_or_else(|| no_variant(&cell.variant))?;
         let Some(tasks) = script.tasks(cell.threads) else {
-            return Err("neither the table nor the scenario says how many tasks ran".to_owned());
+            let reason = "neither the table nor the scenario says how many tasks ran";
+            return Err(reason.to_owned().into());
         };
         if tasks > machine.hardware_threads() {
-            return Err(format!("the machine has {} hardware threads", machine.hardware_threads()));
+            let all = machine.hardware_threads();
+            return Err(format!("the machine has {all} hardware threads").into());
         }
         let by = predict::calibration_cell(&script, &cell.variant, &cell.machine, tables);
         let gave = by.is_some_and(|by| {
@@ -117,6 +141,7 @@ impl Plan {
             by == cell
                 || *by == of_its_run && (says_it || script.calibration.as_ref().is_some_and(also))
         });
+        let gave = gave || script.profile.is_input(&cell.variant, &cell.metric);
         let reference = match figure.reference() {
             Some(name) => Some(script.variant(name).cloned().ok_or_else(|| no_variant(name))?),
             None => None,

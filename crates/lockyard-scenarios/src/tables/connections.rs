@@ -77,7 +77,7 @@ unsafe fn made<P: LookUp, H: Host>(
     let held = unsafe { Held::write(memory, empty, drops) };
     let connections = table.entries();
     for number in 0..connections {
-        held.insert(&tuple(number), number, NEVER).ok()?;
+        held.insert_absent(&tuple(number), number, NEVER).ok()?;
     }
     Some(Box::new(Chains {
         table: held,

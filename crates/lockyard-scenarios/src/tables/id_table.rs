@@ -10,10 +10,11 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes that an object takes, with what is allocated beside it, rounded up.
-const BYTES: usize = 192;
+const BYTES: usize = 256;
 
-/// An object, as a reader sees it: a timer, say.
+/// An object, as a reader sees it: a timer, say. No two share a line: a timer is some hundred bytes large.
 #[derive(Clone, Copy)]
+#[repr(align(64))]
 struct Object {
     /// Whose it is: the number of its entry.
     owner: u64,

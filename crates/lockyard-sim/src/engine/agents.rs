@@ -111,6 +111,9 @@ impl Engine {
         }
         agent.busy = true;
         agent.current = Some(Request::Core { core, exclusive });
+        let in_memory = std::mem::take(&mut agent.in_memory);
+        let from_memory = if in_memory { n.dram } else { 0 };
+        self.statistics.memory_reads += u64::from(in_memory);
         let bit = self.places.bit(core);
         if let Some(owner) = agent.owner {
             if owner == core {
@@ -139,7 +142,7 @@ impl Engine {
             agent.sharers = 0;
             let invalidated = self.invalidate_all(line, domain, others);
             // An upgrade needs no data, only the invalidations.
-            let data = now + if shared_already { dispatch } else { last_level };
+            let data = now + if shared_already { dispatch } else { last_level + from_memory };
             let ready = invalidated.max(data);
             let jitter = self.jitter();
             self.at(ready + leg + jitter, Event::Data { line, core, exclusive: true });
@@ -150,8 +153,12 @@ impl Engine {
         } else {
             agent.sharers |= bit;
             let jitter = self.jitter();
-            self.at(now + last_level + leg + jitter, Event::Data { line, core, exclusive: false });
-            self.at(now + shared_read, Event::AgentFree { line, domain });
+            let ready = now + from_memory;
+            self.at(
+                ready + last_level + leg + jitter,
+                Event::Data { line, core, exclusive: false },
+            );
+            self.at(ready + shared_read, Event::AgentFree { line, domain });
         }
     }
 
@@ -220,10 +227,15 @@ impl Engine {
         let now = self.now();
         let n = self.machine.numbers();
         let (leg, dispatch, last_level) = (n.leg, n.dispatch, n.last_level);
-        let agent = &mut self.lines[line as usize].agents[domain as usize];
+        let entry = &mut self.lines[line as usize];
+        let agent = &mut entry.agents[domain as usize];
         agent.busy = true;
         agent.current = Some(Request::Snoop { domain: from, exclusive });
         agent.permission = if exclusive { State::Invalid } else { State::Shared };
+        if !exclusive && std::mem::take(&mut entry.dirty) {
+            // What domains share is what memory has.
+            self.statistics.memory_writes += 1;
+        }
         if let Some(owner) = agent.owner.take() {
             agent.sharers = if exclusive { 0 } else { self.places.bit(owner) };
             self.at(now + leg, Event::Snoop { line, core: owner, exclusive });
@@ -280,8 +292,15 @@ impl Engine {
         let Some((&supplier, others)) = victims.split_first() else {
             let travel = self.between(home, domain);
             // Nobody else has it: nothing is to be settled.
-            self.lines[line as usize].agents[domain as usize].granted_from = 0;
-            self.at(now + memory + travel, Event::Grant { line, domain, exclusive });
+            let entry = &mut self.lines[line as usize];
+            entry.agents[domain as usize].granted_from = 0;
+            let at_home = std::mem::take(&mut entry.at_home);
+            let is_anywhere = entry.agents.iter().any(|agent| agent.permission != State::Invalid);
+            let in_memory = !at_home && !is_anywhere;
+            let from_memory = if in_memory { self.machine.numbers().dram } else { 0 };
+            self.statistics.memory_reads += u64::from(in_memory);
+            let ready = now + memory + from_memory;
+            self.at(ready + travel, Event::Grant { line, domain, exclusive });
             return;
         };
         debug_assert!(
@@ -382,7 +401,8 @@ impl Engine {
             self.line_of.resize(line + 1, u32::MAX);
         }
         let home = self.arena.home_of(line) as u16;
-        self.lines.push(Line::new(home, self.places.domains()));
+        let at_home = self.arena.was_laid_out(line) && self.is_cached_at_first(home);
+        self.lines.push(Line::new(home, self.places.domains(), at_home));
         self.traces.push(LineTrace::new());
         self.line_of[line] = (self.lines.len() - 1) as u32;
         self.line_of[line]

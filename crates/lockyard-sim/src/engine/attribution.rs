@@ -215,8 +215,8 @@ pub(super) struct LineTrace {
     last: Option<u32>,
     /// Operations that needed the line exclusively so far.
     touches: u64,
-    /// The last one for each 64-bit unit, for up to 128 bytes: its number, from 1, and its thread.
-    units: [(u64, u32); 16],
+    /// The last one for each 64-bit unit, for up to 128 bytes: its number, from 1, and its thread. Made at the first one.
+    units: Option<Box<[(u64, u32); 16]>>,
     /// What each thread knows of the line.
     copies: Sparse<Copied>,
 }
@@ -237,7 +237,12 @@ impl LineTrace {
         let counts = LineCounts::default();
         let never = Copied { used: u64::MAX, since: u64::MAX, open: false };
         let copies = Sparse::new(never);
-        LineTrace { counts, last: None, touches: 0, units: [(0, 0); 16], copies }
+        LineTrace { counts, last: None, touches: 0, units: None, copies }
+    }
+
+    /// The last operation at `unit` that needed the line exclusively: its number and its thread.
+    fn last_at(&self, unit: usize) -> (u64, u32) {
+        self.units.as_ref().map_or((0, 0), |units| units[unit])
     }
 
     /// What `thread` knows; `true` if it never had the line.
@@ -262,7 +267,7 @@ impl LineTrace {
 
     /// `thread` uses a unit of the line that it has: was the move that brought it needed?
     fn used(&mut self, thread: u32, unit: usize) {
-        let (touches, (number, by)) = (self.touches, self.units[unit]);
+        let (touches, (number, by)) = (self.touches, self.last_at(unit));
         let (copy, _) = self.copy_of(thread);
         if copy.open && number > copy.used && by != thread {
             copy.open = false;
@@ -342,13 +347,13 @@ impl Engine {
         }
         if let Some(distance) = distance {
             trace.counts.hand_overs[distance as usize] += 1;
-            let (number, by) = trace.units[unit];
+            let (number, by) = trace.last_at(unit);
             trace.moved(thread, number > 0 && by != thread);
         }
         trace.last = Some(thread);
         trace.touches += 1;
-        trace.units[unit] = (trace.touches, thread);
         let touches = trace.touches;
+        trace.units.get_or_insert_default()[unit] = (touches, thread);
         trace.copy_of(thread).0.since = touches;
     }
 

@@ -76,7 +76,10 @@ impl Engine {
                 self.check_owner(line, core);
             }
         }
-        let cache = &mut self.lines[line as usize].cores[core as usize];
+        self.makes_room(line, core);
+        let entry = &mut self.lines[line as usize];
+        entry.dirty |= exclusive;
+        let cache = &mut entry.cores[core as usize];
         cache.miss = Miss::None;
         cache.last_thread = None;
         cache.turn_at = 0;

@@ -5,6 +5,7 @@
 //! | at most one core has a line modified, and then no other core has it at all | [`Engine::check_owner`], at every fill |
 //! | an agent knows every core of its domain that shares a line, or an invalidation is on its way to it (no lost sharer) | [`Engine::check_sharers`], at every fill and demotion |
 //! | each answer is to a miss, and each miss is answered (requests are conserved) | [`Engine::check_answer`] at every fill; [`Engine::check_quiet`] at the end |
+//! | a line that a core has is in its second-level cache, and in its complex's last-level cache if that is inclusive; no cache has more than it holds once nothing is under way | [`Engine::check_caches`], at the end |
 //! | time does not go back | the queue of events |
 //! | a CPU has one thread at a time, a thread is in one place, and nobody who could run is forgotten | [`Engine::check_schedule`], whenever a CPU changes hands; with more than 32 threads at one switch in 64 |
 //! | a thread that has not finished waits for something that will happen | [`Engine::check_quiet`]; a run without events is reported as stuck |
@@ -123,6 +124,6 @@ impl Engine {
                 }
             }
         }
-        Ok(())
+        self.check_caches()
     }
 }

@@ -8,6 +8,7 @@
 //!   core                                  Invalid, Shared or Modified
 //! ```
 
+use super::capacity::NOWHERE;
 use super::sparse::Sparse;
 
 /// What a cache, or a domain, may do with a line.
@@ -60,6 +61,10 @@ pub(super) struct CoreLine {
     pub invalidations: u32,
     /// A snoop that waits for the data or for the end of a locked operation: exclusive or not.
     pub parked_snoop: Option<bool>,
+    /// Its place in the core's first-level cache.
+    pub first: u32,
+    /// Its place in the core's second-level cache. A line that was taken away keeps both.
+    pub second: u32,
     pub waiters: Vec<Waiter>,
     /// Threads that spin on the line: asleep until it is taken away or changed.
     pub sleepers: Vec<u32>,
@@ -76,6 +81,8 @@ impl CoreLine {
             drop_fill: false,
             invalidations: 0,
             parked_snoop: None,
+            first: NOWHERE,
+            second: NOWHERE,
             waiters: Vec::new(),
             sleepers: Vec::new(),
         }
@@ -95,6 +102,10 @@ pub(super) struct Agent {
     pub current: Option<Request>,
     /// A request that waits for the home agent's grant.
     pub awaiting_grant: Option<Request>,
+    /// Its place in the domain's last-level cache.
+    pub place: u32,
+    /// No cache has it. Only said in a machine of one domain; in others it has no permission then.
+    pub in_memory: bool,
     /// The longest leg of the way on which the grant comes, in cycles.
     pub granted_from: u64,
 }
@@ -108,11 +119,16 @@ pub(super) struct Line {
     /// Domains that wait for the home agent.
     pub home_queue: Vec<(u16, bool)>,
     pub home_busy: bool,
+    /// No domain has used it, and its home's last-level cache has it.
+    pub at_home: bool,
+    /// Memory has an older value.
+    pub dirty: bool,
 }
 
 impl Line {
-    /// A line that no cache has. In a machine of one domain there is nobody to ask for permission.
-    pub(super) fn new(home: u16, domains: usize) -> Self {
+    /// A line that no core has, and perhaps its home's last-level cache. In a machine of one domain there is nobody to ask for
+    /// permission.
+    pub(super) fn new(home: u16, domains: usize, at_home: bool) -> Self {
         let permission = if domains == 1 { State::Modified } else { State::Invalid };
         let agent = || Agent {
             queue: Vec::new(),
@@ -122,6 +138,8 @@ impl Line {
             sharers: 0,
             current: None,
             awaiting_grant: None,
+            place: NOWHERE,
+            in_memory: domains == 1 && !at_home,
             granted_from: 0,
         };
         Line {
@@ -130,6 +148,8 @@ impl Line {
             cores: Sparse::new(CoreLine::new()),
             home_queue: Vec::new(),
             home_busy: false,
+            at_home,
+            dirty: false,
         }
     }
 }

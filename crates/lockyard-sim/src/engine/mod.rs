@@ -11,6 +11,7 @@
 //! | `answers.rs` | waiting for other processors |
 //! | `ahead.rs` | local work under operations that are not complete |
 //! | `caches.rs` | misses, fills, snoops; who goes first when a line arrives |
+//! | `capacity.rs` | how many lines each cache holds, and what gives way |
 //! | `agents.rs` | the directory: agents of domains, home agents |
 //! | `invariants.rs` | what must hold at every moment |
 //! | `line.rs` | the state of one line |
@@ -25,6 +26,7 @@ mod ahead;
 mod answers;
 mod attribution;
 mod caches;
+mod capacity;
 mod coroutine;
 mod event;
 mod invariants;
@@ -48,6 +50,7 @@ use crate::random::Random;
 use crate::shared::Shared;
 use ahead::{Ahead, Followed};
 use attribution::{LineTrace, Spending};
+use capacity::Capacity;
 use coroutine::SimulatedThread;
 use event::{Event, Kind, Packed};
 use line::{Line, Waiter};
@@ -210,6 +213,7 @@ pub(crate) struct Engine {
     places: Places,
     wheel: Wheel,
     random: Random,
+    capacity: Capacity,
     lines: Vec<Line>,
     /// What is counted of each.
     traces: Vec<LineTrace>,
@@ -244,6 +248,7 @@ impl Engine {
             places: Places::new(&machine),
             wheel: Wheel::new(),
             random: Random::new(seed),
+            capacity: Capacity::new(&machine, seed),
             lines: Vec::new(),
             traces: Vec::new(),
             regions: Regions::new(),

@@ -36,6 +36,10 @@ impl<T: Clone> Sparse<T> {
         }
         let place = self.made.len() as u16;
         assert!(place != NONE, "no machine has so many hardware threads");
+        if place == 0 {
+            // Of a million lines most are used by one.
+            self.made.reserve_exact(1);
+        }
         self.made.push(self.blank.clone());
         self.places[index] = place;
         place

@@ -34,6 +34,18 @@ pub struct Statistics {
     pub local_transfers: u64,
     /// Grants of a line to a domain by its home agent: transfers between domains, and first touches.
     pub remote_grants: u64,
+    /// Operations that found the line at their core, but not in its first-level cache.
+    pub second_level_hits: u64,
+    /// Valid lines that gave way in a core's caches.
+    pub evictions: u64,
+    /// Those that were modified: they were written to the complex's last-level cache.
+    pub write_backs: u64,
+    /// Lines that gave way in a last-level cache and that no core of its complex has.
+    pub last_level_evictions: u64,
+    /// Lines that came from memory, as no cache had them.
+    pub memory_reads: u64,
+    /// Modified lines that were written to memory, as they left the caches or as another complex reads them.
+    pub memory_writes: u64,
     /// Sum, over requests, of the length of the agent's queue when they arrived (with themselves).
     pub queue_length: u64,
     /// Requests that arrived at an agent.

@@ -229,6 +229,7 @@ impl Engine {
             self.waits_for(thread, line);
         } else {
             self.found(thread, line, address);
+            let cost = cost + self.comes_nearer(line, core as u16);
             let value = self.value(thread, address);
             self.looked(thread, now + cost, poll);
             self.at(now + cost, Event::Resume { thread, value });
@@ -257,12 +258,18 @@ impl Engine {
             self.waits_for_stores(thread);
             return;
         }
-        if !entry.rmw_ready && before_lock > 0 {
-            entry.rmw_ready = true;
-            entry.pending = Some(op);
-            self.at(now + before_lock, Event::Retry { thread });
-            return;
+        if !entry.rmw_ready {
+            let core = entry.core;
+            let before_lock = before_lock + self.comes_nearer_if_here(address, core);
+            if before_lock > 0 {
+                let entry = &mut self.threads[thread as usize];
+                entry.rmw_ready = true;
+                entry.pending = Some(op);
+                self.at(now + before_lock, Event::Retry { thread });
+                return;
+            }
         }
+        let entry = &mut self.threads[thread as usize];
         entry.rmw_ready = false;
         let core = entry.core as usize;
         let line = self.line_index(address);
@@ -343,6 +350,8 @@ impl Engine {
                 self.threads[index].store_waits = true;
             } else {
                 self.threads[index].stores.pop_front();
+                // That it has to come nearer first costs the thread nothing.
+                self.comes_nearer(line, core);
                 self.touched(thread, line, address);
                 let old = self.arena.read(address);
                 let new = (old & !mask) | (bits & mask);

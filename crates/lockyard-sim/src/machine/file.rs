@@ -92,7 +92,7 @@ pub(super) fn parse(origin: &str, text: &str, beside: Option<&std::path::Path>) 
         }
         None => Inherited::default(),
     };
-    let said = |section: &str| section != OPTIONAL || top.contains_key(OPTIONAL);
+    let said = |section: &str| !OPTIONAL.contains(&section) || top.contains_key(section);
     for &section in SECTIONS.iter().filter(|&&s| s != "checks" && said(s)) {
         let table = section_of(&source, top, section)?;
         let names: Vec<&str> =

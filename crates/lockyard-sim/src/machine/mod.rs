@@ -56,6 +56,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("broadwell-ex-8s10c2t", include_str!("../../../../machines/broadwell-ex-8s10c2t.toml")),
     ("cascade-lake-2s24c2t", include_str!("../../../../machines/cascade-lake-2s24c2t.toml")),
     ("ivy-bridge-ex-4s15c", include_str!("../../../../machines/ivy-bridge-ex-4s15c.toml")),
+    ("nehalem-2s4c2t", include_str!("../../../../machines/nehalem-2s4c2t.toml")),
     ("sandy-bridge-32c-kvm", include_str!("../../../../machines/sandy-bridge-32c-kvm.toml")),
     ("sapphire-rapids", include_str!("../../../../machines/sapphire-rapids.toml")),
     ("skylake-client-4c", include_str!("../../../../machines/skylake-client-4c.toml")),
@@ -63,6 +64,27 @@ const SHIPPED: &[(&str, &str)] = &[
     ("westmere-ex-4s10c", include_str!("../../../../machines/westmere-ex-4s10c.toml")),
     ("xen", include_str!("../../../../machines/xen.toml")),
     ("zen4-7840u", include_str!("../../../../machines/zen4-7840u.toml")),
+];
+
+/// Machines of published tables of which too little is known for a file of their own: name, the shipped machine whose numbers stand
+/// in for theirs, and what is inferred.
+const STAND_INS: &[(&str, &str, &str)] = &[
+    (
+        "2s-16-logical",
+        "nehalem-2s4c2t",
+        "the text says two sockets and 16 logical CPUs, in 2014; inferred: four cores of two threads a socket",
+    ),
+    ("8-way", "nehalem-2s4c2t", "the text says 8 CPUs, in 2011; inferred: one for each core"),
+    (
+        "16p",
+        "nehalem-2s4c2t",
+        "the text says 16 CPUs, in 2010; inferred: Intel, two sockets of four cores of two threads",
+    ),
+    (
+        "wikimedia-lvs",
+        "nehalem-2s4c2t",
+        "a server of 2010 of which the text says nothing; inferred: two sockets of four cores",
+    ),
 ];
 
 impl Machine {
@@ -90,14 +112,25 @@ impl Machine {
         SHIPPED.iter().map(|(name, _)| *name)
     }
 
-    /// A shipped machine.
+    /// A shipped machine, or one that a shipped one [stands in](Self::stand_ins) for.
     ///
     /// # Panics
     ///
     /// If the shipped file is broken; a test reads them all.
     pub fn shipped(name: &str) -> Option<Machine> {
+        if let Some((published, of, inferred)) = STAND_INS.iter().find(|(of, ..)| *of == name) {
+            let stand_in = Machine::shipped(of)?;
+            let title = format!("as {of} ({inferred})");
+            return Some(Machine { name: (*published).to_owned(), title, ..stand_in });
+        }
         let (name, text) = SHIPPED.iter().find(|(shipped, _)| *shipped == name)?;
         Some(Machine::parse(&format!("{name}.toml"), text).expect("a shipped machine is valid"))
+    }
+
+    /// Machines of published tables of which too little is known: name, the shipped machine whose numbers
+    /// [`shipped`](Self::shipped) returns for them, and what is inferred.
+    pub fn stand_ins() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+        STAND_INS.iter().copied()
     }
 
     /// The machine's name, as in the published tables.

@@ -48,13 +48,20 @@ pub(crate) struct Numbers {
     pub directed_yield: u64,
     pub interrupt: f64,
     pub interrupt_work: f64,
+    pub first_kib: f64,
+    pub second_kib: f64,
+    pub second_load: u64,
+    pub shared_kib: f64,
+    pub shared_inclusive: u64,
+    pub dram: u64,
 }
 
-/// The section that a machine file may leave out: only runs whose threads share CPUs use it.
-pub(super) const OPTIONAL: &str = "scheduler";
+/// The sections that a machine file may leave out. Only runs whose threads share CPUs use `scheduler`; without `caches` every
+/// cache holds everything.
+pub(super) const OPTIONAL: &[&str] = &["caches", "scheduler"];
 
 impl Numbers {
-    /// Numbers of a file that says nothing of a scheduler. All are assumed: time slices are the defaults of Linux 2.6.23 to 6.5 on 8
+    /// Numbers of a file that says nothing of caches (their sizes are 0: they hold everything) and of a scheduler. All of the scheduler are assumed: time slices are the defaults of Linux 2.6.23 to 6.5 on 8
     /// CPUs and more, the window and the gap are KVM's first, the costs are of the order of a system call or two.
     pub(super) fn before_the_file() -> Numbers {
         Numbers {
@@ -183,7 +190,7 @@ pub(super) const SCALED: &[&str] = &[
 
 /// The sections, in order.
 pub(super) const SECTIONS: &[&str] =
-    &["topology", "clock", "cycles", "protocol", OPTIONAL, "checks"];
+    &["topology", "clock", "cycles", "protocol", "caches", "scheduler", "checks"];
 
 /// The table. `checks` is free-form and not in it.
 #[rustfmt::skip]
@@ -214,7 +221,7 @@ pub(super) const SPECS: &[Spec] = &[
     whole!("cycles", socket_leg, "cycles", 0..=5000, "between sockets, one way"),
     whole!("cycles", complex_leg, "cycles", 0..=5000, "between complexes of one socket, one way"),
     whole!("cycles", directory, "cycles", 0..=5000, "look-up when the home's own socket asks for a line modified elsewhere"),
-    whole!("cycles", memory, "cycles", 1..=5000, "line that no cache has"),
+    whole!("cycles", memory, "cycles", 1..=5000, "home agent's look-up of a line that no domain has, in its own last-level cache"),
     whole!("cycles", wakeup, "cycles", 1..=10000000, "from the wake-up of a parked thread until it runs"),
     Spec { section: "protocol", name: "order", unit: "", meaning: "order in which a home agent serves waiting requests", field: Field::Order },
     real!("protocol", granted_legs, "legs", 0.0..=20.0, "agent busy after the home agent granted its domain a line exclusively, in legs of the way that the line came"),
@@ -222,6 +229,12 @@ pub(super) const SPECS: &[Spec] = &[
     whole!("protocol", run_ahead, "cycles", 0..=10000, "work that a core does ahead of an operation that is not complete: its reorder buffer"),
     whole!("protocol", exclusive_loads, "", 0..=1, "1: a load that a locked operation on its line follows fetches the line exclusively"),
     real!("protocol", smt_slowdown, "", 1.0..=8.0, "factor on local work while another thread of the core is active"),
+    real!("caches", first_kib, "KiB", 0.0..=65536.0, "first-level data cache of a core, which its threads share; 0: holds everything"),
+    real!("caches", second_kib, "KiB", 0.0..=1048576.0, "second-level cache of a core, with all that is in the first; 0: holds everything"),
+    whole!("caches", second_load, "cycles", 0..=1000, "load that hits there"),
+    real!("caches", shared_kib, "KiB", 0.0..=16777216.0, "last-level cache of a complex; 0: holds everything"),
+    whole!("caches", shared_inclusive, "", 0..=1, "1: it has all that the caches of its cores have; 0: it takes what they give up"),
+    whole!("caches", dram, "cycles", 0..=10000, "what a line costs beyond a look-up in the last-level cache if it is in memory only"),
     real!("scheduler", period, "us", 1.0..=1e7, "in so much time each thread that shares a CPU has its turn"),
     real!("scheduler", granularity, "us", 1.0..=1e7, "least time slice"),
     real!("scheduler", lead, "us", 0.0..=1e7, "what another may have run longer to be preferred after a yield, and must have run longer to be preempted by one that wakes"),

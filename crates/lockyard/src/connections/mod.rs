@@ -12,7 +12,7 @@
 //!
 //! The number of buckets is a power of two. Its default is given when the program is compiled
 //! ([`ConnectionTable::new`], [`Bits::DEFAULT`]); it can be chosen at start-up, from a configuration, until the first insertion makes the buckets
-//! ([`ConnectionTable::set_bits`]). Chains grow with the number of connections: a million in 4,096 buckets are 244 to a chain, which every look-up walks
+//! ([`ConnectionTable::set_bits`]; from a command line or an environment variable as [`Settings`]). Chains grow with the number of connections: a million in 4,096 buckets are 244 to a chain, which every look-up walks
 //! half-way. [`Bits::for_connections`] says what is enough.
 //!
 //! Memory, natively, without what the allocator adds: 16 bytes a bucket, and for each connection 64 bytes and the value (with [`Rcu`] at least
@@ -38,7 +38,7 @@
 //!
 //! | what | what comes of it |
 //! | --- | --- |
-//! | `bits` out of range | refused, with the range ([`BitsError`]) |
+//! | `bits` out of range, in a program, or in [`Settings`] as text | refused, with the range ([`BitsError`], [`SettingsError`]); nothing has changed |
 //! | a choice of `bits` or of the seed after the first insertion | refused ([`AlreadyInUse`]); the table stays as it is |
 //! | no memory for the buckets or an entry | the insertion is refused and returns the value ([`Refused`]); the table is as it was. Look-ups, removals and expiry need none |
 //! | the caller's function panics in [`get_or_insert_with`](ConnectionTable::get_or_insert_with) | nothing has changed |
@@ -59,6 +59,8 @@ mod entry;
 mod hash;
 mod key;
 mod look_up;
+#[cfg(feature = "alloc")]
+mod settings;
 
 pub use configuration::{AlreadyInUse, Bits, BitsError};
 pub use connection::{Connection, Inserted, Refused, Why};
@@ -66,6 +68,8 @@ pub use entry::NEVER;
 pub use hash::Seed;
 pub use key::{Direction, Endpoint, Tuple};
 pub use look_up::{Locked, LookUp, Rcu};
+#[cfg(feature = "alloc")]
+pub use settings::{Settings, SettingsError};
 
 use crate::context::{Context, NoContext};
 use crate::memory::{AllocationFailed, from_word, to_word};
@@ -312,6 +316,30 @@ impl<T: Send + Sync, P: LookUp, H: Host, C: Context> ConnectionTable<T, P, H, C>
                 Err(Refused { value, why: Why::Exists(there) })
             }
         }
+    }
+
+    /// As [`insert`](Self::insert), of a connection that is not there, as the caller knows: the chain is not walked, so that loading a
+    /// table costs the same for each connection, however long its chains are. If it is there all the same, look-ups find the new
+    /// one until that is removed, and then the other.
+    ///
+    /// # Errors
+    ///
+    /// The value, if there is no memory.
+    pub fn insert_absent(
+        &self,
+        tuple: &Tuple,
+        value: T,
+        deadline: u64,
+    ) -> Result<Connection<'_, T, P, H, C>, T> {
+        let made = self.buckets().map_or_else(|| self.make_buckets(), Ok);
+        let Ok(buckets) = made else { return Err(value) };
+        let (key, in_order) = Key::of(tuple);
+        let new = EntryOf::<T, P, H, C>::allocate(StoredKey::new(key, in_order), value, deadline)?;
+        let bucket = self.bucket(buckets, &key);
+        // SAFETY: the lock is held; one of the new entry's references is the table's.
+        bucket.locked(|| unsafe { bucket.push(new) });
+        // SAFETY: the other one.
+        Ok(unsafe { Connection::new(self, new) })
     }
 
     /// The connection of a packet with `tuple`; if there is none, one that is inserted with what `make` returns. Whoever loses a race

@@ -1,23 +1,23 @@
 //! An object of a table, and holding its lock.
 
 use super::{IdTable, Lock, Rcu, Variant};
-use crate::Held;
 use crate::platform::{Cell, DataCell, Host, Native};
 use crate::reclaim::{Guard, Owned};
+use crate::{Context, Held, NoContext};
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
 /// What a table's word names: the object's lock, and the object, until it is removed. It has one identifier for all its life.
-pub(super) struct Object<T: Send, H: Host> {
-    lock: Lock<H>,
+pub(super) struct Object<T: Send, H: Host, C: Context> {
+    lock: Lock<H, C>,
     /// `None` from its removal on. Used under the lock.
     value: Cell<H, Option<T>>,
 }
 
-impl<T: Send, H: Host> Object<T, H> {
+impl<T: Send, H: Host, C: Context> Object<T, H, C> {
     pub(super) fn new(value: T) -> Self {
-        Object { lock: Lock::<H>::new(), value: DataCell::new(Some(value)) }
+        Object { lock: Lock::<H, C>::new(), value: DataCell::new(Some(value)) }
     }
 
     /// The value of an object that was not published.
@@ -58,26 +58,26 @@ impl<T: Send, H: Host> Object<T, H> {
 ///
 /// If a panic unwinds through it the lock is released too, and the object stays as it is.
 #[must_use = "if unused the object's lock is released at once"]
-pub struct Entry<'t, T: Send, V: Variant = Rcu, H: Host = Native> {
-    table: &'t IdTable<T, V, H>,
-    object: &'t Object<T, H>,
+pub struct Entry<'t, T: Send, V: Variant = Rcu, H: Host = Native, C: Context = NoContext> {
+    table: &'t IdTable<T, V, H, C>,
+    object: &'t Object<T, H, C>,
     id: u32,
     /// `None` when the lock was released.
-    held: Option<Held<Lock<H>>>,
+    held: Option<Held<Lock<H, C>>>,
     /// Keeps the object's memory. Left after the lock was released.
-    _guard: Option<Guard<'t, H>>,
+    _guard: Option<Guard<'t, H, C>>,
     /// Shared with another thread, it shares the object.
     _value: PhantomData<&'t mut T>,
 }
 
-impl<'t, T: Send, V: Variant, H: Host> Entry<'t, T, V, H> {
+impl<'t, T: Send, V: Variant, H: Host, C: Context> Entry<'t, T, V, H, C> {
     /// Takes the object's lock.
     #[inline]
     pub(super) fn acquire(
-        table: &'t IdTable<T, V, H>,
-        object: &'t Object<T, H>,
+        table: &'t IdTable<T, V, H, C>,
+        object: &'t Object<T, H, C>,
         id: u32,
-        guard: Option<Guard<'t, H>>,
+        guard: Option<Guard<'t, H, C>>,
     ) -> Self {
         let held = Some(object.lock.acquire());
         Entry { table, object, id, held, _guard: guard, _value: PhantomData }
@@ -113,12 +113,12 @@ impl<'t, T: Send, V: Variant, H: Host> Entry<'t, T, V, H> {
         if V::LOCKS {
             // SAFETY: it was named by nothing else. Whoever waits for its lock holds the table's, under which it was found, and
             // `forget` took that after all of them.
-            unsafe { Object::<T, H>::free(bits) };
+            unsafe { Object::<T, H, C>::free(bits) };
         } else {
             // SAFETY: the only word that named it was cleared, for this thread alone; readers are inside guards of the domain. The
             // object in it is gone, so nothing is left that borrows.
             unsafe {
-                let object = Owned::<Object<T, H>, H>::from_bits(bits);
+                let object = Owned::<Object<T, H, C>, H>::from_bits(bits);
                 self.table.domain.retire_owned(object);
             }
         }
@@ -126,7 +126,7 @@ impl<'t, T: Send, V: Variant, H: Host> Entry<'t, T, V, H> {
     }
 }
 
-impl<T: Send, V: Variant, H: Host> Deref for Entry<'_, T, V, H> {
+impl<T: Send, V: Variant, H: Host, C: Context> Deref for Entry<'_, T, V, H, C> {
     type Target = T;
 
     #[inline]
@@ -137,7 +137,7 @@ impl<T: Send, V: Variant, H: Host> Deref for Entry<'_, T, V, H> {
     }
 }
 
-impl<T: Send, V: Variant, H: Host> DerefMut for Entry<'_, T, V, H> {
+impl<T: Send, V: Variant, H: Host, C: Context> DerefMut for Entry<'_, T, V, H, C> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: under the object's lock, and the entry is borrowed mutably.
@@ -146,14 +146,14 @@ impl<T: Send, V: Variant, H: Host> DerefMut for Entry<'_, T, V, H> {
     }
 }
 
-impl<T: Send, V: Variant, H: Host> Drop for Entry<'_, T, V, H> {
+impl<T: Send, V: Variant, H: Host, C: Context> Drop for Entry<'_, T, V, H, C> {
     #[inline]
     fn drop(&mut self) {
         self.unlock();
     }
 }
 
-impl<T: Send + fmt::Debug, V: Variant, H: Host> fmt::Debug for Entry<'_, T, V, H> {
+impl<T: Send + fmt::Debug, V: Variant, H: Host, C: Context> fmt::Debug for Entry<'_, T, V, H, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Entry").field("id", &self.id).field("object", &**self).finish()
     }

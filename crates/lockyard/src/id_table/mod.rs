@@ -60,7 +60,7 @@ pub use segments::MAX_IDS;
 use crate::lock::Queued;
 use crate::platform::{ConstAtomics, Host, Native, Ordering, Region, U64, Word, during};
 use crate::reclaim::{Domain, Guard, Owned};
-use crate::{FourBytes, NoContext, RawSpinLock};
+use crate::{Context, FourBytes, NoContext, RawSpinLock};
 use core::fmt;
 use core::marker::PhantomData;
 use entry::Object;
@@ -138,33 +138,36 @@ impl<T> fmt::Debug for InsertError<T> {
 impl<T> core::error::Error for InsertError<T> {}
 
 /// The lock of a table, and of an object.
-type Lock<H> = RawSpinLock<Queued, H, NoContext, FourBytes>;
+type Lock<H, C> = RawSpinLock<Queued, H, C, FourBytes>;
 
 /// Identifiers for objects. See the [module](self).
+///
+/// `C` is what the table's lock, the objects' locks and the guards of its domain switch off while they are held: for a look-up the guard's and
+/// the object's nest, and both are left when the [`Entry`] is dropped.
 #[repr(C)]
-pub struct IdTable<T: Send, V: Variant = Rcu, H: Host = Native> {
+pub struct IdTable<T: Send, V: Variant = Rcu, H: Host = Native, C: Context = NoContext> {
     /// Readers, and the memory of what was removed. (`Locked` does not use it.)
-    domain: Domain<H>,
+    domain: Domain<H, C>,
     /// Where the objects are; read by look-ups, changed under the lock.
     segments: Segments<H>,
     /// Identifiers are below.
     limit: u32,
-    writers: Writers<H>,
+    writers: Writers<H, C>,
     _variant: PhantomData<fn() -> V>,
-    _objects: PhantomData<Owned<Object<T, H>, H>>,
+    _objects: PhantomData<Owned<Object<T, H, C>, H>>,
 }
 
 /// What insertion and removal share: a line of its own, so that look-ups do not lose theirs.
 #[repr(C, align(64))]
-struct Writers<H: Host> {
-    lock: Lock<H>,
+struct Writers<H: Host, C: Context> {
+    lock: Lock<H, C>,
     /// A set bit is a segment without a free identifier. Used under the lock.
     full: U64<H>,
     /// How many objects there are. Changed under the lock.
     len: U64<H>,
 }
 
-impl<T: Send, V: Variant, H: Host<Atomics: ConstAtomics>> IdTable<T, V, H> {
+impl<T: Send, V: Variant, H: Host<Atomics: ConstAtomics>, C: Context> IdTable<T, V, H, C> {
     /// An empty table for up to [`MAX_IDS`] identifiers; for statics too. Where the platform has no constants:
     /// [`IdTable::default`].
     pub const fn new() -> Self {
@@ -178,7 +181,7 @@ impl<T: Send, V: Variant, H: Host<Atomics: ConstAtomics>> IdTable<T, V, H> {
             segments: Segments::NONE,
             limit: if limit < MAX_IDS { limit } else { MAX_IDS },
             writers: Writers {
-                lock: <Lock<H> as RawMutex>::INIT,
+                lock: <Lock<H, C> as RawMutex>::INIT,
                 full: <H::Atomics as ConstAtomics>::U64_ZERO,
                 len: <H::Atomics as ConstAtomics>::U64_ZERO,
             },
@@ -188,13 +191,13 @@ impl<T: Send, V: Variant, H: Host<Atomics: ConstAtomics>> IdTable<T, V, H> {
     }
 }
 
-impl<T: Send, V: Variant, H: Host> Default for IdTable<T, V, H> {
+impl<T: Send, V: Variant, H: Host, C: Context> Default for IdTable<T, V, H, C> {
     fn default() -> Self {
         IdTable {
             domain: Domain::default(),
             segments: Segments::new(),
             limit: MAX_IDS,
-            writers: Writers { lock: Lock::<H>::new(), full: Word::new(0), len: Word::new(0) },
+            writers: Writers { lock: Lock::<H, C>::new(), full: Word::new(0), len: Word::new(0) },
             _variant: PhantomData,
             _objects: PhantomData,
         }
@@ -208,7 +211,7 @@ enum Placed {
     NeedsSegment(usize),
 }
 
-impl<T: Send, V: Variant, H: Host> IdTable<T, V, H> {
+impl<T: Send, V: Variant, H: Host, C: Context> IdTable<T, V, H, C> {
     /// Gives `value` the lowest free identifier.
     ///
     /// Cost: an allocation, the table's lock, and about one line for each level of the bitmap (one for each 64-fold of
@@ -220,13 +223,13 @@ impl<T: Send, V: Variant, H: Host> IdTable<T, V, H> {
     ///
     /// The value, if no identifier is free, or there is no memory; the table is then as it was.
     pub fn insert(&self, value: T) -> Result<u32, InsertError<T>> {
-        let object = match Owned::<Object<T, H>, H>::allocate(Object::new(value), None) {
+        let object = match Owned::<Object<T, H, C>, H>::allocate(Object::new(value), None) {
             Ok(object) => object,
             Err(object) => return Err(InsertError::OutOfMemory(object.into_value())),
         };
         let bits = object.into_bits();
         // SAFETY: made above, and not published if it is made back.
-        let take_back = || unsafe { Object::<T, H>::value_of_bits(bits) };
+        let take_back = || unsafe { Object::<T, H, C>::value_of_bits(bits) };
         loop {
             match self.with_writers(|| self.place(bits)) {
                 Placed::At(id) => return Ok(id),
@@ -294,12 +297,12 @@ impl<T: Send, V: Variant, H: Host> IdTable<T, V, H> {
     ///
     /// Acquire: what happened under the object's lock before, and before its insertion, is seen.
     #[inline]
-    pub fn lock(&self, id: u32) -> Option<Entry<'_, T, V, H>> {
+    pub fn lock(&self, id: u32) -> Option<Entry<'_, T, V, H, C>> {
         during::<H, _>(Region::LookUp, || self.look_up(id))
     }
 
     #[inline(always)]
-    fn look_up(&self, id: u32) -> Option<Entry<'_, T, V, H>> {
+    fn look_up(&self, id: u32) -> Option<Entry<'_, T, V, H, C>> {
         if V::LOCKS {
             return self.with_writers(|| {
                 // SAFETY: whoever frees the object needs the table's lock. From then on the object's own lock keeps it.
@@ -322,8 +325,8 @@ impl<T: Send, V: Variant, H: Host> IdTable<T, V, H> {
         &'t self,
         bits: u64,
         id: u32,
-        guard: Option<Guard<'t, H>>,
-    ) -> Option<Entry<'t, T, V, H>> {
+        guard: Option<Guard<'t, H, C>>,
+    ) -> Option<Entry<'t, T, V, H, C>> {
         // SAFETY: the caller's promise.
         let object = unsafe { Object::at(bits) }?;
         let entry = Entry::acquire(self, object, id, guard);
@@ -371,7 +374,7 @@ impl<T: Send, V: Variant, H: Host> IdTable<T, V, H> {
     }
 
     /// The domain to which removed objects are retired.
-    pub fn domain(&self) -> &Domain<H> {
+    pub fn domain(&self) -> &Domain<H, C> {
         &self.domain
     }
 
@@ -382,11 +385,11 @@ impl<T: Send, V: Variant, H: Host> IdTable<T, V, H> {
 
     /// Bytes of one object, as allocated.
     pub const fn object_bytes() -> usize {
-        Owned::<Object<T, H>, H>::BYTES
+        Owned::<Object<T, H, C>, H>::BYTES
     }
 }
 
-impl<T: Send, H: Host> IdTable<T, Rcu, H> {
+impl<T: Send, H: Host, C: Context> IdTable<T, Rcu, H, C> {
     /// As [`lock`](Self::lock), inside a guard of the table's [domain](Self::domain) that the caller has. With a guard that is kept and made
     /// [quiescent](Guard::quiescent) between look-ups, a look-up has no fence.
     ///
@@ -394,7 +397,11 @@ impl<T: Send, H: Host> IdTable<T, Rcu, H> {
     ///
     /// If the guard is of another domain.
     #[inline]
-    pub fn lock_in<'t>(&'t self, guard: &'t Guard<'_, H>, id: u32) -> Option<Entry<'t, T, Rcu, H>> {
+    pub fn lock_in<'t>(
+        &'t self,
+        guard: &'t Guard<'_, H, C>,
+        id: u32,
+    ) -> Option<Entry<'t, T, Rcu, H, C>> {
         let own = core::ptr::eq(guard.domain(), &self.domain);
         assert!(own, "the guard is not one of the table's domain");
         // SAFETY: found inside the guard, which the entry borrows.
@@ -402,24 +409,24 @@ impl<T: Send, H: Host> IdTable<T, Rcu, H> {
     }
 }
 
-impl<T: Send, V: Variant, H: Host> Drop for IdTable<T, V, H> {
+impl<T: Send, V: Variant, H: Host, C: Context> Drop for IdTable<T, V, H, C> {
     fn drop(&mut self) {
-        struct Finish<'t, T: Send, H: Host>(&'t mut Segments<H>, PhantomData<T>);
-        impl<T: Send, H: Host> Drop for Finish<'_, T, H> {
+        struct Finish<'t, T: Send, H: Host, C: Context>(&'t mut Segments<H>, PhantomData<(T, C)>);
+        impl<T: Send, H: Host, C: Context> Drop for Finish<'_, T, H, C> {
             fn drop(&mut self) {
                 // What is left after a panic in an object's destructor.
                 // SAFETY: the table is being dropped: nobody else has its objects.
-                self.0.drain(|bits| unsafe { Object::<T, H>::free(bits) });
+                self.0.drain(|bits| unsafe { Object::<T, H, C>::free(bits) });
                 self.0.free();
             }
         }
-        let finish = Finish::<T, H>(&mut self.segments, PhantomData);
+        let finish = Finish::<T, H, C>(&mut self.segments, PhantomData);
         // SAFETY: as above.
-        finish.0.drain(|bits| unsafe { Object::<T, H>::free(bits) });
+        finish.0.drain(|bits| unsafe { Object::<T, H, C>::free(bits) });
     }
 }
 
-impl<T: Send, V: Variant, H: Host> fmt::Debug for IdTable<T, V, H> {
+impl<T: Send, V: Variant, H: Host, C: Context> fmt::Debug for IdTable<T, V, H, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("IdTable").field("variant", &V::NAME).field("len", &self.len()).finish()
     }

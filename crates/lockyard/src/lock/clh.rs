@@ -18,7 +18,7 @@
 //! himself it tries a compare-exchange of the word before. (Not after: by then the successor may have freed the
 //! lock.)
 //!
-//! A thread may hold or wait for at most [`NEST_LEVELS`] of these locks, and one
+//! A thread may hold or wait for at most [`NEST_LEVELS`](crate::platform::NEST_LEVELS) of these locks, and one
 //! without a slot may use none; beyond that it ends the program ([`Host::fatal`]). A thread of whose
 //! releases four are not noticed yet waits, in its next `lock`, until one is. A `try_lock` that has no node fails in both
 //! cases. Signal handlers must not use these
@@ -31,7 +31,7 @@
 use super::LaneLock;
 use super::queue::{self, Name};
 use crate::lane::Lane;
-use crate::platform::{Event, Host, Int, NEST_LEVELS, Ordering, Slot, Word};
+use crate::platform::{Event, Host, Int, Ordering, Word};
 
 /// The CLH lock. See the [module documentation](self).
 #[derive(Debug)]
@@ -52,19 +52,12 @@ fn prepare<H: Host>(me: Name) -> Name {
 /// All nodes are in use: waits for one that a successor has not done with yet.
 #[cold]
 fn wait_for_node<H: Host>() -> Name {
-    let left = |slot: Slot| {
-        let parked = |level| &H::queue_node(slot, level).parked;
-        // Relaxed: this thread leaves its nodes itself, and `keep` acquires.
-        (0..NEST_LEVELS).map(parked).find(|parked| parked.load(Ordering::Relaxed) != 0)
-    };
-    let Some(parked) = H::slot().and_then(left) else {
-        H::fatal("clh lock: a thread without a slot, or with four of these locks, wants one");
-    };
-    H::wait_until(parked, Ordering::Relaxed, |parked| parked == queue::DONE_WITH);
-    match queue::keep::<H>() {
-        Some(me) => me,
-        None => H::fatal("clh lock: a node that was given back is not there"),
+    while queue::wait_for_left::<H>() {
+        if let Some(me) = queue::keep::<H>() {
+            return me;
+        }
     }
+    H::fatal("clh lock: a thread without a slot, or with four of these locks, wants one");
 }
 
 #[cold]

@@ -10,7 +10,10 @@
 //! The queued lock ([`Queued`](super::Queued)) differs in that a holder gives its node back when it has
 //! the lock. Here it keeps it until the release: a thread may hold or wait for at most
 //! [`NEST_LEVELS`](crate::platform::NEST_LEVELS) of these locks, and a thread without a slot may use none;
-//! one more ends the program ([`Host::fatal`]; a `try_lock` fails instead). And a release is a compare-exchange when nobody waits.
+//! one more ends the program ([`Host::fatal`]; a `try_lock` fails instead). Where the thread's nodes are left to successors of CLH
+//! locks ([`Clh`](super::Clh)) that it has released, `lock` waits until one of those has done with his, for which he needs no more than a
+//! CPU. (A signal handler must not wait so in the middle of his wait for a CLH lock: who has left him the node could
+//! wait for what the handler holds.) And a release is a compare-exchange when nobody waits.
 //!
 //! Source: J. Mellor-Crummey and M. Scott, *Algorithms for Scalable Synchronization on Shared-Memory
 //! Multiprocessors*, ACM TOCS 9(1), 1991, section 2.4, with names of nodes instead of addresses.
@@ -24,15 +27,25 @@ use crate::platform::{Event, Host, Int, Ordering, Word};
 #[derive(Debug)]
 pub struct Mcs;
 
-/// A node, ready to be queued; `None` if there is none.
+/// Makes a node of the running thread ready to be queued.
 #[inline]
-fn prepare<H: Host>() -> Option<Name> {
-    let me = queue::take::<H>()?;
+fn prepare<H: Host>(me: Name) -> Name {
     let node = me.node::<H>();
     // Relaxed: published by the change of the tail, and by the store to the predecessor's `next`.
     node.next.store(0, Ordering::Relaxed);
     node.ready.store(0, Ordering::Relaxed);
-    Some(me)
+    me
+}
+
+/// All nodes are in use: waits for one that a successor has not done with yet.
+#[cold]
+fn wait_for_node<H: Host>() -> Name {
+    while queue::wait_for_left::<H>() {
+        if let Some(me) = queue::take::<H>() {
+            return me;
+        }
+    }
+    H::fatal("mcs lock: a thread without a slot, or with four of these locks, wants one");
 }
 
 #[cold]
@@ -59,9 +72,7 @@ unsafe impl LaneLock for Mcs {
     #[inline]
     unsafe fn lock<H: Host, L: Lane>(lane: L) -> u16 {
         const { queue::assert_names_fit::<H, L>() }
-        let Some(me) = prepare::<H>() else {
-            H::fatal("mcs lock: a thread without a slot, or with four of these locks, wants one");
-        };
+        let me = prepare::<H>(queue::take::<H>().unwrap_or_else(|| wait_for_node::<H>()));
         if let Some(predecessor) = queue::join(lane, me) {
             wait::<H>(me, predecessor);
         }
@@ -74,7 +85,7 @@ unsafe impl LaneLock for Mcs {
         if Self::is_held(lane.load(Ordering::Relaxed)) {
             return None;
         }
-        let me = prepare::<H>()?;
+        let me = prepare::<H>(queue::take::<H>()?);
         if queue::join_if_free(lane, me) {
             return Some(me.to_bits() as u16);
         }

@@ -336,8 +336,10 @@ impl<P: Hooks, H: Host, L: Lane> First<P, H, L> {
 
 /// Somebody waits behind `node`, whose thread has the lock: he is the first now. Returns the token: his name, if he is parked.
 fn make_first<H: Host>(node: &QueueNode<H::Atomics>) -> u32 {
-    // Relaxed, here and below: the tail was read with acquire, so the successor's preparation of his node is seen; and what he must
-    // see is in the lock's word.
+    // Relaxed, here and below. The tail was read with acquire, so the successor's preparation of his node is seen; and what he must
+    // see is in the lock's word, which he reads with acquire. That the exchanges come before his node's next use is a matter of this
+    // one word: he goes on when he has read what the first exchange stored (or, if he was parked, the second), so his later stores to it
+    // come after that, in the order that all agree on; and nothing else of the node is touched here.
     let next = H::wait_yielding(&node.next, Ordering::Relaxed, |next| next != 0);
     let Some(successor) = Name::from_bits(u64::from(next)) else { return 0 };
     let ready = &successor.node::<H>().ready;

@@ -125,7 +125,6 @@ pub(crate) fn levels(in_use: u32) -> u32 {
 
 /// Whether no node of `slot`, the running thread's, is in use, but for those that successors give back: then the slot
 /// may be another thread's from now on.
-#[cfg(feature = "std")]
 pub(crate) fn is_idle<H: Host>(slot: Slot) -> bool {
     // Relaxed: this thread has written the bits, and left the nodes.
     let bits = H::queue_node(slot, 0).in_use.load(Ordering::Relaxed);
@@ -215,6 +214,39 @@ pub(super) fn give_back<H: Host>(name: Name) {
 #[inline]
 pub(super) fn give_back_kept<H: Host>(name: Name) {
     note_end::<H>(name, KEPT);
+}
+
+/// Where all nodes are in use: waits until a successor has done with one that this thread has left to him, which [`take`] and
+/// [`keep`] then find; `false` if it has left none. He does so when he has the lock that was released, for which he needs a CPU and
+/// nothing else.
+#[cold]
+pub(super) fn wait_for_left<H: Host>() -> bool {
+    let Some(slot) = H::slot() else { return false };
+    // Relaxed, both: this thread takes and leaves its nodes itself.
+    let bits = H::queue_node(slot, 0).in_use.load(Ordering::Relaxed);
+    let parked = |level| &H::queue_node(slot, level).parked;
+    let is_left = |level: &u32| {
+        bits & TAKEN << level == 0
+            && bits & KEPT << level != 0
+            && parked(*level).load(Ordering::Relaxed) != 0
+    };
+    let Some(level) = (0..NEST_LEVELS).find(is_left) else { return false };
+    // Relaxed: `without_done` acquires.
+    H::wait_until(parked(level), Ordering::Relaxed, |parked| parked == DONE_WITH);
+    true
+}
+
+/// After a `fork`, in the child: nobody is there any more to whom a node of `slot`, the running thread's, could have been left. The bits
+/// of nodes in use stay as they are, because the `fork` may have interrupted a change of them: the slot's next CLH lock clears them.
+#[cfg(all(feature = "std", unix))]
+pub(crate) fn forget_successors<H: Host>(slot: Slot) {
+    for level in 0..NEST_LEVELS {
+        let parked = &H::queue_node(slot, level).parked;
+        // Relaxed, both: this is the only thread.
+        if parked.load(Ordering::Relaxed) == LEFT {
+            parked.store(DONE_WITH, Ordering::Relaxed);
+        }
+    }
 }
 
 /// Gives back a node of another thread, who has left it to the running one.

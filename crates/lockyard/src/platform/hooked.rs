@@ -406,6 +406,7 @@ impl<A: ConstAtomics, K: Hook> ConstAtomics for HookedAtomics<A, K> {
 unsafe impl<H: Host, K: Hook> Host for Hooked<H, K> {
     type Atomics = HookedAtomics<H::Atomics, K>;
     const SLOTS: u32 = H::SLOTS;
+    const GIVES_SLOTS_BACK: bool = H::GIVES_SLOTS_BACK;
 
     fn slot() -> Option<Slot> {
         H::slot()

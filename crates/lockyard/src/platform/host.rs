@@ -5,7 +5,7 @@
 //! function, because a lock in a `static` has no place to keep a reference to its host.
 
 use super::{Activity, Atomics, Budget, BudgetSpent, ConstAtomics, Ordering, Word};
-use crate::lock::queue::levels;
+use crate::lock::queue::{self, levels};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 use core::time::Duration;
@@ -39,8 +39,8 @@ pub struct QueueNode<A: Atomics> {
     pub(crate) next: A::U32,
     /// What the waiter spins on.
     pub(crate) ready: A::U32,
-    /// In the node of level 0: which of the slot's nodes are in use, and how (`lock/queue.rs`). Written by its
-    /// slot only.
+    /// In the node of level 0: which of the slot's nodes are in use, and how (`lock/queue.rs`). In that of level 1: how many
+    /// guards of reclamation the slot has. Written by its slot only.
     pub(crate) in_use: A::U32,
     /// Free for the lock: what a parked waiter waits for, or who has the node now.
     pub(crate) parked: A::U32,
@@ -155,16 +155,40 @@ pub fn spread(lock: usize, turn: u32) -> u64 {
     bits ^ bits >> 31
 }
 
+/// Whether `slot`, the running thread's, may be given back, to be another thread's from then on: no node of it is in use, but for
+/// those that successors give back (of [`Clh`](crate::lock::Clh)), and there is no [guard of reclamation](crate::reclaim::Guard) that
+/// was made in it. For hosts that [give slots back](Host::GIVES_SLOTS_BACK). Five loads.
+#[track_caller]
+pub fn slot_is_idle<H: Host>(slot: Slot) -> bool {
+    queue::is_idle::<H>(slot) && guards::<H>(slot).load(Ordering::Relaxed) == 0
+}
+
+fn guards<H: Host>(slot: Slot) -> &'static U32<H> {
+    &H::queue_node(slot, 1).in_use
+}
+
+/// Counts `change` guards of reclamation more (modulo 2^32) in the running thread's slot.
+#[inline(always)]
+#[track_caller]
+pub(crate) fn count_guards<H: Host>(slot: Slot, change: u32) {
+    if H::GIVES_SLOTS_BACK {
+        // Relaxed, both: only this slot uses it, and what interrupts it, which leaves it as it was.
+        let guards = guards::<H>(slot);
+        guards.store(guards.load(Ordering::Relaxed).wrapping_add(change), Ordering::Relaxed);
+    }
+}
+
 /// Who runs and what it runs on.
 ///
 /// # Safety
 ///
 /// Primitives are sound only if
 /// - two threads of execution never have the same [`slot`](Self::slot) at the same time (an
-///   interruption runs in the slot that it interrupted), and a thread has a slot as long as a node of it is
-///   [in use](QueueNode::nodes_in_use), by a wait or by a guard,
-/// - no other thread runs in a slot while the thread lives that has a [`reclaim::Guard`](crate::reclaim::Guard) from that
-///   slot, unless it has given the slot up for good (a slot that is a CPU: preemption is off inside a guard),
+///   interruption runs in the slot that it interrupted), and a slot that is not [idle](slot_is_idle) stays its thread's, if need be for
+///   good: a node of it is [in use](QueueNode::nodes_in_use), by a wait or by a guard, or there is a
+///   [`reclaim::Guard`](crate::reclaim::Guard) from it (a slot that is a CPU: preemption is off inside a guard); what the thread did in
+///   the slot happened before what the next one does there,
+/// - [`GIVES_SLOTS_BACK`](Self::GIVES_SLOTS_BACK) is true if a slot is ever another thread's,
 /// - [`queue_node`](Self::queue_node) returns the same node for the same arguments, different nodes
 ///   for different ones; each is [`QueueNode::new`] at first, is changed by this crate's locks only, and stays
 ///   valid until no thread of the host runs any more,
@@ -185,6 +209,11 @@ pub unsafe trait Host: Sized + 'static {
     /// Slots are 0 to `SLOTS - 1`. More threads than this may wait at the same time, unless it is at most 255 (see
     /// *Safety*); those beyond have no slot.
     const SLOTS: u32;
+
+    /// Whether a slot may be another thread's one day. Then guards of reclamation are counted, so that [`slot_is_idle`] can say whether
+    /// it may: a load and a store, of the slot's own line, when one is made, and when it is dropped. A host whose slots are CPUs, or stay
+    /// with their threads, says `false`.
+    const GIVES_SLOTS_BACK: bool = true;
 
     /// The slot of the running thread, or `None` if it has none: none is left, or the thread is
     /// being torn down. A lock must work without (it spins on the lock word).
@@ -215,6 +244,11 @@ pub unsafe trait Host: Sized + 'static {
 
     /// Gives the CPU to another thread that could run, where the host can. Used where a waiter can
     /// neither park nor expect to be next.
+    ///
+    /// The caller may hold locks of this crate and be inside their [`Context`](crate::Context): a holder that waits for its successor to
+    /// say who he is (`pv-queued`, for a few instructions of the successor) yields too. So this must not take a lock that could be one of
+    /// those, nor be what a context switches off: a kernel whose context switches preemption off spins here, as the
+    /// default does, while it is off.
     #[inline(always)]
     fn yield_now() {
         Self::relax();

@@ -17,6 +17,7 @@ mod activity;
 mod atomics;
 #[cfg(feature = "loom")]
 pub mod checked;
+mod forwarding;
 #[cfg(feature = "hooks")]
 pub mod hooked;
 mod host;

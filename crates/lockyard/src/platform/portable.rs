@@ -133,6 +133,7 @@ impl<A: ConstAtomics> ConstAtomics for PortableAtomics<A> {
 unsafe impl<H: Host> Host for Portable<H> {
     type Atomics = PortableAtomics<H::Atomics>;
     const SLOTS: u32 = H::SLOTS;
+    const GIVES_SLOTS_BACK: bool = H::GIVES_SLOTS_BACK;
 
     #[inline(always)]
     fn slot() -> Option<Slot> {

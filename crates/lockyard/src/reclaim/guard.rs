@@ -11,7 +11,7 @@
 use super::record::{Record, State};
 use super::{Domain, Owned};
 use crate::context::{Context, NoContext};
-use crate::platform::{Atomics, Host, Native, Ordering, Slot, Word};
+use crate::platform::{Atomics, Host, Native, Ordering, Slot, Word, count_guards};
 use core::fmt;
 use core::mem::ManuallyDrop;
 use lock_api::GuardNoSend;
@@ -102,6 +102,8 @@ impl<H: Host, C: Context> Domain<H, C> {
         // Sequentially consistent: pairs with the fences in `end_epoch` and `stamp`. Either they see the store above, or
         // what is read from here on is as it was when they came: without what was taken out of reach.
         H::Atomics::fence(Ordering::SeqCst);
+        // From here on the slot is the thread's until the guard is dropped.
+        count_guards::<H>(slot, 1);
         Place::Record(slot, record)
     }
 
@@ -151,22 +153,16 @@ impl<'d, H: Host, C: Context> Guard<'d, H, C> {
     #[inline]
     pub fn quiescent(&mut self) {
         match self.place {
-            Place::Record(slot, record) => {
-                // Relaxed: only this slot writes it, and whether it is this thread's is asked below.
+            Place::Record(_, record) => {
+                // Relaxed: only this slot writes it.
                 let before = State(record.state.load(Ordering::Relaxed));
                 let epoch = self.domain.epoch.load(Ordering::Relaxed);
                 if before.guards() != 1 || before.epoch() == epoch {
                     return;
                 }
-                if H::slot() != Some(slot) {
-                    // The thread has given its slot back: the record may be another's, who must go on being seen in it.
-                    self.leave();
-                    self.place = self.domain.enter_unrecorded();
-                } else {
-                    // Release and sequentially consistent: as in `enter_record`.
-                    record.state.store(State::entered(epoch).0, Ordering::Release);
-                    H::Atomics::fence(Ordering::SeqCst);
-                }
+                // Release and sequentially consistent: as in `enter_record`.
+                record.state.store(State::entered(epoch).0, Ordering::Release);
+                H::Atomics::fence(Ordering::SeqCst);
             }
             Place::Unrecorded(parity) => {
                 if self.domain.epoch.load(Ordering::Relaxed) as usize % 2 != parity {
@@ -194,14 +190,11 @@ impl<'d, H: Host, C: Context> Guard<'d, H, C> {
     fn leave(&mut self) {
         match self.place {
             Place::Record(slot, record) => {
-                if H::slot() == Some(slot) {
-                    // Relaxed: only this slot writes it.
-                    let before = State(record.state.load(Ordering::Relaxed));
-                    // Release: pairs with the acquire of the look at it in `end_epoch`: what was read is read.
-                    record.state.store(before.left().0, Ordering::Release);
-                } else {
-                    leave_after_slot(record);
-                }
+                // Relaxed: only this slot writes it, which is the thread's as long as there is the guard.
+                let before = State(record.state.load(Ordering::Relaxed));
+                // Release: pairs with the acquire of the look at it in `end_epoch`: what was read is read.
+                record.state.store(before.left().0, Ordering::Release);
+                count_guards::<H>(slot, u32::MAX);
             }
             Place::Unrecorded(parity) => {
                 // Release: pairs with the acquire of the look at it in `end_epoch`.
@@ -210,15 +203,6 @@ impl<'d, H: Host, C: Context> Guard<'d, H, C> {
             Place::Assumed => {}
         }
     }
-}
-
-/// The thread has given its slot back, and another may have it: then both change the state. If that thread is in the middle of its
-/// change this one may be lost, so that the record counts a guard that is not there: a reader that never leaves. The
-/// other way round nothing is lost, because this is one step; and the other's guard has a fence of its own.
-#[cold]
-fn leave_after_slot<H: Host>(record: &Record<H>) {
-    // Release: as in `leave`.
-    record.state.fetch_sub(1, Ordering::Release);
 }
 
 impl<H: Host, C: Context> Drop for Guard<'_, H, C> {

@@ -60,7 +60,8 @@
 //! **A reader that never leaves** stops all freeing: every object that is retired from then on waits, and memory grows with
 //! the number of retirements ([`pending`](Domain::pending) counts them; retiring stays as cheap as it was). Nothing is freed under
 //! the reader. [`try_synchronize`](Domain::try_synchronize) waits for a bounded time only, and names the slot. A forgotten
-//! guard (`mem::forget`) is such a reader; so is one in a process's child after `fork`, of a thread that the child does not have.
+//! guard (`mem::forget`) is such a reader, and its thread's slot is given to no other thread, so that nobody goes on where that one
+//! stopped; so is one in a process's child after `fork`, of a thread that the child does not have.
 //!
 //! # What it asks of a reader
 //!
@@ -71,8 +72,9 @@
 //! - Whoever switches fibres while it holds a guard must come back on the same thread, before the guard is dropped.
 //! - On a host whose slots are CPUs a reader stays on its CPU, with no other thread there: a [`Context`] that switches
 //!   preemption off does that.
-//! - A guard that is dropped when its thread has given its slot back (in a thread-local variable's destructor) may count as a reader that never
-//!   leaves, if another thread enters with that slot at the same moment.
+//! - A guard that is dropped late (in a thread-local variable's destructor) keeps its thread's slot until then; after that the slot stays
+//!   leased, to nobody. So does that of a thread that forgets a guard: as many threads as there are slots can do that before
+//!   others have none (which costs them time, and nothing else).
 //!
 //! # Source
 //!

@@ -12,13 +12,17 @@
 //! | `sampler` | looking |
 //! | `tally` | what was seen, and how sure that is |
 //! | `stage` | the phases of scenarios |
+//! | `accounted` | the regions that the library and scripts name, beside them |
 
+mod accounted;
 mod line;
 mod sampler;
 mod stage;
 mod tally;
 
+pub use accounted::{Accounted, by_activity, by_phase, numbers};
 pub use line::{Registered, Watched, enter};
 pub use sampler::{INTERVAL, Sampler};
 pub use stage::{OnHostAttributed, Phase};
+pub(crate) use tally::half_width;
 pub use tally::{Attribution, Tally};

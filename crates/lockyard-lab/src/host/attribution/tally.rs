@@ -1,5 +1,6 @@
 //! What the sampler saw, and how sure that is.
 
+use crate::listing::Listing;
 use crate::rows::Detail;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -48,6 +49,15 @@ impl Tally {
         self.sampler += other.sampler;
     }
 
+    /// What was seen, in `groups` groups of phases.
+    pub fn grouped(&self, groups: usize, group: impl Fn(usize) -> usize) -> Tally {
+        let mut nanoseconds = vec![0.0; groups];
+        for (phase, time) in self.nanoseconds.iter().enumerate() {
+            nanoseconds[group(phase).min(groups - 1)] += time;
+        }
+        Tally { nanoseconds, ..self.clone() }
+    }
+
     /// CPU time of all phases.
     pub fn cpu(&self) -> Duration {
         Duration::from_nanos(self.nanoseconds.iter().sum::<f64>() as u64)
@@ -80,10 +90,15 @@ impl Tally {
     /// shorter than the time between samples: 1.96 standard deviations of a binomial share. Longer phases are known better. At
     /// least that of a share of one sample.
     pub fn half_width(&self, share: f64) -> f64 {
-        let samples = self.effective_samples().max(1.0);
-        let deviation = (share * (1.0 - share) / samples).sqrt();
-        1.96 * deviation.max(1.0 / samples)
+        half_width(self.effective_samples(), share)
     }
+}
+
+/// Half the width of such an interval, of a share that rests on so many samples of one weight.
+pub(crate) fn half_width(samples: f64, share: f64) -> f64 {
+    let samples = samples.max(1.0);
+    let deviation = (share * (1.0 - share) / samples).sqrt();
+    1.96 * deviation.max(1.0 / samples)
 }
 
 /// Where the CPU time of a run went, and what it cost to know that.
@@ -91,8 +106,10 @@ impl Tally {
 pub struct Attribution {
     /// The names of the phases.
     pub phases: &'static [&'static str],
-    /// What was seen.
+    /// What was seen, by phase.
     pub tally: Tally,
+    /// The same by region, as a listing.
+    pub listing: Listing,
     /// CPU time for an operation in this run, over the median of the runs without attribution.
     pub cost_ratio: Option<f64>,
 }

@@ -115,6 +115,7 @@ impl Checked {
 unsafe impl Host for Checked {
     type Atomics = CheckedAtomics;
     const SLOTS: u32 = SLOTS;
+    const GIVES_SLOTS_BACK: bool = false;
 
     fn slot() -> Option<Slot> {
         // A check that failed drops guards when the execution is gone.

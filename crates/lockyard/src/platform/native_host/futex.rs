@@ -1,22 +1,47 @@
 //! Parking on Linux: a private futex.
+//!
+//! The system call takes its timeout as two words of the kernel's `long`, whatever the C library makes of `time_t` and `timespec` where a `long`
+//! has 32 bits (some can be built with 64-bit times there): so the type is this file's own. Architectures of 32 bits that came late have only the
+//! call with 64-bit times.
 
 use super::super::NativeU32;
 use core::time::Duration;
 
+/// The call, and half a time of it.
+#[cfg(not(any(
+    target_arch = "riscv32",
+    target_arch = "m68k",
+    all(target_arch = "x86_64", target_pointer_width = "32")
+)))]
+use libc::{SYS_futex as FUTEX, c_long as Long};
+/// As above: of `m68k` the C library's name is that of the call with 64-bit times.
+#[cfg(any(target_arch = "m68k", all(target_arch = "x86_64", target_pointer_width = "32")))]
+use {core::primitive::i64 as Long, libc::SYS_futex as FUTEX};
+/// As above.
+#[cfg(target_arch = "riscv32")]
+use {core::primitive::i64 as Long, libc::SYS_futex_time64 as FUTEX};
+
+/// A time, as the kernel reads it.
+#[repr(C)]
+struct Time {
+    seconds: Long,
+    nanoseconds: Long,
+}
+
 /// See [`Host::park`](super::super::Host::park).
 pub(super) fn park(word: &NativeU32, expected: u32, timeout: Option<Duration>) {
-    let timeout = timeout.map(|t| libc::timespec {
-        // At most 68 years, which every `time_t` holds; a spurious return is allowed.
-        tv_sec: t.as_secs().min(i32::MAX as u64) as libc::time_t,
-        tv_nsec: t.subsec_nanos() as libc::c_long,
+    let timeout = timeout.map(|t| Time {
+        // At most 68 years, which 32 bits hold; a spurious return is allowed.
+        seconds: t.as_secs().min(i32::MAX as u64) as Long,
+        nanoseconds: t.subsec_nanos() as Long,
     });
     let timeout = timeout.as_ref().map_or(core::ptr::null(), core::ptr::from_ref);
-    // SAFETY: `word` is a live, aligned 32-bit word; `timeout` is null or points to a `timespec`
+    // SAFETY: `word` is a live, aligned 32-bit word; `timeout` is null or points to a `Time`
     // that lives until the call returns. Every result (woken, value differs, timed out, interrupted)
     // is an allowed return of `park`.
     unsafe {
         libc::syscall(
-            libc::SYS_futex,
+            FUTEX,
             core::ptr::from_ref(word),
             libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
             expected,
@@ -34,6 +59,6 @@ pub(super) fn unpark(word: *const NativeU32, count: u32) {
     // SAFETY: a private wake uses the address as a key and does not access the memory, so it may have
     // been freed, or unmapped.
     unsafe {
-        libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, count);
+        libc::syscall(FUTEX, word, libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, count);
     }
 }

@@ -10,11 +10,24 @@
 //! | `numa.rs` | on which NUMA node the caller runs, on Linux |
 //! | `events.rs` | event counters, with the feature `events` |
 //!
-//! After a `fork` the child has one thread, which keeps the slot of the parent's thread that forked.
-//! Locks that other threads of the parent held or queued for stay so, and the slots that those threads
-//! had stay leased: nobody in the child gives either back.
+//! # After a `fork`
 //!
-//! In a signal handler: slots and nodes, the clock, counters and, on Linux, waking may be used;
+//! The child has one thread, which keeps the slot of the parent's thread that forked. Of the parent's other threads it has what they have
+//! left in memory, and nobody who goes on with it:
+//!
+//! - locks that they held or queued for stay so, for ever: nobody in the child may wait for them;
+//! - the slots that they had stay leased;
+//! - nodes of its own that the thread had left to them ([`Clh`](crate::lock::Clh)) are the thread's again: a handler that
+//!   `pthread_atfork` has registered takes them back. (After a fork by a bare system call, which runs no handlers, they are lost: with
+//!   four of them the thread's next `McsLock` or `ClhLock` waits for ever.);
+//! - their guards of a [`reclaim::Domain`](crate::reclaim::Domain) are readers that never leave: nothing is freed any more that is retired to it,
+//!   and `synchronize` waits for ever (`try_synchronize` does not).
+//!
+//! So a child that goes on for long without `exec` makes tables and domains of its own.
+//!
+//! # Signal handlers
+//!
+//! In a signal handler slots and nodes, the clock, counters and, on Linux, waking may be used;
 //! allocation, and waking elsewhere, may meet a mutex that the interrupted thread holds. So may the first question of a
 //! thread for its slot, for which the standard library may allocate: whose handlers queue should have a slot before
 //! (`Native::slot()` leases it).

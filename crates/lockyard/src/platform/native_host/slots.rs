@@ -2,15 +2,18 @@
 //!
 //! A thread leases the lowest free slot when it first asks, by setting its bit in a static bitmap, and
 //! its thread-local's destructor gives it back: unless a node of the slot is still in use then, by the guard of an
-//! `McsLock` or a `ClhLock` that is dropped later (in another thread-local's destructor) or never. Such a slot
-//! stays leased for good.
+//! `McsLock` or a `ClhLock` that is dropped later (in another thread-local's destructor) or never, or a guard of a reclamation domain is.
+//! Such a slot stays leased for good.
 //!
 //! A signal handler that interrupts the lease sees a thread without a slot and gets `None`. Nothing here waits for another
 //! thread, but the first lease of a thread registers the destructor, for which the standard library may allocate: it may
 //! meet a mutex in the allocator. Threads whose handlers take queued locks should have a slot before.
 
-use super::super::{Host, Native, Slot};
+use super::super::{Host, Native, Slot, slot_is_idle};
+#[cfg(unix)]
 use crate::lock::queue;
+#[cfg(unix)]
+use core::sync::atomic::AtomicBool;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 const WORDS: usize = (Native::SLOTS as usize).div_ceil(64);
@@ -40,8 +43,8 @@ impl Drop for Lease {
     fn drop(&mut self) {
         let slot = *self.0.get_mut();
         // With a node in use the slot stays the thread's: whoever had it next would change which of its nodes are in
-        // use at the same time as the node's holder.
-        if slot < Native::SLOTS && queue::is_idle::<Native>(Slot(slot)) {
+        // use at the same time as the node's holder; and with a guard, the state of a domain's record.
+        if slot < Native::SLOTS && slot_is_idle::<Native>(Slot(slot)) {
             // Where it fails, nobody can read it in a destructor that comes later either.
             let _ = SLOT.try_with(|copy| copy.store(CLOSED, Ordering::Relaxed));
             give_back(slot);
@@ -67,6 +70,8 @@ fn lease() -> Option<Slot> {
     }
     // What follows must not be moved before the closing, where a handler could still lease.
     compiler_fence(Ordering::SeqCst);
+    #[cfg(unix)]
+    watch_forks();
     // Registers the destructor. It fails while the thread's destructors run: then there is nobody
     // who would give the slot back, and the thread stays without.
     let leased = LEASE.try_with(|lease| {
@@ -79,6 +84,28 @@ fn lease() -> Option<Slot> {
     let slot = leased.ok()?;
     SLOT.with(|copy| copy.store(slot, Ordering::Relaxed));
     (slot < Native::SLOTS).then_some(Slot(slot))
+}
+
+/// Has [`forked`] called in the children of this process.
+#[cfg(unix)]
+fn watch_forks() {
+    static WATCHED: AtomicBool = AtomicBool::new(false);
+    // Relaxed, both: two threads may register it, and it may run twice.
+    if !WATCHED.load(Ordering::Relaxed) {
+        // SAFETY: the handler is a function that may be called at any time in a child. Where it cannot be registered (there is no
+        // memory) the child is as without it.
+        unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+        WATCHED.store(true, Ordering::Relaxed);
+    }
+}
+
+/// In the child of a `fork`, in its one thread: those are not there to whom it has left nodes.
+#[cfg(unix)]
+unsafe extern "C" fn forked() {
+    let slot = SLOT.try_with(|slot| slot.load(Ordering::Relaxed)).unwrap_or(NONE);
+    if slot < Native::SLOTS {
+        queue::forget_successors::<Native>(Slot(slot));
+    }
 }
 
 /// Sets the lowest clear bit.

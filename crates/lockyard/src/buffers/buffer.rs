@@ -1,0 +1,205 @@
+//! Handles: what a look-up returns.
+
+use super::entry::Entry;
+use super::index::{Index, Wanted};
+use super::key::Key;
+use super::shard::{Shard, Shards};
+use super::switches::{Promote, Standard, Switches};
+use super::{BufferCache, EntryOf};
+use crate::context::{Context, NoContext};
+use crate::platform::{Host, Native, Ordering, Word};
+use core::fmt;
+use core::ops::Deref;
+use core::ptr::NonNull;
+
+/// A reference to a buffer, which keeps it alive, in the cache or not. It dereferences to the value.
+///
+/// Cloning it and dropping it are each one compare-exchange of the buffer's lockref. The last one to be dropped, after the buffer has
+/// left the cache, drops the value; a buffer that is in the cache stays there.
+pub struct Buffer<
+    'c,
+    T: Send + Sync,
+    S: Switches = Standard,
+    H: Host = Native,
+    C: Context = NoContext,
+> {
+    cache: &'c BufferCache<T, S, H, C>,
+    entry: NonNull<EntryOf<T, S, H, C>>,
+}
+
+// SAFETY: a handle gives `&T`, and drops a `T` in the thread that drops the last one; `T` is both. The rest of an entry is words.
+unsafe impl<T: Send + Sync, S: Switches, H: Host, C: Context> Send for Buffer<'_, T, S, H, C> {}
+// SAFETY: as above.
+unsafe impl<T: Send + Sync, S: Switches, H: Host, C: Context> Sync for Buffer<'_, T, S, H, C> {}
+
+type ShardOf<S, H, C> = Shard<<<S as Switches>::Index as Index>::Lock, H, C>;
+
+impl<'c, T: Send + Sync, S: Switches, H: Host, C: Context> Buffer<'c, T, S, H, C> {
+    /// A handle that has a reference. It is the caller's alone until it is [ready](Self::hit).
+    ///
+    /// # Safety
+    ///
+    /// The entry is the cache's, and the caller gives a reference to it.
+    #[inline(always)]
+    pub(super) unsafe fn new(
+        cache: &'c BufferCache<T, S, H, C>,
+        entry: NonNull<EntryOf<T, S, H, C>>,
+    ) -> Self {
+        Buffer { cache, entry }
+    }
+
+    #[inline(always)]
+    pub(super) fn entry(&self) -> &EntryOf<T, S, H, C> {
+        // SAFETY: the handle has a reference.
+        unsafe { self.entry.as_ref() }
+    }
+
+    /// Waits until the buffer is filled, and says whether it was.
+    #[inline(always)]
+    pub(super) fn ready(&self) -> bool {
+        // SAFETY: the handle has a reference.
+        unsafe { self.entry().ready() }
+    }
+
+    /// As [`ready`](Self::ready); and notes for reclaim that it was found, if it was not noted when it was.
+    #[inline(always)]
+    pub(super) fn hit(&self) -> bool {
+        if !self.ready() {
+            return false;
+        }
+        if !S::Promote::MOVES {
+            // SAFETY: the handle has a reference, and the buffer is ready.
+            unsafe { self.entry().set_referenced() };
+        } else if !S::Index::LOCKS {
+            self.under_lock(|shard, _| {
+                // SAFETY: under the shard's lock, and it is in the shard's list.
+                unsafe { shard.move_to_front(self.entry) };
+            });
+        }
+        true
+    }
+
+    /// Runs `f` under the lock of the buffer's shard, if it is in the cache.
+    fn under_lock<R>(
+        &self,
+        f: impl FnOnce(&ShardOf<S, H, C>, &Shards<<S::Index as Index>::Lock, H, C>) -> R,
+    ) -> Option<R> {
+        let shards = self.cache.shards()?;
+        let wanted = Wanted::new(self.key());
+        // SAFETY: published shards are there as long as the cache.
+        let (shard, all) = unsafe { (self.cache.shard(shards, &wanted), shards.as_ref()) };
+        shard.locked(|| {
+            // SAFETY: the handle has a reference.
+            let cached = unsafe { self.entry().is_cached() };
+            cached.then(|| f(shard, all))
+        })
+    }
+
+    /// Where it comes from.
+    pub fn key(&self) -> Key {
+        self.entry().key()
+    }
+
+    /// Whether it is in the cache. A snapshot.
+    pub fn is_cached(&self) -> bool {
+        // SAFETY: the handle has a reference.
+        unsafe { self.entry().is_cached() }
+    }
+
+    /// Takes this buffer out of the cache; says whether this call did, and not another, or reclaim before the handle was there. The handle stays
+    /// good. Cost: the shard's lock.
+    pub fn remove(&self) -> bool {
+        let removed = self.under_lock(|shard, shards| {
+            // SAFETY: under the shard's lock, and it is in the index and in the list.
+            unsafe {
+                S::Index::remove(shards, shard, &Wanted::new(self.key()), self.entry);
+                shard.take(self.entry);
+            }
+        });
+        if removed.is_some() {
+            let last = self.entry().put();
+            debug_assert!(!last, "the handle has a reference");
+        }
+        removed.is_some()
+    }
+}
+
+impl<T: Send + Sync, S: Switches, H: Host, C: Context> Deref for Buffer<'_, T, S, H, C> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: the handle has a reference as long as what is returned is used; the cache hands out no handle that is not ready.
+        unsafe { self.entry().value() }
+    }
+}
+
+impl<T: Send + Sync, S: Switches, H: Host, C: Context> Clone for Buffer<'_, T, S, H, C> {
+    fn clone(&self) -> Self {
+        self.entry().get_another();
+        Buffer { cache: self.cache, entry: self.entry }
+    }
+}
+
+impl<T: Send + Sync, S: Switches, H: Host, C: Context> Drop for Buffer<'_, T, S, H, C> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.entry().put() {
+            // SAFETY: the last reference is gone; the cache gave its own up after it took the buffer out of the index.
+            drop(unsafe { Dead::new(self.cache, self.entry) });
+        }
+    }
+}
+
+impl<T: Send + Sync + fmt::Debug, S: Switches, H: Host, C: Context> fmt::Debug
+    for Buffer<'_, T, S, H, C>
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Buffer")
+            .field("key", &self.key())
+            .field("cached", &self.is_cached())
+            .field("value", &**self)
+            .finish()
+    }
+}
+
+/// A buffer to which there is no reference, and which is in no index. Dropping it drops the value, and frees the memory when no look-up can
+/// stand on it.
+pub(super) struct Dead<'c, T: Send + Sync, S: Switches, H: Host, C: Context> {
+    cache: &'c BufferCache<T, S, H, C>,
+    entry: NonNull<EntryOf<T, S, H, C>>,
+}
+
+impl<'c, T: Send + Sync, S: Switches, H: Host, C: Context> Dead<'c, T, S, H, C> {
+    /// # Safety
+    ///
+    /// That is so, and there is one of these for the buffer.
+    pub(super) unsafe fn new(
+        cache: &'c BufferCache<T, S, H, C>,
+        entry: NonNull<EntryOf<T, S, H, C>>,
+    ) -> Self {
+        Dead { cache, entry }
+    }
+}
+
+impl<T: Send + Sync, S: Switches, H: Host, C: Context> Drop for Dead<'_, T, S, H, C> {
+    #[inline(never)]
+    fn drop(&mut self) {
+        let cache = self.cache;
+        // SAFETY: nobody has a reference, and none can be taken. `free` is called once: by the domain, or here.
+        unsafe {
+            Entry::destroy(self.entry, |tail| {
+                // Relaxed: a number.
+                cache.living.fetch_sub(1, Ordering::Relaxed);
+                if S::Index::LOCKS {
+                    // Who looks up holds the shard's lock, under which the buffer was taken out.
+                    EntryOf::<T, S, H, C>::free(tail);
+                } else {
+                    // The buffer was taken out under the shard's lock, and then its last reference was dropped, or taken under it; all
+                    // look-ups without the lock enter this domain. Freeing it touches nothing but its memory, as its value is gone,
+                    // so any thread may do it at any time, until the domain, which the cache owns, is dropped.
+                    cache.domain.retire(tail, EntryOf::<T, S, H, C>::free);
+                }
+            });
+        }
+    }
+}

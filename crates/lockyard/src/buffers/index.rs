@@ -1,0 +1,282 @@
+//! How a buffer is found: the ways, each a type.
+//!
+//! | index | look-ups | with *n* buffers a look-up walks over |
+//! | --- | --- | --- |
+//! | [`Hash256`] | under the chain's lock | *n* / 512 buffers if it finds one, *n* / 256 if not |
+//! | [`TreePerGroup`] | under the group's lock | about 1.4 log2 of the group's buffers |
+//! | [`WideHash`] | without a lock | one or two, whatever *n* is |
+
+use super::chains::{self, Fixed, Growing};
+use super::configuration::Configuration;
+use super::entry::Entry;
+use super::key::Key;
+use super::shard::{Shard, Shards};
+use super::switches::sealed::Sealed;
+use super::tree;
+use crate::context::Context;
+use crate::lock::{LaneLock, Queued};
+use crate::platform::Host;
+use core::marker::PhantomData;
+use core::ptr::NonNull;
+
+/// What is looked for: a key, and its hash.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    pub(super) key: Key,
+    pub(super) hash: u64,
+}
+
+impl Wanted {
+    #[inline(always)]
+    pub(super) fn new(key: Key) -> Self {
+        Wanted { key, hash: key.hash() }
+    }
+}
+
+/// How buffers are found: [`Hash256`], [`TreePerGroup`], [`WideHash`]. Sealed.
+pub trait Index: Sealed + 'static {
+    /// Its name in tables.
+    const NAME: &'static str;
+    /// Whether a look-up takes the shard's lock. If not, buffers are freed by [reclamation](crate::reclaim).
+    const LOCKS: bool;
+    /// The algorithm of the shards' locks, and of the buffers' lockrefs.
+    type Lock: LaneLock;
+
+    #[doc(hidden)]
+    fn shards(configuration: &Configuration) -> usize;
+
+    /// In which of `shards` shards something is.
+    #[doc(hidden)]
+    fn shard(wanted: &Wanted, shards: usize) -> usize;
+
+    /// The buffer of the key of which `accept` is true.
+    ///
+    /// # Safety
+    ///
+    /// The shard is the key's; its buffers are of this type, and none of them is freed meanwhile. If [`LOCKS`](Self::LOCKS) is true the caller
+    /// holds the shard's lock.
+    #[doc(hidden)]
+    unsafe fn find<T: Send, H: Host, C: Context>(
+        shards: &Shards<Self::Lock, H, C>,
+        shard: &Shard<Self::Lock, H, C>,
+        wanted: &Wanted,
+        accept: impl FnMut(&Entry<T, Self::Lock, H, C>) -> bool,
+    ) -> Option<NonNull<Entry<T, Self::Lock, H, C>>>;
+
+    /// Puts a buffer into the index.
+    ///
+    /// # Safety
+    ///
+    /// As [`find`](Self::find), and the caller holds the shard's lock; the buffer is `wanted`'s, and is in no index; no buffer of the key is in this
+    /// one.
+    #[doc(hidden)]
+    unsafe fn insert<T: Send, H: Host, C: Context>(
+        shards: &Shards<Self::Lock, H, C>,
+        shard: &Shard<Self::Lock, H, C>,
+        wanted: &Wanted,
+        entry: NonNull<Entry<T, Self::Lock, H, C>>,
+    );
+
+    /// Takes a buffer out of the index.
+    ///
+    /// # Safety
+    ///
+    /// As [`find`](Self::find), and the caller holds the shard's lock; the buffer is `wanted`'s, and is in this index.
+    #[doc(hidden)]
+    unsafe fn remove<T: Send, H: Host, C: Context>(
+        shards: &Shards<Self::Lock, H, C>,
+        shard: &Shard<Self::Lock, H, C>,
+        wanted: &Wanted,
+        entry: NonNull<Entry<T, Self::Lock, H, C>>,
+    );
+
+    /// Makes room, if `buffers` buffers want it. It takes no lock, and what has no memory is left as it is.
+    #[doc(hidden)]
+    fn grow<H: Host, C: Context>(shards: &Shards<Self::Lock, H, C>, buffers: u64) {
+        let _ = (shards, buffers);
+    }
+
+    /// Bytes of what growing has allocated.
+    #[doc(hidden)]
+    fn bytes<H: Host, C: Context>(shards: &Shards<Self::Lock, H, C>) -> usize {
+        let _ = shards;
+        0
+    }
+
+    /// Frees what growing has allocated.
+    ///
+    /// # Safety
+    ///
+    /// Nobody uses the index any more.
+    #[doc(hidden)]
+    unsafe fn free<H: Host, C: Context>(shards: &mut Shards<Self::Lock, H, C>) {
+        let _ = shards;
+    }
+}
+
+/// 2^`BITS` chains for ever, each behind a lock; a new buffer comes at the front.
+#[derive(Debug)]
+pub struct FixedHash<const BITS: u32, K = Queued>(PhantomData<fn() -> K>);
+
+/// 256 chains for ever: what file systems had when 200 buffers shared one.
+pub type Hash256<K = Queued> = FixedHash<8, K>;
+
+/// A search tree for each [group](Key::group), behind a lock. It is a treap: R. Seidel and C. Aragon, *Randomized search trees*, Algorithmica 16, 1996;
+/// the priorities are the keys' hashes.
+#[derive(Debug)]
+pub struct TreePerGroup<K = Queued>(PhantomData<fn() -> K>);
+
+/// A hash that grows with use, whose look-ups take no lock: the default.
+///
+/// 2^`BITS` locks, each with a chain; as buffers come, chains are divided, and division never moves a buffer, nor keeps a look-up waiting. The
+/// scheme is that of split-ordered lists: O. Shalev and N. Shavit, *Split-ordered lists: lock-free extensible hash tables*, Journal of the ACM
+/// 53(3), 2006; here changes are made under a lock.
+#[derive(Debug)]
+pub struct WideHash<const BITS: u32 = 8, K = Queued>(PhantomData<fn() -> K>);
+
+#[inline(always)]
+fn low_bits(hash: u64, shards: usize) -> usize {
+    hash as usize & (shards - 1)
+}
+
+impl<const BITS: u32, K: LaneLock> Index for FixedHash<BITS, K> {
+    const NAME: &'static str = if BITS == 8 { "hash-256" } else { "hash-fixed" };
+    const LOCKS: bool = true;
+    type Lock = K;
+
+    fn shards(_: &Configuration) -> usize {
+        const { assert!(BITS <= 16, "a hash of fixed size has at most 2^16 chains") };
+        1 << BITS
+    }
+    #[inline(always)]
+    fn shard(wanted: &Wanted, shards: usize) -> usize {
+        low_bits(wanted.hash, shards)
+    }
+    #[inline(always)]
+    unsafe fn find<T: Send, H: Host, C: Context>(
+        shards: &Shards<K, H, C>,
+        shard: &Shard<K, H, C>,
+        wanted: &Wanted,
+        accept: impl FnMut(&Entry<T, K, H, C>) -> bool,
+    ) -> Option<NonNull<Entry<T, K, H, C>>> {
+        // SAFETY: the caller's promise.
+        unsafe { chains::find::<Fixed, T, K, H, C>(shards, shard, wanted, accept) }
+    }
+    unsafe fn insert<T: Send, H: Host, C: Context>(
+        shards: &Shards<K, H, C>,
+        shard: &Shard<K, H, C>,
+        wanted: &Wanted,
+        entry: NonNull<Entry<T, K, H, C>>,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { chains::insert::<Fixed, T, K, H, C>(shards, shard, wanted, entry) }
+    }
+    unsafe fn remove<T: Send, H: Host, C: Context>(
+        shards: &Shards<K, H, C>,
+        shard: &Shard<K, H, C>,
+        wanted: &Wanted,
+        entry: NonNull<Entry<T, K, H, C>>,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { chains::remove::<Fixed, T, K, H, C>(shards, shard, wanted, entry) }
+    }
+}
+
+impl<const BITS: u32, K: LaneLock> Index for WideHash<BITS, K> {
+    const NAME: &'static str = "wide-hash";
+    const LOCKS: bool = false;
+    type Lock = K;
+
+    fn shards(_: &Configuration) -> usize {
+        const { assert!(BITS <= 16, "a hash that grows begins with at most 2^16 chains") };
+        1 << BITS
+    }
+    #[inline(always)]
+    fn shard(wanted: &Wanted, shards: usize) -> usize {
+        low_bits(wanted.hash, shards)
+    }
+    #[inline(always)]
+    unsafe fn find<T: Send, H: Host, C: Context>(
+        shards: &Shards<K, H, C>,
+        shard: &Shard<K, H, C>,
+        wanted: &Wanted,
+        accept: impl FnMut(&Entry<T, K, H, C>) -> bool,
+    ) -> Option<NonNull<Entry<T, K, H, C>>> {
+        // SAFETY: the caller's promise.
+        unsafe { chains::find::<Growing<BITS>, T, K, H, C>(shards, shard, wanted, accept) }
+    }
+    unsafe fn insert<T: Send, H: Host, C: Context>(
+        shards: &Shards<K, H, C>,
+        shard: &Shard<K, H, C>,
+        wanted: &Wanted,
+        entry: NonNull<Entry<T, K, H, C>>,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { chains::insert::<Growing<BITS>, T, K, H, C>(shards, shard, wanted, entry) }
+    }
+    unsafe fn remove<T: Send, H: Host, C: Context>(
+        shards: &Shards<K, H, C>,
+        shard: &Shard<K, H, C>,
+        wanted: &Wanted,
+        entry: NonNull<Entry<T, K, H, C>>,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { chains::remove::<Growing<BITS>, T, K, H, C>(shards, shard, wanted, entry) }
+    }
+    #[inline]
+    fn grow<H: Host, C: Context>(shards: &Shards<K, H, C>, buffers: u64) {
+        chains::grow::<BITS, K, H, C>(shards, buffers);
+    }
+    fn bytes<H: Host, C: Context>(shards: &Shards<K, H, C>) -> usize {
+        chains::segment_bytes::<BITS, K, H, C>(shards)
+    }
+    unsafe fn free<H: Host, C: Context>(shards: &mut Shards<K, H, C>) {
+        // SAFETY: the caller's promise.
+        unsafe { chains::free_segments::<BITS, K, H, C>(shards) }
+    }
+}
+
+impl<K: LaneLock> Index for TreePerGroup<K> {
+    const NAME: &'static str = "tree-per-group";
+    const LOCKS: bool = true;
+    type Lock = K;
+
+    fn shards(configuration: &Configuration) -> usize {
+        configuration.groups.get() as usize
+    }
+    #[inline(always)]
+    fn shard(wanted: &Wanted, shards: usize) -> usize {
+        wanted.key.group as usize % shards
+    }
+    #[inline(always)]
+    unsafe fn find<T: Send, H: Host, C: Context>(
+        _: &Shards<K, H, C>,
+        shard: &Shard<K, H, C>,
+        wanted: &Wanted,
+        mut accept: impl FnMut(&Entry<T, K, H, C>) -> bool,
+    ) -> Option<NonNull<Entry<T, K, H, C>>> {
+        // SAFETY: the caller's promise.
+        let found = unsafe { tree::find::<T, K, H, C>(shard, wanted.key) }?;
+        // SAFETY: it is in the tree.
+        accept(unsafe { found.as_ref() }).then_some(found)
+    }
+    unsafe fn insert<T: Send, H: Host, C: Context>(
+        _: &Shards<K, H, C>,
+        shard: &Shard<K, H, C>,
+        wanted: &Wanted,
+        entry: NonNull<Entry<T, K, H, C>>,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { tree::insert(shard, wanted, entry) }
+    }
+    unsafe fn remove<T: Send, H: Host, C: Context>(
+        _: &Shards<K, H, C>,
+        shard: &Shard<K, H, C>,
+        wanted: &Wanted,
+        entry: NonNull<Entry<T, K, H, C>>,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { tree::remove(shard, wanted.key, entry) }
+    }
+}

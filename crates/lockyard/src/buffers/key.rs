@@ -1,0 +1,47 @@
+//! What a buffer is found by, and how keys are spread over chains.
+
+/// Where a buffer's contents come from: a block of a group. What the two numbers mean is the caller's affair; a group is what is worked on
+/// by itself (an allocation group of a file system, a device), and [`TreePerGroup`](super::TreePerGroup) keeps each in a tree of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// The group.
+    pub group: u32,
+    /// The block in the group.
+    pub block: u64,
+}
+
+impl Key {
+    /// The key of `block` in `group`.
+    pub const fn new(group: u32, block: u64) -> Self {
+        Key { group, block }
+    }
+
+    /// 64 bits of which each depends on each of the key. Known to everybody: who can choose keys can choose those that share a chain.
+    #[inline]
+    pub(super) const fn hash(self) -> u64 {
+        mix(self.block ^ mix(self.group as u64 + 0x9e37_79b9_7f4a_7c15))
+    }
+}
+
+/// The finalizer of SplitMix64 (Steele, Lea and Flood, *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014), which loses nothing.
+const fn mix(bits: u64) -> u64 {
+    let bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ bits >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbouring_blocks_of_neighbouring_groups_have_different_hashes() {
+        let keys = (0..64).flat_map(|group| (0..1024).map(move |block| Key::new(group, block)));
+        let hashes: std::collections::HashSet<u64> = keys.map(Key::hash).collect();
+        assert_eq!(hashes.len(), 64 * 1024);
+        // And fall evenly into 256 chains: 256 each, with a standard deviation of 16.
+        let mut chains = [0u32; 256];
+        hashes.iter().for_each(|hash| chains[*hash as usize % 256] += 1);
+        assert!(chains.iter().all(|&chain| (256 - 128..256 + 128).contains(&chain)), "{chains:?}");
+    }
+}

@@ -1,0 +1,263 @@
+//! What happens when a buffer is not there: memory, a place within the limit, insertion, and filling.
+//!
+//! Whoever inserts a buffer fills it. With [`Outside`](super::Outside) it is in the index before it has its value, so that all others who want it find
+//! it and wait for it: nobody else fills it, and nobody else is kept waiting. If filling fails, by an error or a panic, the buffer is taken out first,
+//! and those who wait are told then: each starts over, and finds what another is filling by then, or fills it itself.
+
+use super::buffer::Buffer;
+use super::index::{Index, Wanted};
+use super::switches::{Allocate, Initialise, Switches};
+use super::{BufferCache, EntryOf, ShardsOf};
+use crate::context::Context;
+use crate::memory::AllocationFailed;
+use crate::platform::{Host, Ordering, Word};
+use core::fmt;
+use core::mem;
+use core::ptr::NonNull;
+
+/// Why there is no buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GetError<E> {
+    /// The host has no memory for it, or for the cache. Nothing was done.
+    NoMemory,
+    /// There are as many buffers as the cache may have, and every one is referenced. Nothing was done.
+    Full,
+    /// The caller's function failed, with this.
+    Fill(E),
+}
+
+impl<E: fmt::Display> fmt::Display for GetError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GetError::NoMemory => f.write_str("no memory could be allocated for the buffer"),
+            GetError::Full => {
+                f.write_str("the cache has as many buffers as it may, and all are referenced")
+            }
+            GetError::Fill(error) => write!(f, "the buffer could not be filled: {error}"),
+        }
+    }
+}
+
+impl<E: core::error::Error + 'static> core::error::Error for GetError<E> {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            GetError::Fill(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// Memory for a buffer that nobody knows. Given back if it is not used.
+struct Spare<T: Send + Sync, S: Switches, H: Host, C: Context>(
+    Option<NonNull<EntryOf<T, S, H, C>>>,
+);
+
+impl<T: Send + Sync, S: Switches, H: Host, C: Context> Drop for Spare<T, S, H, C> {
+    fn drop(&mut self) {
+        if let Some(entry) = self.0.take() {
+            // SAFETY: it was not published, and has no value.
+            unsafe { EntryOf::<T, S, H, C>::give_back(entry) };
+        }
+    }
+}
+
+/// A place within the limit. Given up if it is not kept.
+struct Place<'c, T: Send + Sync, S: Switches, H: Host, C: Context>(&'c BufferCache<T, S, H, C>);
+
+impl<T: Send + Sync, S: Switches, H: Host, C: Context> Drop for Place<'_, T, S, H, C> {
+    fn drop(&mut self) {
+        self.0.living.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A buffer whose filling has not succeeded. When it is dropped, it has failed.
+struct Filling<'b, 'c, T: Send + Sync, S: Switches, H: Host, C: Context>(
+    &'b Buffer<'c, T, S, H, C>,
+);
+
+impl<T: Send + Sync, S: Switches, H: Host, C: Context> Drop for Filling<'_, '_, T, S, H, C> {
+    fn drop(&mut self) {
+        // First it is taken out, so that who is told does not find it again.
+        self.0.remove();
+        // SAFETY: the handle has a reference; this thread inserted the buffer, and has ended its filling in no other way.
+        unsafe { self.0.entry().fail() };
+    }
+}
+
+impl<T: Send + Sync, S: Switches, H: Host, C: Context> BufferCache<T, S, H, C> {
+    /// The buffer of `key`; if there is none, a new one with the value that `fill` makes. Of all who want it at the same time one fills it, and all get
+    /// the same.
+    ///
+    /// Cost of a hit: that of [`look_up`](Self::look_up), and with [`EveryCall`](super::EveryCall) an allocation. Of a miss: an allocation, a
+    /// read-modify-write of the number of buffers, the shard's lock; at the limit a [`reclaim`](Self::reclaim) of one.
+    ///
+    /// With [`Outside`](super::Outside) `fill` runs outside all locks; it may use the cache, but not for the same key, or for one whose filling waits for
+    /// this (it would wait for ever). With [`UnderLock`](super::UnderLock) it must not use the cache at all.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory, if the limit is reached and all buffers are referenced, or if `fill` fails: whoever waits for the
+    /// buffer then starts over, with a function of its own.
+    ///
+    /// # Panics
+    ///
+    /// If `fill` does; for the others that is as if it had failed.
+    #[inline]
+    pub fn get_or_fill<E>(
+        &self,
+        key: super::Key,
+        fill: impl FnOnce() -> Result<T, E>,
+    ) -> Result<Buffer<'_, T, S, H, C>, GetError<E>> {
+        let wanted = Wanted::new(key);
+        let mut spare = Spare(None);
+        if S::Allocate::EVERY_CALL {
+            // Without memory there may still be a hit.
+            spare.0 = EntryOf::<T, S, H, C>::allocate(key).ok();
+        }
+        match self.find_ready(&wanted) {
+            Some(found) => Ok(found),
+            None => self.make(&wanted, spare, fill),
+        }
+    }
+
+    #[inline(never)]
+    fn make<E>(
+        &self,
+        wanted: &Wanted,
+        mut spare: Spare<T, S, H, C>,
+        fill: impl FnOnce() -> Result<T, E>,
+    ) -> Result<Buffer<'_, T, S, H, C>, GetError<E>> {
+        let no_memory = |AllocationFailed| GetError::NoMemory;
+        let shards = self.shards().map_or_else(|| self.make_shards(), Ok).map_err(no_memory)?;
+        let entry = match spare.0 {
+            Some(entry) => entry,
+            None => EntryOf::<T, S, H, C>::allocate(wanted.key).map_err(no_memory)?,
+        };
+        spare.0 = Some(entry);
+        loop {
+            let place = self.reserve().ok_or(GetError::Full)?;
+            let inserted = if S::Initialise::UNDER_LOCK {
+                return self.insert_filled(shards, wanted, spare, place, fill);
+            } else {
+                self.insert(shards, wanted, entry, || Ok(()))
+            };
+            match inserted {
+                Ok(None) => {
+                    let new = self.keep(shards, spare, place, entry);
+                    return Self::fill(new, fill);
+                }
+                Ok(Some(there)) if there.hit() => return Ok(there),
+                // Another was filling it, and has failed.
+                Ok(Some(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn insert_filled<E>(
+        &self,
+        shards: NonNull<ShardsOf<S, H, C>>,
+        wanted: &Wanted,
+        spare: Spare<T, S, H, C>,
+        place: Place<'_, T, S, H, C>,
+        fill: impl FnOnce() -> Result<T, E>,
+    ) -> Result<Buffer<'_, T, S, H, C>, GetError<E>> {
+        let entry = spare.0.expect("it was allocated");
+        let there = self.insert(shards, wanted, entry, || {
+            let value = fill().map_err(GetError::Fill)?;
+            // SAFETY: it is not published, and has no value; it is published next.
+            unsafe { entry.as_ref().set_value(value) };
+            Ok(())
+        })?;
+        Ok(match there {
+            None => self.keep(shards, spare, place, entry),
+            Some(there) => {
+                // Whoever fills under the lock does not fail afterwards.
+                let ready = there.hit();
+                debug_assert!(ready);
+                there
+            }
+        })
+    }
+
+    /// Puts a buffer into the cache, for which `prepare` is called under the lock; unless there is one of its key, which is returned. If `prepare` fails,
+    /// or unwinds, nothing is put.
+    fn insert<E>(
+        &self,
+        shards: NonNull<ShardsOf<S, H, C>>,
+        wanted: &Wanted,
+        entry: NonNull<EntryOf<T, S, H, C>>,
+        prepare: impl FnOnce() -> Result<(), E>,
+    ) -> Result<Option<Buffer<'_, T, S, H, C>>, E> {
+        // SAFETY: published shards are there as long as the cache.
+        let (shard, all) = unsafe { (self.shard(shards, wanted), shards.as_ref()) };
+        let there = shard.locked(|| {
+            // SAFETY: the shard is the key's, and its lock is held: nothing is taken out, so nothing is freed.
+            let there = unsafe { S::Index::find(all, shard, wanted, EntryOf::<T, S, H, C>::get) };
+            if there.is_none() {
+                prepare()?;
+                // SAFETY: as above; one of the new buffer's references is the cache's.
+                unsafe {
+                    shard.push(entry);
+                    S::Index::insert(all, shard, wanted, entry);
+                }
+            }
+            Ok(there)
+        })?;
+        // SAFETY: `get` took a reference.
+        Ok(there.map(|there| unsafe { Buffer::new(self, there) }))
+    }
+
+    /// A buffer that was just inserted, with its memory and its place.
+    fn keep<'c>(
+        &'c self,
+        shards: NonNull<ShardsOf<S, H, C>>,
+        mut spare: Spare<T, S, H, C>,
+        place: Place<'_, T, S, H, C>,
+        entry: NonNull<EntryOf<T, S, H, C>>,
+    ) -> Buffer<'c, T, S, H, C> {
+        spare.0 = None;
+        mem::forget(place);
+        // SAFETY: the other one of the new buffer's references.
+        let new = unsafe { Buffer::new(self, entry) };
+        // SAFETY: published shards are there as long as the cache.
+        S::Index::grow(unsafe { shards.as_ref() }, self.living.load(Ordering::Relaxed));
+        new
+    }
+
+    fn fill<'c, E>(
+        new: Buffer<'c, T, S, H, C>,
+        fill: impl FnOnce() -> Result<T, E>,
+    ) -> Result<Buffer<'c, T, S, H, C>, GetError<E>> {
+        let filling = Filling(&new);
+        let value = fill().map_err(GetError::Fill)?;
+        mem::forget(filling);
+        // SAFETY: the handle has a reference; this thread inserted the buffer, and has not filled it.
+        unsafe { new.entry().fill(value) };
+        Ok(new)
+    }
+
+    /// A place within the limit, for which another buffer is reclaimed if need be.
+    fn reserve(&self) -> Option<Place<'_, T, S, H, C>> {
+        // Relaxed, in all: a number.
+        let mut living = self.living.load(Ordering::Relaxed);
+        loop {
+            if living >= self.limit.load(Ordering::Relaxed) {
+                if self.reclaim_some(1) == 0 {
+                    return None;
+                }
+                living = self.living.load(Ordering::Relaxed);
+                continue;
+            }
+            match self.living.compare_exchange_weak(
+                living,
+                living + 1,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return Some(Place(self)),
+                Err(actual) => living = actual,
+            }
+        }
+    }
+}

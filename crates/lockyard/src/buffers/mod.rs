@@ -1,0 +1,415 @@
+//! The buffer cache: a concurrent index of reference-counted buffers, which stay when nobody uses them, until room is wanted.
+//!
+//! A buffer is found by its [`Key`], and made by whoever first wants it: [`BufferCache::get_or_fill`] calls a function of the caller's for the contents,
+//! once, however many want it at the same time. What it returns, a [`Buffer`], is a reference: while there is one the buffer is neither freed nor
+//! reclaimed. When the last is dropped the buffer stays in the cache; [`BufferCache::reclaim`], or a limit that is reached, takes those that have not
+//! been used for long.
+//!
+//! # A hit
+//!
+//! takes a reference, and does nothing else: with the default switches it takes no lock, and what it writes is the buffer's lockref, and now
+//! and then (the first time since reclaim came by) a bit of the buffer.
+//!
+//! # Switches
+//!
+//! Each is chosen on its own, as a type, by [`With`]; the defaults are in bold.
+//!
+//! | switch | | |
+//! | --- | --- | --- |
+//! | when memory is allocated | [`EveryCall`]: before it is known to be needed | **[`OnMiss`]** |
+//! | where the contents are made | [`UnderLock`] of the chain or tree: all who come there wait | **[`Outside`]** all locks: who wants the buffer waits |
+//! | what a hit notes | [`MoveToFront`] of a list, under its lock | **[`ReferencedBit`]**, if it is not set |
+//! | how buffers are found | [`Hash256`]: 256 chains, each behind a lock; [`TreePerGroup`], each behind a lock | **[`WideHash`]**: grows with use, look-ups take no lock |
+//!
+//! The others are there to be compared with: they are what caches of this kind had before ([`Before`] is all of them together).
+//!
+//! # What each operation costs
+//!
+//! | operation | cost |
+//! | --- | --- |
+//! | look-up, hit | the fence of [entering](crate::reclaim) (or the shard's lock), a line of the index, a line or two for each buffer that is walked over, a compare-exchange of the lockref |
+//! | dropping what it found | a compare-exchange of the same |
+//! | miss | an allocation, a read-modify-write of the number of buffers, the shard's lock; the filling |
+//! | removal | the shard's lock |
+//! | reclaim | a shard's lock for each 16 buffers that are looked at, a locked instruction for each that is taken |
+//! | growth | an allocation now and then, by whoever inserts; nobody waits for it |
+//!
+//! # Ordering
+//!
+//! Whoever gets a buffer sees all that its filling did, and all that those did with it who have dropped their references since (acquire and release by the
+//! lockref). What its holders do with it at the same time is their affair: `T` is [`Sync`].
+//!
+//! # Memory
+//!
+//! 64 bytes for each buffer, and its value; with [`WideHash`] 8 to 16 bytes more for the chains (which stay when buffers go), without what the
+//! allocator adds. [`BufferCache::bytes`] says what a cache takes. `cargo run --release -p lockyard --example buffers` measures it with a
+//! million buffers, and that memory is steady under churn.
+//!
+//! # Faults
+//!
+//! | what | what comes of it |
+//! | --- | --- |
+//! | no memory for the cache or a buffer | [`GetError::NoMemory`]; the cache is as it was. Look-ups, removals and reclaim need none |
+//! | no memory for more chains | the chains stay as they are, and become longer; the next insertion tries again |
+//! | the limit is reached | a buffer that nobody uses is reclaimed; if there is none, [`GetError::Full`] |
+//! | the caller's function fails, or panics | it gets the error, or the panic; the buffer is not in the cache. Those who waited for it start over, and the first of them fills it with a function of its own |
+//! | a value's destructor panics | it unwinds from where the last reference was dropped, or from reclaim; memory is freed all the same |
+//! | a handle is forgotten | the buffer counts as referenced for ever; it can be removed from the cache, and is freed with it if not |
+//! | 2^30 references to a buffer | the count saturates: the buffer is never reclaimed, and leaks if it is removed |
+//!
+//! # Source
+//!
+//! The experiments are those of the buffer cache of XFS (D. Chinner, *xfs: metadata scalability*, linux-xfs mailing list, 2010): its hash of 256 chains became
+//! a tree for each allocation group, and allocation on every call one on a miss. Written from the description, not from an
+//! implementation; the sources of the algorithms stand in `chains.rs`, `tree.rs` and `reclaim.rs`.
+
+mod buffer;
+mod chains;
+mod configuration;
+mod entry;
+mod index;
+mod key;
+mod miss;
+mod reclaim;
+mod shard;
+mod switches;
+mod tree;
+
+pub use buffer::Buffer;
+pub use configuration::{Configuration, Groups, GroupsError};
+pub use index::{FixedHash, Hash256, Index, TreePerGroup, WideHash};
+pub use key::Key;
+pub use miss::GetError;
+pub use switches::{
+    Allocate, Before, EveryCall, Initialise, MoveToFront, OnMiss, Outside, Promote, ReferencedBit,
+    Standard, Switches, UnderLock, With,
+};
+
+use crate::context::{Context, NoContext};
+use crate::memory::{AllocationFailed, from_word, to_word};
+use crate::platform::{ConstAtomics, Host, Native, NativeAtomics, NativeU64, Ordering, U64, Word};
+use crate::raw::RawSpinLock;
+use crate::reclaim::Domain;
+use core::fmt;
+use core::marker::PhantomData;
+use core::ptr::NonNull;
+use entry::Entry;
+use index::Wanted;
+use lock_api::RawMutex;
+use shard::{Shard, Shards};
+
+type LockOf<S> = <<S as Switches>::Index as Index>::Lock;
+type EntryOf<T, S, H, C> = Entry<T, LockOf<S>, H, C>;
+type ShardsOf<S, H, C> = Shards<LockOf<S>, H, C>;
+
+/// A cache of buffers with values `T`. See the [module documentation](self).
+///
+/// ```
+/// use lockyard::buffers::{BufferCache, Configuration, GetError, Key};
+///
+/// static CACHE: BufferCache<Vec<u8>> = BufferCache::new(Configuration::DEFAULT.with_limit(2));
+/// let read = |block: u64| move || Ok::<_, std::io::Error>(vec![block as u8; 4096]);
+///
+/// let superblock = CACHE.get_or_fill(Key::new(0, 1), read(1))?;
+/// assert_eq!(superblock[0], 1);
+/// let again = CACHE.get_or_fill(Key::new(0, 1), || -> Result<_, std::io::Error> { unreachable!("it is there") })?;
+/// assert!(std::ptr::eq(&*superblock, &*again), "the same buffer");
+///
+/// // A second one, which nobody keeps, makes room for a third; the first is referenced.
+/// CACHE.get_or_fill(Key::new(0, 2), read(2))?;
+/// let third = CACHE.get_or_fill(Key::new(0, 3), read(3))?;
+/// assert!(CACHE.look_up(Key::new(0, 2)).is_none() && CACHE.look_up(Key::new(0, 1)).is_some());
+/// assert!(matches!(CACHE.get_or_fill(Key::new(0, 4), read(4)), Err(GetError::Full)));
+///
+/// drop(third);
+/// assert_eq!(CACHE.reclaim(usize::MAX), 1);
+/// assert_eq!((CACHE.len(), CACHE.referenced()), (1, 1));
+/// # Ok::<(), GetError<std::io::Error>>(())
+/// ```
+///
+/// Parameters: the value, the [`Switches`], the [`Host`], the [`Context`] of all locks and guards.
+pub struct BufferCache<
+    T: Send + Sync,
+    S: Switches = Standard,
+    H: Host = Native,
+    C: Context = NoContext,
+> {
+    /// The address of the [`Shards`], or 0 before the first miss.
+    shards: U64<H>,
+    /// The most buffers that there may be.
+    limit: U64<H>,
+    configuration: Configuration,
+    /// Of look-ups that take no lock.
+    domain: Domain<H, C>,
+    /// Whoever makes the shards holds this.
+    setup: RawSpinLock<LockOf<S>, H, C>,
+    /// Buffers that there are, or are about to be.
+    living: U64<H>,
+    /// Which shard was reclaimed from last.
+    hand: U64<H>,
+    _buffers: PhantomData<T>,
+}
+
+impl<T: Send + Sync, S: Switches, H: Host<Atomics = NativeAtomics>, C: Context>
+    BufferCache<T, S, H, C>
+where
+    H::Atomics: ConstAtomics,
+{
+    /// An empty cache, for statics too.
+    pub const fn new(configuration: Configuration) -> Self {
+        BufferCache {
+            shards: NativeU64::new(0),
+            limit: NativeU64::new(configuration.limit),
+            configuration,
+            domain: Domain::new(),
+            setup: <RawSpinLock<LockOf<S>, H, C> as RawMutex>::INIT,
+            living: NativeU64::new(0),
+            hand: NativeU64::new(0),
+            _buffers: PhantomData,
+        }
+    }
+}
+
+impl<T: Send + Sync, S: Switches, H: Host, C: Context> BufferCache<T, S, H, C> {
+    /// An empty cache, on any platform.
+    pub fn with_configuration(configuration: Configuration) -> Self {
+        BufferCache {
+            shards: Word::new(0),
+            limit: Word::new(configuration.limit),
+            configuration,
+            domain: Domain::default(),
+            setup: RawSpinLock::new(),
+            living: Word::new(0),
+            hand: Word::new(0),
+            _buffers: PhantomData,
+        }
+    }
+
+    #[inline(always)]
+    fn shards(&self) -> Option<NonNull<ShardsOf<S, H, C>>> {
+        // Acquire: pairs with the release in `make_shards`.
+        NonNull::new(from_word(self.shards.load(Ordering::Acquire)))
+    }
+
+    /// The shard in which something is.
+    ///
+    /// # Safety
+    ///
+    /// The shards are the cache's.
+    #[inline(always)]
+    unsafe fn shard(
+        &self,
+        shards: NonNull<ShardsOf<S, H, C>>,
+        wanted: &Wanted,
+    ) -> &Shard<LockOf<S>, H, C> {
+        // SAFETY: published shards are there as long as the cache.
+        let number = unsafe { shards.as_ref() }.number();
+        // SAFETY: as above; an index's shards are below their number.
+        unsafe { Shards::at(shards, S::Index::shard(wanted, number)) }
+    }
+
+    /// Makes what the cache needs for its first buffer now, and not with the first miss: which otherwise allocates it, and keeps others waiting
+    /// meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory; the next miss tries again.
+    pub fn start(&self) -> Result<(), AllocationFailed> {
+        self.make_shards().map(drop)
+    }
+
+    #[cold]
+    fn make_shards(&self) -> Result<NonNull<ShardsOf<S, H, C>>, AllocationFailed> {
+        let held = self.setup.acquire();
+        // Relaxed: written under the lock.
+        let there = NonNull::new(from_word(self.shards.load(Ordering::Relaxed)));
+        let shards = there.map_or_else(
+            || {
+                let new = Shards::allocate(S::Index::shards(&self.configuration))?;
+                // Release: pairs with the acquire in `shards`.
+                self.shards.store(to_word(new.as_ptr()), Ordering::Release);
+                Ok(new)
+            },
+            Ok,
+        );
+        // SAFETY: `held` is this lock's, and nothing in between unwinds.
+        unsafe { self.setup.release(held) };
+        shards
+    }
+
+    /// The buffer of `key`, if it is in the cache; waits while it is being filled.
+    ///
+    /// Takes no lock with [`WideHash`] and [`ReferencedBit`]. Acquire.
+    #[inline]
+    pub fn look_up(&self, key: Key) -> Option<Buffer<'_, T, S, H, C>> {
+        self.find_ready(&Wanted::new(key))
+    }
+
+    #[inline(always)]
+    fn find_ready(&self, wanted: &Wanted) -> Option<Buffer<'_, T, S, H, C>> {
+        loop {
+            let found = self.find(wanted)?;
+            if found.hit() {
+                return Some(found);
+            }
+            // It was found before it was filled, and that has failed. It is out of the cache, where there may be another.
+        }
+    }
+
+    /// The buffer of a key, filled or not.
+    #[inline(always)]
+    fn find(&self, wanted: &Wanted) -> Option<Buffer<'_, T, S, H, C>> {
+        let shards = self.shards()?;
+        // SAFETY: published shards are there as long as the cache.
+        let (shard, all) = unsafe { (self.shard(shards, wanted), shards.as_ref()) };
+        let found = if S::Index::LOCKS {
+            shard.locked(|| {
+                // SAFETY: under the lock nothing is taken out, so nothing is freed.
+                let found =
+                    unsafe { S::Index::find(all, shard, wanted, EntryOf::<T, S, H, C>::get) }?;
+                if S::Promote::MOVES {
+                    // SAFETY: under the lock, and it is in the list.
+                    unsafe { shard.move_to_front(found) };
+                }
+                Some(found)
+            })
+        } else {
+            let _guard = self.domain.enter();
+            // SAFETY: the guard keeps all from being freed that can be come to; see `chains.rs`.
+            unsafe { S::Index::find(all, shard, wanted, EntryOf::<T, S, H, C>::get) }
+        }?;
+        // SAFETY: `get` took a reference.
+        Some(unsafe { Buffer::new(self, found) })
+    }
+
+    /// Takes the buffer of `key` out of the cache: who wants it next fills it anew. Who has a reference keeps it. Waits while it is being filled.
+    ///
+    /// Cost: the shard's lock.
+    pub fn remove(&self, key: Key) -> Option<Buffer<'_, T, S, H, C>> {
+        let shards = self.shards()?;
+        let wanted = Wanted::new(key);
+        // SAFETY: published shards are there as long as the cache.
+        let (shard, all) = unsafe { (self.shard(shards, &wanted), shards.as_ref()) };
+        let taken = shard.locked(|| {
+            // SAFETY: under the lock nothing else is taken out; what is found is in the index and in the list.
+            unsafe {
+                let found: NonNull<EntryOf<T, S, H, C>> =
+                    S::Index::find(all, shard, &wanted, |_| true)?;
+                S::Index::remove(all, shard, &wanted, found);
+                shard.take(found);
+                Some(found)
+            }
+        })?;
+        // SAFETY: the cache's reference, which `take` has given up.
+        let taken = unsafe { Buffer::new(self, taken) };
+        taken.ready().then_some(taken)
+    }
+
+    /// The most buffers that there may be.
+    pub fn limit(&self) -> u64 {
+        self.limit.load(Ordering::Relaxed)
+    }
+
+    /// Changes how many buffers there may be. If there are more already, none is made until there are less: [`reclaim`](Self::reclaim) says how many go
+    /// at once.
+    pub fn set_limit(&self, limit: u64) {
+        // Relaxed: a number.
+        self.limit.store(limit, Ordering::Relaxed);
+    }
+
+    /// How many buffers are in the cache. A snapshot; exact when nobody changes it. Reads every shard.
+    pub fn len(&self) -> usize {
+        let Some(shards) = self.shards() else { return 0 };
+        // SAFETY: published shards are there as long as the cache.
+        let number = unsafe { shards.as_ref() }.number();
+        // SAFETY: as above; below the number.
+        (0..number).map(|index| unsafe { Shards::at(shards, index) }.buffers() as usize).sum()
+    }
+
+    /// Whether there are none. A snapshot; reads every shard.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many buffers there are, with those that were taken out of the cache and are referenced still: what counts for the limit. A snapshot.
+    pub fn living(&self) -> u64 {
+        self.living.load(Ordering::Relaxed)
+    }
+
+    /// How many buffers that are gone wait to be freed, because a look-up may stand on them; their values are dropped. Always 0 where look-ups take a
+    /// lock.
+    pub fn waiting(&self) -> u64 {
+        self.domain.pending()
+    }
+
+    /// Bytes that one buffer takes, with its value, but without its share of the chains and what the allocator adds.
+    pub const fn bytes_of_a_buffer() -> usize {
+        size_of::<EntryOf<T, S, H, C>>()
+    }
+
+    /// Bytes that the cache takes, with its [living](Self::living) buffers, but without those that [wait](Self::waiting), what look-ups keep
+    /// ([`Domain::record_bytes`]), and what the allocator adds.
+    pub fn bytes(&self) -> usize {
+        let shards = self.shards().map_or(0, |shards| {
+            // SAFETY: published shards are there as long as the cache.
+            let shards = unsafe { shards.as_ref() };
+            shards.bytes() + S::Index::bytes(shards)
+        });
+        size_of::<Self>() + shards + self.living() as usize * Self::bytes_of_a_buffer()
+    }
+}
+
+impl<T: Send + Sync, S: Switches, H: Host, C: Context> Drop for BufferCache<T, S, H, C> {
+    /// Handles borrow the cache, so there are none; one that was forgotten cannot be used. If a value's destructor panics the others are dropped all the
+    /// same.
+    fn drop(&mut self) {
+        struct Rest<T: Send + Sync, S: Switches, H: Host, C: Context>(
+            NonNull<ShardsOf<S, H, C>>,
+            usize,
+            PhantomData<fn() -> T>,
+        );
+        impl<T: Send + Sync, S: Switches, H: Host, C: Context> Rest<T, S, H, C> {
+            fn free_buffers(&mut self) {
+                // SAFETY: the shards are alive until `drop`.
+                while self.1 < unsafe { self.0.as_ref() }.number() {
+                    // SAFETY: as above; below their number.
+                    let shard = unsafe { Shards::at(self.0, self.1) };
+                    // SAFETY: nobody else has the cache; the shard's buffers are of this type.
+                    while let Some(entry) = unsafe { shard.oldest::<T>() } {
+                        // SAFETY: as above; it is in the list, and nobody uses it.
+                        unsafe {
+                            shard.take(entry);
+                            Entry::destroy(entry, |tail| EntryOf::<T, S, H, C>::free(tail));
+                        }
+                    }
+                    self.1 += 1;
+                }
+            }
+        }
+        impl<T: Send + Sync, S: Switches, H: Host, C: Context> Drop for Rest<T, S, H, C> {
+            fn drop(&mut self) {
+                self.free_buffers();
+                // SAFETY: nobody uses them any more.
+                unsafe {
+                    S::Index::free(self.0.as_mut());
+                    Shards::free(self.0);
+                }
+            }
+        }
+        if let Some(shards) = NonNull::new(from_word::<ShardsOf<S, H, C>>(self.shards.get())) {
+            Rest::<T, S, H, C>(shards, 0, PhantomData).free_buffers();
+        }
+    }
+}
+
+impl<T: Send + Sync, S: Switches, H: Host, C: Context> fmt::Debug for BufferCache<T, S, H, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BufferCache")
+            .field("allocate", &S::Allocate::NAME)
+            .field("initialise", &S::Initialise::NAME)
+            .field("promote", &S::Promote::NAME)
+            .field("index", &S::Index::NAME)
+            .field("len", &self.len())
+            .finish()
+    }
+}

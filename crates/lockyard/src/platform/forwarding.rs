@@ -1,0 +1,150 @@
+//! The part of a [`Host`](super::Host) over another one that is the other one's: a host says what is different about it, and a new operation of
+//! hosts is forwarded in one place. (A trait cannot have the defaults of another value of itself, so it is a macro.)
+
+/// In an `impl Host` whose atomics are those of the host `$inner`: the named groups of operations are that host's.
+///
+/// | group | operations |
+/// | --- | --- |
+/// | `slots` | `slot` |
+/// | `memory` | `allocate`, `deallocate` |
+/// | `activity` | `begins`, `goes_back_to` |
+/// | `rest` | all others |
+///
+/// ```
+/// use lockyard::platform::{Host, Native, Slot};
+///
+/// /// This machine, without slots.
+/// struct NoSlots;
+///
+/// // SAFETY: everything is `Native`'s; slots are withheld, which a host may do.
+/// unsafe impl Host for NoSlots {
+///     type Atomics = <Native as Host>::Atomics;
+///     const SLOTS: u32 = 1;
+///     fn slot() -> Option<Slot> {
+///         None
+///     }
+///     lockyard::forward_to_host!(Native: memory, activity, rest);
+/// }
+/// assert_eq!(NoSlots::execution(), Native::execution());
+/// ```
+#[macro_export]
+macro_rules! forward_to_host {
+    ($inner:ident: $($group:ident),+) => {
+        $($crate::forward_to_host!(@$group $inner);)+
+    };
+    (@slots $inner:ident) => {
+        #[inline(always)]
+        fn slot() -> Option<$crate::platform::Slot> {
+            $inner::slot()
+        }
+    };
+    (@memory $inner:ident) => {
+        #[inline(always)]
+        fn allocate(
+            layout: core::alloc::Layout,
+            node: Option<u32>,
+        ) -> Option<core::ptr::NonNull<u8>> {
+            $inner::allocate(layout, node)
+        }
+        #[inline(always)]
+        unsafe fn deallocate(memory: core::ptr::NonNull<u8>, layout: core::alloc::Layout) {
+            // SAFETY: the caller's promise is the other host's, and it gave the memory.
+            unsafe { $inner::deallocate(memory, layout) }
+        }
+    };
+    (@activity $inner:ident) => {
+        #[inline(always)]
+        fn begins(activity: $crate::platform::Activity) -> $crate::platform::Activity {
+            $inner::begins(activity)
+        }
+        #[inline(always)]
+        fn goes_back_to(before: $crate::platform::Activity) {
+            $inner::goes_back_to(before)
+        }
+    };
+    (@rest $inner:ident) => {
+        #[inline(always)]
+        fn numa_node() -> u32 {
+            $inner::numa_node()
+        }
+        #[inline(always)]
+        fn queue_node(
+            slot: $crate::platform::Slot,
+            level: u32,
+        ) -> &'static $crate::platform::QueueNode<<$inner as $crate::platform::Host>::Atomics> {
+            $inner::queue_node(slot, level)
+        }
+        #[inline(always)]
+        fn announcements(lock: usize, turn: u32) -> &'static [$crate::platform::U64<Self>] {
+            $inner::announcements(lock, turn)
+        }
+        #[inline(always)]
+        fn relax() {
+            $inner::relax()
+        }
+        #[inline(always)]
+        fn yield_now() {
+            $inner::yield_now()
+        }
+        #[inline(always)]
+        fn now() -> core::time::Duration {
+            $inner::now()
+        }
+        #[inline(always)]
+        fn park(
+            word: &$crate::platform::U32<Self>,
+            expected: u32,
+            timeout: Option<core::time::Duration>,
+        ) {
+            $inner::park(word, expected, timeout)
+        }
+        #[inline(always)]
+        fn unpark(word: *const $crate::platform::U32<Self>, count: u32) {
+            $inner::unpark(word, count)
+        }
+        #[inline(always)]
+        fn count(event: $crate::platform::Event) {
+            $inner::count(event)
+        }
+        #[inline(always)]
+        fn execution() -> $crate::platform::Execution {
+            $inner::execution()
+        }
+        #[inline(always)]
+        fn interruption_fence() {
+            $inner::interruption_fence()
+        }
+        #[inline(always)]
+        #[track_caller]
+        fn wait_until<W: $crate::platform::Word>(
+            word: &W,
+            order: $crate::platform::Ordering,
+            predicate: impl FnMut(W::Int) -> bool,
+        ) -> W::Int {
+            $inner::wait_until(word, order, predicate)
+        }
+        #[inline(always)]
+        #[track_caller]
+        fn wait_within<W: $crate::platform::Word>(
+            word: &W,
+            order: $crate::platform::Ordering,
+            polls: u32,
+            predicate: impl FnMut(W::Int) -> bool,
+        ) -> Result<W::Int, $crate::platform::BudgetSpent<W::Int>> {
+            $inner::wait_within(word, order, polls, predicate)
+        }
+        #[inline(always)]
+        #[track_caller]
+        fn wait_yielding<W: $crate::platform::Word>(
+            word: &W,
+            order: $crate::platform::Ordering,
+            predicate: impl FnMut(W::Int) -> bool,
+        ) -> W::Int {
+            $inner::wait_yielding(word, order, predicate)
+        }
+        #[inline(always)]
+        fn fatal(message: &'static str) -> ! {
+            $inner::fatal(message)
+        }
+    };
+}

@@ -1,0 +1,18 @@
+//! A child process that is a copy of the test's.
+
+/// Runs `child` in a forked process; returns how it ended.
+pub(crate) fn forked(child: impl FnOnce() -> bool) -> libc::c_int {
+    // SAFETY: the child runs `child`, which takes and releases locks in static memory and makes system calls, and then
+    // leaves without returning here. It allocates nothing.
+    let pid = unsafe { libc::fork() };
+    assert!(pid >= 0, "fork fails");
+    if pid == 0 {
+        let right = child();
+        // SAFETY: ends the process at once.
+        unsafe { libc::_exit(i32::from(!right)) };
+    }
+    let mut status = 0;
+    // SAFETY: `status` is a live variable; `pid` is this process's child.
+    assert_eq!(unsafe { libc::waitpid(pid, &raw mut status, 0) }, pid);
+    status
+}
