@@ -291,7 +291,8 @@ mod tests {
                 ("qspinlock-applications", 25),
                 ("lock-call-path", 30),
                 ("lockref-degradation", 15),
-                ("pv-ticketlock-dbench", 17)
+                ("pv-ticketlock-dbench", 17),
+                ("id-table-timer-gettime", 7)
             ]
         );
     }

@@ -56,6 +56,19 @@ impl Effort {
         }
     }
 
+    /// With tables that no cache holds, which are filled anew for each run: one run, and longer, until the caches hold
+    /// what they then do.
+    fn for_tables(self, variant: &Variant) -> Effort {
+        if variant.tables().all(|table| table.bytes() < LARGE_TABLE) {
+            return self;
+        }
+        Effort {
+            warm_up_ns: self.warm_up_ns.max(2_000_000.0),
+            window_ns: self.window_ns.max(2_000_000.0),
+            seeds: 1,
+        }
+    }
+
     /// Enough for the tables.
     pub fn usual(placement: &Placement) -> Effort {
         match placement {
@@ -64,6 +77,9 @@ impl Effort {
         }
     }
 }
+
+/// A table of so many bytes is in no cache.
+const LARGE_TABLE: usize = 64 << 20;
 
 /// A window is doubled until it holds so many operations, so that slow operations are not counted in
 /// steps of a large part of the figure: in all, and of each thread, since threads may be in step ...
@@ -201,7 +217,7 @@ pub fn cell(
     let home = home.min(machine.sockets() - 1) as u32;
     let guests = variant.guests.unwrap_or(1);
     let tasks = variant.tasks(threads);
-    let effort = effort.for_guests(guests);
+    let effort = effort.for_guests(guests).for_tables(variant);
     let mut throughputs = Vec::new();
     let mut rounds: Vec<Vec<u64>> = Vec::new();
     let mut waits = served::histogram();

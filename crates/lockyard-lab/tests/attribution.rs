@@ -3,7 +3,12 @@
 
 #![cfg(target_os = "linux")]
 
-use lockyard_lab::host::attribution::{Registered, Sampler, Tally, enter};
+use lockyard::platform::during;
+use lockyard_lab::host::attribution::{
+    Accounted, Registered, Sampler, Tally, by_activity, by_phase, enter, numbers,
+};
+use lockyard_lab::listing::Listing;
+use lockyard_scenarios::{Activity, Part, Region};
 use std::hint::black_box;
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -37,8 +42,13 @@ fn cpu_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Runs `program` on each of `threads` threads under a sampler: what the sampler saw, and what the threads return.
-fn sampled<R: Send + 'static>(threads: usize, program: fn() -> R) -> (Tally, Vec<R>) {
+/// Runs `program` on each of `threads` threads under a sampler that tells `phases` numbers apart: what the sampler saw, and what the
+/// threads return.
+fn sampled<R: Send + 'static>(
+    threads: usize,
+    phases: usize,
+    program: fn() -> R,
+) -> (Tally, Vec<R>) {
     let (to_sampler, watched) = channel();
     let (done, results) = channel();
     let mut running = Vec::new();
@@ -56,7 +66,7 @@ fn sampled<R: Send + 'static>(threads: usize, program: fn() -> R) -> (Tally, Vec
         running.push((go, thread));
     }
     let watched: Vec<_> = watched.iter().take(threads).collect();
-    let sampler = Sampler::start(watched, PARTS.len(), INTERVAL).expect("it starts");
+    let sampler = Sampler::start(watched, phases, INTERVAL).expect("it starts");
     running.iter().for_each(|(go, _)| go.send(()).expect("it waits"));
     let results: Vec<R> = results.iter().take(threads).collect();
     let tally = sampler.finish();
@@ -106,7 +116,7 @@ fn by_their_clocks(used: &[[Duration; 3]]) -> [f64; 3] {
 #[test]
 fn phases_longer_than_the_time_between_samples_are_found() {
     // Tens of milliseconds.
-    let (found, used) = sampled(2, || program(16, 600_000));
+    let (found, used) = sampled(2, PARTS.len(), || program(16, 600_000));
     assert_alike(&found, by_their_clocks(&used));
 }
 
@@ -118,7 +128,7 @@ fn phases_far_shorter_than_the_time_between_samples_are_found() {
     const ENOUGH: f64 = 13_000.0;
     let mut found = Tally::new(PARTS.len());
     while found.effective_samples() < ENOUGH {
-        let (more, _) = sampled(2, || {
+        let (more, _) = sampled(2, PARTS.len(), || {
             for _ in 0..100_000 {
                 for (phase, part) in PARTS.into_iter().enumerate() {
                     enter(phase as u32);
@@ -133,8 +143,40 @@ fn phases_far_shorter_than_the_time_between_samples_are_found() {
 }
 
 #[test]
+fn regions_and_named_parts_of_them_are_found() {
+    // 70 % copied, in a part that has a name; 20 % of look-ups, and inside them 10 % in which a lock is waited for.
+    let named = [
+        Part { name: "halt".to_owned(), region: Region::Idle },
+        Part { name: "__memcpy".to_owned(), region: Region::Copy },
+    ];
+    let mut found = Tally::new(numbers(named.len()));
+    while found.effective_samples() < 13_000.0 {
+        let (more, _) = sampled(2, numbers(2), || {
+            for _ in 0..100_000 {
+                during::<Accounted, _>(Activity::part_of(Region::Copy, 2), || work(70 * 20));
+                during::<Accounted, _>(Region::LookUp, || {
+                    work(10 * 20);
+                    during::<Accounted, _>(Region::LockWait, || work(10 * 20));
+                    work(10 * 20);
+                });
+            }
+        });
+        found.merge(&more);
+    }
+    let listing = Listing::of_tally(&by_activity(&found, named.len()), &named);
+    let share = |name: &str| listing.share_of(&[name.to_owned()]);
+    let shares = [share("__memcpy"), share("look-up"), share("lock-wait")];
+    println!("found {shares:.4?} of {:.0} samples", found.effective_samples());
+    for (share, expected) in shares.iter().zip([0.7, 0.2, 0.1]) {
+        assert!((share - expected).abs() < POINTS, "{shares:?}");
+    }
+    // No phase was said, so all was between steps.
+    assert_eq!(by_phase(&found).shares().expect("CPU time was used")[0], 1.0);
+}
+
+#[test]
 fn a_thread_that_sleeps_has_no_share() {
-    let (found, _) = sampled(2, || {
+    let (found, _) = sampled(2, PARTS.len(), || {
         enter(0);
         work(5_000_000);
         enter(2);

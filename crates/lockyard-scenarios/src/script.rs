@@ -40,6 +40,12 @@ const SHIPPED: &[(&str, &str)] = &[
     ("ebizzy-m", include_str!("../../../scenarios/ebizzy-m.toml")),
     ("stat-degradation", include_str!("../../../scenarios/stat-degradation.toml")),
     ("timer-gettime", include_str!("../../../scenarios/timer-gettime.toml")),
+    ("connection-table/120kpps", include_str!("../../../scenarios/connection-table-120kpps.toml")),
+    ("openvswitch/flow-setup", include_str!("../../../scenarios/openvswitch-flow-setup.toml")),
+    (
+        "openvswitch/packet-update",
+        include_str!("../../../scenarios/openvswitch-packet-update.toml"),
+    ),
     ("controls", include_str!("../../../scenarios/controls.toml")),
     ("dbench/overcommit-1x", include_str!("../../../scenarios/dbench-overcommit-1x.toml")),
     ("dbench/overcommit-2x", include_str!("../../../scenarios/dbench-overcommit-2x.toml")),

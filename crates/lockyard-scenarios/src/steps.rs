@@ -134,7 +134,8 @@ impl Steps<'_> {
         let span = |s: &Option<Spanned<f64>>| s.as_ref().map(Spanned::span);
         refuse(span(&entry.share), "share", what == Do::Work)?;
         refuse(span(&entry.ns), "ns", what == Do::Work)?;
-        refuse(entry.region.as_ref().map(Spanned::span), "region", what == Do::Work)?;
+        let takes_region = matches!(what, Do::Work | Do::Lock);
+        refuse(entry.region.as_ref().map(Spanned::span), "region", takes_region)?;
         let may_be_named = matches!(what, Do::Work | Do::Lock);
         refuse(entry.name.as_ref().map(Spanned::span), "name", may_be_named)?;
         refuse(entry.value.as_ref().map(Spanned::span), "value", what == Do::Add)?;
@@ -219,8 +220,8 @@ impl Steps<'_> {
                         return Err(source.error(found.span(), message));
                     }
                 }
-                let wait = parts::named(entry, self.parts);
-                let wait = wait.unwrap_or_else(|| Region::LockWait.into());
+                let region = parts::region(self.source, entry)?.unwrap_or(Region::LockWait);
+                let wait = parts::named(entry, self.parts).unwrap_or_else(|| region.into());
                 let before = std::mem::take(steps);
                 self.open.push(Open { object, at: found.span(), wait, before });
             }

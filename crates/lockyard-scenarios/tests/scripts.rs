@@ -316,6 +316,10 @@ fn figures_beside_the_metric_are_found_by_name_where_the_script_says_what_they_n
     ] {
         assert_eq!(of(&script, metric, unit), Ok(figure), "{metric} in {unit}");
     }
+    let head = "unit = \"op/s\"\nrun = { operations = 6e6, times_of = \"one-task\" }";
+    let script =
+        Script::parse("s.toml", &GOOD.replacen("unit = \"op/s\"", head, 1)).expect("valid");
+    assert_eq!(of(&script, "user-time", "s"), Ok(Figure::TaskTime(Region::User, length)));
 }
 
 #[test]
@@ -339,7 +343,7 @@ fn pairs_are_of_two_of_the_scripts_variants() {
             pairs += 1;
         }
     }
-    assert_eq!(pairs, 8, "one in each script that compares locks or ways of waiting");
+    assert_eq!(pairs, 9, "one in each script that compares locks, ways of waiting or statistics");
     let with = |first: &str, second: &str| {
         let entry = format!("[[pairs]]\nfirst = \"{first}\"\nsecond = \"{second}\"\n[[objects]]");
         error_of(&GOOD.replacen("[[objects]]", &entry, 1))

@@ -3,7 +3,9 @@
 mod support;
 
 use lockyard::platform::{Atomics, Host, Ordering, Word};
-use lockyard_sim::{Machine, Simulated, SimulatedAtomics, SimulatedU64, Simulation, now, work, work_behind_entry};
+use lockyard_sim::{
+    Machine, Simulated, SimulatedAtomics, SimulatedU64, Simulation, now, work, work_behind_entry,
+};
 use support::{OTHER_SOCKET, SIBLING_OF_0, finish, machine, on, thread};
 
 /// Cycles of the work, and of an addition that has its line.
@@ -102,7 +104,11 @@ fn nothing_is_done_ahead_across_the_way_into_the_kernel() {
         on(&mut simulation, 0, move || {
             add(&word);
             let begin = now();
-            if entry { work_behind_entry(1000.0) } else { work(1000.0) }
+            if entry {
+                work_behind_entry(1000.0)
+            } else {
+                work(1000.0)
+            }
             now() - begin
         })
     };

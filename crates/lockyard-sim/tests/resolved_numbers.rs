@@ -32,6 +32,7 @@ const TABLE: &[(&str, &str)] = &[
     ("broadwell-ex-8s10c2t", "1 20 14 79 2 56 52 43 26 16 51 7 0 0.93 random 0 96"),
     ("cascade-lake-2s24c2t", "6 23 16 79 2 66 46 79 33 4 66 10 0 0.93 random 0 112"),
     ("ivy-bridge-ex-4s15c", "1 24 16 92 2 64 61 50 30 19 60 7 0 0.93 random 0 84"),
+    ("nehalem-2s4c2t", "1 14 10 56 2 40 37 31 18 11 37 7 0 0.93 random 0 64"),
     ("sandy-bridge-32c-kvm", "1 14 9 54 1 38 35 29 17 11 35 7 0 0.93 random 0 84"),
     ("sapphire-rapids", "7 27 19 93 2 78 54 93 39 5 78 10 0 0.93 random 1 112"),
     ("skylake-client-4c", "3 12 8 41 1 34 24 41 17 2 34 10 0 0.93 random 0 112"),

@@ -47,6 +47,30 @@ fn numbered(number: u32) -> Tuple {
     Tuple { protocol: 6, source: client, destination: server }
 }
 
+#[test]
+fn what_is_inserted_without_a_look_is_found_and_removed_as_any_other() {
+    let table = ConnectionTable::<u64>::with_bits(Bits::MIN, Some(Seed::new(1)));
+    for number in 0..100 {
+        let made = table.insert_absent(&numbered(number), u64::from(number), NEVER);
+        assert_eq!(*made.expect("there is memory"), u64::from(number));
+    }
+    assert_eq!(table.len(), 100);
+    for number in 0..100 {
+        let (found, direction) = table.look_up(&numbered(number).reversed()).expect("it is there");
+        assert_eq!((*found, direction), (u64::from(number), Direction::Reply));
+    }
+    // One that is there: the new one is found, then the old one, then none.
+    let twice = numbered(7);
+    table.insert_absent(&twice, 700, NEVER).expect("there is memory");
+    for expected in [700, 7] {
+        let (found, _) = table.look_up(&twice).expect("it is there");
+        assert_eq!(*found, expected);
+        assert!(found.remove());
+    }
+    assert!(table.look_up(&twice).is_none());
+    assert_eq!(table.len(), 99);
+}
+
 /// What a connection should be: its original tuple, value, deadline.
 type Expected = HashMap<Tuple, (u64, u64)>;
 

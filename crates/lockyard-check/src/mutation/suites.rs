@@ -11,11 +11,12 @@ use crate::primitives::{
     QueuedCmpxchg, QueuedNoNode, QueuedStore, Tas, Ticket8, Ticket16, TicketAsm,
 };
 use crate::program::{
-    ConnOp, ConnProgram, CountOp, CountProgram, FairOp, FairProgram, IdOp, IdProgram, LastUse,
-    LockOp, NestedOp, NestedProgram, PageOp, PageProgram, Program, ReclaimOp, ReclaimProgram,
-    StatOp, StatProgram, Unreserved, UseOp,
+    BufferOp, BufferProgram, ConnOp, ConnProgram, CountOp, CountProgram, FairOp, FairProgram, IdOp,
+    IdProgram, LastUse, LockOp, NestedOp, NestedProgram, PageOp, PageProgram, Program, ReclaimOp,
+    ReclaimProgram, StatOp, StatProgram, Unreserved, UseOp,
 };
 use crate::quarantine::Quarantine;
+use lockyard::buffers;
 use lockyard::connections;
 use lockyard::id_table::Rcu;
 use lockyard::lock::{LaneLock, PvQueued, Queued, TestAndSet};
@@ -236,6 +237,23 @@ fn connection_table() -> Vec<Check> {
     ]
 }
 
+/// The checks of a buffer cache that is looked up without a lock. Its locks', its lockrefs' and its domain's orderings are their suites'.
+fn buffer_cache() -> Vec<Check> {
+    use BufferOp::{Get, GetFailing, LookUp, Remove};
+    type Index = buffers::WideHash<0, TestAndSet>;
+    type Switches = buffers::With<buffers::OnMiss, buffers::Outside, buffers::ReferencedBit, Index>;
+    type Of<const THERE: usize> = BufferProgram<Switches, Host, THERE>;
+    vec![
+        check::<Of<0>>(&[LookUp(2), Get(2)], Bounds::preemptions(2)),
+        check::<Of<0>>(&[Get(1), Get(2)], Bounds::preemptions(2)),
+        check::<Of<1>>(&[LookUp(2), Get(2)], Bounds::preemptions(2)),
+        check::<Of<0>>(&[Get(2), GetFailing(2)], Bounds::preemptions(2)),
+        check::<Of<3>>(&[LookUp(0), Get(3)], Bounds::preemptions(2)),
+        check::<Of<2>>(&[LookUp(0), Get(2), Get(3)], Bounds::preemptions(2)),
+        check::<Of<2>>(&[LookUp(1), Get(2), Remove(0)], Bounds::preemptions(2)),
+    ]
+}
+
 /// All suites.
 pub fn all() -> Vec<Suite> {
     use PageOp::{Freeze, FreezeToTwo, Get, LookUp, LookUpAndPut, Put};
@@ -285,6 +303,11 @@ pub fn all() -> Vec<Suite> {
             "connections rcu",
             &["src/connections/mod.rs", "src/connections/bucket.rs"],
             connection_table(),
+        ),
+        suite(
+            "buffers wide-hash",
+            &["src/buffers/mod.rs", "src/buffers/chains.rs", "src/buffers/entry.rs"],
+            buffer_cache(),
         ),
     ]
 }

@@ -50,7 +50,7 @@ pub(super) struct Canary<H: Host> {
 }
 
 impl<H: Host> Canary<H> {
-    fn new(alive: &Arc<AtomicI64>) -> Self {
+    pub(super) fn new(alive: &Arc<AtomicI64>) -> Self {
         alive.fetch_add(1, Plain::Relaxed);
         Canary { state: DataCell::new(ALIVE), alive: Arc::clone(alive) }
     }
@@ -63,8 +63,8 @@ impl<H: Host> Canary<H> {
         drop(unsafe { std::ptr::read(&raw const canary.alive) });
     }
 
-    fn must_be_alive(&self) {
-        assert!(read(&self.state) == ALIVE, "{FREED}a connection is used after its last reference");
+    pub(super) fn must_be_alive(&self) {
+        assert!(read(&self.state) == ALIVE, "{FREED}an object is used after its last reference");
     }
 }
 

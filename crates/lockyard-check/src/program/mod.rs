@@ -3,6 +3,7 @@
 //! The same program is a model, a simulated run and a set of threads of the host; what runs it is a
 //! back-end ([`crate::backends`]).
 
+mod buffers;
 mod chosen;
 mod connections;
 mod counts;
@@ -15,6 +16,7 @@ mod pages;
 mod reclaimed;
 mod statistics;
 
+pub use buffers::{BufferOp, BufferProgram};
 pub use chosen::{ChoiceOp, ChoiceProgram};
 pub use connections::{ConnOp, ConnProgram};
 pub use counts::{CountOp, CountProgram};

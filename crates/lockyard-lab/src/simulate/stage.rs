@@ -102,7 +102,6 @@ impl Stage for OnMachine {
     fn work_in(activity: Activity, nanoseconds: f64) {
         let (began, off_cpu) = (lockyard_sim::now(), lockyard_sim::off_cpu());
         during::<Simulated, _>(activity, || match activity.region {
-            // On the other side of a way into the kernel or out of it.
             Region::User | Region::Idle => lockyard_sim::work_behind_entry(nanoseconds),
             _ => Self::work(nanoseconds),
         });

@@ -66,27 +66,6 @@ const SHIPPED: &[(&str, &str)] = &[
     ("zen4-7840u", include_str!("../../../../machines/zen4-7840u.toml")),
 ];
 
-/// Machines of published tables of which too little is known for a file of their own: name, the shipped machine whose numbers stand
-/// in for theirs, and what is inferred.
-const STAND_INS: &[(&str, &str, &str)] = &[
-    (
-        "2s-16-logical",
-        "nehalem-2s4c2t",
-        "the text says two sockets and 16 logical CPUs, in 2014; inferred: four cores of two threads a socket",
-    ),
-    ("8-way", "nehalem-2s4c2t", "the text says 8 CPUs, in 2011; inferred: one for each core"),
-    (
-        "16p",
-        "nehalem-2s4c2t",
-        "the text says 16 CPUs, in 2010; inferred: Intel, two sockets of four cores of two threads",
-    ),
-    (
-        "wikimedia-lvs",
-        "nehalem-2s4c2t",
-        "a server of 2010 of which the text says nothing; inferred: two sockets of four cores",
-    ),
-];
-
 impl Machine {
     /// Reads the text of a machine file. `origin` is what errors call the file.
     ///
@@ -112,25 +91,14 @@ impl Machine {
         SHIPPED.iter().map(|(name, _)| *name)
     }
 
-    /// A shipped machine, or one that a shipped one [stands in](Self::stand_ins) for.
+    /// A shipped machine.
     ///
     /// # Panics
     ///
     /// If the shipped file is broken; a test reads them all.
     pub fn shipped(name: &str) -> Option<Machine> {
-        if let Some((published, of, inferred)) = STAND_INS.iter().find(|(of, ..)| *of == name) {
-            let stand_in = Machine::shipped(of)?;
-            let title = format!("as {of} ({inferred})");
-            return Some(Machine { name: (*published).to_owned(), title, ..stand_in });
-        }
         let (name, text) = SHIPPED.iter().find(|(shipped, _)| *shipped == name)?;
         Some(Machine::parse(&format!("{name}.toml"), text).expect("a shipped machine is valid"))
-    }
-
-    /// Machines of published tables of which too little is known: name, the shipped machine whose numbers
-    /// [`shipped`](Self::shipped) returns for them, and what is inferred.
-    pub fn stand_ins() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
-        STAND_INS.iter().copied()
     }
 
     /// The machine's name, as in the published tables.

@@ -97,11 +97,13 @@ impl Activity {
         Activity { region, part }
     }
 
-    /// What a thread does that did `self`, when `new` [begins](Host::begins): `new`, unless that is the same region, as a whole.
+    /// What a thread does that did `self`, when `new` [begins](Host::begins): `new`, unless that is the same region, as a whole. Who waits
+    /// for a lock while idle sleeps, and stays idle.
     #[inline(always)]
     #[must_use]
     pub fn then(self, new: Activity) -> Activity {
-        if new.part == 0 && new.region == self.region { self } else { new }
+        let asleep = self.region == Region::Idle && new.region == Region::LockWait;
+        if new.part == 0 && (asleep || new.region == self.region) { self } else { new }
     }
 
     /// A number of its own: that of the region, or, of a part, one beyond.
@@ -150,5 +152,8 @@ mod tests {
         assert_eq!(one_lock.then(Region::Idle.into()), Region::Idle.into());
         let other_lock = Activity::part_of(Region::LockWait, 4);
         assert_eq!(one_lock.then(other_lock), other_lock);
+        let asleep = Activity::part_of(Region::Idle, 5);
+        assert_eq!(asleep.then(Region::LockWait.into()), asleep);
+        assert_eq!(asleep.then(Region::LockHold.into()), Region::LockHold.into());
     }
 }

@@ -37,7 +37,7 @@ impl ForEach for Torture {
                                     let others =
                                         filling[block as usize].fetch_add(1, Ordering::Relaxed);
                                     assert_eq!(others, 0, "one fills a buffer that is not there");
-                                    if round % 4 == 0 {
+                                    if round % 32 == 1 {
                                         thread::yield_now();
                                     }
                                     filling[block as usize].fetch_sub(1, Ordering::Relaxed);

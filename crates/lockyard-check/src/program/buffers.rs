@@ -1,0 +1,240 @@
+//! The program over a buffer cache: look-ups, misses, fillings that fail, removals and reclaim of buffers in one list, whose chain is divided
+//! meanwhile.
+
+use super::connections::Canary;
+use super::{Outcome, Program, Seen, linger};
+use crate::finding::{COUNT, FREED};
+use crate::{hooks, ration};
+use lockyard::buffers::{Buffer, BufferCache, Configuration, Groups, Key, Switches};
+use lockyard::platform::Host;
+use std::alloc::Layout;
+use std::ops::Deref;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering as Plain};
+
+/// What a thread does with the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BufferOp {
+    /// Looks the buffer up, and uses it.
+    LookUp(usize),
+    /// Gets it, and fills it if it is not there.
+    Get(usize),
+    /// The same, but filling it fails.
+    GetFailing(usize),
+    /// Takes it out of the cache, if it is there.
+    Remove(usize),
+    /// Gets it and takes that one out.
+    GetRemove(usize),
+    /// Reclaims one buffer.
+    Reclaim,
+}
+
+use BufferOp::{Get, GetFailing, GetRemove, LookUp, Reclaim, Remove};
+
+impl BufferOp {
+    /// Whether it may take buffer `k` out.
+    fn may_remove(self, k: usize) -> bool {
+        [Remove(k), GetRemove(k), Reclaim].contains(&self)
+    }
+}
+
+const KEYS: usize = 4;
+/// With one chain the buffers stand in the order 3, 2, 0, 1; divided in two, the second half begins before 2. (The hashes of these blocks end in
+/// 1, 1, 1 and 0, and are in this order when their bits are reversed; a test of the library's holds that.)
+const BLOCKS: [u64; KEYS] = [2, 0, 5, 9];
+
+fn key(k: usize) -> Key {
+    Key::new(0, BLOCKS[k])
+}
+
+/// A cache in memory of the host: it is used before the program is where it stays, and a simulated machine knows no other memory.
+struct Placed<S: Switches, H: Host>(NonNull<BufferCache<Canary<H>, S, H>>);
+
+// SAFETY: it owns the cache, which is both.
+unsafe impl<S: Switches, H: Host> Send for Placed<S, H> {}
+// SAFETY: as above.
+unsafe impl<S: Switches, H: Host> Sync for Placed<S, H> {}
+
+impl<S: Switches, H: Host> Placed<S, H> {
+    fn new(cache: BufferCache<Canary<H>, S, H>) -> Self {
+        let memory = H::allocate(Layout::for_value(&cache), None).expect("there is memory").cast();
+        // SAFETY: the memory is for a cache.
+        unsafe { memory.write(cache) };
+        Placed(memory)
+    }
+}
+
+impl<S: Switches, H: Host> Deref for Placed<S, H> {
+    type Target = BufferCache<Canary<H>, S, H>;
+    fn deref(&self) -> &Self::Target {
+        // SAFETY: alive until `drop`.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl<S: Switches, H: Host> Drop for Placed<S, H> {
+    fn drop(&mut self) {
+        let layout = Layout::for_value(&**self);
+        // SAFETY: made by `new` with this layout, and not used any more.
+        unsafe {
+            self.0.drop_in_place();
+            H::deallocate(self.0.cast(), layout);
+        }
+    }
+}
+
+/// Threads that use one cache with one list; buffers 0 to `THERE` - 1 are in it at the beginning. With a hash that grows the third buffer doubles its
+/// chains, and the next that is inserted divides one.
+pub struct BufferProgram<S: Switches, H: Host, const THERE: usize> {
+    cache: Placed<S, H>,
+    ops: Vec<BufferOp>,
+    seen: Seen,
+    /// Values that were made and not dropped.
+    alive: Arc<AtomicI64>,
+    /// Fillings less removals of each buffer, counted by those who did them.
+    there: [AtomicI64; KEYS],
+    /// Buffers that were reclaimed.
+    reclaimed: AtomicI64,
+    /// Where each buffer's value lies, if all who get it get the same.
+    places: [AtomicUsize; KEYS],
+}
+
+impl<S: Switches, H: Host, const THERE: usize> BufferProgram<S, H, THERE> {
+    /// What must hold of a handle.
+    fn look_at(&self, k: usize, buffer: &Buffer<'_, Canary<H>, S, H>) {
+        buffer.must_be_alive();
+        assert!(buffer.key() == key(k), "{COUNT}another buffer was found");
+        if !self.ops.iter().any(|op| op.may_remove(k)) {
+            let place = std::ptr::from_ref(&**buffer).addr();
+            let before = self.places[k].swap(place, Plain::Relaxed);
+            assert!(before == 0 || before == place, "{COUNT}two buffers of one key");
+        }
+    }
+
+    fn find(&self, k: usize) -> Option<Buffer<'_, Canary<H>, S, H>> {
+        let found = self.cache.look_up(key(k));
+        match &found {
+            Some(found) => self.look_at(k, found),
+            None => {
+                let must = k < THERE && !self.ops.iter().any(|op| op.may_remove(k));
+                assert!(!must, "{COUNT}buffer {k} is there and was not found");
+            }
+        }
+        found
+    }
+
+    fn get(&self, thread: usize, k: usize, fails: bool) -> Option<Buffer<'_, Canary<H>, S, H>> {
+        let mut fillings = 0;
+        let got = self.cache.get_or_fill(key(k), || {
+            fillings += 1;
+            linger::<H>();
+            if fails { Err(()) } else { Ok(Canary::new(&self.alive)) }
+        });
+        let got = match got {
+            Ok(got) => got,
+            Err(error) => {
+                assert!(fillings == 1 && fails, "{COUNT}{error:?} after {fillings} fillings");
+                self.seen.note(thread, 2);
+                return None;
+            }
+        };
+        assert!(!fails || fillings == 0, "{COUNT}a buffer whose filling failed");
+        self.there[k].fetch_add(fillings, Plain::Relaxed);
+        self.seen.note(thread, fillings);
+        self.look_at(k, &got);
+        Some(got)
+    }
+}
+
+impl<S: Switches, H: Host, const THERE: usize> Program for BufferProgram<S, H, THERE> {
+    type Op = BufferOp;
+
+    fn new(ops: &[BufferOp], _rounds: u32) -> Self {
+        hooks::free_nothing();
+        ration::begin();
+        let alive = Arc::new(AtomicI64::new(0));
+        let one_list = Configuration::DEFAULT.with_groups(Groups::MIN);
+        let cache = Placed::new(BufferCache::with_configuration(one_list));
+        if THERE > 0 {
+            cache.start().expect("there is memory");
+        }
+        for k in 0..THERE {
+            let got = cache.get_or_fill(key(k), || Ok::<_, ()>(Canary::new(&alive)));
+            assert!(got.is_ok(), "there is memory");
+        }
+        let there = std::array::from_fn(|k| AtomicI64::new(i64::from(k < THERE)));
+        let places = std::array::from_fn(|_| AtomicUsize::new(0));
+        let (ops, seen, reclaimed) = (ops.to_vec(), Seen::new(ops.len()), AtomicI64::new(0));
+        BufferProgram { cache, ops, seen, alive, there, reclaimed, places }
+    }
+
+    fn step(&self, thread: usize, _round: u32) {
+        match self.ops[thread] {
+            LookUp(k) => {
+                let found = self.find(k);
+                self.seen.note(thread, i64::from(found.is_some()));
+                linger::<H>();
+                if let Some(found) = found {
+                    found.clone().must_be_alive();
+                }
+            }
+            Get(k) => {
+                let got = self.get(thread, k, false).expect("its filling does not fail");
+                linger::<H>();
+                got.must_be_alive();
+            }
+            GetFailing(k) => drop(self.get(thread, k, true)),
+            Remove(k) => {
+                let removed = self.cache.remove(key(k));
+                self.seen.note(thread, i64::from(removed.is_some()));
+                if let Some(removed) = removed {
+                    self.there[k].fetch_sub(1, Plain::Relaxed);
+                    self.look_at(k, &removed);
+                    assert!(!removed.is_cached() && !removed.remove(), "{COUNT}removed twice");
+                }
+            }
+            GetRemove(k) => {
+                let got = self.get(thread, k, false).expect("its filling does not fail");
+                if got.remove() {
+                    self.there[k].fetch_sub(1, Plain::Relaxed);
+                }
+                assert!(!got.is_cached(), "{COUNT}it was taken out");
+                got.must_be_alive();
+            }
+            Reclaim => {
+                let reclaimed = self.cache.reclaim(1) as i64;
+                self.seen.note(thread, reclaimed);
+                self.reclaimed.fetch_add(reclaimed, Plain::Relaxed);
+            }
+        }
+    }
+
+    fn finish(&self) {
+        let there = self.there.each_ref().map(|there| there.load(Plain::Relaxed));
+        let sum = there.iter().sum::<i64>() - self.reclaimed.load(Plain::Relaxed);
+        let mut all = 0;
+        for (k, &there) in there.iter().enumerate() {
+            let found = i64::from(self.find(k).is_some());
+            all += found;
+            let reclaims = self.ops.contains(&Reclaim);
+            assert!(
+                found == there || reclaims && found < there,
+                "{COUNT}buffer {k}: {there} should be there, {found} is"
+            );
+        }
+        let (len, living) = (self.cache.len() as i64, self.cache.living() as i64);
+        let alive = self.alive.load(Plain::Relaxed);
+        assert!(
+            [all, len, living, alive] == [sum; 4],
+            "{COUNT}{sum} buffers should be there: {all} are found, {len} in the list, {living} living, {alive} values"
+        );
+        assert!(self.cache.referenced() == 0, "{FREED}a reference is left");
+    }
+
+    fn outcome(&self) -> Outcome {
+        let mut outcome = self.seen.all();
+        outcome.extend(self.there.iter().map(|there| there.load(Plain::Relaxed)));
+        outcome
+    }
+}
