@@ -149,7 +149,8 @@ enum Between {
     FencedCall,
 }
 
-const BETWEEN: [Between; 4] = [Between::Nothing, Between::Result, Between::Call, Between::FencedCall];
+const BETWEEN: [Between; 4] =
+    [Between::Nothing, Between::Result, Between::Call, Between::FencedCall];
 
 /// A case: how, what is between change and work, and steps of work.
 type Case = (Change, Between, u64);
