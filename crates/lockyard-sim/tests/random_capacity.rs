@@ -36,7 +36,7 @@ type Done = (Vec<u64>, u64);
 
 fn run(objects: &Objects) -> Done {
     let mut added = vec![0; LINES];
-    let mut seen = vec![0; LINES];
+    let mut seen = [0; LINES];
     let mut held = 0;
     let mut own: Option<NonNullWord> = None;
     for _ in 0..OPERATIONS {
