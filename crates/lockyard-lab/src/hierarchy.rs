@@ -193,7 +193,7 @@ pub fn text(machine: &Machine) -> String {
     ];
     let mut text =
         "Caches, and what a load costs that finds its line there (simulated):\n".to_owned();
-    for (level, what, cost) in rows.iter().filter(|row| row.2 != "-" || row.0 != "") {
+    for (level, what, cost) in rows.iter().filter(|row| row.2 != "-" || !row.0.is_empty()) {
         text.push_str(&format!("  {level:<13} {what:<58} {cost:>9}\n"));
     }
     text
