@@ -139,7 +139,7 @@ fn two_first_misses_make_the_shards_once() {
 }
 
 /// Every allocation of a run fails in turn: the caller gets an error, or nothing that it can see, and nothing is lost.
-fn whichever_allocation_fails<S: Switches>() {
+fn whichever_allocation_fails<S: Switches>(least: u64) {
     type H = Hooked<Native, Rationed>;
     let run = |failing: u64| {
         ration::begin();
@@ -177,14 +177,16 @@ fn whichever_allocation_fails<S: Switches>() {
     println!("{allocations} allocations");
     assert_eq!(refused, 0);
     let refused: u64 = (0..allocations).map(|failing| run(failing).1).sum();
-    assert!(refused > 20 && refused <= allocations, "{refused} of {allocations}");
+    assert!(refused >= least && refused <= allocations, "{refused} of {allocations}");
 }
 
 #[test]
 fn whichever_allocation_fails_the_cache_is_as_it_was() {
     fn with_index<X: Index>() {
-        whichever_allocation_fails::<With<OnMiss, Outside, ReferencedBit, X>>();
-        whichever_allocation_fails::<With<EveryCall, UnderLock, MoveToFront, X>>();
+        // Each buffer's, and the shards'.
+        whichever_allocation_fails::<With<OnMiss, Outside, ReferencedBit, X>>(24);
+        // What was allocated before it was needed is asked for once more when it is.
+        whichever_allocation_fails::<With<EveryCall, UnderLock, MoveToFront, X>>(1);
     }
     with_index::<WideHash<0>>();
     with_index::<WideHash>();

@@ -133,7 +133,7 @@ pub(crate) struct Measure {
 
 #[derive(Debug, Args)]
 pub(crate) struct MeasureTables {
-    /// id-read, id-lock, connection-read, connection-hold, counter, reclaim [default: all]
+    /// id-read, id-lock, connection-read, connection-hold, cache-hit, counter, reclaim [default: all]
     #[arg(value_name = "GROUP")]
     pub(crate) groups: Vec<String>,
     /// Numbers of threads, e.g. 1,2,4 [default: 1, 2, 4, ... and as many as there are CPUs]

@@ -46,6 +46,14 @@ const SHIPPED: &[(&str, &str)] = &[
         "openvswitch/packet-update",
         include_str!("../../../scenarios/openvswitch-packet-update.toml"),
     ),
+    (
+        "buffer-cache/16-way-create",
+        include_str!("../../../scenarios/buffer-cache-16-way-create.toml"),
+    ),
+    (
+        "buffer-cache/8-way-unlink",
+        include_str!("../../../scenarios/buffer-cache-8-way-unlink.toml"),
+    ),
     ("controls", include_str!("../../../scenarios/controls.toml")),
     ("dbench/overcommit-1x", include_str!("../../../scenarios/dbench-overcommit-1x.toml")),
     ("dbench/overcommit-2x", include_str!("../../../scenarios/dbench-overcommit-2x.toml")),

@@ -250,7 +250,7 @@ fn buffer_cache() -> Vec<Check> {
         check::<Of<0>>(&[Get(2), GetFailing(2)], Bounds::preemptions(2)),
         check::<Of<3>>(&[LookUp(0), Get(3)], Bounds::preemptions(2)),
         check::<Of<2>>(&[LookUp(0), Get(2), Get(3)], Bounds::preemptions(2)),
-        check::<Of<2>>(&[LookUp(1), Get(2), Remove(0)], Bounds::preemptions(2)),
+        check::<Of<1>>(&[LookUp(1), Get(1), Remove(0)], Bounds::preemptions(2)),
     ]
 }
 

@@ -176,6 +176,7 @@ fn once(task: &Task, effort: Effort) -> Result<(Sample, [Option<f64>; 2]), Strin
     watch.sleep(effort.warm_up)?;
     let (before, begin) = (watch.counts(), Instant::now());
     let held_back = watch.window(effort.window)?;
+    watch.until_more_than(&before)?;
     let (after, end) = (watch.counts(), Instant::now());
     drop(stop);
     let mut stopped = Vec::new();
@@ -251,6 +252,16 @@ impl Watch<'_> {
             most = most.max(self.shared.subject.held_back());
         }
         Ok(most)
+    }
+
+    /// Waits until an operation was finished after `before`: on a busy host a short window may pass without one.
+    fn until_more_than(&self, before: &[u64]) -> Result<(), String> {
+        let (mut last, mut since) = (self.counts(), Instant::now());
+        while last == before && !jobs::interrupted() {
+            std::thread::sleep(Duration::from_millis(1));
+            self.progressed(&mut last, &mut since)?;
+        }
+        Ok(())
     }
 
     /// Waits for a thread that was told to stop.

@@ -4,7 +4,7 @@
 //! which is part of the operation, as it is of ours; it hashes the same 40 bytes with the same SipHash, keyed at random.
 
 use super::ids::rows;
-use super::look_up::{LookUp, Object, table};
+use super::look_up::{LookUp, Object, room, table};
 use super::{Load, Role, Row};
 use lockyard::connections::{self, Bits, ConnectionTable, NEVER, Tuple};
 use std::hash::{Hash, Hasher, RandomState};
@@ -26,11 +26,6 @@ fn packet(number: u32) -> Tuple {
 
 fn packets(load: &Load) -> Vec<Tuple> {
     (0..load.objects).map(packet).collect()
-}
-
-/// The connection that a thread inserts and takes out.
-fn spare(objects: u32, thread: usize) -> Tuple {
-    tuple(objects + thread as u32)
 }
 
 /// What ours finds a connection by, for the others: ports and protocol, then the addresses, the lower endpoint first.
@@ -66,7 +61,7 @@ impl Hash for Key {
 const FULL: &str = "there is no memory for the table's connections";
 
 /// Ours: with as many buckets as connections, or twice as many.
-struct Ours<P: connections::LookUp>(ConnectionTable<Object, P>, u32);
+struct Ours<P: connections::LookUp>(ConnectionTable<Object, P>);
 
 impl<P: connections::LookUp> LookUp for Ours<P> {
     type Key = Tuple;
@@ -78,15 +73,15 @@ impl<P: connections::LookUp> LookUp for Ours<P> {
             let object = Object::numbered(u64::from(number));
             table.insert(&tuple(number), object, NEVER).map_err(|_| FULL.to_owned())?;
         }
-        Ok((Ours(table, load.objects), packets(load)))
+        Ok((Ours(table), packets(load)))
     }
     #[inline(always)]
     fn read(&self, tuple: &Tuple) -> Option<u64> {
         self.0.look_up(tuple).map(|(connection, _)| connection.value)
     }
     #[inline(always)]
-    fn change(&self, thread: usize) {
-        let tuple = spare(self.1, thread);
+    fn change(&self, number: u32) {
+        let tuple = tuple(number);
         let inserted = self.0.insert(&tuple, Object::numbered(0), NEVER).is_ok();
         assert!(inserted && self.0.remove(&tuple).is_some(), "only this thread has the tuple");
     }
@@ -135,17 +130,17 @@ impl Value for Arc<Object> {
     }
 }
 
-struct Papaya<V>(papaya::HashMap<Key, V>, u32);
+struct Papaya<V>(papaya::HashMap<Key, V>);
 
 impl<V: Value> LookUp for Papaya<V> {
     type Key = Tuple;
 
     fn filled(load: &Load) -> Result<(Self, Vec<Tuple>), String> {
-        let map = papaya::HashMap::with_capacity(load.objects as usize);
+        let map = papaya::HashMap::with_capacity(room(load));
         for number in 0..load.objects {
             map.pin().insert(Key::of(&tuple(number)), V::numbered(number));
         }
-        Ok((Papaya(map, load.objects), packets(load)))
+        Ok((Papaya(map), packets(load)))
     }
     #[inline(always)]
     fn read(&self, tuple: &Tuple) -> Option<u64> {
@@ -153,8 +148,8 @@ impl<V: Value> LookUp for Papaya<V> {
         found.map(V::read)
     }
     #[inline(always)]
-    fn change(&self, thread: usize) {
-        let (map, key) = (self.0.pin(), Key::of(&spare(self.1, thread)));
+    fn change(&self, number: u32) {
+        let (map, key) = (self.0.pin(), Key::of(&tuple(number)));
         map.insert(key, V::numbered(0));
         assert!(map.remove(&key).is_some(), "only this thread has the key");
     }
@@ -163,17 +158,17 @@ impl<V: Value> LookUp for Papaya<V> {
     }
 }
 
-struct Dash<V>(dashmap::DashMap<Key, V, RandomState>, u32);
+struct Dash<V>(dashmap::DashMap<Key, V, RandomState>);
 
 impl<V: Value> LookUp for Dash<V> {
     type Key = Tuple;
 
     fn filled(load: &Load) -> Result<(Self, Vec<Tuple>), String> {
-        let map = dashmap::DashMap::with_capacity(load.objects as usize);
+        let map = dashmap::DashMap::with_capacity(room(load));
         for number in 0..load.objects {
             map.insert(Key::of(&tuple(number)), V::numbered(number));
         }
-        Ok((Dash(map, load.objects), packets(load)))
+        Ok((Dash(map), packets(load)))
     }
     #[inline(always)]
     fn read(&self, tuple: &Tuple) -> Option<u64> {
@@ -181,8 +176,8 @@ impl<V: Value> LookUp for Dash<V> {
         found.map(V::read)
     }
     #[inline(always)]
-    fn change(&self, thread: usize) {
-        let key = Key::of(&spare(self.1, thread));
+    fn change(&self, number: u32) {
+        let key = Key::of(&tuple(number));
         self.0.insert(key, V::numbered(0));
         assert!(self.0.remove(&key).is_some(), "only this thread has the key");
     }
@@ -191,18 +186,18 @@ impl<V: Value> LookUp for Dash<V> {
     }
 }
 
-struct SccMap<V>(scc::HashMap<Key, V, RandomState>, u32);
+struct SccMap<V>(scc::HashMap<Key, V, RandomState>);
 
 impl<V: Value> LookUp for SccMap<V> {
     type Key = Tuple;
 
     fn filled(load: &Load) -> Result<(Self, Vec<Tuple>), String> {
-        let map = scc::HashMap::with_capacity(load.objects as usize);
+        let map = scc::HashMap::with_capacity(room(load));
         for number in 0..load.objects {
             let inserted = map.insert_sync(Key::of(&tuple(number)), V::numbered(number)).is_ok();
             assert!(inserted, "each key comes once");
         }
-        Ok((SccMap(map, load.objects), packets(load)))
+        Ok((SccMap(map), packets(load)))
     }
     #[inline(always)]
     fn read(&self, tuple: &Tuple) -> Option<u64> {
@@ -210,8 +205,8 @@ impl<V: Value> LookUp for SccMap<V> {
         found.map(V::read)
     }
     #[inline(always)]
-    fn change(&self, thread: usize) {
-        let key = Key::of(&spare(self.1, thread));
+    fn change(&self, number: u32) {
+        let key = Key::of(&tuple(number));
         let inserted = self.0.insert_sync(key, V::numbered(0)).is_ok();
         assert!(inserted && self.0.remove_sync(&key).is_some(), "only this thread has the key");
     }
@@ -220,18 +215,18 @@ impl<V: Value> LookUp for SccMap<V> {
     }
 }
 
-struct SccIndex<V: 'static>(scc::HashIndex<Key, V, RandomState>, u32);
+struct SccIndex<V: 'static>(scc::HashIndex<Key, V, RandomState>);
 
 impl<V: Value> LookUp for SccIndex<V> {
     type Key = Tuple;
 
     fn filled(load: &Load) -> Result<(Self, Vec<Tuple>), String> {
-        let map = scc::HashIndex::with_capacity(load.objects as usize);
+        let map = scc::HashIndex::with_capacity(room(load));
         for number in 0..load.objects {
             let inserted = map.insert_sync(Key::of(&tuple(number)), V::numbered(number)).is_ok();
             assert!(inserted, "each key comes once");
         }
-        Ok((SccIndex(map, load.objects), packets(load)))
+        Ok((SccIndex(map), packets(load)))
     }
     #[inline(always)]
     fn read(&self, tuple: &Tuple) -> Option<u64> {
@@ -239,8 +234,8 @@ impl<V: Value> LookUp for SccIndex<V> {
         found.map(V::read)
     }
     #[inline(always)]
-    fn change(&self, thread: usize) {
-        let key = Key::of(&spare(self.1, thread));
+    fn change(&self, number: u32) {
+        let key = Key::of(&tuple(number));
         let inserted = self.0.insert_sync(key, V::numbered(0)).is_ok();
         assert!(inserted && self.0.remove_sync(&key), "only this thread has the key");
     }

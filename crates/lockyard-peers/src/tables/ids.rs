@@ -2,17 +2,12 @@
 //!
 //! Ours and `sharded-slab` choose the number; for the hash tables it is a key, hashed by one multiplication.
 
-use super::look_up::{IdHash, LookUp, Object, Session, table};
+use super::look_up::{IdHash, LookUp, Object, Session, room, table};
 use super::work::Done;
 use super::{Load, Role, Row};
 use lockyard::id_table::{self, IdTable, Rcu};
 use parking_lot::Mutex;
 use seize::Guard as _;
-
-/// The key of the object that a thread inserts and takes out: one that no other thread has.
-fn spare(objects: u32, thread: usize) -> u32 {
-    objects + thread as u32
-}
 
 const FULL: &str = "there is no memory for the table's objects";
 
@@ -37,8 +32,8 @@ impl<V: id_table::Variant, const KEPT: bool, const ADD: bool> Ours<V, KEPT, ADD>
     }
 
     #[inline(always)]
-    fn exchange(&self, thread: usize) {
-        let id = self.0.insert(Object::numbered(thread as u64));
+    fn exchange(&self, number: u32) {
+        let id = self.0.insert(Object::numbered(u64::from(number)));
         let id = id.expect("there is memory for one more");
         assert!(self.0.remove(id).is_some(), "only this thread has the identifier");
     }
@@ -59,8 +54,8 @@ impl<V: id_table::Variant, const ADD: bool> LookUp for Ours<V, false, ADD> {
         self.0.lock(id).map(|mut object| used::<ADD>(&mut object))
     }
     #[inline(always)]
-    fn change(&self, thread: usize) {
-        self.exchange(thread);
+    fn change(&self, number: u32) {
+        self.exchange(number);
     }
     fn objects(&self) -> usize {
         self.0.len()
@@ -81,8 +76,8 @@ impl<const ADD: bool> LookUp for Ours<Rcu, true, ADD> {
         self.0.lock(id).map(|mut object| used::<ADD>(&mut object))
     }
     #[inline(always)]
-    fn change(&self, thread: usize) {
-        self.exchange(thread);
+    fn change(&self, number: u32) {
+        self.exchange(number);
     }
     fn session(&self, session: Session<u32>) -> Done {
         let mut guard = self.0.domain().enter();
@@ -93,7 +88,7 @@ impl<const ADD: bool> LookUp for Ours<Rcu, true, ADD> {
                 guard.quiescent();
                 value
             },
-            |thread| self.exchange(thread),
+            |number| self.exchange(number),
         )
     }
     fn objects(&self) -> usize {
@@ -105,32 +100,32 @@ impl<const ADD: bool> LookUp for Ours<Rcu, true, ADD> {
 }
 
 /// `papaya`, with the object in place. `KEPT`: one guard for the whole session, refreshed after each look-up.
-struct Papaya<const KEPT: bool>(papaya::HashMap<u32, Object, IdHash>, u32);
+struct Papaya<const KEPT: bool>(papaya::HashMap<u32, Object, IdHash>);
 
 impl<const KEPT: bool> LookUp for Papaya<KEPT> {
     type Key = u32;
 
     fn filled(load: &Load) -> Result<(Self, Vec<u32>), String> {
-        let capacity = load.objects as usize;
+        let capacity = room(load);
         let map = papaya::HashMap::with_capacity_and_hasher(capacity, IdHash::default());
         for id in 0..load.objects {
             map.pin().insert(id, Object::numbered(u64::from(id)));
         }
-        Ok((Papaya(map, load.objects), (0..load.objects).collect()))
+        Ok((Papaya(map), (0..load.objects).collect()))
     }
     #[inline(always)]
     fn read(&self, id: &u32) -> Option<u64> {
         self.0.pin().get(id).map(|object| object.value)
     }
     #[inline(always)]
-    fn change(&self, thread: usize) {
-        let (map, id) = (self.0.pin(), spare(self.1, thread));
+    fn change(&self, id: u32) {
+        let map = self.0.pin();
         map.insert(id, Object::numbered(u64::from(id)));
         assert!(map.remove(&id).is_some(), "only this thread has the key");
     }
     fn session(&self, session: Session<u32>) -> Done {
         if !KEPT {
-            return session.run(|id| self.read(id), |thread| self.change(thread));
+            return session.run(|id| self.read(id), |number| self.change(number));
         }
         let mut guard = self.0.guard();
         session.run(
@@ -139,7 +134,7 @@ impl<const KEPT: bool> LookUp for Papaya<KEPT> {
                 guard.refresh();
                 value
             },
-            |thread| self.change(thread),
+            |number| self.change(number),
         )
     }
     fn objects(&self) -> usize {
@@ -148,26 +143,26 @@ impl<const KEPT: bool> LookUp for Papaya<KEPT> {
 }
 
 /// `papaya`, with each object in a mutex.
-struct PapayaMutex(papaya::HashMap<u32, Mutex<Object>, IdHash>, u32);
+struct PapayaMutex(papaya::HashMap<u32, Mutex<Object>, IdHash>);
 
 impl LookUp for PapayaMutex {
     type Key = u32;
 
     fn filled(load: &Load) -> Result<(Self, Vec<u32>), String> {
-        let capacity = load.objects as usize;
+        let capacity = room(load);
         let map = papaya::HashMap::with_capacity_and_hasher(capacity, IdHash::default());
         for id in 0..load.objects {
             map.pin().insert(id, Mutex::new(Object::numbered(u64::from(id))));
         }
-        Ok((PapayaMutex(map, load.objects), (0..load.objects).collect()))
+        Ok((PapayaMutex(map), (0..load.objects).collect()))
     }
     #[inline(always)]
     fn read(&self, id: &u32) -> Option<u64> {
         self.0.pin().get(id).map(|object| used::<true>(&mut object.lock()))
     }
     #[inline(always)]
-    fn change(&self, thread: usize) {
-        let (map, id) = (self.0.pin(), spare(self.1, thread));
+    fn change(&self, id: u32) {
+        let map = self.0.pin();
         map.insert(id, Mutex::new(Object::numbered(u64::from(id))));
         assert!(map.remove(&id).is_some(), "only this thread has the key");
     }
@@ -180,18 +175,18 @@ impl LookUp for PapayaMutex {
 }
 
 /// `dashmap`. `ADD`: by `get_mut`, else by `get`.
-struct Dash<const ADD: bool>(dashmap::DashMap<u32, Object, IdHash>, u32);
+struct Dash<const ADD: bool>(dashmap::DashMap<u32, Object, IdHash>);
 
 impl<const ADD: bool> LookUp for Dash<ADD> {
     type Key = u32;
 
     fn filled(load: &Load) -> Result<(Self, Vec<u32>), String> {
-        let capacity = load.objects as usize;
+        let capacity = room(load);
         let map = dashmap::DashMap::with_capacity_and_hasher(capacity, IdHash::default());
         for id in 0..load.objects {
             map.insert(id, Object::numbered(u64::from(id)));
         }
-        Ok((Dash(map, load.objects), (0..load.objects).collect()))
+        Ok((Dash(map), (0..load.objects).collect()))
     }
     #[inline(always)]
     fn read(&self, id: &u32) -> Option<u64> {
@@ -202,8 +197,7 @@ impl<const ADD: bool> LookUp for Dash<ADD> {
         }
     }
     #[inline(always)]
-    fn change(&self, thread: usize) {
-        let id = spare(self.1, thread);
+    fn change(&self, id: u32) {
         self.0.insert(id, Object::numbered(u64::from(id)));
         assert!(self.0.remove(&id).is_some(), "only this thread has the key");
     }
@@ -216,18 +210,18 @@ impl<const ADD: bool> LookUp for Dash<ADD> {
 }
 
 /// `scc::HashMap`. `ADD`: by `get_sync`, which is exclusive, else by `read_sync`.
-struct SccMap<const ADD: bool>(scc::HashMap<u32, Object, IdHash>, u32);
+struct SccMap<const ADD: bool>(scc::HashMap<u32, Object, IdHash>);
 
 impl<const ADD: bool> LookUp for SccMap<ADD> {
     type Key = u32;
 
     fn filled(load: &Load) -> Result<(Self, Vec<u32>), String> {
-        let capacity = load.objects as usize;
+        let capacity = room(load);
         let map = scc::HashMap::with_capacity_and_hasher(capacity, IdHash::default());
         for id in 0..load.objects {
             map.insert_sync(id, Object::numbered(u64::from(id))).expect("each key comes once");
         }
-        Ok((SccMap(map, load.objects), (0..load.objects).collect()))
+        Ok((SccMap(map), (0..load.objects).collect()))
     }
     #[inline(always)]
     fn read(&self, id: &u32) -> Option<u64> {
@@ -238,8 +232,7 @@ impl<const ADD: bool> LookUp for SccMap<ADD> {
         }
     }
     #[inline(always)]
-    fn change(&self, thread: usize) {
-        let id = spare(self.1, thread);
+    fn change(&self, id: u32) {
         let inserted = self.0.insert_sync(id, Object::numbered(u64::from(id))).is_ok();
         assert!(inserted && self.0.remove_sync(&id).is_some(), "only this thread has the key");
     }
@@ -252,26 +245,25 @@ impl<const ADD: bool> LookUp for SccMap<ADD> {
 }
 
 /// `scc::HashIndex`.
-struct SccIndex(scc::HashIndex<u32, Object, IdHash>, u32);
+struct SccIndex(scc::HashIndex<u32, Object, IdHash>);
 
 impl LookUp for SccIndex {
     type Key = u32;
 
     fn filled(load: &Load) -> Result<(Self, Vec<u32>), String> {
-        let capacity = load.objects as usize;
+        let capacity = room(load);
         let map = scc::HashIndex::with_capacity_and_hasher(capacity, IdHash::default());
         for id in 0..load.objects {
             map.insert_sync(id, Object::numbered(u64::from(id))).expect("each key comes once");
         }
-        Ok((SccIndex(map, load.objects), (0..load.objects).collect()))
+        Ok((SccIndex(map), (0..load.objects).collect()))
     }
     #[inline(always)]
     fn read(&self, id: &u32) -> Option<u64> {
         self.0.peek_with(id, |_, object| object.value)
     }
     #[inline(always)]
-    fn change(&self, thread: usize) {
-        let id = spare(self.1, thread);
+    fn change(&self, id: u32) {
         let inserted = self.0.insert_sync(id, Object::numbered(u64::from(id))).is_ok();
         assert!(inserted && self.0.remove_sync(&id), "only this thread has the key");
     }
@@ -309,8 +301,8 @@ impl LookUp for Slab<Object> {
         self.0.get(key).map(|object| object.value)
     }
     #[inline(always)]
-    fn change(&self, thread: usize) {
-        self.exchange(Object::numbered(thread as u64));
+    fn change(&self, number: u32) {
+        self.exchange(Object::numbered(u64::from(number)));
     }
     fn objects(&self) -> usize {
         // It does not count them.
@@ -329,8 +321,8 @@ impl LookUp for Slab<Mutex<Object>> {
         self.0.get(key).map(|object| used::<true>(&mut object.lock()))
     }
     #[inline(always)]
-    fn change(&self, thread: usize) {
-        self.exchange(Mutex::new(Object::numbered(thread as u64)));
+    fn change(&self, number: u32) {
+        self.exchange(Mutex::new(Object::numbered(u64::from(number))));
     }
     fn objects(&self) -> usize {
         self.1 as usize

@@ -24,6 +24,15 @@ pub(crate) const fn value(number: u64) -> u64 {
     number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
+/// For how many objects tables that want to know it are told to have room: for twice as many as there are, so that changes do not make
+/// them grow again and again.
+pub(crate) fn room(load: &Load) -> usize {
+    2 * load.objects as usize + load.threads
+}
+
+/// How many objects a thread has that come and go.
+const SPARE: u32 = 4096;
+
 /// A table in which objects are found.
 pub trait LookUp: Send + Sync + Sized + 'static {
     /// What an object is found by.
@@ -39,13 +48,13 @@ pub trait LookUp: Send + Sync + Sized + 'static {
     /// Finds the object of `key`, and returns its value.
     fn read(&self, key: &Self::Key) -> Option<u64>;
 
-    /// Inserts an object that only `thread` knows, and takes it out again.
-    fn change(&self, thread: usize);
+    /// Inserts object `number`, which only this thread knows and which is none of those that are looked up, and takes it out again.
+    fn change(&self, number: u32);
 
     /// What a thread does: reads and changes, as they come. To be replaced by a row that keeps something between its reads.
     #[inline]
     fn session(&self, session: Session<Self::Key>) -> Done {
-        session.run(|key| self.read(key), |thread| self.change(thread))
+        session.run(|key| self.read(key), |number| self.change(number))
     }
 
     /// How many objects the table has.
@@ -65,17 +74,26 @@ pub struct Session<'s, K> {
 }
 
 impl<K: Clone> Session<'_, K> {
-    /// Reads by `read`, changes by `change` (which gets the thread's number), until the run is stopped.
+    /// Reads by `read`, changes by `change` (which gets the number of an object that is the thread's; another one each time, because
+    /// some tables take long for one key that comes and goes), until the run is stopped.
     #[inline(always)]
     pub(crate) fn run(
         self,
         mut read: impl FnMut(&K) -> Option<u64>,
-        mut change: impl FnMut(usize),
+        mut change: impl FnMut(u32),
     ) -> Done {
         let draws =
             draws(self.worker, self.keys.len(), |n| (self.keys[n].clone(), value(n as u64)));
-        let thread = self.worker.thread;
-        self.worker.run(&draws, &mut (), |_, key| read(key), |_, _| change(thread))
+        let first = (self.keys.len() + self.worker.thread * SPARE as usize) as u32;
+        self.worker.run(
+            &draws,
+            &mut 0,
+            |_, key| read(key),
+            |number, _| {
+                *number = (*number + 1) % SPARE;
+                change(first + *number);
+            },
+        )
     }
 }
 

@@ -2,13 +2,14 @@
 //! one run by the same loop.
 //!
 //! A [`Group`] is what is asked of its rows: look a connection up and read it, count a packet, ... Each row answers with its own
-//! means, through one of some small traits ([`LookUp`], [`Counter`], [`Reclaim`]), and says what it does that the
+//! means, through one of four small traits ([`LookUp`], [`CacheHit`], [`Counter`], [`Reclaim`]), and says what it does that the
 //! others do not. Keys, values, their order, how many operations change something, and what a round is are the same for all; each
 //! value that is read is compared with what it ought to be, in the loop, in every row.
 //!
 //! To add yours: its crate among this crate's dependencies, and a row in its group's file. Nothing else names a row; the tests of
 //! this crate run each.
 
+mod caches;
 mod connections;
 mod counters;
 mod ids;
@@ -17,6 +18,7 @@ mod reclaim;
 mod tally;
 mod work;
 
+pub use caches::CacheHit;
 pub use counters::Counter;
 pub use look_up::LookUp;
 pub use reclaim::Reclaim;
@@ -130,6 +132,15 @@ pub const GROUPS: &[Group] = &[
         reads: &[100, 99, 90],
         has_objects: true,
         rows: connections::HOLD,
+    },
+    Group {
+        name: "cache-hit",
+        operation: "take a reference to the buffer of a key, read a word of it, drop the reference; a change asks for a key that was never \
+                    asked for, so that a buffer is made and another one goes; the cache has room for a quarter more than the objects, every \
+                    eighth of which is referenced all the time",
+        reads: &[100, 99, 90],
+        has_objects: true,
+        rows: caches::ROWS,
     },
     Group {
         name: "counter",

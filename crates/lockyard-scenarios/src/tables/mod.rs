@@ -4,6 +4,7 @@
 //! interpreter calls); and one name in the list at the end of this file. The tables are the library's; they are laid out and filled before
 //! tasks run, on a simulated machine outside simulated time.
 
+mod buffers;
 mod connections;
 mod id_table;
 mod settings;
@@ -220,4 +221,5 @@ tables! {
     id_table::Identifiers,
     statistics::Records,
     connections::Connections,
+    buffers::Buffers,
 }

@@ -30,7 +30,7 @@ use super::index::Wanted;
 use super::shard::{DOUBLINGS, Shard, Shards};
 use crate::context::Context;
 use crate::lock::LaneLock;
-use crate::memory::{from_word, to_word};
+use crate::memory::{from_host, from_word, to_host, to_word};
 use crate::platform::{Host, Ordering, Word};
 use core::alloc::Layout;
 use core::ptr::NonNull;
@@ -333,7 +333,7 @@ fn double<const BITS: u32, K: LaneLock, H: Host, C: Context>(
         let Some((layout, sentinels)) = segment_layout::<BITS, H>(doublings as usize) else {
             return;
         };
-        let Some(memory) = H::allocate(layout, None) else { return };
+        let Some(memory) = from_host::<H>(layout, None) else { return };
         let first = memory.cast::<Links<H>>();
         for index in 0..sentinels {
             // SAFETY: inside the memory that was allocated for so many.
@@ -370,7 +370,7 @@ unsafe fn free_segment<const BITS: u32, H: Host>(first: NonNull<Links<H>>, doubl
             unsafe { first.add(index).drop_in_place() };
         }
         // SAFETY: allocated with this layout, by this host.
-        unsafe { H::deallocate(first.cast(), layout) };
+        unsafe { to_host::<H>(first.cast(), layout) };
     }
 }
 

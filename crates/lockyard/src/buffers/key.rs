@@ -44,4 +44,12 @@ mod tests {
         hashes.iter().for_each(|hash| chains[*hash as usize % 256] += 1);
         assert!(chains.iter().all(|&chain| (256 - 128..256 + 128).contains(&chain)), "{chains:?}");
     }
+
+    /// The model checks count on this: in a chain that is sorted by reversed hashes these blocks come in this order, and the first half ends after one.
+    #[test]
+    fn the_blocks_of_the_model_checks_are_in_the_order_that_they_say() {
+        let places = [9, 5, 2, 0].map(|block| Key::new(0, block).hash().reverse_bits());
+        assert!(places.is_sorted(), "{places:x?}");
+        assert!(places[0] < 1 << 63 && places[1] > 1 << 63, "{places:x?}");
+    }
 }

@@ -10,7 +10,7 @@ use super::switches::{Allocate, Initialise, Switches};
 use super::{BufferCache, EntryOf, ShardsOf};
 use crate::context::Context;
 use crate::memory::AllocationFailed;
-use crate::platform::{Host, Ordering, Word};
+use crate::platform::{Host, Ordering, Region, Word, during};
 use core::fmt;
 use core::mem;
 use core::ptr::NonNull;
@@ -193,7 +193,9 @@ impl<T: Send + Sync, S: Switches, H: Host, C: Context> BufferCache<T, S, H, C> {
         let (shard, all) = unsafe { (self.shard(shards, wanted), shards.as_ref()) };
         let there = shard.locked(|| {
             // SAFETY: the shard is the key's, and its lock is held: nothing is taken out, so nothing is freed.
-            let there = unsafe { S::Index::find(all, shard, wanted, EntryOf::<T, S, H, C>::get) };
+            let there = during::<H, _>(Region::LookUp, || unsafe {
+                S::Index::find(all, shard, wanted, EntryOf::<T, S, H, C>::get)
+            });
             if there.is_none() {
                 prepare()?;
                 // SAFETY: as above; one of the new buffer's references is the cache's.

@@ -87,7 +87,9 @@ pub use switches::{
 
 use crate::context::{Context, NoContext};
 use crate::memory::{AllocationFailed, from_word, to_word};
-use crate::platform::{ConstAtomics, Host, Native, NativeAtomics, NativeU64, Ordering, U64, Word};
+use crate::platform::{
+    ConstAtomics, Host, Native, NativeAtomics, NativeU64, Ordering, Region, U64, Word, during,
+};
 use crate::raw::RawSpinLock;
 use crate::reclaim::Domain;
 use core::fmt;
@@ -262,21 +264,27 @@ impl<T: Send + Sync, S: Switches, H: Host, C: Context> BufferCache<T, S, H, C> {
         let shards = self.shards()?;
         // SAFETY: published shards are there as long as the cache.
         let (shard, all) = unsafe { (self.shard(shards, wanted), shards.as_ref()) };
+        let look = || {
+            // SAFETY: under the lock nothing is taken out, so nothing is freed; or a guard keeps all from being freed that can be come to: see
+            // `chains.rs`.
+            unsafe { S::Index::find(all, shard, wanted, EntryOf::<T, S, H, C>::get) }
+        };
         let found = if S::Index::LOCKS {
             shard.locked(|| {
-                // SAFETY: under the lock nothing is taken out, so nothing is freed.
-                let found =
-                    unsafe { S::Index::find(all, shard, wanted, EntryOf::<T, S, H, C>::get) }?;
-                if S::Promote::MOVES {
-                    // SAFETY: under the lock, and it is in the list.
-                    unsafe { shard.move_to_front(found) };
-                }
-                Some(found)
+                during::<H, _>(Region::LookUp, || {
+                    let found = look()?;
+                    if S::Promote::MOVES {
+                        // SAFETY: under the lock, and it is in the list.
+                        unsafe { shard.move_to_front(found) };
+                    }
+                    Some(found)
+                })
             })
         } else {
-            let _guard = self.domain.enter();
-            // SAFETY: the guard keeps all from being freed that can be come to; see `chains.rs`.
-            unsafe { S::Index::find(all, shard, wanted, EntryOf::<T, S, H, C>::get) }
+            during::<H, _>(Region::LookUp, || {
+                let _guard = self.domain.enter();
+                look()
+            })
         }?;
         // SAFETY: `get` took a reference.
         Some(unsafe { Buffer::new(self, found) })

@@ -7,7 +7,7 @@
 use super::entry::{Entry, Links};
 use crate::context::Context;
 use crate::lock::LaneLock;
-use crate::memory::{AllocationFailed, from_word, to_word};
+use crate::memory::{AllocationFailed, from_host, from_word, to_host, to_word};
 use crate::platform::{Host, Ordering, U32, U64, Word};
 use crate::raw::RawSpinLock;
 use core::alloc::Layout;
@@ -199,7 +199,7 @@ impl<K: LaneLock, H: Host, C: Context> Shards<K, H, C> {
 
     pub(super) fn allocate(number: usize) -> Result<NonNull<Self>, AllocationFailed> {
         let (layout, offset) = Self::layout(number).ok_or(AllocationFailed)?;
-        let memory = H::allocate(layout, None).ok_or(AllocationFailed)?;
+        let memory = from_host::<H>(layout, None).ok_or(AllocationFailed)?;
         let shards = memory.cast::<Self>();
         let segments = core::array::from_fn(|_| Word::new(0));
         let all = Shards { number, doublings: Word::new(0), segments, _shards: PhantomData };
@@ -246,7 +246,7 @@ impl<K: LaneLock, H: Host, C: Context> Shards<K, H, C> {
         unsafe { this.drop_in_place() };
         if let Some((layout, _)) = Self::layout(number) {
             // SAFETY: allocated with this layout, by this host.
-            unsafe { H::deallocate(this.cast(), layout) };
+            unsafe { to_host::<H>(this.cast(), layout) };
         }
     }
 }

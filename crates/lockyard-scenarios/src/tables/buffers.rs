@@ -1,0 +1,211 @@
+//! `buffer-cache`: buffers found by group and block, with the library's switches.
+//!
+//! A look-up gets a buffer that is there, as whoever would fill it if it were not; it is used by nobody else at that moment but others that look it up.
+//! Filling takes no time here, so there is no setting for where it is done: steps beside stand for what it costs.
+
+use super::{Allowed, Held, Of, Operation, Row, Setting, Table, TableKind, TableObject};
+use lockyard::buffers::{
+    BufferCache, Configuration, EveryCall, Groups, Hash256, Key, MoveToFront, OnMiss, Outside,
+    ReferencedBit, Switches, TreePerGroup, WideHash, With,
+};
+use lockyard::platform::Host;
+use std::alloc::Layout;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes that a buffer takes, with its part of the chains, rounded up.
+const BYTES: usize = 128;
+/// Bytes of a shard, and of what is there once.
+const SHARD: usize = 64;
+const ONCE: usize = 32 << 10;
+
+pub(super) struct Buffers;
+
+/// What is done for the switches that a script sets.
+trait Chosen {
+    type Result;
+    fn with<S: Switches>(self) -> Self::Result;
+}
+
+fn choose<C: Chosen>(table: &Table, then: C) -> C::Result {
+    fn index<A: lockyard::buffers::Allocate, P: lockyard::buffers::Promote, C: Chosen>(
+        table: &Table,
+        then: C,
+    ) -> C::Result {
+        match table.name("index") {
+            "hash-256" => then.with::<With<A, Outside, P, Hash256>>(),
+            "tree-per-group" => then.with::<With<A, Outside, P, TreePerGroup>>(),
+            _ => then.with::<With<A, Outside, P, WideHash>>(),
+        }
+    }
+    match (table.name("allocate"), table.name("promote")) {
+        ("every-call", "move-to-front") => index::<EveryCall, MoveToFront, C>(table, then),
+        ("every-call", _) => index::<EveryCall, ReferencedBit, C>(table, then),
+        (_, "move-to-front") => index::<OnMiss, MoveToFront, C>(table, then),
+        _ => index::<OnMiss, ReferencedBit, C>(table, then),
+    }
+}
+
+impl TableKind for Buffers {
+    const ROW: &'static Row = &Row {
+        kind: "buffer-cache",
+        settings: &[
+            Setting {
+                name: "allocate",
+                allowed: Allowed::Names(&["on-miss", "every-call"]),
+                default: 0,
+            },
+            Setting {
+                name: "promote",
+                allowed: Allowed::Names(&["referenced-bit", "move-to-front"]),
+                default: 0,
+            },
+            Setting {
+                name: "index",
+                allowed: Allowed::Names(&["wide-hash", "hash-256", "tree-per-group"]),
+                default: 0,
+            },
+            Setting {
+                name: "groups",
+                allowed: Allowed::Numbers(Groups::MIN.get() as u64, Groups::MAX.get() as u64),
+                default: Groups::DEFAULT.get() as u64,
+            },
+            Setting { name: "buffers", allowed: Allowed::Numbers(1, 1 << 22), default: 1 << 14 },
+        ],
+        operations: &[Operation::LookUp, Operation::Insert, Operation::Remove],
+        entries: |table| table.number("buffers"),
+        bytes: |table| {
+            table.entries() as usize * BYTES + table.number("groups") as usize * SHARD + ONCE
+        },
+    };
+
+    fn layout<H: Host>(table: &Table) -> Layout {
+        struct Of<H>(std::marker::PhantomData<H>);
+        impl<H: Host> Chosen for Of<H> {
+            type Result = Layout;
+            fn with<S: Switches>(self) -> Layout {
+                Layout::new::<BufferCache<u64, S, H>>()
+            }
+        }
+        choose(table, Of::<H>(std::marker::PhantomData))
+    }
+
+    unsafe fn make<H: Host>(
+        table: &Table,
+        memory: NonNull<u8>,
+        drops: bool,
+    ) -> Option<Box<dyn TableObject>> {
+        struct Make<'t, H> {
+            table: &'t Table,
+            memory: NonNull<u8>,
+            drops: bool,
+            host: std::marker::PhantomData<H>,
+        }
+        impl<H: Host> Chosen for Make<'_, H> {
+            type Result = Option<Box<dyn TableObject>>;
+            fn with<S: Switches>(self) -> Self::Result {
+                // SAFETY: the memory is for a cache of these switches, as the caller of `make` says.
+                unsafe { made::<S, H>(self.table, self.memory, self.drops) }
+            }
+        }
+        choose(table, Make::<H> { table, memory, drops, host: std::marker::PhantomData })
+    }
+}
+
+/// # Safety
+///
+/// As [`TableKind::make`], with the switches `S`.
+unsafe fn made<S: Switches, H: Host>(
+    table: &Table,
+    memory: NonNull<u8>,
+    drops: bool,
+) -> Option<Box<dyn TableObject>> {
+    let groups = Groups::new(table.number("groups") as u32).ok()?;
+    let empty =
+        BufferCache::<u64, S, H>::with_configuration(Configuration::DEFAULT.with_groups(groups));
+    // SAFETY: the caller's promise.
+    let cache = unsafe { Held::write(memory, empty, drops) };
+    let cached = Cached {
+        cache,
+        groups: u64::from(groups.get()),
+        buffers: table.entries(),
+        missed: AtomicU64::new(0),
+        refused: AtomicU64::new(0),
+    };
+    for number in 0..cached.buffers {
+        cached.cache.get_or_fill(cached.key(number), || Ok::<_, ()>(number)).ok()?;
+    }
+    Some(Box::new(cached))
+}
+
+struct Cached<S: Switches, H: Host> {
+    cache: Held<BufferCache<u64, S, H>>,
+    groups: u64,
+    buffers: u64,
+    /// Look-ups that found nothing, or another buffer. (Written only then.)
+    missed: AtomicU64,
+    /// Insertions that were refused.
+    refused: AtomicU64,
+}
+
+impl<S: Switches, H: Host> Cached<S, H> {
+    /// Groups in turn, and in each its blocks from 0.
+    fn key(&self, number: u64) -> Key {
+        Key::new((number % self.groups) as u32, number / self.groups)
+    }
+
+    fn missed(&self) {
+        // Relaxed: read after all tasks have finished.
+        self.missed.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl<S: Switches, H: Host> TableObject for Cached<S, H> {
+    #[inline]
+    fn perform(&self, _look_up: Operation, of: Of) {
+        let (Of::Entry(number) | Of::Inserted(number)) = of;
+        let found = self.cache.get_or_fill(self.key(number), || Err(()));
+        if found.as_deref() != Ok(&number) {
+            self.missed();
+        }
+    }
+
+    fn insert(&self, number: u64) -> Option<u64> {
+        let made = self.cache.get_or_fill(self.key(number), || Ok::<_, ()>(number));
+        if made.as_deref() != Ok(&number) {
+            // Relaxed: as in `missed`.
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            return None;
+        }
+        Some(number)
+    }
+
+    fn remove(&self, number: u64) {
+        if self.cache.remove(self.key(number)).as_deref() != Some(&number) {
+            self.missed();
+        }
+    }
+
+    fn verify(&self, _performed: &dyn Fn(Operation) -> u64) -> Result<(), String> {
+        let missed = self.missed.load(Ordering::Relaxed);
+        if missed > 0 {
+            return Err(format!("found nothing, or another buffer, {missed} times"));
+        }
+        let refused = self.refused.load(Ordering::Relaxed);
+        if refused > 0 {
+            return Err(format!("refused {refused} insertions: there was no memory"));
+        }
+        let (len, living) = (self.cache.len() as u64, self.cache.living());
+        if [len, living] != [self.buffers; 2] {
+            return Err(format!(
+                "has {len} buffers at the end, {living} with those out of it, not {}",
+                self.buffers
+            ));
+        }
+        Ok(())
+    }
+
+    fn address(&self) -> usize {
+        self.cache.address()
+    }
+}

@@ -1,0 +1,170 @@
+//! The buffer cache with a million buffers: bytes of each, look-ups by index and switches, and memory under churn.
+//!
+//! What the allocator is asked for is counted by a global allocator of the example's own; what the process has in memory is the operating
+//! system's figure. Churn is as of a cache that is too small: each buffer that is wanted is a new one, and another is reclaimed for it. 36
+//! million of them are an hour at 10,000 misses a second.
+//!
+//! ```text
+//! cargo run --release -p lockyard --example buffers [CHURN]
+//! ```
+
+use lockyard::buffers::{
+    Before, BufferCache, Configuration, Hash256, Key, MoveToFront, OnMiss, Outside, ReferencedBit,
+    Standard, Switches, TreePerGroup, WideHash, With,
+};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::convert::Infallible;
+use std::hint::black_box;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// The system's allocator, with the bytes that it was asked for and has not got back.
+struct Counting;
+
+static REQUESTED: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: everything is the system allocator's.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        REQUESTED.fetch_add(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        REQUESTED.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const MILLION: u64 = 1_000_000;
+
+/// Bytes requested from the allocator, and bytes that the process has in memory (0 where the system does not say).
+fn memory() -> (usize, usize) {
+    let requested = REQUESTED.load(Ordering::Relaxed);
+    let pages = std::fs::read_to_string("/proc/self/statm").ok().and_then(|text| {
+        text.split_whitespace().nth(1).and_then(|resident| resident.parse::<usize>().ok())
+    });
+    (requested, pages.unwrap_or(0) * 4096)
+}
+
+fn key(number: u64) -> Key {
+    Key::new((number % 16) as u32, number / 16)
+}
+
+/// Time that this thread has had a CPU, so that a busy machine does not count. (Where there is no such clock, time.)
+fn cpu_time() -> Duration {
+    #[cfg(unix)]
+    {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: `time` is a live `timespec`. Should the call fail it stays zero.
+        unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+        Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    }
+    #[cfg(not(unix))]
+    {
+        static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+        START.get_or_init(std::time::Instant::now).elapsed()
+    }
+}
+
+fn per(duration: Duration, operations: u64) -> f64 {
+    duration.as_nanos() as f64 / operations as f64
+}
+
+/// `buffers` buffers without a value: bytes of each, and what a look-up takes.
+fn fill<S: Switches>(name: &str, buffers: u64) {
+    let before = memory();
+    let fresh = before.1 < 16 << 20;
+    let cache = BufferCache::<(), S>::new(Configuration::DEFAULT);
+    let begin = cpu_time();
+    for number in 0..buffers {
+        assert!(cache.get_or_fill(key(number), || Ok::<_, Infallible>(())).is_ok());
+    }
+    let filling = cpu_time() - begin;
+    let after = memory();
+
+    let look_ups = 500_000;
+    let begin = cpu_time();
+    let mut number = 0u32;
+    for _ in 0..look_ups {
+        number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let found = cache.look_up(black_box(key(u64::from(number >> 8) % buffers)));
+        assert!(found.is_some());
+    }
+    let looking = cpu_time() - begin;
+    let each = |bytes: usize| bytes as f64 / buffers as f64;
+    // Memory that an earlier cache has given back is still the process's.
+    let resident = if fresh {
+        format!("{:.1}", each(after.1.saturating_sub(before.1)))
+    } else {
+        "-".to_owned()
+    };
+    println!(
+        "{name:40} {buffers:>9} {:>9.1} {:>13.1} {resident:>13} {:>8.0} {:>10.0}",
+        each(cache.bytes()),
+        each(after.0 - before.0),
+        per(filling, buffers),
+        per(looking, look_ups),
+    );
+    assert_eq!(cache.len() as u64, buffers);
+}
+
+/// `churn` buffers come into a cache for a million and go; memory is looked at in ten places.
+fn churn(churn: u64) {
+    let cache = BufferCache::<u64>::new(Configuration::DEFAULT.with_limit(MILLION));
+    let mut most_waiting = 0;
+    println!(
+        "{:>12} {:>10} {:>14} {:>12} {:>8}",
+        "came", "there", "requested, B", "resident, B", "waiting"
+    );
+    let begin = cpu_time();
+    for number in 0..churn {
+        let got = cache.get_or_fill(key(number), || Ok::<_, Infallible>(number));
+        assert!(got.is_ok(), "there is memory, and one can be reclaimed");
+        if number % 1024 == 0 {
+            most_waiting = most_waiting.max(cache.waiting());
+        }
+        if number % (churn / 10).max(1) == 0 || number + 1 == churn {
+            let (requested, resident) = memory();
+            println!(
+                "{number:>12} {:>10} {requested:>14} {resident:>12} {:>8}",
+                cache.len(),
+                cache.waiting()
+            );
+        }
+    }
+    println!(
+        "{:.0} ns for each, from its miss to its reclaim; at most {most_waiting} buffers waited",
+        per(cpu_time() - begin, churn)
+    );
+    assert_eq!(cache.len() as u64, churn.min(MILLION));
+}
+
+fn main() {
+    let argument = std::env::args().nth(1);
+    let number = argument.as_deref().map_or(Ok(36_000_000), str::parse::<u64>);
+    let Some(number) = number.ok().filter(|number| (1..=1_000_000_000).contains(number)) else {
+        eprintln!("buffers: CHURN is a whole number from 1 to 1000000000");
+        std::process::exit(2);
+    };
+    println!("buffers without a value; bytes, and nanoseconds of CPU time, of each; one thread\n");
+    println!(
+        "{:40} {:>9} {:>9} {:>13} {:>13} {:>8} {:>10}",
+        "cache", "buffers", "stated, B", "requested, B", "resident, B", "miss ns", "look up ns"
+    );
+    fill::<Standard>("the default", MILLION);
+    fill::<With<OnMiss, Outside, MoveToFront, WideHash>>("move-to-front", MILLION);
+    fill::<With<OnMiss, Outside, ReferencedBit, TreePerGroup>>(
+        "tree-per-group, 16 groups",
+        MILLION,
+    );
+    fill::<Standard>("the default", 45_000);
+    fill::<With<OnMiss, Outside, ReferencedBit, Hash256>>("hash-256", 45_000);
+    fill::<Before>("hash-256 and all others as before", 45_000);
+    println!("\nchurn of {number} buffers in a cache for a million");
+    churn(number);
+}
