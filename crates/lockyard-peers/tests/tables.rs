@@ -143,3 +143,22 @@ fn the_versions_are_those_that_are_built_and_the_licences_permit_it() {
         }
     });
 }
+
+#[test]
+fn the_document_has_every_group_and_the_figures_of_every_row() {
+    let document = file("docs/tables-beside-others.md");
+    for group in GROUPS {
+        let heading = format!("#### `{}`", group.name);
+        let (_, figures) = document.split_once(&heading).expect(group.name);
+        let figures = figures.split("####").next().unwrap_or_default();
+        for row in group.rows {
+            let what = format!("| `{}` | ", row.name);
+            assert!(figures.lines().any(|line| line.starts_with(&what)), "{heading} {}", row.name);
+        }
+    }
+    each(|_, row, _| {
+        if let Some((package, version)) = row.from.split_once(' ') {
+            assert!(document.contains(&format!("`{package}` {version}")), "{}", row.from);
+        }
+    });
+}

@@ -47,7 +47,7 @@ fn cache<C: CacheHit>(load: &Load) -> Result<Box<dyn Subject>, String> {
     for round in 0..2 {
         for key in 0..u64::from(load.objects) {
             cache.get(key);
-            if round == 1 && key % PINNED == 0 {
+            if round == 1 && key.is_multiple_of(PINNED) {
                 pinned.push((key, cache.pin(key)));
             }
         }

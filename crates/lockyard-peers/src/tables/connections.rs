@@ -21,7 +21,7 @@ fn tuple(number: u32) -> Tuple {
 
 fn packet(number: u32) -> Tuple {
     let tuple = tuple(number);
-    if number % 2 == 0 { tuple } else { tuple.reversed() }
+    if number.is_multiple_of(2) { tuple } else { tuple.reversed() }
 }
 
 fn packets(load: &Load) -> Vec<Tuple> {
