@@ -1,8 +1,8 @@
 //! Memory is steady: after any number of connections, identifiers and statistics that came and went, a table takes what its fullest moment
 //! took, and what waits for readers stays below a bound that is stated. Exact, by a host that counts what it gives away.
 //!
-//! `cargo test --release -p lockyard --test steady -- --include-ignored` turns a million over ten times, in well under a minute; the runs that are
-//! always made do the same with fewer.
+//! `cargo test --release -p lockyard --test steady -- --include-ignored` turns a million over ten times, in about a minute of a CPU's
+//! time; the runs that are always made do the same with fewer.
 
 #![cfg(feature = "std")]
 
@@ -162,7 +162,7 @@ fn statistics_that_come_and_go_leave_nothing_behind() {
 }
 
 #[test]
-#[ignore = "half a minute in a release build"]
+#[ignore = "a minute in a release build"]
 fn a_million_of_each_turned_over_ten_times_take_what_they_took() {
     counting(|| connections::<Rcu>(1_000_000, 10));
     counting(|| identifiers::<id_table::Rcu>(1_000_000, 10));
