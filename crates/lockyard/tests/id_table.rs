@@ -412,5 +412,32 @@ fn what_a_context_switches_off_is_off_while_any_lock_or_guard_of_the_table_is_he
         table.insert(Witness).ok().unwrap();
     }
     check::<Rcu>(2);
-    check::<Locked>(1);
+    check::<Locked>(2);
+}
+
+#[test]
+fn a_context_that_restores_what_was_before_nests_in_a_table_with_one_lock() {
+    thread_local!(static ON: std::cell::Cell<bool> = const { std::cell::Cell::new(true) });
+    struct SavesFlags;
+    impl Context for SavesFlags {
+        type State = bool;
+        fn enter() -> bool {
+            ON.replace(false)
+        }
+        fn leave(before: bool) {
+            ON.set(before);
+        }
+    }
+    fn check<V: Variant>() {
+        let table = IdTable::<u32, V, Native, SavesFlags>::new();
+        let id = table.insert(7).unwrap();
+        let entry = table.lock(id).unwrap();
+        assert!(!ON.get(), "while the object is locked");
+        drop(entry);
+        assert!(ON.get(), "afterwards");
+        assert!(table.lock(id + 1).is_none() && ON.get());
+        assert_eq!((table.remove(id), ON.get()), (Some(7), true));
+    }
+    check::<Rcu>();
+    check::<Locked>();
 }

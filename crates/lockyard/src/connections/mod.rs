@@ -144,7 +144,8 @@ pub struct ConnectionTable<
     /// Which bucket the next sweep begins with.
     swept: U64<H>,
     readers: ReadersOf<P, H, C>,
-    _entries: PhantomData<T>,
+    // Invariant: values go in through a shared reference.
+    _entries: PhantomData<(T, fn(T) -> T)>,
 }
 
 impl<T: Send + Sync, P: LookUp, H: Host<Atomics = NativeAtomics>, C: Context>

@@ -304,9 +304,12 @@ impl<T: Send, V: Variant, H: Host, C: Context> IdTable<T, V, H, C> {
     #[inline(always)]
     fn look_up(&self, id: u32) -> Option<Entry<'_, T, V, H, C>> {
         if V::LOCKS {
+            // The table's lock and the object's are taken hand over hand. The guard is around both, so that contexts nest.
+            // SAFETY: whoever frees an object needs the table's lock; the object's own lock keeps it from then on.
+            let guard = unsafe { self.domain.assume_entered() };
             return self.with_writers(|| {
-                // SAFETY: whoever frees the object needs the table's lock. From then on the object's own lock keeps it.
-                unsafe { self.validate(self.find(id), id, None) }
+                // SAFETY: found under the table's lock, which who frees the object needs.
+                unsafe { self.validate(self.find(id), id, Some(guard)) }
             });
         }
         let guard = self.domain.enter();
