@@ -21,6 +21,8 @@ pub(crate) enum Command {
     Predict(Predict),
     /// Measure a scenario on this host
     Measure(Measure),
+    /// Measure tables, counters and reclamation beside what people use instead (see docs/tables-beside-others.md)
+    MeasureTables(MeasureTables),
     /// Measure the running kernel's system calls on one file, and our lockref beside them
     Syscalls(SyscallsOptions),
     /// Measure what a call of an uncontended lock costs: inlined, direct, through a table, patched (see docs/lock-call-path.md)
@@ -121,6 +123,43 @@ pub(crate) struct Measure {
     /// Also fit the Universal Scalability Law: contention, coherence, and the number of threads beyond which more do less
     #[arg(long)]
     pub(crate) fit: bool,
+    /// Without progress for so long a run is stalled
+    #[arg(long, value_name = "S", default_value_t = 10.0, allow_hyphen_values = true)]
+    pub(crate) stalled_after: f64,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MeasureTables {
+    /// id-read, id-lock, connection-read, connection-hold, cache-hit, counter, reclaim [default: all]
+    #[arg(value_name = "GROUP")]
+    pub(crate) groups: Vec<String>,
+    /// Numbers of threads, e.g. 1,2,4 [default: 1, 2, 4, ... and as many as there are CPUs]
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    pub(crate) threads: Option<String>,
+    /// Per cent of the operations that read, e.g. 100,99,90; the others change something [default: as each group says]
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    pub(crate) reads: Option<String>,
+    /// Only these, e.g. id-table-rcu,papaya [default: all of a group]
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    pub(crate) only: Option<String>,
+    /// Print each figure over this one's, round by round [default: over the fastest that is not ours]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    pub(crate) relative_to: Option<String>,
+    /// Objects in a table
+    #[arg(long, value_name = "N", default_value_t = 10_000, allow_hyphen_values = true)]
+    pub(crate) objects: u32,
+    /// How long one round of one cell counts
+    #[arg(long, value_name = "S", default_value_t = 0.1, allow_hyphen_values = true)]
+    pub(crate) seconds: f64,
+    /// Rounds
+    #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) repeats: u16,
+    /// fill, siblings-last, spread, unpinned, or a list of CPUs such as 0,2
+    #[arg(long, value_name = "WHERE", default_value = "siblings-last", allow_hyphen_values = true)]
+    pub(crate) placement: String,
     /// Without progress for so long a run is stalled
     #[arg(long, value_name = "S", default_value_t = 10.0, allow_hyphen_values = true)]
     pub(crate) stalled_after: f64,
@@ -362,13 +401,24 @@ pub(crate) fn thread_list(text: &str) -> Result<Vec<usize>, Failure> {
 
 /// Numbers of `things`, with commas between them, from 1.
 pub(crate) fn number_list(option: &str, things: &str, text: &str) -> Result<Vec<usize>, Failure> {
+    number_list_from(1, option, things, text)
+}
+
+/// Numbers of `things`, with commas between them, from `least`.
+pub(crate) fn number_list_from(
+    least: usize,
+    option: &str,
+    things: &str,
+    text: &str,
+) -> Result<Vec<usize>, Failure> {
     const MOST: usize = 256;
-    let allowed = "allowed: whole numbers from 1, with commas between them, such as 1,2,4";
+    let allowed =
+        format!("allowed: whole numbers from {least}, with commas between them, such as 1,2,4");
     let mut threads = Vec::new();
     for part in text.split(',') {
         match part.trim().parse::<usize>() {
-            Ok(number @ 1..) if threads.len() < MOST => threads.push(number),
-            Ok(1..) => {
+            Ok(number) if number >= least && threads.len() < MOST => threads.push(number),
+            Ok(number) if number >= least => {
                 return Err(Failure::Input(format!(
                     "{option} lists more than {MOST} numbers; at most {MOST} are allowed"
                 )));

@@ -9,6 +9,7 @@ mod compare;
 mod host;
 mod machines;
 mod measure;
+mod measure_tables;
 mod new_file;
 mod output;
 mod predict;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Some(Command::Reproduce(options)) => reproduce::run(options),
         Some(Command::Predict(options)) => predict::run(options),
         Some(Command::Measure(options)) => measure::run(options),
+        Some(Command::MeasureTables(options)) => measure_tables::run(options),
         Some(Command::Syscalls(options)) => syscalls::run(options),
         Some(Command::LockCallPath(options)) => call_path::run(options),
         Some(Command::Compare(options)) => compare::run(options),

@@ -51,6 +51,44 @@ fn an_explanation_names_the_dominating_cost() {
     }
 }
 
+/// The rows of a listing: names and shares in per cent, of `field`.
+fn listing<'j>(json: &'j Value, field: &str) -> Vec<(&'j str, f64)> {
+    let rows = json["rows"].as_array().expect("there are rows");
+    let of = rows.iter().filter_map(|row| {
+        let name = row["metric"].as_str()?.strip_prefix("cpu-share:")?;
+        assert_eq!(row["unit"], "%");
+        let share = &row[field];
+        Some((name, share.as_f64().or_else(|| share["value"].as_f64()).expect("a number")))
+    });
+    of.collect()
+}
+
+#[test]
+fn an_attribution_is_a_listing_by_region_that_adds_up() {
+    let loops = ["predict", "spin-loop/same-node/standalone", "--machine", "westmere-ex-4s10c"];
+    let arguments = [&loops[..], &["--variant", "qspinlock", "--threads", "8"]].concat();
+    assert!(!text(&arguments).contains("share of CPU time"), "it was not asked for");
+    let arguments = [&arguments[..], &["--attribution"]].concat();
+    assert!(text(&arguments).contains("share of CPU time"));
+    let json = json(&arguments);
+    let listing = listing(&json, "predicted");
+    assert!((listing.iter().map(|(_, share)| share).sum::<f64>() - 100.0).abs() < 1e-9);
+    assert_eq!(listing[0].0, "lock-wait", "{listing:?}");
+    assert!(listing[0].1 > 80.0 && listing.iter().any(|(name, _)| *name == "lock-hold"));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_measured_attribution_is_a_listing_too() {
+    let brief = ["--threads", "1", "--seconds", "0.05", "--repeats", "3", "--attribution"];
+    let arguments = [&["measure", "fstat2", "--variant", "lockref"][..], &brief].concat();
+    let json = json(&arguments);
+    let listing = listing(&json, "measured");
+    assert!((listing.iter().map(|(_, share)| share).sum::<f64>() - 100.0).abs() < 1e-6);
+    // Its operation has 300 ns of work, and two changes of a word.
+    assert_eq!(listing[0].0, "system", "{listing:?}");
+}
+
 #[test]
 fn sensitivity_gives_an_interval_around_the_figure_and_names_an_input() {
     let arguments = [&FSTAT2[..], &["--threads", "8", "--sensitivity"]].concat();

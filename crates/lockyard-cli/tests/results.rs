@@ -101,7 +101,7 @@ fn every_published_cell_has_one_row_with_one_status() {
         "all that is not 100 by definition"
     );
     let symbols = not_modelled.remove("profiles").expect("functions that are in no model");
-    assert!(symbols <= 76 && not_modelled.is_empty(), "{symbols}, {not_modelled:?}");
+    assert!(symbols < 93 && not_modelled.is_empty(), "{symbols}, {not_modelled:?}");
     for name in ["median_abs_error", "p90_abs_error", "winners_right", "winners_total"] {
         assert!(all[name].is_number() && all["trivial"][name].is_number(), "{name}");
     }

@@ -8,7 +8,8 @@
 //!
 //! The first measures on the first two CPUs that the process may use, for 40 rounds. A round visits every case once, in a new
 //! order; a visit is three tries of 150 microseconds, and a try in which a thread did not have its CPU all the time is not
-//! counted. A row is the median of the tries that count: the operation; whether the work needs its result; steps of work, one
+//! counted. A row is the median of the tries that count: the operation; what is between it and the work (0: nothing, 1: the work
+//! needs its result, 2: a call of the kernel, 3: an `lfence` and a call); steps of work, one
 //! cycle each and some for the loop around; nanoseconds of an operation with its work on one CPU; the same of two CPUs, both
 //! together; the mean number of changes that follow each other on one CPU; failed compare-exchanges for each that succeeded.
 //!
@@ -135,11 +136,34 @@ fn change(what: Change, word: &AtomicU64, guess: u64, add: u64, failed: &mut u64
     }
 }
 
-/// A case: how, whether the work needs the result, and steps of work.
-type Case = (Change, bool, u64);
+/// What is between a change and the work behind it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Between {
+    /// Nothing: the work can be done before the change.
+    Nothing,
+    /// The work needs the change's result.
+    Result,
+    /// A call of the kernel.
+    Call,
+    /// The same behind an instruction that nothing is done ahead of.
+    FencedCall,
+}
+
+const BETWEEN: [Between; 4] =
+    [Between::Nothing, Between::Result, Between::Call, Between::FencedCall];
+
+/// A case: how, what is between change and work, and steps of work.
+type Case = (Change, Between, u64);
+
+/// The shortest call: who is the parent?
+#[inline(always)]
+fn call() {
+    // SAFETY: it has no arguments and changes nothing.
+    unsafe { libc::syscall(libc::SYS_getppid) };
+}
 
 #[inline(never)]
-fn batch((what, dependent, steps): Case, word: &AtomicU64, expected: &mut u64) -> Counts {
+fn batch((what, between, steps): Case, word: &AtomicU64, expected: &mut u64) -> Counts {
     let mut counts = Counts::default();
     let mut add = 1;
     for _ in 0..BATCH {
@@ -147,7 +171,16 @@ fn batch((what, dependent, steps): Case, word: &AtomicU64, expected: &mut u64) -
         counts.changes += 1;
         counts.runs += u64::from(seen != *expected);
         *expected = seen + 1;
-        if dependent {
+        match between {
+            Between::Nothing | Between::Result => {}
+            Between::FencedCall => {
+                // SAFETY: it changes nothing.
+                unsafe { asm!("lfence", options(nostack)) };
+                call();
+            }
+            Between::Call => call(),
+        }
+        if between == Between::Result {
             add = 1 + work(steps, seen);
         } else {
             work(steps, 0);
@@ -256,8 +289,8 @@ fn measure(rounds: usize) -> Result<(), String> {
     pin(first);
     let mut cases: Vec<(&str, Case, Found)> = Vec::new();
     for (what, name) in CHANGES {
-        for dependent in [false, true] {
-            let of = |steps| (name, (what, dependent, steps), Found::default());
+        for between in BETWEEN {
+            let of = |steps| (name, (what, between, steps), Found::default());
             cases.extend(STEPS.into_iter().map(of));
         }
     }
@@ -275,12 +308,12 @@ fn measure(rounds: usize) -> Result<(), String> {
             visit(*case, [first, second], found);
         }
     }
-    println!("operation,dependent,steps,alone_ns,two_ns,run,failed,tries");
-    for (name, (_, dependent, steps), found) in &cases {
+    println!("operation,between,steps,alone_ns,two_ns,run,failed,tries");
+    for (name, (_, between, steps), found) in &cases {
         let median = |figures: &[f64]| statistics::median(figures).unwrap_or(f64::NAN);
         println!(
             "{name},{},{steps},{:.2},{:.2},{:.3},{:.3},{}",
-            u8::from(*dependent),
+            *between as u8,
             median(&found.alone),
             median(&found.two),
             median(&found.run),

@@ -4,6 +4,7 @@
 //! tool behind the figure works; what stands in a file under another name is said to be not simulated. A figure that is
 //! itself an input of the file (`input = true`) shows that the input was met and is not counted.
 
+use crate::hierarchy;
 use crate::output::Format;
 use crate::statistics;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
@@ -26,7 +27,7 @@ const ONLY_INPUTS: &str =
 /// A figure of a machine in nanoseconds, if the machine has such a distance.
 type Figure = fn(&Machine) -> Option<f64>;
 
-/// What may stand in `[checks]`: name, and what is simulated.
+/// What may stand in `[checks]`, beside the figures of [`hierarchy`]: name, and what is simulated.
 const KNOWN: &[(&str, Figure)] = &[
     ("atomic_add_uncontended", |m| Some(uncontended(m))),
     ("ping_pong_same_core", |m| sibling(m).and_then(|place| ping_pong(m, place, 0))),
@@ -207,9 +208,12 @@ pub fn check(machine: &Machine) -> Vec<Checked> {
             name: name.to_owned(),
             published,
             unit: check.unit.clone(),
-            simulated: known
-                .filter(|_| check.unit == "ns")
-                .and_then(|(_, simulate)| simulate(machine)),
+            simulated: (check.unit == "ns")
+                .then(|| match known {
+                    Some((_, simulate)) => simulate(machine),
+                    None => hierarchy::figure(machine, name),
+                })
+                .flatten(),
             is_input: check.is_input,
             source: check.source.clone().or(check.assumed.clone()).unwrap_or_default(),
         }
@@ -345,7 +349,9 @@ mod tests {
             let machine = Machine::shipped(name).expect("it is shipped");
             for row in check(&machine) {
                 assert!(row.published > 0.0, "{name} {}", row.name);
-                let known = KNOWN.iter().any(|(known, _)| *known == row.name);
+                let cached =
+                    row.name.starts_with("load_") || hierarchy::walked(&row.name).is_some();
+                let known = cached || KNOWN.iter().any(|(known, _)| *known == row.name);
                 assert!(known == row.simulated.is_some(), "{name} {}", row.name);
                 if row.is_input && row.unit == "ns" {
                     let error = row.error().expect("an input is simulated");

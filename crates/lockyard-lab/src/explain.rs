@@ -6,7 +6,7 @@ mod cause;
 pub use cause::Cause;
 
 use crate::rows::Detail;
-use lockyard_scenarios::Activity;
+use lockyard_scenarios::{Activity, Region};
 use lockyard_sim::{Attribution, Distance, LineCounts, Machine, PHASES, Phase};
 use std::collections::BTreeMap;
 
@@ -148,6 +148,14 @@ impl Costs {
             for phase in [Phase::Moving, Phase::Draining, Phase::Waiting] {
                 let what = format!("{}_ns_per_operation", phase.name().replace(' ', "_"));
                 put(key(&what), line.cycles[phase as usize] as f64 * self.cycle / operations);
+            }
+            for region in Region::ALL {
+                let cycles = line.regions[region as usize];
+                if cycles > 0 {
+                    let what =
+                        format!("lost_in_{}_ns_per_operation", region.name().replace('-', "_"));
+                    put(key(&what), cycles as f64 * self.cycle / operations);
+                }
             }
             for distance in Distance::ALL {
                 let name = distance.name().replace(' ', "_");

@@ -18,6 +18,7 @@
 //! | [`listing`] | where CPU time went, as a profiler's listing |
 //! | [`host`] | this host: its CPUs, and measuring on them |
 //! | [`peers`] | other people's locks beside a scenario's own, on this host |
+//! | [`tables`] | tables, counters and reclamation beside other people's, on this host |
 //! | [`topology`] | a picture of a machine |
 //! | [`training`] | the tables on which the simulated machine was fitted |
 //! | [`results`] | result files, read and compared |
@@ -26,6 +27,7 @@
 //! | [`output`] | tables, JSON, CSV, Markdown |
 //! | [`machines`] | what there is to say about machines |
 //! | [`check`] | what a simulated machine makes of figures that are not its inputs |
+//! | [`hierarchy`] | the caches of a simulated machine, and what loads cost at each level |
 //! | [`names`] | finding machines and scenarios, by name or path |
 
 pub mod calibrate;
@@ -33,6 +35,7 @@ pub mod check;
 pub mod explain;
 pub mod figures;
 pub mod fit;
+pub mod hierarchy;
 pub mod histogram;
 pub mod host;
 pub mod jobs;
@@ -53,6 +56,7 @@ pub mod sensitivity;
 pub mod served;
 pub mod simulate;
 pub mod statistics;
+pub mod tables;
 pub mod topology;
 pub mod training;
 

@@ -99,7 +99,7 @@ pub fn show(machine: &Machine, format: Format) -> String {
     let fence = if format == Format::Markdown { "```\n" } else { "" };
     let mut text = format!(
         "{}: {}\n{} sockets, {} core complexes, {} cores, {} hardware threads; {:.0} % of the \
-         numbers are assumed.\n{}\n{}{}{}\n{parameters}\n\nSources\n",
+         numbers are assumed.\n{}\n{}{}\n{}{}\n{parameters}\n\nSources\n",
         machine.name(),
         machine.title(),
         machine.sockets(),
@@ -110,6 +110,7 @@ pub fn show(machine: &Machine, format: Format) -> String {
         family(machine),
         fence,
         crate::topology::picture(machine),
+        crate::hierarchy::text(machine),
         fence,
     );
     for parameter in machine.parameters() {

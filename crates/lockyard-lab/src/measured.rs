@@ -357,6 +357,11 @@ pub const PLACES: &str = "placement_cpus";
 /// What there is to be said about a measured row, in its details.
 pub const WARNINGS: &str = "warnings";
 
+/// What is to be said about a measured figure on so many CPUs, in sentences without an end.
+pub(crate) fn warnings_of(result: &Measurement, places: usize) -> Vec<String> {
+    warnings::of_cell(result, places)
+}
+
 /// What a row of `threads` tasks that was measured says beside its figure; the rounds in the metric's terms.
 pub(crate) fn detail(
     result: &Measurement,

@@ -291,6 +291,7 @@ mod tests {
                 ("qspinlock-applications", 25),
                 ("lock-call-path", 30),
                 ("lockref-degradation", 15),
+                ("profiles", 93),
                 ("pv-ticketlock-dbench", 17),
                 ("id-table-timer-gettime", 7)
             ]

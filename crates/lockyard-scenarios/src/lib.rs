@@ -7,6 +7,7 @@
 //!
 //! The format is described in `docs/scenarios.md`.
 
+mod calibration;
 mod draws;
 mod figures;
 mod file;

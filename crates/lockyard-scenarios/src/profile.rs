@@ -104,6 +104,9 @@ impl Profile {
             let Some(symbol) = self.symbol(metric) else {
                 return Some(Err(format!("the scenario does not say what `{name}` is")));
             };
+            if let Some(reason) = &symbol.left_out {
+                return Some(Err(reason.clone()));
+            }
             let names = symbol.is.clone();
             if metric.starts_with(SHARE) {
                 return Some(in_unit("%", Figure::CpuShare { names }));

@@ -62,6 +62,7 @@ fn the_figures_of_a_profile_follow_from_what_the_script_says() {
     }
     for (variant, metric, unit, why) in [
         ("after", "cpu-share:find (swapper)", "samples", "the scenario gives cpu-share:find"),
+        ("after", "cpu-share:driver", "%", "no device is modelled"),
         ("after", "cpu-share:memset", "%", "the scenario does not say what `memset` is"),
         ("later", "samples:find (swapper)", "samples", "how long the profiler ran"),
         ("after", "rate-ratio", "x of them", "the scenario has no variant `them`"),

@@ -207,4 +207,21 @@ mod tests {
         let larger = Layout::from_size_align(64, 8).unwrap();
         assert_ne!(arena.allocate(larger, 0, false), Some(first), "only what has the same size");
     }
+
+    #[test]
+    fn lines_that_are_laid_out_are_counted_once_and_by_home() {
+        let arena = Arena::new(4096, 64);
+        let word = Layout::new::<u64>();
+        for _ in 0..9 {
+            arena.allocate(word, 0, false);
+        }
+        assert_eq!((arena.laid_out(0), arena.laid_out(1)), (2, 0), "72 bytes begin two lines");
+        arena.allocate(Layout::new::<[u64; 24]>(), 1, false);
+        assert_eq!((arena.laid_out(0), arena.laid_out(1)), (2, 3), "and end in the fifth");
+        let line = Layout::from_size_align(64, 64).unwrap();
+        arena.allocate(line, 1, true);
+        assert_eq!((arena.laid_out(0), arena.laid_out(1)), (2, 3), "a running thread's is not");
+        assert!(arena.was_laid_out(4) && !arena.was_laid_out(5));
+        assert_eq!((arena.home_of(1), arena.home_of(2), arena.home_of(5)), (0, 1, 1));
+    }
 }

@@ -22,7 +22,9 @@ use std::process::{Command, ExitCode};
 const MILLION: u32 = 1_000_000;
 
 /// A row of the table: its name, and what measures it.
-const ROWS: [(&str, fn(&str)); 10] = [
+type Row = (&'static str, fn(&str));
+
+const ROWS: [Row; 10] = [
     ("connection, rcu, no value", connection::<(), connections::Rcu>),
     ("connection, rcu, 64 bytes", connection::<[u64; 8], connections::Rcu>),
     ("connection, locked, no value", connection::<(), connections::Locked>),

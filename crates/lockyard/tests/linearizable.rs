@@ -32,7 +32,7 @@ impl History {
         let found = look();
         let after = self.0.load(Ordering::SeqCst);
         // At its beginning it is not there; what is there is numbered by when it came.
-        if before != after || before % 2 != 0 {
+        if before != after || !before.is_multiple_of(2) {
             if let Some(number) = found {
                 assert!(number <= after && number + 3 >= before, "{number} in {before}..{after}");
             }

@@ -266,7 +266,8 @@ fn the_last_epochs_objects_are_dropped_with_the_domain_once() {
         drop(model);
         drop(domain);
         let mut freed = FREED.take();
-        (freed.sort_unstable(), waiting.sort_unstable());
+        freed.sort_unstable();
+        waiting.sort_unstable();
         assert_eq!(freed, waiting, "seed {seed}");
     }
 }

@@ -145,17 +145,17 @@ impl Result {
 }
 
 /// One round of one cell.
-struct Sample {
-    throughput: f64,
-    operations: Vec<u64>,
-    presence: Option<Round>,
-    pinned: bool,
-    cpu_ns: Option<f64>,
+pub(super) struct Sample {
+    pub(super) throughput: f64,
+    pub(super) operations: Vec<u64>,
+    pub(super) presence: Option<Round>,
+    pub(super) pinned: bool,
+    pub(super) cpu_ns: Option<f64>,
 }
 
 /// What the passes after the rounds found of one cell.
 #[derive(Default)]
-struct Looked {
+pub(super) struct Looked {
     waits: Option<Histogram<u64>>,
     handovers: Option<(Handovers, f64)>,
     counted: Option<Counted>,
@@ -343,7 +343,7 @@ pub(super) fn cell(task: &Task) -> run::Cell<'_> {
     }
 }
 
-fn summarise(samples: &[Sample], looked: Looked) -> Option<Result> {
+pub(super) fn summarise(samples: &[Sample], looked: Looked) -> Option<Result> {
     let throughputs: Vec<f64> = samples.iter().map(|s| s.throughput).collect();
     let interval = statistics::median_interval(&throughputs)?;
     let rounds: Vec<&[u64]> = samples.iter().map(|s| s.operations.as_slice()).collect();

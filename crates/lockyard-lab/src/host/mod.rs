@@ -17,6 +17,7 @@ mod presence;
 mod probe;
 mod run;
 mod stage;
+pub mod subjects;
 #[cfg(target_os = "linux")]
 pub mod syscalls;
 mod timeline;

@@ -231,6 +231,7 @@ impl Engine {
         let agent = &mut entry.agents[domain as usize];
         agent.busy = true;
         agent.current = Some(Request::Snoop { domain: from, exclusive });
+        debug_assert!(agent.permission != State::Invalid, "a domain is asked for what it has");
         agent.permission = if exclusive { State::Invalid } else { State::Shared };
         if !exclusive && std::mem::take(&mut entry.dirty) {
             // What domains share is what memory has.

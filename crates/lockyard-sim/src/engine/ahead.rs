@@ -73,10 +73,13 @@ impl Engine {
     }
 }
 
+/// A place in the code: line and column, which tell most places apart, and file. By its text: a place may have several addresses.
+pub(super) type Place = (u32, u32, &'static str);
+
 /// What followed the loads at a place in the code.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Followed {
-    place: (&'static str, u32, u32),
+    place: Place,
     by_rmw: bool,
 }
 
@@ -106,8 +109,7 @@ impl Engine {
         location: Option<&'static Location<'static>>,
     ) -> bool {
         let Some(location) = location else { return false };
-        // By its text: a place in the code may have several addresses.
-        let place = (location.file(), location.line(), location.column());
+        let place = (location.line(), location.column(), location.file());
         self.threads[thread as usize].last_load = Some((place, line));
         self.followed.iter().any(|followed| followed.place == place && followed.by_rmw)
     }

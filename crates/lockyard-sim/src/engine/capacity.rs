@@ -235,8 +235,7 @@ impl Engine {
                 let agent = &entry.agents[self.domain_of(core) as usize];
                 cache.parked_snoop.is_none()
                     && cache.locked_until <= self.now()
-                    // A snoop is not on its way.
-                    && !agent.busy
+                    // No snoop is on its way: with it, the agent notes another owner, or none.
                     && agent.owner == Some(core)
             }
         }
@@ -469,6 +468,16 @@ impl Engine {
                 let domain = self.domain_of(core as u16) as usize;
                 if cache.state != State::Invalid && cache.second == NOWHERE {
                     return Err(format!("line {number}: core {core} has it in no cache"));
+                }
+                let agent = &line.agents[domain];
+                let is_owner = agent.owner == Some(core as u16);
+                let shares = agent.sharers & self.places.bit(core as u16) != 0;
+                if is_owner != (cache.state == State::Modified)
+                    || shares != (cache.state == State::Shared)
+                {
+                    return Err(format!(
+                        "line {number}: what core {core} has is not what its agent notes"
+                    ));
                 }
                 let held = !self.capacity.inclusive || line.agents[domain].place != NOWHERE;
                 if cache.second != NOWHERE && !held {

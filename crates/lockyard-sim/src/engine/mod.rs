@@ -48,7 +48,7 @@ use crate::arena::Arena;
 use crate::machine::Machine;
 use crate::random::Random;
 use crate::shared::Shared;
-use ahead::{Ahead, Followed};
+use ahead::{Ahead, Followed, Place};
 use attribution::{LineTrace, Spending};
 use capacity::Capacity;
 use coroutine::SimulatedThread;
@@ -186,7 +186,7 @@ struct Thread {
     work: Option<Work>,
     ahead: Ahead,
     /// The last load: its place in the code, and its line.
-    last_load: Option<((&'static str, u32, u32), u32)>,
+    last_load: Option<(Place, u32)>,
     spending: Spending,
     /// How often an end of work was planned.
     work_plans: u32,

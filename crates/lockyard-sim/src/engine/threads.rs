@@ -28,15 +28,13 @@ impl Engine {
         }
         self.becomes(thread, Activity::Running);
         self.spends(thread, Some(Phase::Working), None);
-        let Some(mut coroutine) = self.threads[thread as usize].coroutine.take() else { return };
-        let doing = self.threads[thread as usize].doing;
-        self.shared.enter(thread, self.wheel.now(), doing);
+        let entry = &mut self.threads[thread as usize];
+        let Some(coroutine) = &mut entry.coroutine else { return };
+        self.shared.enter(thread, self.wheel.now(), entry.doing);
         let progress = coroutine.resume(value);
-        self.threads[thread as usize].doing = self.shared.leave();
+        entry.doing = self.shared.leave();
         match progress {
             Progress::Operation(op) => {
-                let entry = &mut self.threads[thread as usize];
-                entry.coroutine = Some(coroutine);
                 entry.last = Some((op, self.shared.location()));
                 self.statistics.platform_operations += 1;
                 self.statistics.loads += u64::from(matches!(op, Op::Load { .. }));
@@ -48,14 +46,14 @@ impl Engine {
                 self.execute(thread, op);
             }
             Progress::Finished => {
-                coroutine.recycle();
+                entry.coroutine.take().expect("it has just returned").recycle();
                 self.becomes(thread, Activity::Draining);
                 self.spends(thread, None, None);
                 self.finish_if_drained(thread);
                 self.ends(thread);
             }
             Progress::Panicked(message) => {
-                coroutine.recycle();
+                entry.coroutine.take().expect("it has just returned").recycle();
                 self.becomes(thread, Activity::Draining);
                 self.spends(thread, None, None);
                 self.finish_if_drained(thread);

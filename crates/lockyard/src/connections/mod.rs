@@ -16,7 +16,8 @@
 //! half-way. [`Bits::for_connections`] says what is enough.
 //!
 //! Memory, natively, without what the allocator adds: 16 bytes a bucket, and for each connection 64 bytes and the value (with [`Rcu`] at least
-//! 80 in all). [`ConnectionTable::bytes`] says what a table takes. Nothing is kept of connections that are gone, but for the entries that wait
+//! 80 in all). At a million without values and as many buckets, measured: 96.8 bytes a connection with [`Rcu`], 80.8 with [`Locked`]; with what the
+//! allocator adds 16 more. [`ConnectionTable::bytes`] says what a table takes. Nothing is kept of connections that are gone, but for the entries that wait
 //! for look-ups: under churn memory is steady. `cargo run --release -p lockyard --example connections` measures both, with a million connections.
 //!
 //! # How look-ups go on while the chain is changed
@@ -44,6 +45,7 @@
 //! | the caller's function panics in [`get_or_insert_with`](ConnectionTable::get_or_insert_with) | nothing has changed |
 //! | it panics in [`expire`](ConnectionTable::expire) | the connection that it was called for, and at most 15 that were taken out with it, are out of the table, and dropped; all others are still there |
 //! | a value's destructor panics | it unwinds from where the last reference was dropped; memory is freed all the same |
+//! | a look-up that never ends ([`Rcu`]: its thread is stopped in the middle, for good) | everything goes on; values are dropped; the memory of entries that leave the table from then on is not freed, [as many bytes](ConnectionTable::bytes_of_a_connection) each: [`waiting`](ConnectionTable::waiting) counts them |
 //! | a handle is forgotten | the connection is never freed; removal and expiry take it out of the table all the same |
 //!
 //! # Source

@@ -72,7 +72,7 @@ pub struct Entry<'t, T: Send, V: Variant = Rcu, H: Host = Native, C: Context = N
 
 impl<'t, T: Send, V: Variant, H: Host, C: Context> Entry<'t, T, V, H, C> {
     /// Takes the object's lock.
-    #[inline]
+    #[inline(always)]
     pub(super) fn acquire(
         table: &'t IdTable<T, V, H, C>,
         object: &'t Object<T, H, C>,
@@ -84,7 +84,7 @@ impl<'t, T: Send, V: Variant, H: Host, C: Context> Entry<'t, T, V, H, C> {
     }
 
     /// Whether the object was not removed before its lock was taken.
-    #[inline]
+    #[inline(always)]
     pub(super) fn is_in_table(&self) -> bool {
         // SAFETY: under the object's lock.
         self.object.value.with(|value| unsafe { (*value).is_some() })
@@ -95,7 +95,7 @@ impl<'t, T: Send, V: Variant, H: Host, C: Context> Entry<'t, T, V, H, C> {
         self.id
     }
 
-    #[inline]
+    #[inline(always)]
     fn unlock(&mut self) {
         if let Some(held) = self.held.take() {
             // SAFETY: `acquire` took this object's lock.
@@ -147,7 +147,7 @@ impl<T: Send, V: Variant, H: Host, C: Context> DerefMut for Entry<'_, T, V, H, C
 }
 
 impl<T: Send, V: Variant, H: Host, C: Context> Drop for Entry<'_, T, V, H, C> {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
         self.unlock();
     }

@@ -284,7 +284,7 @@ impl<T: Send, V: Variant, H: Host, C: Context> IdTable<T, V, H, C> {
     }
 
     /// The bits of the object of `id`, or 0.
-    #[inline]
+    #[inline(always)]
     fn find(&self, id: u32) -> u64 {
         // Acquire: pairs with the release in `place`.
         self.segments.entry(id).map_or(0, |word| word.load(Ordering::Acquire))
@@ -296,7 +296,7 @@ impl<T: Send, V: Variant, H: Host, C: Context> IdTable<T, V, H, C> {
     /// lock, two loads, the object's lock.
     ///
     /// Acquire: what happened under the object's lock before, and before its insertion, is seen.
-    #[inline]
+    #[inline(always)]
     pub fn lock(&self, id: u32) -> Option<Entry<'_, T, V, H, C>> {
         during::<H, _>(Region::LookUp, || self.look_up(id))
     }
@@ -320,7 +320,7 @@ impl<T: Send, V: Variant, H: Host, C: Context> IdTable<T, V, H, C> {
     /// # Safety
     ///
     /// The bits are of `id`; the object stays as long as the guard, or until it is locked.
-    #[inline]
+    #[inline(always)]
     unsafe fn validate<'t>(
         &'t self,
         bits: u64,
@@ -396,7 +396,7 @@ impl<T: Send, H: Host, C: Context> IdTable<T, Rcu, H, C> {
     /// # Panics
     ///
     /// If the guard is of another domain.
-    #[inline]
+    #[inline(always)]
     pub fn lock_in<'t>(
         &'t self,
         guard: &'t Guard<'_, H, C>,

@@ -1,0 +1,67 @@
+//! `lockyard measure-tables`.
+
+use crate::arguments::{Failure, MeasureTables, number_list_from, seconds, thread_list};
+use crate::{host, output, progress};
+use lockyard_lab::host::measure::Effort;
+use lockyard_lab::host::{Cpus, Placement};
+use lockyard_lab::output::{Document, render};
+use lockyard_lab::tables::{self, Request, usual_threads};
+use std::time::Duration;
+
+pub(crate) fn run(options: &MeasureTables) -> Result<(), Failure> {
+    let cpus = Cpus::allowed();
+    let placement = Placement::parse(&options.placement, &cpus)?;
+    let threads = match &options.threads {
+        Some(list) => thread_list(list)?,
+        None => usual_threads(placement.cpus(&cpus)),
+    };
+    let reads = options.reads.as_deref();
+    let reads = reads.map(|list| number_list_from(0, "--reads", "per cent", list)).transpose()?;
+    let window = seconds("--seconds", options.seconds, 1e-3, 3600.0)?;
+    let effort = Effort {
+        warm_up: window.mul_f64(0.2).min(Duration::from_secs(1)),
+        window,
+        repeats: usize::from(options.repeats),
+        stalled_after: seconds("--stalled-after", options.stalled_after, 0.1, 3600.0)?,
+        ..Effort::USUAL
+    };
+    let names = |list: &Option<String>| -> Vec<String> {
+        let names = list.iter().flat_map(|list| list.split(','));
+        names.map(|name| name.trim().to_owned()).collect()
+    };
+    let request = Request {
+        groups: options.groups.clone(),
+        only: names(&options.only),
+        reads,
+        threads,
+        objects: options.objects,
+        placement,
+        effort,
+        relative_to: options.relative_to.clone(),
+    };
+    let rounds = tables::rounds(&request)?;
+    host::warn();
+    let bar = progress::bar(rounds, "rounds");
+    let report = tables::run(&request, &mut || bar.inc(1));
+    bar.finish_and_clear();
+    let report = report?;
+    let mut environment = vec![("lockyard".to_owned(), env!("CARGO_PKG_VERSION").to_owned())];
+    environment.extend(report.environment.clone());
+    let mut notes = report.notes;
+    notes.push(format!("Environment: {}.", host::known(&report.environment, "; ")));
+    let mut document = Document { rows: report.rows, environment, notes, ..Document::default() };
+    let interrupted = lockyard_lab::jobs::interrupted();
+    if report.failure.is_some() {
+        document.incomplete("the measurement ended with an error");
+    } else if interrupted {
+        document.incomplete("interrupted");
+    }
+    output::write(&render(&document, options.format.into()))?;
+    if let Some(failure) = report.failure {
+        return Err(Failure::Run(failure));
+    }
+    if interrupted {
+        return Err(Failure::Run("interrupted: what is finished is above".to_owned()));
+    }
+    Ok(())
+}

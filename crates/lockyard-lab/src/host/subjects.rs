@@ -1,0 +1,293 @@
+//! Measuring subjects of `lockyard_peers::tables` on this host: tables, counters and reclamation, ours and other people's, in the same rounds.
+//!
+//! As with scenarios each cell is measured once a round, in an order that is shuffled anew for each round; each time with a new
+//! subject, filled anew, so that where it happens to lie in memory is part of what the interval says. The threads are not joined: one
+//! that does not come back is named, and left to the process's end.
+
+use super::measure::{self, Effort, Sample};
+use super::order::Orders;
+use super::placement::Placement;
+use super::presence::{Begun, Round, Stamps};
+use super::{guard, pin, presence};
+use crate::rows::Measured;
+use crate::{jobs, statistics};
+use lockyard_peers::tables::{Done, Load, Row, Stop, Subject, Worker};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// The subject.
+    pub row: Row,
+    /// What it is asked to do.
+    pub load: Load,
+    /// Where its threads run.
+    pub placement: Placement,
+}
+
+/// What came of a task.
+#[derive(Clone, Debug)]
+pub struct Figures {
+    /// Throughput, fairness, presence.
+    pub result: measure::Result,
+    /// The most objects that were taken out and not given back, median of the rounds, of those that count them.
+    pub held_back: Option<Measured>,
+    /// Per cent of the reads that had to make what they wanted, median of the rounds, of those that may.
+    pub missed: Option<Measured>,
+}
+
+/// What a request came to.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// One for each task; `None` for those of which no round was finished.
+    pub figures: Vec<Option<Figures>>,
+    /// Why the rest was not measured.
+    pub failure: Option<String>,
+}
+
+/// How often in a window it is asked how much is held back.
+const LOOKS: u32 = 10;
+
+/// Threads that have not started by then are given up.
+const LONGEST_START: Duration = Duration::from_secs(60);
+
+/// One thread's number of operations, in lines of its own.
+#[repr(align(128))]
+#[derive(Default)]
+struct Progress(AtomicU64);
+
+struct Shared {
+    subject: Box<dyn Subject>,
+    stop: Stop,
+    progress: Vec<Progress>,
+    ready: AtomicUsize,
+    go: AtomicBool,
+}
+
+/// What a thread says when it has stopped.
+struct Stopped {
+    done: Done,
+    pinned: bool,
+    /// Whether it still was at its end, if it was pinned.
+    kept: bool,
+    stamps: Stamps,
+}
+
+/// One run at a time: two would measure each other.
+static ONE: Mutex<()> = Mutex::new(());
+
+/// Measures `tasks`, and calls `done` after each round of each. An interrupt ends it after the run that runs; so does a failure.
+pub fn run(tasks: &[Task], effort: Effort, done: &mut dyn FnMut()) -> Results {
+    let mut samples: Vec<Vec<Sample>> = tasks.iter().map(|_| Vec::new()).collect();
+    let mut looked: Vec<[Vec<f64>; 2]> = tasks.iter().map(|_| Default::default()).collect();
+    let mut orders = Orders::new(tasks.len());
+    let mut failure = None;
+    'rounds: for _ in 0..effort.repeats {
+        for &index in orders.next_round() {
+            if jobs::interrupted() {
+                break 'rounds;
+            }
+            match once(&tasks[index], effort) {
+                // Its window was cut short.
+                Ok(_) if jobs::interrupted() => break 'rounds,
+                Ok((sample, found)) => {
+                    samples[index].push(sample);
+                    for (all, found) in looked[index].iter_mut().zip(found) {
+                        all.extend(found);
+                    }
+                }
+                Err(message) => {
+                    let Task { row, load, .. } = &tasks[index];
+                    let s = if load.threads == 1 { "" } else { "s" };
+                    failure = Some(format!(
+                        "{} on {} thread{s} of this host: {message}",
+                        row.name, load.threads
+                    ));
+                    break 'rounds;
+                }
+            }
+            done();
+        }
+    }
+    let figures = samples.iter().zip(looked).map(|(samples, looked)| {
+        let result = measure::summarise(samples, measure::Looked::default())?;
+        let [held_back, missed] = looked.map(|values| measured(&values));
+        Some(Figures { result, held_back, missed })
+    });
+    Results { figures: figures.collect(), failure }
+}
+
+fn measured(values: &[f64]) -> Option<Measured> {
+    let (value, interval) = (statistics::median(values)?, statistics::median_interval(values)?);
+    Some(Measured { value, ci_low: interval.low, ci_high: interval.high, samples: values.len() })
+}
+
+/// One round of one task: its sample, and how much was held back and missed.
+fn once(task: &Task, effort: Effort) -> Result<(Sample, [Option<f64>; 2]), String> {
+    // A panic in another run leaves nothing behind that this one uses.
+    let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let threads = task.load.threads;
+    let shared = Arc::new(Shared {
+        subject: (task.row.make)(&task.load)?,
+        stop: Stop::default(),
+        progress: (0..threads).map(|_| Progress::default()).collect(),
+        ready: AtomicUsize::new(0),
+        go: AtomicBool::new(false),
+    });
+    guard::begin();
+    let stop = StopAtLast(&shared);
+    let (sender, receiver) = channel();
+    for thread in 0..threads {
+        let (mine, sender, load) = (Arc::clone(&shared), sender.clone(), task.load);
+        let cpu = task.placement.cpu(thread);
+        let body = move || {
+            let pinned = cpu.is_none_or(pin);
+            // Pairs with the main thread's acquire.
+            mine.ready.fetch_add(1, Ordering::Release);
+            while !mine.go.load(Ordering::Relaxed) {
+                std::thread::yield_now();
+            }
+            let begun = Begun::now();
+            let progress = &mine.progress[thread].0;
+            let done = mine.subject.work(&Worker { thread, load, stop: &mine.stop, progress });
+            let stamps = begun.ended();
+            drop(mine);
+            let kept = !pinned || cpu.is_none_or(guard::is_pinned_to);
+            // The main thread has gone away only if it has given up.
+            let _ = sender.send(Stopped { done, pinned, kept, stamps });
+        };
+        let spawned = std::thread::Builder::new().spawn(body);
+        spawned.map_err(|error| format!("thread {thread} cannot be started: {error}"))?;
+    }
+    drop(sender);
+    let watch = Watch { shared: &shared, stalled_after: effort.stalled_after };
+    let started = Instant::now();
+    // Pairs with each thread's release when it is ready.
+    while shared.ready.load(Ordering::Acquire) < threads {
+        if started.elapsed() > LONGEST_START {
+            return Err(format!("it did not start within {} s", LONGEST_START.as_secs()));
+        }
+        std::thread::yield_now();
+    }
+    shared.go.store(true, Ordering::Relaxed);
+    watch.sleep(effort.warm_up)?;
+    let (before, begin) = (watch.counts(), Instant::now());
+    let held_back = watch.window(effort.window)?;
+    watch.until_more_than(&before)?;
+    let (after, end) = (watch.counts(), Instant::now());
+    drop(stop);
+    let mut stopped = Vec::new();
+    for _ in 0..threads {
+        stopped.push(watch.receive(&receiver)?);
+    }
+    let done: Vec<Done> = stopped.iter().map(|stopped| stopped.done).collect();
+    shared.subject.verify(&done)?;
+    let pinned = stopped.iter().all(|stopped| stopped.pinned);
+    let kept = stopped.iter().all(|stopped| stopped.kept);
+    guard::check(&task.placement, threads, pinned, kept)?;
+    let operations: Vec<u64> = before.iter().zip(&after).map(|(a, b)| b - a).collect();
+    let stamps: Vec<Stamps> = stopped.iter().map(|stopped| stopped.stamps).collect();
+    let all = Done::sum(&done);
+    let ran = presence::ran(&stamps);
+    let sample = Sample {
+        throughput: operations.iter().sum::<u64>() as f64 / (end - begin).as_secs_f64(),
+        presence: Round::of(&stamps, (begin, end)),
+        cpu_ns: ran.map(|ran| ran.as_nanos() as f64 / (all.reads + all.changes) as f64),
+        operations,
+        pinned,
+    };
+    let missed = all.missed as f64 * 100.0 / all.reads.max(1) as f64;
+    let missed = shared.subject.may_miss().then_some(missed);
+    Ok((sample, [held_back.map(|objects| objects as f64), missed]))
+}
+
+/// Stops the threads, also those that wait for their beginning, whatever ends the run.
+struct StopAtLast<'r>(&'r Shared);
+
+impl Drop for StopAtLast<'_> {
+    fn drop(&mut self) {
+        self.0.stop.stop();
+        self.0.go.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The main thread's view of a run.
+struct Watch<'r> {
+    shared: &'r Shared,
+    stalled_after: Duration,
+}
+
+impl Watch<'_> {
+    fn counts(&self) -> Vec<u64> {
+        self.shared.progress.iter().map(|p| p.0.load(Ordering::Relaxed)).collect()
+    }
+
+    /// Sleeps for `time` while the threads run; returns early after an interrupt. Those that do nothing for too long are an error.
+    fn sleep(&self, time: Duration) -> Result<(), String> {
+        const LONGEST: Duration = Duration::from_millis(500);
+        let (mut last, mut since) = (self.counts(), Instant::now());
+        let end = Instant::now() + time;
+        while !jobs::interrupted() {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            std::thread::sleep(left.min(self.stalled_after).min(LONGEST));
+            self.progressed(&mut last, &mut since)?;
+        }
+        Ok(())
+    }
+
+    /// Sleeps for the window; of a subject that counts what is held back, the most of some looks.
+    fn window(&self, window: Duration) -> Result<Option<u64>, String> {
+        if self.shared.subject.held_back().is_none() {
+            return self.sleep(window).map(|()| None);
+        }
+        let mut most = None;
+        for _ in 0..LOOKS {
+            self.sleep(window / LOOKS)?;
+            most = most.max(self.shared.subject.held_back());
+        }
+        Ok(most)
+    }
+
+    /// Waits until an operation was finished after `before`: on a busy host a short window may pass without one.
+    fn until_more_than(&self, before: &[u64]) -> Result<(), String> {
+        let (mut last, mut since) = (self.counts(), Instant::now());
+        while last == before && !jobs::interrupted() {
+            std::thread::sleep(Duration::from_millis(1));
+            self.progressed(&mut last, &mut since)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for a thread that was told to stop.
+    fn receive(&self, receiver: &Receiver<Stopped>) -> Result<Stopped, String> {
+        let (mut last, mut since) = (self.counts(), Instant::now());
+        loop {
+            match receiver.recv_timeout(self.stalled_after) {
+                Ok(stopped) => return Ok(stopped),
+                Err(RecvTimeoutError::Timeout) => self.progressed(&mut last, &mut since)?,
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err("a thread ended without a word".to_owned());
+                }
+            }
+        }
+    }
+
+    fn progressed(&self, last: &mut Vec<u64>, since: &mut Instant) -> Result<(), String> {
+        let now = self.counts();
+        if now != *last {
+            (*last, *since) = (now, Instant::now());
+        } else if since.elapsed() >= self.stalled_after {
+            return Err(format!(
+                "stalled: no operation was finished for {:.1} s",
+                self.stalled_after.as_secs_f64()
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,243 @@
+//! Caches: buffers found by a key, or made; with a bound on their number, and some of them referenced all the time.
+//!
+//! A hit is a reference that outlives the cache's opinion of the buffer: a handle of ours, a clone of an `Arc` of the others'. The buffers
+//! that are asked for again and again fit; what is asked for once has to make room for itself. Whether it drives one of the others out is
+//! the cache's policy: then the next one who wants that makes it again, and it counts as missed.
+
+use super::ids::rows;
+use super::look_up::{IdHash, Object, value};
+use super::work::{Done, Worker, draws};
+use super::{Load, Role, Row, Subject};
+use lockyard::buffers::{Buffer, BufferCache, Configuration, Key};
+use quick_cache::{Lifecycle, UnitWeighter};
+use std::sync::Arc;
+
+/// Every so many-th buffer is referenced all the time.
+const PINNED: u64 = 8;
+
+/// How many buffers a cache may have for so many that are asked for again and again.
+fn capacity(load: &Load) -> u64 {
+    u64::from(load.objects) + u64::from(load.objects).div_ceil(4) + 8 * load.threads as u64
+}
+
+/// A cache in which buffers are found, or made.
+pub trait CacheHit: Send + Sync + Sized + 'static {
+    /// Whether a buffer that is referenced stays.
+    const PINS: bool;
+
+    /// An empty cache with room for so many buffers.
+    fn new(capacity: u64) -> Self;
+
+    /// Takes a reference to the buffer of `key`, reads its value, and drops the reference; makes the buffer if it is not there. Says whether it was.
+    fn get(&self, key: u64) -> (u64, bool);
+
+    /// Takes a reference to the buffer of `key`, and keeps it as long as there is the cache; where the buffer is in memory.
+    fn pin(&self, key: u64) -> usize;
+
+    /// Where the buffer of `key` is in memory, if it is there.
+    fn address(&self, key: u64) -> Option<usize>;
+}
+
+struct Cache<C>(C, Vec<(u64, usize)>);
+
+fn cache<C: CacheHit>(load: &Load) -> Result<Box<dyn Subject>, String> {
+    let cache = C::new(capacity(load));
+    let mut pinned = Vec::new();
+    // Twice, so that each has been asked for again.
+    for round in 0..2 {
+        for key in 0..u64::from(load.objects) {
+            cache.get(key);
+            if round == 1 && key % PINNED == 0 {
+                pinned.push((key, cache.pin(key)));
+            }
+        }
+    }
+    Ok(Box::new(Cache(cache, pinned)))
+}
+
+impl<C: CacheHit> Subject for Cache<C> {
+    fn work(&self, worker: &Worker) -> Done {
+        let draws = draws(worker, worker.load.objects as usize, |n| (n as u64, value(n as u64)));
+        // What this thread asks for once: keys that nobody else asks for.
+        let mut once = (worker.thread as u64 + 1) << 40;
+        let mut made_again = 0;
+        let mut done = worker.run(
+            &draws,
+            &mut once,
+            |_, &key| {
+                let (value, hit) = self.0.get(key);
+                made_again += u64::from(!hit);
+                Some(value)
+            },
+            |once, _| {
+                *once += 1;
+                self.0.get(*once);
+            },
+        );
+        done.missed = made_again;
+        done
+    }
+
+    fn verify(&self, done: &[Done]) -> Result<(), String> {
+        let wrong = Done::sum(done).wrong;
+        if wrong > 0 {
+            return Err(format!("{wrong} hits were other buffers"));
+        }
+        let lost = self.1.iter().filter(|&&(key, address)| self.0.address(key) != Some(address));
+        match lost.count() {
+            lost if C::PINS && lost > 0 => {
+                Err(format!("of {} buffers that are referenced {lost} are gone", self.1.len()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn may_miss(&self) -> bool {
+        true
+    }
+}
+
+fn object(key: u64) -> Arc<Object> {
+    Arc::new(Object::numbered(key))
+}
+
+fn address(object: &Arc<Object>) -> usize {
+    Arc::as_ptr(object).addr()
+}
+
+/// `moka`.
+struct Moka(moka::sync::Cache<u64, Arc<Object>, IdHash>);
+
+impl CacheHit for Moka {
+    const PINS: bool = false;
+
+    fn new(capacity: u64) -> Moka {
+        let builder = moka::sync::Cache::builder().max_capacity(capacity);
+        Moka(builder.build_with_hasher(IdHash::default()))
+    }
+    #[inline(always)]
+    fn get(&self, key: u64) -> (u64, bool) {
+        match self.0.get(&key) {
+            Some(found) => (found.value, true),
+            None => (self.0.get_with(key, || object(key)).value, false),
+        }
+    }
+    fn pin(&self, key: u64) -> usize {
+        let found = self.0.get_with(key, || object(key));
+        let address = address(&found);
+        // The reference is kept as long as the process: so much is leaked.
+        std::mem::forget(found);
+        address
+    }
+    fn address(&self, key: u64) -> Option<usize> {
+        self.0.get(&key).as_ref().map(address)
+    }
+}
+
+/// Buffers that somebody references are not driven out.
+#[derive(Clone)]
+struct Referenced;
+
+impl Lifecycle<u64, Arc<Object>> for Referenced {
+    type RequestState = ();
+
+    fn is_pinned(&self, _: &u64, object: &Arc<Object>) -> bool {
+        Arc::strong_count(object) > 1
+    }
+}
+
+/// `quick_cache`, told what is pinned.
+struct Quick(quick_cache::sync::Cache<u64, Arc<Object>, UnitWeighter, IdHash, Referenced>);
+
+impl Quick {
+    fn get_or_make(&self, key: u64) -> Arc<Object> {
+        let found =
+            self.0.get_or_insert_with(&key, || Ok::<_, std::convert::Infallible>(object(key)));
+        let Ok(found) = found;
+        found
+    }
+}
+
+impl CacheHit for Quick {
+    const PINS: bool = true;
+
+    fn new(capacity: u64) -> Quick {
+        let (hash, all) = (IdHash::default(), capacity as usize);
+        Quick(quick_cache::sync::Cache::with(all, capacity, UnitWeighter, hash, Referenced))
+    }
+    #[inline(always)]
+    fn get(&self, key: u64) -> (u64, bool) {
+        match self.0.get(&key) {
+            Some(found) => (found.value, true),
+            None => (self.get_or_make(key).value, false),
+        }
+    }
+    fn pin(&self, key: u64) -> usize {
+        let found = self.get_or_make(key);
+        let address = address(&found);
+        std::mem::forget(found);
+        address
+    }
+    fn address(&self, key: u64) -> Option<usize> {
+        self.0.get(&key).as_ref().map(address)
+    }
+}
+
+/// Ours, bounded, with the default switches.
+struct Ours(BufferCache<Object>);
+
+impl Ours {
+    #[inline(always)]
+    fn get_or_make(&self, key: u64) -> Buffer<'_, Object> {
+        let object = || Ok::<_, std::convert::Infallible>(Object::numbered(key));
+        let found = self.0.get_or_fill(Key::new(0, key), object);
+        found.unwrap_or_else(|_| panic!("there is memory, and a buffer that nobody references"))
+    }
+}
+
+fn place(buffer: &Buffer<Object>) -> usize {
+    core::ptr::from_ref::<Object>(buffer).addr()
+}
+
+impl CacheHit for Ours {
+    const PINS: bool = true;
+
+    fn new(capacity: u64) -> Ours {
+        Ours(BufferCache::with_configuration(Configuration::DEFAULT.with_limit(capacity)))
+    }
+    #[inline(always)]
+    fn get(&self, key: u64) -> (u64, bool) {
+        match self.0.look_up(Key::new(0, key)) {
+            Some(found) => (found.value, true),
+            None => (self.get_or_make(key).value, false),
+        }
+    }
+    fn pin(&self, key: u64) -> usize {
+        let found = self.get_or_make(key);
+        let address = place(&found);
+        // A handle that is forgotten is a reference for good; the buffer is freed with the cache.
+        std::mem::forget(found);
+        address
+    }
+    fn address(&self, key: u64) -> Option<usize> {
+        self.0.look_up(Key::new(0, key)).as_ref().map(place)
+    }
+}
+
+macro_rules! caches {
+    ($($tokens:tt)*) => {{
+        use cache as table;
+        rows! { $($tokens)* }
+    }};
+}
+
+/// The rows of `cache-hit`.
+pub(super) const ROWS: &[Row] = caches! {
+    "buffers", Ours, "lockyard", "MIT OR Apache-2.0", Ours,
+        "chains walked inside an epoch, a lockref in each buffer; second chance decides what goes; a referenced buffer never does";
+    "moka", Peer, "moka 0.12.16", "(MIT OR Apache-2.0) AND Apache-2.0", Moka,
+        "frequency decides what is let in and recency what goes (W-TinyLFU); hits are noted in a queue that somebody works off now and \
+         then; bounded in time and by weights; a referenced buffer may leave the cache";
+    "quick-cache", Peer, "quick_cache 0.7.0", "MIT", Quick,
+        "shards behind reader-writer locks; S3-FIFO with a memory of what went; is told that a referenced buffer is pinned";
+};

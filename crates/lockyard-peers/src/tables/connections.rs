@@ -1,0 +1,278 @@
+//! Connection tables: connections found by the tuple of a packet of either direction.
+//!
+//! Half of the packets are of the one direction, half of the other. What finds by a key is given the tuple with its endpoints in order,
+//! which is part of the operation, as it is of ours; it hashes the same 40 bytes with the same SipHash, keyed at random.
+
+use super::ids::rows;
+use super::look_up::{LookUp, Object, room, table};
+use super::{Load, Role, Row};
+use lockyard::connections::{self, Bits, ConnectionTable, NEVER, Tuple};
+use std::hash::{Hash, Hasher, RandomState};
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+/// The tuple of a packet of connection `number`; every second one is of the reply.
+fn tuple(number: u32) -> Tuple {
+    let source: IpAddr = Ipv4Addr::from_bits(0x0a00_0000 + number / 8).into();
+    let destination: IpAddr = Ipv4Addr::new(192, 0, 2, (number % 251) as u8).into();
+    let port = 1024 + (number.wrapping_mul(40_503) % 60_000) as u16;
+    Tuple { protocol: 6, source: (source, port), destination: (destination, 443) }
+}
+
+fn packet(number: u32) -> Tuple {
+    let tuple = tuple(number);
+    if number % 2 == 0 { tuple } else { tuple.reversed() }
+}
+
+fn packets(load: &Load) -> Vec<Tuple> {
+    (0..load.objects).map(packet).collect()
+}
+
+/// What ours finds a connection by, for the others: ports and protocol, then the addresses, the lower endpoint first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Key([u64; 5]);
+
+impl Key {
+    #[inline(always)]
+    fn of(tuple: &Tuple) -> Key {
+        let (lower, upper) = if tuple.source <= tuple.destination {
+            (&tuple.source, &tuple.destination)
+        } else {
+            (&tuple.destination, &tuple.source)
+        };
+        let words = |address: IpAddr| match address {
+            IpAddr::V4(v4) => (u64::from(v4.to_bits()), 0, 0),
+            IpAddr::V6(v6) => (v6.to_bits() as u64, (v6.to_bits() >> 64) as u64, 1),
+        };
+        let ((a0, a1, a6), (b0, b1, b6)) = (words(lower.0), words(upper.0));
+        let ports = u64::from(lower.1) | u64::from(upper.1) << 16;
+        let first = ports | u64::from(tuple.protocol) << 32 | a6 << 40 | b6 << 41;
+        Key([first, a0, a1, b0, b1])
+    }
+}
+
+impl Hash for Key {
+    #[inline(always)]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.iter().for_each(|&word| state.write_u64(word));
+    }
+}
+
+const FULL: &str = "there is no memory for the table's connections";
+
+/// Ours: with as many buckets as connections, or twice as many.
+struct Ours<P: connections::LookUp>(ConnectionTable<Object, P>);
+
+impl<P: connections::LookUp> LookUp for Ours<P> {
+    type Key = Tuple;
+
+    fn filled(load: &Load) -> Result<(Self, Vec<Tuple>), String> {
+        let bits = Bits::for_connections(load.objects as usize);
+        let table = ConnectionTable::with_bits(bits, None);
+        for number in 0..load.objects {
+            let object = Object::numbered(u64::from(number));
+            table.insert(&tuple(number), object, NEVER).map_err(|_| FULL.to_owned())?;
+        }
+        Ok((Ours(table), packets(load)))
+    }
+    #[inline(always)]
+    fn read(&self, tuple: &Tuple) -> Option<u64> {
+        self.0.look_up(tuple).map(|(connection, _)| connection.value)
+    }
+    #[inline(always)]
+    fn change(&self, number: u32) {
+        let tuple = tuple(number);
+        let inserted = self.0.insert(&tuple, Object::numbered(0), NEVER).is_ok();
+        assert!(inserted && self.0.remove(&tuple).is_some(), "only this thread has the tuple");
+    }
+    fn objects(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// A value in a table: the object, or a reference to it that outlives its removal.
+trait Value: Clone + Send + Sync + 'static {
+    /// What a look-up brings: what it has read in place, or a reference of its own.
+    type Found;
+    fn numbered(number: u32) -> Self;
+    fn find(&self) -> Self::Found;
+    /// Reads what was found, and drops it.
+    fn read(found: Self::Found) -> u64;
+}
+
+impl Value for Object {
+    type Found = u64;
+    fn numbered(number: u32) -> Object {
+        Object::numbered(u64::from(number))
+    }
+    #[inline(always)]
+    fn find(&self) -> u64 {
+        self.value
+    }
+    #[inline(always)]
+    fn read(value: u64) -> u64 {
+        value
+    }
+}
+
+impl Value for Arc<Object> {
+    type Found = Arc<Object>;
+    fn numbered(number: u32) -> Arc<Object> {
+        Arc::new(Object::numbered(u64::from(number)))
+    }
+    #[inline(always)]
+    fn find(&self) -> Arc<Object> {
+        Arc::clone(self)
+    }
+    #[inline(always)]
+    fn read(found: Arc<Object>) -> u64 {
+        found.value
+    }
+}
+
+struct Papaya<V>(papaya::HashMap<Key, V>);
+
+impl<V: Value> LookUp for Papaya<V> {
+    type Key = Tuple;
+
+    fn filled(load: &Load) -> Result<(Self, Vec<Tuple>), String> {
+        let map = papaya::HashMap::with_capacity(room(load));
+        for number in 0..load.objects {
+            map.pin().insert(Key::of(&tuple(number)), V::numbered(number));
+        }
+        Ok((Papaya(map), packets(load)))
+    }
+    #[inline(always)]
+    fn read(&self, tuple: &Tuple) -> Option<u64> {
+        let found = self.0.pin().get(&Key::of(tuple)).map(V::find);
+        found.map(V::read)
+    }
+    #[inline(always)]
+    fn change(&self, number: u32) {
+        let (map, key) = (self.0.pin(), Key::of(&tuple(number)));
+        map.insert(key, V::numbered(0));
+        assert!(map.remove(&key).is_some(), "only this thread has the key");
+    }
+    fn objects(&self) -> usize {
+        self.0.len()
+    }
+}
+
+struct Dash<V>(dashmap::DashMap<Key, V, RandomState>);
+
+impl<V: Value> LookUp for Dash<V> {
+    type Key = Tuple;
+
+    fn filled(load: &Load) -> Result<(Self, Vec<Tuple>), String> {
+        let map = dashmap::DashMap::with_capacity(room(load));
+        for number in 0..load.objects {
+            map.insert(Key::of(&tuple(number)), V::numbered(number));
+        }
+        Ok((Dash(map), packets(load)))
+    }
+    #[inline(always)]
+    fn read(&self, tuple: &Tuple) -> Option<u64> {
+        let found = self.0.get(&Key::of(tuple)).map(|value| value.find());
+        found.map(V::read)
+    }
+    #[inline(always)]
+    fn change(&self, number: u32) {
+        let key = Key::of(&tuple(number));
+        self.0.insert(key, V::numbered(0));
+        assert!(self.0.remove(&key).is_some(), "only this thread has the key");
+    }
+    fn objects(&self) -> usize {
+        self.0.len()
+    }
+}
+
+struct SccMap<V>(scc::HashMap<Key, V, RandomState>);
+
+impl<V: Value> LookUp for SccMap<V> {
+    type Key = Tuple;
+
+    fn filled(load: &Load) -> Result<(Self, Vec<Tuple>), String> {
+        let map = scc::HashMap::with_capacity(room(load));
+        for number in 0..load.objects {
+            let inserted = map.insert_sync(Key::of(&tuple(number)), V::numbered(number)).is_ok();
+            assert!(inserted, "each key comes once");
+        }
+        Ok((SccMap(map), packets(load)))
+    }
+    #[inline(always)]
+    fn read(&self, tuple: &Tuple) -> Option<u64> {
+        let found = self.0.read_sync(&Key::of(tuple), |_, value| value.find());
+        found.map(V::read)
+    }
+    #[inline(always)]
+    fn change(&self, number: u32) {
+        let key = Key::of(&tuple(number));
+        let inserted = self.0.insert_sync(key, V::numbered(0)).is_ok();
+        assert!(inserted && self.0.remove_sync(&key).is_some(), "only this thread has the key");
+    }
+    fn objects(&self) -> usize {
+        self.0.len()
+    }
+}
+
+struct SccIndex<V: 'static>(scc::HashIndex<Key, V, RandomState>);
+
+impl<V: Value> LookUp for SccIndex<V> {
+    type Key = Tuple;
+
+    fn filled(load: &Load) -> Result<(Self, Vec<Tuple>), String> {
+        let map = scc::HashIndex::with_capacity(room(load));
+        for number in 0..load.objects {
+            let inserted = map.insert_sync(Key::of(&tuple(number)), V::numbered(number)).is_ok();
+            assert!(inserted, "each key comes once");
+        }
+        Ok((SccIndex(map), packets(load)))
+    }
+    #[inline(always)]
+    fn read(&self, tuple: &Tuple) -> Option<u64> {
+        let found = self.0.peek_with(&Key::of(tuple), |_, value| value.find());
+        found.map(V::read)
+    }
+    #[inline(always)]
+    fn change(&self, number: u32) {
+        let key = Key::of(&tuple(number));
+        let inserted = self.0.insert_sync(key, V::numbered(0)).is_ok();
+        assert!(inserted && self.0.remove_sync(&key), "only this thread has the key");
+    }
+    fn objects(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// The rows of `connection-read`.
+pub(super) const READ: &[Row] = rows! {
+    "connections-rcu", Ours, "lockyard", "MIT OR Apache-2.0", Ours<connections::Rcu>,
+        "a chain walked inside an epoch, then a reference of the reader's own, which it drops: the connection may be held for as long as \
+         one likes, says the packet's direction, and expires";
+    "connections-locked", Ours, "lockyard", "MIT OR Apache-2.0", Ours<connections::Locked>,
+        "the same under the bucket's lock";
+    "papaya", Peer, "papaya 0.2.5", "MIT", Papaya<Object>,
+        "a hash table read without locks; a guard of `seize` for each look-up; read in place, inside the guard";
+    "scc-index", Peer, "scc 3.8.8", "Apache-2.0", SccIndex<Object>,
+        "`HashIndex::peek_with`: a hash table read without locks; read in place";
+    "scc-map", Peer, "scc 3.8.8", "Apache-2.0", SccMap<Object>,
+        "`HashMap::read_sync`: under the bucket's reader-writer lock; read in place";
+    "dashmap", Peer, "dashmap 6.2.1", "MIT", Dash<Object>,
+        "`get`: a reader-writer lock for each shard of a hash table; read in place";
+};
+
+/// The rows of `connection-hold`.
+pub(super) const HOLD: &[Row] = rows! {
+    "connections-rcu", Ours, "lockyard", "MIT OR Apache-2.0", Ours<connections::Rcu>,
+        "a chain walked inside an epoch, then a reference; says the packet's direction, and expires";
+    "connections-locked", Ours, "lockyard", "MIT OR Apache-2.0", Ours<connections::Locked>,
+        "the same under the bucket's lock";
+    "papaya-arc", Peer, "papaya 0.2.5", "MIT", Papaya<Arc<Object>>,
+        "as in connection-read, and a clone of an `Arc`";
+    "scc-index-arc", Peer, "scc 3.8.8", "Apache-2.0", SccIndex<Arc<Object>>,
+        "as in connection-read, and a clone of an `Arc`";
+    "scc-map-arc", Peer, "scc 3.8.8", "Apache-2.0", SccMap<Arc<Object>>,
+        "as in connection-read, and a clone of an `Arc`";
+    "dashmap-arc", Peer, "dashmap 6.2.1", "MIT", Dash<Arc<Object>>,
+        "as in connection-read, and a clone of an `Arc`";
+};

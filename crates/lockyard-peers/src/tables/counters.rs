@@ -1,0 +1,166 @@
+//! Counters: packets, bytes, the time of the last one, flags; counted by every thread, summed up by whoever reads.
+
+use super::ids::rows;
+use super::work::{Done, Worker, draws};
+use super::{Load, Role, Row, Subject};
+use lockyard::statistics::{PerCpu, PerNode, Shared, Variant};
+use lockyard::{Counts, Statistics};
+use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The bytes of a packet.
+const BYTES: u64 = 1500;
+
+/// Something that counts.
+pub trait Counter: Send + Sync + Sized + 'static {
+    /// One that has counted nothing, for so many threads.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory.
+    fn new(threads: usize) -> Result<Self, String>;
+
+    /// Counts `counts`, on `thread`.
+    fn update(&self, thread: usize, counts: &Counts);
+
+    /// The sum.
+    fn read(&self) -> Counts;
+}
+
+struct Counting<C>(C);
+
+fn table<C: Counter>(load: &Load) -> Result<Box<dyn Subject>, String> {
+    Ok(Box::new(Counting(C::new(load.threads)?)))
+}
+
+impl<C: Counter> Subject for Counting<C> {
+    fn work(&self, worker: &Worker) -> Done {
+        let draws = draws(worker, 1, |_| ((), 0));
+        let (thread, mut now) = (worker.thread, 0);
+        worker.run(
+            &draws,
+            &mut now,
+            |_, ()| {
+                black_box(self.0.read());
+                Some(0)
+            },
+            |now, ()| {
+                *now += 1;
+                self.0.update(thread, &Counts::packet(BYTES, *now, 1));
+            },
+        )
+    }
+
+    fn verify(&self, done: &[Done]) -> Result<(), String> {
+        let (sum, updates) = (self.0.read(), Done::sum(done).changes);
+        let last_used = done.iter().map(|done| done.changes).max().unwrap_or(0);
+        let flags = u32::from(updates > 0);
+        let expected = Counts { packets: updates, bytes: updates * BYTES, last_used, flags };
+        if sum == expected {
+            return Ok(());
+        }
+        Err(format!("it has counted {sum:?} where there were {expected:?}"))
+    }
+}
+
+impl<V: Variant> Counter for Statistics<V> {
+    fn new(_threads: usize) -> Result<Self, String> {
+        Statistics::new().map_err(|_| "there is no memory for the counter".to_owned())
+    }
+    #[inline(always)]
+    fn update(&self, _thread: usize, counts: &Counts) {
+        Statistics::update(self, counts);
+    }
+    #[inline(always)]
+    fn read(&self) -> Counts {
+        Statistics::read(self)
+    }
+}
+
+/// Four words, each atomic.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Words {
+    packets: AtomicU64,
+    bytes: AtomicU64,
+    last_used: AtomicU64,
+    flags: AtomicU64,
+}
+
+impl Words {
+    #[inline(always)]
+    fn read(&self) -> Counts {
+        Counts {
+            packets: self.packets.load(Ordering::Relaxed),
+            bytes: self.bytes.load(Ordering::Relaxed),
+            last_used: self.last_used.load(Ordering::Relaxed),
+            flags: self.flags.load(Ordering::Relaxed) as u32,
+        }
+    }
+}
+
+/// One for all: an atomic addition to each word that changes.
+struct SharedAtomic(Words);
+
+impl Counter for SharedAtomic {
+    fn new(_threads: usize) -> Result<Self, String> {
+        Ok(SharedAtomic(Words::default()))
+    }
+    #[inline(always)]
+    fn update(&self, _thread: usize, counts: &Counts) {
+        let words = &self.0;
+        words.packets.fetch_add(counts.packets, Ordering::Relaxed);
+        words.bytes.fetch_add(counts.bytes, Ordering::Relaxed);
+        // Only if they change: a load is cheaper.
+        if words.last_used.load(Ordering::Relaxed) < counts.last_used {
+            words.last_used.fetch_max(counts.last_used, Ordering::Relaxed);
+        }
+        let flags = u64::from(counts.flags);
+        if words.flags.load(Ordering::Relaxed) & flags != flags {
+            words.flags.fetch_or(flags, Ordering::Relaxed);
+        }
+    }
+    #[inline(always)]
+    fn read(&self) -> Counts {
+        self.0.read()
+    }
+}
+
+/// Words for each thread, which are told which they are: a load and a store of each.
+struct PerThread(Vec<Words>);
+
+impl Counter for PerThread {
+    fn new(threads: usize) -> Result<Self, String> {
+        Ok(PerThread((0..threads).map(|_| Words::default()).collect()))
+    }
+    #[inline(always)]
+    fn update(&self, thread: usize, counts: &Counts) {
+        let mine = &self.0[thread];
+        let mut all = mine.read();
+        all.merge(counts);
+        mine.packets.store(all.packets, Ordering::Relaxed);
+        mine.bytes.store(all.bytes, Ordering::Relaxed);
+        mine.last_used.store(all.last_used, Ordering::Relaxed);
+        mine.flags.store(u64::from(all.flags), Ordering::Relaxed);
+    }
+    #[inline(always)]
+    fn read(&self) -> Counts {
+        let mut sum = Counts::default();
+        self.0.iter().for_each(|words| sum.merge(&words.read()));
+        sum
+    }
+}
+
+/// The rows of `counter`.
+pub(super) const ROWS: &[Row] = rows! {
+    "statistics-per-node", Ours, "lockyard", "MIT OR Apache-2.0", Statistics<PerNode>,
+        "a record for each NUMA node that updates, behind its own lock";
+    "statistics-per-cpu", Ours, "lockyard", "MIT OR Apache-2.0", Statistics<PerCpu>,
+        "64 records, each behind its own lock; a reader visits all of them";
+    "statistics-shared", Ours, "lockyard", "MIT OR Apache-2.0", Statistics<Shared>,
+        "one record behind a lock";
+    "shared-atomic", Yardstick, "here", "MIT OR Apache-2.0", SharedAtomic,
+        "four atomic words in one line: a reader may see packets without their bytes";
+    "per-thread", Yardstick, "here", "MIT OR Apache-2.0", PerThread,
+        "four words in a line of each thread, which is told its number; plain stores: a reader may see packets without their bytes";
+};

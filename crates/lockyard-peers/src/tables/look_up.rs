@@ -1,0 +1,167 @@
+//! Look-ups in tables: what a row says of itself, and how it is run.
+
+use super::work::{Done, Worker, draws};
+use super::{Load, Subject};
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// What a table holds: 32 bytes, of which a look-up reads the first word, and adds to the second if it has the object exclusively.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Object {
+    pub(crate) value: u64,
+    pub(crate) uses: u64,
+    _rest: [u64; 2],
+}
+
+impl Object {
+    /// Object `number`: its value tells it from the others.
+    pub(crate) const fn numbered(number: u64) -> Object {
+        Object { value: value(number), uses: 0, _rest: [number; 2] }
+    }
+}
+
+/// What is to be read in object `number`.
+pub(crate) const fn value(number: u64) -> u64 {
+    number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// For how many objects tables that want to know it are told to have room: for twice as many as there are, so that changes do not make
+/// them grow again and again.
+pub(crate) fn room(load: &Load) -> usize {
+    2 * load.objects as usize + load.threads
+}
+
+/// How many objects a thread has that come and go.
+const SPARE: u32 = 4096;
+
+/// A table in which objects are found.
+pub trait LookUp: Send + Sync + Sized + 'static {
+    /// What an object is found by.
+    type Key: Clone + Send + Sync;
+
+    /// A table with objects 0 to `load.objects` - 1, and their keys.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory.
+    fn filled(load: &Load) -> Result<(Self, Vec<Self::Key>), String>;
+
+    /// Finds the object of `key`, and returns its value.
+    fn read(&self, key: &Self::Key) -> Option<u64>;
+
+    /// Inserts object `number`, which only this thread knows and which is none of those that are looked up, and takes it out again.
+    fn change(&self, number: u32);
+
+    /// What a thread does: reads and changes, as they come. To be replaced by a row that keeps something between its reads.
+    #[inline]
+    fn session(&self, session: Session<Self::Key>) -> Done {
+        session.run(|key| self.read(key), |number| self.change(number))
+    }
+
+    /// How many objects the table has.
+    fn objects(&self) -> usize;
+
+    /// How often the object of `key` was used, where a look-up says so in the object.
+    fn uses(&self, key: &Self::Key) -> Option<u64> {
+        let _ = key;
+        None
+    }
+}
+
+/// What a thread is to do with a table.
+pub struct Session<'s, K> {
+    worker: &'s Worker<'s>,
+    keys: &'s [K],
+}
+
+impl<K: Clone> Session<'_, K> {
+    /// Reads by `read`, changes by `change` (which gets the number of an object that is the thread's; another one each time, because
+    /// some tables take long for one key that comes and goes), until the run is stopped.
+    #[inline(always)]
+    pub(crate) fn run(
+        self,
+        mut read: impl FnMut(&K) -> Option<u64>,
+        mut change: impl FnMut(u32),
+    ) -> Done {
+        let draws =
+            draws(self.worker, self.keys.len(), |n| (self.keys[n].clone(), value(n as u64)));
+        let first = (self.keys.len() + self.worker.thread * SPARE as usize) as u32;
+        self.worker.run(
+            &draws,
+            &mut 0,
+            |_, key| read(key),
+            |number, _| {
+                *number = (*number + 1) % SPARE;
+                change(first + *number);
+            },
+        )
+    }
+}
+
+/// A table, as a subject.
+struct Table<L: LookUp>(L, Vec<L::Key>);
+
+/// How the subject of a row is made.
+pub(crate) fn table<L: LookUp>(load: &Load) -> Result<Box<dyn Subject>, String> {
+    let (table, keys) = L::filled(load)?;
+    Ok(Box::new(Table(table, keys)))
+}
+
+impl<L: LookUp> Subject for Table<L> {
+    fn work(&self, worker: &Worker) -> Done {
+        self.0.session(Session { worker, keys: &self.1 })
+    }
+
+    fn verify(&self, done: &[Done]) -> Result<(), String> {
+        let done = Done::sum(done);
+        if done.missed > 0 {
+            return Err(format!(
+                "{} look-ups did not find an object that is in the table",
+                done.missed
+            ));
+        }
+        if done.wrong > 0 {
+            return Err(format!("{} look-ups found another object", done.wrong));
+        }
+        let (found, objects) = (self.0.objects(), self.1.len());
+        if found != objects {
+            return Err(format!("the table has {found} objects where it should have {objects}"));
+        }
+        let uses: Option<u64> = self.1.iter().map(|key| self.0.uses(key)).sum();
+        match uses {
+            Some(uses) if uses != done.reads => {
+                Err(format!("of {} exclusive uses {uses} are left in the objects", done.reads))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A hash of identifiers that costs one multiplication, so that it is not the hash that is compared: both halves of the product,
+/// because some tables use the upper bits and some the lower ones.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct IdHasher(u64);
+
+impl Hasher for IdHasher {
+    #[inline(always)]
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    #[inline(always)]
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(u64::from(byte));
+        }
+    }
+    #[inline(always)]
+    fn write_u32(&mut self, id: u32) {
+        self.write_u64(u64::from(id));
+    }
+    #[inline(always)]
+    fn write_u64(&mut self, id: u64) {
+        let product = u128::from(self.0 ^ id) * 0x9e37_79b9_7f4a_7c15;
+        self.0 = product as u64 ^ (product >> 64) as u64;
+    }
+}
+
+/// It, for tables.
+pub(crate) type IdHash = BuildHasherDefault<IdHasher>;
