@@ -34,6 +34,8 @@ impl Wanted {
     }
 }
 
+type Found<T, K, H, C> = Option<NonNull<Entry<T, K, H, C>>>;
+
 /// How buffers are found: [`Hash256`], [`TreePerGroup`], [`WideHash`]. Sealed.
 pub trait Index: Sealed + 'static {
     /// Its name in tables.
@@ -62,7 +64,7 @@ pub trait Index: Sealed + 'static {
         shard: &Shard<Self::Lock, H, C>,
         wanted: &Wanted,
         accept: impl FnMut(&Entry<T, Self::Lock, H, C>) -> bool,
-    ) -> Option<NonNull<Entry<T, Self::Lock, H, C>>>;
+    ) -> Found<T, Self::Lock, H, C>;
 
     /// Puts a buffer into the index.
     ///
@@ -159,7 +161,7 @@ impl<const BITS: u32, K: LaneLock> Index for FixedHash<BITS, K> {
         shard: &Shard<K, H, C>,
         wanted: &Wanted,
         accept: impl FnMut(&Entry<T, K, H, C>) -> bool,
-    ) -> Option<NonNull<Entry<T, K, H, C>>> {
+    ) -> Found<T, K, H, C> {
         // SAFETY: the caller's promise.
         unsafe { chains::find::<Fixed, T, K, H, C>(shards, shard, wanted, accept) }
     }
@@ -202,7 +204,7 @@ impl<const BITS: u32, K: LaneLock> Index for WideHash<BITS, K> {
         shard: &Shard<K, H, C>,
         wanted: &Wanted,
         accept: impl FnMut(&Entry<T, K, H, C>) -> bool,
-    ) -> Option<NonNull<Entry<T, K, H, C>>> {
+    ) -> Found<T, K, H, C> {
         // SAFETY: the caller's promise.
         unsafe { chains::find::<Growing<BITS>, T, K, H, C>(shards, shard, wanted, accept) }
     }
@@ -255,7 +257,7 @@ impl<K: LaneLock> Index for TreePerGroup<K> {
         shard: &Shard<K, H, C>,
         wanted: &Wanted,
         mut accept: impl FnMut(&Entry<T, K, H, C>) -> bool,
-    ) -> Option<NonNull<Entry<T, K, H, C>>> {
+    ) -> Found<T, K, H, C> {
         // SAFETY: the caller's promise.
         let found = unsafe { tree::find::<T, K, H, C>(shard, wanted.key) }?;
         // SAFETY: it is in the tree.

@@ -90,10 +90,12 @@ pub trait Switches: sealed::Sealed + 'static {
     type Index: Index;
 }
 
+type Named<A, I, P, X> = fn() -> (A, I, P, X);
+
 /// One of each switch.
 #[derive(Debug)]
 pub struct With<A = OnMiss, I = Outside, P = ReferencedBit, X = WideHash>(
-    PhantomData<fn() -> (A, I, P, X)>,
+    PhantomData<Named<A, I, P, X>>,
 );
 
 impl<A: Allocate, I: Initialise, P: Promote, X: Index> Switches for With<A, I, P, X> {

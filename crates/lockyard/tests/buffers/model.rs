@@ -26,7 +26,7 @@ impl Model {
         self.items.iter().position(|item| item.key == key)
     }
 
-    fn to_front(&mut self, index: usize) {
+    fn move_to_front(&mut self, index: usize) {
         let item = self.items.remove(index);
         self.items.insert(0, item);
     }
@@ -35,7 +35,7 @@ impl Model {
         let value = self.items[index].value;
         self.items[index].found = true;
         if self.moves {
-            self.to_front(index);
+            self.move_to_front(index);
         }
         value
     }
@@ -69,7 +69,7 @@ impl Model {
                 let spared = !self.moves && std::mem::take(&mut self.items[last].found);
                 let value = self.items[last].value;
                 if spared || held.iter().any(|(_, held)| *held == value) {
-                    self.to_front(last);
+                    self.move_to_front(last);
                 } else {
                     self.items.pop();
                     freed += 1;
