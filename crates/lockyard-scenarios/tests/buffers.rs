@@ -17,7 +17,7 @@ fn script(buffers: u32, steps: &str) -> Script {
                     r#"{{ index = "{index}", promote = "{promote}", allocate = "{allocate}" }}"#
                 );
                 variants += &format!(
-                    r#"{{ name = "{index}, {promote}, {allocate}", title = "v", set = [{{ object = "buffers", with = {with} }}] }}, "#
+                    r#"{{ name = "{index}.{promote}.{allocate}", title = "v", set = [{{ object = "buffers", with = {with} }}] }}, "#
                 );
             }
         }
@@ -118,7 +118,7 @@ fn simulated_tasks_do_the_same() {
 fn a_long_chain_takes_longer_than_a_tree_and_a_tree_longer_than_a_wide_hash() {
     let script = script(8_000, r#"{ do = "look-up", object = "buffers", key = "random" }"#);
     let cycles = |index: &str| {
-        simulated(&script, &format!("{index}, referenced-bit, on-miss"), (1, 2_000), 1).0
+        simulated(&script, &format!("{index}.referenced-bit.on-miss"), (1, 2_000), 1).0
     };
     let [wide, chains, tree] = INDICES.map(cycles);
     println!("wide hash {wide} cycles, trees {tree}, 256 chains {chains}");
@@ -130,7 +130,7 @@ fn moving_what_was_found_makes_tasks_wait_for_each_other() {
     let script =
         script(1, r#"{ do = "look-up", object = "buffers" }, { do = "work", ns = 2000.0 }"#);
     let slowed = |promote: &str| {
-        let variant = format!("wide-hash, {promote}, on-miss");
+        let variant = format!("wide-hash.{promote}.on-miss");
         let cycles = |tasks| simulated(&script, &variant, (tasks, 200), 1).0 as f64;
         cycles(8) / cycles(1)
     };
