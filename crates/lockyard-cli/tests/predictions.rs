@@ -65,7 +65,7 @@ fn listing<'j>(json: &'j Value, field: &str) -> Vec<(&'j str, f64)> {
 
 #[test]
 fn an_attribution_is_a_listing_by_region_that_adds_up() {
-    let loops = ["predict", "spin-loop/same-node/standalone", "--machine", "westmere-ex-4s10c"];
+    let loops = ["predict", "spin-loop/same-node/embedded", "--machine", "westmere-ex-4s10c"];
     let arguments = [&loops[..], &["--variant", "qspinlock", "--threads", "8"]].concat();
     assert!(!text(&arguments).contains("share of CPU time"), "it was not asked for");
     let arguments = [&arguments[..], &["--attribution"]].concat();
