@@ -6,12 +6,17 @@
 use crate::platform::{Host, Region, during};
 use core::alloc::Layout;
 use core::fmt;
+use core::marker::PhantomData;
 use core::ptr::NonNull;
 
 /// The host had no memory to give ([`Host::allocate`] returned `None`). What was asked for was not done, and nothing
 /// else has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AllocationFailed;
+
+/// What a table of values has of them: it owns them, and is invariant in their type. Values go in through a shared reference, so a table
+/// of what lives long must not pass for one of what lives shorter.
+pub(crate) type Values<T> = PhantomData<(T, fn(T) -> T)>;
 
 impl fmt::Display for AllocationFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

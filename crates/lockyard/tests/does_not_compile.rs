@@ -23,6 +23,13 @@ fn a_lock_in_a_word_that_is_too_small_for_it() {
 }
 
 #[test]
+fn a_table_of_what_lives_long_given_what_does_not() {
+    let cases = trybuild::TestCases::new();
+    cases.compile_fail("tests/ui/connections_of_what_lives_shorter.rs");
+    cases.compile_fail("tests/ui/buffers_of_what_lives_shorter.rs");
+}
+
+#[test]
 fn a_look_up_of_a_page_that_cannot_refuse() {
     let cases = trybuild::TestCases::new();
     cases.compile_fail("tests/ui/look_up_where_zero_cannot_happen.rs");

@@ -13,7 +13,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes that a connection takes, and a bucket, rounded up.
-const BYTES: usize = 128;
+const BYTES: [usize; 2] = [128, 32];
 
 /// The hash's key: always the same, so that runs are.
 const SEED: Seed = Seed::new(0x6c6f_636b_7961_7264_0123_4567_89ab_cdef);
@@ -38,7 +38,7 @@ impl TableKind for Connections {
         ],
         operations: &[Operation::LookUp, Operation::Insert, Operation::Remove],
         entries: |table| table.number("connections"),
-        bytes: |table| (table.entries() as usize + (1 << table.number("bits"))) * BYTES,
+        bytes: |table| table.entries() as usize * BYTES[0] + (1 << table.number("bits")) * BYTES[1],
     };
 
     fn layout<H: Host>(table: &Table) -> Layout {

@@ -4,7 +4,7 @@
 //! the statistics of a new flow, and so allocates what the variant has at its creation; a removal drops them.
 
 use super::{Allowed, Held, Of, Operation, Row, Setting, Table, TableKind, TableObject};
-use lockyard::platform::Host;
+use lockyard::platform::{Host, Region, during};
 use lockyard::statistics::{Counts, PerCpu, PerNode, Shared, Statistics, Variant};
 use std::alloc::Layout;
 use std::marker::PhantomData;
@@ -163,7 +163,8 @@ impl<V: Variant, H: Host> TableObject for Flows<V, H> {
 
     fn insert(&self, _number: u64) -> Option<u64> {
         let layout = Layout::new::<Flow<V, H>>();
-        let made = H::allocate(layout, None).and_then(|memory| match Flow::<V, H>::new() {
+        let memory = during::<H, _>(Region::Allocate, || H::allocate(layout, None));
+        let made = memory.and_then(|memory| match Flow::<V, H>::new() {
             Ok(flow) => {
                 let place = memory.cast::<Flow<V, H>>();
                 // SAFETY: allocated with the layout of a flow.
@@ -172,7 +173,7 @@ impl<V: Variant, H: Host> TableObject for Flows<V, H> {
             }
             Err(_) => {
                 // SAFETY: allocated above with this layout; nobody uses it.
-                unsafe { H::deallocate(memory, layout) };
+                during::<H, _>(Region::Free, || unsafe { H::deallocate(memory, layout) });
                 None
             }
         });
@@ -189,7 +190,8 @@ impl<V: Variant, H: Host> TableObject for Flows<V, H> {
         // SAFETY: made by `insert`, with this layout; the task that inserted it removes it, once, and nobody else knows it.
         unsafe {
             place.drop_in_place();
-            H::deallocate(place.cast(), Layout::new::<Flow<V, H>>());
+            let layout = Layout::new::<Flow<V, H>>();
+            during::<H, _>(Region::Free, || H::deallocate(place.cast(), layout));
         }
     }
 

@@ -15,6 +15,9 @@ use core::fmt;
 use core::mem;
 use core::ptr::NonNull;
 
+/// How many buffers a miss reclaims at once, where there are more than the limit.
+const ROOM: u64 = 16;
+
 /// Why there is no buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GetError<E> {
@@ -135,7 +138,16 @@ impl<T: Send + Sync, S: Switches, H: Host, C: Context> BufferCache<T, S, H, C> {
         };
         spare.0 = Some(entry);
         loop {
-            let place = self.reserve().ok_or(GetError::Full)?;
+            let Some(place) = self.reserve() else {
+                // Another may have made it meanwhile, and what is there needs no place.
+                if let Some(found) = self.find_ready(wanted) {
+                    return Ok(found);
+                }
+                if !self.make_room() {
+                    return self.find_ready(wanted).ok_or(GetError::Full);
+                }
+                continue;
+            };
             let inserted = if S::Initialise::UNDER_LOCK {
                 return self.insert_filled(shards, wanted, spare, place, fill);
             } else {
@@ -146,9 +158,14 @@ impl<T: Send + Sync, S: Switches, H: Host, C: Context> BufferCache<T, S, H, C> {
                     let new = self.keep(shards, spare, place, entry);
                     return Self::fill(new, fill);
                 }
-                Ok(Some(there)) if there.hit() => return Ok(there),
-                // Another was filling it, and has failed.
-                Ok(Some(_)) => {}
+                Ok(Some(there)) => {
+                    // Who waits for another's filling holds no place meanwhile.
+                    drop(place);
+                    if there.hit() {
+                        return Ok(there);
+                    }
+                    // Another was filling it, and has failed.
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -239,18 +256,11 @@ impl<T: Send + Sync, S: Switches, H: Host, C: Context> BufferCache<T, S, H, C> {
         Ok(new)
     }
 
-    /// A place within the limit, for which another buffer is reclaimed if need be.
+    /// A place within the limit, if there is one.
     fn reserve(&self) -> Option<Place<'_, T, S, H, C>> {
         // Relaxed, in all: a number.
         let mut living = self.living.load(Ordering::Relaxed);
-        loop {
-            if living >= self.limit.load(Ordering::Relaxed) {
-                if self.reclaim_some(1) == 0 {
-                    return None;
-                }
-                living = self.living.load(Ordering::Relaxed);
-                continue;
-            }
+        while living < self.limit.load(Ordering::Relaxed) {
             match self.living.compare_exchange_weak(
                 living,
                 living + 1,
@@ -261,5 +271,15 @@ impl<T: Send + Sync, S: Switches, H: Host, C: Context> BufferCache<T, S, H, C> {
                 Err(actual) => living = actual,
             }
         }
+        None
+    }
+
+    /// Reclaims what is above the limit and one more, but not more than [`ROOM`] at once. Whether there may be room now.
+    fn make_room(&self) -> bool {
+        // Relaxed, both: numbers.
+        let living = self.living.load(Ordering::Relaxed);
+        let above = living.saturating_sub(self.limit.load(Ordering::Relaxed));
+        self.reclaim_some((above + 1).min(ROOM) as usize) > 0
+            || living != self.living.load(Ordering::Relaxed)
     }
 }

@@ -86,7 +86,7 @@ pub use switches::{
 };
 
 use crate::context::{Context, NoContext};
-use crate::memory::{AllocationFailed, from_word, to_word};
+use crate::memory::{AllocationFailed, Values, from_word, to_word};
 use crate::platform::{
     ConstAtomics, Host, Native, NativeAtomics, NativeU64, Ordering, Region, U64, Word, during,
 };
@@ -149,7 +149,7 @@ pub struct BufferCache<
     living: U64<H>,
     /// Which shard was reclaimed from last.
     hand: U64<H>,
-    _buffers: PhantomData<T>,
+    _buffers: Values<T>,
 }
 
 impl<T: Send + Sync, S: Switches, H: Host<Atomics = NativeAtomics>, C: Context>
@@ -318,8 +318,8 @@ impl<T: Send + Sync, S: Switches, H: Host, C: Context> BufferCache<T, S, H, C> {
         self.limit.load(Ordering::Relaxed)
     }
 
-    /// Changes how many buffers there may be. If there are more already, none is made until there are less: [`reclaim`](Self::reclaim) says how many go
-    /// at once.
+    /// Changes how many buffers there may be. If there are more already, the next miss reclaims those above the limit that nobody uses, 16 at a time:
+    /// [`reclaim`](Self::reclaim) spares it that.
     pub fn set_limit(&self, limit: u64) {
         // Relaxed: a number.
         self.limit.store(limit, Ordering::Relaxed);

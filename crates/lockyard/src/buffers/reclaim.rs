@@ -23,7 +23,7 @@ impl<T: Send + Sync, S: Switches, H: Host, C: Context> BufferCache<T, S, H, C> {
     /// dropped before it returns.
     ///
     /// It goes from shard to shard, on from where the last call ended, takes as many from each if they are there, and looks at each buffer at
-    /// most three times, 16 of them under one acquisition of a lock. It never waits for a reference to be dropped.
+    /// most three times (the last time it takes what nobody uses though it was found since), 16 of them under one acquisition of a lock. It never waits for a reference to be dropped.
     ///
     /// # Panics
     ///
@@ -41,7 +41,8 @@ impl<T: Send + Sync, S: Switches, H: Host, C: Context> BufferCache<T, S, H, C> {
         let Some(shards) = self.shards() else { return 0 };
         // SAFETY: published shards are there as long as the cache.
         let number = unsafe { shards.as_ref() }.number();
-        // The first pass takes evenly, the second what it can; a second chance needs one more.
+        // The first pass takes evenly, the second what it can; a second chance needs one more, which spares only what is referenced: what is
+        // found again and again between two looks would never be taken.
         let passes = if S::Promote::MOVES { 2 } else { 3 };
         // Relaxed: where a sweep begins orders nothing.
         let mut hand = self.hand.load(Ordering::Relaxed) as usize;
@@ -54,19 +55,21 @@ impl<T: Send + Sync, S: Switches, H: Host, C: Context> BufferCache<T, S, H, C> {
                 let left = buffers - freed;
                 let quota = if pass == 0 { left.min(buffers.div_ceil(number)) } else { left };
                 hand = (hand + 1) % number;
-                freed += self.reclaim_from(shards, hand, quota);
+                let last = pass + 1 == passes;
+                freed += self.reclaim_from(shards, hand, quota, last);
             }
         }
         self.hand.store(hand as u64, Ordering::Relaxed);
         freed
     }
 
-    /// Frees up to `quota` buffers of shard `index`, and looks at each at most once.
+    /// Frees up to `quota` buffers of shard `index`, and looks at each at most once. In the last pass nobody has another chance.
     fn reclaim_from(
         &self,
         shards: NonNull<ShardsOf<S, H, C>>,
         index: usize,
         quota: usize,
+        last: bool,
     ) -> usize {
         // SAFETY: published shards are there as long as the cache; below their number.
         let (shard, all) = unsafe { (ShardsOf::<S, H, C>::at(shards, index), shards.as_ref()) };
@@ -85,7 +88,7 @@ impl<T: Send + Sync, S: Switches, H: Host, C: Context> BufferCache<T, S, H, C> {
                     };
                     looks -= 1;
                     // SAFETY: it is in the list.
-                    if unsafe { self.take_if_unused(oldest) } {
+                    if unsafe { self.take_if_unused(oldest, last) } {
                         // SAFETY: under the lock, and it is in the index and in the list.
                         unsafe {
                             let wanted = Wanted::new(oldest.as_ref().key());
@@ -106,16 +109,16 @@ impl<T: Send + Sync, S: Switches, H: Host, C: Context> BufferCache<T, S, H, C> {
         freed
     }
 
-    /// Takes the last reference of a buffer that has had its chances.
+    /// Takes the last reference of a buffer that has had its chances, or has none.
     ///
     /// # Safety
     ///
     /// The caller holds the shard's lock, and the buffer is in its list.
-    unsafe fn take_if_unused(&self, entry: NonNull<EntryOf<T, S, H, C>>) -> bool {
+    unsafe fn take_if_unused(&self, entry: NonNull<EntryOf<T, S, H, C>>, last: bool) -> bool {
         // SAFETY: what is in the list has the cache's reference.
         let entry = unsafe { entry.as_ref() };
         // SAFETY: as above.
-        let spared = !S::Promote::MOVES && unsafe { entry.take_referenced() };
+        let spared = !S::Promote::MOVES && unsafe { entry.take_referenced() } && !last;
         !spared && entry.take_if_unused()
     }
 

@@ -74,7 +74,7 @@ pub use look_up::{Locked, LookUp, Rcu};
 pub use settings::{Settings, SettingsError};
 
 use crate::context::{Context, NoContext};
-use crate::memory::{AllocationFailed, from_word, to_word};
+use crate::memory::{AllocationFailed, Values, from_word, to_word};
 use crate::platform::{
     Cell, DataCell, Host, Native, NativeAtomics, NativeCell, NativeU64, Ordering, Region, U64,
     Word, during,
@@ -144,8 +144,7 @@ pub struct ConnectionTable<
     /// Which bucket the next sweep begins with.
     swept: U64<H>,
     readers: ReadersOf<P, H, C>,
-    // Invariant: values go in through a shared reference.
-    _entries: PhantomData<(T, fn(T) -> T)>,
+    _entries: Values<T>,
 }
 
 impl<T: Send + Sync, P: LookUp, H: Host<Atomics = NativeAtomics>, C: Context>

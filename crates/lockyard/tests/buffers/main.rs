@@ -4,6 +4,7 @@
 mod churn;
 mod faults;
 mod model;
+mod races;
 mod threads;
 
 use lockyard::buffers::{
