@@ -118,6 +118,8 @@ impl<'a> Outcome<'a> {
             Figure::Own => Some(own(self)),
             Figure::Deviation => deviation(self.runs),
             Figure::RealTime(length) => Some(self.seconds(*length)),
+            Figure::Time { divided: false } => Some(own(self)),
+            Figure::Time { divided: true } => Some(own(self) / self.tasks as f64),
             Figure::CpuTime(region, length) => Some(self.seconds(*length) * self.cpu?.of(*region)),
             Figure::TaskTime(region, length) => {
                 Some(self.seconds(*length) * self.cpu?.of(*region) / self.tasks as f64)
@@ -222,6 +224,8 @@ mod tests {
             (Figure::Deviation, 10.0),
             (Figure::RealTime(operations), 10.0),
             (Figure::RealTime(Length::Amount(1000.0)), 20.0),
+            (Figure::Time { divided: false }, 50.0),
+            (Figure::Time { divided: true }, 6.25),
             (Figure::CpuTime(Region::Idle, operations), 10.0),
             (Figure::CpuTime(Region::User, operations), 20.0),
             (Figure::CpuTime(Region::System, Length::Seconds(3.0)), 18.0),

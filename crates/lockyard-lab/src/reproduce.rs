@@ -170,7 +170,10 @@ pub fn run(
 /// In the details of rows that are reported apart: why.
 const DOUBTFUL: &str = "doubtful";
 
-/// One summary for each table, and one for all. Doubtful rows are summed up apart, and not in the summary of all.
+/// In the details of rows that say what another row of the same run says: its metric. They count in no summary.
+const REPEATS: &str = "repeats";
+
+/// One summary for each table, and one for all. Doubtful rows are summed up apart, and not in the summary of all; rows that repeat others are in none.
 fn summaries(rows: &[Row]) -> Vec<Summary> {
     let mut names: Vec<&str> = Vec::new();
     for row in rows {
@@ -178,8 +181,10 @@ fn summaries(rows: &[Row]) -> Vec<Summary> {
             names.push(&row.table);
         }
     }
-    let (doubtful, sound): (Vec<&Row>, Vec<&Row>) =
-        rows.iter().partition(|row| row.detail.contains_key(DOUBTFUL));
+    let (doubtful, sound): (Vec<&Row>, Vec<&Row>) = rows
+        .iter()
+        .filter(|row| !row.detail.contains_key(REPEATS))
+        .partition(|row| row.detail.contains_key(DOUBTFUL));
     let mut summaries = Vec::new();
     for name in names {
         let of_table = |rows: &[&Row], summary: &str| {
@@ -273,6 +278,10 @@ fn row(job: &Job, plan: &Plan, found: &[Option<Found>]) -> Option<Row> {
     if model.figure != Figure::Own {
         // These are of the script's own metric, and stand in its row, if it has one.
         row.detail.retain(|name, _| !OF_THE_METRIC.contains(&name.as_str()));
+    }
+    if let Figure::Time { .. } = model.figure {
+        let metric = run.script.metric.name().to_owned();
+        row.detail.insert(REPEATS.to_owned(), Detail::Text(metric));
     }
     if cell.threads != Some(run.tasks) {
         row.detail.insert(SIMULATED_TASKS.to_owned(), Detail::Count(run.tasks as u64));

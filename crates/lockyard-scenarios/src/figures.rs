@@ -3,6 +3,7 @@
 //! there for scripts that say it.
 
 use crate::file::{Result as Read, Source};
+use crate::metric::Metric;
 use crate::samples::OfTasks;
 use crate::script::Script;
 use lockyard::platform::Region;
@@ -45,6 +46,8 @@ pub struct RunOf {
     pub length: Option<Length>,
     /// Whether its CPU times are of one task, and not of all.
     pub times_of_one_task: bool,
+    /// The machines in whose tables the time of an operation by the wall clock is divided by the number of tasks.
+    pub time_divided_on: Vec<String>,
 }
 
 /// A figure of a run.
@@ -56,6 +59,11 @@ pub enum Figure {
     Deviation,
     /// `real-time`: how long the published run takes, in seconds.
     RealTime(Length),
+    /// `time`, beside `cpu`: nanoseconds of an operation by the wall clock. Tasks have their hardware threads all the time, so it is the same.
+    Time {
+        /// Divided by the number of tasks.
+        divided: bool,
+    },
     /// `user-time`, `system-time`: CPU time of all tasks in a region during it, in seconds.
     CpuTime(Region, Length),
     /// The same of one task, where the table has that.
@@ -129,7 +137,7 @@ impl Figure {
 
     /// Whether it says nothing that the script's own metric does not.
     pub fn is_the_metric(&self) -> bool {
-        matches!(self, Figure::Own | Figure::RealTime(_))
+        matches!(self, Figure::Own | Figure::RealTime(_) | Figure::Time { .. })
     }
 }
 
@@ -167,12 +175,18 @@ impl Script {
         figures
     }
 
-    /// The figure that a published table calls `metric`, of a variant.
+    /// The figure that a published table calls `metric`, of a variant on a machine.
     ///
     /// # Errors
     ///
     /// Why the script has no such figure, for people.
-    pub fn figure(&self, variant: &str, metric: &str, unit: &str) -> Result<Figure, String> {
+    pub fn figure(
+        &self,
+        machine: &str,
+        variant: &str,
+        metric: &str,
+        unit: &str,
+    ) -> Result<Figure, String> {
         let own = format!("{} in {}", self.metric.name(), self.metric.unit());
         if metric == self.metric.name() {
             let right = unit == self.metric.unit();
@@ -225,6 +239,10 @@ impl Script {
         }
         match metric {
             "stdev" => in_units(&["%"], Figure::Deviation),
+            "time" if self.metric == Metric::Cpu => {
+                let divided = self.run.time_divided_on.iter().any(|divided| divided == machine);
+                in_units(&["ns"], Figure::Time { divided })
+            }
             "real-time" => in_units(&["s"], Figure::RealTime(length()?)),
             _ => Err(format!("the scenario gives {own}")),
         }
@@ -247,6 +265,8 @@ pub(crate) struct RunEntry {
     amount: Option<Spanned<f64>>,
     seconds: Option<Spanned<f64>>,
     times_of: Option<Spanned<String>>,
+    #[serde(default)]
+    time_divided_on: Vec<String>,
 }
 
 /// The section `[run]`.
@@ -292,6 +312,7 @@ pub(crate) fn run(source: &Source, entry: &RunEntry) -> Read<RunOf> {
     };
     Ok(RunOf {
         times_of_one_task,
+        time_divided_on: entry.time_divided_on.clone(),
         tasks: count("tasks", &entry.tasks)?,
         tasks_unsaid: count("tasks_unsaid", &entry.tasks_unsaid)?,
         length,

@@ -37,7 +37,9 @@ fn script() -> Script {
 #[test]
 fn the_figures_of_a_profile_follow_from_what_the_script_says() {
     let script = script();
-    let figure = |variant: &str, metric: &str, unit: &str| script.figure(variant, metric, unit);
+    let figure = |variant: &str, metric: &str, unit: &str| {
+        script.figure("nehalem-2s4c2t", variant, metric, unit)
+    };
     let names = || vec!["look-up".to_owned(), "copying".to_owned()];
     let share = Figure::CpuShare { names: names() };
     assert_eq!(figure("after", "cpu-share:find (swapper)", "%"), Ok(share));

@@ -12,7 +12,7 @@ fn degradation_with(from: &str, to: &str) -> String {
 #[test]
 fn samples_are_figures_and_a_disturbance_comes_in_one_of_them() {
     let script = Script::shipped("stat-degradation").expect("it is shipped");
-    let of = |metric: &str| script.figure("lockref", metric, "op/s");
+    let of = |metric: &str| script.figure("sapphire-rapids", "lockref", metric, "op/s");
     assert_eq!(of("throughput-min@sample4"), Ok(Figure::Sample { index: 4, of: OfTasks::Least }));
     assert_eq!(of("throughput-max@sample0"), Ok(Figure::Sample { index: 0, of: OfTasks::Most }));
     assert_eq!(of("throughput-total@sample5"), Err("the scenario has no sample 5".to_owned()));

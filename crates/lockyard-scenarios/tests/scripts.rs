@@ -280,7 +280,9 @@ fn what_a_script_must_have_is_named() {
 fn figures_beside_the_metric_are_found_by_name_where_the_script_says_what_they_need() {
     use lockyard_scenarios::{Figure, Length, Region};
     let script = Script::parse("s.toml", GOOD).expect("it is a script");
-    let of = |script: &Script, metric: &str, unit: &str| script.figure("lockref", metric, unit);
+    let of = |script: &Script, metric: &str, unit: &str| {
+        script.figure("cascade-lake-2s24c2t", "lockref", metric, unit)
+    };
     assert_eq!(of(&script, "throughput", "op/s"), Ok(Figure::Own));
     assert_eq!(of(&script, "stdev", "%"), Ok(Figure::Deviation));
     let refused = [
@@ -294,6 +296,11 @@ fn figures_beside_the_metric_are_found_by_name_where_the_script_says_what_they_n
     for (metric, unit, why) in refused {
         assert_eq!(of(&script, metric, unit), Err(why.to_owned()), "{metric} in {unit}");
     }
+    let pages = Script::shipped("page-ref").expect("it is shipped");
+    for (machine, divided) in [("zen4-7840u", false), ("broadwell-ex-8s10c2t", true)] {
+        assert_eq!(pages.figure(machine, "xadd", "time", "ns"), Ok(Figure::Time { divided }));
+    }
+    assert!(of(&script, "time", "ns").is_err(), "the metric is no time of an operation");
     let head = "unit = \"op/s\"\nrun = { operations = 6e6, tasks = 40 }\n\
                 pairs = [{ first = \"lockref-pause\", second = \"lockref\" }]";
     let script =

@@ -116,7 +116,7 @@ impl Plan {
         }
         let machine = machine(&script, &cell.machine)
             .ok_or_else(|| format!("there is no machine file for `{}`", cell.machine))?;
-        let figure = script.figure(&cell.variant, &cell.metric, &cell.unit)?;
+        let figure = script.figure(&cell.machine, &cell.variant, &cell.metric, &cell.unit)?;
         let no_variant = |name: &str| format!("the scenario has no variant `{name}`");
         let variant = script.variant(&cell.variant).cloned();
         let variant = variant.ok_or_else(|| no_variant(&cell.variant))?;
