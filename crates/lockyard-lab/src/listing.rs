@@ -135,7 +135,7 @@ pub fn rows(listing: &Listing, of: Of, tables: &[Table]) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut shown: Vec<String> = Vec::new();
     for cell in cells {
-        let figure = script.figure(&cell.variant, &cell.metric, &cell.unit);
+        let figure = script.figure(&cell.machine, &cell.variant, &cell.metric, &cell.unit);
         let (Some(name), Ok(Figure::CpuShare { names })) =
             (cell.metric.strip_prefix(SHARE), figure)
         else {

@@ -36,7 +36,7 @@ impl Length {
 }
 
 /// What there is to know of the published run that its table does not say.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunOf {
     /// How many tasks run, whatever number of threads the table has, if any.
     pub tasks: Option<usize>,

@@ -525,8 +525,8 @@ fn variant(
         objects[index].kind = kind;
     }
     let steps = steps::build(source, &objects, names, &entry.name, steps)?;
-    let of = (&objects[..], names, &entry.name);
-    let disturbances = samples::disturbances(source, disturbances, samples, of)?;
+    let disturbances =
+        samples::disturbances(source, disturbances, samples, &objects, names, &entry.name)?;
     Ok(Variant {
         name: entry.name.get_ref().clone(),
         title: source.text("title", &entry.title)?,

@@ -101,7 +101,9 @@ pub(crate) fn disturbances(
     source: &Source,
     entries: &[Spanned<DisturbanceEntry>],
     samples: Option<Samples>,
-    (objects, names, variant): (&[Object], (&[String], &[Part]), &Spanned<String>),
+    objects: &[Object],
+    names: (&[String], &[Part]),
+    variant: &Spanned<String>,
 ) -> Result<Vec<Disturbance>> {
     if let Some(entry) = entries.get(MAX_DISTURBANCES) {
         let message =
