@@ -55,11 +55,11 @@ impl State {
         (self.guards() < NEST_MASK).then_some(State(self.0 + 1))
     }
 
-    /// One guard less. There is one.
+    /// One guard less. There is one (or no state at all: guards are dropped while a model that has failed unwinds, and its words are 0 then).
     #[inline(always)]
     pub(super) fn left(self) -> State {
-        debug_assert!(self.guards() > 0, "a guard is dropped that is not counted");
-        State(self.0 - 1)
+        debug_assert!(self.guards() > 0 || self.0 == 0, "a guard is dropped that is not counted");
+        State(self.0.wrapping_sub(1))
     }
 
     /// The epoch of the outermost guard; the last one if there is none.
