@@ -56,7 +56,7 @@ impl Effort {
         }
     }
 
-    /// With tables that no cache holds, which are filled anew for each run: one run, and longer, until the caches hold
+    /// With tables that the caches do not hold at first, which are filled anew for each run: one run, and longer, until the caches hold
     /// what they then do.
     fn for_tables(self, variant: &Variant) -> Effort {
         if variant.tables().all(|table| table.bytes() < LARGE_TABLE) {
@@ -78,8 +78,8 @@ impl Effort {
     }
 }
 
-/// A table of so many bytes is in no cache.
-const LARGE_TABLE: usize = 64 << 20;
+/// A table of so many bytes is in no cache, or comes into the caches only after a while.
+const LARGE_TABLE: usize = 4 << 20;
 
 /// A window is doubled until it holds so many operations, so that slow operations are not counted in
 /// steps of a large part of the figure: in all, and of each thread, since threads may be in step ...

@@ -44,7 +44,7 @@ fn look_ups_in_a_wide_hash_take_seven_tenths_less_cpu_time_and_throughput_stays(
     let wait = "cpu-share:__ticket_spin_lock";
     assert!(of(after, wait) > of(before, wait), "the other lock takes up the time");
     let change = of(after, "throughput-change");
-    assert!(change.abs() < 8.0, "{change} %");
+    assert!(change.abs() < 4.0, "{change} %");
 }
 
 #[test]
