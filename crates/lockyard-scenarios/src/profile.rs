@@ -44,9 +44,15 @@ pub struct Profile {
     pub cpus: usize,
     /// Samples in all, by variant.
     pub samples: Vec<(String, Samples)>,
+    /// Metrics that gave numbers of the script, beside shares of symbols.
+    pub inputs: Vec<&'static str>,
     /// The symbols.
     pub symbols: Vec<Symbol>,
 }
+
+/// The metrics of a profile that are of no symbol.
+const OTHERS: [&str; 5] =
+    ["softirq-cpu-low", "softirq-cpu-high", "rate-ratio", "throughput-ratio", "throughput-change"];
 
 /// What the metrics of listings begin with.
 pub const SHARE: &str = "cpu-share:";
@@ -76,6 +82,9 @@ impl Profile {
 
     /// Whether the published figure is an input: numbers of the script were taken from it, or it says how long the profiler ran.
     pub fn is_input(&self, variant: &str, metric: &str) -> bool {
+        if self.inputs.contains(&metric) {
+            return true;
+        }
         let Some(symbol) = self.symbol(metric) else { return false };
         let given = matches!(self.samples_of(variant), Some(Samples::Given(_)));
         if metric.starts_with(COUNT) {
@@ -161,6 +170,8 @@ pub(crate) struct ProfileEntry {
     cpus: Option<Spanned<u32>>,
     #[serde(default)]
     samples: Vec<Spanned<SamplesEntry>>,
+    #[serde(default)]
+    inputs: Vec<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -280,7 +291,11 @@ pub(crate) fn profile(
                 .transpose()?,
         });
     }
+    let others = OTHERS.map(|name| (name, name));
+    let inputs =
+        entry.inputs.iter().map(|found| source.choose("figure of a profile", found, &others));
     Ok(Profile {
+        inputs: inputs.collect::<Read<_>>()?,
         machine: entry.machine.as_ref().map(|name| source.name("machine", name)).transpose()?,
         rates,
         cpus,

@@ -15,6 +15,7 @@ variants = [{ name = "before", title = "b" }, { name = "after", title = "a" }, {
 machine = "relative"
 rates = [100000.0, 150000.0]
 cpus = 8
+inputs = ["softirq-cpu-high"]
 samples = [{ variant = "before", total = 5e6 }, { variant = "after", work_of = "before" }]
 
 [[symbols]]
@@ -86,6 +87,8 @@ fn a_figure_of_a_profile_is_an_input_or_left_out_where_the_script_says_so() {
         ("after", "samples:find (swapper)", false),
         ("before", "throughput", false),
         ("before", "cpu-share:memset", false),
+        ("after", "softirq-cpu-high", true),
+        ("after", "softirq-cpu-low", false),
     ] {
         assert_eq!(profile.is_input(variant, metric), input, "{variant}, {metric}");
     }
@@ -99,6 +102,7 @@ fn a_figure_of_a_profile_is_an_input_or_left_out_where_the_script_says_so() {
 fn what_is_wrong_with_a_profile_is_said_in_one_line() {
     for (from, to, expected) in [
         ("[100000.0, 150000.0]", "[2.0, 1.0]", "`rates` are 2 and 1; allowed: above 0, the lower"),
+        ("softirq-cpu-high", "softirq-cpu-hi", "did you mean `softirq-cpu-high`?"),
         ("cpus = 8", "cpus = 0", "`cpus` is 0; allowed: 1 to 4096"),
         ("total = 5e6", "total = 0.0", "`total` is 0; allowed: above 0"),
         ("total = 5e6", "total = 5e6, work_of = \"after\"", "either `total`, or `work_of`"),

@@ -38,7 +38,7 @@ impl History {
             }
             return false;
         }
-        let expected = (before % 4 == 2).then_some(before - 1);
+        let expected = (before % 4 == 2).then(|| before - 1);
         assert_eq!(found, expected, "in phase {before}");
         true
     }

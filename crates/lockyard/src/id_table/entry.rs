@@ -83,6 +83,13 @@ impl<'t, T: Send, V: Variant, H: Host, C: Context> Entry<'t, T, V, H, C> {
         Entry { table, object, id, held, _guard: guard, _value: PhantomData }
     }
 
+    /// The same, inside a guard.
+    #[inline(always)]
+    pub(super) fn inside(mut self, guard: Guard<'t, H, C>) -> Self {
+        self._guard = Some(guard);
+        self
+    }
+
     /// Whether the object was not removed before its lock was taken.
     #[inline(always)]
     pub(super) fn is_in_table(&self) -> bool {

@@ -307,10 +307,11 @@ impl<T: Send, V: Variant, H: Host, C: Context> IdTable<T, V, H, C> {
             // The table's lock and the object's are taken hand over hand. The guard is around both, so that contexts nest.
             // SAFETY: whoever frees an object needs the table's lock; the object's own lock keeps it from then on.
             let guard = unsafe { self.domain.assume_entered() };
-            return self.with_writers(|| {
+            let entry = self.with_writers(|| {
                 // SAFETY: found under the table's lock, which who frees the object needs.
-                unsafe { self.validate(self.find(id), id, Some(guard)) }
+                unsafe { self.validate(self.find(id), id, None) }
             });
+            return entry.map(|entry| entry.inside(guard));
         }
         let guard = self.domain.enter();
         let bits = self.find(id);
