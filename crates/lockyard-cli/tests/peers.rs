@@ -1,6 +1,9 @@
 //! `lockyard measure --peers`: every peer is measured beside the scenario's own variants, names are found, and what cannot be
 //! measured or simulated is refused in a line. Nothing here asserts how fast anything is.
 
+#[path = "support/outcomes.rs"]
+mod outcomes;
+
 use lockyard_lab::peers;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -13,20 +16,11 @@ fn lockyard(arguments: &[&str]) -> Output {
 }
 
 fn json(arguments: &[&str]) -> Value {
-    let output = lockyard(&[arguments, &["--format", "json"]].concat());
-    let why = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {why}");
-    serde_json::from_slice(&output.stdout).expect("it is JSON")
+    outcomes::json(&lockyard(&[arguments, &["--format", "json"]].concat()))
 }
 
-/// The one line with which bad input is refused.
 fn refusal(arguments: &[&str]) -> String {
-    let output = lockyard(arguments);
-    let why = String::from_utf8(output.stderr).expect("it is text");
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {why}");
-    assert!(output.stdout.is_empty(), "{arguments:?}");
-    assert_eq!(why.lines().count(), 1, "{arguments:?}: {why}");
-    why.trim_end().to_owned()
+    outcomes::refusal(lockyard(arguments))
 }
 
 fn variants(document: &Value) -> Vec<String> {

@@ -1,9 +1,11 @@
 //! Buffer caches in scripts: with every combination of switches both back-ends use them as the script says.
 
-use lockyard::Native;
+mod support;
+
 use lockyard_scenarios::{Prepared, Script, Stage};
 use lockyard_sim::{Machine, Outcome, Simulated, Simulation};
 use std::rc::Rc;
+use support::Threads;
 
 const INDICES: [&str; 3] = ["wide-hash", "hash-256", "tree-per-group"];
 
@@ -40,17 +42,6 @@ order = "siblings-last"
 
 /// One operation that does everything that there is.
 const EVERYTHING: &str = r#"{ do = "look-up", object = "buffers", key = "random" }, { do = "insert", object = "buffers" }, { do = "look-up", object = "buffers", key = "inserted" }, { do = "insert", object = "buffers" }, { do = "remove", object = "buffers" }, { do = "look-up", object = "buffers" }, { do = "remove", object = "buffers" }"#;
-
-struct Threads;
-
-impl Stage for Threads {
-    type Host = Native;
-    fn work(_: f64) {}
-    fn stopping() -> bool {
-        unreachable!("the tasks know how much they do")
-    }
-    fn operation_done() {}
-}
 
 #[test]
 fn threads_find_what_is_there_and_leave_what_was_there() {

@@ -1,10 +1,12 @@
 //! Tables in scripts: what may be said of them, and that both back-ends use them as the script says.
 
-use lockyard::Native;
+mod support;
+
 use lockyard_scenarios::{Prepared, Script, Stage};
 use lockyard_sim::{Machine, Outcome, Simulated, Simulation};
 use std::cell::Cell;
 use std::rc::Rc;
+use support::Threads;
 
 /// A script with a table of each kind, `steps`, and a variant for each of `sets`.
 fn script(steps: &str, sets: &[&str]) -> String {
@@ -158,17 +160,6 @@ const SETS: &[&str] = &[
 /// The same on one line: errors are by line.
 fn everything() -> Script {
     Script::parse("s.toml", &script(&EVERYTHING.replace('\n', " "), SETS)).expect("it is valid")
-}
-
-struct Threads;
-
-impl Stage for Threads {
-    type Host = Native;
-    fn work(_: f64) {}
-    fn stopping() -> bool {
-        unreachable!("the tasks know how much they do")
-    }
-    fn operation_done() {}
 }
 
 #[test]

@@ -8,71 +8,24 @@
 //! cargo run --release -p lockyard --example buffers [CHURN]
 //! ```
 
+#[path = "common/clock.rs"]
+mod clock;
+#[path = "common/counting.rs"]
+mod counting;
+
+use clock::{cpu_time, per};
+use counting::memory;
 use lockyard::buffers::{
     Before, BufferCache, Configuration, Hash256, Key, MoveToFront, OnMiss, Outside, ReferencedBit,
     Standard, Switches, TreePerGroup, WideHash, With,
 };
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::convert::Infallible;
 use std::hint::black_box;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
-
-/// The system's allocator, with the bytes that it was asked for and has not got back.
-struct Counting;
-
-static REQUESTED: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: everything is the system allocator's.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        REQUESTED.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        REQUESTED.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const MILLION: u64 = 1_000_000;
 
-/// Bytes requested from the allocator, and bytes that the process has in memory (0 where the system does not say).
-fn memory() -> (usize, usize) {
-    let requested = REQUESTED.load(Ordering::Relaxed);
-    let pages = std::fs::read_to_string("/proc/self/statm").ok().and_then(|text| {
-        text.split_whitespace().nth(1).and_then(|resident| resident.parse::<usize>().ok())
-    });
-    (requested, pages.unwrap_or(0) * 4096)
-}
-
 fn key(number: u64) -> Key {
     Key::new((number % 16) as u32, number / 16)
-}
-
-/// Time that this thread has had a CPU, so that a busy machine does not count. (Where there is no such clock, time.)
-fn cpu_time() -> Duration {
-    #[cfg(unix)]
-    {
-        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: `time` is a live `timespec`. Should the call fail it stays zero.
-        unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
-        Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
-    }
-    #[cfg(not(unix))]
-    {
-        static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
-        START.get_or_init(std::time::Instant::now).elapsed()
-    }
-}
-
-fn per(duration: Duration, operations: u64) -> f64 {
-    duration.as_nanos() as f64 / operations as f64
 }
 
 /// `buffers` buffers without a value: bytes of each, and what a look-up takes.

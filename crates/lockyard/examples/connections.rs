@@ -11,14 +11,16 @@
 //! The environment variable `LOCKYARD_CONNECTIONS` holds settings of the table that churns: `bits=16`, say. (So a program reads what its
 //! users choose at start-up; 20 bits, one for a connection, are what it is compiled with.)
 
+#[path = "common/clock.rs"]
+mod clock;
 #[path = "common/counting.rs"]
 mod counting;
 
+use clock::{cpu_time, per};
 use counting::memory;
 use lockyard::connections::{Bits, ConnectionTable, Locked, LookUp, NEVER, Rcu, Settings, Tuple};
 use std::hint::black_box;
 use std::net::Ipv4Addr;
-use std::time::Duration;
 
 const CONNECTIONS: u32 = 1_000_000;
 
@@ -28,26 +30,6 @@ fn tuple(number: u32) -> Tuple {
     let server = Ipv4Addr::new(192, 0, 2, 7);
     let port = 1024 + (number & 0x3fff) as u16;
     Tuple { protocol: 6, source: (client.into(), port), destination: (server.into(), 443) }
-}
-
-/// Time that this thread has had a CPU, so that a busy machine does not count. (Where there is no such clock, time.)
-fn cpu_time() -> Duration {
-    #[cfg(unix)]
-    {
-        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: `time` is a live `timespec`. Should the call fail it stays zero.
-        unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
-        Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
-    }
-    #[cfg(not(unix))]
-    {
-        static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
-        START.get_or_init(std::time::Instant::now).elapsed()
-    }
-}
-
-fn per(duration: Duration, operations: u32) -> f64 {
-    duration.as_nanos() as f64 / f64::from(operations)
 }
 
 /// A million connections without a value in 2^`bits` buckets: bytes of each, and what a look-up takes.
@@ -85,7 +67,7 @@ fn fill<P: LookUp>(name: &str, bits: u32) {
         bits.get(),
         ConnectionTable::<(), P>::bytes_of_a_connection(),
         each(after.0 - before.0),
-        per(inserting, CONNECTIONS),
+        per(inserting, u64::from(CONNECTIONS)),
         per(looking, look_ups),
     );
     assert_eq!(table.len(), CONNECTIONS as usize);
@@ -124,7 +106,7 @@ fn churn(churn: u32, settings: &Settings) {
     }
     println!(
         "{:.0} ns for each connection, from its insertion to its expiry; at most {most_waiting} entries waited",
-        per(cpu_time() - begin, churn)
+        per(cpu_time() - begin, u64::from(churn))
     );
     assert_eq!(table.len() + expired, churn as usize, "nothing is lost");
 }
