@@ -3,6 +3,7 @@
 //! A look-up gets a buffer that is there, as whoever would fill it if it were not; it is used by nobody else at that moment but others that look it up.
 //! Filling takes no time here, so there is no setting for where it is done: steps beside stand for what it costs.
 
+use super::tally::Tally;
 use super::{Allowed, Held, Of, Operation, Row, Setting, Table, TableKind, TableObject};
 use lockyard::buffers::{
     BufferCache, Configuration, EveryCall, Groups, Hash256, Key, MoveToFront, OnMiss, Outside,
@@ -11,7 +12,6 @@ use lockyard::buffers::{
 use lockyard::platform::Host;
 use std::alloc::Layout;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes that a buffer takes, with its part of the chains, rounded up.
 const BYTES: usize = 128;
@@ -129,8 +129,8 @@ unsafe fn made<S: Switches, H: Host>(
         cache,
         groups: u64::from(groups.get()),
         buffers: table.entries(),
-        missed: AtomicU64::new(0),
-        refused: AtomicU64::new(0),
+        missed: Tally::default(),
+        refused: Tally::default(),
     };
     for number in 0..cached.buffers {
         cached.cache.get_or_fill(cached.key(number), || Ok::<_, ()>(number)).ok()?;
@@ -143,9 +143,9 @@ struct Cached<S: Switches, H: Host> {
     groups: u64,
     buffers: u64,
     /// Look-ups that found nothing, or another buffer. (Written only then.)
-    missed: AtomicU64,
+    missed: Tally,
     /// Insertions that were refused.
-    refused: AtomicU64,
+    refused: Tally,
 }
 
 impl<S: Switches, H: Host> Cached<S, H> {
@@ -155,8 +155,7 @@ impl<S: Switches, H: Host> Cached<S, H> {
     }
 
     fn missed(&self) {
-        // Relaxed: read after all tasks have finished.
-        self.missed.fetch_add(1, Ordering::Relaxed);
+        self.missed.note();
     }
 }
 
@@ -173,8 +172,7 @@ impl<S: Switches, H: Host> TableObject for Cached<S, H> {
     fn insert(&self, number: u64) -> Option<u64> {
         let made = self.cache.get_or_fill(self.key(number), || Ok::<_, ()>(number));
         if made.as_deref() != Ok(&number) {
-            // Relaxed: as in `missed`.
-            self.refused.fetch_add(1, Ordering::Relaxed);
+            self.refused.note();
             return None;
         }
         Some(number)
@@ -187,11 +185,11 @@ impl<S: Switches, H: Host> TableObject for Cached<S, H> {
     }
 
     fn verify(&self, _performed: &dyn Fn(Operation) -> u64) -> Result<(), String> {
-        let missed = self.missed.load(Ordering::Relaxed);
+        let missed = self.missed.count();
         if missed > 0 {
             return Err(format!("found nothing, or another buffer, {missed} times"));
         }
-        let refused = self.refused.load(Ordering::Relaxed);
+        let refused = self.refused.count();
         if refused > 0 {
             return Err(format!("refused {refused} insertions: there was no memory"));
         }

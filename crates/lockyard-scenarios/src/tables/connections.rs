@@ -2,6 +2,7 @@
 //!
 //! All are to one service, from clients whose addresses count up. A look-up finds the connection of a packet, takes a reference and drops it.
 
+use super::tally::Tally;
 use super::{Allowed, Held, Of, Operation, Row, Setting, Table, TableKind, TableObject};
 use lockyard::connections::{
     Bits, ConnectionTable, Direction, Locked, LookUp, NEVER, Rcu, Seed, Tuple,
@@ -10,7 +11,6 @@ use lockyard::platform::Host;
 use std::alloc::Layout;
 use std::net::Ipv4Addr;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes that a connection takes, and a bucket, rounded up.
 const BYTES: [usize; 2] = [128, 32];
@@ -82,8 +82,8 @@ unsafe fn made<P: LookUp, H: Host>(
     Some(Box::new(Chains {
         table: held,
         connections,
-        missed: AtomicU64::new(0),
-        refused: AtomicU64::new(0),
+        missed: Tally::default(),
+        refused: Tally::default(),
     }))
 }
 
@@ -98,9 +98,9 @@ struct Chains<P: LookUp, H: Host> {
     table: Held<ConnectionTable<u64, P, H>>,
     connections: u64,
     /// Look-ups that found nothing, or another connection. (Written only then.)
-    missed: AtomicU64,
+    missed: Tally,
     /// Insertions that were refused.
-    refused: AtomicU64,
+    refused: Tally,
 }
 
 impl<P: LookUp, H: Host> TableObject for Chains<P, H> {
@@ -112,16 +112,14 @@ impl<P: LookUp, H: Host> TableObject for Chains<P, H> {
             *connection == number && direction == Direction::Original
         });
         if !right {
-            // Relaxed: read after all tasks have finished.
-            self.missed.fetch_add(1, Ordering::Relaxed);
+            self.missed.note();
         }
     }
 
     fn insert(&self, number: u64) -> Option<u64> {
         let made = self.table.insert(&tuple(number), number, NEVER).is_ok();
         if !made {
-            // Relaxed: as above.
-            self.refused.fetch_add(1, Ordering::Relaxed);
+            self.refused.note();
         }
         made.then_some(number)
     }
@@ -129,17 +127,16 @@ impl<P: LookUp, H: Host> TableObject for Chains<P, H> {
     fn remove(&self, number: u64) {
         let found = self.table.look_up(&tuple(number));
         if !found.is_some_and(|(connection, _)| connection.remove()) {
-            // Relaxed: as above.
-            self.missed.fetch_add(1, Ordering::Relaxed);
+            self.missed.note();
         }
     }
 
     fn verify(&self, _performed: &dyn Fn(Operation) -> u64) -> Result<(), String> {
-        let missed = self.missed.load(Ordering::Relaxed);
+        let missed = self.missed.count();
         if missed > 0 {
             return Err(format!("found nothing, or another connection, {missed} times"));
         }
-        let refused = self.refused.load(Ordering::Relaxed);
+        let refused = self.refused.count();
         if refused > 0 {
             return Err(format!("refused {refused} insertions: there was no memory"));
         }

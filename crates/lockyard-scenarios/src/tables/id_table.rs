@@ -2,12 +2,12 @@
 //!
 //! A look-up finds the object and reads it under its own lock; an update changes it there.
 
+use super::tally::Tally;
 use super::{Allowed, Held, Of, Operation, Row, Setting, Table, TableKind, TableObject};
 use lockyard::id_table::{IdTable, Locked, Rcu, Variant};
 use lockyard::platform::Host;
 use std::alloc::Layout;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes that an object takes, with what is allocated beside it, rounded up.
 const BYTES: usize = 256;
@@ -78,8 +78,8 @@ unsafe fn made<V: Variant, H: Host>(
     Some(Box::new(Objects {
         table: held,
         entries,
-        missed: AtomicU64::new(0),
-        refused: AtomicU64::new(0),
+        missed: Tally::default(),
+        refused: Tally::default(),
     }))
 }
 
@@ -93,9 +93,9 @@ struct Objects<V: Variant, H: Host> {
     table: Held<IdTable<Object, V, H>>,
     entries: u64,
     /// Look-ups that found nothing, or another's object. (Written only then.)
-    missed: AtomicU64,
+    missed: Tally,
     /// Insertions that were refused.
-    refused: AtomicU64,
+    refused: Tally,
 }
 
 impl<V: Variant, H: Host> TableObject for Objects<V, H> {
@@ -113,33 +113,30 @@ impl<V: Variant, H: Host> TableObject for Objects<V, H> {
             std::hint::black_box(*object).owner
         });
         if found.is_none() || owner.is_some() && found != owner {
-            // Relaxed: read after all tasks have finished.
-            self.missed.fetch_add(1, Ordering::Relaxed);
+            self.missed.note();
         }
     }
 
     fn insert(&self, number: u64) -> Option<u64> {
         let id = self.table.insert(Object::new(number)).ok();
         if id.is_none() {
-            // Relaxed: as above.
-            self.refused.fetch_add(1, Ordering::Relaxed);
+            self.refused.note();
         }
         id.map(u64::from)
     }
 
     fn remove(&self, inserted: u64) {
         if self.table.remove(inserted as u32).is_none() {
-            // Relaxed: as above.
-            self.missed.fetch_add(1, Ordering::Relaxed);
+            self.missed.note();
         }
     }
 
     fn verify(&self, performed: &dyn Fn(Operation) -> u64) -> Result<(), String> {
-        let missed = self.missed.load(Ordering::Relaxed);
+        let missed = self.missed.count();
         if missed > 0 {
             return Err(format!("found nothing, or another's object, {missed} times"));
         }
-        let refused = self.refused.load(Ordering::Relaxed);
+        let refused = self.refused.count();
         if refused > 0 {
             return Err(format!("refused {refused} insertions: there was no memory"));
         }

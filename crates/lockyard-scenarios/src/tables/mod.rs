@@ -9,6 +9,7 @@ mod connections;
 mod id_table;
 mod settings;
 mod statistics;
+mod tally;
 
 pub use settings::Table;
 pub(crate) use settings::{Allowed, Setting, TableEntry};

@@ -3,13 +3,13 @@
 //! An entry is a flow. An update counts a packet; a reading is the sum of the flow's records, each under its lock. An insertion makes
 //! the statistics of a new flow, and so allocates what the variant has at its creation; a removal drops them.
 
+use super::tally::Tally;
 use super::{Allowed, Held, Of, Operation, Row, Setting, Table, TableKind, TableObject};
 use lockyard::platform::{Host, Region, during};
 use lockyard::statistics::{Counts, PerCpu, PerNode, Shared, Statistics, Variant};
 use std::alloc::Layout;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes of a counted packet.
 const PACKET: u64 = 64;
@@ -114,8 +114,8 @@ unsafe fn made<V: Variant, H: Host>(
     }
     Some(Box::new(Flows::<V, H> {
         flows,
-        refused: AtomicU64::new(0),
-        torn: AtomicU64::new(0),
+        refused: Tally::default(),
+        torn: Tally::default(),
         _host: PhantomData,
     }))
 }
@@ -123,9 +123,9 @@ unsafe fn made<V: Variant, H: Host>(
 struct Flows<V: Variant, H: Host> {
     flows: Vec<Held<Flow<V, H>>>,
     /// Insertions that were refused.
-    refused: AtomicU64,
+    refused: Tally,
     /// Readings whose packets and bytes do not belong together. (Written only then.)
-    torn: AtomicU64,
+    torn: Tally,
     _host: PhantomData<fn() -> H>,
 }
 
@@ -156,8 +156,7 @@ impl<V: Variant, H: Host> TableObject for Flows<V, H> {
         }
         let sum = std::hint::black_box(flow.read());
         if sum.bytes != sum.packets * PACKET {
-            // Relaxed: read after all tasks have finished.
-            self.torn.fetch_add(1, Ordering::Relaxed);
+            self.torn.note();
         }
     }
 
@@ -178,8 +177,7 @@ impl<V: Variant, H: Host> TableObject for Flows<V, H> {
             }
         });
         if made.is_none() {
-            // Relaxed: as above.
-            self.refused.fetch_add(1, Ordering::Relaxed);
+            self.refused.note();
         }
         made
     }
@@ -196,11 +194,11 @@ impl<V: Variant, H: Host> TableObject for Flows<V, H> {
     }
 
     fn verify(&self, performed: &dyn Fn(Operation) -> u64) -> Result<(), String> {
-        let torn = self.torn.load(Ordering::Relaxed);
+        let torn = self.torn.count();
         if torn > 0 {
             return Err(format!("was read torn {torn} times"));
         }
-        let refused = self.refused.load(Ordering::Relaxed);
+        let refused = self.refused.count();
         if refused > 0 {
             return Err(format!("refused {refused} insertions: there was no memory"));
         }
