@@ -82,16 +82,16 @@ fn every_published_cell_has_one_row_with_one_status() {
     );
     assert_eq!(
         calibrations,
-        13 + 11 + 1 + 1 + 10,
+        13 + 6 + 11 + 1 + 1 + 10 + 3,
         "two of open3, two of fstat2, one of access2, one for each placement of the lock's loop, three for each \
-         machine of page-ref; the ticket lock's of applications, one of dbench, one of lockref-degradation; ten figures of \
-         lock-call-path"
+         machine of page-ref, whose `time` says the same; the ticket lock's of applications, one of dbench, one of lockref-degradation; ten figures of \
+         lock-call-path; times of the timers without a lock"
     );
     let summary = json["summary"].as_array().expect("there is a summary");
     let all = summary.iter().find(|s| s["table"] == "all").expect("over all");
     let of_profiles = summary.iter().find(|s| s["table"] == "profiles").expect("it is a table");
     let cells = |s: &serde_json::Value| s["cells"].as_u64().expect("a number");
-    assert_eq!(cells(all) - cells(of_profiles), 22 + 30 + 18 + 11 + 14 + 16);
+    assert_eq!(cells(all) - cells(of_profiles), 22 + 30 + 18 + 11 + 14 + 16 + 4);
     let apart = summary.iter().find(|s| s["table"] == "page-ref: doubtful rows");
     assert_eq!(apart.expect("its author doubts some rows")["cells"], 6);
     assert_eq!(
