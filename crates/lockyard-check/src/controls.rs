@@ -3,7 +3,7 @@
 //!
 //! Each is wrong in one step of which the right ones are careful, and runs in the same programs.
 
-use crate::program::{PageCount, Reclaims, RefCount, linger};
+use crate::program::{PageCount, Reclaims, RefCount, forward_reclamation, linger};
 use lockyard::lane::Lane;
 use lockyard::lock::LaneLock;
 use lockyard::platform::{Host, Int, Ordering, U32, Word};
@@ -200,26 +200,5 @@ impl<H: Host> Reclaims<H> for NeverLeft<H> {
         std::mem::forget(self.0.enter());
         body()
     }
-    unsafe fn retire(&self, object: NonNull<Header<H>>, free: Free<H>) {
-        // SAFETY: the caller's promise.
-        unsafe { self.0.retire(object, free) };
-    }
-    fn collect(&self) {
-        Reclaims::collect(&self.0);
-    }
-    fn advance(&self) {
-        self.0.advance();
-    }
-    fn synchronize(&self) {
-        self.0.synchronize();
-    }
-    fn barrier(&self) {
-        self.0.barrier();
-    }
-    fn read_quiescent(&self, body: impl Fn()) {
-        self.0.read_quiescent(body);
-    }
-    fn finish(&self) {
-        Reclaims::finish(&self.0);
-    }
+    forward_reclamation!();
 }

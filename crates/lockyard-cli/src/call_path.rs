@@ -5,7 +5,7 @@ use crate::{host, output, progress};
 use lockyard_input::printable;
 use lockyard_lab::host::call_path::{self, CHOICE, Effort, Way};
 use lockyard_lab::host::environment;
-use lockyard_lab::output::{Document, render};
+use lockyard_lab::output::Document;
 
 /// Why `predict` and `measure` have no such scenario, if that is what the user asks for.
 pub(crate) fn no_scenario(name: &str) -> Result<(), Failure> {
@@ -44,15 +44,7 @@ pub(crate) fn run(options: &CallPath) -> Result<(), Failure> {
     environment_of.extend(environment().into_iter().map(|(name, value)| (name.to_owned(), value)));
     let mut notes = report.notes;
     notes.push(format!("Environment: {}.", host::known(&environment(), "; ")));
-    let mut document =
+    let document =
         Document { rows: report.rows, environment: environment_of, notes, ..Document::default() };
-    let interrupted = lockyard_lab::jobs::interrupted();
-    if interrupted {
-        document.incomplete("interrupted");
-    }
-    output::write(&render(&document, options.format.into()))?;
-    if interrupted {
-        return Err(Failure::Run("interrupted: what is finished is above".to_owned()));
-    }
-    Ok(())
+    output::finish(document, None, options.format)
 }

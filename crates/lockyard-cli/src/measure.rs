@@ -5,7 +5,7 @@ use crate::{call_path, host, output, progress};
 use lockyard_lab::host::measure::Effort;
 use lockyard_lab::host::{Cpus, Placement};
 use lockyard_lab::measured::{self, MOST_THREADS};
-use lockyard_lab::output::{Document, render};
+use lockyard_lab::output::Document;
 use lockyard_lab::{fit, names, peers, published};
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
     environment.extend(report.environment.clone());
     let mut notes = report.notes;
     notes.push(format!("Environment: {}.", host::known(&report.environment, "; ")));
-    let mut document = Document {
+    let document = Document {
         rows: report.rows,
         summaries: Vec::new(),
         fits,
@@ -64,18 +64,5 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
         environment,
         notes,
     };
-    let interrupted = lockyard_lab::jobs::interrupted();
-    if report.failure.is_some() {
-        document.incomplete("the measurement ended with an error");
-    } else if interrupted {
-        document.incomplete("interrupted");
-    }
-    output::write(&render(&document, options.format.into()))?;
-    if let Some(failure) = report.failure {
-        return Err(Failure::Run(failure));
-    }
-    if interrupted {
-        return Err(Failure::Run("interrupted: what is finished is above".to_owned()));
-    }
-    Ok(())
+    output::finish(document, report.failure, options.format)
 }

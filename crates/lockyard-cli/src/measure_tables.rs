@@ -4,7 +4,7 @@ use crate::arguments::{Failure, MeasureTables, number_list_from, seconds, thread
 use crate::{host, output, progress};
 use lockyard_lab::host::measure::Effort;
 use lockyard_lab::host::{Cpus, Placement};
-use lockyard_lab::output::{Document, render};
+use lockyard_lab::output::Document;
 use lockyard_lab::tables::{self, Request, usual_threads};
 use std::time::Duration;
 
@@ -49,19 +49,6 @@ pub(crate) fn run(options: &MeasureTables) -> Result<(), Failure> {
     environment.extend(report.environment.clone());
     let mut notes = report.notes;
     notes.push(format!("Environment: {}.", host::known(&report.environment, "; ")));
-    let mut document = Document { rows: report.rows, environment, notes, ..Document::default() };
-    let interrupted = lockyard_lab::jobs::interrupted();
-    if report.failure.is_some() {
-        document.incomplete("the measurement ended with an error");
-    } else if interrupted {
-        document.incomplete("interrupted");
-    }
-    output::write(&render(&document, options.format.into()))?;
-    if let Some(failure) = report.failure {
-        return Err(Failure::Run(failure));
-    }
-    if interrupted {
-        return Err(Failure::Run("interrupted: what is finished is above".to_owned()));
-    }
-    Ok(())
+    let document = Document { rows: report.rows, environment, notes, ..Document::default() };
+    output::finish(document, report.failure, options.format)
 }

@@ -1,6 +1,7 @@
 //! Writing: to standard output, and to files that are whole or not there.
 
-use crate::arguments::Failure;
+use crate::arguments::{Failure, Format};
+use lockyard_lab::output::{Document, render};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,40 @@ pub(crate) fn write(text: &str) -> Result<(), Failure> {
             Err(Failure::Run(format!("standard output cannot be written: {error}")))
         }
         _ => Ok(()),
+    }
+}
+
+/// Prints what a run came to. If it ended early, by an error of its own or because the user interrupted it, the document says so,
+/// and the command fails.
+pub(crate) fn finish(
+    mut document: Document,
+    failure: Option<String>,
+    format: Format,
+) -> Result<(), Failure> {
+    let interrupted = note_end(&mut document, failure.as_deref());
+    write(&render(&document, format.into()))?;
+    ended(failure, interrupted)
+}
+
+/// Says in the document that the run ended early, if it did; returns whether it was interrupted.
+pub(crate) fn note_end(document: &mut Document, failure: Option<&str>) -> bool {
+    let interrupted = lockyard_lab::jobs::interrupted();
+    if failure.is_some() {
+        document.incomplete("the measurement ended with an error");
+    } else if interrupted {
+        document.incomplete("interrupted");
+    }
+    interrupted
+}
+
+/// How the command ends after what is finished was printed.
+pub(crate) fn ended(failure: Option<String>, interrupted: bool) -> Result<(), Failure> {
+    match failure {
+        Some(failure) => Err(Failure::Run(failure)),
+        None if interrupted => {
+            Err(Failure::Run("interrupted: what is finished is above".to_owned()))
+        }
+        None => Ok(()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::arguments::{Failure, Predict, thread_list};
 use crate::{call_path, output, progress};
-use lockyard_lab::output::{Document, render};
+use lockyard_lab::output::Document;
 use lockyard_lab::placement::Placement;
 use lockyard_lab::rows::Row;
 use lockyard_lab::{explain, fit, names, predict, published, sensitivity};
@@ -72,13 +72,5 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     if options.attribution {
         document.rows.extend(found.listings);
     }
-    let interrupted = lockyard_lab::jobs::interrupted();
-    if interrupted {
-        document.incomplete("interrupted");
-    }
-    output::write(&render(&document, options.common.format.into()))?;
-    if interrupted {
-        return Err(Failure::Run("interrupted: what is finished is above".to_owned()));
-    }
-    Ok(())
+    output::finish(document, None, options.common.format)
 }

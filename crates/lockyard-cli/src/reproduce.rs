@@ -31,12 +31,7 @@ pub(crate) fn run(options: &Reproduce) -> Result<(), Failure> {
     bar.finish_and_clear();
     let report = report?;
     let mut document = document(&report, request.measure.is_some());
-    let interrupted = lockyard_lab::jobs::interrupted();
-    if report.failure.is_some() {
-        document.incomplete("the measurement ended with an error");
-    } else if interrupted {
-        document.incomplete("interrupted");
-    }
+    let interrupted = output::note_end(&mut document, report.failure.as_deref());
     output::write(&render(&document, options.common.format.into()))?;
     if let Some(failure) = report.failure {
         return Err(Failure::Run(failure));

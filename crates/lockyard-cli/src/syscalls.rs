@@ -76,26 +76,13 @@ mod on_linux {
         let report = report::run(&request, &directory, &mut || bar.inc(1));
         bar.finish_and_clear();
         let report = report?;
-        let interrupted = lockyard_lab::jobs::interrupted();
+        let mut document = document(&report);
+        let interrupted = output::note_end(&mut document, report.failure.as_deref());
         output::write(&match options.format.document() {
             None => columns::print(&report),
-            Some(format) => {
-                let mut document = document(&report);
-                if report.failure.is_some() {
-                    document.incomplete("the measurement ended with an error");
-                } else if interrupted {
-                    document.incomplete("interrupted");
-                }
-                render(&document, format)
-            }
+            Some(format) => render(&document, format),
         })?;
-        if let Some(failure) = report.failure {
-            return Err(Failure::Run(failure));
-        }
-        if interrupted {
-            return Err(Failure::Run("interrupted: what is finished is above".to_owned()));
-        }
-        Ok(())
+        output::ended(report.failure, interrupted)
     }
 
     fn document(report: &report::Report) -> Document {

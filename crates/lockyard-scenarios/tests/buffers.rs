@@ -2,9 +2,7 @@
 
 mod support;
 
-use lockyard_scenarios::{Prepared, Script, Stage};
-use lockyard_sim::{Machine, Outcome, Simulated, Simulation};
-use std::rc::Rc;
+use lockyard_scenarios::{Prepared, Script};
 use support::Threads;
 
 const INDICES: [&str; 3] = ["wide-hash", "hash-256", "tree-per-group"];
@@ -59,40 +57,9 @@ fn threads_find_what_is_there_and_leave_what_was_there() {
     }
 }
 
-struct OnMachine;
-
-impl Stage for OnMachine {
-    type Host = Simulated;
-    const GIVES_BACK: bool = false;
-    fn work(nanoseconds: f64) {
-        lockyard_sim::work(nanoseconds);
-    }
-    fn stopping() -> bool {
-        lockyard_sim::stop_requested()
-    }
-    fn operation_done() {
-        lockyard_sim::operation_done();
-    }
-}
-
-/// Cycles that `tasks` tasks take for `each` operations, and the hash of the run.
-fn simulated(script: &Script, variant: &str, (tasks, each): (usize, u64), seed: u64) -> (u64, u64) {
-    let variant = script.variant(variant).expect("it has it");
-    let machine = Machine::shipped("westmere-ex-4s10c").expect("it is shipped");
-    let mut simulation = Simulation::new(&machine, seed);
-    let prepared = simulation
-        .setup(|| Prepared::<OnMachine>::new(variant, machine.line_bytes(), Some(0), 0.0))
-        .expect("it fits into the arena")
-        .with_seed(seed);
-    let prepared = Rc::new(prepared);
-    for task in 0..tasks {
-        let prepared = Rc::clone(&prepared);
-        simulation.spawn(task, move || prepared.run_operations(each));
-    }
-    let outcome = simulation.run();
-    assert!(matches!(outcome, Outcome::Finished), "{outcome}");
-    simulation.setup(|| prepared.verify(tasks as u64 * each)).unwrap_or_else(|e| panic!("{e}"));
-    (simulation.now(), simulation.hash())
+/// Cycles that `tasks` tasks, on neighbouring cores, take for `each` operations, and the hash of the run.
+fn simulated(script: &Script, variant: &str, of: (usize, u64), seed: u64) -> (u64, u64) {
+    support::simulated(script, variant, of, seed, |task| task)
 }
 
 #[test]

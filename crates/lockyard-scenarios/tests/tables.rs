@@ -2,10 +2,7 @@
 
 mod support;
 
-use lockyard_scenarios::{Prepared, Script, Stage};
-use lockyard_sim::{Machine, Outcome, Simulated, Simulation};
-use std::cell::Cell;
-use std::rc::Rc;
+use lockyard_scenarios::{Prepared, Script};
 use support::Threads;
 
 /// A script with a table of each kind, `steps`, and a variant for each of `sets`.
@@ -181,46 +178,10 @@ fn threads_find_what_is_there_and_lose_no_update() {
     }
 }
 
-struct OnMachine;
-
-impl Stage for OnMachine {
-    type Host = Simulated;
-    const GIVES_BACK: bool = false;
-    fn work(nanoseconds: f64) {
-        lockyard_sim::work(nanoseconds);
-    }
-    fn stopping() -> bool {
-        lockyard_sim::stop_requested()
-    }
-    fn operation_done() {
-        lockyard_sim::operation_done();
-    }
-}
-
-thread_local!(static LEFT: Cell<u64> = const { Cell::new(0) });
-
-/// Cycles that `tasks` tasks take for `each` operations, and the hash of the run.
+/// Cycles that `tasks` tasks take for `each` operations, half of them on each of two sockets, and the hash of the run.
 fn simulated(script: &Script, variant: &str, (tasks, each): (usize, u64), seed: u64) -> (u64, u64) {
-    let variant = script.variant(variant).expect("it has it");
-    let machine = Machine::shipped("westmere-ex-4s10c").expect("it is shipped");
-    let mut simulation = Simulation::new(&machine, seed);
-    let prepared = simulation
-        .setup(|| Prepared::<OnMachine>::new(variant, machine.line_bytes(), Some(0), 0.0))
-        .expect("it fits into the arena")
-        .with_seed(seed);
-    let prepared = Rc::new(prepared);
-    LEFT.set(0);
-    for task in 0..tasks {
-        let prepared = Rc::clone(&prepared);
-        // Half of them on each of two sockets.
-        let place = if task < tasks / 2 { task } else { 10 + task - tasks / 2 };
-        simulation.spawn(place, move || prepared.run_operations(each));
-    }
-    let outcome = simulation.run();
-    assert!(matches!(outcome, Outcome::Finished), "{outcome}");
-    let operations = tasks as u64 * each;
-    simulation.setup(|| prepared.verify(operations)).unwrap_or_else(|e| panic!("{e}"));
-    (simulation.now(), simulation.hash())
+    let place = |task| if task < tasks / 2 { task } else { 10 + task - tasks / 2 };
+    support::simulated(script, variant, (tasks, each), seed, place)
 }
 
 #[test]

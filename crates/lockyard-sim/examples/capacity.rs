@@ -8,13 +8,14 @@
 //! random. Printed: how long it took the host to lay them out, what a step cost, where the lines came from, and how
 //! much of the host's memory a line in use takes.
 
-use lockyard::platform::{Host, Ordering, Word};
-use lockyard_sim::{Machine, Outcome, Simulated, SimulatedU64, Simulation, random_below};
-use std::alloc::Layout;
+#[path = "../tests/support/chain.rs"]
+mod chain;
+
+use chain::{BYTES, OBJECTS};
+use lockyard::platform::{Ordering, Word};
+use lockyard_sim::{Machine, Outcome, random_below};
 use std::time::Instant;
 
-const OBJECTS: usize = 1_000_000;
-const BYTES: usize = 80;
 const CHAIN: usize = 256;
 /// Chains that each thread walks along.
 const WALKS: usize = 60;
@@ -33,21 +34,8 @@ fn main() {
         std::process::exit(2);
     };
     let begin = Instant::now();
-    let mut simulation = Simulation::with_memory(&machine, 1, OBJECTS * BYTES + 4096);
-    let layout = Layout::from_size_align(OBJECTS * BYTES, 64).expect("it is sane");
-    let memory = simulation.setup(|| Simulated::allocate(layout, Some(0)).expect("it fits"));
-    let base = memory.as_ptr() as usize;
-    let word = move |object: usize| {
-        // SAFETY: within the allocation, aligned to 8, all zero at first, and alive while the simulation is.
-        unsafe { &*((base + object * BYTES) as *const SimulatedU64) }
-    };
-    // A permutation: the next object of a chain is far away.
-    let next = |object: usize| (object + 618_033) % OBJECTS;
-    simulation.setup(|| {
-        for object in 0..OBJECTS {
-            word(object).store(next(object) as u64, Ordering::Relaxed);
-        }
-    });
+    let mut simulation = chain::simulation(&machine);
+    let word = chain::lay_out(&mut simulation);
     println!(
         "{OBJECTS} objects of {BYTES} bytes laid out in {:.2} s",
         begin.elapsed().as_secs_f64()

@@ -5,6 +5,8 @@
 //! numbers. Random walks are of independent loads, so that a cache of `c` lines, full of a random part of `s` lines, has `c / s` of
 //! them.
 
+#[path = "support/chain.rs"]
+mod chain;
 mod support;
 
 use lockyard::platform::{Host, Ordering, Word};
@@ -330,35 +332,19 @@ fn what_was_laid_out_is_in_its_home_s_cache_as_far_as_that_holds_it() {
 /// but by the simulated machine's clock.
 #[test]
 fn a_walk_along_a_chain_of_a_million_objects_is_memory_misses_on_every_machine() {
-    const OBJECTS: usize = 1_000_000;
-    const BYTES: usize = 80;
     const WALK: usize = 256;
     for name in Machine::names() {
         let machine = Machine::shipped(name).expect("it is shipped");
-        let mut simulation = Simulation::with_memory(&machine, 1, OBJECTS * BYTES + 4096);
-        // One allocation, as a slab is: object `i` is at `i * BYTES`.
-        let layout = Layout::from_size_align(OBJECTS * BYTES, 64).expect("it is sane");
-        let memory = simulation.setup(|| Simulated::allocate(layout, Some(0)).expect("it fits"));
-        let base = memory.as_ptr() as usize;
-        let word = move |object: usize| {
-            // SAFETY: within the allocation, aligned to 8, all zero, and alive while the simulation is.
-            unsafe { &*((base + object * BYTES) as *const SimulatedU64) }
-        };
-        // A chain through the whole arena: neighbours in it are far apart.
-        let next = |object: usize| (object + 618_033) % OBJECTS;
-        simulation.setup(|| {
-            for object in 0..OBJECTS {
-                word(object).store(next(object) as u64, Ordering::Relaxed);
-            }
-        });
+        let mut simulation = chain::simulation(&machine);
+        let word = chain::lay_out(&mut simulation);
         let walk = move || timed(|| (0..WALK).fold(0, |object, _| read(word(object)) as usize));
         // Twice, by one thread: machines differ in how many a core has.
         let (cycles, again) = on(&mut simulation, 0, move || (walk(), walk()));
         let each = |cycles: u64| cycles as f64 / WALK as f64;
         let (cycles, again) = (each(cycles), each(again));
         let reads = simulation.statistics().memory_reads;
-        let cached =
-            number_or_zero(&machine, "caches.shared_kib") * 1024.0 / (OBJECTS * BYTES) as f64;
+        let cached = number_or_zero(&machine, "caches.shared_kib") * 1024.0
+            / (chain::OBJECTS * chain::BYTES) as f64;
         let expected = WALK as f64 * (1.0 - cached);
         println!(
             "{name}: {reads} of {WALK} from memory, {:.0} ns each",

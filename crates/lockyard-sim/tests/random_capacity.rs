@@ -14,7 +14,7 @@ use lockyard_sim::{
 };
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use support::machine;
+use support::{machine, random_machine};
 
 const SEEDS: u64 = 80;
 const OPERATIONS: u64 = 150;
@@ -254,36 +254,11 @@ fn a_program_runs_the_same_every_time() {
 /// Machines whose every number is random, within a tenth to ten times the shipped machine's, and whose caches hold 1 to 8 lines.
 #[test]
 fn on_machines_with_random_numbers() {
-    let shipped = machine(&[]);
-    for seed in 1..=150u64 {
-        let mut state = seed;
-        let mut next = || {
-            // SplitMix64.
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            z ^ (z >> 31)
-        };
-        let mut changed = shipped.clone();
-        for parameter in shipped.parameters() {
-            let name = parameter.name.as_str();
-            if name.starts_with("topology.") || name == "family.scale" || name == "cycles.wakeup" {
-                continue;
-            }
-            let Ok(value) = parameter.value.to_string().parse::<f64>() else { continue };
-            let factor = 10f64.powf((next() % 2001) as f64 / 1000.0 - 1.0);
-            let value = if next() % 8 == 0 { 0.0 } else { value.max(1.0) * factor };
+    for seed in 1..=150 {
+        let changed = random_machine(seed, |name, value, next| {
             let lines = (1 + next() % 8) as f64;
-            let value = if name.ends_with("_kib") { lines / 16.0 } else { value };
-            changed = changed.with(name, value).expect("it has the number");
-        }
-        for (name, choices) in
-            [("sockets", [1, 2, 3, 8]), ("complexes", [1, 1, 2, 4]), ("cores", [1, 2, 5, 24])]
-        {
-            let value = choices[(next() % 4) as usize];
-            changed =
-                changed.with(&format!("topology.{name}"), f64::from(value)).expect("as above");
-        }
+            if name.ends_with("_kib") { lines / 16.0 } else { value }
+        });
         check(&changed, seed);
     }
 }

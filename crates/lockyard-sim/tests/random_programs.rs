@@ -15,7 +15,7 @@ use lockyard_sim::{
 };
 use std::cell::Cell;
 use std::rc::Rc;
-use support::machine;
+use support::{machine, random_machine};
 
 /// Programs for each kind of machine.
 const PROGRAMS: u64 = 60;
@@ -249,34 +249,8 @@ fn with_loads_that_fetch_lines_for_locked_operations() {
 /// Machines whose every number is random, within a tenth to ten times the shipped machine's.
 #[test]
 fn on_machines_with_random_numbers() {
-    let shipped = machine(&[]);
-    for seed in 1..=120u64 {
-        let mut state = seed;
-        let mut next = || {
-            // SplitMix64.
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            z ^ (z >> 31)
-        };
-        let mut changed = shipped.clone();
-        for parameter in shipped.parameters() {
-            let name = parameter.name.as_str();
-            if name.starts_with("topology.") || name == "family.scale" || name == "cycles.wakeup" {
-                continue;
-            }
-            let Ok(value) = parameter.value.to_string().parse::<f64>() else { continue };
-            let factor = 10f64.powf((next() % 2001) as f64 / 1000.0 - 1.0);
-            let value = if next() % 8 == 0 { 0.0 } else { value.max(1.0) * factor };
-            changed = changed.with(name, value).expect("it has the number");
-        }
-        for (name, choices) in
-            [("sockets", [1, 2, 3, 8]), ("complexes", [1, 1, 2, 4]), ("cores", [1, 2, 5, 24])]
-        {
-            let value = choices[(next() % 4) as usize];
-            changed =
-                changed.with(&format!("topology.{name}"), f64::from(value)).expect("as above");
-        }
+    for seed in 1..=120 {
+        let changed = random_machine(seed, |_, value, _| value);
         // So many have places for every thread of a program.
         if changed.cores() >= 12 {
             check(&changed, seed);

@@ -4,6 +4,8 @@
 //! In debug builds the engine checks at every switch that a CPU has one thread, that a thread is in one place, and that
 //! who waits for a CPU will have it. A failure names the seed, which is the whole input.
 
+mod support;
+
 use lockyard::lock::Mcs;
 use lockyard::platform::{Host, Ordering, Word};
 use lockyard::{RawQSpinLock, RawSpinLock, RawTicketLock};
@@ -130,14 +132,8 @@ fn run(machine: &Machine, seed: u64) -> u64 {
 /// A machine whose scheduler's numbers are those of the seed.
 fn machine(seed: u64) -> Machine {
     let name = ["cascade-lake-2s24c2t", "zen4-7840u", "westmere-ex-4s10c"][seed as usize % 3];
-    let mut state = seed;
-    let mut pick = |choices: &[f64]| {
-        // SplitMix64.
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        choices[((z ^ (z >> 31)) % choices.len() as u64) as usize]
-    };
+    let mut next = support::random(seed);
+    let mut pick = |choices: &[f64]| choices[(next() % choices.len() as u64) as usize];
     let numbers = [
         ("scheduler.period", pick(&[1.0, 20.0, 300.0, 2000.0])),
         ("scheduler.granularity", pick(&[1.0, 3.0, 50.0])),

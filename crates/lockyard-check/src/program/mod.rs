@@ -26,6 +26,7 @@ pub use last_use::{LastUse, RefCount, UseOp};
 pub use locks::{LockOp, LockProgram};
 pub use nested::{NestedOp, NestedProgram};
 pub use pages::{PageCount, PageOp, PageProgram};
+pub(crate) use reclaimed::forward_reclamation;
 pub use reclaimed::{ReclaimOp, ReclaimProgram, Reclaims, Unreserved};
 pub use statistics::{StatOp, StatProgram};
 

@@ -79,6 +79,39 @@ impl<H: Host> Reclaims<H> for Domain<H> {
     }
 }
 
+/// In an `impl Reclaims<H>` of a tuple of a domain: everything but `new`, `begin` and `read` is the domain's.
+macro_rules! forward_reclamation {
+    () => {
+        unsafe fn retire(
+            &self,
+            object: std::ptr::NonNull<lockyard::reclaim::Header<H>>,
+            free: lockyard::reclaim::Free<H>,
+        ) {
+            // SAFETY: the caller's promise.
+            unsafe { self.0.retire(object, free) };
+        }
+        fn collect(&self) {
+            Reclaims::collect(&self.0);
+        }
+        fn advance(&self) {
+            self.0.advance();
+        }
+        fn synchronize(&self) {
+            self.0.synchronize();
+        }
+        fn barrier(&self) {
+            self.0.barrier();
+        }
+        fn read_quiescent(&self, body: impl Fn()) {
+            self.0.read_quiescent(body);
+        }
+        fn finish(&self) {
+            Reclaims::finish(&self.0);
+        }
+    };
+}
+pub(crate) use forward_reclamation;
+
 /// A domain of which nothing is allocated before threads enter.
 pub struct Unreserved<H: Host>(Domain<H>);
 
@@ -89,28 +122,7 @@ impl<H: Host> Reclaims<H> for Unreserved<H> {
     fn read<R>(&self, body: impl FnOnce() -> R) -> R {
         self.0.read(body)
     }
-    unsafe fn retire(&self, object: NonNull<Header<H>>, free: Free<H>) {
-        // SAFETY: the caller's promise.
-        unsafe { self.0.retire(object, free) };
-    }
-    fn collect(&self) {
-        Reclaims::collect(&self.0);
-    }
-    fn advance(&self) {
-        self.0.advance();
-    }
-    fn synchronize(&self) {
-        self.0.synchronize();
-    }
-    fn barrier(&self) {
-        self.0.barrier();
-    }
-    fn read_quiescent(&self, body: impl Fn()) {
-        self.0.read_quiescent(body);
-    }
-    fn finish(&self) {
-        Reclaims::finish(&self.0);
-    }
+    forward_reclamation!();
 }
 
 /// What a thread does.

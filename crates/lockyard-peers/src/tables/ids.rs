@@ -43,42 +43,37 @@ impl<V: id_table::Variant, const KEPT: bool, const ADD: bool> Ours<V, KEPT, ADD>
     }
 }
 
-impl<V: id_table::Variant, const ADD: bool> LookUp for Ours<V, false, ADD> {
-    type Key = u32;
+/// In an `impl LookUp for Ours`: everything but the session.
+macro_rules! ours {
+    () => {
+        type Key = u32;
 
-    fn filled(load: &Load) -> Result<(Self, Vec<u32>), String> {
-        Ours::filled(load)
-    }
-    #[inline(always)]
-    fn read(&self, &id: &u32) -> Option<u64> {
-        self.0.lock(id).map(|mut object| used::<ADD>(&mut object))
-    }
-    #[inline(always)]
-    fn change(&self, number: u32) {
-        self.exchange(number);
-    }
-    fn objects(&self) -> usize {
-        self.0.len()
-    }
-    fn uses(&self, &id: &u32) -> Option<u64> {
-        Ours::uses(self, id)
-    }
+        fn filled(load: &Load) -> Result<(Self, Vec<u32>), String> {
+            Ours::filled(load)
+        }
+        #[inline(always)]
+        fn read(&self, &id: &u32) -> Option<u64> {
+            self.0.lock(id).map(|mut object| used::<ADD>(&mut object))
+        }
+        #[inline(always)]
+        fn change(&self, number: u32) {
+            self.exchange(number);
+        }
+        fn objects(&self) -> usize {
+            self.0.len()
+        }
+        fn uses(&self, &id: &u32) -> Option<u64> {
+            Ours::uses(self, id)
+        }
+    };
+}
+
+impl<V: id_table::Variant, const ADD: bool> LookUp for Ours<V, false, ADD> {
+    ours!();
 }
 
 impl<const ADD: bool> LookUp for Ours<Rcu, true, ADD> {
-    type Key = u32;
-
-    fn filled(load: &Load) -> Result<(Self, Vec<u32>), String> {
-        Ours::filled(load)
-    }
-    #[inline(always)]
-    fn read(&self, &id: &u32) -> Option<u64> {
-        self.0.lock(id).map(|mut object| used::<ADD>(&mut object))
-    }
-    #[inline(always)]
-    fn change(&self, number: u32) {
-        self.exchange(number);
-    }
+    ours!();
     fn session(&self, session: Session<u32>) -> Done {
         let mut guard = self.0.domain().enter();
         session.run(
@@ -90,12 +85,6 @@ impl<const ADD: bool> LookUp for Ours<Rcu, true, ADD> {
             },
             |number| self.exchange(number),
         )
-    }
-    fn objects(&self) -> usize {
-        self.0.len()
-    }
-    fn uses(&self, &id: &u32) -> Option<u64> {
-        Ours::uses(self, id)
     }
 }
 

@@ -153,10 +153,6 @@ impl<S: Switches, H: Host> Cached<S, H> {
     fn key(&self, number: u64) -> Key {
         Key::new((number % self.groups) as u32, number / self.groups)
     }
-
-    fn missed(&self) {
-        self.missed.note();
-    }
 }
 
 impl<S: Switches, H: Host> TableObject for Cached<S, H> {
@@ -165,7 +161,7 @@ impl<S: Switches, H: Host> TableObject for Cached<S, H> {
         let (Of::Entry(number) | Of::Inserted(number)) = of;
         let found = self.cache.get_or_fill(self.key(number), || Err(()));
         if found.as_deref() != Ok(&number) {
-            self.missed();
+            self.missed.note();
         }
     }
 
@@ -180,19 +176,13 @@ impl<S: Switches, H: Host> TableObject for Cached<S, H> {
 
     fn remove(&self, number: u64) {
         if self.cache.remove(self.key(number)).as_deref() != Some(&number) {
-            self.missed();
+            self.missed.note();
         }
     }
 
     fn verify(&self, _performed: &dyn Fn(Operation) -> u64) -> Result<(), String> {
-        let missed = self.missed.count();
-        if missed > 0 {
-            return Err(format!("found nothing, or another buffer, {missed} times"));
-        }
-        let refused = self.refused.count();
-        if refused > 0 {
-            return Err(format!("refused {refused} insertions: there was no memory"));
-        }
+        self.missed.never(|missed| format!("found nothing, or another buffer, {missed} times"))?;
+        self.refused.no_refusal()?;
         let (len, living) = (self.cache.len() as u64, self.cache.living());
         if [len, living] != [self.buffers; 2] {
             return Err(format!(

@@ -42,10 +42,7 @@ impl TableKind for Connections {
     };
 
     fn layout<H: Host>(table: &Table) -> Layout {
-        match table.name("variant") {
-            "locked" => Layout::new::<ConnectionTable<u64, Locked, H>>(),
-            _ => Layout::new::<ConnectionTable<u64, Rcu, H>>(),
-        }
+        locked_or_rcu!(table, P => Layout::new::<ConnectionTable<u64, P, H>>())
     }
 
     unsafe fn make<H: Host>(
@@ -54,12 +51,7 @@ impl TableKind for Connections {
         drops: bool,
     ) -> Option<Box<dyn TableObject>> {
         // SAFETY: the caller's promise; `layout` is of the same variant.
-        unsafe {
-            match table.name("variant") {
-                "locked" => made::<Locked, H>(table, memory, drops),
-                _ => made::<Rcu, H>(table, memory, drops),
-            }
-        }
+        locked_or_rcu!(table, P => unsafe { made::<P, H>(table, memory, drops) })
     }
 }
 
@@ -132,14 +124,9 @@ impl<P: LookUp, H: Host> TableObject for Chains<P, H> {
     }
 
     fn verify(&self, _performed: &dyn Fn(Operation) -> u64) -> Result<(), String> {
-        let missed = self.missed.count();
-        if missed > 0 {
-            return Err(format!("found nothing, or another connection, {missed} times"));
-        }
-        let refused = self.refused.count();
-        if refused > 0 {
-            return Err(format!("refused {refused} insertions: there was no memory"));
-        }
+        self.missed
+            .never(|missed| format!("found nothing, or another connection, {missed} times"))?;
+        self.refused.no_refusal()?;
         let len = self.table.len() as u64;
         if len != self.connections {
             return Err(format!("has {len} connections at the end, not {}", self.connections));

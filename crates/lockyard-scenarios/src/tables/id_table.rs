@@ -39,10 +39,7 @@ impl TableKind for Identifiers {
     };
 
     fn layout<H: Host>(table: &Table) -> Layout {
-        match table.name("variant") {
-            "locked" => Layout::new::<IdTable<Object, Locked, H>>(),
-            _ => Layout::new::<IdTable<Object, Rcu, H>>(),
-        }
+        locked_or_rcu!(table, V => Layout::new::<IdTable<Object, V, H>>())
     }
 
     unsafe fn make<H: Host>(
@@ -51,12 +48,7 @@ impl TableKind for Identifiers {
         drops: bool,
     ) -> Option<Box<dyn TableObject>> {
         // SAFETY: the caller's promise; `layout` is of the same variant.
-        unsafe {
-            match table.name("variant") {
-                "locked" => made::<Locked, H>(table, memory, drops),
-                _ => made::<Rcu, H>(table, memory, drops),
-            }
-        }
+        locked_or_rcu!(table, V => unsafe { made::<V, H>(table, memory, drops) })
     }
 }
 
@@ -132,14 +124,9 @@ impl<V: Variant, H: Host> TableObject for Objects<V, H> {
     }
 
     fn verify(&self, performed: &dyn Fn(Operation) -> u64) -> Result<(), String> {
-        let missed = self.missed.count();
-        if missed > 0 {
-            return Err(format!("found nothing, or another's object, {missed} times"));
-        }
-        let refused = self.refused.count();
-        if refused > 0 {
-            return Err(format!("refused {refused} insertions: there was no memory"));
-        }
+        self.missed
+            .never(|missed| format!("found nothing, or another's object, {missed} times"))?;
+        self.refused.no_refusal()?;
         if self.table.len() as u64 != self.entries {
             let (len, entries) = (self.table.len(), self.entries);
             return Err(format!("has {len} entries at the end, not {entries}"));

@@ -4,6 +4,22 @@
 //! interpreter calls); and one name in the list at the end of this file. The tables are the library's; they are laid out and filled before
 //! tasks run, on a simulated machine outside simulated time.
 
+/// `$body` with the variant that `$table` names, `locked` or `rcu`, as the type `$variant`: that of the same name where it is used.
+macro_rules! locked_or_rcu {
+    ($table:expr, $variant:ident => $body:expr) => {
+        match $table.name("variant") {
+            "locked" => {
+                type $variant = Locked;
+                $body
+            }
+            _ => {
+                type $variant = Rcu;
+                $body
+            }
+        }
+    };
+}
+
 mod buffers;
 mod connections;
 mod id_table;

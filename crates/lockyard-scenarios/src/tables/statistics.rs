@@ -194,14 +194,8 @@ impl<V: Variant, H: Host> TableObject for Flows<V, H> {
     }
 
     fn verify(&self, performed: &dyn Fn(Operation) -> u64) -> Result<(), String> {
-        let torn = self.torn.count();
-        if torn > 0 {
-            return Err(format!("was read torn {torn} times"));
-        }
-        let refused = self.refused.count();
-        if refused > 0 {
-            return Err(format!("refused {refused} insertions: there was no memory"));
-        }
+        self.torn.never(|torn| format!("was read torn {torn} times"))?;
+        self.refused.no_refusal()?;
         let packets: u64 = self.flows.iter().map(|flow| flow.read().packets).sum();
         let expected = performed(Operation::Update);
         if packets != expected {

@@ -14,9 +14,25 @@ impl Tally {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How often.
-    pub(super) fn count(&self) -> u64 {
+    /// That it never did.
+    ///
+    /// # Errors
+    ///
+    /// What `say` makes of how often it did.
+    pub(super) fn never(&self, say: impl FnOnce(u64) -> String) -> Result<(), String> {
         // Relaxed: read after all tasks have finished.
-        self.0.load(Ordering::Relaxed)
+        match self.0.load(Ordering::Relaxed) {
+            0 => Ok(()),
+            often => Err(say(often)),
+        }
+    }
+
+    /// That it never did, of insertions that were refused.
+    ///
+    /// # Errors
+    ///
+    /// How many were.
+    pub(super) fn no_refusal(&self) -> Result<(), String> {
+        self.never(|refused| format!("refused {refused} insertions: there was no memory"))
     }
 }

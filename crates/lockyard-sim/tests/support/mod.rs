@@ -25,6 +25,45 @@ pub(crate) fn machine(changes: &[(&str, u64)]) -> Machine {
     machine
 }
 
+/// SplitMix64.
+pub(crate) fn random(seed: u64) -> impl FnMut() -> u64 {
+    let mut state = seed;
+    move || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}
+
+/// A machine whose every number is random by seed, within a tenth to ten times the shipped machine's, or what `choose` makes of the name,
+/// that number, and random numbers.
+pub(crate) fn random_machine(
+    seed: u64,
+    choose: impl Fn(&str, f64, &mut dyn FnMut() -> u64) -> f64,
+) -> Machine {
+    let shipped = machine(&[]);
+    let mut next = random(seed);
+    let mut changed = shipped.clone();
+    for parameter in shipped.parameters() {
+        let name = parameter.name.as_str();
+        if name.starts_with("topology.") || name == "family.scale" || name == "cycles.wakeup" {
+            continue;
+        }
+        let Ok(value) = parameter.value.to_string().parse::<f64>() else { continue };
+        let factor = 10f64.powf((next() % 2001) as f64 / 1000.0 - 1.0);
+        let value = if next().is_multiple_of(8) { 0.0 } else { value.max(1.0) * factor };
+        changed = changed.with(name, choose(name, value, &mut next)).expect("it has the number");
+    }
+    for (name, choices) in
+        [("sockets", [1, 2, 3, 8]), ("complexes", [1, 1, 2, 4]), ("cores", [1, 2, 5, 24])]
+    {
+        let value = choices[(next() % 4) as usize];
+        changed = changed.with(&format!("topology.{name}"), f64::from(value)).expect("as above");
+    }
+    changed
+}
+
 /// A number of the shipped machine's file.
 pub(crate) fn number(machine: &Machine, name: &str) -> u64 {
     let parameter = machine.parameters().iter().find(|p| p.name == name);

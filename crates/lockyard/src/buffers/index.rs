@@ -142,6 +142,44 @@ fn low_bits(hash: u64, shards: usize) -> usize {
     hash as usize & (shards - 1)
 }
 
+/// In an `impl Index`: the operations of chains that grow as `$growth` says.
+macro_rules! by_chains {
+    ($growth:ty) => {
+        #[inline(always)]
+        fn shard(wanted: &Wanted, shards: usize) -> usize {
+            low_bits(wanted.hash, shards)
+        }
+        #[inline(always)]
+        unsafe fn find<T: Send, H: Host, C: Context>(
+            shards: &Shards<K, H, C>,
+            shard: &Shard<K, H, C>,
+            wanted: &Wanted,
+            accept: impl FnMut(&Entry<T, K, H, C>) -> bool,
+        ) -> Found<T, K, H, C> {
+            // SAFETY: the caller's promise.
+            unsafe { chains::find::<$growth, T, K, H, C>(shards, shard, wanted, accept) }
+        }
+        unsafe fn insert<T: Send, H: Host, C: Context>(
+            shards: &Shards<K, H, C>,
+            shard: &Shard<K, H, C>,
+            wanted: &Wanted,
+            entry: NonNull<Entry<T, K, H, C>>,
+        ) {
+            // SAFETY: the caller's promise.
+            unsafe { chains::insert::<$growth, T, K, H, C>(shards, shard, wanted, entry) }
+        }
+        unsafe fn remove<T: Send, H: Host, C: Context>(
+            shards: &Shards<K, H, C>,
+            shard: &Shard<K, H, C>,
+            wanted: &Wanted,
+            entry: NonNull<Entry<T, K, H, C>>,
+        ) {
+            // SAFETY: the caller's promise.
+            unsafe { chains::remove::<$growth, T, K, H, C>(shards, shard, wanted, entry) }
+        }
+    };
+}
+
 impl<const BITS: u32, K: LaneLock> Index for FixedHash<BITS, K> {
     const NAME: &'static str = if BITS == 8 { "hash-256" } else { "hash-fixed" };
     const LOCKS: bool = true;
@@ -151,38 +189,7 @@ impl<const BITS: u32, K: LaneLock> Index for FixedHash<BITS, K> {
         const { assert!(BITS <= 16, "a hash of fixed size has at most 2^16 chains") };
         1 << BITS
     }
-    #[inline(always)]
-    fn shard(wanted: &Wanted, shards: usize) -> usize {
-        low_bits(wanted.hash, shards)
-    }
-    #[inline(always)]
-    unsafe fn find<T: Send, H: Host, C: Context>(
-        shards: &Shards<K, H, C>,
-        shard: &Shard<K, H, C>,
-        wanted: &Wanted,
-        accept: impl FnMut(&Entry<T, K, H, C>) -> bool,
-    ) -> Found<T, K, H, C> {
-        // SAFETY: the caller's promise.
-        unsafe { chains::find::<Fixed, T, K, H, C>(shards, shard, wanted, accept) }
-    }
-    unsafe fn insert<T: Send, H: Host, C: Context>(
-        shards: &Shards<K, H, C>,
-        shard: &Shard<K, H, C>,
-        wanted: &Wanted,
-        entry: NonNull<Entry<T, K, H, C>>,
-    ) {
-        // SAFETY: the caller's promise.
-        unsafe { chains::insert::<Fixed, T, K, H, C>(shards, shard, wanted, entry) }
-    }
-    unsafe fn remove<T: Send, H: Host, C: Context>(
-        shards: &Shards<K, H, C>,
-        shard: &Shard<K, H, C>,
-        wanted: &Wanted,
-        entry: NonNull<Entry<T, K, H, C>>,
-    ) {
-        // SAFETY: the caller's promise.
-        unsafe { chains::remove::<Fixed, T, K, H, C>(shards, shard, wanted, entry) }
-    }
+    by_chains!(Fixed);
 }
 
 impl<const BITS: u32, K: LaneLock> Index for WideHash<BITS, K> {
@@ -194,38 +201,7 @@ impl<const BITS: u32, K: LaneLock> Index for WideHash<BITS, K> {
         const { assert!(BITS <= 16, "a hash that grows begins with at most 2^16 chains") };
         1 << BITS
     }
-    #[inline(always)]
-    fn shard(wanted: &Wanted, shards: usize) -> usize {
-        low_bits(wanted.hash, shards)
-    }
-    #[inline(always)]
-    unsafe fn find<T: Send, H: Host, C: Context>(
-        shards: &Shards<K, H, C>,
-        shard: &Shard<K, H, C>,
-        wanted: &Wanted,
-        accept: impl FnMut(&Entry<T, K, H, C>) -> bool,
-    ) -> Found<T, K, H, C> {
-        // SAFETY: the caller's promise.
-        unsafe { chains::find::<Growing<BITS>, T, K, H, C>(shards, shard, wanted, accept) }
-    }
-    unsafe fn insert<T: Send, H: Host, C: Context>(
-        shards: &Shards<K, H, C>,
-        shard: &Shard<K, H, C>,
-        wanted: &Wanted,
-        entry: NonNull<Entry<T, K, H, C>>,
-    ) {
-        // SAFETY: the caller's promise.
-        unsafe { chains::insert::<Growing<BITS>, T, K, H, C>(shards, shard, wanted, entry) }
-    }
-    unsafe fn remove<T: Send, H: Host, C: Context>(
-        shards: &Shards<K, H, C>,
-        shard: &Shard<K, H, C>,
-        wanted: &Wanted,
-        entry: NonNull<Entry<T, K, H, C>>,
-    ) {
-        // SAFETY: the caller's promise.
-        unsafe { chains::remove::<Growing<BITS>, T, K, H, C>(shards, shard, wanted, entry) }
-    }
+    by_chains!(Growing<BITS>);
     #[inline]
     fn grow<H: Host, C: Context>(shards: &Shards<K, H, C>, buffers: u64) {
         chains::grow::<BITS, K, H, C>(shards, buffers);
