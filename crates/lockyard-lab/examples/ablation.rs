@@ -43,6 +43,9 @@ const MECHANISMS: &[(&str, Change)] = &[
     ("loads before locked operations fetch exclusively", |m| {
         m.with("protocol.exclusive_loads", 1.0)
     }),
+    ("no load is done behind a locked operation that is not complete", |m| {
+        m.with("protocol.early_loads", 0.0)
+    }),
     ("a pause of one cycle", |m| m.with("cycles.pause", 1.0)),
 ];
 

@@ -178,3 +178,50 @@ fn a_load_that_no_locked_operation_follows_is_shared_everywhere() {
     assert_eq!(simulation.statistics().exclusive_fills, 0);
     assert_eq!(simulation.statistics().shared_fills, 5);
 }
+
+/// Cycles of a load right behind a compare-exchange of the same word, and of one `later`, on a core that runs nothing else ahead.
+fn loads_behind(early_loads: u64, expected: u64, later: f64) -> u64 {
+    let mut simulation =
+        Simulation::new(&machine(&[("early_loads", early_loads), ("run_ahead", 0)]), 1);
+    let word = simulation.place(SimulatedU64::new(7), 64, 0);
+    on(&mut simulation, 0, move || {
+        let _ = word.compare_exchange(expected, 8, Ordering::Relaxed, Ordering::Relaxed);
+        work(later);
+        let begin = now();
+        word.load(Ordering::Relaxed);
+        now() - begin
+    })
+}
+
+#[test]
+fn a_load_behind_a_locked_operation_is_done_with_it_where_cores_do_so() {
+    const LOAD: u64 = 5;
+    assert_eq!(loads_behind(0, 7, 1.0), LOAD);
+    assert_eq!(loads_behind(1, 7, 1.0), 0);
+    assert_eq!(
+        loads_behind(1, 7, 2.0),
+        LOAD,
+        "six cycles later it has not been waiting for the operation"
+    );
+    assert_eq!(loads_behind(1, 9, 1.0), LOAD, "behind one that fails it begins anew");
+}
+
+#[test]
+fn a_load_that_is_done_early_has_the_value_though_the_line_goes() {
+    let misses = |early_loads| {
+        let mut simulation = Simulation::new(&machine(&[("early_loads", early_loads)]), 1);
+        let word = simulation.place(SimulatedU64::new(0), 64, 0);
+        for place in 0..8 {
+            let word = word.clone();
+            simulation.spawn(place, move || {
+                for _ in 0..100 {
+                    let before = word.fetch_add(1, Ordering::Relaxed);
+                    assert_eq!(word.load(Ordering::Relaxed), before + 1);
+                }
+            });
+        }
+        finish(&mut simulation);
+        simulation.statistics().load_misses
+    };
+    assert_eq!(misses(1), 0);
+}

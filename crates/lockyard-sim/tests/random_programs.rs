@@ -246,6 +246,12 @@ fn with_loads_that_fetch_lines_for_locked_operations() {
     check_all(&[("exclusive_loads", 1), ("run_ahead", 2000), ("sibling_turn", 20)]);
 }
 
+#[test]
+fn with_loads_that_are_done_before_locked_operations_are_complete() {
+    check_all(&[("early_loads", 1)]);
+    check_all(&[("early_loads", 1), ("exclusive_loads", 1), ("sibling_turn", 20), ("load", 60)]);
+}
+
 /// Machines whose every number is random, within a tenth to ten times the shipped machine's.
 #[test]
 fn on_machines_with_random_numbers() {

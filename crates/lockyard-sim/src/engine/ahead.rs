@@ -13,6 +13,9 @@
 //! Some cores (`exclusive_loads`) already ask for the line of a read-modify-write that is behind a load in the reorder buffer:
 //! if it is the load's line, it comes exclusively, once, instead of shared and then again. A simulated core does not see
 //! what its code will do next; it expects of a load what followed the last load at the same place in the code.
+//!
+//! On other cores (`early_loads`) a load of the line of a locked operation that is not complete executes all the same. Behind one that
+//! does not fail, its value is the one of the moment in which that operation ends: also if the line goes then.
 
 use super::threads::Activity;
 use super::{Engine, Op};
@@ -25,6 +28,8 @@ pub(super) struct Ahead {
     credit: u64,
     /// When the operation that is under way began.
     since: u64,
+    /// The last read-modify-write that did not fail: its line, and when it was complete.
+    rmw: Option<(u32, u64)>,
 }
 
 impl Engine {
@@ -41,9 +46,22 @@ impl Engine {
         ahead.credit = (ahead.credit + (end - ahead.since)).min(most);
     }
 
-    /// An operation that can fail completes at `end`; it `failed` or not.
-    pub(super) fn guessed(&mut self, thread: u32, end: u64, failed: bool) {
-        if failed { self.starts_over(thread) } else { self.ran_ahead(thread, end) }
+    /// A read-modify-write of `line` completes at `end`; it was guessed wrongly or not.
+    pub(super) fn guessed(&mut self, thread: u32, line: u32, end: u64, wrongly: bool) {
+        if wrongly {
+            self.starts_over(thread);
+        } else {
+            self.threads[thread as usize].ahead.rmw = Some((line, end));
+            self.ran_ahead(thread, end);
+        }
+    }
+
+    /// Whether a load of `line`, which begins now, has executed before the read-modify-write in front of it was complete: then it has
+    /// its value, whatever became of the line.
+    pub(super) fn loaded_early(&self, thread: u32, line: u32) -> bool {
+        let n = self.machine.numbers();
+        let just = |&(of, end): &(u32, u64)| of == line && self.now() <= end + n.load;
+        n.early_loads > 0 && self.threads[thread as usize].ahead.rmw.as_ref().is_some_and(just)
     }
 
     /// How far the thread can run ahead, in cycles of work.
@@ -61,7 +79,9 @@ impl Engine {
 
     /// What was done ahead is void.
     pub(super) fn starts_over(&mut self, thread: u32) {
-        self.threads[thread as usize].ahead.credit = 0;
+        let ahead = &mut self.threads[thread as usize].ahead;
+        ahead.credit = 0;
+        ahead.rmw = None;
     }
 
     /// Of `cycles` of work those that are not done yet.

@@ -209,6 +209,12 @@ impl Engine {
             self.at(now + cost, Event::Resume { thread, value });
             return;
         }
+        if !poll && self.loaded_early(thread, line) {
+            self.found(thread, line, address);
+            let value = self.value(thread, address);
+            self.at(now, Event::Resume { thread, value });
+            return;
+        }
         let exclusive = self.machine.numbers().exclusive_loads > 0 && !poll && {
             let location = self.threads[thread as usize].last.and_then(|(_, location)| location);
             self.fetches_exclusively(thread, line, location)
@@ -311,9 +317,9 @@ impl Engine {
         let core = self.threads[thread as usize].core;
         let end = now + self.machine.numbers().rmw_lock;
         match rmw {
-            Rmw::CompareExchange { .. } => self.guessed(thread, end, matched == Some(false)),
-            Rmw::Swap { .. } => self.guessed(thread, end, new == old),
-            _ => self.ran_ahead(thread, end),
+            Rmw::CompareExchange { .. } => self.guessed(thread, line, end, matched == Some(false)),
+            Rmw::Swap { .. } => self.guessed(thread, line, end, new == old),
+            _ => self.guessed(thread, line, end, false),
         }
         let cache = &mut self.lines[line as usize].cores[core as usize];
         cache.locked_until = end;
