@@ -161,15 +161,8 @@ pub fn run(
         |&(variant, threads, work)| {
             let work = work.nanoseconds();
             let placement = (placement, script.home);
-            let samples = script.samples;
-            simulate::cell_with_siblings(
-                &request.machine,
-                variant,
-                placement,
-                threads,
-                work,
-                samples,
-            )
+            let of = (script.samples, script.run.mean_over);
+            simulate::cell_with_siblings(&request.machine, variant, placement, threads, work, of)
         },
         done,
     );
@@ -345,6 +338,7 @@ pub fn detail(
     number("rmws_per_ownership", prediction.rmws_per_ownership);
     number("local_transfers_per_operation", prediction.local_transfers);
     number("remote_transfers_per_operation", prediction.remote_transfers);
+    number("lock_fallbacks_per_second", prediction.fallbacks_per_second);
     prediction.fairness.detail(PREDICTED, &mut detail);
     if let Some(waits) = prediction.waits {
         waits.detail(PREDICTED, &mut detail);
@@ -355,6 +349,22 @@ pub fn detail(
         notes.push(String::from(
             "operations of some cells gave up their compare-exchange and took the lock (see `lock_fallbacks` in JSON); then \
              operations keep each other there, so the figure depends on how long is simulated",
+        ));
+    }
+    if let Some(long) = prediction.long {
+        for (name, value) in [
+            ("run_seconds", long.seconds),
+            ("until_a_lock_fallback", metric.figure(long.until, threads)),
+            ("from_a_lock_fallback_on", metric.figure(long.from_then, threads)),
+            ("share_until_a_lock_fallback", long.share),
+        ] {
+            detail.insert(name.to_owned(), Detail::Number(value));
+        }
+        notes.push(format!(
+            "some figures are means over a run of {} s, in which an operation is to be expected to give up its compare-exchange and take the \
+             lock; from then on operations keep each other there (docs/degradation.md; `until_a_lock_fallback` and \
+             `from_a_lock_fallback_on` in JSON)",
+            long.seconds
         ));
     }
     if let Some(apart) = prediction.siblings_apart {

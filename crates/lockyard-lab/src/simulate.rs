@@ -1,10 +1,12 @@
 //! One cell on a simulated machine: a variant, a number of threads, some seeds.
 
 mod identity;
+mod long;
 mod samples;
 mod stage;
 
 pub use identity::{MACHINE_HASH, SEEDS, identify};
+pub use long::LongRun;
 pub use samples::{SEEDS as SEEDS_OF_SAMPLES, samples};
 
 use crate::explain::{Costs, LockTime};
@@ -124,6 +126,11 @@ pub struct Prediction {
     pub listing: Listing,
     /// Lockref operations that gave up and took the lock, in all windows.
     pub locked: u64,
+    /// How many are to be expected in a second of the machine's time, from how many compare-exchanges operations lose in a row; that is
+    /// hardly ever often enough to be seen in a window.
+    pub fallbacks_per_second: f64,
+    /// What such a fallback makes of a run so long that one is to be expected; `None` if it is not so long.
+    pub long: Option<LongRun>,
     /// The samples of runs that have them; empty if they have none.
     pub samples: Vec<SampleFigures>,
 }
@@ -146,8 +153,8 @@ impl std::fmt::Display for SimulationError {
 
 impl std::error::Error for SimulationError {}
 
-/// Simulates one cell with full effort, its samples too if its script has some, and, if a core has two tasks, also as if the threads of a core shared nothing of an
-/// ownership: what they share is not settled (see `docs/machines.md`), and this is the other end.
+/// Simulates one cell with full effort, as the mean over so many seconds if that is given, its samples too if it has some, and, if a core has two tasks, also
+/// as if the threads of a core shared nothing of an ownership: what they share is not settled (see `docs/machines.md`), and this is the other end.
 ///
 /// # Errors
 ///
@@ -162,10 +169,11 @@ pub fn cell_with_siblings(
     placement: (&Placement, usize),
     threads: usize,
     local_work: f64,
-    of: Option<Samples>,
+    (of, seconds): (Option<Samples>, Option<f64>),
 ) -> Result<Prediction, SimulationError> {
     let effort = Effort::usual(placement.0);
-    let mut found = cell(machine, variant, placement, threads, local_work, effort)?;
+    let mut found =
+        long::cell(machine, variant, placement, threads, local_work, (effort, seconds))?;
     if let Some(of) = of {
         found.samples = samples(machine, variant, placement, (threads, local_work), of)?;
     }
@@ -179,7 +187,8 @@ pub fn cell_with_siblings(
     if cores.windows(2).any(|pair| pair[0] == pair[1])
         && let Some(apart) = machine.clone().with("cycles.sibling_turn", APART)
     {
-        let apart = cell(&apart, variant, placement, threads, local_work, effort)?;
+        let of = (effort, seconds);
+        let apart = long::cell(&apart, variant, placement, threads, local_work, of)?;
         found.siblings_apart = Some(apart.throughput);
     }
     Ok(found)
@@ -209,10 +218,22 @@ fn simulation(machine: &Machine, variant: &Variant, seed: u64) -> Simulation {
 pub fn cell(
     machine: &Machine,
     variant: &Variant,
-    (placement, home): (&Placement, usize),
+    placement: (&Placement, usize),
     threads: usize,
     local_work: f64,
     effort: Effort,
+) -> Result<Prediction, SimulationError> {
+    runs(machine, variant, placement, threads, local_work, (effort, None))
+}
+
+/// The same. If `held` says how many nanoseconds, one task of each guest begins by holding the locks of all lockrefs so long.
+fn runs(
+    machine: &Machine,
+    variant: &Variant,
+    (placement, home): (&Placement, usize),
+    threads: usize,
+    local_work: f64,
+    (effort, held): (Effort, Option<f64>),
 ) -> Result<Prediction, SimulationError> {
     let home = home.min(machine.sockets() - 1) as u32;
     let guests = variant.guests.unwrap_or(1);
@@ -224,6 +245,8 @@ pub fn cell(
     let mut costs = Costs::default();
     let mut totals = [0u64; 7];
     let mut locked = 0;
+    let mut lost = long::Lost::default();
+    let mut seconds = 0.0;
     let (mut user, mut idle, mut busy, mut windows) = (0, 0, 0, 0);
     for seed in 1..=effort.seeds {
         let mut simulation = simulation(machine, variant, seed);
@@ -243,9 +266,12 @@ pub fn cell(
                 simulation.name(address, bytes, name);
             }
             let objects = Rc::new(objects);
-            for place in placement.places(machine, threads, seed) {
+            for (task, place) in placement.places(machine, threads, seed).into_iter().enumerate() {
                 let objects = Rc::clone(&objects);
                 simulation.spawn_in(guest as u32, place, move || {
+                    if let Some(held) = held.filter(|_| task == 0) {
+                        objects.hold_lockrefs(held);
+                    }
                     objects.run_task(|_| ());
                 });
             }
@@ -264,6 +290,11 @@ pub fn cell(
         let costs_before = simulation.attribution();
         let (before, statistics) = (simulation.operations(), simulation.statistics());
         let events = simulation.events();
+        let tries = |simulation: &Simulation| {
+            let addresses = prepared.iter().flat_map(|objects| objects.lockrefs());
+            addresses.map(|address| simulation.lost_in_a_row(address)).collect::<Vec<_>>()
+        };
+        let tries_before = tries(&simulation);
         let mut window_ns = effort.window_ns;
         let (counts, total) = loop {
             let outcome = simulation.run_until(begin + machine.cycles(window_ns));
@@ -304,6 +335,8 @@ pub fn cell(
         let busy_after = simulation.busy_cycles();
         busy += busy_after.zip(busy_before).map_or(tasks as u64 * window, |(a, b)| a - b);
         (user, idle, windows) = (user + record.user, idle + record.idle, windows + window);
+        lost.add(&tries_before, &tries(&simulation));
+        seconds += window_ns / 1e9;
         locked += simulation
             .events()
             .iter()
@@ -366,6 +399,8 @@ pub fn cell(
         local_transfers: ratio(local, total),
         remote_transfers: ratio(remote, total),
         locked,
+        fallbacks_per_second: lost.fallbacks() / seconds,
+        long: None,
         samples: Vec::new(),
     })
 }

@@ -44,6 +44,8 @@ pub struct RunOf {
     pub tasks_unsaid: Option<usize>,
     /// How long it was.
     pub length: Option<Length>,
+    /// Over how many seconds the metric is a mean. What is rare happens in a long run.
+    pub mean_over: Option<f64>,
     /// Whether its CPU times are of one task, and not of all.
     pub times_of_one_task: bool,
     /// The machines in whose tables the time of an operation by the wall clock is divided by the number of tasks.
@@ -264,6 +266,7 @@ pub(crate) struct RunEntry {
     operations: Option<Spanned<f64>>,
     amount: Option<Spanned<f64>>,
     seconds: Option<Spanned<f64>>,
+    mean_over: Option<Spanned<f64>>,
     times_of: Option<Spanned<String>>,
     #[serde(default)]
     time_divided_on: Vec<String>,
@@ -316,5 +319,6 @@ pub(crate) fn run(source: &Source, entry: &RunEntry) -> Read<RunOf> {
         tasks: count("tasks", &entry.tasks)?,
         tasks_unsaid: count("tasks_unsaid", &entry.tasks_unsaid)?,
         length,
+        mean_over: positive("mean_over", &entry.mean_over)?,
     })
 }

@@ -258,6 +258,24 @@ impl<S: Stage> Prepared<S> {
         self.perform(&self.disturbances[number], 1.0, &mut self.task());
     }
 
+    /// Takes the locks of all lockrefs, one after another, and holds each for so many nanoseconds: long enough for others to come by, they
+    /// queue up. Disturbs a run as an operation does that gives up its compare-exchange.
+    pub fn hold_lockrefs(&self, nanoseconds: f64) {
+        for (_, _, shared) in &self.objects {
+            if let Shared::LockRef(lockref) = shared {
+                lockref.locked(&mut || S::work(nanoseconds));
+            }
+        }
+    }
+
+    /// The addresses of the lockrefs.
+    pub fn lockrefs(&self) -> impl Iterator<Item = usize> {
+        self.objects.iter().filter_map(|(_, _, shared)| match shared {
+            Shared::LockRef(lockref) => Some(lockref.address()),
+            _ => None,
+        })
+    }
+
     /// The numbers of a task that begins.
     fn task(&self) -> Task {
         // Relaxed: tasks only have to get different numbers.

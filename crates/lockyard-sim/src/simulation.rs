@@ -357,6 +357,16 @@ impl Simulation {
         self.shared.name(address, bytes, name.to_owned());
     }
 
+    /// How many compare-exchanges of the line at `address` succeeded so far after their thread had lost 0, 1, ... of them in a row;
+    /// the last count is of all longer runs too. Nothing if none succeeded.
+    ///
+    /// # Panics
+    ///
+    /// If the address is not in the arena.
+    pub fn lost_in_a_row(&self, address: usize) -> Vec<u64> {
+        self.engine.lost_in_a_row(address)
+    }
+
     /// How often the primitives counted each of their events so far.
     pub fn events(&self) -> Vec<(Event, u64)> {
         self.shared.events()

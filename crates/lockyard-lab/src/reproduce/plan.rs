@@ -78,8 +78,8 @@ impl Run {
         let order = Placement::Order(self.script.order);
         let (variant, order) = (&self.variant, (&order, self.script.home));
         let work = calibrated.nanoseconds();
-        let samples = self.script.samples;
-        simulate::cell_with_siblings(&self.machine, variant, order, self.tasks, work, samples)
+        let of = (self.script.samples, self.script.run.mean_over);
+        simulate::cell_with_siblings(&self.machine, variant, order, self.tasks, work, of)
             .map_err(|e| format!("{}, {}: {e}", self.script.name, self.variant.name))
     }
 }

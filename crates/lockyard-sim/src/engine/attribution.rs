@@ -9,6 +9,7 @@
 
 use super::sparse::Sparse;
 use super::threads::Activity;
+use super::tries::Tries;
 use super::{Engine, Op};
 use lockyard::platform::{Activity as Doing, Region};
 use std::ops::{Add, Sub};
@@ -219,6 +220,7 @@ pub(super) struct LineTrace {
     units: Option<Box<[(u64, u32); 16]>>,
     /// What each thread knows of the line.
     copies: Sparse<Copied>,
+    pub tries: Tries,
 }
 
 /// What a thread knows of a line.
@@ -237,7 +239,7 @@ impl LineTrace {
         let counts = LineCounts::default();
         let never = Copied { used: u64::MAX, since: u64::MAX, open: false };
         let copies = Sparse::new(never);
-        LineTrace { counts, last: None, touches: 0, units: None, copies }
+        LineTrace { counts, last: None, touches: 0, units: None, copies, tries: None }
     }
 
     /// The last operation at `unit` that needed the line exclusively: its number and its thread.

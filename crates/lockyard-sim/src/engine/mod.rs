@@ -19,7 +19,7 @@
 //! | `places.rs` | where cores, domains and sockets are |
 //! | `coroutine.rs` | the code of a simulated thread |
 //! | `attribution.rs`, `regions.rs` | where the cycles go |
-//! | `statistics.rs` | what is counted |
+//! | `statistics.rs`, `tries.rs` | what is counted |
 
 mod agents;
 mod ahead;
@@ -37,6 +37,7 @@ mod schedule;
 mod sparse;
 mod statistics;
 mod threads;
+mod tries;
 mod wheel;
 mod work;
 mod yields;
@@ -61,6 +62,7 @@ use std::collections::VecDeque;
 use std::panic::Location;
 use std::rc::Rc;
 use threads::Activity;
+use tries::Losses;
 use wheel::Wheel;
 use work::{CoreThreads, Work};
 
@@ -185,6 +187,7 @@ struct Thread {
     doing: lockyard::platform::Activity,
     work: Option<Work>,
     ahead: Ahead,
+    losses: Losses,
     /// The last load: its place in the code, and its line.
     last_load: Option<(Place, u32)>,
     spending: Spending,
@@ -320,6 +323,7 @@ impl Engine {
             doing: Default::default(),
             work: None,
             ahead: Ahead::default(),
+            losses: Losses::default(),
             last_load: None,
             spending: Spending::default(),
             work_plans: 0,

@@ -304,10 +304,12 @@ impl Engine {
             Some(true) => {
                 counts.exchanged += 1;
                 self.statistics.compare_exchanges += 1;
+                self.won(thread, line);
             }
             Some(false) => {
                 counts.failed += 1;
                 self.statistics.failed_compare_exchanges += 1;
+                self.lost(thread, line);
             }
             None => {}
         }
