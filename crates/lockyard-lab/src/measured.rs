@@ -9,7 +9,7 @@ use crate::host::{Cpus, Placement};
 use crate::peers::longest;
 use crate::predict::{self, Failure};
 use crate::published::Table;
-use crate::rows::{Detail, Measured, Row, Status};
+use crate::rows::{Detail, Measured, Row};
 use crate::{InputError, histogram, listing, peers, statistics};
 use lockyard_scenarios::{Metric, Script, Variant};
 use std::collections::BTreeMap;
@@ -107,30 +107,24 @@ pub fn check(request: &Request) -> Result<(), Failure> {
     ))))
 }
 
+/// What the intervals are that results of so many rounds have.
+pub(crate) fn coverage(rounds: usize) -> &'static str {
+    match rounds {
+        0..6 => "fewer than 6 rounds: the whole range, which covers less",
+        _ => "order statistics",
+    }
+}
+
 /// The row of a task's figure, with the metric's name and unit.
 fn row(
     script: &Script,
     task: &Task,
-    (metric, unit): (String, &str),
+    metric: (&str, &str),
     measured: Measured,
     detail: BTreeMap<String, Detail>,
 ) -> Row {
-    Row {
-        table: String::new(),
-        experiment: script.name.clone(),
-        machine: HERE.to_owned(),
-        variant: task.variant.name.clone(),
-        threads: Some(task.threads),
-        metric,
-        unit: unit.to_owned(),
-        published: None,
-        predicted: None,
-        trivial: None,
-        measured: Some(measured),
-        status: Status::Measured,
-        reason: None,
-        detail,
-    }
+    let row = Row::here(&script.name, &task.variant.name, task.threads, metric);
+    Row { measured: Some(measured), detail, ..row }
 }
 
 /// Measures the cells of a request: variant by variant, in the order of `threads`.
@@ -205,7 +199,7 @@ pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Resul
             let of = listing::Of { script, machine: None, variant, threads };
             listings.extend(listing::rows(&attribution.listing, of, tables));
         }
-        let metric = ("throughput".to_owned(), "op/s");
+        let metric = ("throughput", "op/s");
         rows.push(row(script, task, metric, result.measured, detail));
     }
     let mut failure = measured.failure.clone();
@@ -296,14 +290,10 @@ fn notes(
     let effort = request.effort;
     notes.push(format!(
         "Measured on this host: {} rounds of {} s, the cells in an order shuffled for each round; the median, with an \
-         interval of at least 95 % ({}).",
+         interval of at least 95 % ({}; that of the bootstrap is in JSON).",
         effort.repeats,
         effort.window.as_secs_f64(),
-        if effort.repeats < 6 {
-            "fewer than 6 rounds: the whole range, which covers less"
-        } else {
-            "order statistics; that of the bootstrap is in JSON"
-        }
+        coverage(effort.repeats)
     ));
     if let Some(name) = &request.relative_to {
         notes.push(format!(

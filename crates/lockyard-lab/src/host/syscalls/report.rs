@@ -15,8 +15,8 @@ use crate::host::probe::Nothing;
 use crate::host::stage::rounds_per_ns;
 use crate::host::{self, Cpus, Orders, Placement, run};
 use crate::jobs;
-use crate::measured::HERE;
-use crate::rows::{Detail, Measured, Row, Status};
+use crate::measured::coverage;
+use crate::rows::{Detail, Measured, Row};
 use crate::statistics;
 use lockyard_scenarios::{Order, Script, Variant};
 use std::collections::BTreeMap;
@@ -370,22 +370,9 @@ fn rows(request: &Request, cells: &[Cell], local_work: f64) -> Vec<Row> {
                 put("ratio_ci_high", Detail::Number(interval.high));
             }
         }
-        Some(Row {
-            table: String::new(),
-            experiment: request.experiment.name().to_owned(),
-            machine: HERE.to_owned(),
-            variant: cell.whose.name().to_owned(),
-            threads: Some(cell.tasks),
-            metric: "throughput".to_owned(),
-            unit: "op/s".to_owned(),
-            published: None,
-            predicted: None,
-            trivial: None,
-            measured: Some(measured),
-            status: Status::Measured,
-            reason: None,
-            detail,
-        })
+        let throughput = ("throughput", "op/s");
+        let row = Row::here(request.experiment.name(), cell.whose.name(), cell.tasks, throughput);
+        Some(Row { measured: Some(measured), detail, ..row })
     };
     cells.iter().filter_map(row).collect()
 }
@@ -418,11 +405,7 @@ fn notes(request: &Request, placement: &Placement, cpus: &Cpus, local_work: f64)
         experiment.operation(),
         request.repeats,
         request.times.window.as_secs_f64(),
-        if request.repeats < 6 {
-            "fewer than 6 rounds: the whole range, which covers less"
-        } else {
-            "order statistics"
-        }
+        coverage(request.repeats)
     ));
     notes.push(format!(
         "Ratio: the figure over that of {} in the same round; the median of the rounds, with its interval.",
