@@ -122,7 +122,7 @@ impl Engine {
         }
     }
 
-    /// A locked operation releases the line.
+    /// A locked operation releases the line, or a turn is over.
     pub(super) fn lock_end(&mut self, line: u32, core: u16) {
         let now = self.now();
         let cache = &mut self.lines[line as usize].cores[core as usize];
@@ -147,7 +147,7 @@ impl Engine {
         if siblings && cache.turn_at == 0 && now < cache.locked_until + turn {
             cache.turn_at = cache.locked_until + turn;
             let turn_at = cache.turn_at;
-            self.at(turn_at, Event::LockEnd { line, core });
+            self.at(turn_at, Event::TurnEnd { line, core });
             return true;
         }
         now < cache.locked_until || (siblings && now < cache.turn_at)

@@ -58,8 +58,13 @@ pub(super) enum Event {
         core: u16,
         exclusive: bool,
     },
-    /// A locked operation releases the line.
-    LockEnd {
+    /// The thread's locked operation releases its line, and then is complete.
+    Unlock {
+        thread: u32,
+        value: u64,
+    },
+    /// The turn of the thread that had the line last is over.
+    TurnEnd {
         line: u32,
         core: u16,
     },
@@ -122,7 +127,8 @@ pub(super) enum Kind {
     Snoop,
     Invalidate,
     Data,
-    LockEnd,
+    Unlock,
+    TurnEnd,
     Ask,
     Grant,
     TakeGrant,
@@ -136,7 +142,7 @@ pub(super) enum Kind {
 
 impl Kind {
     /// By number.
-    const ALL: [Kind; 20] = [
+    const ALL: [Kind; 21] = [
         Kind::Resume,
         Kind::WorkEnd,
         Kind::Retry,
@@ -147,7 +153,8 @@ impl Kind {
         Kind::Snoop,
         Kind::Invalidate,
         Kind::Data,
-        Kind::LockEnd,
+        Kind::Unlock,
+        Kind::TurnEnd,
         Kind::Ask,
         Kind::Grant,
         Kind::TakeGrant,
@@ -211,7 +218,8 @@ impl Event {
             Event::Data { line, core, exclusive } => {
                 pack(Kind::Data, flag(exclusive), core, line, 0)
             }
-            Event::LockEnd { line, core } => pack(Kind::LockEnd, 0, core, line, 0),
+            Event::Unlock { thread, value } => pack(Kind::Unlock, 0, 0, thread, value),
+            Event::TurnEnd { line, core } => pack(Kind::TurnEnd, 0, core, line, 0),
             Event::Ask { line, domain, exclusive } => {
                 pack(Kind::Ask, flag(exclusive), domain, line, 0)
             }

@@ -180,6 +180,8 @@ struct Thread {
     store_waits: bool,
     /// The unlocked part of the current read-modify-write is done.
     rmw_ready: bool,
+    /// The line of the locked operation that is under way.
+    locks: u32,
     /// Counts sleeps, so that an old wake-up does not end a new one.
     generation: u32,
     activity: Activity,
@@ -317,6 +319,7 @@ impl Engine {
             stores: VecDeque::new(),
             store_waits: false,
             rmw_ready: false,
+            locks: 0,
             generation: 0,
             // It has not begun.
             activity: Activity::Yielding,
@@ -387,7 +390,8 @@ impl Engine {
             Kind::Snoop => self.snoop(event.line(), event.core(), event.exclusive()),
             Kind::Invalidate => self.invalidate(event.line(), event.core()),
             Kind::Data => self.fill(event.line(), event.core(), event.exclusive()),
-            Kind::LockEnd => self.lock_end(event.line(), event.core()),
+            Kind::Unlock => self.unlock(event.thread(), event.value()),
+            Kind::TurnEnd => self.lock_end(event.line(), event.core()),
             Kind::Ask => self.ask_home(event.line(), event.domain(), event.exclusive()),
             Kind::Grant => self.grant(event.line(), event.domain(), event.exclusive()),
             Kind::TakeGrant => self.take_grant(event.line(), event.domain()),

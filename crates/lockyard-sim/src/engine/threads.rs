@@ -333,9 +333,17 @@ impl Engine {
         if new != old {
             self.wake_sleepers(line, core, Some(thread));
         }
-        // Before the thread's own resumption: a parked snoop wins over its next operation.
-        self.at(end, Event::LockEnd { line, core });
-        self.at(end, Event::Resume { thread, value: old });
+        self.threads[thread as usize].locks = line;
+        self.at(end, Event::Unlock { thread, value: old });
+    }
+
+    /// The end of a thread's locked operation. The line first: a parked snoop wins over the thread's next operation.
+    pub(super) fn unlock(&mut self, thread: u32, value: u64) {
+        let entry = &self.threads[thread as usize];
+        self.lock_end(entry.locks, entry.core);
+        if self.fate.is_none() {
+            self.resume(thread, value);
+        }
     }
 
     /// Commits buffered stores, in order, as far as their lines are here; then lets an operation
