@@ -287,19 +287,48 @@ pub(super) struct Spending {
     pub since: u64,
     pub line: Option<u32>,
     /// A load that missed and is not complete: its line and unit.
-    missed: Option<(u32, usize)>,
+    missed: Option<(u32, u32)>,
+}
+
+impl Spending {
+    /// It works, as most threads do most of the time, and nothing has to be noted of it.
+    #[inline(always)]
+    fn is_plain_work(&self) -> bool {
+        self.phase == Some(Phase::Working) && self.line.is_none() && self.missed.is_none()
+    }
 }
 
 impl Engine {
     /// The thread's cycles from now on are spent on `phase`, for `line`.
+    #[inline(always)]
     pub(super) fn spends(&mut self, thread: u32, phase: Option<Phase>, line: Option<u32>) {
+        let goes_on = phase == Some(Phase::Working)
+            && line.is_none()
+            && self.threads[thread as usize].spending.is_plain_work();
+        if !goes_on {
+            self.settles(thread, phase, line);
+        }
+    }
+
+    /// The thread's code has run, and does `doing` from now on.
+    #[inline(always)]
+    pub(super) fn does(&mut self, thread: u32, doing: Doing) {
+        if self.threads[thread as usize].doing != doing {
+            let Spending { phase, line, .. } = self.threads[thread as usize].spending;
+            self.settles(thread, phase, line);
+            self.threads[thread as usize].doing = doing;
+        }
+    }
+
+    /// Adds what the thread has spent so far; from now on it spends cycles on `phase`, for `line`.
+    fn settles(&mut self, thread: u32, phase: Option<Phase>, line: Option<u32>) {
         let now = self.now();
         let before = self.threads[thread as usize].spending;
         let arrived = before.missed.filter(|_| phase == Some(Phase::Working));
         let missed = if arrived.is_some() { None } else { before.missed };
         self.threads[thread as usize].spending = Spending { phase, since: now, line, missed };
         if let Some((line, unit)) = arrived {
-            self.arrived(thread, line, unit);
+            self.arrived(thread, line, unit as usize);
         }
         if let Some(phase) = before.phase {
             let cycles = now - before.since;
@@ -333,6 +362,7 @@ impl Engine {
         self.spends(thread, Some(Phase::Draining), line);
     }
 
+    #[inline(always)]
     fn unit(&self, address: usize) -> usize {
         self.places.unit(address - self.arena.base())
     }
@@ -370,7 +400,8 @@ impl Engine {
     /// A load of `thread` at `address` missed. What moved the line is judged when the load is complete: until then others may
     /// have the line that asked for it earlier.
     pub(super) fn missed(&mut self, thread: u32, line: u32, address: usize, poll: bool) {
-        self.threads[thread as usize].spending.missed = Some((line, self.unit(address)));
+        let unit = self.unit(address) as u32;
+        self.threads[thread as usize].spending.missed = Some((line, unit));
         self.traces[line as usize].counts.missed_polls += u64::from(poll);
     }
 
@@ -396,7 +427,7 @@ impl Engine {
     pub(crate) fn attribution(&mut self) -> Attribution {
         for thread in 0..self.threads.len() as u32 {
             let Spending { phase, line, .. } = self.threads[thread as usize].spending;
-            self.spends(thread, phase, line);
+            self.settles(thread, phase, line);
         }
         let mut lines = vec![(String::new(), LineCounts::default()); self.traces.len()];
         for (number, &index) in self.line_of.iter().enumerate() {

@@ -32,10 +32,11 @@ impl Engine {
         let Some(coroutine) = &mut entry.coroutine else { return };
         self.shared.enter(thread, self.wheel.now(), entry.doing);
         let progress = coroutine.resume(value);
-        entry.doing = self.shared.leave();
+        let doing = self.shared.leave();
+        self.does(thread, doing);
         match progress {
             Progress::Operation(op) => {
-                entry.last = Some((op, self.shared.location()));
+                self.threads[thread as usize].last = Some((op, self.shared.location()));
                 self.statistics.platform_operations += 1;
                 self.statistics.loads += u64::from(matches!(op, Op::Load { .. }));
                 self.note(thread, &op);
@@ -46,6 +47,7 @@ impl Engine {
                 self.execute(thread, op);
             }
             Progress::Finished => {
+                let entry = &mut self.threads[thread as usize];
                 entry.coroutine.take().expect("it has just returned").recycle();
                 self.becomes(thread, Activity::Draining);
                 self.spends(thread, None, None);
@@ -53,6 +55,7 @@ impl Engine {
                 self.ends(thread);
             }
             Progress::Panicked(message) => {
+                let entry = &mut self.threads[thread as usize];
                 entry.coroutine.take().expect("it has just returned").recycle();
                 self.becomes(thread, Activity::Draining);
                 self.spends(thread, None, None);

@@ -68,35 +68,42 @@ impl Engine {
     pub(super) fn becomes(&mut self, thread: u32, activity: Activity) {
         let entry = &mut self.threads[thread as usize];
         let competed = entry.activity == Activity::Running;
+        let competes = activity == Activity::Running;
         entry.activity = activity;
-        if competed == (activity == Activity::Running) {
-            return;
-        }
-        let core = &mut self.cores[entry.core as usize];
-        // One more, or one less.
-        core.running = if competed { core.running - 1 } else { core.running + 1 };
-        if self.siblings_slow && core.threads.len() > 1 {
-            self.pace_siblings(thread);
+        if competed != competes {
+            let core = entry.core;
+            self.competes(thread, core, competes);
         }
     }
 
-    /// What is left of the work of the thread's siblings is timed anew, if their pace has changed.
-    fn pace_siblings(&mut self, thread: u32) {
-        let core = self.threads[thread as usize].core as usize;
-        for index in 0..self.cores[core].threads.len() {
-            let sibling = self.cores[core].threads[index];
-            if sibling == thread {
-                continue;
-            }
-            let Some(work) = self.threads[sibling as usize].work else { continue };
-            let slowed = self.is_slowed(sibling);
-            if slowed != work.slowed {
-                let now = self.now();
-                let left = work.left_at(now, self.machine.numbers().smt_slowdown);
-                let plan = self.threads[sibling as usize].work_plans;
-                self.plan_end(sibling, Work { left, since: now, slowed, plan });
+    /// The thread competes for its core from now on, or no longer.
+    fn competes(&mut self, thread: u32, core: u16, competes: bool) {
+        let CoreThreads { threads, running } = &mut self.cores[core as usize];
+        *running = if competes { *running + 1 } else { *running - 1 };
+        let running = *running;
+        if !self.siblings_slow || threads.len() < 2 {
+            return;
+        }
+        for index in 0..threads.len() {
+            let sibling = self.cores[core as usize].threads[index];
+            let entry = &self.threads[sibling as usize];
+            // What is left of the work is timed anew if its pace has changed.
+            if sibling != thread && let Some(work) = entry.work {
+                let itself = u32::from(entry.activity == Activity::Running);
+                let slowed = running > itself;
+                if slowed != work.slowed {
+                    self.changes_pace(sibling, work, slowed);
+                }
             }
         }
+    }
+
+    /// The thread's work goes on at another pace.
+    fn changes_pace(&mut self, thread: u32, work: Work, slowed: bool) {
+        let now = self.now();
+        let left = work.left_at(now, self.machine.numbers().smt_slowdown);
+        let plan = self.threads[thread as usize].work_plans;
+        self.plan_end(thread, Work { left, since: now, slowed, plan });
     }
 
     fn plan_end(&mut self, thread: u32, work: Work) {
