@@ -97,6 +97,7 @@ impl Shared {
         Rc::clone(&self.arena)
     }
 
+    #[inline]
     pub(crate) fn machine(&self) -> &Machine {
         &self.machine
     }
@@ -119,6 +120,7 @@ impl Shared {
     ///
     /// If none runs on this OS thread.
     #[track_caller]
+    #[inline(always)]
     pub(crate) fn with<R>(f: impl FnOnce(&Shared) -> R) -> R {
         let current = CURRENT.get();
         assert!(!current.is_null(), "an operation of `Simulated` outside a simulation");
@@ -175,6 +177,7 @@ impl Shared {
     }
 
     /// The running thread does something else from now on; returns what it did.
+    #[inline]
     pub(crate) fn begins(&self, activity: Activity) -> Activity {
         let before = self.doing.get();
         self.doing.set(before.then(activity));
@@ -182,6 +185,7 @@ impl Shared {
     }
 
     /// The running thread does `before` again.
+    #[inline]
     pub(crate) fn goes_back_to(&self, before: Activity) {
         self.doing.set(before);
     }
@@ -191,6 +195,7 @@ impl Shared {
     }
 
     /// Whether the code of a simulated thread is running (and not setup code).
+    #[inline]
     pub(crate) fn in_thread(&self) -> bool {
         !self.yielder.get().is_null()
     }
@@ -219,6 +224,7 @@ impl Shared {
         self.now.get()
     }
 
+    #[inline]
     pub(crate) fn stop_requested(&self) -> bool {
         self.stop.get()
     }
@@ -233,6 +239,7 @@ impl Shared {
 
     /// Suspends the running thread at `op`, which `location` asked for; returns what the engine
     /// resumes it with.
+    #[inline(always)]
     pub(crate) fn suspend(&self, op: Op, location: &'static Location<'static>) -> u64 {
         self.location.set(Some(location));
         let yielder = self.yielder.get();
@@ -302,6 +309,7 @@ impl Shared {
     ///
     /// If it is not.
     #[track_caller]
+    #[inline]
     pub(crate) fn check(&self, address: usize, bytes: usize) {
         assert!(
             self.arena.contains(address, bytes),
@@ -310,6 +318,7 @@ impl Shared {
         );
     }
 
+    #[inline]
     pub(crate) fn count(&self, event: Event) {
         let counter = &self.events[event as usize];
         counter.set(counter.get() + 1);
