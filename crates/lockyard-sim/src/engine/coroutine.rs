@@ -57,6 +57,7 @@ impl SimulatedThread {
         SimulatedThread { inner: ManuallyDrop::new(inner) }
     }
 
+    #[inline(always)]
     pub(super) fn resume(&mut self, value: u64) -> Progress {
         match self.inner.resume(value) {
             CoroutineResult::Yield(op) => Progress::Operation(op),

@@ -378,19 +378,36 @@ impl Engine {
         true
     }
 
+    /// Handles an event. The code of a thread runs here and nowhere deeper: a processor that has switched stacks predicts the
+    /// target of each return wrongly until it is back in a loop.
+    #[inline(always)]
     fn handle(&mut self, event: Packed) {
-        match event.kind() {
-            Kind::Resume => self.resume(event.thread(), event.value()),
+        let goes_on = match event.kind() {
+            Kind::Resume => Some(event.value()),
             Kind::WorkEnd => self.end_work(event.thread(), event.plan()),
-            Kind::Retry => self.retry(event.thread()),
+            Kind::Unlock => self.unlock(event.thread(), event.value()),
             Kind::Wake => self.wake(event.thread(), event.generation()),
             Kind::Deadline => self.deadline(event.thread(), event.generation()),
+            _ => {
+                self.handle_other(event);
+                None
+            }
+        };
+        if let Some(value) = goes_on {
+            self.resume(event.thread(), value);
+        }
+    }
+
+    /// Handles an event that lets no thread's code run.
+    #[inline(always)]
+    fn handle_other(&mut self, event: Packed) {
+        match event.kind() {
+            Kind::Retry => self.retry(event.thread()),
             Kind::Arrive => self.arrive(event.line(), event.domain(), event.request()),
             Kind::AgentFree => self.agent_free(event.line(), event.domain()),
             Kind::Snoop => self.snoop(event.line(), event.core(), event.exclusive()),
             Kind::Invalidate => self.invalidate(event.line(), event.core()),
             Kind::Data => self.fill(event.line(), event.core(), event.exclusive()),
-            Kind::Unlock => self.unlock(event.thread(), event.value()),
             Kind::TurnEnd => self.lock_end(event.line(), event.core()),
             Kind::Ask => self.ask_home(event.line(), event.domain(), event.exclusive()),
             Kind::Grant => self.grant(event.line(), event.domain(), event.exclusive()),
@@ -401,6 +418,7 @@ impl Engine {
             Kind::Switched => self.switched(event.cpu()),
             Kind::PauseExit => self.pause_exit(event.thread(), event.generation()),
             Kind::Interrupt => self.interrupt(event.thread(), event.from()),
+            Kind::Resume | Kind::WorkEnd | Kind::Unlock | Kind::Wake | Kind::Deadline => {}
         }
     }
 

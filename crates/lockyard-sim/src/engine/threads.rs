@@ -22,6 +22,7 @@ pub(super) enum Activity {
 
 impl Engine {
     /// Lets the thread's code run until its next operation.
+    #[inline(always)]
     pub(super) fn resume(&mut self, thread: u32, value: u64) {
         if self.schedule.is_some() && !self.goes_on(thread, value) {
             return;
@@ -340,13 +341,12 @@ impl Engine {
         self.at(end, Event::Unlock { thread, value: old });
     }
 
-    /// The end of a thread's locked operation. The line first: a parked snoop wins over the thread's next operation.
-    pub(super) fn unlock(&mut self, thread: u32, value: u64) {
+    /// The end of a thread's locked operation: the thread goes on with `value`. The line first: a parked snoop wins over the
+    /// thread's next operation.
+    pub(super) fn unlock(&mut self, thread: u32, value: u64) -> Option<u64> {
         let entry = &self.threads[thread as usize];
         self.lock_end(entry.locks, entry.core);
-        if self.fate.is_none() {
-            self.resume(thread, value);
-        }
+        self.fate.is_none().then_some(value)
     }
 
     /// Commits buffered stores, in order, as far as their lines are here; then lets an operation
@@ -433,31 +433,32 @@ impl Engine {
         }
     }
 
-    /// A sleeper's line was taken away: it looks again.
-    pub(super) fn wake(&mut self, thread: u32, generation: u32) {
+    /// A sleeper's line was taken away: it looks again. Returns with what it goes on, if it does now.
+    pub(super) fn wake(&mut self, thread: u32, generation: u32) -> Option<u64> {
         let entry = &mut self.threads[thread as usize];
-        if entry.generation == generation
-            && matches!(entry.pending, Some(Op::Sleep { .. } | Op::Park { .. }))
+        if entry.generation != generation
+            || !matches!(entry.pending, Some(Op::Sleep { .. } | Op::Park { .. }))
         {
-            let parked = matches!(entry.pending.take(), Some(Op::Park { .. }));
-            self.woken(thread, parked, shared::LOOK_AGAIN);
+            return None;
         }
+        let parked = matches!(entry.pending.take(), Some(Op::Park { .. }));
+        self.woken(thread, parked, shared::LOOK_AGAIN)
     }
 
-    /// A thread that slept in a waiting loop, or was parked, goes on; the parked one when it has a CPU.
-    fn woken(&mut self, thread: u32, parked: bool, value: u64) {
+    /// A thread that slept in a waiting loop, or was parked, goes on with `value`; the parked one when it has a CPU.
+    fn woken(&mut self, thread: u32, parked: bool, value: u64) -> Option<u64> {
         if parked && self.schedule.is_some() {
             self.can_run(thread, value, true);
-        } else {
-            self.resume(thread, value);
+            return None;
         }
+        Some(value)
     }
 
-    /// A sleeper's budget is spent, or a parked thread's time.
-    pub(super) fn deadline(&mut self, thread: u32, generation: u32) {
+    /// A sleeper's budget is spent, or a parked thread's time. Returns with what it goes on, if it does now.
+    pub(super) fn deadline(&mut self, thread: u32, generation: u32) -> Option<u64> {
         let entry = &mut self.threads[thread as usize];
         if entry.generation != generation {
-            return;
+            return None;
         }
         match entry.pending {
             Some(Op::Sleep { address, .. }) => {
@@ -465,14 +466,14 @@ impl Engine {
                 entry.pending = None;
                 let line = self.line_index(address);
                 self.lines[line as usize].cores[core].sleepers.retain(|&t| t != thread);
-                self.resume(thread, shared::DEADLINE);
+                Some(shared::DEADLINE)
             }
             Some(Op::Park { word, .. }) => {
                 entry.pending = None;
                 self.parked.retain(|&(parked, t)| (parked, t) != (word, thread));
-                self.woken(thread, true, shared::DEADLINE);
+                self.woken(thread, true, shared::DEADLINE)
             }
-            _ => {}
+            _ => None
         }
     }
 

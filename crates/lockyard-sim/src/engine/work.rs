@@ -55,12 +55,10 @@ impl Engine {
         self.plan_end(thread, work);
     }
 
-    /// The planned end of a thread's work, if it still counts.
-    pub(super) fn end_work(&mut self, thread: u32, plan: u32) {
-        if self.threads[thread as usize].work.is_some_and(|work| work.plan == plan) {
-            self.threads[thread as usize].work = None;
-            self.resume(thread, 0);
-        }
+    /// The planned end of a thread's work: with what it goes on, if the plan still counts.
+    pub(super) fn end_work(&mut self, thread: u32, plan: u32) -> Option<u64> {
+        let work = &mut self.threads[thread as usize].work;
+        work.take_if(|work| work.plan == plan).map(|_| 0)
     }
 
     /// The thread is now in another state; its siblings' work goes on at another pace.
