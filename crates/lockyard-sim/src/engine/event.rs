@@ -184,6 +184,11 @@ const EXCLUSIVE: u64 = 1;
 /// The flag of a request by another domain.
 const SNOOP: u64 = 2;
 
+impl Packed {
+    /// In the place of an event.
+    pub(super) const NOTHING: Packed = Packed { word: 0, value: 0 };
+}
+
 impl Event {
     #[inline(always)]
     pub(super) fn pack(self) -> Packed {

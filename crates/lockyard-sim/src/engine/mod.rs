@@ -295,11 +295,12 @@ impl Engine {
     }
 
     /// Queues `event` for `time`, or for the end of time.
-    #[inline]
+    #[inline(always)]
     fn at(&mut self, time: u64, event: Event) {
-        self.wheel.push(time.min(END_OF_TIME), event.pack());
+        self.wheel.push(time, event.pack());
     }
 
+    #[inline(always)]
     fn jitter(&mut self) -> u64 {
         self.random.below(self.machine.numbers().jitter + 1)
     }
