@@ -30,7 +30,7 @@ thread_local! {
     static CURRENT: Cell<*const Shared> = const { Cell::new(null()) };
 }
 
-type Yields = Yielder<u64, Op>;
+type Yields = Yielder<u64, ()>;
 
 /// What one simulated thread shares with the engine.
 pub(crate) struct PerThread {
@@ -53,6 +53,8 @@ pub(crate) struct Shared {
     machine: Rc<Machine>,
     arena: Rc<Arena>,
     yielder: Cell<*const Yields>,
+    /// Where the running thread writes what it asks for.
+    op: Cell<*const Cell<Op>>,
     thread: Cell<u32>,
     now: Cell<u64>,
     /// What the running thread does.
@@ -78,6 +80,7 @@ impl Shared {
             machine,
             arena,
             yielder: Cell::new(null()),
+            op: Cell::new(null()),
             thread: Cell::new(0),
             now: Cell::new(0),
             doing: Cell::default(),
@@ -163,17 +166,24 @@ impl Shared {
         }));
     }
 
-    /// The engine is about to run the code of `thread`.
-    pub(crate) fn enter(&self, thread: u32, now: u64, doing: Activity) {
+    /// Runs the code of `thread`, which writes what it asks for into `op`, until it stops; returns what the thread then does, too.
+    #[inline(always)]
+    pub(crate) fn while_running<R>(
+        &self,
+        thread: u32,
+        now: u64,
+        doing: Activity,
+        op: &Cell<Op>,
+        code: impl FnOnce() -> R,
+    ) -> (R, Activity) {
         self.thread.set(thread);
         self.now.set(now);
         self.doing.set(doing);
-    }
-
-    /// The code of a thread has stopped at an operation; returns what it does.
-    pub(crate) fn leave(&self) -> Activity {
+        self.op.set(op);
+        // What unwinds a thread's code ends within it (`coroutine.rs`).
+        let result = code();
         self.yielder.set(null());
-        self.doing.get()
+        (result, self.doing.get())
     }
 
     /// The running thread does something else from now on; returns what it did.
@@ -244,9 +254,12 @@ impl Shared {
         self.location.set(Some(location));
         let yielder = self.yielder.get();
         debug_assert!(!yielder.is_null());
+        // SAFETY: a thread's code is running, as it has a yielder; so we are inside `while_running`, which set this from a
+        // reference that lives as long.
+        unsafe { (*self.op.get()).set(op) };
         // SAFETY: the yielder belongs to the coroutine whose code is running: it was set when that
         // began, and is set again below after each suspension. It lives on the coroutine's stack.
-        let value = unsafe { (*yielder).suspend(op) };
+        let value = unsafe { (*yielder).suspend(()) };
         self.yielder.set(yielder);
         value
     }

@@ -19,7 +19,6 @@
 
 use super::threads::Activity;
 use super::{Engine, Op};
-use std::panic::Location;
 
 /// How far a thread is ahead.
 #[derive(Clone, Copy, Debug, Default)]
@@ -104,14 +103,15 @@ pub(super) struct Followed {
 }
 
 impl Engine {
-    /// The thread asks for `op`: was its last load followed by a read-modify-write of the same line?
-    pub(super) fn follows(&mut self, thread: u32, op: &Op) {
+    /// The thread asks for an operation: was its last load followed by a read-modify-write of the same line?
+    pub(super) fn follows(&mut self, thread: u32) {
+        let op = self.threads[thread as usize].op.get();
         let Some((place, line)) = self.threads[thread as usize].last_load else { return };
         if matches!(op, Op::Work { .. }) {
             return;
         }
         self.threads[thread as usize].last_load = None;
-        let by_rmw = match *op {
+        let by_rmw = match op {
             Op::Rmw { address, .. } => self.line_index(address) == line,
             _ => false,
         };
@@ -121,14 +121,9 @@ impl Engine {
         }
     }
 
-    /// A load of `line`, at `location`: whether it fetches the line exclusively.
-    pub(super) fn fetches_exclusively(
-        &mut self,
-        thread: u32,
-        line: u32,
-        location: Option<&'static Location<'static>>,
-    ) -> bool {
-        let Some(location) = location else { return false };
+    /// The thread loads `line`: whether it fetches the line exclusively.
+    pub(super) fn fetches_exclusively(&mut self, thread: u32, line: u32) -> bool {
+        let Some(location) = self.threads[thread as usize].location else { return false };
         let place = (location.line(), location.column(), location.file());
         self.threads[thread as usize].last_load = Some((place, line));
         self.followed.iter().any(|followed| followed.place == place && followed.by_rmw)

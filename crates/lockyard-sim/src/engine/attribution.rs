@@ -348,7 +348,7 @@ impl Engine {
     /// The thread's pending operation waits for `line`: for people, a poll after the first is part of waiting.
     pub(super) fn waits_for(&mut self, thread: u32, line: u32) {
         let polls =
-            matches!(self.threads[thread as usize].pending, Some(Op::Load { poll: true, .. }));
+            matches!(self.threads[thread as usize].pending(), Some(Op::Load { poll: true, .. }));
         let phase = if polls { Phase::Waiting } else { Phase::Moving };
         self.becomes(thread, Activity::Yielding);
         self.spends(thread, Some(phase), Some(line));

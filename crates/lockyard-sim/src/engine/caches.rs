@@ -47,7 +47,8 @@ impl Engine {
     }
 
     fn wants_exclusive(&self, waiter: Waiter) -> bool {
-        waiter.store || matches!(self.threads[waiter.thread as usize].pending, Some(Op::Rmw { .. }))
+        waiter.store
+            || matches!(self.threads[waiter.thread as usize].pending(), Some(Op::Rmw { .. }))
     }
 
     /// Sends a new request for those that still wait, if none is under way.
@@ -180,10 +181,10 @@ impl Engine {
             } else if waiter.store {
                 self.threads[thread].store_waits = false;
                 self.drain(waiter.thread);
-            } else if let Some(op) = self.threads[thread].pending.take() {
-                match op {
-                    Op::Rmw { address, rmw } => self.do_rmw(waiter.thread, line, address, rmw),
-                    _ => self.execute(waiter.thread, op),
+            } else if std::mem::take(&mut self.threads[thread].pending) {
+                match self.threads[thread].op.get() {
+                    Op::Rmw { .. } => self.do_rmw(waiter.thread, line),
+                    _ => self.execute(waiter.thread),
                 }
             }
         }

@@ -58,6 +58,7 @@ use line::{Line, Waiter};
 use places::Places;
 use regions::Regions;
 use schedule::Scheduler;
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::Location;
 use std::rc::Rc;
@@ -170,10 +171,15 @@ pub(crate) enum Fate {
 struct Thread {
     core: u16,
     coroutine: Option<SimulatedThread>,
-    /// The operation that waits for a line, for its turn, or for a wake-up.
-    pending: Option<Op>,
-    /// The operation that waits for the store buffer.
-    stalled: Option<Op>,
+    /// The last operation that the thread asked for. Its code writes it here, and here it stays: a copy of what was written just
+    /// now makes the host's processor wait until that is in its cache.
+    op: Cell<Op>,
+    /// Where it asked for that; `None` before the first one.
+    location: Option<&'static Location<'static>>,
+    /// The operation waits for a line, for its turn, or for a wake-up.
+    pending: bool,
+    /// The operation waits for the store buffer.
+    stalled: bool,
     /// The store buffer: address, mask, value; oldest first.
     stores: VecDeque<(usize, u64, u64)>,
     /// The oldest store waits for its line.
@@ -195,8 +201,14 @@ struct Thread {
     spending: Spending,
     /// How often an end of work was planned.
     work_plans: u32,
-    /// The last operation that the thread asked for, and where.
-    last: Option<(Op, Option<&'static Location<'static>>)>,
+}
+
+impl Thread {
+    /// The operation that waits for a line, for its turn, or for a wake-up.
+    #[inline(always)]
+    fn pending(&self) -> Option<Op> {
+        self.pending.then(|| self.op.get())
+    }
 }
 
 /// What a thread was doing when a run ended, for reports.
@@ -315,8 +327,10 @@ impl Engine {
         self.threads.push(Thread {
             core: core as u16,
             coroutine: Some(SimulatedThread::new(Rc::clone(&self.shared), code)),
-            pending: None,
-            stalled: None,
+            op: Cell::new(Op::Fence),
+            location: None,
+            pending: false,
+            stalled: false,
             stores: VecDeque::new(),
             store_waits: false,
             rmw_ready: false,
@@ -331,7 +345,6 @@ impl Engine {
             last_load: None,
             spending: Spending::default(),
             work_plans: 0,
-            last: None,
         });
         self.cores[core].threads.push(thread);
         self.live += 1;
@@ -430,12 +443,12 @@ impl Engine {
             .enumerate()
             .filter(|(_, t)| t.activity != Activity::Finished)
             .map(|(thread, t)| {
-                let operation = match t.last {
-                    Some((op, _)) => self.describe(&op),
+                let operation = match t.location {
+                    Some(_) => self.describe(&t.op.get()),
                     None => "has not begun".to_owned(),
                 };
-                let location = t.last.and_then(|(_, location)| location);
-                ThreadReport { thread: self.shared.place_of(thread as u32), operation, location }
+                let thread = self.shared.place_of(thread as u32);
+                ThreadReport { thread, operation, location: t.location }
             })
             .collect()
     }

@@ -368,17 +368,17 @@ impl Engine {
             let slowdown = self.machine.numbers().smt_slowdown;
             return Some(Held::Work(work.left_at(now, slowdown)));
         }
-        match entry.pending {
+        match entry.pending() {
             Some(Op::Sleep { address, .. }) => {
                 let core = entry.core as usize;
-                entry.pending = None;
+                entry.pending = false;
                 entry.generation += 1;
                 let line = self.line_index(address);
                 self.lines[line as usize].cores[core].sleepers.retain(|&t| t != thread);
                 Some(Held::Value(LOOK_AGAIN))
             }
             Some(Op::WaitForOthers) => {
-                entry.pending = None;
+                entry.pending = false;
                 entry.generation += 1;
                 Some(Held::Answers)
             }

@@ -5,7 +5,7 @@ use super::coroutine::Progress;
 use super::event::Event;
 use super::line::State;
 use super::schedule::Whereabouts;
-use super::{Engine, Fate, Op, Pause, Rmw};
+use super::{Engine, Fate, Op, Pause, Rmw, Thread};
 use crate::shared;
 
 /// What a thread is doing, for siblings and for reports.
@@ -29,23 +29,22 @@ impl Engine {
         }
         self.becomes(thread, Activity::Running);
         self.spends(thread, Some(Phase::Working), None);
-        let entry = &mut self.threads[thread as usize];
-        let Some(coroutine) = &mut entry.coroutine else { return };
-        self.shared.enter(thread, self.wheel.now(), entry.doing);
-        let progress = coroutine.resume(value);
-        let doing = self.shared.leave();
+        let Thread { coroutine, op, doing, .. } = &mut self.threads[thread as usize];
+        let Some(coroutine) = coroutine else { return };
+        let code = || coroutine.resume(value);
+        let (progress, doing) =
+            self.shared.while_running(thread, self.wheel.now(), *doing, op, code);
         self.does(thread, doing);
         match progress {
-            Progress::Operation(op) => {
-                self.threads[thread as usize].last = Some((op, self.shared.location()));
+            Progress::Suspended => {
+                self.threads[thread as usize].location = self.shared.location();
                 self.statistics.platform_operations += 1;
-                self.statistics.loads += u64::from(matches!(op, Op::Load { .. }));
-                self.note(thread, &op);
+                self.note(thread);
                 self.runs_ahead(thread);
                 if self.machine.numbers().exclusive_loads > 0 {
-                    self.follows(thread, &op);
+                    self.follows(thread);
                 }
-                self.execute(thread, op);
+                self.execute(thread);
             }
             Progress::Finished => {
                 let entry = &mut self.threads[thread as usize];
@@ -83,16 +82,20 @@ impl Engine {
         }
     }
 
-    /// Mixes the operation into the run's hash.
-    fn note(&mut self, thread: u32, op: &Op) {
+    /// Counts the operation, and mixes it into the run's hash.
+    #[inline(always)]
+    fn note(&mut self, thread: u32) {
         let base = self.arena.base();
         // Where the arena lies is the host's affair: a pointer into it counts as its offset.
         let offset = |value: u64| {
             let pointer = self.arena.contains(value as usize, 1);
             if pointer { value - base as u64 } else { value }
         };
-        let (kind, a, b) = match *op {
-            Op::Load { address, .. } => (1, address - base, 0),
+        let (kind, a, b) = match self.threads[thread as usize].op.get() {
+            Op::Load { address, .. } => {
+                self.statistics.loads += 1;
+                (1, address - base, 0)
+            }
             Op::Store { address, value, .. } => (2, address - base, offset(value)),
             Op::Rmw { address, .. } => (3, address - base, 0),
             Op::Fence => (4, 0, 0),
@@ -110,15 +113,15 @@ impl Engine {
     }
 
     /// Begins an operation, or goes on with one that waited.
-    pub(super) fn execute(&mut self, thread: u32, op: Op) {
+    pub(super) fn execute(&mut self, thread: u32) {
         let now = self.now();
         let index = thread as usize;
-        match op {
-            Op::Load { address, mask, poll } => self.load(thread, op, address, mask, poll),
+        match self.threads[index].op.get() {
+            Op::Load { address, mask, poll } => self.load(thread, address, mask, poll),
             Op::Store { address, mask, value } => {
                 let entry = &mut self.threads[index];
                 if entry.stores.len() as u64 >= self.machine.numbers().store_buffer {
-                    entry.stalled = Some(op);
+                    entry.stalled = true;
                     self.waits_for_stores(thread);
                     return;
                 }
@@ -127,7 +130,7 @@ impl Engine {
                 self.at(now + 1, Event::Resume { thread, value: 0 });
                 self.drain(thread);
             }
-            Op::Rmw { address, .. } => self.begin_rmw(thread, op, address),
+            Op::Rmw { address, .. } => self.begin_rmw(thread, address),
             Op::Fence => {
                 self.starts_over(thread);
                 if self.threads[index].stores.is_empty() {
@@ -136,7 +139,7 @@ impl Engine {
                     let cost = n.rmw_before_lock + n.rmw_lock;
                     self.at(now + cost, Event::Resume { thread, value: 0 });
                 } else {
-                    self.threads[index].stalled = Some(op);
+                    self.threads[index].stalled = true;
                     self.waits_for_stores(thread);
                 }
             }
@@ -161,13 +164,13 @@ impl Engine {
             }
             Op::Sleep { address, mask, seen, deadline } => {
                 self.starts_over(thread);
-                self.sleep(thread, op, address, mask, seen, deadline);
+                self.sleep(thread, address, mask, seen, deadline);
             }
             // The host's locks are read-modify-writes: the thread's stores are in memory first.
             Op::Park { .. } | Op::Unpark { .. } | Op::WaitForOthers
                 if !self.threads[index].stores.is_empty() =>
             {
-                self.threads[index].stalled = Some(op);
+                self.threads[index].stalled = true;
                 self.waits_for_stores(thread);
             }
             Op::Park { word, expected, timeout } => {
@@ -196,7 +199,7 @@ impl Engine {
         value
     }
 
-    fn load(&mut self, thread: u32, op: Op, address: usize, mask: u64, poll: bool) {
+    fn load(&mut self, thread: u32, address: usize, mask: u64, poll: bool) {
         let now = self.now();
         let core = self.threads[thread as usize].core as usize;
         let line = self.line_index(address);
@@ -220,20 +223,19 @@ impl Engine {
             return;
         }
         let exclusive = self.machine.numbers().exclusive_loads > 0 && !poll && {
-            let location = self.threads[thread as usize].last.and_then(|(_, location)| location);
-            self.fetches_exclusively(thread, line, location)
+            self.fetches_exclusively(thread, line)
         };
         let state = self.lines[line as usize].cores[core].state;
         if state == State::Invalid {
             self.statistics.load_misses += 1;
             self.missed(thread, line, address, poll);
-            self.threads[thread as usize].pending = Some(op);
+            self.threads[thread as usize].pending = true;
             self.attach(thread, line, exclusive, false);
         } else if self.is_held(thread, line, core as u16, now) {
             // By a sibling's locked operation, or by the turn after one.
             let cache = &mut self.lines[line as usize].cores[core];
             cache.waiters.push(super::line::Waiter { thread, store: false });
-            self.threads[thread as usize].pending = Some(op);
+            self.threads[thread as usize].pending = true;
             self.waits_for(thread, line);
         } else {
             self.found(thread, line, address);
@@ -251,18 +253,17 @@ impl Engine {
 
     /// The unlocked part of a read-modify-write is done.
     pub(super) fn retry(&mut self, thread: u32) {
-        if let Some(op) = self.threads[thread as usize].pending.take() {
-            self.execute(thread, op);
+        if std::mem::take(&mut self.threads[thread as usize].pending) {
+            self.execute(thread);
         }
     }
 
-    fn begin_rmw(&mut self, thread: u32, op: Op, address: usize) {
-        let Op::Rmw { rmw, .. } = op else { return };
+    fn begin_rmw(&mut self, thread: u32, address: usize) {
         let now = self.now();
         let before_lock = self.machine.numbers().rmw_before_lock;
         let entry = &mut self.threads[thread as usize];
         if !entry.stores.is_empty() {
-            entry.stalled = Some(op);
+            entry.stalled = true;
             self.waits_for_stores(thread);
             return;
         }
@@ -272,7 +273,7 @@ impl Engine {
             if before_lock > 0 {
                 let entry = &mut self.threads[thread as usize];
                 entry.rmw_ready = true;
-                entry.pending = Some(op);
+                entry.pending = true;
                 self.at(now + before_lock, Event::Retry { thread });
                 return;
             }
@@ -282,21 +283,22 @@ impl Engine {
         let core = entry.core as usize;
         let line = self.line_index(address);
         if self.lines[line as usize].cores[core].state != State::Modified {
-            self.threads[thread as usize].pending = Some(op);
+            self.threads[thread as usize].pending = true;
             self.attach(thread, line, true, false);
         } else if self.is_held(thread, line, core as u16, now) {
             let cache = &mut self.lines[line as usize].cores[core];
             cache.waiters.push(super::line::Waiter { thread, store: false });
-            self.threads[thread as usize].pending = Some(op);
+            self.threads[thread as usize].pending = true;
             self.waits_for(thread, line);
         } else {
             self.statistics.rmw_hits += 1;
-            self.do_rmw(thread, line, address, rmw);
+            self.do_rmw(thread, line);
         }
     }
 
     /// The line is here, exclusively, and free: the read-modify-write happens now.
-    pub(super) fn do_rmw(&mut self, thread: u32, line: u32, address: usize, rmw: Rmw) {
+    pub(super) fn do_rmw(&mut self, thread: u32, line: u32) {
+        let Op::Rmw { address, rmw } = self.threads[thread as usize].op.get() else { return };
         let now = self.now();
         self.statistics.rmws += 1;
         let old = self.arena.read(address);
@@ -380,12 +382,13 @@ impl Engine {
         }
         let entry = &mut self.threads[index];
         let room = entry.stores.is_empty()
-            || matches!(entry.stalled, Some(Op::Store { .. }))
+            || entry.stalled
+                && matches!(entry.op.get(), Op::Store { .. })
                 && (entry.stores.len() as u64) < self.machine.numbers().store_buffer;
-        if room && let Some(op) = entry.stalled.take() {
+        if room && std::mem::take(&mut entry.stalled) {
             self.becomes(thread, Activity::Running);
             self.spends(thread, Some(Phase::Working), None);
-            self.execute(thread, op);
+            self.execute(thread);
         }
         self.finish_if_drained(thread);
     }
@@ -395,7 +398,6 @@ impl Engine {
     fn sleep(
         &mut self,
         thread: u32,
-        op: Op,
         address: usize,
         mask: u64,
         seen: u64,
@@ -420,7 +422,7 @@ impl Engine {
         }
         let entry = &mut self.threads[thread as usize];
         entry.generation += 1;
-        entry.pending = Some(op);
+        entry.pending = true;
         let generation = entry.generation;
         self.becomes(thread, Activity::Yielding);
         self.spends(thread, Some(Phase::Waiting), Some(line));
@@ -437,11 +439,12 @@ impl Engine {
     pub(super) fn wake(&mut self, thread: u32, generation: u32) -> Option<u64> {
         let entry = &mut self.threads[thread as usize];
         if entry.generation != generation
-            || !matches!(entry.pending, Some(Op::Sleep { .. } | Op::Park { .. }))
+            || !matches!(entry.pending(), Some(Op::Sleep { .. } | Op::Park { .. }))
         {
             return None;
         }
-        let parked = matches!(entry.pending.take(), Some(Op::Park { .. }));
+        entry.pending = false;
+        let parked = matches!(entry.op.get(), Op::Park { .. });
         self.woken(thread, parked, shared::LOOK_AGAIN)
     }
 
@@ -460,16 +463,16 @@ impl Engine {
         if entry.generation != generation {
             return None;
         }
-        match entry.pending {
+        match entry.pending() {
             Some(Op::Sleep { address, .. }) => {
                 let core = entry.core as usize;
-                entry.pending = None;
+                entry.pending = false;
                 let line = self.line_index(address);
                 self.lines[line as usize].cores[core].sleepers.retain(|&t| t != thread);
                 Some(shared::DEADLINE)
             }
             Some(Op::Park { word, .. }) => {
-                entry.pending = None;
+                entry.pending = false;
                 self.parked.retain(|&(parked, t)| (parked, t) != (word, thread));
                 self.woken(thread, true, shared::DEADLINE)
             }
@@ -487,7 +490,7 @@ impl Engine {
         }
         let entry = &mut self.threads[thread as usize];
         entry.generation += 1;
-        entry.pending = Some(Op::Park { word, expected, timeout });
+        entry.pending = true;
         let generation = entry.generation;
         self.becomes(thread, Activity::Yielding);
         let line = self.line_index(word);
