@@ -70,15 +70,15 @@ impl Bits {
 fn perform(op: Op) -> u64 {
     let location = Location::caller();
     Shared::with(|shared| {
-        if shared.in_thread() { shared.suspend(op, location) } else { at_once(shared, &op) }
+        if shared.in_thread() { shared.suspend(op, location) } else { at_once(shared, op) }
     })
 }
 
 /// Performs an operation of setup code.
 #[cold]
-fn at_once(shared: &Shared, op: &Op) -> u64 {
+fn at_once(shared: &Shared, op: Op) -> u64 {
     let arena = shared.arena();
-    match *op {
+    match op {
         Op::Load { address, .. } => arena.read(address),
         Op::Store { address, mask, value } => {
             arena.write(address, (arena.read(address) & !mask) | (value & mask));
