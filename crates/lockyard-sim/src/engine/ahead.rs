@@ -40,8 +40,9 @@ impl Engine {
 
     /// It completes at `end`, and was not guessed wrongly.
     pub(super) fn ran_ahead(&mut self, thread: u32, end: u64) {
-        let most = self.reach(thread);
-        let ahead = &mut self.threads[thread as usize].ahead;
+        let entry = &mut self.threads[thread as usize];
+        let most = self.cores[entry.core as usize].reach;
+        let ahead = &mut entry.ahead;
         ahead.credit = (ahead.credit + (end - ahead.since)).min(most);
     }
 
@@ -63,17 +64,14 @@ impl Engine {
         n.early_loads > 0 && self.threads[thread as usize].ahead.rmw.as_ref().is_some_and(just)
     }
 
-    /// How far the thread can run ahead, in cycles of work.
-    fn reach(&self, thread: u32) -> u64 {
+    /// Threads have come to the core, or have left it: how far each can run ahead now, in cycles of work.
+    pub(super) fn shares_reach(&mut self, core: u16) {
         let n = self.machine.numbers();
-        if n.threads == 1 {
-            return n.run_ahead;
-        }
-        let core = &self.cores[self.threads[thread as usize].core as usize];
+        let core = &mut self.cores[core as usize];
         let is_there = |t: &&u32| self.threads[**t as usize].activity != Activity::Finished;
         // More threads than the core has hardware threads take turns.
         let there = core.threads.iter().filter(is_there).count() as u64;
-        n.run_ahead / there.clamp(1, n.threads)
+        core.reach = n.run_ahead / there.clamp(1, n.threads);
     }
 
     /// What was done ahead is void.

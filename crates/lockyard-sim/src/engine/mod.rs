@@ -347,6 +347,7 @@ impl Engine {
             work_plans: 0,
         });
         self.cores[core].threads.push(thread);
+        self.shares_reach(core as u16);
         self.live += 1;
         let start = start.max(self.now());
         let begin = match self.schedule {

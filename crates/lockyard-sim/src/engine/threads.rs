@@ -77,7 +77,9 @@ impl Engine {
     fn finish_if_drained(&mut self, thread: u32) {
         let entry = &mut self.threads[thread as usize];
         if entry.activity == Activity::Draining && entry.stores.is_empty() {
+            let core = entry.core;
             self.becomes(thread, Activity::Finished);
+            self.shares_reach(core);
             self.live -= 1;
         }
     }
