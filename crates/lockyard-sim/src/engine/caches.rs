@@ -54,7 +54,7 @@ impl Engine {
     /// Sends a new request for those that still wait, if none is under way.
     pub(super) fn issue_again(&mut self, line: u32, core: u16) {
         let cache = &self.lines[line as usize].cores[core as usize];
-        if cache.miss != Miss::None || cache.waiters.is_empty() || cache.state == State::Modified {
+        if cache.waiters.is_empty() || cache.miss != Miss::None || cache.state == State::Modified {
             return;
         }
         let exclusive = if cache.state == State::Shared {
@@ -138,6 +138,7 @@ impl Engine {
 
     /// Whether a locked operation keeps `thread` from the line, which the core has: one that is going on, or the one before,
     /// of a sibling whose turn is not over. Then the end of that turn is planned.
+    #[inline(always)]
     pub(super) fn is_held(&mut self, thread: u32, line: u32, core: u16, now: u64) -> bool {
         let turn = self.machine.numbers().sibling_turn;
         let cache = &mut self.lines[line as usize].cores[core as usize];
@@ -157,39 +158,53 @@ impl Engine {
     /// Lets every waiting operation of the core that now can go on.
     pub(super) fn run_waiters(&mut self, line: u32, core: u16) {
         let cache = &mut self.lines[line as usize].cores[core as usize];
-        if cache.waiters.is_empty() {
-            return;
-        }
-        let spare = std::mem::take(&mut self.spare_waiters);
-        let mut waiters = std::mem::replace(&mut cache.waiters, spare);
-        if waiters.len() > 1 {
-            // Stores of the core before its read-modify-writes, these before loads. The sort is stable.
-            waiters.sort_by_key(|&w| (!w.store, !self.wants_exclusive(w)));
-        }
-        for waiter in waiters.drain(..) {
-            let now = self.now();
-            let state = self.lines[line as usize].cores[core as usize].state;
-            let locked = state != State::Invalid && self.is_held(waiter.thread, line, core, now);
-            let thread = waiter.thread as usize;
-            let goes_on = if self.wants_exclusive(waiter) {
-                state == State::Modified && !locked
-            } else {
-                state != State::Invalid && !locked
-            };
-            if !goes_on {
-                self.lines[line as usize].cores[core as usize].waiters.push(waiter);
-            } else if waiter.store {
-                self.threads[thread].store_waits = false;
-                self.drain(waiter.thread);
-            } else if std::mem::take(&mut self.threads[thread].pending) {
-                match self.threads[thread].op.get() {
-                    Op::Rmw { .. } => self.do_rmw(waiter.thread, line),
-                    _ => self.execute(waiter.thread),
+        match cache.waiters.len() {
+            0 => return,
+            1 => {
+                if let Some(waiter) = cache.waiters.pop() {
+                    self.run_waiter(line, core, waiter);
                 }
             }
+            _ => self.run_all(line, core),
+        }
+        self.issue_again(line, core);
+    }
+
+    /// Lets those of several waiting operations that can go on do so.
+    fn run_all(&mut self, line: u32, core: u16) {
+        let cache = &mut self.lines[line as usize].cores[core as usize];
+        let spare = std::mem::take(&mut self.spare_waiters);
+        let mut waiters = std::mem::replace(&mut cache.waiters, spare);
+        // Stores of the core before its read-modify-writes, these before loads. The sort is stable.
+        waiters.sort_by_key(|&w| (!w.store, !self.wants_exclusive(w)));
+        for waiter in waiters.drain(..) {
+            self.run_waiter(line, core, waiter);
         }
         self.spare_waiters = waiters;
-        self.issue_again(line, core);
+    }
+
+    /// Lets a waiting operation go on, or wait on.
+    #[inline]
+    fn run_waiter(&mut self, line: u32, core: u16, waiter: Waiter) {
+        let now = self.now();
+        let state = self.lines[line as usize].cores[core as usize].state;
+        let locked = state != State::Invalid && self.is_held(waiter.thread, line, core, now);
+        let exclusive = self.wants_exclusive(waiter);
+        let goes_on = !locked
+            && if exclusive { state == State::Modified } else { state != State::Invalid };
+        let thread = waiter.thread as usize;
+        if !goes_on {
+            self.lines[line as usize].cores[core as usize].waiters.push(waiter);
+        } else if waiter.store {
+            self.threads[thread].store_waits = false;
+            self.drain(waiter.thread);
+        } else if std::mem::take(&mut self.threads[thread].pending) {
+            if exclusive {
+                self.do_rmw(waiter.thread, line);
+            } else {
+                self.execute(waiter.thread);
+            }
+        }
     }
 
     /// Wakes the threads that spin on the line at this core: it was taken away, or (by a sibling)

@@ -19,8 +19,8 @@ pub(super) enum Event {
         thread: u32,
         plan: u32,
     },
-    /// The thread's pending operation is tried again.
-    Retry {
+    /// The unlocked part of the thread's read-modify-write is done.
+    Lock {
         thread: u32,
     },
     /// A sleeper looks again, or a parked thread runs.
@@ -119,7 +119,7 @@ pub(super) enum Event {
 pub(super) enum Kind {
     Resume,
     WorkEnd,
-    Retry,
+    Lock,
     Wake,
     Deadline,
     Arrive,
@@ -142,10 +142,11 @@ pub(super) enum Kind {
 
 impl Kind {
     /// By number.
+    #[cfg(test)]
     const ALL: [Kind; 21] = [
         Kind::Resume,
         Kind::WorkEnd,
-        Kind::Retry,
+        Kind::Lock,
         Kind::Wake,
         Kind::Deadline,
         Kind::Arrive,
@@ -203,7 +204,7 @@ impl Event {
         match self {
             Event::Resume { thread, value } => pack(Kind::Resume, 0, 0, thread, value),
             Event::WorkEnd { thread, plan } => pack(Kind::WorkEnd, 0, 0, thread, plan.into()),
-            Event::Retry { thread } => pack(Kind::Retry, 0, 0, thread, 0),
+            Event::Lock { thread } => pack(Kind::Lock, 0, 0, thread, 0),
             Event::Wake { thread, generation } => pack(Kind::Wake, 0, 0, thread, generation.into()),
             Event::Deadline { thread, generation } => {
                 pack(Kind::Deadline, 0, 0, thread, generation.into())
@@ -246,8 +247,10 @@ impl Event {
 
 /// The fields that events of the kind have; of other kinds they say nothing.
 impl Packed {
+    #[inline(always)]
     pub(super) fn kind(self) -> Kind {
-        Kind::ALL[self.word as u8 as usize]
+        // SAFETY: `Event::pack` put a kind into these bits, and nobody else makes a packed event but `NOTHING`, whose 0 is a kind.
+        unsafe { std::mem::transmute::<u8, Kind>(self.word as u8) }
     }
 
     pub(super) fn thread(self) -> u32 {

@@ -184,8 +184,6 @@ struct Thread {
     stores: VecDeque<(usize, u64, u64)>,
     /// The oldest store waits for its line.
     store_waits: bool,
-    /// The unlocked part of the current read-modify-write is done.
-    rmw_ready: bool,
     /// The line of the locked operation that is under way.
     locks: u32,
     /// Counts sleeps, so that an old wake-up does not end a new one.
@@ -333,7 +331,6 @@ impl Engine {
             stalled: false,
             stores: VecDeque::new(),
             store_waits: false,
-            rmw_ready: false,
             locks: 0,
             generation: 0,
             // It has not begun.
@@ -417,7 +414,7 @@ impl Engine {
     #[inline(always)]
     fn handle_other(&mut self, event: Packed) {
         match event.kind() {
-            Kind::Retry => self.retry(event.thread()),
+            Kind::Lock => self.lock(event.thread()),
             Kind::Arrive => self.arrive(event.line(), event.domain(), event.request()),
             Kind::AgentFree => self.agent_free(event.line(), event.domain()),
             Kind::Snoop => self.snoop(event.line(), event.core(), event.exclusive()),

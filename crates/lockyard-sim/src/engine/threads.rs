@@ -253,12 +253,6 @@ impl Engine {
         if poll { self.starts_over(thread) } else { self.ran_ahead(thread, end) }
     }
 
-    /// The unlocked part of a read-modify-write is done.
-    pub(super) fn retry(&mut self, thread: u32) {
-        if std::mem::take(&mut self.threads[thread as usize].pending) {
-            self.execute(thread);
-        }
-    }
 
     fn begin_rmw(&mut self, thread: u32, address: usize) {
         let now = self.now();
@@ -269,19 +263,20 @@ impl Engine {
             self.waits_for_stores(thread);
             return;
         }
-        if !entry.rmw_ready {
-            let core = entry.core;
-            let before_lock = before_lock + self.comes_nearer_if_here(address, core);
-            if before_lock > 0 {
-                let entry = &mut self.threads[thread as usize];
-                entry.rmw_ready = true;
-                entry.pending = true;
-                self.at(now + before_lock, Event::Retry { thread });
-                return;
-            }
+        let core = entry.core;
+        let before_lock = before_lock + self.comes_nearer_if_here(address, core);
+        if before_lock > 0 {
+            self.at(now + before_lock, Event::Lock { thread });
+        } else {
+            self.lock(thread);
         }
-        let entry = &mut self.threads[thread as usize];
-        entry.rmw_ready = false;
+    }
+
+    /// The unlocked part of a read-modify-write is done.
+    pub(super) fn lock(&mut self, thread: u32) {
+        let now = self.now();
+        let entry = &self.threads[thread as usize];
+        let Op::Rmw { address, .. } = entry.op.get() else { return };
         let core = entry.core as usize;
         let line = self.line_index(address);
         if self.lines[line as usize].cores[core].state != State::Modified {

@@ -19,8 +19,10 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy)]
 struct Node {
     event: Packed,
-    /// The next event of the slot, after the last one the first; or the next free node.
+    /// The next event of the slot, or the next free node.
     next: u32,
+    /// Of the first event of a slot: the last one.
+    last: u32,
 }
 
 /// An event beyond the wheel's horizon; ordered by time, then by when it was queued.
@@ -54,8 +56,8 @@ pub(super) struct Wheel {
     first_time: u64,
     /// The first event, if it is in the wheel.
     first: Packed,
-    /// The last event of each slot that has any.
-    last: Box<[u32; SLOTS]>,
+    /// The first event of each slot that has any.
+    slots: Box<[u32; SLOTS]>,
     /// The slots that have events, as bits.
     occupied: [u64; WORDS],
     pool: Vec<Node>,
@@ -73,7 +75,7 @@ impl Wheel {
             now: 0,
             first_time: u64::MAX,
             first: Packed::NOTHING,
-            last: Box::new([NONE; SLOTS]),
+            slots: Box::new([NONE; SLOTS]),
             occupied: [0; WORDS],
             pool: Vec::new(),
             free: NONE,
@@ -117,23 +119,24 @@ impl Wheel {
         let slot = time as usize % SLOTS;
         let (word, bit) = (slot / 64, 1 << (slot % 64));
         let node = if self.free == NONE { self.new_node(event) } else { self.free };
-        let next = if self.occupied[word] & bit == 0 {
-            self.occupied[word] |= bit;
-            node
-        } else {
-            let last = &mut self.pool[self.last[slot] as usize];
-            std::mem::replace(&mut last.next, node)
-        };
         let entry = &mut self.pool[node as usize];
         self.free = entry.next;
-        *entry = Node { event, next };
-        self.last[slot] = node;
+        entry.event = event;
+        entry.last = node;
+        if self.occupied[word] & bit == 0 {
+            self.occupied[word] |= bit;
+            self.slots[slot] = node;
+        } else {
+            let first = &mut self.pool[self.slots[slot] as usize];
+            let last = std::mem::replace(&mut first.last, node);
+            self.pool[last as usize].next = node;
+        }
         self.in_wheel += 1;
     }
 
     #[cold]
     fn new_node(&mut self, event: Packed) -> u32 {
-        self.pool.push(Node { event, next: NONE });
+        self.pool.push(Node { event, next: NONE, last: NONE });
         self.pool.len() as u32 - 1
     }
 
@@ -159,9 +162,9 @@ impl Wheel {
         }
         let event = self.first;
         let slot = time as usize % SLOTS;
-        let last = self.last[slot];
-        let node = self.pool[last as usize].next;
+        let node = self.slots[slot];
         let entry = &mut self.pool[node as usize];
+        let last = entry.last;
         let next = std::mem::replace(&mut entry.next, self.free);
         self.free = node;
         self.in_wheel -= 1;
@@ -169,8 +172,10 @@ impl Wheel {
             self.occupied[slot / 64] &= !(1 << (slot % 64));
             self.find_first();
         } else {
-            self.pool[last as usize].next = next;
-            self.first = self.pool[next as usize].event;
+            self.slots[slot] = next;
+            let entry = &mut self.pool[next as usize];
+            entry.last = last;
+            self.first = entry.event;
         }
         Some(event)
     }
@@ -183,8 +188,7 @@ impl Wheel {
             return;
         }
         self.first_time = self.next_in_wheel();
-        let last = self.last[self.first_time as usize % SLOTS];
-        let node = self.pool[last as usize].next;
+        let node = self.slots[self.first_time as usize % SLOTS];
         self.first = self.pool[node as usize].event;
     }
 
@@ -235,7 +239,7 @@ mod tests {
         for i in 0..5000u32 {
             x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             let time = (x >> 33) % 20_000;
-            wheel.push(time, Event::Retry { thread: i }.pack());
+            wheel.push(time, Event::Lock { thread: i }.pack());
             expected.push((time, i));
         }
         expected.sort_by_key(|&(time, _)| time);
@@ -249,7 +253,7 @@ mod tests {
     #[test]
     fn nothing_is_popped_after_the_limit() {
         let mut wheel = Wheel::new();
-        wheel.push(10_000, Event::Retry { thread: 0 }.pack());
+        wheel.push(10_000, Event::Lock { thread: 0 }.pack());
         assert!(wheel.pop(9_999).is_none());
         assert!(wheel.pop(10_000).is_some());
     }
