@@ -91,7 +91,7 @@ impl Engine {
 }
 
 /// A place in the code: line and column, which tell most places apart, and file. By its text: a place may have several addresses.
-pub(super) type Place = (u32, u32, &'static str);
+type Place = (u32, u32, &'static str);
 
 /// What followed the loads at a place in the code.
 #[derive(Clone, Copy, Debug)]
@@ -113,17 +113,21 @@ impl Engine {
             Op::Rmw { address, .. } => self.line_index(address) == line,
             _ => false,
         };
-        match self.followed.iter_mut().find(|followed| followed.place == place) {
-            Some(followed) => followed.by_rmw = by_rmw,
-            None => self.followed.push(Followed { place, by_rmw }),
-        }
+        self.followed[place as usize].by_rmw = by_rmw;
     }
 
     /// The thread loads `line`: whether it fetches the line exclusively.
     pub(super) fn fetches_exclusively(&mut self, thread: u32, line: u32) -> bool {
         let Some(location) = self.threads[thread as usize].location else { return false };
         let place = (location.line(), location.column(), location.file());
-        self.threads[thread as usize].last_load = Some((place, line));
-        self.followed.iter().any(|followed| followed.place == place && followed.by_rmw)
+        let index = match self.followed.iter().position(|followed| followed.place == place) {
+            Some(index) => index,
+            None => {
+                self.followed.push(Followed { place, by_rmw: false });
+                self.followed.len() - 1
+            }
+        };
+        self.threads[thread as usize].last_load = Some((index as u32, line));
+        self.followed[index].by_rmw
     }
 }

@@ -323,16 +323,14 @@ impl Engine {
     /// Adds what the thread has spent so far; from now on it spends cycles on `phase`, for `line`.
     fn settles(&mut self, thread: u32, phase: Option<Phase>, line: Option<u32>) {
         let now = self.now();
-        let before = self.threads[thread as usize].spending;
-        let arrived = before.missed.filter(|_| phase == Some(Phase::Working));
-        let missed = if arrived.is_some() { None } else { before.missed };
-        self.threads[thread as usize].spending = Spending { phase, since: now, line, missed };
-        if let Some((line, unit)) = arrived {
-            self.arrived(thread, line, unit as usize);
-        }
+        let entry = &mut self.threads[thread as usize];
+        let doing = entry.doing;
+        let missed = entry.spending.missed;
+        let works = phase == Some(Phase::Working);
+        let spending = Spending { phase, since: now, line, missed: missed.filter(|_| !works) };
+        let before = std::mem::replace(&mut entry.spending, spending);
         if let Some(phase) = before.phase {
             let cycles = now - before.since;
-            let doing = self.threads[thread as usize].doing;
             self.regions.add(doing, phase as usize, cycles);
             if matches!(phase, Phase::Moving | Phase::Draining) {
                 self.shared.stalls(thread, cycles);
@@ -342,6 +340,9 @@ impl Engine {
                 counts.cycles[phase as usize] += cycles;
                 counts.regions[doing.region as usize] += cycles;
             }
+        }
+        if works && let Some((line, unit)) = missed {
+            self.arrived(thread, line, unit as usize);
         }
     }
 
@@ -413,6 +414,7 @@ impl Engine {
     }
 
     /// The data of a load that missed is there.
+    #[inline(never)]
     fn arrived(&mut self, thread: u32, line: u32, unit: usize) {
         let distance = self.distance_from_last(thread, line);
         let trace = &mut self.traces[line as usize];

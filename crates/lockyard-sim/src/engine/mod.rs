@@ -49,7 +49,7 @@ use crate::arena::Arena;
 use crate::machine::Machine;
 use crate::random::Random;
 use crate::shared::Shared;
-use ahead::{Ahead, Followed, Place};
+use ahead::{Ahead, Followed};
 use attribution::{LineTrace, Spending};
 use capacity::Capacity;
 use coroutine::SimulatedThread;
@@ -194,8 +194,8 @@ struct Thread {
     work: Option<Work>,
     ahead: Ahead,
     losses: Losses,
-    /// The last load: its place in the code, and its line.
-    last_load: Option<(Place, u32)>,
+    /// The last load: its place in `followed`, and its line.
+    last_load: Option<(u32, u32)>,
     spending: Spending,
     /// How often an end of work was planned.
     work_plans: u32,

@@ -20,14 +20,20 @@ impl Regions {
     pub(super) fn add(&mut self, activity: Activity, phase: usize, cycles: u64) {
         let index = activity.index();
         if index >= self.0.len() {
-            let unknown = |n: usize| (Activity::part_of(Region::System, n as u16), [0; PHASES]);
-            let next = self.0.len() - Region::COUNT + 1;
-            self.0.extend((next..).take(index + 1 - self.0.len()).map(unknown));
+            self.reach(index);
         }
         let (of, sum) = &mut self.0[index];
         // A part says of which region it is when it is first in force.
         *of = activity;
         sum[phase] += cycles;
+    }
+
+    /// Makes room for the activity with this index.
+    #[cold]
+    fn reach(&mut self, index: usize) {
+        let unknown = |n: usize| (Activity::part_of(Region::System, n as u16), [0; PHASES]);
+        let next = self.0.len() - Region::COUNT + 1;
+        self.0.extend((next..).take(index + 1 - self.0.len()).map(unknown));
     }
 
     pub(super) fn all(&self) -> &[(Activity, [u64; PHASES])] {

@@ -118,7 +118,10 @@ impl Wheel {
         }
         let slot = time as usize % SLOTS;
         let (word, bit) = (slot / 64, 1 << (slot % 64));
-        let node = if self.free == NONE { self.new_node(event) } else { self.free };
+        let node = self.free;
+        if node == NONE {
+            return self.push_in_new_node(time, event);
+        }
         let entry = &mut self.pool[node as usize];
         self.free = entry.next;
         entry.event = event;
@@ -135,9 +138,10 @@ impl Wheel {
     }
 
     #[cold]
-    fn new_node(&mut self, event: Packed) -> u32 {
+    fn push_in_new_node(&mut self, time: u64, event: Packed) {
+        self.free = self.pool.len() as u32;
         self.pool.push(Node { event, next: NONE, last: NONE });
-        self.pool.len() as u32 - 1
+        self.push(time, event);
     }
 
     #[cold]
