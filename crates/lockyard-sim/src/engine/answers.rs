@@ -17,7 +17,7 @@ impl Engine {
         let now = self.now();
         if self.schedule.is_none() {
             let message = "a thread waits for other processors, and the run has no scheduler";
-            self.fate.get_or_insert(Fate::Fatal { thread, message });
+            self.fails(Fate::Fatal { thread, message });
             return;
         }
         let s = self.scheduler();

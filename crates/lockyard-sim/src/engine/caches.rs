@@ -156,18 +156,15 @@ impl Engine {
     }
 
     /// Lets every waiting operation of the core that now can go on.
+    #[inline]
     pub(super) fn run_waiters(&mut self, line: u32, core: u16) {
         let cache = &mut self.lines[line as usize].cores[core as usize];
-        match cache.waiters.len() {
-            0 => return,
-            1 => {
-                if let Some(waiter) = cache.waiters.pop() {
-                    self.run_waiter(line, core, waiter);
-                }
-            }
-            _ => self.run_all(line, core),
+        if cache.waiters.len() > 1 {
+            self.run_all(line, core);
+        } else if let Some(waiter) = cache.waiters.pop() {
+            self.run_waiter(line, core, waiter);
+            self.issue_again(line, core);
         }
-        self.issue_again(line, core);
     }
 
     /// Lets those of several waiting operations that can go on do so.
@@ -181,10 +178,10 @@ impl Engine {
             self.run_waiter(line, core, waiter);
         }
         self.spare_waiters = waiters;
+        self.issue_again(line, core);
     }
 
     /// Lets a waiting operation go on, or wait on.
-    #[inline]
     fn run_waiter(&mut self, line: u32, core: u16, waiter: Waiter) {
         let now = self.now();
         let state = self.lines[line as usize].cores[core as usize].state;

@@ -56,7 +56,7 @@ use coroutine::SimulatedThread;
 use event::{Event, Kind, Packed};
 use line::{Line, Waiter};
 use places::Places;
-use regions::Regions;
+use regions::{Regions, Spent};
 use schedule::Scheduler;
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -197,6 +197,7 @@ struct Thread {
     /// The last load: its place in `followed`, and its line.
     last_load: Option<(u32, u32)>,
     spending: Spending,
+    spent: Spent,
     /// How often an end of work was planned.
     work_plans: u32,
 }
@@ -251,6 +252,8 @@ pub(crate) struct Engine {
     /// What followed loads, by their places in the code.
     followed: Vec<Followed>,
     live: usize,
+    /// No thread is left, or one cannot go on.
+    over: bool,
     pub(crate) fate: Option<Fate>,
     pub(crate) statistics: Statistics,
     pub(crate) hash: u64,
@@ -277,6 +280,7 @@ impl Engine {
             schedule: None,
             followed: Vec::new(),
             live: 0,
+            over: true,
             fate: None,
             statistics: Statistics::default(),
             hash: 0,
@@ -292,6 +296,13 @@ impl Engine {
     /// How many threads have not finished.
     pub(crate) fn live(&self) -> usize {
         self.live
+    }
+
+    /// A thread cannot go on.
+    #[cold]
+    fn fails(&mut self, fate: Fate) {
+        self.fate.get_or_insert(fate);
+        self.over = true;
     }
 
     /// How many events are queued.
@@ -341,11 +352,13 @@ impl Engine {
             losses: Losses::default(),
             last_load: None,
             spending: Spending::default(),
+            spent: Spent::default(),
             work_plans: 0,
         });
         self.cores[core].threads.push(thread);
         self.shares_reach(core as u16);
         self.live += 1;
+        self.over = self.fate.is_some();
         let start = start.max(self.now());
         let begin = match self.schedule {
             None => Event::Resume { thread, value: 0 },
@@ -383,7 +396,7 @@ impl Engine {
             let Some(event) = self.wheel.pop(until) else { return false };
             self.statistics.events += 1;
             self.handle(event);
-            if self.live == 0 || self.fate.is_some() {
+            if self.over {
                 break;
             }
         }

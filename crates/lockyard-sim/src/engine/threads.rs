@@ -61,7 +61,7 @@ impl Engine {
                 self.spends(thread, None, None);
                 self.finish_if_drained(thread);
                 self.ends(thread);
-                self.fate.get_or_insert(Fate::Panicked { thread, message });
+                self.fails(Fate::Panicked { thread, message });
             }
         }
     }
@@ -81,6 +81,7 @@ impl Engine {
             self.becomes(thread, Activity::Finished);
             self.shares_reach(core);
             self.live -= 1;
+            self.over |= self.live == 0;
         }
     }
 
@@ -185,7 +186,7 @@ impl Engine {
                 self.wait_for_others(thread);
             }
             Op::Fatal(message) => {
-                self.fate.get_or_insert(Fate::Fatal { thread, message });
+                self.fails(Fate::Fatal { thread, message });
             }
         }
     }
@@ -345,7 +346,7 @@ impl Engine {
     pub(super) fn unlock(&mut self, thread: u32, value: u64) -> Option<u64> {
         let entry = &self.threads[thread as usize];
         self.lock_end(entry.locks, entry.core);
-        self.fate.is_none().then_some(value)
+        (!self.over).then_some(value)
     }
 
     /// Commits buffered stores, in order, as far as their lines are here; then lets an operation
