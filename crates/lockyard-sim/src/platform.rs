@@ -579,5 +579,5 @@ pub fn off_cpu() -> u64 {
 ///
 /// Outside a simulated thread.
 pub fn stalled() -> u64 {
-    me().stalled.get()
+    Shared::with(Shared::stalled)
 }

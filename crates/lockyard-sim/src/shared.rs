@@ -43,8 +43,6 @@ pub(crate) struct PerThread {
     pub operations: Cell<u64>,
     /// When the thread counted its last operation.
     pub last_operation: Cell<u64>,
-    /// Cycles in which its operations waited for lines or for the store buffer.
-    pub stalled: Cell<u64>,
     pub random: RefCell<Random>,
 }
 
@@ -57,6 +55,8 @@ pub(crate) struct Shared {
     op: Cell<*const Cell<Op>>,
     thread: Cell<u32>,
     now: Cell<u64>,
+    /// Cycles in which the running thread's operations waited for lines or for the store buffer.
+    stalled: Cell<u64>,
     /// What the running thread does.
     doing: Cell<Activity>,
     stop: Cell<bool>,
@@ -83,6 +83,7 @@ impl Shared {
             op: Cell::new(null()),
             thread: Cell::new(0),
             now: Cell::new(0),
+            stalled: Cell::new(0),
             doing: Cell::default(),
             stop: Cell::new(false),
             location: Cell::new(None),
@@ -161,7 +162,6 @@ impl Shared {
             socket: self.machine.place(place).socket,
             operations: Cell::new(0),
             last_operation: Cell::new(0),
-            stalled: Cell::new(0),
             random: RefCell::new(Random::new(seed)),
         }));
     }
@@ -303,10 +303,16 @@ impl Shared {
         }
     }
 
-    /// An operation of `thread` waited for `cycles`.
-    pub(crate) fn stalls(&self, thread: u32, cycles: u64) {
-        let stalled = &self.threads.borrow()[thread as usize].stalled;
-        stalled.set(stalled.get() + cycles);
+    /// Operations of the thread that is about to run have waited for so many cycles.
+    pub(crate) fn set_stalled(&self, cycles: u64) {
+        self.stalled.set(cycles);
+    }
+
+    /// Cycles in which operations of the running thread have waited so far.
+    #[track_caller]
+    pub(crate) fn stalled(&self) -> u64 {
+        assert!(self.in_thread(), "only a simulated thread has waited");
+        self.stalled.get()
     }
 
     /// The number of the running thread.

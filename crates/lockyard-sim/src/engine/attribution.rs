@@ -368,27 +368,26 @@ impl Engine {
     fn settles(&mut self, thread: u32, phase: Option<Phase>, line: Option<u32>) {
         let now = self.now();
         let entry = &mut self.threads[thread as usize];
-        let doing = entry.doing;
-        let missed = entry.spending.missed;
+        let spending = &mut entry.spending;
+        let before = std::mem::replace(&mut spending.phase, phase);
+        let cycles = now - std::mem::replace(&mut spending.since, now);
+        let on = std::mem::replace(&mut spending.line, line);
         let works = phase == Some(Phase::Working);
-        let spending = Spending { phase, since: now, line, missed: missed.filter(|_| !works) };
-        let before = std::mem::replace(&mut entry.spending, spending);
-        if let Some(phase) = before.phase {
-            let cycles = now - before.since;
-            entry.spent[phase as usize] += cycles;
-            if matches!(phase, Phase::Moving | Phase::Draining) {
-                self.shared.stalls(thread, cycles);
-            }
-            if let Some(line) = before.line {
+        let arrived = if works { spending.missed.take() } else { None };
+        if let Some(before) = before {
+            entry.spent[before as usize] += cycles;
+            let stalls = matches!(before, Phase::Moving | Phase::Draining);
+            entry.waited += if stalls { cycles } else { 0 };
+            if let Some(line) = on {
                 let counts = &mut self.traces[line as usize].counts;
-                counts.cycles[phase as usize] += cycles;
-                counts.regions[doing.region as usize] += cycles;
+                counts.cycles[before as usize] += cycles;
+                counts.regions[entry.doing.region as usize] += cycles;
             }
         }
-        if spending.phase.is_none() {
+        if phase.is_none() {
             self.closes(thread);
         }
-        if works && let Some((line, unit)) = missed {
+        if let Some((line, unit)) = arrived {
             self.arrived(thread, line, unit as usize);
         }
     }

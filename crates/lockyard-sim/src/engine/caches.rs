@@ -52,9 +52,16 @@ impl Engine {
     }
 
     /// Sends a new request for those that still wait, if none is under way.
+    #[inline(always)]
     pub(super) fn issue_again(&mut self, line: u32, core: u16) {
+        if !self.lines[line as usize].cores[core as usize].waiters.is_empty() {
+            self.issue_for_waiters(line, core);
+        }
+    }
+
+    fn issue_for_waiters(&mut self, line: u32, core: u16) {
         let cache = &self.lines[line as usize].cores[core as usize];
-        if cache.waiters.is_empty() || cache.miss != Miss::None || cache.state == State::Modified {
+        if cache.miss != Miss::None || cache.state == State::Modified {
             return;
         }
         let exclusive = if cache.state == State::Shared {
@@ -206,11 +213,15 @@ impl Engine {
 
     /// Wakes the threads that spin on the line at this core: it was taken away, or (by a sibling)
     /// changed.
+    #[inline(always)]
     pub(super) fn wake_sleepers(&mut self, line: u32, core: u16, except: Option<u32>) {
-        let cache = &mut self.lines[line as usize].cores[core as usize];
-        if cache.sleepers.is_empty() {
-            return;
+        if !self.lines[line as usize].cores[core as usize].sleepers.is_empty() {
+            self.wake_all(line, core, except);
         }
+    }
+
+    fn wake_all(&mut self, line: u32, core: u16, except: Option<u32>) {
+        let cache = &mut self.lines[line as usize].cores[core as usize];
         let spare = std::mem::take(&mut self.spare_sleepers);
         let mut sleepers = std::mem::replace(&mut cache.sleepers, spare);
         let n = self.machine.numbers();

@@ -197,6 +197,8 @@ struct Thread {
     /// The last load: its place in `followed`, and its line.
     last_load: Option<(u32, u32)>,
     spending: Spending,
+    /// Cycles in which its operations waited for lines or for the store buffer.
+    waited: u64,
     spent: Spent,
     /// How often an end of work was planned.
     work_plans: u32,
@@ -352,6 +354,7 @@ impl Engine {
             losses: Losses::default(),
             last_load: None,
             spending: Spending::default(),
+            waited: 0,
             spent: Spent::default(),
             work_plans: 0,
         });

@@ -29,9 +29,10 @@ impl Engine {
         }
         self.becomes(thread, Activity::Running);
         self.spends(thread, Some(Phase::Working), None);
-        let Thread { coroutine, op, doing, .. } = &mut self.threads[thread as usize];
+        let Thread { coroutine, op, doing, waited, .. } = &mut self.threads[thread as usize];
         let Some(coroutine) = coroutine else { return };
         let code = || coroutine.resume(value);
+        self.shared.set_stalled(*waited);
         let (progress, doing) =
             self.shared.while_running(thread, self.wheel.now(), *doing, op, code);
         self.does(thread, doing);
