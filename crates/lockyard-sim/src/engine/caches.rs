@@ -180,7 +180,14 @@ impl Engine {
         let spare = std::mem::take(&mut self.spare_waiters);
         let mut waiters = std::mem::replace(&mut cache.waiters, spare);
         // Stores of the core before its read-modify-writes, these before loads. The sort is stable.
-        waiters.sort_by_key(|&w| (!w.store, !self.wants_exclusive(w)));
+        let rank = |w: &Waiter| 2 * u8::from(!w.store) + u8::from(!self.wants_exclusive(*w));
+        if let [first, second] = &mut waiters[..] {
+            if rank(second) < rank(first) {
+                std::mem::swap(first, second);
+            }
+        } else {
+            waiters.sort_by_key(rank);
+        }
         for waiter in waiters.drain(..) {
             self.run_waiter(line, core, waiter);
         }
