@@ -201,8 +201,8 @@ impl Engine {
         let state = self.lines[line as usize].cores[core as usize].state;
         let locked = state != State::Invalid && self.is_held(waiter.thread, line, core, now);
         let exclusive = self.wants_exclusive(waiter);
-        let goes_on = !locked
-            && if exclusive { state == State::Modified } else { state != State::Invalid };
+        let goes_on =
+            !locked && if exclusive { state == State::Modified } else { state != State::Invalid };
         let thread = waiter.thread as usize;
         if !goes_on {
             self.lines[line as usize].cores[core as usize].waiters.push(waiter);

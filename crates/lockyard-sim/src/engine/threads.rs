@@ -255,7 +255,6 @@ impl Engine {
         if poll { self.starts_over(thread) } else { self.ran_ahead(thread, end) }
     }
 
-
     fn begin_rmw(&mut self, thread: u32, address: usize) {
         let now = self.now();
         let before_lock = self.machine.numbers().rmw_before_lock;
@@ -394,14 +393,7 @@ impl Engine {
 
     /// A waiting loop saw `seen` and waits for something else: asleep until the line is taken away
     /// or changed.
-    fn sleep(
-        &mut self,
-        thread: u32,
-        address: usize,
-        mask: u64,
-        seen: u64,
-        deadline: Option<u64>,
-    ) {
+    fn sleep(&mut self, thread: u32, address: usize, mask: u64, seen: u64, deadline: Option<u64>) {
         let now = self.now();
         if deadline.is_some_and(|deadline| deadline <= now) {
             self.at(now, Event::Resume { thread, value: shared::DEADLINE });
@@ -475,7 +467,7 @@ impl Engine {
                 self.parked.retain(|&(parked, t)| (parked, t) != (word, thread));
                 self.woken(thread, true, shared::DEADLINE)
             }
-            _ => None
+            _ => None,
         }
     }
 

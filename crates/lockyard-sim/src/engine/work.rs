@@ -112,7 +112,9 @@ impl Engine {
         for index in 0..threads.len() {
             let sibling = self.cores[core as usize].threads[index];
             let entry = &self.threads[sibling as usize];
-            if sibling != thread && let Some(work) = entry.work {
+            if sibling != thread
+                && let Some(work) = entry.work
+            {
                 let itself = u32::from(entry.activity == Activity::Running);
                 let slowed = running > itself;
                 if slowed != work.slowed {
