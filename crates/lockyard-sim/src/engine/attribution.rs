@@ -250,7 +250,7 @@ impl LineTrace {
     /// An operation of `thread` at `unit` needed the line exclusively; `distance` from the thread that had it so last, if that
     /// was another.
     fn touched(&mut self, thread: u32, unit: usize, distance: Option<Distance>) {
-        let LineTrace { counts, last, touches, units, copies } = self;
+        let LineTrace { counts, last, touches, units, copies, .. } = self;
         let units = units.get_or_insert_default();
         let by = units[unit];
         let copy = &mut copies[thread as usize];

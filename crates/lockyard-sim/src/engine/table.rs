@@ -30,6 +30,11 @@ impl<T> Table<T> {
         self.0.len()
     }
 
+    /// An entry by any number.
+    pub(super) fn get(&self, index: usize) -> Option<&T> {
+        self.0.get(index)
+    }
+
     pub(super) fn iter(&self) -> std::slice::Iter<'_, T> {
         self.0.iter()
     }
