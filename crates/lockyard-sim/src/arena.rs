@@ -62,11 +62,13 @@ impl Arena {
     }
 
     /// The address of the first byte.
+    #[inline]
     pub(crate) fn base(&self) -> usize {
         self.memory.as_ptr() as usize
     }
 
     /// Whether all of `bytes` bytes at `address` were handed out by the arena.
+    #[inline]
     pub(crate) fn contains(&self, address: usize, bytes: usize) -> bool {
         address >= self.base() && address - self.base() + bytes <= self.used.get()
     }

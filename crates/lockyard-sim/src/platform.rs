@@ -35,6 +35,7 @@ struct Bits {
 
 impl Bits {
     #[track_caller]
+    #[inline(always)]
     fn of<T: Int>(word: *const T) -> Bits {
         let address = word as usize;
         Shared::with(|s| s.check(address, size_of::<T>()));
@@ -43,52 +44,63 @@ impl Bits {
         Bits { address: address & !7, shift, mask }
     }
 
+    #[inline(always)]
     fn part<P: Int>(self, shift: u32) -> Bits {
         let shift = self.shift + shift;
         Bits { shift, mask: P::truncate(u64::MAX).to_u64() << shift, ..self }
     }
 
+    #[inline(always)]
     fn value<T: Int>(self, unit: u64) -> T {
         T::truncate((unit & self.mask) >> self.shift)
     }
 
+    #[inline(always)]
     fn unit<T: Int>(self, value: T) -> u64 {
         value.to_u64() << self.shift
     }
 }
 
 /// Performs an operation: as an event in a simulated thread, at once in setup code.
+///
+/// Inlined wherever it is used, with all that calls it: a processor that has switched stacks predicts the target of each return
+/// wrongly until it is back in a loop.
 #[track_caller]
+#[inline(always)]
 fn perform(op: Op) -> u64 {
     let location = Location::caller();
     Shared::with(|shared| {
-        if shared.in_thread() {
-            return shared.suspend(op, location);
-        }
-        let arena = shared.arena();
-        match op {
-            Op::Load { address, .. } => arena.read(address),
-            Op::Store { address, mask, value } => {
-                arena.write(address, (arena.read(address) & !mask) | (value & mask));
-                0
-            }
-            Op::Rmw { address, rmw } => {
-                let old = arena.read(address);
-                arena.write(address, rmw.apply(old).0);
-                old
-            }
-            Op::Fatal(message) => panic!("{message}"),
-            Op::Sleep { .. } | Op::Park { .. } => {
-                panic!("setup code waits for something that nobody will do")
-            }
-            Op::Fence | Op::Work { .. } | Op::Pause(_) | Op::Unpark { .. } | Op::WaitForOthers => 0,
-        }
+        if shared.in_thread() { shared.suspend(op, location) } else { at_once(shared, op) }
     })
+}
+
+/// Performs an operation of setup code.
+#[cold]
+fn at_once(shared: &Shared, op: Op) -> u64 {
+    let arena = shared.arena();
+    match op {
+        Op::Load { address, .. } => arena.read(address),
+        Op::Store { address, mask, value } => {
+            arena.write(address, (arena.read(address) & !mask) | (value & mask));
+            0
+        }
+        Op::Rmw { address, rmw } => {
+            let old = arena.read(address);
+            arena.write(address, rmw.apply(old).0);
+            old
+        }
+        Op::Fatal(message) => panic!("{message}"),
+        Op::Sleep { .. } | Op::Park { .. } => {
+            panic!("setup code waits for something that nobody will do")
+        }
+        Op::Fence | Op::Work { .. } | Op::Pause(_) | Op::Unpark { .. } | Op::WaitForOthers => 0,
+    }
 }
 
 /// A store or read-modify-write that is sequentially consistent empties the store buffer; weaker
 /// stores go through it.
 #[track_caller]
+#[inline(always)]
 fn store(bits: Bits, value: u64, order: Ordering) {
     if order == Ordering::SeqCst {
         perform(Op::Rmw { address: bits.address, rmw: Rmw::Swap { mask: bits.mask, value } });
@@ -161,11 +173,13 @@ macro_rules! simulated_word {
             }
 
             #[track_caller]
+            #[inline(always)]
             fn bits(&self) -> Bits {
                 Bits::of(self.0.get().cast_const())
             }
 
             #[track_caller]
+            #[inline(always)]
             fn rmw(&self, make: impl FnOnce(Bits) -> Rmw) -> $int {
                 let bits = self.bits();
                 bits.value(perform(Op::Rmw { address: bits.address, rmw: make(bits) }))
@@ -181,6 +195,7 @@ macro_rules! simulated_word {
             fn get(&mut self) -> $int {
                 *self.0.get_mut()
             }
+            #[inline]
             fn load(&self, order: Ordering) -> $int {
                 assert!(
                     !matches!(order, Ordering::Release | Ordering::AcqRel),
@@ -189,6 +204,7 @@ macro_rules! simulated_word {
                 let bits = self.bits();
                 bits.value(perform(Op::Load { address: bits.address, mask: bits.mask, poll: false }))
             }
+            #[inline]
             fn store(&self, value: $int, order: Ordering) {
                 assert!(
                     !matches!(order, Ordering::Acquire | Ordering::AcqRel),
@@ -197,9 +213,11 @@ macro_rules! simulated_word {
                 let bits = self.bits();
                 store(bits, bits.unit(value), order);
             }
+            #[inline]
             fn swap(&self, value: $int, _order: Ordering) -> $int {
                 self.rmw(|bits| Rmw::Swap { mask: bits.mask, value: bits.unit(value) })
             }
+            #[inline]
             fn compare_exchange(
                 &self,
                 current: $int,
@@ -218,6 +236,7 @@ macro_rules! simulated_word {
                 });
                 if old == current { Ok(old) } else { Err(old) }
             }
+            #[inline]
             fn compare_exchange_weak(
                 &self,
                 current: $int,
@@ -228,16 +247,20 @@ macro_rules! simulated_word {
                 // x86-64, which the shipped machines are, has no spurious failure.
                 self.compare_exchange(current, new, success, failure)
             }
+            #[inline]
             fn fetch_add(&self, value: $int, _order: Ordering) -> $int {
                 self.rmw(|bits| Rmw::Add { mask: bits.mask, value: bits.unit(value) })
             }
+            #[inline]
             fn fetch_sub(&self, value: $int, _order: Ordering) -> $int {
                 let negated = value.wrapping_neg();
                 self.rmw(|bits| Rmw::Add { mask: bits.mask, value: bits.unit(negated) })
             }
+            #[inline]
             fn fetch_or(&self, value: $int, _order: Ordering) -> $int {
                 self.rmw(|bits| Rmw::Or { value: bits.unit(value) })
             }
+            #[inline]
             fn fetch_and(&self, value: $int, _order: Ordering) -> $int {
                 self.rmw(|bits| Rmw::And { value: bits.unit(value) | !bits.mask })
             }
@@ -393,9 +416,11 @@ unsafe impl Host for Simulated {
     fn announcements(lock: usize, turn: u32) -> &'static [SimulatedU64] {
         Shared::with(|s| s.announcements(lock, turn))
     }
+    #[inline]
     fn relax() {
         perform(Op::Pause(Pause::Instruction));
     }
+    #[inline]
     fn yield_now() {
         perform(Op::Pause(Pause::Yield));
     }
@@ -419,12 +444,15 @@ unsafe impl Host for Simulated {
         // Objects that are dropped when no simulation runs are in an arena that goes as a whole.
         let _ = Shared::try_with(|s| s.deallocate(memory, layout));
     }
+    #[inline]
     fn count(event: Event) {
         Shared::with(|s| s.count(event));
     }
+    #[inline]
     fn begins(activity: Activity) -> Activity {
         Shared::with(|s| s.begins(activity))
     }
+    #[inline]
     fn goes_back_to(before: Activity) {
         Shared::with(|s| s.goes_back_to(before));
     }
@@ -440,6 +468,7 @@ unsafe impl Host for Simulated {
 /// # Panics
 ///
 /// Outside a simulation.
+#[inline]
 pub fn work(nanoseconds: f64) {
     let cycles = Shared::with(|s| s.machine().cycles(nanoseconds));
     if cycles > 0 {
@@ -453,6 +482,7 @@ pub fn work(nanoseconds: f64) {
 /// # Panics
 ///
 /// Outside a simulation.
+#[inline]
 pub fn work_behind_entry(nanoseconds: f64) {
     let cycles = Shared::with(|s| s.machine().cycles(nanoseconds));
     if cycles > 0 {
@@ -492,6 +522,7 @@ pub fn operation_done() {
 /// # Panics
 ///
 /// Outside a simulation.
+#[inline]
 pub fn stop_requested() -> bool {
     Shared::with(Shared::stop_requested)
 }
@@ -548,5 +579,5 @@ pub fn off_cpu() -> u64 {
 ///
 /// Outside a simulated thread.
 pub fn stalled() -> u64 {
-    me().stalled.get()
+    Shared::with(Shared::stalled)
 }

@@ -30,7 +30,7 @@ thread_local! {
     static CURRENT: Cell<*const Shared> = const { Cell::new(null()) };
 }
 
-type Yields = Yielder<u64, Op>;
+type Yields = Yielder<u64, ()>;
 
 /// What one simulated thread shares with the engine.
 pub(crate) struct PerThread {
@@ -43,8 +43,6 @@ pub(crate) struct PerThread {
     pub operations: Cell<u64>,
     /// When the thread counted its last operation.
     pub last_operation: Cell<u64>,
-    /// Cycles in which its operations waited for lines or for the store buffer.
-    pub stalled: Cell<u64>,
     pub random: RefCell<Random>,
 }
 
@@ -53,8 +51,12 @@ pub(crate) struct Shared {
     machine: Rc<Machine>,
     arena: Rc<Arena>,
     yielder: Cell<*const Yields>,
+    /// Where the running thread writes what it asks for.
+    op: Cell<*const Cell<Op>>,
     thread: Cell<u32>,
     now: Cell<u64>,
+    /// Cycles in which the running thread's operations waited for lines or for the store buffer.
+    stalled: Cell<u64>,
     /// What the running thread does.
     doing: Cell<Activity>,
     stop: Cell<bool>,
@@ -78,8 +80,10 @@ impl Shared {
             machine,
             arena,
             yielder: Cell::new(null()),
+            op: Cell::new(null()),
             thread: Cell::new(0),
             now: Cell::new(0),
+            stalled: Cell::new(0),
             doing: Cell::default(),
             stop: Cell::new(false),
             location: Cell::new(None),
@@ -97,6 +101,7 @@ impl Shared {
         Rc::clone(&self.arena)
     }
 
+    #[inline]
     pub(crate) fn machine(&self) -> &Machine {
         &self.machine
     }
@@ -119,6 +124,7 @@ impl Shared {
     ///
     /// If none runs on this OS thread.
     #[track_caller]
+    #[inline(always)]
     pub(crate) fn with<R>(f: impl FnOnce(&Shared) -> R) -> R {
         let current = CURRENT.get();
         assert!(!current.is_null(), "an operation of `Simulated` outside a simulation");
@@ -156,25 +162,32 @@ impl Shared {
             socket: self.machine.place(place).socket,
             operations: Cell::new(0),
             last_operation: Cell::new(0),
-            stalled: Cell::new(0),
             random: RefCell::new(Random::new(seed)),
         }));
     }
 
-    /// The engine is about to run the code of `thread`.
-    pub(crate) fn enter(&self, thread: u32, now: u64, doing: Activity) {
+    /// Runs the code of `thread`, which writes what it asks for into `op`, until it stops; returns what the thread then does, too.
+    #[inline(always)]
+    pub(crate) fn while_running<R>(
+        &self,
+        thread: u32,
+        now: u64,
+        doing: Activity,
+        op: &Cell<Op>,
+        code: impl FnOnce() -> R,
+    ) -> (R, Activity) {
         self.thread.set(thread);
         self.now.set(now);
         self.doing.set(doing);
-    }
-
-    /// The code of a thread has stopped at an operation; returns what it does.
-    pub(crate) fn leave(&self) -> Activity {
+        self.op.set(op);
+        // What unwinds a thread's code ends within it (`coroutine.rs`).
+        let result = code();
         self.yielder.set(null());
-        self.doing.get()
+        (result, self.doing.get())
     }
 
     /// The running thread does something else from now on; returns what it did.
+    #[inline]
     pub(crate) fn begins(&self, activity: Activity) -> Activity {
         let before = self.doing.get();
         self.doing.set(before.then(activity));
@@ -182,6 +195,7 @@ impl Shared {
     }
 
     /// The running thread does `before` again.
+    #[inline]
     pub(crate) fn goes_back_to(&self, before: Activity) {
         self.doing.set(before);
     }
@@ -191,6 +205,7 @@ impl Shared {
     }
 
     /// Whether the code of a simulated thread is running (and not setup code).
+    #[inline]
     pub(crate) fn in_thread(&self) -> bool {
         !self.yielder.get().is_null()
     }
@@ -219,6 +234,7 @@ impl Shared {
         self.now.get()
     }
 
+    #[inline]
     pub(crate) fn stop_requested(&self) -> bool {
         self.stop.get()
     }
@@ -233,13 +249,17 @@ impl Shared {
 
     /// Suspends the running thread at `op`, which `location` asked for; returns what the engine
     /// resumes it with.
+    #[inline(always)]
     pub(crate) fn suspend(&self, op: Op, location: &'static Location<'static>) -> u64 {
         self.location.set(Some(location));
         let yielder = self.yielder.get();
         debug_assert!(!yielder.is_null());
+        // SAFETY: a thread's code is running, as it has a yielder; so we are inside `while_running`, which set this from a
+        // reference that lives as long.
+        unsafe { (*self.op.get()).set(op) };
         // SAFETY: the yielder belongs to the coroutine whose code is running: it was set when that
         // began, and is set again below after each suspension. It lives on the coroutine's stack.
-        let value = unsafe { (*yielder).suspend(op) };
+        let value = unsafe { (*yielder).suspend(()) };
         self.yielder.set(yielder);
         value
     }
@@ -283,10 +303,16 @@ impl Shared {
         }
     }
 
-    /// An operation of `thread` waited for `cycles`.
-    pub(crate) fn stalls(&self, thread: u32, cycles: u64) {
-        let stalled = &self.threads.borrow()[thread as usize].stalled;
-        stalled.set(stalled.get() + cycles);
+    /// Operations of the thread that is about to run have waited for so many cycles.
+    pub(crate) fn set_stalled(&self, cycles: u64) {
+        self.stalled.set(cycles);
+    }
+
+    /// Cycles in which operations of the running thread have waited so far.
+    #[track_caller]
+    pub(crate) fn stalled(&self) -> u64 {
+        assert!(self.in_thread(), "only a simulated thread has waited");
+        self.stalled.get()
     }
 
     /// The number of the running thread.
@@ -302,6 +328,7 @@ impl Shared {
     ///
     /// If it is not.
     #[track_caller]
+    #[inline]
     pub(crate) fn check(&self, address: usize, bytes: usize) {
         assert!(
             self.arena.contains(address, bytes),
@@ -310,6 +337,7 @@ impl Shared {
         );
     }
 
+    #[inline]
     pub(crate) fn count(&self, event: Event) {
         let counter = &self.events[event as usize];
         counter.set(counter.get() + 1);

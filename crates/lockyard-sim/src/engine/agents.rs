@@ -25,6 +25,7 @@ use super::Engine;
 use super::attribution::LineTrace;
 use super::event::Event;
 use super::line::{Line, Miss, Request, State};
+use super::work::whole;
 use crate::machine::Order;
 
 /// A grant that meets a busy agent comes again after so many cycles.
@@ -58,9 +59,8 @@ impl Engine {
         if waiting == 0 || agent.busy {
             return;
         }
-        let snoop = agent.queue.iter().position(|r| matches!(r, Request::Snoop { .. }));
         let chosen = if agent.awaiting_grant.is_some() {
-            match snoop {
+            match agent.queue.iter().position(|r| matches!(r, Request::Snoop { .. })) {
                 Some(snoop) => snoop,
                 None => return,
             }
@@ -95,7 +95,7 @@ impl Engine {
         let granted_legs = n.granted_legs;
         let agent = &mut self.lines[line as usize].agents[domain as usize];
         let hold_granted =
-            if granted { (granted_legs * agent.granted_from as f64).round() as u64 } else { 0 };
+            if granted { whole(granted_legs * agent.granted_from as f64) } else { 0 };
         let permitted = match agent.permission {
             State::Modified => true,
             State::Shared => !exclusive,
@@ -403,9 +403,8 @@ impl Engine {
         }
         let home = self.arena.home_of(line) as u16;
         let at_home = self.arena.was_laid_out(line) && self.is_cached_at_first(home);
-        self.lines.push(Line::new(home, self.places.domains(), at_home));
         self.traces.push(LineTrace::new());
-        self.line_of[line] = (self.lines.len() - 1) as u32;
+        self.line_of[line] = self.lines.push(Line::new(home, self.places.domains(), at_home));
         self.line_of[line]
     }
 }

@@ -19,7 +19,6 @@
 
 use super::threads::Activity;
 use super::{Engine, Op};
-use std::panic::Location;
 
 /// How far a thread is ahead.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,8 +40,9 @@ impl Engine {
 
     /// It completes at `end`, and was not guessed wrongly.
     pub(super) fn ran_ahead(&mut self, thread: u32, end: u64) {
-        let most = self.reach(thread);
-        let ahead = &mut self.threads[thread as usize].ahead;
+        let entry = &mut self.threads[thread as usize];
+        let most = self.cores[entry.core as usize].reach;
+        let ahead = &mut entry.ahead;
         ahead.credit = (ahead.credit + (end - ahead.since)).min(most);
     }
 
@@ -64,17 +64,14 @@ impl Engine {
         n.early_loads > 0 && self.threads[thread as usize].ahead.rmw.as_ref().is_some_and(just)
     }
 
-    /// How far the thread can run ahead, in cycles of work.
-    fn reach(&self, thread: u32) -> u64 {
+    /// Threads have come to the core, or have left it: how far each can run ahead now, in cycles of work.
+    pub(super) fn shares_reach(&mut self, core: u16) {
         let n = self.machine.numbers();
-        if n.threads == 1 {
-            return n.run_ahead;
-        }
-        let core = &self.cores[self.threads[thread as usize].core as usize];
+        let core = &mut self.cores[core as usize];
         let is_there = |t: &&u32| self.threads[**t as usize].activity != Activity::Finished;
         // More threads than the core has hardware threads take turns.
         let there = core.threads.iter().filter(is_there).count() as u64;
-        n.run_ahead / there.clamp(1, n.threads)
+        core.reach = n.run_ahead / there.clamp(1, n.threads);
     }
 
     /// What was done ahead is void.
@@ -94,7 +91,7 @@ impl Engine {
 }
 
 /// A place in the code: line and column, which tell most places apart, and file. By its text: a place may have several addresses.
-pub(super) type Place = (u32, u32, &'static str);
+type Place = (u32, u32, &'static str);
 
 /// What followed the loads at a place in the code.
 #[derive(Clone, Copy, Debug)]
@@ -104,33 +101,33 @@ pub(super) struct Followed {
 }
 
 impl Engine {
-    /// The thread asks for `op`: was its last load followed by a read-modify-write of the same line?
-    pub(super) fn follows(&mut self, thread: u32, op: &Op) {
+    /// The thread asks for an operation: was its last load followed by a read-modify-write of the same line?
+    pub(super) fn follows(&mut self, thread: u32) {
+        let op = self.threads[thread as usize].op.get();
         let Some((place, line)) = self.threads[thread as usize].last_load else { return };
         if matches!(op, Op::Work { .. }) {
             return;
         }
         self.threads[thread as usize].last_load = None;
-        let by_rmw = match *op {
+        let by_rmw = match op {
             Op::Rmw { address, .. } => self.line_index(address) == line,
             _ => false,
         };
-        match self.followed.iter_mut().find(|followed| followed.place == place) {
-            Some(followed) => followed.by_rmw = by_rmw,
-            None => self.followed.push(Followed { place, by_rmw }),
-        }
+        self.followed[place as usize].by_rmw = by_rmw;
     }
 
-    /// A load of `line`, at `location`: whether it fetches the line exclusively.
-    pub(super) fn fetches_exclusively(
-        &mut self,
-        thread: u32,
-        line: u32,
-        location: Option<&'static Location<'static>>,
-    ) -> bool {
-        let Some(location) = location else { return false };
+    /// The thread loads `line`: whether it fetches the line exclusively.
+    pub(super) fn fetches_exclusively(&mut self, thread: u32, line: u32) -> bool {
+        let Some(location) = self.threads[thread as usize].location else { return false };
         let place = (location.line(), location.column(), location.file());
-        self.threads[thread as usize].last_load = Some((place, line));
-        self.followed.iter().any(|followed| followed.place == place && followed.by_rmw)
+        let index = match self.followed.iter().position(|followed| followed.place == place) {
+            Some(index) => index,
+            None => {
+                self.followed.push(Followed { place, by_rmw: false });
+                self.followed.len() - 1
+            }
+        };
+        self.threads[thread as usize].last_load = Some((index as u32, line));
+        self.followed[index].by_rmw
     }
 }

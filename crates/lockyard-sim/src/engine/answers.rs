@@ -17,7 +17,7 @@ impl Engine {
         let now = self.now();
         if self.schedule.is_none() {
             let message = "a thread waits for other processors, and the run has no scheduler";
-            self.fate.get_or_insert(Fate::Fatal { thread, message });
+            self.fails(Fate::Fatal { thread, message });
             return;
         }
         let s = self.scheduler();
@@ -46,7 +46,8 @@ impl Engine {
         }
         let entry = &mut self.threads[thread as usize];
         entry.generation += 1;
-        entry.pending = Some(Op::WaitForOthers);
+        debug_assert!(matches!(entry.op.get(), Op::WaitForOthers));
+        entry.pending = true;
         self.begins_to_spin(thread, now);
     }
 
@@ -105,8 +106,8 @@ impl Engine {
         task.missing -= 1;
         let all = task.missing == 0;
         let entry = &mut self.threads[thread as usize];
-        if all && matches!(entry.pending, Some(Op::WaitForOthers)) {
-            entry.pending = None;
+        if all && matches!(entry.pending(), Some(Op::WaitForOthers)) {
+            entry.pending = false;
             entry.generation += 1;
             self.at(now, Event::Resume { thread, value: 0 });
         }

@@ -247,34 +247,64 @@ impl LineTrace {
         self.units.as_ref().map_or((0, 0), |units| units[unit])
     }
 
-    /// What `thread` knows; `true` if it never had the line.
-    fn copy_of(&mut self, thread: u32) -> (&mut Copied, bool) {
-        let copy = &mut self.copies[thread as usize];
-        let first = copy.since == u64::MAX;
-        (copy, first)
-    }
-
-    /// Counts that the line moved to `thread`; `needed` if that is known already.
-    fn moved(&mut self, thread: u32, needed: bool) {
-        let touches = self.touches;
-        let (copy, first) = self.copy_of(thread);
-        let needed = needed || first;
-        *copy = Copied { used: copy.used, since: touches, open: !needed };
-        if needed {
-            copy.used = touches;
+    /// An operation of `thread` at `unit` needed the line exclusively; `distance` from the thread that had it so last, if that
+    /// was another.
+    fn touched(&mut self, thread: u32, unit: usize, distance: Option<Distance>) {
+        let LineTrace { counts, last, touches, units, copies, .. } = self;
+        let units = units.get_or_insert_default();
+        let by = units[unit];
+        let copy = &mut copies[thread as usize];
+        if distance.is_none() || copy.since == *touches {
+            // It had the line already, if only to read.
+            copy.used(counts, *touches, thread, by);
         }
-        self.counts.moves += 1;
-        self.counts.needed += u64::from(needed);
+        if let Some(distance) = distance {
+            counts.hand_overs[distance as usize] += 1;
+            copy.moved(counts, *touches, by.0 > 0 && by.1 != thread);
+        }
+        *last = Some(thread);
+        *touches += 1;
+        units[unit] = (*touches, thread);
+        copy.since = *touches;
     }
 
-    /// `thread` uses a unit of the line that it has: was the move that brought it needed?
-    fn used(&mut self, thread: u32, unit: usize) {
-        let (touches, (number, by)) = (self.touches, self.last_at(unit));
-        let (copy, _) = self.copy_of(thread);
-        if copy.open && number > copy.used && by != thread {
-            copy.open = false;
-            copy.used = touches;
-            self.counts.needed += 1;
+    /// A load of `thread` at `unit` finds the line.
+    fn found(&mut self, thread: u32, unit: usize) {
+        let by = self.last_at(unit);
+        self.copies[thread as usize].used(&mut self.counts, self.touches, thread, by);
+    }
+
+    /// The data of a load of `thread` at `unit` that missed is there.
+    fn arrived(&mut self, thread: u32, unit: usize, distance: Option<Distance>) {
+        if let Some(distance) = distance {
+            self.counts.reads[distance as usize] += 1;
+        }
+        self.copies[thread as usize].moved(&mut self.counts, self.touches, false);
+        self.found(thread, unit);
+    }
+}
+
+impl Copied {
+    /// Counts that the line moved to the thread, after so many touches; `needed` if that is known already.
+    #[inline(always)]
+    fn moved(&mut self, counts: &mut LineCounts, touches: u64, needed: bool) {
+        let first = self.since == u64::MAX;
+        let needed = needed || first;
+        self.used = if needed { touches } else { self.used };
+        self.since = touches;
+        self.open = !needed;
+        counts.moves += 1;
+        counts.needed += u64::from(needed);
+    }
+
+    /// The thread uses a unit of the line that it has, after so many touches; `last` was the last one of the unit, and by whom.
+    /// Was the move that brought it needed?
+    #[inline(always)]
+    fn used(&mut self, counts: &mut LineCounts, touches: u64, thread: u32, last: (u64, u32)) {
+        if self.open && last.0 > self.used && last.1 != thread {
+            self.open = false;
+            self.used = touches;
+            counts.needed += 1;
         }
     }
 }
@@ -287,39 +317,85 @@ pub(super) struct Spending {
     pub since: u64,
     pub line: Option<u32>,
     /// A load that missed and is not complete: its line and unit.
-    missed: Option<(u32, usize)>,
+    missed: Option<(u32, u32)>,
+}
+
+impl Spending {
+    /// It works, as most threads do most of the time, and nothing has to be noted of it.
+    #[inline(always)]
+    fn is_plain_work(&self) -> bool {
+        self.phase == Some(Phase::Working) && self.line.is_none() && self.missed.is_none()
+    }
 }
 
 impl Engine {
     /// The thread's cycles from now on are spent on `phase`, for `line`.
+    #[inline(always)]
     pub(super) fn spends(&mut self, thread: u32, phase: Option<Phase>, line: Option<u32>) {
-        let now = self.now();
-        let before = self.threads[thread as usize].spending;
-        let arrived = before.missed.filter(|_| phase == Some(Phase::Working));
-        let missed = if arrived.is_some() { None } else { before.missed };
-        self.threads[thread as usize].spending = Spending { phase, since: now, line, missed };
-        if let Some((line, unit)) = arrived {
-            self.arrived(thread, line, unit);
+        let goes_on = phase == Some(Phase::Working)
+            && line.is_none()
+            && self.threads[thread as usize].spending.is_plain_work();
+        if !goes_on {
+            self.settles(thread, phase, line);
         }
-        if let Some(phase) = before.phase {
-            let cycles = now - before.since;
-            let doing = self.threads[thread as usize].doing;
-            self.regions.add(doing, phase as usize, cycles);
-            if matches!(phase, Phase::Moving | Phase::Draining) {
-                self.shared.stalls(thread, cycles);
-            }
-            if let Some(line) = before.line {
+    }
+
+    /// The thread's code has run, and does `doing` from now on.
+    #[inline(always)]
+    pub(super) fn does(&mut self, thread: u32, doing: Doing) {
+        if self.threads[thread as usize].doing != doing {
+            self.adds_up(thread);
+            self.threads[thread as usize].doing = doing;
+        }
+    }
+
+    /// Adds all that the thread has spent so far to what it does.
+    fn adds_up(&mut self, thread: u32) {
+        let Spending { phase, line, .. } = self.threads[thread as usize].spending;
+        self.settles(thread, phase, line);
+        if phase.is_some() {
+            self.closes(thread);
+        }
+    }
+
+    /// Adds what the thread has spent to what it does.
+    fn closes(&mut self, thread: u32) {
+        let entry = &mut self.threads[thread as usize];
+        self.regions.add(entry.doing, &mut entry.spent);
+    }
+
+    /// Adds what the thread has spent so far; from now on it spends cycles on `phase`, for `line`.
+    fn settles(&mut self, thread: u32, phase: Option<Phase>, line: Option<u32>) {
+        let now = self.now();
+        let entry = &mut self.threads[thread as usize];
+        let spending = &mut entry.spending;
+        let before = std::mem::replace(&mut spending.phase, phase);
+        let cycles = now - std::mem::replace(&mut spending.since, now);
+        let on = std::mem::replace(&mut spending.line, line);
+        let works = phase == Some(Phase::Working);
+        let arrived = if works { spending.missed.take() } else { None };
+        if let Some(before) = before {
+            entry.spent[before as usize] += cycles;
+            let stalls = matches!(before, Phase::Moving | Phase::Draining);
+            entry.waited += if stalls { cycles } else { 0 };
+            if let Some(line) = on {
                 let counts = &mut self.traces[line as usize].counts;
-                counts.cycles[phase as usize] += cycles;
-                counts.regions[doing.region as usize] += cycles;
+                counts.cycles[before as usize] += cycles;
+                counts.regions[entry.doing.region as usize] += cycles;
             }
+        }
+        if phase.is_none() {
+            self.closes(thread);
+        }
+        if let Some((line, unit)) = arrived {
+            self.arrived(thread, line, unit as usize);
         }
     }
 
     /// The thread's pending operation waits for `line`: for people, a poll after the first is part of waiting.
     pub(super) fn waits_for(&mut self, thread: u32, line: u32) {
         let polls =
-            matches!(self.threads[thread as usize].pending, Some(Op::Load { poll: true, .. }));
+            matches!(self.threads[thread as usize].pending(), Some(Op::Load { poll: true, .. }));
         let phase = if polls { Phase::Waiting } else { Phase::Moving };
         self.becomes(thread, Activity::Yielding);
         self.spends(thread, Some(phase), Some(line));
@@ -333,6 +409,7 @@ impl Engine {
         self.spends(thread, Some(Phase::Draining), line);
     }
 
+    #[inline(always)]
     fn unit(&self, address: usize) -> usize {
         self.places.unit(address - self.arena.base())
     }
@@ -341,40 +418,27 @@ impl Engine {
     pub(super) fn touched(&mut self, thread: u32, line: u32, address: usize) {
         let unit = self.unit(address);
         let distance = self.distance_from_last(thread, line);
-        let trace = &mut self.traces[line as usize];
-        let touches = trace.touches;
-        if distance.is_none() || trace.copy_of(thread).0.since == touches {
-            // It had the line already, if only to read.
-            trace.used(thread, unit);
-        }
-        if let Some(distance) = distance {
-            trace.counts.hand_overs[distance as usize] += 1;
-            let (number, by) = trace.last_at(unit);
-            trace.moved(thread, number > 0 && by != thread);
-        }
-        trace.last = Some(thread);
-        trace.touches += 1;
-        let touches = trace.touches;
-        trace.units.get_or_insert_default()[unit] = (touches, thread);
-        trace.copy_of(thread).0.since = touches;
+        self.traces[line as usize].touched(thread, unit, distance);
     }
 
     /// A load of `thread` at `address` finds the line.
     pub(super) fn found(&mut self, thread: u32, line: u32, address: usize) {
         if self.threads[thread as usize].spending.missed.is_none() {
             let unit = self.unit(address);
-            self.traces[line as usize].used(thread, unit);
+            self.traces[line as usize].found(thread, unit);
         }
     }
 
     /// A load of `thread` at `address` missed. What moved the line is judged when the load is complete: until then others may
     /// have the line that asked for it earlier.
     pub(super) fn missed(&mut self, thread: u32, line: u32, address: usize, poll: bool) {
-        self.threads[thread as usize].spending.missed = Some((line, self.unit(address)));
+        let unit = self.unit(address) as u32;
+        self.threads[thread as usize].spending.missed = Some((line, unit));
         self.traces[line as usize].counts.missed_polls += u64::from(poll);
     }
 
     /// How far the thread is from the one that last had the line exclusively, if that was another.
+    #[inline(always)]
     fn distance_from_last(&self, thread: u32, line: u32) -> Option<Distance> {
         let last = self.traces[line as usize].last.filter(|&last| last != thread)?;
         let core = |thread: u32| self.threads[thread as usize].core;
@@ -382,21 +446,16 @@ impl Engine {
     }
 
     /// The data of a load that missed is there.
+    #[inline(never)]
     fn arrived(&mut self, thread: u32, line: u32, unit: usize) {
         let distance = self.distance_from_last(thread, line);
-        let trace = &mut self.traces[line as usize];
-        if let Some(distance) = distance {
-            trace.counts.reads[distance as usize] += 1;
-        }
-        trace.moved(thread, false);
-        trace.used(thread, unit);
+        self.traces[line as usize].arrived(thread, unit, distance);
     }
 
     /// Where the cycles went so far.
     pub(crate) fn attribution(&mut self) -> Attribution {
         for thread in 0..self.threads.len() as u32 {
-            let Spending { phase, line, .. } = self.threads[thread as usize].spending;
-            self.spends(thread, phase, line);
+            self.adds_up(thread);
         }
         let mut lines = vec![(String::new(), LineCounts::default()); self.traces.len()];
         for (number, &index) in self.line_of.iter().enumerate() {

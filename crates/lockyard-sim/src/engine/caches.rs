@@ -47,13 +47,21 @@ impl Engine {
     }
 
     fn wants_exclusive(&self, waiter: Waiter) -> bool {
-        waiter.store || matches!(self.threads[waiter.thread as usize].pending, Some(Op::Rmw { .. }))
+        waiter.store
+            || matches!(self.threads[waiter.thread as usize].pending(), Some(Op::Rmw { .. }))
     }
 
     /// Sends a new request for those that still wait, if none is under way.
+    #[inline(always)]
     pub(super) fn issue_again(&mut self, line: u32, core: u16) {
+        if !self.lines[line as usize].cores[core as usize].waiters.is_empty() {
+            self.issue_for_waiters(line, core);
+        }
+    }
+
+    fn issue_for_waiters(&mut self, line: u32, core: u16) {
         let cache = &self.lines[line as usize].cores[core as usize];
-        if cache.miss != Miss::None || cache.waiters.is_empty() || cache.state == State::Modified {
+        if cache.miss != Miss::None || cache.state == State::Modified {
             return;
         }
         let exclusive = if cache.state == State::Shared {
@@ -122,7 +130,7 @@ impl Engine {
         }
     }
 
-    /// A locked operation releases the line.
+    /// A locked operation releases the line, or a turn is over.
     pub(super) fn lock_end(&mut self, line: u32, core: u16) {
         let now = self.now();
         let cache = &mut self.lines[line as usize].cores[core as usize];
@@ -137,6 +145,7 @@ impl Engine {
 
     /// Whether a locked operation keeps `thread` from the line, which the core has: one that is going on, or the one before,
     /// of a sibling whose turn is not over. Then the end of that turn is planned.
+    #[inline(always)]
     pub(super) fn is_held(&mut self, thread: u32, line: u32, core: u16, now: u64) -> bool {
         let turn = self.machine.numbers().sibling_turn;
         let cache = &mut self.lines[line as usize].cores[core as usize];
@@ -147,57 +156,79 @@ impl Engine {
         if siblings && cache.turn_at == 0 && now < cache.locked_until + turn {
             cache.turn_at = cache.locked_until + turn;
             let turn_at = cache.turn_at;
-            self.at(turn_at, Event::LockEnd { line, core });
+            self.at(turn_at, Event::TurnEnd { line, core });
             return true;
         }
         now < cache.locked_until || (siblings && now < cache.turn_at)
     }
 
     /// Lets every waiting operation of the core that now can go on.
+    #[inline]
     pub(super) fn run_waiters(&mut self, line: u32, core: u16) {
         let cache = &mut self.lines[line as usize].cores[core as usize];
-        if cache.waiters.is_empty() {
-            return;
+        if cache.waiters.len() > 1 {
+            self.run_all(line, core);
+        } else if let Some(waiter) = cache.waiters.pop() {
+            self.run_waiter(line, core, waiter);
+            self.issue_again(line, core);
         }
+    }
+
+    /// Lets those of several waiting operations that can go on do so.
+    fn run_all(&mut self, line: u32, core: u16) {
+        let cache = &mut self.lines[line as usize].cores[core as usize];
         let spare = std::mem::take(&mut self.spare_waiters);
         let mut waiters = std::mem::replace(&mut cache.waiters, spare);
-        if waiters.len() > 1 {
-            // Stores of the core before its read-modify-writes, these before loads. The sort is stable.
-            waiters.sort_by_key(|&w| (!w.store, !self.wants_exclusive(w)));
+        // Stores of the core before its read-modify-writes, these before loads. The sort is stable.
+        let rank = |w: &Waiter| 2 * u8::from(!w.store) + u8::from(!self.wants_exclusive(*w));
+        if let [first, second] = &mut waiters[..] {
+            if rank(second) < rank(first) {
+                std::mem::swap(first, second);
+            }
+        } else {
+            waiters.sort_by_key(rank);
         }
         for waiter in waiters.drain(..) {
-            let now = self.now();
-            let state = self.lines[line as usize].cores[core as usize].state;
-            let locked = state != State::Invalid && self.is_held(waiter.thread, line, core, now);
-            let thread = waiter.thread as usize;
-            let goes_on = if self.wants_exclusive(waiter) {
-                state == State::Modified && !locked
-            } else {
-                state != State::Invalid && !locked
-            };
-            if !goes_on {
-                self.lines[line as usize].cores[core as usize].waiters.push(waiter);
-            } else if waiter.store {
-                self.threads[thread].store_waits = false;
-                self.drain(waiter.thread);
-            } else if let Some(op) = self.threads[thread].pending.take() {
-                match op {
-                    Op::Rmw { address, rmw } => self.do_rmw(waiter.thread, line, address, rmw),
-                    _ => self.execute(waiter.thread, op),
-                }
-            }
+            self.run_waiter(line, core, waiter);
         }
         self.spare_waiters = waiters;
         self.issue_again(line, core);
     }
 
+    /// Lets a waiting operation go on, or wait on.
+    fn run_waiter(&mut self, line: u32, core: u16, waiter: Waiter) {
+        let now = self.now();
+        let state = self.lines[line as usize].cores[core as usize].state;
+        let locked = state != State::Invalid && self.is_held(waiter.thread, line, core, now);
+        let exclusive = self.wants_exclusive(waiter);
+        let goes_on =
+            !locked && if exclusive { state == State::Modified } else { state != State::Invalid };
+        let thread = waiter.thread as usize;
+        if !goes_on {
+            self.lines[line as usize].cores[core as usize].waiters.push(waiter);
+        } else if waiter.store {
+            self.threads[thread].store_waits = false;
+            self.drain(waiter.thread);
+        } else if std::mem::take(&mut self.threads[thread].pending) {
+            if exclusive {
+                self.do_rmw(waiter.thread, line);
+            } else {
+                self.execute(waiter.thread);
+            }
+        }
+    }
+
     /// Wakes the threads that spin on the line at this core: it was taken away, or (by a sibling)
     /// changed.
+    #[inline(always)]
     pub(super) fn wake_sleepers(&mut self, line: u32, core: u16, except: Option<u32>) {
-        let cache = &mut self.lines[line as usize].cores[core as usize];
-        if cache.sleepers.is_empty() {
-            return;
+        if !self.lines[line as usize].cores[core as usize].sleepers.is_empty() {
+            self.wake_all(line, core, except);
         }
+    }
+
+    fn wake_all(&mut self, line: u32, core: u16, except: Option<u32>) {
+        let cache = &mut self.lines[line as usize].cores[core as usize];
         let spare = std::mem::take(&mut self.spare_sleepers);
         let mut sleepers = std::mem::replace(&mut cache.sleepers, spare);
         let n = self.machine.numbers();

@@ -3,7 +3,6 @@
 //! A suspended coroutine is never dropped: dropping would unwind it through guards, whose
 //! destructors are operations. A run that ends with threads inside leaks them.
 
-use super::Op;
 use crate::shared::Shared;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
@@ -25,12 +24,13 @@ thread_local! {
 
 /// How far the code came.
 pub(super) enum Progress {
-    Operation(Op),
+    /// It asks for an operation.
+    Suspended,
     Finished,
     Panicked(String),
 }
 
-type Inner = Coroutine<u64, Op, Result<(), String>, DefaultStack>;
+type Inner = Coroutine<u64, (), Result<(), String>, DefaultStack>;
 
 pub(super) struct SimulatedThread {
     /// Dropped only through [`recycle`](Self::recycle), after the code has returned.
@@ -57,9 +57,10 @@ impl SimulatedThread {
         SimulatedThread { inner: ManuallyDrop::new(inner) }
     }
 
+    #[inline(always)]
     pub(super) fn resume(&mut self, value: u64) -> Progress {
         match self.inner.resume(value) {
-            CoroutineResult::Yield(op) => Progress::Operation(op),
+            CoroutineResult::Yield(()) => Progress::Suspended,
             CoroutineResult::Return(Ok(())) => Progress::Finished,
             CoroutineResult::Return(Err(message)) => Progress::Panicked(message),
         }

@@ -19,8 +19,8 @@ pub(super) enum Event {
         thread: u32,
         plan: u32,
     },
-    /// The thread's pending operation is tried again.
-    Retry {
+    /// The unlocked part of the thread's read-modify-write is done.
+    Lock {
         thread: u32,
     },
     /// A sleeper looks again, or a parked thread runs.
@@ -58,8 +58,13 @@ pub(super) enum Event {
         core: u16,
         exclusive: bool,
     },
-    /// A locked operation releases the line.
-    LockEnd {
+    /// The thread's locked operation releases its line, and then is complete.
+    Unlock {
+        thread: u32,
+        value: u64,
+    },
+    /// The turn of the thread that had the line last is over.
+    TurnEnd {
         line: u32,
         core: u16,
     },
@@ -114,7 +119,7 @@ pub(super) enum Event {
 pub(super) enum Kind {
     Resume,
     WorkEnd,
-    Retry,
+    Lock,
     Wake,
     Deadline,
     Arrive,
@@ -122,7 +127,8 @@ pub(super) enum Kind {
     Snoop,
     Invalidate,
     Data,
-    LockEnd,
+    Unlock,
+    TurnEnd,
     Ask,
     Grant,
     TakeGrant,
@@ -136,10 +142,11 @@ pub(super) enum Kind {
 
 impl Kind {
     /// By number.
-    const ALL: [Kind; 20] = [
+    #[cfg(test)]
+    const ALL: [Kind; 21] = [
         Kind::Resume,
         Kind::WorkEnd,
-        Kind::Retry,
+        Kind::Lock,
         Kind::Wake,
         Kind::Deadline,
         Kind::Arrive,
@@ -147,7 +154,8 @@ impl Kind {
         Kind::Snoop,
         Kind::Invalidate,
         Kind::Data,
-        Kind::LockEnd,
+        Kind::Unlock,
+        Kind::TurnEnd,
         Kind::Ask,
         Kind::Grant,
         Kind::TakeGrant,
@@ -177,6 +185,11 @@ const EXCLUSIVE: u64 = 1;
 /// The flag of a request by another domain.
 const SNOOP: u64 = 2;
 
+impl Packed {
+    /// In the place of an event.
+    pub(super) const NOTHING: Packed = Packed { word: 0, value: 0 };
+}
+
 impl Event {
     #[inline(always)]
     pub(super) fn pack(self) -> Packed {
@@ -191,7 +204,7 @@ impl Event {
         match self {
             Event::Resume { thread, value } => pack(Kind::Resume, 0, 0, thread, value),
             Event::WorkEnd { thread, plan } => pack(Kind::WorkEnd, 0, 0, thread, plan.into()),
-            Event::Retry { thread } => pack(Kind::Retry, 0, 0, thread, 0),
+            Event::Lock { thread } => pack(Kind::Lock, 0, 0, thread, 0),
             Event::Wake { thread, generation } => pack(Kind::Wake, 0, 0, thread, generation.into()),
             Event::Deadline { thread, generation } => {
                 pack(Kind::Deadline, 0, 0, thread, generation.into())
@@ -211,7 +224,8 @@ impl Event {
             Event::Data { line, core, exclusive } => {
                 pack(Kind::Data, flag(exclusive), core, line, 0)
             }
-            Event::LockEnd { line, core } => pack(Kind::LockEnd, 0, core, line, 0),
+            Event::Unlock { thread, value } => pack(Kind::Unlock, 0, 0, thread, value),
+            Event::TurnEnd { line, core } => pack(Kind::TurnEnd, 0, core, line, 0),
             Event::Ask { line, domain, exclusive } => {
                 pack(Kind::Ask, flag(exclusive), domain, line, 0)
             }
@@ -233,8 +247,10 @@ impl Event {
 
 /// The fields that events of the kind have; of other kinds they say nothing.
 impl Packed {
+    #[inline(always)]
     pub(super) fn kind(self) -> Kind {
-        Kind::ALL[self.word as u8 as usize]
+        // SAFETY: `Event::pack` put a kind into these bits, and nobody else makes a packed event but `NOTHING`, whose 0 is a kind.
+        unsafe { std::mem::transmute::<u8, Kind>(self.word as u8) }
     }
 
     pub(super) fn thread(self) -> u32 {

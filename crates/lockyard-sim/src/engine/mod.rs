@@ -15,7 +15,7 @@
 //! | `agents.rs` | the directory: agents of domains, home agents |
 //! | `invariants.rs` | what must hold at every moment |
 //! | `line.rs` | the state of one line |
-//! | `sparse.rs` | tables of which few entries are used |
+//! | `table.rs`, `sparse.rs` | tables: of what the engine numbers, and of which few entries are used |
 //! | `places.rs` | where cores, domains and sockets are |
 //! | `coroutine.rs` | the code of a simulated thread |
 //! | `attribution.rs`, `regions.rs` | where the cycles go |
@@ -36,6 +36,7 @@ mod regions;
 mod schedule;
 mod sparse;
 mod statistics;
+mod table;
 mod threads;
 mod tries;
 mod wheel;
@@ -49,18 +50,20 @@ use crate::arena::Arena;
 use crate::machine::Machine;
 use crate::random::Random;
 use crate::shared::Shared;
-use ahead::{Ahead, Followed, Place};
+use ahead::{Ahead, Followed};
 use attribution::{LineTrace, Spending};
 use capacity::Capacity;
 use coroutine::SimulatedThread;
 use event::{Event, Kind, Packed};
 use line::{Line, Waiter};
 use places::Places;
-use regions::Regions;
+use regions::{Regions, Spent};
 use schedule::Scheduler;
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::Location;
 use std::rc::Rc;
+use table::Table;
 use threads::Activity;
 use tries::Losses;
 use wheel::Wheel;
@@ -170,16 +173,21 @@ pub(crate) enum Fate {
 struct Thread {
     core: u16,
     coroutine: Option<SimulatedThread>,
-    /// The operation that waits for a line, for its turn, or for a wake-up.
-    pending: Option<Op>,
-    /// The operation that waits for the store buffer.
-    stalled: Option<Op>,
+    /// The last operation that the thread asked for. Its code writes it here, and here it stays: a copy of what was written just
+    /// now makes the host's processor wait until that is in its cache.
+    op: Cell<Op>,
+    /// Where it asked for that; `None` before the first one.
+    location: Option<&'static Location<'static>>,
+    /// The operation waits for a line, for its turn, or for a wake-up.
+    pending: bool,
+    /// The operation waits for the store buffer.
+    stalled: bool,
     /// The store buffer: address, mask, value; oldest first.
     stores: VecDeque<(usize, u64, u64)>,
     /// The oldest store waits for its line.
     store_waits: bool,
-    /// The unlocked part of the current read-modify-write is done.
-    rmw_ready: bool,
+    /// The line of the locked operation that is under way.
+    locks: u32,
     /// Counts sleeps, so that an old wake-up does not end a new one.
     generation: u32,
     activity: Activity,
@@ -188,13 +196,22 @@ struct Thread {
     work: Option<Work>,
     ahead: Ahead,
     losses: Losses,
-    /// The last load: its place in the code, and its line.
-    last_load: Option<(Place, u32)>,
+    /// The last load: its place in `followed`, and its line.
+    last_load: Option<(u32, u32)>,
     spending: Spending,
+    /// Cycles in which its operations waited for lines or for the store buffer.
+    waited: u64,
+    spent: Spent,
     /// How often an end of work was planned.
     work_plans: u32,
-    /// The last operation that the thread asked for, and where.
-    last: Option<(Op, Option<&'static Location<'static>>)>,
+}
+
+impl Thread {
+    /// The operation that waits for a line, for its turn, or for a wake-up.
+    #[inline(always)]
+    fn pending(&self) -> Option<Op> {
+        self.pending.then(|| self.op.get())
+    }
 }
 
 /// What a thread was doing when a run ended, for reports.
@@ -217,16 +234,16 @@ pub(crate) struct Engine {
     wheel: Wheel,
     random: Random,
     capacity: Capacity,
-    lines: Vec<Line>,
+    lines: Table<Line>,
     /// What is counted of each.
-    traces: Vec<LineTrace>,
+    traces: Table<LineTrace>,
     /// Cycles of all threads, by phase.
     regions: Regions,
     /// Line of the arena to index in `lines`.
     line_of: Vec<u32>,
-    threads: Vec<Thread>,
+    threads: Table<Thread>,
     /// The threads of each core.
-    cores: Vec<CoreThreads>,
+    cores: Table<CoreThreads>,
     /// Whether a thread slows its siblings' work at all.
     siblings_slow: bool,
     /// Empty lists that are used again.
@@ -239,6 +256,8 @@ pub(crate) struct Engine {
     /// What followed loads, by their places in the code.
     followed: Vec<Followed>,
     live: usize,
+    /// No thread is left, or one cannot go on.
+    over: bool,
     pub(crate) fate: Option<Fate>,
     pub(crate) statistics: Statistics,
     pub(crate) hash: u64,
@@ -252,12 +271,12 @@ impl Engine {
             wheel: Wheel::new(),
             random: Random::new(seed),
             capacity: Capacity::new(&machine, seed),
-            lines: Vec::new(),
-            traces: Vec::new(),
+            lines: Table::new(),
+            traces: Table::new(),
             regions: Regions::new(),
             line_of: Vec::new(),
-            threads: Vec::new(),
-            cores: vec![CoreThreads::default(); machine.cores()],
+            threads: Table::new(),
+            cores: vec![CoreThreads::default(); machine.cores()].into(),
             siblings_slow: machine.numbers().smt_slowdown != 1.0,
             spare_waiters: Vec::new(),
             spare_sleepers: Vec::new(),
@@ -265,6 +284,7 @@ impl Engine {
             schedule: None,
             followed: Vec::new(),
             live: 0,
+            over: true,
             fate: None,
             statistics: Statistics::default(),
             hash: 0,
@@ -282,6 +302,13 @@ impl Engine {
         self.live
     }
 
+    /// A thread cannot go on.
+    #[cold]
+    fn fails(&mut self, fate: Fate) {
+        self.fate.get_or_insert(fate);
+        self.over = true;
+    }
+
     /// How many events are queued.
     pub(crate) fn queued(&self) -> usize {
         self.wheel.len()
@@ -293,11 +320,12 @@ impl Engine {
     }
 
     /// Queues `event` for `time`, or for the end of time.
-    #[inline]
+    #[inline(always)]
     fn at(&mut self, time: u64, event: Event) {
-        self.wheel.push(time.min(END_OF_TIME), event.pack());
+        self.wheel.push(time, event.pack());
     }
 
+    #[inline(always)]
     fn jitter(&mut self) -> u64 {
         self.random.below(self.machine.numbers().jitter + 1)
     }
@@ -312,11 +340,13 @@ impl Engine {
         self.threads.push(Thread {
             core: core as u16,
             coroutine: Some(SimulatedThread::new(Rc::clone(&self.shared), code)),
-            pending: None,
-            stalled: None,
+            op: Cell::new(Op::Fence),
+            location: None,
+            pending: false,
+            stalled: false,
             stores: VecDeque::new(),
             store_waits: false,
-            rmw_ready: false,
+            locks: 0,
             generation: 0,
             // It has not begun.
             activity: Activity::Yielding,
@@ -326,11 +356,14 @@ impl Engine {
             losses: Losses::default(),
             last_load: None,
             spending: Spending::default(),
+            waited: 0,
+            spent: Spent::default(),
             work_plans: 0,
-            last: None,
         });
         self.cores[core].threads.push(thread);
+        self.shares_reach(core as u16);
         self.live += 1;
+        self.over = self.fate.is_some();
         let start = start.max(self.now());
         let begin = match self.schedule {
             None => Event::Resume { thread, value: 0 },
@@ -368,26 +401,44 @@ impl Engine {
             let Some(event) = self.wheel.pop(until) else { return false };
             self.statistics.events += 1;
             self.handle(event);
-            if self.live == 0 || self.fate.is_some() {
+            if self.over {
                 break;
             }
         }
         true
     }
 
+    /// Handles an event. The code of a thread runs here and nowhere deeper: a processor that has switched stacks predicts the
+    /// target of each return wrongly until it is back in a loop.
+    #[inline(always)]
     fn handle(&mut self, event: Packed) {
-        match event.kind() {
-            Kind::Resume => self.resume(event.thread(), event.value()),
+        let goes_on = match event.kind() {
+            Kind::Resume => Some(event.value()),
             Kind::WorkEnd => self.end_work(event.thread(), event.plan()),
-            Kind::Retry => self.retry(event.thread()),
+            Kind::Unlock => self.unlock(event.thread(), event.value()),
             Kind::Wake => self.wake(event.thread(), event.generation()),
             Kind::Deadline => self.deadline(event.thread(), event.generation()),
+            _ => {
+                self.handle_other(event);
+                None
+            }
+        };
+        if let Some(value) = goes_on {
+            self.resume(event.thread(), value);
+        }
+    }
+
+    /// Handles an event that lets no thread's code run.
+    #[inline(always)]
+    fn handle_other(&mut self, event: Packed) {
+        match event.kind() {
+            Kind::Lock => self.lock(event.thread()),
             Kind::Arrive => self.arrive(event.line(), event.domain(), event.request()),
             Kind::AgentFree => self.agent_free(event.line(), event.domain()),
             Kind::Snoop => self.snoop(event.line(), event.core(), event.exclusive()),
             Kind::Invalidate => self.invalidate(event.line(), event.core()),
             Kind::Data => self.fill(event.line(), event.core(), event.exclusive()),
-            Kind::LockEnd => self.lock_end(event.line(), event.core()),
+            Kind::TurnEnd => self.lock_end(event.line(), event.core()),
             Kind::Ask => self.ask_home(event.line(), event.domain(), event.exclusive()),
             Kind::Grant => self.grant(event.line(), event.domain(), event.exclusive()),
             Kind::TakeGrant => self.take_grant(event.line(), event.domain()),
@@ -397,6 +448,7 @@ impl Engine {
             Kind::Switched => self.switched(event.cpu()),
             Kind::PauseExit => self.pause_exit(event.thread(), event.generation()),
             Kind::Interrupt => self.interrupt(event.thread(), event.from()),
+            Kind::Resume | Kind::WorkEnd | Kind::Unlock | Kind::Wake | Kind::Deadline => {}
         }
     }
 
@@ -407,12 +459,12 @@ impl Engine {
             .enumerate()
             .filter(|(_, t)| t.activity != Activity::Finished)
             .map(|(thread, t)| {
-                let operation = match t.last {
-                    Some((op, _)) => self.describe(&op),
+                let operation = match t.location {
+                    Some(_) => self.describe(&t.op.get()),
                     None => "has not begun".to_owned(),
                 };
-                let location = t.last.and_then(|(_, location)| location);
-                ThreadReport { thread: self.shared.place_of(thread as u32), operation, location }
+                let thread = self.shared.place_of(thread as u32);
+                ThreadReport { thread, operation, location: t.location }
             })
             .collect()
     }

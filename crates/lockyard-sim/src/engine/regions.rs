@@ -10,24 +10,34 @@ use lockyard::platform::{Activity, Region};
 #[derive(Debug)]
 pub(super) struct Regions(Vec<(Activity, [u64; PHASES])>);
 
+/// Cycles of a thread, by phase, since it does what it does.
+pub(super) type Spent = [u64; PHASES];
+
 impl Regions {
     pub(super) fn new() -> Self {
         Regions(Region::ALL.map(|region| (region.into(), [0; PHASES])).to_vec())
     }
 
-    /// Adds cycles of a thread.
-    #[inline]
-    pub(super) fn add(&mut self, activity: Activity, phase: usize, cycles: u64) {
+    /// Adds what a thread has spent while it did `activity`; nothing is spent then.
+    pub(super) fn add(&mut self, activity: Activity, spent: &mut Spent) {
         let index = activity.index();
         if index >= self.0.len() {
-            let unknown = |n: usize| (Activity::part_of(Region::System, n as u16), [0; PHASES]);
-            let next = self.0.len() - Region::COUNT + 1;
-            self.0.extend((next..).take(index + 1 - self.0.len()).map(unknown));
+            self.reach(index);
         }
         let (of, sum) = &mut self.0[index];
         // A part says of which region it is when it is first in force.
         *of = activity;
-        sum[phase] += cycles;
+        for (sum, spent) in sum.iter_mut().zip(spent) {
+            *sum += std::mem::take(spent);
+        }
+    }
+
+    /// Makes room for the activity with this index.
+    #[cold]
+    fn reach(&mut self, index: usize) {
+        let unknown = |n: usize| (Activity::part_of(Region::System, n as u16), [0; PHASES]);
+        let next = self.0.len() - Region::COUNT + 1;
+        self.0.extend((next..).take(index + 1 - self.0.len()).map(unknown));
     }
 
     pub(super) fn all(&self) -> &[(Activity, [u64; PHASES])] {
@@ -52,9 +62,11 @@ mod tests {
     fn parts_that_begin_out_of_order_keep_their_numbers() {
         let mut regions = Regions::new();
         let second = Activity::part_of(Region::Copy, 2);
-        regions.add(second, 0, 5);
-        regions.add(Activity::part_of(Region::LockWait, 1), 3, 7);
-        regions.add(Region::Copy.into(), 0, 1);
+        regions.add(second, &mut [5, 0, 0, 0, 0, 0]);
+        let mut spent = [0, 0, 0, 7, 0, 0];
+        regions.add(Activity::part_of(Region::LockWait, 1), &mut spent);
+        assert_eq!(spent, [0; PHASES]);
+        regions.add(Region::Copy.into(), &mut [1, 0, 0, 0, 0, 0]);
         let found: Vec<(Activity, u64)> =
             regions.all().iter().map(|(of, cycles)| (*of, cycles.iter().sum())).collect();
         assert_eq!(found.len(), Region::COUNT + 2);

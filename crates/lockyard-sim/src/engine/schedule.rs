@@ -363,22 +363,22 @@ impl Engine {
     /// Stops a thread in the middle of what can be stopped; returns what is left of it.
     pub(super) fn interrupted(&mut self, thread: u32) -> Option<Held> {
         let now = self.now();
-        let entry = &mut self.threads[thread as usize];
-        if let Some(work) = entry.work.take() {
+        if let Some(work) = self.drops_work(thread) {
             let slowdown = self.machine.numbers().smt_slowdown;
             return Some(Held::Work(work.left_at(now, slowdown)));
         }
-        match entry.pending {
+        let entry = &mut self.threads[thread as usize];
+        match entry.pending() {
             Some(Op::Sleep { address, .. }) => {
                 let core = entry.core as usize;
-                entry.pending = None;
+                entry.pending = false;
                 entry.generation += 1;
                 let line = self.line_index(address);
                 self.lines[line as usize].cores[core].sleepers.retain(|&t| t != thread);
                 Some(Held::Value(LOOK_AGAIN))
             }
             Some(Op::WaitForOthers) => {
-                entry.pending = None;
+                entry.pending = false;
                 entry.generation += 1;
                 Some(Held::Answers)
             }
@@ -447,6 +447,8 @@ impl Engine {
         let before = std::mem::replace(&mut entry.core, core);
         self.cores[before as usize].threads.retain(|&t| t != thread);
         self.cores[core as usize].threads.push(thread);
+        self.shares_reach(before);
+        self.shares_reach(core);
     }
 
     /// The CPU has switched: the thread that comes runs.

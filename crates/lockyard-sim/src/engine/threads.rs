@@ -5,7 +5,7 @@ use super::coroutine::Progress;
 use super::event::Event;
 use super::line::State;
 use super::schedule::Whereabouts;
-use super::{Engine, Fate, Op, Pause, Rmw};
+use super::{Engine, Fate, Op, Pause, Rmw, Thread};
 use crate::shared;
 
 /// What a thread is doing, for siblings and for reports.
@@ -22,30 +22,33 @@ pub(super) enum Activity {
 
 impl Engine {
     /// Lets the thread's code run until its next operation.
+    #[inline(always)]
     pub(super) fn resume(&mut self, thread: u32, value: u64) {
         if self.schedule.is_some() && !self.goes_on(thread, value) {
             return;
         }
         self.becomes(thread, Activity::Running);
         self.spends(thread, Some(Phase::Working), None);
-        let entry = &mut self.threads[thread as usize];
-        let Some(coroutine) = &mut entry.coroutine else { return };
-        self.shared.enter(thread, self.wheel.now(), entry.doing);
-        let progress = coroutine.resume(value);
-        entry.doing = self.shared.leave();
+        let Thread { coroutine, op, doing, waited, .. } = &mut self.threads[thread as usize];
+        let Some(coroutine) = coroutine else { return };
+        let code = || coroutine.resume(value);
+        self.shared.set_stalled(*waited);
+        let (progress, doing) =
+            self.shared.while_running(thread, self.wheel.now(), *doing, op, code);
+        self.does(thread, doing);
         match progress {
-            Progress::Operation(op) => {
-                entry.last = Some((op, self.shared.location()));
+            Progress::Suspended => {
+                self.threads[thread as usize].location = self.shared.location();
                 self.statistics.platform_operations += 1;
-                self.statistics.loads += u64::from(matches!(op, Op::Load { .. }));
-                self.note(thread, &op);
+                self.note(thread);
                 self.runs_ahead(thread);
                 if self.machine.numbers().exclusive_loads > 0 {
-                    self.follows(thread, &op);
+                    self.follows(thread);
                 }
-                self.execute(thread, op);
+                self.execute(thread);
             }
             Progress::Finished => {
+                let entry = &mut self.threads[thread as usize];
                 entry.coroutine.take().expect("it has just returned").recycle();
                 self.becomes(thread, Activity::Draining);
                 self.spends(thread, None, None);
@@ -53,12 +56,13 @@ impl Engine {
                 self.ends(thread);
             }
             Progress::Panicked(message) => {
+                let entry = &mut self.threads[thread as usize];
                 entry.coroutine.take().expect("it has just returned").recycle();
                 self.becomes(thread, Activity::Draining);
                 self.spends(thread, None, None);
                 self.finish_if_drained(thread);
                 self.ends(thread);
-                self.fate.get_or_insert(Fate::Panicked { thread, message });
+                self.fails(Fate::Panicked { thread, message });
             }
         }
     }
@@ -74,21 +78,28 @@ impl Engine {
     fn finish_if_drained(&mut self, thread: u32) {
         let entry = &mut self.threads[thread as usize];
         if entry.activity == Activity::Draining && entry.stores.is_empty() {
+            let core = entry.core;
             self.becomes(thread, Activity::Finished);
+            self.shares_reach(core);
             self.live -= 1;
+            self.over |= self.live == 0;
         }
     }
 
-    /// Mixes the operation into the run's hash.
-    fn note(&mut self, thread: u32, op: &Op) {
+    /// Counts the operation, and mixes it into the run's hash.
+    #[inline(always)]
+    fn note(&mut self, thread: u32) {
         let base = self.arena.base();
         // Where the arena lies is the host's affair: a pointer into it counts as its offset.
         let offset = |value: u64| {
             let pointer = self.arena.contains(value as usize, 1);
             if pointer { value - base as u64 } else { value }
         };
-        let (kind, a, b) = match *op {
-            Op::Load { address, .. } => (1, address - base, 0),
+        let (kind, a, b) = match self.threads[thread as usize].op.get() {
+            Op::Load { address, .. } => {
+                self.statistics.loads += 1;
+                (1, address - base, 0)
+            }
             Op::Store { address, value, .. } => (2, address - base, offset(value)),
             Op::Rmw { address, .. } => (3, address - base, 0),
             Op::Fence => (4, 0, 0),
@@ -106,15 +117,15 @@ impl Engine {
     }
 
     /// Begins an operation, or goes on with one that waited.
-    pub(super) fn execute(&mut self, thread: u32, op: Op) {
+    pub(super) fn execute(&mut self, thread: u32) {
         let now = self.now();
         let index = thread as usize;
-        match op {
-            Op::Load { address, mask, poll } => self.load(thread, op, address, mask, poll),
+        match self.threads[index].op.get() {
+            Op::Load { address, mask, poll } => self.load(thread, address, mask, poll),
             Op::Store { address, mask, value } => {
                 let entry = &mut self.threads[index];
                 if entry.stores.len() as u64 >= self.machine.numbers().store_buffer {
-                    entry.stalled = Some(op);
+                    entry.stalled = true;
                     self.waits_for_stores(thread);
                     return;
                 }
@@ -123,7 +134,7 @@ impl Engine {
                 self.at(now + 1, Event::Resume { thread, value: 0 });
                 self.drain(thread);
             }
-            Op::Rmw { address, .. } => self.begin_rmw(thread, op, address),
+            Op::Rmw { address, .. } => self.begin_rmw(thread, address),
             Op::Fence => {
                 self.starts_over(thread);
                 if self.threads[index].stores.is_empty() {
@@ -132,7 +143,7 @@ impl Engine {
                     let cost = n.rmw_before_lock + n.rmw_lock;
                     self.at(now + cost, Event::Resume { thread, value: 0 });
                 } else {
-                    self.threads[index].stalled = Some(op);
+                    self.threads[index].stalled = true;
                     self.waits_for_stores(thread);
                 }
             }
@@ -157,13 +168,13 @@ impl Engine {
             }
             Op::Sleep { address, mask, seen, deadline } => {
                 self.starts_over(thread);
-                self.sleep(thread, op, address, mask, seen, deadline);
+                self.sleep(thread, address, mask, seen, deadline);
             }
             // The host's locks are read-modify-writes: the thread's stores are in memory first.
             Op::Park { .. } | Op::Unpark { .. } | Op::WaitForOthers
                 if !self.threads[index].stores.is_empty() =>
             {
-                self.threads[index].stalled = Some(op);
+                self.threads[index].stalled = true;
                 self.waits_for_stores(thread);
             }
             Op::Park { word, expected, timeout } => {
@@ -176,7 +187,7 @@ impl Engine {
                 self.wait_for_others(thread);
             }
             Op::Fatal(message) => {
-                self.fate.get_or_insert(Fate::Fatal { thread, message });
+                self.fails(Fate::Fatal { thread, message });
             }
         }
     }
@@ -192,7 +203,7 @@ impl Engine {
         value
     }
 
-    fn load(&mut self, thread: u32, op: Op, address: usize, mask: u64, poll: bool) {
+    fn load(&mut self, thread: u32, address: usize, mask: u64, poll: bool) {
         let now = self.now();
         let core = self.threads[thread as usize].core as usize;
         let line = self.line_index(address);
@@ -216,20 +227,19 @@ impl Engine {
             return;
         }
         let exclusive = self.machine.numbers().exclusive_loads > 0 && !poll && {
-            let location = self.threads[thread as usize].last.and_then(|(_, location)| location);
-            self.fetches_exclusively(thread, line, location)
+            self.fetches_exclusively(thread, line)
         };
         let state = self.lines[line as usize].cores[core].state;
         if state == State::Invalid {
             self.statistics.load_misses += 1;
             self.missed(thread, line, address, poll);
-            self.threads[thread as usize].pending = Some(op);
+            self.threads[thread as usize].pending = true;
             self.attach(thread, line, exclusive, false);
         } else if self.is_held(thread, line, core as u16, now) {
             // By a sibling's locked operation, or by the turn after one.
             let cache = &mut self.lines[line as usize].cores[core];
             cache.waiters.push(super::line::Waiter { thread, store: false });
-            self.threads[thread as usize].pending = Some(op);
+            self.threads[thread as usize].pending = true;
             self.waits_for(thread, line);
         } else {
             self.found(thread, line, address);
@@ -245,54 +255,48 @@ impl Engine {
         if poll { self.starts_over(thread) } else { self.ran_ahead(thread, end) }
     }
 
-    /// The unlocked part of a read-modify-write is done.
-    pub(super) fn retry(&mut self, thread: u32) {
-        if let Some(op) = self.threads[thread as usize].pending.take() {
-            self.execute(thread, op);
-        }
-    }
-
-    fn begin_rmw(&mut self, thread: u32, op: Op, address: usize) {
-        let Op::Rmw { rmw, .. } = op else { return };
+    fn begin_rmw(&mut self, thread: u32, address: usize) {
         let now = self.now();
         let before_lock = self.machine.numbers().rmw_before_lock;
         let entry = &mut self.threads[thread as usize];
         if !entry.stores.is_empty() {
-            entry.stalled = Some(op);
+            entry.stalled = true;
             self.waits_for_stores(thread);
             return;
         }
-        if !entry.rmw_ready {
-            let core = entry.core;
-            let before_lock = before_lock + self.comes_nearer_if_here(address, core);
-            if before_lock > 0 {
-                let entry = &mut self.threads[thread as usize];
-                entry.rmw_ready = true;
-                entry.pending = Some(op);
-                self.at(now + before_lock, Event::Retry { thread });
-                return;
-            }
+        let core = entry.core;
+        let before_lock = before_lock + self.comes_nearer_if_here(address, core);
+        if before_lock > 0 {
+            self.at(now + before_lock, Event::Lock { thread });
+        } else {
+            self.lock(thread);
         }
-        let entry = &mut self.threads[thread as usize];
-        entry.rmw_ready = false;
+    }
+
+    /// The unlocked part of a read-modify-write is done.
+    pub(super) fn lock(&mut self, thread: u32) {
+        let now = self.now();
+        let entry = &self.threads[thread as usize];
+        let Op::Rmw { address, .. } = entry.op.get() else { return };
         let core = entry.core as usize;
         let line = self.line_index(address);
         if self.lines[line as usize].cores[core].state != State::Modified {
-            self.threads[thread as usize].pending = Some(op);
+            self.threads[thread as usize].pending = true;
             self.attach(thread, line, true, false);
         } else if self.is_held(thread, line, core as u16, now) {
             let cache = &mut self.lines[line as usize].cores[core];
             cache.waiters.push(super::line::Waiter { thread, store: false });
-            self.threads[thread as usize].pending = Some(op);
+            self.threads[thread as usize].pending = true;
             self.waits_for(thread, line);
         } else {
             self.statistics.rmw_hits += 1;
-            self.do_rmw(thread, line, address, rmw);
+            self.do_rmw(thread, line);
         }
     }
 
     /// The line is here, exclusively, and free: the read-modify-write happens now.
-    pub(super) fn do_rmw(&mut self, thread: u32, line: u32, address: usize, rmw: Rmw) {
+    pub(super) fn do_rmw(&mut self, thread: u32, line: u32) {
+        let Op::Rmw { address, rmw } = self.threads[thread as usize].op.get() else { return };
         let now = self.now();
         self.statistics.rmws += 1;
         let old = self.arena.read(address);
@@ -333,9 +337,16 @@ impl Engine {
         if new != old {
             self.wake_sleepers(line, core, Some(thread));
         }
-        // Before the thread's own resumption: a parked snoop wins over its next operation.
-        self.at(end, Event::LockEnd { line, core });
-        self.at(end, Event::Resume { thread, value: old });
+        self.threads[thread as usize].locks = line;
+        self.at(end, Event::Unlock { thread, value: old });
+    }
+
+    /// The end of a thread's locked operation: the thread goes on with `value`. The line first: a parked snoop wins over the
+    /// thread's next operation.
+    pub(super) fn unlock(&mut self, thread: u32, value: u64) -> Option<u64> {
+        let entry = &self.threads[thread as usize];
+        self.lock_end(entry.locks, entry.core);
+        (!self.over).then_some(value)
     }
 
     /// Commits buffered stores, in order, as far as their lines are here; then lets an operation
@@ -369,27 +380,20 @@ impl Engine {
         }
         let entry = &mut self.threads[index];
         let room = entry.stores.is_empty()
-            || matches!(entry.stalled, Some(Op::Store { .. }))
+            || entry.stalled
+                && matches!(entry.op.get(), Op::Store { .. })
                 && (entry.stores.len() as u64) < self.machine.numbers().store_buffer;
-        if room && let Some(op) = entry.stalled.take() {
+        if room && std::mem::take(&mut entry.stalled) {
             self.becomes(thread, Activity::Running);
             self.spends(thread, Some(Phase::Working), None);
-            self.execute(thread, op);
+            self.execute(thread);
         }
         self.finish_if_drained(thread);
     }
 
     /// A waiting loop saw `seen` and waits for something else: asleep until the line is taken away
     /// or changed.
-    fn sleep(
-        &mut self,
-        thread: u32,
-        op: Op,
-        address: usize,
-        mask: u64,
-        seen: u64,
-        deadline: Option<u64>,
-    ) {
+    fn sleep(&mut self, thread: u32, address: usize, mask: u64, seen: u64, deadline: Option<u64>) {
         let now = self.now();
         if deadline.is_some_and(|deadline| deadline <= now) {
             self.at(now, Event::Resume { thread, value: shared::DEADLINE });
@@ -409,7 +413,7 @@ impl Engine {
         }
         let entry = &mut self.threads[thread as usize];
         entry.generation += 1;
-        entry.pending = Some(op);
+        entry.pending = true;
         let generation = entry.generation;
         self.becomes(thread, Activity::Yielding);
         self.spends(thread, Some(Phase::Waiting), Some(line));
@@ -422,46 +426,48 @@ impl Engine {
         }
     }
 
-    /// A sleeper's line was taken away: it looks again.
-    pub(super) fn wake(&mut self, thread: u32, generation: u32) {
+    /// A sleeper's line was taken away: it looks again. Returns with what it goes on, if it does now.
+    pub(super) fn wake(&mut self, thread: u32, generation: u32) -> Option<u64> {
         let entry = &mut self.threads[thread as usize];
-        if entry.generation == generation
-            && matches!(entry.pending, Some(Op::Sleep { .. } | Op::Park { .. }))
+        if entry.generation != generation
+            || !matches!(entry.pending(), Some(Op::Sleep { .. } | Op::Park { .. }))
         {
-            let parked = matches!(entry.pending.take(), Some(Op::Park { .. }));
-            self.woken(thread, parked, shared::LOOK_AGAIN);
+            return None;
         }
+        entry.pending = false;
+        let parked = matches!(entry.op.get(), Op::Park { .. });
+        self.woken(thread, parked, shared::LOOK_AGAIN)
     }
 
-    /// A thread that slept in a waiting loop, or was parked, goes on; the parked one when it has a CPU.
-    fn woken(&mut self, thread: u32, parked: bool, value: u64) {
+    /// A thread that slept in a waiting loop, or was parked, goes on with `value`; the parked one when it has a CPU.
+    fn woken(&mut self, thread: u32, parked: bool, value: u64) -> Option<u64> {
         if parked && self.schedule.is_some() {
             self.can_run(thread, value, true);
-        } else {
-            self.resume(thread, value);
+            return None;
         }
+        Some(value)
     }
 
-    /// A sleeper's budget is spent, or a parked thread's time.
-    pub(super) fn deadline(&mut self, thread: u32, generation: u32) {
+    /// A sleeper's budget is spent, or a parked thread's time. Returns with what it goes on, if it does now.
+    pub(super) fn deadline(&mut self, thread: u32, generation: u32) -> Option<u64> {
         let entry = &mut self.threads[thread as usize];
         if entry.generation != generation {
-            return;
+            return None;
         }
-        match entry.pending {
+        match entry.pending() {
             Some(Op::Sleep { address, .. }) => {
                 let core = entry.core as usize;
-                entry.pending = None;
+                entry.pending = false;
                 let line = self.line_index(address);
                 self.lines[line as usize].cores[core].sleepers.retain(|&t| t != thread);
-                self.resume(thread, shared::DEADLINE);
+                Some(shared::DEADLINE)
             }
             Some(Op::Park { word, .. }) => {
-                entry.pending = None;
+                entry.pending = false;
                 self.parked.retain(|&(parked, t)| (parked, t) != (word, thread));
-                self.woken(thread, true, shared::DEADLINE);
+                self.woken(thread, true, shared::DEADLINE)
             }
-            _ => {}
+            _ => None,
         }
     }
 
@@ -475,7 +481,7 @@ impl Engine {
         }
         let entry = &mut self.threads[thread as usize];
         entry.generation += 1;
-        entry.pending = Some(Op::Park { word, expected, timeout });
+        entry.pending = true;
         let generation = entry.generation;
         self.becomes(thread, Activity::Yielding);
         let line = self.line_index(word);

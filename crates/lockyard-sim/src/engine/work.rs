@@ -24,7 +24,8 @@ impl Work {
     /// What is left of it at `now`, where a competing sibling makes it take `slowdown` times as long.
     pub(super) fn left_at(self, now: u64, slowdown: f64) -> f64 {
         let pace = if self.slowed { slowdown } else { 1.0 };
-        (self.left - (now - self.since) as f64 / pace).max(0.0)
+        // (Signed numbers are converted faster, and time is none that has their sign.)
+        (self.left - (now - self.since) as i64 as f64 / pace).max(0.0)
     }
 }
 
@@ -34,6 +35,10 @@ pub(super) struct CoreThreads {
     pub threads: Vec<u32>,
     /// How many of them are [`Activity::Running`].
     pub running: u32,
+    /// How many of them have [`Work`].
+    pub working: u32,
+    /// How far each of them can run ahead (see `ahead.rs`).
+    pub reach: u64,
 }
 
 impl Engine {
@@ -52,51 +57,79 @@ impl Engine {
         let now = self.now();
         let plan = self.threads[thread as usize].work_plans;
         let work = Work { left, since: now, slowed: self.is_slowed(thread), plan };
+        let core = self.threads[thread as usize].core;
+        self.cores[core as usize].working += 1;
         self.plan_end(thread, work);
     }
 
-    /// The planned end of a thread's work, if it still counts.
-    pub(super) fn end_work(&mut self, thread: u32, plan: u32) {
-        if self.threads[thread as usize].work.is_some_and(|work| work.plan == plan) {
-            self.threads[thread as usize].work = None;
-            self.resume(thread, 0);
-        }
+    /// The thread does not go on with its work: it is done, or interrupted.
+    #[inline]
+    pub(super) fn drops_work(&mut self, thread: u32) -> Option<Work> {
+        let entry = &mut self.threads[thread as usize];
+        let work = entry.work.take()?;
+        self.cores[entry.core as usize].working -= 1;
+        Some(work)
+    }
+
+    /// The planned end of a thread's work: with what it goes on, if the plan still counts.
+    pub(super) fn end_work(&mut self, thread: u32, plan: u32) -> Option<u64> {
+        let counts =
+            self.threads[thread as usize].work.as_ref().is_some_and(|work| work.plan == plan);
+        counts.then(|| {
+            self.drops_work(thread);
+            0
+        })
     }
 
     /// The thread is now in another state; its siblings' work goes on at another pace.
-    #[inline]
+    #[inline(always)]
     pub(super) fn becomes(&mut self, thread: u32, activity: Activity) {
         let entry = &mut self.threads[thread as usize];
         let competed = entry.activity == Activity::Running;
+        let competes = activity == Activity::Running;
         entry.activity = activity;
-        if competed == (activity == Activity::Running) {
-            return;
+        if competed != competes {
+            let core = entry.core;
+            self.competes(thread, core, competes);
         }
-        let core = &mut self.cores[entry.core as usize];
-        // One more, or one less.
-        core.running = if competed { core.running - 1 } else { core.running + 1 };
-        if self.siblings_slow && core.threads.len() > 1 {
-            self.pace_siblings(thread);
+    }
+
+    /// The thread competes for its core from now on, or no longer.
+    #[inline(never)]
+    fn competes(&mut self, thread: u32, core: u16, competes: bool) {
+        let entry = &mut self.cores[core as usize];
+        entry.running = if competes { entry.running + 1 } else { entry.running - 1 };
+        if entry.working > 0 && self.siblings_slow {
+            self.pace_siblings(thread, core);
         }
     }
 
     /// What is left of the work of the thread's siblings is timed anew, if their pace has changed.
-    fn pace_siblings(&mut self, thread: u32) {
-        let core = self.threads[thread as usize].core as usize;
-        for index in 0..self.cores[core].threads.len() {
-            let sibling = self.cores[core].threads[index];
-            if sibling == thread {
-                continue;
-            }
-            let Some(work) = self.threads[sibling as usize].work else { continue };
-            let slowed = self.is_slowed(sibling);
-            if slowed != work.slowed {
-                let now = self.now();
-                let left = work.left_at(now, self.machine.numbers().smt_slowdown);
-                let plan = self.threads[sibling as usize].work_plans;
-                self.plan_end(sibling, Work { left, since: now, slowed, plan });
+    #[inline(never)]
+    fn pace_siblings(&mut self, thread: u32, core: u16) {
+        let CoreThreads { threads, running, .. } = &self.cores[core as usize];
+        let running = *running;
+        for index in 0..threads.len() {
+            let sibling = self.cores[core as usize].threads[index];
+            let entry = &self.threads[sibling as usize];
+            if sibling != thread
+                && let Some(work) = entry.work
+            {
+                let itself = u32::from(entry.activity == Activity::Running);
+                let slowed = running > itself;
+                if slowed != work.slowed {
+                    self.changes_pace(sibling, work, slowed);
+                }
             }
         }
+    }
+
+    /// The thread's work goes on at another pace.
+    fn changes_pace(&mut self, thread: u32, work: Work, slowed: bool) {
+        let now = self.now();
+        let left = work.left_at(now, self.machine.numbers().smt_slowdown);
+        let plan = self.threads[thread as usize].work_plans;
+        self.plan_end(thread, Work { left, since: now, slowed, plan });
     }
 
     fn plan_end(&mut self, thread: u32, work: Work) {
@@ -129,9 +162,14 @@ impl Engine {
 
 /// `cycles`, which are not negative, rounded to whole ones, a half up. (`f64::round` is a call on processors of the
 /// x86-64 baseline.)
-fn whole(cycles: f64) -> u64 {
-    let below = cycles as u64;
-    if cycles - below as f64 >= 0.5 { below.saturating_add(1) } else { below }
+pub(super) fn whole(cycles: f64) -> u64 {
+    // (Signed numbers are converted faster.)
+    let below = cycles as i64;
+    if below == i64::MAX {
+        return cycles as u64;
+    }
+    let more = cycles - below as f64 >= 0.5;
+    below as u64 + u64::from(more)
 }
 
 #[cfg(test)]

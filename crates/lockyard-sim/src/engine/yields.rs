@@ -24,7 +24,7 @@ impl Engine {
     /// A thread has spun for the window.
     pub(super) fn pause_exit(&mut self, thread: u32, generation: u32) {
         let entry = &self.threads[thread as usize];
-        let spins = matches!(entry.pending, Some(Op::Sleep { .. } | Op::WaitForOthers));
+        let spins = matches!(entry.pending(), Some(Op::Sleep { .. } | Op::WaitForOthers));
         if entry.generation != generation || !spins {
             return;
         }
