@@ -403,8 +403,9 @@ impl Engine {
         }
         let home = self.arena.home_of(line) as u16;
         let at_home = self.arena.was_laid_out(line) && self.is_cached_at_first(home);
+        self.lines.push(Line::new(home, self.places.domains(), at_home));
         self.traces.push(LineTrace::new());
-        self.line_of[line] = self.lines.push(Line::new(home, self.places.domains(), at_home));
+        self.line_of[line] = (self.lines.len() - 1) as u32;
         self.line_of[line]
     }
 }

@@ -142,7 +142,6 @@ pub(super) enum Kind {
 
 impl Kind {
     /// By number.
-    #[cfg(test)]
     const ALL: [Kind; 21] = [
         Kind::Resume,
         Kind::WorkEnd,
@@ -249,8 +248,7 @@ impl Event {
 impl Packed {
     #[inline(always)]
     pub(super) fn kind(self) -> Kind {
-        // SAFETY: `Event::pack` put a kind into these bits, and nobody else makes a packed event but `NOTHING`, whose 0 is a kind.
-        unsafe { std::mem::transmute::<u8, Kind>(self.word as u8) }
+        Kind::ALL[self.word as u8 as usize]
     }
 
     pub(super) fn thread(self) -> u32 {

@@ -15,7 +15,7 @@
 //! | `agents.rs` | the directory: agents of domains, home agents |
 //! | `invariants.rs` | what must hold at every moment |
 //! | `line.rs` | the state of one line |
-//! | `table.rs`, `sparse.rs` | tables: of what the engine numbers, and of which few entries are used |
+//! | `sparse.rs` | tables of which few entries are used |
 //! | `places.rs` | where cores, domains and sockets are |
 //! | `coroutine.rs` | the code of a simulated thread |
 //! | `attribution.rs`, `regions.rs` | where the cycles go |
@@ -36,7 +36,6 @@ mod regions;
 mod schedule;
 mod sparse;
 mod statistics;
-mod table;
 mod threads;
 mod tries;
 mod wheel;
@@ -63,7 +62,6 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::Location;
 use std::rc::Rc;
-use table::Table;
 use threads::Activity;
 use tries::Losses;
 use wheel::Wheel;
@@ -234,16 +232,16 @@ pub(crate) struct Engine {
     wheel: Wheel,
     random: Random,
     capacity: Capacity,
-    lines: Table<Line>,
+    lines: Vec<Line>,
     /// What is counted of each.
-    traces: Table<LineTrace>,
+    traces: Vec<LineTrace>,
     /// Cycles of all threads, by phase.
     regions: Regions,
     /// Line of the arena to index in `lines`.
     line_of: Vec<u32>,
-    threads: Table<Thread>,
+    threads: Vec<Thread>,
     /// The threads of each core.
-    cores: Table<CoreThreads>,
+    cores: Vec<CoreThreads>,
     /// Whether a thread slows its siblings' work at all.
     siblings_slow: bool,
     /// Empty lists that are used again.
@@ -271,12 +269,12 @@ impl Engine {
             wheel: Wheel::new(),
             random: Random::new(seed),
             capacity: Capacity::new(&machine, seed),
-            lines: Table::new(),
-            traces: Table::new(),
+            lines: Vec::new(),
+            traces: Vec::new(),
             regions: Regions::new(),
             line_of: Vec::new(),
-            threads: Table::new(),
-            cores: vec![CoreThreads::default(); machine.cores()].into(),
+            threads: Vec::new(),
+            cores: vec![CoreThreads::default(); machine.cores()],
             siblings_slow: machine.numbers().smt_slowdown != 1.0,
             spare_waiters: Vec::new(),
             spare_sleepers: Vec::new(),

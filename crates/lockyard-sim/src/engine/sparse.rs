@@ -3,7 +3,6 @@
 //! A queue node's line is used by two threads out of thousands. Entries are made at their first change; until then they read as
 //! the blank one.
 
-use super::table::Table;
 use std::ops::{Index, IndexMut};
 
 /// In the place of an entry that was not made.
@@ -14,14 +13,14 @@ const NONE: u16 = u16::MAX;
 pub(super) struct Sparse<T> {
     /// Where in `made` the entry of each index is; nothing beyond the end.
     places: Vec<u16>,
-    made: Table<T>,
+    made: Vec<T>,
     blank: T,
 }
 
 impl<T: Clone> Sparse<T> {
     /// A table of which all entries are `blank`.
     pub(super) fn new(blank: T) -> Self {
-        Sparse { places: Vec::new(), made: Table::new(), blank }
+        Sparse { places: Vec::new(), made: Vec::new(), blank }
     }
 
     /// The entries that were made, with their indices, which ascend.

@@ -9,7 +9,6 @@
 
 use super::END_OF_TIME;
 use super::event::Packed;
-use super::table::Table;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -61,7 +60,7 @@ pub(super) struct Wheel {
     slots: Box<[u32; SLOTS]>,
     /// The slots that have events, as bits.
     occupied: [u64; WORDS],
-    pool: Table<Node>,
+    pool: Vec<Node>,
     free: u32,
     in_wheel: usize,
     far: BinaryHeap<Reverse<Far>>,
@@ -78,7 +77,7 @@ impl Wheel {
             first: Packed::NOTHING,
             slots: Box::new([NONE; SLOTS]),
             occupied: [0; WORDS],
-            pool: Table::new(),
+            pool: Vec::new(),
             free: NONE,
             in_wheel: 0,
             far: BinaryHeap::new(),
@@ -140,7 +139,8 @@ impl Wheel {
 
     #[cold]
     fn push_in_new_node(&mut self, time: u64, event: Packed) {
-        self.free = self.pool.push(Node { event, next: NONE, last: NONE });
+        self.free = self.pool.len() as u32;
+        self.pool.push(Node { event, next: NONE, last: NONE });
         self.push(time, event);
     }
 
