@@ -226,7 +226,7 @@ pub fn cell(
     runs(machine, variant, placement, threads, local_work, (effort, None))
 }
 
-/// The same. If `held` says how many nanoseconds, one task of each guest begins by holding the locks of all lockrefs so long.
+/// The same. If `held` says how many nanoseconds, one task of each guest begins by holding the locks of all lockrefs so long, and the others come by meanwhile, at random.
 fn runs(
     machine: &Machine,
     variant: &Variant,
@@ -269,8 +269,13 @@ fn runs(
             for (task, place) in placement.places(machine, threads, seed).into_iter().enumerate() {
                 let objects = Rc::clone(&objects);
                 simulation.spawn_in(guest as u32, place, move || {
-                    if let Some(held) = held.filter(|_| task == 0) {
-                        objects.hold_lockrefs(held);
+                    match held {
+                        Some(held) if task == 0 => objects.hold_lockrefs(held),
+                        // In an order that is nobody's: a queue keeps the one in which it began.
+                        Some(held) => {
+                            lockyard_sim::work(held * lockyard_sim::random_below(1000) as f64 / 1e3)
+                        }
+                        None => {}
                     }
                     objects.run_task(|_| ());
                 });

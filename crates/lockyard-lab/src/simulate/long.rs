@@ -65,7 +65,8 @@ pub(super) fn cell(
     if found.locked > 0 || found.fallbacks_per_second * seconds < RARE {
         return Ok(found);
     }
-    // So long that every task comes by.
+    // So long that every task comes by. In which order, is drawn: a queue keeps the order in which it began, and that of a run of
+    // seconds has been shuffled by interrupts.
     let held = threads as f64 / found.throughput * 1e9;
     let effort = Effort { warm_up_ns: effort.warm_up_ns + 2.0 * held, ..effort };
     let of = (effort, Some(held));
