@@ -46,6 +46,12 @@ impl Taken {
         }
     }
 
+    /// Whether its number is not the family's.
+    fn is_its_own(&self, name: &str) -> bool {
+        let said = self.parameter(name).into_iter().flat_map(|p| p.source.iter().chain(&p.assumed));
+        !said.into_iter().any(|said| said.starts_with("family "))
+    }
+
     /// Why the relative's number stands for the host's.
     pub(super) fn assumed(&self, name: &str) -> Origin {
         let said = self.parameter(name).and_then(|p| p.source.as_ref().or(p.assumed.as_ref()));
@@ -225,6 +231,13 @@ fn protocol(draft: &mut Draft, measurements: &Measurements, taken: &Taken, ghz: 
     }
     let buffer = taken.number("protocol.store_buffer");
     draft.set("protocol", "store_buffer", buffer, taken.assumed("protocol.store_buffer"));
+    // What the relative does unlike its family.
+    for name in ["run_ahead", "early_loads"] {
+        let full = format!("protocol.{name}");
+        if taken.is_its_own(&full) {
+            draft.set("protocol", name, taken.number(&full), taken.assumed(&full));
+        }
+    }
     let (slowdown, from) = match (layout.threads > 1, measurements.beside_sibling) {
         (false, _) => (1.0, one("thread a core")),
         (true, Some(factor)) => (
