@@ -46,6 +46,7 @@ const MECHANISMS: &[(&str, Change)] = &[
     ("no load is done behind a locked operation that is not complete", |m| {
         m.with("protocol.early_loads", 0.0)
     }),
+    ("stores ask for their lines early", |m| m.with("protocol.early_stores", 1.0)),
     ("a pause of one cycle", |m| m.with("cycles.pause", 1.0)),
 ];
 

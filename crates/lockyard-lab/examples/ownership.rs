@@ -16,9 +16,13 @@
 //! The second simulates the rows whose work does not need the result on a machine (a name or a file), with the work that
 //! one CPU's figure gives, and prints nanoseconds and changes that follow each other beside the measured ones.
 
+#[path = "support/pinned.rs"]
+mod pinned;
+
 use lockyard::platform::{Host, Ordering::Relaxed as Weak, Word};
 use lockyard_lab::{names, statistics};
 use lockyard_sim::{Machine, Simulated, SimulatedU64, Simulation};
+use pinned::{allowed, cpu_time, pin};
 use std::arch::asm;
 use std::cell::Cell;
 use std::process::ExitCode;
@@ -189,33 +193,6 @@ fn batch((what, between, steps): Case, word: &AtomicU64, expected: &mut u64) -> 
     counts
 }
 
-fn pin(cpu: usize) {
-    // SAFETY: the set is a live `cpu_set_t`, for which all zero is a value.
-    unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(cpu, &mut set);
-        assert_eq!(libc::sched_setaffinity(0, size_of_val(&set), &set), 0, "CPU {cpu}");
-    }
-}
-
-fn allowed() -> Vec<usize> {
-    // SAFETY: the set is a live `cpu_set_t`, for which all zero is a value, and the call fills it.
-    let set = unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        assert_eq!(libc::sched_getaffinity(0, size_of_val(&set), &mut set), 0);
-        set
-    };
-    // SAFETY: the numbers are of the set.
-    (0..libc::CPU_SETSIZE as usize).filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) }).collect()
-}
-
-fn cpu_time() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a live `timespec`.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
-
 /// A try by one thread: nanoseconds, and what it counted, if it had its CPU. It ends when the window is over (`leads`) or the
 /// other one stops.
 fn attempt(case: Case, meeting: &Meeting, leads: bool) -> Option<(f64, Counts)> {
@@ -297,12 +274,7 @@ fn measure(rounds: usize) -> Result<(), String> {
     let mut state = 88_172_645_463_325_252u64;
     let mut order: Vec<usize> = (0..cases.len()).collect();
     for _ in 0..rounds {
-        for last in (1..order.len()).rev() {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            order.swap(last, (state % (last as u64 + 1)) as usize);
-        }
+        pinned::shuffle(&mut order, &mut state);
         for &index in &order {
             let (_, case, found) = &mut cases[index];
             visit(*case, [first, second], found);

@@ -4,7 +4,8 @@ mod support;
 
 use lockyard::platform::{Atomics, Host, Ordering, Word};
 use lockyard_sim::{
-    Machine, Simulated, SimulatedAtomics, SimulatedU64, Simulation, now, work, work_behind_entry,
+    Machine, Placed, Simulated, SimulatedAtomics, SimulatedU64, Simulation, now, work,
+    work_behind_entry,
 };
 use support::{OTHER_SOCKET, SIBLING_OF_0, finish, machine, on, thread};
 
@@ -224,4 +225,92 @@ fn a_load_that_is_done_early_has_the_value_though_the_line_goes() {
         simulation.statistics().load_misses
     };
     assert_eq!(misses(1), 0);
+}
+
+/// Cycles of `code`, and of an addition behind it that waits for its stores, with words in lines that another core has modified.
+fn until_drained(
+    changes: &[(&str, u64)],
+    code: impl Fn(&[Placed<SimulatedU64>; 3]) + 'static,
+) -> u64 {
+    let changes: Vec<_> = changes.iter().copied().chain([("jitter", 0)]).collect();
+    let mut simulation = Simulation::new(&machine(&changes), 1);
+    let words = [0; 3].map(|home| simulation.place(SimulatedU64::new(0), 64, home));
+    let own = simulation.place(SimulatedU64::new(0), 64, 0);
+    let theirs = words.clone();
+    on(&mut simulation, 1, move || theirs.iter().for_each(|word| add(word)));
+    on(&mut simulation, 0, move || {
+        add(&own);
+        let begin = now();
+        code(&words);
+        add(&own);
+        now() - begin
+    })
+}
+
+#[test]
+fn the_lines_of_stores_come_one_after_another_or_where_cores_do_so_together() {
+    let stores = |count: usize| {
+        move |words: &[Placed<SimulatedU64>; 3]| {
+            words[..count].iter().for_each(|word| word.store(7, Ordering::Release));
+        }
+    };
+    let cycles = |early, count| until_drained(&[("early_stores", early)], stores(count));
+    let one = cycles(0, 1);
+    let transfer = one - ADDITION;
+    assert_eq!([cycles(0, 2), cycles(0, 3)], [one + transfer, one + 2 * transfer]);
+    // One cycle from one store to the next.
+    assert_eq!([1, 2, 3].map(|count| cycles(1, count)), [one, one + 1, one + 2]);
+}
+
+#[test]
+fn a_store_behind_a_compare_exchange_has_its_line_when_that_is_done_where_stores_ask_early() {
+    let cycles = |early, what: fn(&[Placed<SimulatedU64>; 3])| {
+        until_drained(&[("early_stores", early)], what)
+    };
+    let exchange = |words: &[Placed<SimulatedU64>; 3]| {
+        let _ = words[0].compare_exchange(1, 7, Ordering::Relaxed, Ordering::Relaxed);
+    };
+    let then_store = |words: &[Placed<SimulatedU64>; 3]| {
+        let _ = words[0].compare_exchange(1, 7, Ordering::Relaxed, Ordering::Relaxed);
+        words[1].store(7, Ordering::Release);
+    };
+    let swap_then_store = |words: &[Placed<SimulatedU64>; 3]| {
+        words[0].swap(7, Ordering::Relaxed);
+        words[1].store(7, Ordering::Release);
+    };
+    let fails_then_store = |words: &[Placed<SimulatedU64>; 3]| {
+        let _ = words[0].compare_exchange(100, 7, Ordering::Relaxed, Ordering::Relaxed);
+        words[1].store(7, Ordering::Release);
+    };
+    let alone = cycles(0, exchange);
+    assert_eq!(cycles(1, exchange), alone);
+    let one_after_another = cycles(0, then_store);
+    assert!(one_after_another > alone + 100, "{one_after_another}");
+    let together = cycles(1, then_store);
+    assert!((alone..alone + 20).contains(&together), "{together}, not {alone}");
+    assert_eq!(cycles(1, swap_then_store), one_after_another, "it may bring the address");
+    assert_eq!(cycles(1, fails_then_store), one_after_another, "nobody had expected that");
+}
+
+#[test]
+fn a_line_that_came_early_and_was_taken_again_is_asked_for_again() {
+    let mut simulation = Simulation::new(&machine(&[("early_stores", 1)]), 1);
+    // The first line is far away, the second one near, and another core wants it.
+    let [far, near] = [1, 0].map(|home| simulation.place(SimulatedU64::new(0), 64, home));
+    let theirs = far.clone();
+    on(&mut simulation, OTHER_SOCKET, move || add(&theirs));
+    let start = simulation.now() + 1000;
+    let (first, second) = (far.clone(), near.clone());
+    let _ = thread(&mut simulation, 0, start, move || {
+        first.store(7, Ordering::Release);
+        second.store(7, Ordering::Release);
+    });
+    let seen = near.clone();
+    let seen = thread(&mut simulation, 1, start + 150, move || seen.load(Ordering::Relaxed));
+    let before = simulation.statistics().exclusive_fills;
+    finish(&mut simulation);
+    assert_eq!(seen.get(), Some(0), "the second store has not overtaken the first one");
+    assert_eq!(simulation.statistics().exclusive_fills - before, 3, "the second line came twice");
+    let [far, near] = simulation.setup(|| [far, near].map(|word| word.load(Ordering::Relaxed)));
+    assert_eq!([far, near], [7, 7]);
 }

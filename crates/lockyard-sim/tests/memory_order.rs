@@ -22,7 +22,8 @@ type Code = fn(&Words) -> [u64; 2];
 /// Runs the threads and returns all outcomes that were seen: what each thread saw, and then what is in
 /// memory at the end.
 fn outcomes(threads: &[Code]) -> BTreeSet<Vec<[u64; 2]>> {
-    let machine = machine(&[]);
+    // Stores are in order whether or not they ask for their lines early.
+    let machines = [0, 1].map(|early| machine(&[("early_stores", early)]));
     let placements: [&[usize]; 4] = [
         &[0, 1, 2, 3],
         &[0, OTHER_SOCKET, 1, OTHER_SOCKET + 1],
@@ -31,7 +32,7 @@ fn outcomes(threads: &[Code]) -> BTreeSet<Vec<[u64; 2]>> {
     ];
     let mut seen = BTreeSet::new();
     for run in 0..RUNS {
-        let mut simulation = Simulation::new(&machine, run);
+        let mut simulation = Simulation::new(&machines[run as usize / 4 % 2], run);
         let words: Words = [0, 1].map(|home| simulation.place(SimulatedU64::new(0), 64, home));
         let places = placements[run as usize % placements.len()];
         let results: Vec<_> = threads

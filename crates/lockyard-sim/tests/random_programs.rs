@@ -252,6 +252,13 @@ fn with_loads_that_are_done_before_locked_operations_are_complete() {
     check_all(&[("early_loads", 1), ("exclusive_loads", 1), ("sibling_turn", 20), ("load", 60)]);
 }
 
+#[test]
+fn with_stores_that_ask_for_their_lines_early() {
+    check_all(&[("early_stores", 1)]);
+    check_all(&[("early_stores", 1), ("run_ahead", 2000), ("sibling_turn", 20)]);
+    check_all(&[("early_stores", 1), ("exclusive_loads", 1), ("store_buffer", 3)]);
+}
+
 /// Machines whose every number is random, within a tenth to ten times the shipped machine's.
 #[test]
 fn on_machines_with_random_numbers() {

@@ -132,7 +132,8 @@ impl Engine {
             }
             self.statistics.local_transfers += 1;
             let jitter = self.jitter();
-            self.at(now + leg + jitter, Event::Snoop { line, core: owner, exclusive });
+            let way = self.rest_of_way(line, core, leg + jitter);
+            self.at(now + way, Event::Snoop { line, core: owner, exclusive });
             return;
         }
         if exclusive {
@@ -140,12 +141,15 @@ impl Engine {
             let shared_already = agent.sharers & bit != 0;
             agent.owner = Some(core);
             agent.sharers = 0;
-            let invalidated = self.invalidate_all(line, domain, others);
+            let way = self.rest_of_way(line, core, leg);
+            let invalidated = self.invalidate_all(line, domain, others, way);
             // An upgrade needs no data, only the invalidations.
             let data = now + if shared_already { dispatch } else { last_level + from_memory };
             let ready = invalidated.max(data);
             let jitter = self.jitter();
-            self.at(ready + leg + jitter, Event::Data { line, core, exclusive: true });
+            // Not before the others have lost it.
+            let rest = self.rest_of_way(line, core, ready + leg + jitter - now).max(way);
+            self.at(now + rest, Event::Data { line, core, exclusive: true });
             // No owner has to complete anything: the agent is free once the sharers have answered; after a grant,
             // once the home agent has been told.
             let free = ready.max(now + dispatch) + hold_granted;
@@ -164,7 +168,7 @@ impl Engine {
 
     /// Sends invalidations to the cores in `sharers`, in parallel; returns when the last one has
     /// answered.
-    fn invalidate_all(&mut self, line: u32, domain: u16, mut sharers: u128) -> u64 {
+    fn invalidate_all(&mut self, line: u32, domain: u16, mut sharers: u128, way: u64) -> u64 {
         let now = self.now();
         let n = self.machine.numbers();
         let (leg, invalidate) = (n.leg, n.invalidate);
@@ -176,9 +180,9 @@ impl Engine {
             sharers &= sharers - 1;
             let core = self.places.core(domain, index);
             self.lines[line as usize].cores[core as usize].invalidations += 1;
-            self.at(now + leg, Event::Invalidate { line, core });
+            self.at(now + way, Event::Invalidate { line, core });
         }
-        now + 2 * leg + invalidate
+        now + way + leg + invalidate
     }
 
     /// The owner of a line answers a snoop, and gives the line up (or shares it).
@@ -192,13 +196,15 @@ impl Engine {
         let cache = &mut self.lines[line as usize].cores[core as usize];
         debug_assert!(cache.state == State::Modified, "only an owner is snooped");
         cache.state = if exclusive { State::Invalid } else { State::Shared };
+        cache.changed_at = now;
         cache.parked_snoop = None;
         let current = self.lines[line as usize].agents[domain as usize].current;
         let jitter = self.jitter();
         match current {
             Some(Request::Core { core: requester, exclusive: wanted }) => {
                 let data = answered + transfer + jitter;
-                self.at(data, Event::Data { line, core: requester, exclusive: wanted });
+                let rest = self.rest_of_way(line, requester, data - now);
+                self.at(now + rest, Event::Data { line, core: requester, exclusive: wanted });
                 let hold = if wanted { hold_exclusive } else { hold_shared };
                 self.at(answered + leg + dispatch + hold, Event::AgentFree { line, domain });
             }
@@ -220,6 +226,14 @@ impl Engine {
             // Loads that waited for a locked line can have the shared one.
             self.run_waiters(line, core);
         }
+    }
+
+    /// What is left of a way of `cycles` of a request that had a head start.
+    fn rest_of_way(&mut self, line: u32, core: u16, cycles: u64) -> u64 {
+        let cache = &mut self.lines[line as usize].cores[core as usize];
+        let done = cycles.min(cache.head_start);
+        cache.head_start -= done;
+        cycles - done
     }
 
     /// Another domain wants the line.
@@ -245,7 +259,7 @@ impl Engine {
         let mut ready = now + last_level;
         if exclusive {
             let sharers = std::mem::take(&mut agent.sharers);
-            ready = ready.max(self.invalidate_all(line, domain, sharers));
+            ready = ready.max(self.invalidate_all(line, domain, sharers, leg));
         }
         let travel = self.between(domain, from);
         self.at(ready + travel, Event::Grant { line, domain: from, exclusive });
@@ -366,6 +380,7 @@ impl Engine {
 
     /// A shared copy is taken from a core.
     pub(super) fn invalidate(&mut self, line: u32, core: u16) {
+        let now = self.now();
         let cache = &mut self.lines[line as usize].cores[core as usize];
         cache.invalidations -= 1;
         if cache.miss == Miss::Shared {
@@ -373,6 +388,7 @@ impl Engine {
         }
         if cache.state == State::Shared {
             cache.state = State::Invalid;
+            cache.changed_at = now;
             self.statistics.invalidations += 1;
             self.wake_sleepers(line, core, None);
         }

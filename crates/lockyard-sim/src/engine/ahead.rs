@@ -16,7 +16,13 @@
 //!
 //! On other cores (`early_loads`) a load of the line of a locked operation that is not complete executes all the same. Behind one that
 //! does not fail, its value is the one of the moment in which that operation ends: also if the line goes then.
+//!
+//! Some cores (`early_stores`) ask for the line of a store as soon as the store's address is known, beside those of the stores before
+//! it, whose lines have not come, and under a compare-exchange before it that waits: the request is simulated when the thread comes to
+//! the store, with a *head start* of the time that the compare-exchange took. Not under a load that waits, nor under another locked
+//! operation: what they bring may be the address. Stores are in the cache in order all the same.
 
+use super::line::{Miss, State};
 use super::threads::Activity;
 use super::{Engine, Op};
 
@@ -25,6 +31,8 @@ use super::{Engine, Op};
 pub(super) struct Ahead {
     /// Cycles of work that the thread could have done under operations that are complete now.
     credit: u64,
+    /// So many cycles ago the next store could have been executed, if early stores are.
+    early: u64,
     /// When the operation that is under way began.
     since: u64,
     /// The last read-modify-write that did not fail: its line, and when it was complete.
@@ -40,10 +48,14 @@ impl Engine {
 
     /// It completes at `end`, and was not guessed wrongly.
     pub(super) fn ran_ahead(&mut self, thread: u32, end: u64) {
+        let load = self.machine.numbers().load;
         let entry = &mut self.threads[thread as usize];
         let most = self.cores[entry.core as usize].reach;
         let ahead = &mut entry.ahead;
-        ahead.credit = (ahead.credit + (end - ahead.since)).min(most);
+        let took = end - ahead.since;
+        // What waited may have brought the address of the next store.
+        ahead.early = if took <= load { ahead.early + took } else { 0 };
+        ahead.credit = (ahead.credit + took).min(most);
     }
 
     /// A read-modify-write of `line` completes at `end`; it was guessed wrongly or not.
@@ -64,6 +76,15 @@ impl Engine {
         n.early_loads > 0 && self.threads[thread as usize].ahead.rmw.as_ref().is_some_and(just)
     }
 
+    /// A compare-exchange of `line` completes at `end`; it `failed` or not. What the thread does after a success was known before.
+    pub(super) fn exchanged(&mut self, thread: u32, line: u32, end: u64, failed: bool) {
+        let ahead = self.threads[thread as usize].ahead;
+        self.guessed(thread, line, end, failed);
+        if !failed {
+            self.threads[thread as usize].ahead.early = ahead.credit + (end - ahead.since);
+        }
+    }
+
     /// Threads have come to the core, or have left it: how far each can run ahead now, in cycles of work.
     pub(super) fn shares_reach(&mut self, core: u16) {
         let n = self.machine.numbers();
@@ -79,6 +100,7 @@ impl Engine {
         let ahead = &mut self.threads[thread as usize].ahead;
         ahead.credit = 0;
         ahead.rmw = None;
+        ahead.early = 0;
     }
 
     /// Of `cycles` of work those that are not done yet.
@@ -86,6 +108,7 @@ impl Engine {
         let ahead = &mut self.threads[thread as usize].ahead;
         let done = cycles.min(ahead.credit);
         ahead.credit -= done;
+        ahead.early = if done == cycles { ahead.early.saturating_sub(cycles) } else { 0 };
         cycles - done
     }
 }
@@ -129,5 +152,23 @@ impl Engine {
         };
         self.threads[thread as usize].last_load = Some((index as u32, line));
         self.followed[index].by_rmw
+    }
+}
+
+impl Engine {
+    /// A store to `address` enters the buffer: its line is asked for, as if when the store could have been executed. Another core may take
+    /// it before the store's turn has come; then it is asked for again.
+    pub(super) fn asks_early(&mut self, thread: u32, address: usize) {
+        let now = self.now();
+        let entry = &self.threads[thread as usize];
+        let (core, early) = (entry.core, entry.ahead.early);
+        let line = self.line_index(address);
+        let cache = &self.lines[line as usize].cores[core as usize];
+        if cache.state == State::Modified || cache.miss != Miss::None {
+            return;
+        }
+        // As long as the line was here, or was on its way, there was nothing to ask for.
+        let head_start = early.min(now - cache.changed_at);
+        self.issue(line, core, true, head_start);
     }
 }

@@ -25,25 +25,26 @@ impl Engine {
         let cache = &mut self.lines[line as usize].cores[core as usize];
         cache.waiters.push(Waiter { thread, store });
         if cache.miss == Miss::None {
-            self.issue(line, core, exclusive);
+            self.issue(line, core, exclusive, 0);
         }
         if !store {
             self.waits_for(thread, line);
         }
     }
 
-    /// Sends a request for the line to the domain's agent.
-    fn issue(&mut self, line: u32, core: u16, exclusive: bool) {
+    /// Sends a request for the line to the domain's agent, `head_start` cycles ago.
+    pub(super) fn issue(&mut self, line: u32, core: u16, exclusive: bool, head_start: u64) {
         let n = self.machine.numbers();
         let delay = n.miss + n.leg;
+        let delay = delay + self.jitter();
         let cache = &mut self.lines[line as usize].cores[core as usize];
         self.statistics.upgrades += u64::from(exclusive && cache.state == State::Shared);
         cache.miss = if exclusive { Miss::Exclusive } else { Miss::Shared };
-        let jitter = self.jitter();
+        cache.head_start = head_start.saturating_sub(delay);
         let domain = self.domain_of(core);
         let request = Request::Core { core, exclusive };
         let now = self.now();
-        self.at(now + delay + jitter, Event::Arrive { line, domain, request });
+        self.at(now + delay.saturating_sub(head_start), Event::Arrive { line, domain, request });
     }
 
     fn wants_exclusive(&self, waiter: Waiter) -> bool {
@@ -72,7 +73,7 @@ impl Engine {
         } else {
             self.wants_exclusive(cache.waiters[0])
         };
-        self.issue(line, core, exclusive);
+        self.issue(line, core, exclusive, 0);
     }
 
     /// The data of a miss arrives.
@@ -91,6 +92,7 @@ impl Engine {
         cache.miss = Miss::None;
         cache.last_thread = None;
         cache.turn_at = 0;
+        cache.changed_at = now;
         cache.state = if exclusive { State::Modified } else { State::Shared };
         let drop_fill = std::mem::take(&mut cache.drop_fill);
         if exclusive {
@@ -106,6 +108,7 @@ impl Engine {
         let cache = &mut self.lines[line as usize].cores[core as usize];
         if drop_fill && cache.state == State::Shared {
             cache.state = State::Invalid;
+            cache.changed_at = now;
             self.wake_sleepers(line, core, None);
             self.issue_again(line, core);
         }

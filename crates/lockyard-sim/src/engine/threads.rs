@@ -132,6 +132,9 @@ impl Engine {
                 entry.stores.push_back((address, mask, value));
                 self.statistics.stores += 1;
                 self.at(now + 1, Event::Resume { thread, value: 0 });
+                if self.machine.numbers().early_stores > 0 {
+                    self.asks_early(thread, address);
+                }
                 self.drain(thread);
             }
             Op::Rmw { address, .. } => self.begin_rmw(thread, address),
@@ -323,7 +326,9 @@ impl Engine {
         let core = self.threads[thread as usize].core;
         let end = now + self.machine.numbers().rmw_lock;
         match rmw {
-            Rmw::CompareExchange { .. } => self.guessed(thread, line, end, matched == Some(false)),
+            Rmw::CompareExchange { .. } => {
+                self.exchanged(thread, line, end, matched == Some(false))
+            }
             Rmw::Swap { .. } => self.guessed(thread, line, end, new == old),
             _ => self.guessed(thread, line, end, false),
         }
