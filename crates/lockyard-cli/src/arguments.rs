@@ -1,6 +1,7 @@
 //! The arguments of the command, and how they fail.
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use lockyard_lab::host::calibrate::{LEAST_SECONDS, MOST_SECONDS};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -103,10 +104,10 @@ pub(crate) struct Measure {
     #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, default_missing_value = lockyard_lab::peers::ALL)]
     pub(crate) peers: Option<String>,
     /// How long one round of one cell counts
-    #[arg(long, value_name = "S", default_value_t = 0.1, allow_hyphen_values = true)]
-    pub(crate) seconds: f64,
+    #[arg(long, value_name = "S", default_value = "0.1", value_parser = window, allow_hyphen_values = true)]
+    pub(crate) seconds: Duration,
     /// Rounds
-    #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 9, value_parser = repeats, allow_hyphen_values = true)]
     pub(crate) repeats: u16,
     /// fill, siblings-last, spread, unpinned, or a list of CPUs such as 0,2 [default: as the script says]
     #[arg(long, value_name = "WHERE", allow_hyphen_values = true)]
@@ -124,8 +125,8 @@ pub(crate) struct Measure {
     #[arg(long)]
     pub(crate) fit: bool,
     /// Without progress for so long a run is stalled
-    #[arg(long, value_name = "S", default_value_t = 10.0, allow_hyphen_values = true)]
-    pub(crate) stalled_after: f64,
+    #[arg(long, value_name = "S", default_value = "10", value_parser = stalled_after, allow_hyphen_values = true)]
+    pub(crate) stalled_after: Duration,
     /// How to print
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,
@@ -149,20 +150,20 @@ pub(crate) struct MeasureTables {
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub(crate) relative_to: Option<String>,
     /// Objects in a table
-    #[arg(long, value_name = "N", default_value_t = 10_000, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = objects, allow_hyphen_values = true)]
     pub(crate) objects: u32,
     /// How long one round of one cell counts
-    #[arg(long, value_name = "S", default_value_t = 0.1, allow_hyphen_values = true)]
-    pub(crate) seconds: f64,
+    #[arg(long, value_name = "S", default_value = "0.1", value_parser = window, allow_hyphen_values = true)]
+    pub(crate) seconds: Duration,
     /// Rounds
-    #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 9, value_parser = repeats, allow_hyphen_values = true)]
     pub(crate) repeats: u16,
     /// fill, siblings-last, spread, unpinned, or a list of CPUs such as 0,2
     #[arg(long, value_name = "WHERE", default_value = "siblings-last", allow_hyphen_values = true)]
     pub(crate) placement: String,
     /// Without progress for so long a run is stalled
-    #[arg(long, value_name = "S", default_value_t = 10.0, allow_hyphen_values = true)]
-    pub(crate) stalled_after: f64,
+    #[arg(long, value_name = "S", default_value = "10", value_parser = stalled_after, allow_hyphen_values = true)]
+    pub(crate) stalled_after: Duration,
     /// How to print
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,
@@ -179,10 +180,10 @@ pub(crate) struct SyscallsOptions {
     #[arg(long = "as", value_name = "KIND", value_enum)]
     pub(crate) kinds: Option<Kinds>,
     /// How long a sample is
-    #[arg(long, value_name = "S", default_value_t = 1.0, allow_hyphen_values = true)]
-    pub(crate) seconds: f64,
+    #[arg(long, value_name = "S", default_value = "1", value_parser = window, allow_hyphen_values = true)]
+    pub(crate) seconds: Duration,
     /// Samples of each cell, one a round
-    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = repeats, allow_hyphen_values = true)]
     pub(crate) repeats: u16,
     /// fill, siblings-last, spread, unpinned, or a list of CPUs such as 0,2 [default: siblings-last]
     #[arg(long, value_name = "WHERE", allow_hyphen_values = true)]
@@ -194,8 +195,8 @@ pub(crate) struct SyscallsOptions {
     #[arg(long)]
     pub(crate) kernel_only: bool,
     /// A task that does not begin, or end, for so long is given up
-    #[arg(long, value_name = "S", default_value_t = 10.0, allow_hyphen_values = true)]
-    pub(crate) stalled_after: f64,
+    #[arg(long, value_name = "S", default_value = "10", value_parser = stalled_after, allow_hyphen_values = true)]
+    pub(crate) stalled_after: Duration,
     /// How to print; will-it-scale prints its columns, of the kernel only
     #[arg(long, value_enum, default_value_t = SyscallsFormat::Table)]
     pub(crate) format: SyscallsFormat,
@@ -207,10 +208,10 @@ pub(crate) struct CallPath {
     #[arg(long, value_name = "KIND", allow_hyphen_values = true)]
     pub(crate) lock: Option<String>,
     /// About how long one round of one way is
-    #[arg(long, value_name = "S", default_value_t = 0.002, allow_hyphen_values = true)]
-    pub(crate) seconds: f64,
+    #[arg(long, value_name = "S", default_value = "0.002", value_parser = call_window, allow_hyphen_values = true)]
+    pub(crate) seconds: Duration,
     /// Rounds
-    #[arg(long, value_name = "N", default_value_t = 101, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 101, value_parser = repeats, allow_hyphen_values = true)]
     pub(crate) repeats: u16,
     /// How to print
     #[arg(long, value_enum, default_value_t = Format::Table)]
@@ -292,8 +293,8 @@ pub(crate) enum MachinesCommand {
 #[derive(Debug, Args)]
 pub(crate) struct Calibrate {
     /// How long to measure
-    #[arg(long, value_name = "S", default_value_t = 60.0, allow_hyphen_values = true)]
-    pub(crate) seconds: f64,
+    #[arg(long, value_name = "S", default_value = "60", value_parser = measuring, allow_hyphen_values = true)]
+    pub(crate) seconds: Duration,
     /// Write the machine file here [default: print it below the figures]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
@@ -311,7 +312,7 @@ pub(crate) struct Common {
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,
     /// Cells that are simulated at the same time [default: one for each CPU]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = jobs, allow_hyphen_values = true)]
     pub(crate) jobs: Option<u16>,
 }
 
@@ -434,17 +435,50 @@ pub(crate) fn number_list_from(
     Ok(threads)
 }
 
-/// A number of seconds within bounds.
-pub(crate) fn seconds(
-    option: &str,
-    value: f64,
-    least: f64,
-    most: f64,
-) -> Result<Duration, Failure> {
-    if (least..=most).contains(&value) {
-        return Ok(Duration::from_secs_f64(value));
+/// A number of seconds within bounds; otherwise what is wrong with it.
+fn seconds(text: &str, least: f64, most: f64) -> Result<Duration, String> {
+    let allowed = format!("allowed: {least} to {most} seconds");
+    match text.trim().parse::<f64>() {
+        Ok(value) if (least..=most).contains(&value) => Ok(Duration::from_secs_f64(value)),
+        Ok(value) => Err(format!("is {value}; {allowed}")),
+        Err(_) => Err(format!("is `{}`; {allowed}", lockyard_input::printable(text))),
     }
-    Err(Failure::Input(format!("{option} is {value}; allowed: {least} to {most} seconds")))
+}
+
+fn window(text: &str) -> Result<Duration, String> {
+    seconds(text, 1e-3, 3600.0)
+}
+
+fn call_window(text: &str) -> Result<Duration, String> {
+    seconds(text, 1e-4, 60.0)
+}
+
+fn measuring(text: &str) -> Result<Duration, String> {
+    seconds(text, LEAST_SECONDS, MOST_SECONDS)
+}
+
+fn stalled_after(text: &str) -> Result<Duration, String> {
+    seconds(text, 0.1, 3600.0)
+}
+
+/// A whole number from 1; otherwise what is wrong with it.
+fn whole<N: TryFrom<u32>>(text: &str, most: u32) -> Result<N, String> {
+    let number = text.trim().parse().ok().filter(|number| (1..=most).contains(number));
+    number
+        .and_then(|number| N::try_from(number).ok())
+        .ok_or_else(|| format!("is {}; allowed: 1 to {most}", lockyard_input::printable(text)))
+}
+
+fn repeats(text: &str) -> Result<u16, String> {
+    whole(text, 1000)
+}
+
+fn jobs(text: &str) -> Result<u16, String> {
+    whole(text, 1024)
+}
+
+fn objects(text: &str) -> Result<u32, String> {
+    whole(text, lockyard_lab::tables::MOST_OBJECTS)
 }
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
 //! `lockyard machines calibrate`.
 
-use crate::arguments::{Calibrate, Failure, seconds};
+use crate::arguments::{Calibrate, Failure};
 use crate::new_file::NewFile;
 use crate::{host, output, progress};
-use lockyard_lab::host::calibrate::{self, Figures, LEAST_SECONDS, MOST_SECONDS, render};
+use lockyard_lab::host::calibrate::{self, Figures, render};
 use lockyard_lab::host::environment as host_environment;
 use lockyard_lab::jobs;
 use lockyard_lab::output::Format;
 
 pub(crate) fn run(options: &Calibrate, format: Format) -> Result<(), Failure> {
-    let time = seconds("--seconds", options.seconds, LEAST_SECONDS, MOST_SECONDS)?.as_secs_f64();
+    let time = options.seconds.as_secs_f64();
     let name = options.name.as_deref();
     name.map(check_name).transpose()?;
     let file = options.out.as_deref();

@@ -1,6 +1,6 @@
 //! `lockyard lock-call-path`.
 
-use crate::arguments::{CallPath, Failure, seconds};
+use crate::arguments::{CallPath, Failure};
 use crate::{host, output, progress};
 use lockyard_input::printable;
 use lockyard_lab::host::call_path::{self, CHOICE, Effort, Way};
@@ -19,10 +19,7 @@ pub(crate) fn no_scenario(name: &str) -> Result<(), Failure> {
 }
 
 pub(crate) fn run(options: &CallPath) -> Result<(), Failure> {
-    let effort = Effort {
-        window: seconds("--seconds", options.seconds, 1e-4, 60.0)?,
-        repeats: usize::from(options.repeats),
-    };
+    let effort = Effort { window: options.seconds, repeats: usize::from(options.repeats) };
     if let Some(name) = &options.lock {
         let kind = name
             .parse()
@@ -38,7 +35,7 @@ pub(crate) fn run(options: &CallPath) -> Result<(), Failure> {
     let report = call_path::rows(&rounds);
     let mut environment_of: Vec<(String, String)> = vec![
         ("lockyard".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
-        ("seconds".to_owned(), options.seconds.to_string()),
+        ("seconds".to_owned(), options.seconds.as_secs_f64().to_string()),
         ("repeats".to_owned(), options.repeats.to_string()),
     ];
     environment_of.extend(environment().into_iter().map(|(name, value)| (name.to_owned(), value)));

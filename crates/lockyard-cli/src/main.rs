@@ -16,9 +16,9 @@ mod predict;
 mod progress;
 mod reproduce;
 mod syscalls;
+mod usage;
 
-use arguments::{Command, Failure};
-use clap::Parser;
+use arguments::{Arguments, Command, Failure};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -40,19 +40,7 @@ fn main() -> ExitCode {
     if let Err(error) = handler {
         complain(&format!("warning: Ctrl-C will not print what is finished: {error}"));
     }
-    let arguments = arguments::Arguments::parse();
-    let result = match &arguments.command {
-        None => output::write(&arguments::overview()),
-        Some(Command::Reproduce(options)) => reproduce::run(options),
-        Some(Command::Predict(options)) => predict::run(options),
-        Some(Command::Measure(options)) => measure::run(options),
-        Some(Command::MeasureTables(options)) => measure_tables::run(options),
-        Some(Command::Syscalls(options)) => syscalls::run(options),
-        Some(Command::LockCallPath(options)) => call_path::run(options),
-        Some(Command::Compare(options)) => compare::run(options),
-        Some(Command::Machines(options)) => machines::run(options),
-    };
-    match result {
+    match usage::parse().and_then(|arguments| perform(&arguments)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Input(message)) => {
             complain(&format!("lockyard: {message}"));
@@ -62,6 +50,20 @@ fn main() -> ExitCode {
             complain(&format!("lockyard: {message}"));
             ExitCode::FAILURE
         }
+    }
+}
+
+fn perform(arguments: &Arguments) -> Result<(), Failure> {
+    match &arguments.command {
+        None => output::write(&arguments::overview()),
+        Some(Command::Reproduce(options)) => reproduce::run(options),
+        Some(Command::Predict(options)) => predict::run(options),
+        Some(Command::Measure(options)) => measure::run(options),
+        Some(Command::MeasureTables(options)) => measure_tables::run(options),
+        Some(Command::Syscalls(options)) => syscalls::run(options),
+        Some(Command::LockCallPath(options)) => call_path::run(options),
+        Some(Command::Compare(options)) => compare::run(options),
+        Some(Command::Machines(options)) => machines::run(options),
     }
 }
 

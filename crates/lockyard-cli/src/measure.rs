@@ -1,6 +1,6 @@
 //! `lockyard measure`.
 
-use crate::arguments::{Failure, Measure, seconds, thread_list};
+use crate::arguments::{Failure, Measure, thread_list};
 use crate::{call_path, host, output, progress};
 use lockyard_lab::host::measure::Effort;
 use lockyard_lab::host::{Cpus, Placement};
@@ -24,14 +24,13 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
     }
     let placement = options.placement.as_deref();
     let placement = placement.map(|text| Placement::parse(text, &Cpus::allowed())).transpose()?;
-    let window = seconds("--seconds", options.seconds, 1e-3, 3600.0)?;
     let effort = Effort {
-        warm_up: window.mul_f64(0.2).min(Duration::from_secs(1)),
-        window,
+        warm_up: options.seconds.mul_f64(0.2).min(Duration::from_secs(1)),
+        window: options.seconds,
         repeats: usize::from(options.repeats),
         waits: true,
         attribution: options.attribution,
-        stalled_after: seconds("--stalled-after", options.stalled_after, 0.1, 3600.0)?,
+        stalled_after: options.stalled_after,
     };
     let request = measured::Request {
         script,

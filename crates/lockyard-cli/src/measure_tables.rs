@@ -1,6 +1,6 @@
 //! `lockyard measure-tables`.
 
-use crate::arguments::{Failure, MeasureTables, number_list_from, seconds, thread_list};
+use crate::arguments::{Failure, MeasureTables, number_list_from, thread_list};
 use crate::{host, output, progress};
 use lockyard_lab::host::measure::Effort;
 use lockyard_lab::host::{Cpus, Placement};
@@ -17,12 +17,11 @@ pub(crate) fn run(options: &MeasureTables) -> Result<(), Failure> {
     };
     let reads = options.reads.as_deref();
     let reads = reads.map(|list| number_list_from(0, "--reads", "per cent", list)).transpose()?;
-    let window = seconds("--seconds", options.seconds, 1e-3, 3600.0)?;
     let effort = Effort {
-        warm_up: window.mul_f64(0.2).min(Duration::from_secs(1)),
-        window,
+        warm_up: options.seconds.mul_f64(0.2).min(Duration::from_secs(1)),
+        window: options.seconds,
         repeats: usize::from(options.repeats),
-        stalled_after: seconds("--stalled-after", options.stalled_after, 0.1, 3600.0)?,
+        stalled_after: options.stalled_after,
         ..Effort::USUAL
     };
     let names = |list: &Option<String>| -> Vec<String> {

@@ -20,7 +20,7 @@ pub(crate) fn run(_: &SyscallsOptions) -> Result<(), Failure> {
 #[cfg(target_os = "linux")]
 mod on_linux {
     use super::{ExitCode, Failure, SyscallsOptions};
-    use crate::arguments::{Kinds, SyscallsFormat, number_list, seconds};
+    use crate::arguments::{Kinds, SyscallsFormat, number_list};
     use crate::{host, output, progress};
     use lockyard_lab::host::syscalls::{
         Directory, Experiment, Kind, Launcher, MOST_TASKS, TASK, Times, columns, report, task,
@@ -55,7 +55,6 @@ mod on_linux {
         let placement = options.placement.as_deref();
         let placement =
             placement.map(|text| Placement::parse(text, &Cpus::allowed())).transpose()?;
-        let window = seconds("--seconds", options.seconds, 1e-3, 3600.0)?;
         let request = report::Request {
             experiment,
             kinds,
@@ -63,9 +62,9 @@ mod on_linux {
             placement,
             launcher: Launcher::this_program().map_err(Failure::Run)?,
             times: Times {
-                warm_up: window.mul_f64(0.2).min(Duration::from_secs(1)),
-                window,
-                stalled_after: seconds("--stalled-after", options.stalled_after, 0.1, 3600.0)?,
+                warm_up: options.seconds.mul_f64(0.2).min(Duration::from_secs(1)),
+                window: options.seconds,
+                stalled_after: options.stalled_after,
             },
             repeats: usize::from(options.repeats),
             beside: !options.kernel_only && !columns_only,

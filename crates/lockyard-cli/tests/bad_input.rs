@@ -244,20 +244,111 @@ fn a_script_with_a_lock_runs_to_its_end() {
 }
 
 #[test]
-fn bad_usage_is_exit_code_2() {
-    for arguments in [
-        &["reporduce"][..],
-        &["predict"],
-        &["predict", "fstat2", "--machine", CLX],
-        &["reproduce", "--jobs", "0"],
-        &["reproduce", "--jobs", "x"],
-        &["reproduce", "--format", "xml"],
-        &["reproduce", "--no-such-option"],
+fn bad_usage_is_refused_in_one_line_that_says_where_and_what_is_allowed() {
+    let commands =
+        "reproduce, predict, measure, measure-tables, syscalls, lock-call-path, compare, machines";
+    let threads = "--threads <LIST>: numbers of threads, e.g. 1,2,4";
+    let machine = "<NAME|FILE>: a machine, by name or the path of a machine file";
+    for (arguments, answer) in [
+        (&["zzz"][..], format!("`lockyard` has no command `zzz`; there are: {commands}")),
+        (&["predic"], "`lockyard` has no command `predic`; did you mean `predict`?".to_owned()),
+        (&["machines", "shw"], "`machines` has no command `shw`; did you mean `show`?".to_owned()),
+        (&["-x"], "`lockyard` has no option `-x`; there are: --help, --version".to_owned()),
+        (&["predict", "fstat2", "--machine", CLX], format!("`predict` needs {threads}")),
+        (
+            &["predict"],
+            format!(
+                "`predict` needs --machine {machine}; {threads}; <SCENARIO>: a scenario, by name (open3, fstat2, \
+                 page-ref, ...) or the path of a script"
+            ),
+        ),
+        (&["machines", "show"], format!("`machines show` needs {machine}")),
+        (&["compare", "a.json"], "`compare` needs <B.json>: the results in question".to_owned()),
+        (
+            &["machines", "calibrate", "--force"],
+            "with these options `machines calibrate` needs --out <FILE>: write the machine file here [default: \
+             print it below the figures]"
+                .to_owned(),
+        ),
+        (
+            &["predict", "fstat2", "--machin", CLX],
+            "`predict` has no option `--machin`; did you mean `--machine`?".to_owned(),
+        ),
+        (
+            &["machines", "check", "--all"],
+            "`machines check` has no option `--all`; there are: --format, --help".to_owned(),
+        ),
+        (
+            &["machines", "show", "a", "\u{1b}[31m"],
+            "`machines show`: `\\u{1b}[31m` is one too many; allowed: <NAME|FILE>".to_owned(),
+        ),
+        (
+            &["lock-call-path", "ticket"],
+            "`lock-call-path`: `ticket` is one too many; allowed: only options".to_owned(),
+        ),
+        (
+            &["reproduce", "--format", "xml"],
+            "--format: there is no `xml`; allowed: table, json, csv, markdown".to_owned(),
+        ),
+        (
+            &["reproduce", "--format", "jsn"],
+            "--format: there is no `jsn`; did you mean `json`?".to_owned(),
+        ),
+        (
+            &["reproduce", "--format"],
+            "--format has no value; allowed: table, json, csv, markdown".to_owned(),
+        ),
+        (
+            &["measure", "fstat2", "--threads"],
+            "--threads has no value; allowed: numbers of threads, e.g. 1,2,4".to_owned(),
+        ),
+        (&["measure", "--fit=3"], "--fit takes no value, and `3` was given".to_owned()),
+        (
+            &["measure", "fstat2", "--threads=1", "--threads=2"],
+            "--threads is given more than once; allowed: once".to_owned(),
+        ),
+        (
+            &["reproduce", "--training", "--published", "x"],
+            "--training and --published do not go together; allowed: one of them".to_owned(),
+        ),
+        (&["reproduce", "--jobs", "0"], "--jobs is 0; allowed: 1 to 1024".to_owned()),
+        (&["reproduce", "--jobs", "x"], "--jobs is x; allowed: 1 to 1024".to_owned()),
+        (&["measure", "--repeats", "-1"], "--repeats is -1; allowed: 1 to 1000".to_owned()),
+        (
+            &["measure", "--seconds", "x"],
+            "--seconds is `x`; allowed: 0.001 to 3600 seconds".to_owned(),
+        ),
     ] {
-        let output = lockyard(arguments);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-        assert!(output.stdout.is_empty() && !output.stderr.is_empty());
+        assert_eq!(refusal(arguments), format!("lockyard: {answer}"));
     }
+}
+
+#[test]
+fn every_command_refuses_an_option_that_it_does_not_have_in_one_line() {
+    let machines = ["show", "detect", "check", "calibrate"].map(|name| vec!["machines", name]);
+    let others = ["reproduce", "predict", "measure", "measure-tables", "syscalls"];
+    let more = ["lock-call-path", "compare", "machines"];
+    let commands = others.into_iter().chain(more).map(|name| vec![name]).chain(machines);
+    for mut command in commands {
+        let begins =
+            format!("lockyard: `{}` has no option `--zzzz`; there are: --", command.join(" "));
+        command.push("--zzzz");
+        let line = refusal(&command);
+        assert!(line.starts_with(&begins), "{line}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn arguments_that_are_no_text_are_refused() {
+    use std::os::unix::ffi::OsStrExt;
+    let output = Command::new(env!("CARGO_BIN_EXE_lockyard"))
+        .args(["predict".as_ref(), std::ffi::OsStr::from_bytes(b"\xff")])
+        .output()
+        .expect("the command runs");
+    assert_eq!(output.status.code(), Some(2));
+    let stderr = String::from_utf8(output.stderr).expect("it is text");
+    assert_eq!(stderr, "lockyard: `predict`: an argument is not UTF-8 text\n");
 }
 
 #[test]

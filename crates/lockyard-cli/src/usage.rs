@@ -1,0 +1,154 @@
+//! Bad usage in one line, as all that the command refuses: what, where, what is allowed. The parser of the arguments finds out what is
+//! wrong; its own answer has several lines.
+
+use crate::arguments::{Arguments, Failure};
+use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+use clap::{Arg, Command, CommandFactory, Parser};
+use lockyard_input::{hint, printable};
+use std::ffi::OsString;
+
+/// The arguments of the process. Ends it where they ask for help, or for the version.
+///
+/// # Errors
+///
+/// Bad usage.
+pub(crate) fn parse() -> Result<Arguments, Failure> {
+    Arguments::try_parse().map_err(|error| match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error.exit(),
+        _ => Failure::Input(Place::of(std::env::args_os().skip(1)).explain(&error)),
+    })
+}
+
+/// The command, or the command of a command, whose arguments are wrong.
+struct Place {
+    name: String,
+    command: Command,
+}
+
+impl Place {
+    fn of(arguments: impl Iterator<Item = OsString>) -> Place {
+        let mut command = Arguments::command();
+        command.build();
+        let mut name = Vec::new();
+        for argument in arguments {
+            let Some(found) = command.find_subcommand(&argument).cloned() else { continue };
+            name.push(found.get_name().to_owned());
+            command = found;
+        }
+        if name.is_empty() {
+            name.push("lockyard".to_owned());
+        }
+        Place { name: name.join(" "), command }
+    }
+
+    fn explain(&self, error: &Error) -> String {
+        let place = &self.name;
+        let arguments = texts(error, ContextKind::InvalidArg);
+        let argument = arguments.first().map_or_else(String::new, |argument| flag(argument));
+        let value = texts(error, ContextKind::InvalidValue).concat();
+        match error.kind() {
+            ErrorKind::MissingRequiredArgument => {
+                let missing: Vec<String> = arguments.iter().map(|a| self.described(a)).collect();
+                let always =
+                    arguments.iter().any(|a| self.find(a).is_some_and(Arg::is_required_set));
+                let when = if always { "" } else { "with these options " };
+                format!("{when}`{place}` needs {}", missing.join("; "))
+            }
+            ErrorKind::InvalidSubcommand => {
+                let name = texts(error, ContextKind::InvalidSubcommand).concat();
+                let commands: Vec<&str> =
+                    self.command.get_subcommands().map(|c| c.get_name()).collect();
+                let hint = hint(&name, &commands, "there are");
+                format!("`{place}` has no command `{}`; {hint}", printable(&name))
+            }
+            ErrorKind::UnknownArgument if argument.starts_with('-') => {
+                let options: Vec<String> = self.options().collect();
+                let options: Vec<&str> = options.iter().map(String::as_str).collect();
+                let hint = hint(&argument, &options, "there are");
+                format!("`{place}` has no option `{}`; {hint}", printable(&argument))
+            }
+            ErrorKind::UnknownArgument => {
+                let positional: Vec<String> =
+                    self.command.get_positionals().map(ToString::to_string).collect();
+                let allowed = match positional.is_empty() {
+                    true => "only options".to_owned(),
+                    false => positional.join(" "),
+                };
+                format!(
+                    "`{place}`: `{}` is one too many; allowed: {allowed}",
+                    printable(&arguments.concat())
+                )
+            }
+            ErrorKind::InvalidValue if value.is_empty() => {
+                let values = texts(error, ContextKind::ValidValue).join(", ");
+                let allowed = match values.is_empty() {
+                    true => self.help(&arguments.concat()).unwrap_or_default(),
+                    false => values,
+                };
+                format!("{argument} has no value; allowed: {allowed}")
+            }
+            ErrorKind::InvalidValue => {
+                let values = texts(error, ContextKind::ValidValue);
+                let values: Vec<&str> = values.iter().map(String::as_str).collect();
+                let hint = hint(&value, &values, "allowed");
+                format!("{argument}: there is no `{}`; {hint}", printable(&value))
+            }
+            // What the value's own parser says begins with "is".
+            ErrorKind::ValueValidation => {
+                let why =
+                    std::error::Error::source(error).map_or_else(String::new, ToString::to_string);
+                format!("{argument} {why}")
+            }
+            ErrorKind::TooManyValues => {
+                format!("{argument} takes no value, and `{}` was given", printable(&value))
+            }
+            ErrorKind::ArgumentConflict => match texts(error, ContextKind::PriorArg).first() {
+                Some(other) if *other != arguments.concat() => {
+                    format!(
+                        "{argument} and {} do not go together; allowed: one of them",
+                        flag(other)
+                    )
+                }
+                _ => format!("{argument} is given more than once; allowed: once"),
+            },
+            ErrorKind::InvalidUtf8 => format!("`{place}`: an argument is not UTF-8 text"),
+            _ => format!("`{place}`: {}", error.to_string().lines().next().unwrap_or("bad usage")),
+        }
+    }
+
+    /// An argument, as the parser writes it, and what it is for.
+    fn described(&self, argument: &str) -> String {
+        self.help(argument)
+            .map_or_else(|| argument.to_owned(), |help| format!("{argument}: {help}"))
+    }
+
+    /// What an argument is for, as in the midst of a sentence.
+    fn help(&self, argument: &str) -> Option<String> {
+        let help = self.find(argument)?.get_help()?.to_string();
+        let mut letters = help.chars();
+        let first = letters.next()?;
+        Some(first.to_lowercase().chain(letters).collect())
+    }
+
+    fn find(&self, written: &str) -> Option<&Arg> {
+        self.command.get_arguments().find(|argument| argument.to_string() == written)
+    }
+
+    fn options(&self) -> impl Iterator<Item = String> {
+        self.command.get_arguments().filter_map(Arg::get_long).map(|long| format!("--{long}"))
+    }
+}
+
+/// The texts that an error holds of a kind.
+fn texts(error: &Error, kind: ContextKind) -> Vec<String> {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => vec![text.clone()],
+        Some(ContextValue::Strings(texts)) => texts.clone(),
+        _ => Vec::new(),
+    }
+}
+
+/// `--threads` of `--threads <LIST>`.
+fn flag(argument: &str) -> String {
+    argument.split(' ').next().unwrap_or(argument).to_owned()
+}
