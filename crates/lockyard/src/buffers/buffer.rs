@@ -3,9 +3,8 @@
 use super::entry::Entry;
 use super::index::{Index, Wanted};
 use super::key::Key;
-use super::shard::{Shard, Shards};
 use super::switches::{Promote, Standard, Switches};
-use super::{BufferCache, EntryOf};
+use super::{BufferCache, EntryOf, PartOf};
 use crate::context::{Context, NoContext};
 use crate::platform::{Host, Native, Ordering, Word};
 use core::fmt;
@@ -31,8 +30,6 @@ pub struct Buffer<
 unsafe impl<T: Send + Sync, S: Switches, H: Host, C: Context> Send for Buffer<'_, T, S, H, C> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync, S: Switches, H: Host, C: Context> Sync for Buffer<'_, T, S, H, C> {}
-
-type ShardOf<S, H, C> = Shard<<<S as Switches>::Index as Index>::Lock, H, C>;
 
 impl<'c, T: Send + Sync, S: Switches, H: Host, C: Context> Buffer<'c, T, S, H, C> {
     /// A handle that has a reference. It is the caller's alone until it is [ready](Self::hit).
@@ -71,7 +68,7 @@ impl<'c, T: Send + Sync, S: Switches, H: Host, C: Context> Buffer<'c, T, S, H, C
             // SAFETY: the handle has a reference, and the buffer is ready.
             unsafe { self.entry().set_referenced() };
         } else if !S::Index::LOCKS {
-            self.under_lock(|shard, _| {
+            self.under_lock(|(shard, _), _| {
                 // SAFETY: under the shard's lock, and it is in the shard's list.
                 unsafe { shard.move_to_front(self.entry) };
             });
@@ -79,19 +76,16 @@ impl<'c, T: Send + Sync, S: Switches, H: Host, C: Context> Buffer<'c, T, S, H, C
         true
     }
 
-    /// Runs `f` under the lock of the buffer's shard, if it is in the cache.
-    fn under_lock<R>(
-        &self,
-        f: impl FnOnce(&ShardOf<S, H, C>, &Shards<<S::Index as Index>::Lock, H, C>) -> R,
-    ) -> Option<R> {
+    /// Runs `f` under the lock of the buffer's shard, if it is in the cache: with the shard, with what all shards have, and with what is wanted.
+    fn under_lock<R>(&self, f: impl FnOnce(PartOf<'_, S, H, C>, &Wanted) -> R) -> Option<R> {
         let shards = self.cache.shards()?;
         let wanted = Wanted::new(self.key());
         // SAFETY: published shards are there as long as the cache.
-        let (shard, all) = unsafe { (self.cache.shard(shards, &wanted), shards.as_ref()) };
-        shard.locked(|| {
+        let part = unsafe { self.cache.part(shards, &wanted) };
+        part.0.locked(|| {
             // SAFETY: the handle has a reference.
             let cached = unsafe { self.entry().is_cached() };
-            cached.then(|| f(shard, all))
+            cached.then(|| f(part, &wanted))
         })
     }
 
@@ -109,12 +103,9 @@ impl<'c, T: Send + Sync, S: Switches, H: Host, C: Context> Buffer<'c, T, S, H, C
     /// Takes this buffer out of the cache; says whether this call did, and not another, or reclaim before the handle was there. The handle stays
     /// good. Cost: the shard's lock.
     pub fn remove(&self) -> bool {
-        let removed = self.under_lock(|shard, shards| {
+        let removed = self.under_lock(|part, wanted| {
             // SAFETY: under the shard's lock, and it is in the index and in the list.
-            unsafe {
-                S::Index::remove(shards, shard, &Wanted::new(self.key()), self.entry);
-                shard.take(self.entry);
-            }
+            unsafe { BufferCache::<T, S, H, C>::take_out(part, wanted, self.entry) };
         });
         if removed.is_some() {
             let last = self.entry().put();

@@ -1,5 +1,7 @@
 //! What a buffer is found by, and how keys are spread over chains.
 
+use crate::platform::mix;
+
 /// Where a buffer's contents come from: a block of a group. What the two numbers mean is the caller's affair; a group is what is worked on
 /// by itself (an allocation group of a file system, a device), and [`TreePerGroup`](super::TreePerGroup) keeps each in a tree of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,13 +23,6 @@ impl Key {
     pub(super) const fn hash(self) -> u64 {
         mix(self.block ^ mix(self.group as u64 + 0x9e37_79b9_7f4a_7c15))
     }
-}
-
-/// The finalizer of SplitMix64 (Steele, Lea and Flood, *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014), which loses nothing.
-const fn mix(bits: u64) -> u64 {
-    let bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ bits >> 31
 }
 
 #[cfg(test)]

@@ -51,16 +51,18 @@ impl<E: core::error::Error + 'static> core::error::Error for GetError<E> {
 }
 
 /// Memory for a buffer that nobody knows. Given back if it is not used.
-struct Spare<T: Send + Sync, S: Switches, H: Host, C: Context>(
-    Option<NonNull<EntryOf<T, S, H, C>>>,
-);
+struct Spare<T: Send + Sync, S: Switches, H: Host, C: Context>(NonNull<EntryOf<T, S, H, C>>);
+
+impl<T: Send + Sync, S: Switches, H: Host, C: Context> Spare<T, S, H, C> {
+    fn allocate(key: super::Key) -> Result<Self, AllocationFailed> {
+        EntryOf::<T, S, H, C>::allocate(key).map(Spare)
+    }
+}
 
 impl<T: Send + Sync, S: Switches, H: Host, C: Context> Drop for Spare<T, S, H, C> {
     fn drop(&mut self) {
-        if let Some(entry) = self.0.take() {
-            // SAFETY: it was not published, and has no value.
-            unsafe { EntryOf::<T, S, H, C>::give_back(entry) };
-        }
+        // SAFETY: it was not published, and has no value.
+        unsafe { EntryOf::<T, S, H, C>::give_back(self.0) };
     }
 }
 
@@ -112,11 +114,8 @@ impl<T: Send + Sync, S: Switches, H: Host, C: Context> BufferCache<T, S, H, C> {
         fill: impl FnOnce() -> Result<T, E>,
     ) -> Result<Buffer<'_, T, S, H, C>, GetError<E>> {
         let wanted = Wanted::new(key);
-        let mut spare = Spare(None);
-        if S::Allocate::EVERY_CALL {
-            // Without memory there may still be a hit.
-            spare.0 = EntryOf::<T, S, H, C>::allocate(key).ok();
-        }
+        // Without memory there may still be a hit.
+        let spare = if S::Allocate::EVERY_CALL { Spare::allocate(key).ok() } else { None };
         match self.find_ready(&wanted) {
             Some(found) => Ok(found),
             None => self.make(&wanted, spare, fill),
@@ -127,16 +126,12 @@ impl<T: Send + Sync, S: Switches, H: Host, C: Context> BufferCache<T, S, H, C> {
     fn make<E>(
         &self,
         wanted: &Wanted,
-        mut spare: Spare<T, S, H, C>,
+        spare: Option<Spare<T, S, H, C>>,
         fill: impl FnOnce() -> Result<T, E>,
     ) -> Result<Buffer<'_, T, S, H, C>, GetError<E>> {
         let no_memory = |AllocationFailed| GetError::NoMemory;
         let shards = self.shards().map_or_else(|| self.make_shards(), Ok).map_err(no_memory)?;
-        let entry = match spare.0 {
-            Some(entry) => entry,
-            None => EntryOf::<T, S, H, C>::allocate(wanted.key).map_err(no_memory)?,
-        };
-        spare.0 = Some(entry);
+        let spare = spare.map_or_else(|| Spare::allocate(wanted.key), Ok).map_err(no_memory)?;
         loop {
             let Some(place) = self.reserve() else {
                 // Another may have made it meanwhile, and what is there needs no place.
@@ -151,11 +146,11 @@ impl<T: Send + Sync, S: Switches, H: Host, C: Context> BufferCache<T, S, H, C> {
             let inserted = if S::Initialise::UNDER_LOCK {
                 return self.insert_filled(shards, wanted, spare, place, fill);
             } else {
-                self.insert(shards, wanted, entry, || Ok(()))
+                self.insert(shards, wanted, spare.0, || Ok(()))
             };
             match inserted {
                 Ok(None) => {
-                    let new = self.keep(shards, spare, place, entry);
+                    let new = self.keep(shards, spare, place);
                     return Self::fill(new, fill);
                 }
                 Ok(Some(there)) => {
@@ -179,7 +174,7 @@ impl<T: Send + Sync, S: Switches, H: Host, C: Context> BufferCache<T, S, H, C> {
         place: Place<'_, T, S, H, C>,
         fill: impl FnOnce() -> Result<T, E>,
     ) -> Result<Buffer<'_, T, S, H, C>, GetError<E>> {
-        let entry = spare.0.expect("it was allocated");
+        let entry = spare.0;
         let there = self.insert(shards, wanted, entry, || {
             let value = fill().map_err(GetError::Fill)?;
             // SAFETY: it is not published, and has no value; it is published next.
@@ -187,7 +182,7 @@ impl<T: Send + Sync, S: Switches, H: Host, C: Context> BufferCache<T, S, H, C> {
             Ok(())
         })?;
         Ok(match there {
-            None => self.keep(shards, spare, place, entry),
+            None => self.keep(shards, spare, place),
             Some(there) => {
                 // Whoever fills under the lock does not fail afterwards.
                 let ready = there.hit();
@@ -207,7 +202,7 @@ impl<T: Send + Sync, S: Switches, H: Host, C: Context> BufferCache<T, S, H, C> {
         prepare: impl FnOnce() -> Result<(), E>,
     ) -> Result<Option<Buffer<'_, T, S, H, C>>, E> {
         // SAFETY: published shards are there as long as the cache.
-        let (shard, all) = unsafe { (self.shard(shards, wanted), shards.as_ref()) };
+        let (shard, all) = unsafe { self.part(shards, wanted) };
         let there = shard.locked(|| {
             // SAFETY: the shard is the key's, and its lock is held: nothing is taken out, so nothing is freed.
             let there = during::<H, _>(Region::LookUp, || unsafe {
@@ -231,12 +226,11 @@ impl<T: Send + Sync, S: Switches, H: Host, C: Context> BufferCache<T, S, H, C> {
     fn keep<'c>(
         &'c self,
         shards: NonNull<ShardsOf<S, H, C>>,
-        mut spare: Spare<T, S, H, C>,
+        spare: Spare<T, S, H, C>,
         place: Place<'_, T, S, H, C>,
-        entry: NonNull<EntryOf<T, S, H, C>>,
     ) -> Buffer<'c, T, S, H, C> {
-        spare.0 = None;
-        mem::forget(place);
+        let entry = spare.0;
+        mem::forget((spare, place));
         // SAFETY: the other one of the new buffer's references.
         let new = unsafe { Buffer::new(self, entry) };
         // SAFETY: published shards are there as long as the cache.

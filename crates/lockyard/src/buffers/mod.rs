@@ -103,6 +103,8 @@ use shard::{Shard, Shards};
 type LockOf<S> = <<S as Switches>::Index as Index>::Lock;
 type EntryOf<T, S, H, C> = Entry<T, LockOf<S>, H, C>;
 type ShardsOf<S, H, C> = Shards<LockOf<S>, H, C>;
+/// A shard, and what all shards have together.
+type PartOf<'c, S, H, C> = (&'c Shard<LockOf<S>, H, C>, &'c ShardsOf<S, H, C>);
 
 /// A cache of buffers with values `T`. See the [module documentation](self).
 ///
@@ -193,21 +195,38 @@ impl<T: Send + Sync, S: Switches, H: Host, C: Context> BufferCache<T, S, H, C> {
         NonNull::new(from_word(self.shards.load(Ordering::Acquire)))
     }
 
-    /// The shard in which something is.
+    /// The shard in which something is, and what all shards have together.
     ///
     /// # Safety
     ///
     /// The shards are the cache's.
     #[inline(always)]
-    unsafe fn shard(
+    unsafe fn part(
         &self,
         shards: NonNull<ShardsOf<S, H, C>>,
         wanted: &Wanted,
-    ) -> &Shard<LockOf<S>, H, C> {
+    ) -> PartOf<'_, S, H, C> {
         // SAFETY: published shards are there as long as the cache.
-        let number = unsafe { shards.as_ref() }.number();
+        let all = unsafe { shards.as_ref() };
         // SAFETY: as above; an index's shards are below their number.
-        unsafe { Shards::at(shards, S::Index::shard(wanted, number)) }
+        (unsafe { Shards::at(shards, S::Index::shard(wanted, all.number())) }, all)
+    }
+
+    /// Takes a buffer out of the index and out of its shard's list.
+    ///
+    /// # Safety
+    ///
+    /// The shard is that of `wanted`, the caller holds its lock, and the buffer is in the index and in the list.
+    unsafe fn take_out(
+        (shard, all): PartOf<'_, S, H, C>,
+        wanted: &Wanted,
+        entry: NonNull<EntryOf<T, S, H, C>>,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            S::Index::remove(all, shard, wanted, entry);
+            shard.take(entry);
+        }
     }
 
     /// Makes what the cache needs for its first buffer now, and not with the first miss: which otherwise allocates it, and keeps others waiting
@@ -263,7 +282,7 @@ impl<T: Send + Sync, S: Switches, H: Host, C: Context> BufferCache<T, S, H, C> {
     fn find(&self, wanted: &Wanted) -> Option<Buffer<'_, T, S, H, C>> {
         let shards = self.shards()?;
         // SAFETY: published shards are there as long as the cache.
-        let (shard, all) = unsafe { (self.shard(shards, wanted), shards.as_ref()) };
+        let (shard, all) = unsafe { self.part(shards, wanted) };
         let look = || {
             // SAFETY: under the lock nothing is taken out, so nothing is freed; or a guard keeps all from being freed that can be come to: see
             // `chains.rs`.
@@ -297,14 +316,13 @@ impl<T: Send + Sync, S: Switches, H: Host, C: Context> BufferCache<T, S, H, C> {
         let shards = self.shards()?;
         let wanted = Wanted::new(key);
         // SAFETY: published shards are there as long as the cache.
-        let (shard, all) = unsafe { (self.shard(shards, &wanted), shards.as_ref()) };
+        let (shard, all) = unsafe { self.part(shards, &wanted) };
         let taken = shard.locked(|| {
             // SAFETY: under the lock nothing else is taken out; what is found is in the index and in the list.
             unsafe {
                 let found: NonNull<EntryOf<T, S, H, C>> =
                     S::Index::find(all, shard, &wanted, |_| true)?;
-                S::Index::remove(all, shard, &wanted, found);
-                shard.take(found);
+                Self::take_out((shard, all), &wanted, found);
                 Some(found)
             }
         })?;

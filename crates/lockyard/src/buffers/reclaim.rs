@@ -92,8 +92,7 @@ impl<T: Send + Sync, S: Switches, H: Host, C: Context> BufferCache<T, S, H, C> {
                         // SAFETY: under the lock, and it is in the index and in the list.
                         unsafe {
                             let wanted = Wanted::new(oldest.as_ref().key());
-                            S::Index::remove(all, shard, &wanted, oldest);
-                            shard.take(oldest);
+                            Self::take_out((shard, all), &wanted, oldest);
                         }
                         // SAFETY: it was marked dead with the last reference, and was taken out.
                         dead[taken] = Some(unsafe { Dead::new(self, oldest) });

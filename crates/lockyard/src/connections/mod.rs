@@ -265,6 +265,24 @@ impl<T: Send + Sync, P: LookUp, H: Host, C: Context> ConnectionTable<T, P, H, C>
         unsafe { Buckets::of_key(buckets, key) }
     }
 
+    /// The key and the bucket of a new connection, and its entry, which nobody knows yet; or the value, if there is no memory.
+    #[expect(
+        clippy::type_complexity,
+        reason = "three things that belong together for one statement"
+    )]
+    fn prepare(
+        &self,
+        tuple: &Tuple,
+        value: T,
+        deadline: u64,
+    ) -> Result<(Key, &Bucket<P::Lock, H, C>, NonNull<EntryOf<T, P, H, C>>), T> {
+        let made = self.buckets().map_or_else(|| self.make_buckets(), Ok);
+        let Ok(buckets) = made else { return Err(value) };
+        let (key, in_order) = Key::of(tuple);
+        let new = EntryOf::<T, P, H, C>::allocate(StoredKey::new(key, in_order), value, deadline)?;
+        Ok((key, self.bucket(buckets, &key), new))
+    }
+
     /// The connection of a packet with `tuple`, and the packet's direction.
     #[inline]
     pub fn look_up(&self, tuple: &Tuple) -> Option<(Connection<'_, T, P, H, C>, Direction)> {
@@ -289,15 +307,9 @@ impl<T: Send + Sync, P: LookUp, H: Host, C: Context> ConnectionTable<T, P, H, C>
     ///
     /// If there is a connection of the tuple (in either direction), which the error holds; or if there is no memory. The error holds the value, too.
     pub fn insert(&self, tuple: &Tuple, value: T, deadline: u64) -> Inserted<'_, T, P, H, C> {
-        let made = self.buckets().map_or_else(|| self.make_buckets(), Ok);
-        let Ok(buckets) = made else { return Err(Refused { value, why: Why::NoMemory }) };
-        let (key, in_order) = Key::of(tuple);
-        let stored = StoredKey::new(key, in_order);
-        let new = match EntryOf::<T, P, H, C>::allocate(stored, value, deadline) {
-            Ok(new) => new,
-            Err(value) => return Err(Refused { value, why: Why::NoMemory }),
-        };
-        let bucket = self.bucket(buckets, &key);
+        let (key, bucket, new) = self
+            .prepare(tuple, value, deadline)
+            .map_err(|value| Refused { value, why: Why::NoMemory })?;
         let there = bucket.locked(|| {
             // SAFETY: the lock is held: nothing is taken out, so nothing is freed.
             let there = during::<H, _>(Region::LookUp, || unsafe { bucket.find(&key) });
@@ -333,11 +345,7 @@ impl<T: Send + Sync, P: LookUp, H: Host, C: Context> ConnectionTable<T, P, H, C>
         value: T,
         deadline: u64,
     ) -> Result<Connection<'_, T, P, H, C>, T> {
-        let made = self.buckets().map_or_else(|| self.make_buckets(), Ok);
-        let Ok(buckets) = made else { return Err(value) };
-        let (key, in_order) = Key::of(tuple);
-        let new = EntryOf::<T, P, H, C>::allocate(StoredKey::new(key, in_order), value, deadline)?;
-        let bucket = self.bucket(buckets, &key);
+        let (_, bucket, new) = self.prepare(tuple, value, deadline)?;
         // SAFETY: the lock is held; one of the new entry's references is the table's.
         bucket.locked(|| unsafe { bucket.push(new) });
         // SAFETY: the other one.

@@ -114,6 +114,15 @@ impl Activity {
             part => Region::COUNT - 1 + part as usize,
         }
     }
+
+    /// The activity of an [index](Activity::index). Of which region a part is the index does not say: it is given as one of the system's
+    /// work.
+    pub const fn from_index(index: usize) -> Self {
+        if index < Region::COUNT {
+            return Activity { region: Region::ALL[index], part: 0 };
+        }
+        Activity { region: Region::System, part: (index - Region::COUNT + 1) as u16 }
+    }
 }
 
 impl From<Region> for Activity {
@@ -140,9 +149,12 @@ mod tests {
     fn regions_and_parts_have_numbers_of_their_own() {
         for (number, region) in Region::ALL.into_iter().enumerate() {
             assert_eq!((region as usize, Activity::from(region).index()), (number, number));
+            assert_eq!(Activity::from_index(number), region.into());
         }
         assert_eq!(Activity::part_of(Region::Copy, 1).index(), Region::COUNT);
         assert_eq!(Activity::part_of(Region::User, 2).index(), Region::COUNT + 1);
+        let part = Activity::from_index(Region::COUNT + 1);
+        assert_eq!((part.part, part.index()), (2, Region::COUNT + 1));
     }
 
     #[test]

@@ -142,17 +142,20 @@ pub enum Execution {
 /// How often [`Host::wait_yielding`] polls between two yields.
 const POLLS_BETWEEN_YIELDS: u32 = 64;
 
+/// The finalizer of SplitMix64 (Steele, Lea and Flood, *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014), which loses nothing: each
+/// of its 64 bits depends on each of those that it is given.
+#[inline(always)]
+pub(crate) const fn mix(bits: u64) -> u64 {
+    let bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ bits >> 31
+}
+
 /// Spreads the address of a lock, and the turn in it for which somebody waits, over 64 bits: for a host's table of
 /// [announcements](Host::announcements). Addresses below 2^48 and turns below 2^16 are told apart.
-///
-/// The mixing is the finalizer of SplitMix64 (Steele, Lea and Flood, *Fast Splittable Pseudorandom Number Generators*,
-/// OOPSLA 2014), which loses nothing.
 #[inline]
 pub fn spread(lock: usize, turn: u32) -> u64 {
-    let mut bits = lock as u64 ^ u64::from(turn).rotate_left(48);
-    bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ bits >> 31
+    mix(lock as u64 ^ u64::from(turn).rotate_left(48))
 }
 
 /// Whether `slot`, the running thread's, may be given back, to be another thread's from then on: no node of it is in use, but for
