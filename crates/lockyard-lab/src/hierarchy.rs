@@ -147,7 +147,7 @@ pub(crate) fn walked(name: &str) -> Option<usize> {
 }
 
 fn number(machine: &Machine, name: &str) -> Option<f64> {
-    machine.parameters().iter().find(|p| p.name == name)?.value.number()
+    machine.parameter(name)?.value.number()
 }
 
 /// A size for people.

@@ -89,7 +89,7 @@ fn line(machine: &Machine, complex: usize) -> String {
 
 fn distance(machine: &Machine, leg: &str) -> String {
     let name = format!("cycles.{leg}");
-    let cycles = machine.parameters().iter().find(|p| p.name == name).map(|p| &p.value);
+    let cycles = machine.parameter(&name).map(|p| &p.value);
     match cycles {
         Some(Value::Whole(cycles)) => {
             format!("{cycles} cycles = {:.1} ns one way", machine.nanoseconds(*cycles))

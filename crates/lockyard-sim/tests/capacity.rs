@@ -361,7 +361,7 @@ fn a_walk_along_a_chain_of_a_million_objects_is_memory_misses_on_every_machine()
 }
 
 fn number_or_zero(machine: &Machine, name: &str) -> f64 {
-    let found = machine.parameters().iter().find(|p| p.name == name);
+    let found = machine.parameter(name);
     found.and_then(|p| p.value.number()).unwrap_or_default()
 }
 

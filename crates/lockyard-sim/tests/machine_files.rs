@@ -227,7 +227,7 @@ fn a_machine_takes_over_what_its_file_does_not_say_from_its_family_scaled() {
     let machine = Machine::shipped("zen4-7840u").expect("it is shipped");
     assert_eq!(machine.family(), Some("intel-mesh"));
     let number = |name: &str| {
-        let found = machine.parameters().iter().find(|p| p.name == name);
+        let found = machine.parameter(name);
         found.unwrap_or_else(|| panic!("it has {name}"))
     };
     let leg = number("cycles.leg");
@@ -279,7 +279,7 @@ fn a_family_may_be_a_file_beside_the_machines() {
     )
     .expect("there is room");
     let machine = Machine::load(&path).expect("now there is one");
-    let leg = machine.parameters().iter().find(|p| p.name == "cycles.leg").expect("it has one");
+    let leg = machine.parameter("cycles.leg").expect("it has one");
     assert_eq!(leg.value.to_string(), "24");
     std::fs::write(directory.join("own.toml"), "title = \"x\"\n[cycles]\nlge = 3\n[protocol]\n")
         .expect("there is room");
@@ -292,7 +292,7 @@ fn a_family_may_be_a_file_beside_the_machines() {
 fn a_number_can_be_replaced_and_the_scale_moves_all_latencies() {
     let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
     let number = |machine: &Machine, name: &str| {
-        machine.parameters().iter().find(|p| p.name == name).expect("it has it").value.to_string()
+        machine.parameter(name).expect("it has it").value.to_string()
     };
     let changed = machine.clone().with("cycles.pause", 99.6).expect("it has a pause");
     assert_eq!(number(&changed, "cycles.pause"), "100", "whole numbers are rounded");

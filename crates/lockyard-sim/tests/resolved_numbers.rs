@@ -49,7 +49,7 @@ fn the_shipped_machines_have_these_numbers() {
         .map(|name| {
             let machine = Machine::shipped(name).expect("it is shipped");
             let number = |wanted: &&str| {
-                let found = machine.parameters().iter().find(|p| p.name == **wanted);
+                let found = machine.parameter(wanted);
                 found.unwrap_or_else(|| panic!("{name} has no {wanted}")).value.to_string()
             };
             (name, NAMES.iter().map(number).collect::<Vec<_>>().join(" "))

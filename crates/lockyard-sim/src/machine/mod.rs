@@ -121,6 +121,11 @@ impl Machine {
         &self.parameters
     }
 
+    /// The number with this name, as `cycles.leg`.
+    pub fn parameter(&self, name: &str) -> Option<&Parameter> {
+        self.parameters.iter().find(|parameter| parameter.name == name)
+    }
+
     /// Figures to compare with. Those that are not inputs are the model's test.
     pub fn checks(&self) -> &[Parameter] {
         &self.checks

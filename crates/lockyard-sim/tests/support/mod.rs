@@ -66,7 +66,7 @@ pub(crate) fn random_machine(
 
 /// A number of the shipped machine's file.
 pub(crate) fn number(machine: &Machine, name: &str) -> u64 {
-    let parameter = machine.parameters().iter().find(|p| p.name == name);
+    let parameter = machine.parameter(name);
     match parameter.unwrap_or_else(|| panic!("the machine has {name}")).value {
         lockyard_sim::machine::Value::Whole(number) => number,
         _ => panic!("{name} is a whole number"),

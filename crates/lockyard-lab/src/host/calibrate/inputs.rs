@@ -34,7 +34,7 @@ impl Taken {
     }
 
     fn parameter(&self, name: &str) -> Option<&Parameter> {
-        self.machine.parameters().iter().find(|p| p.name == name)
+        self.machine.parameter(name)
     }
 
     /// A number of the relative.

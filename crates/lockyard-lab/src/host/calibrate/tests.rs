@@ -16,7 +16,7 @@ fn exactly(value: f64) -> Measured {
 }
 
 fn number(machine: &Machine, name: &str) -> f64 {
-    let found = machine.parameters().iter().find(|p| p.name == name);
+    let found = machine.parameter(name);
     match found.expect("it has the number").value {
         Value::Whole(value) => value as f64,
         Value::Real(value) => value,
@@ -167,9 +167,7 @@ fn every_number_of_the_file_says_where_it_is_from_and_inputs_are_marked() {
     let (_, measurements) = imitated("cascade-lake-2s24c2t", 143, 2);
     let found = calibrate(&measurements, Some("my-host")).expect("it is a machine");
     assert_eq!(found.machine.name(), "my-host");
-    let of = |name: &str| {
-        found.machine.parameters().iter().find(|p| p.name == name).expect("it has the number")
-    };
+    let of = |name: &str| found.machine.parameter(name).expect("it has the number");
     for measured in ["clock.ghz", "cycles.load", "cycles.rmw_lock", "cycles.pause"] {
         let source = of(measured).source.as_ref().expect("it was measured");
         assert!(source.starts_with("measured by `machines calibrate`, 2026-01-31: "), "{source}");
@@ -189,7 +187,7 @@ fn every_number_of_the_file_says_where_it_is_from_and_inputs_are_marked() {
         measurements.processor.model = Some(85);
         calibrate(&measurements, None).expect("it is a machine").machine
     };
-    let scale = member.parameters().iter().find(|p| p.name == "family.scale");
+    let scale = member.parameter("family.scale");
     assert!(scale.is_some_and(|scale| scale.assumed.is_none()), "Cascade Lake is one");
     let inputs: Vec<&str> = found
         .machine
@@ -236,7 +234,7 @@ fn one_cpu_gives_a_file_and_no_prediction_and_says_so() {
     assert!(measurements.pairs.is_empty());
     let found = calibrate(&measurements, None).expect("it is a machine");
     assert_eq!(found.machine.hardware_threads(), 1);
-    let scale = found.machine.parameters().iter().find(|p| p.name == "family.scale");
+    let scale = found.machine.parameter("family.scale");
     assert!(scale.is_some_and(|scale| scale.assumed.is_some() && scale.source.is_none()));
     let figures = compare(&measurements, &found, 1, &|| ()).expect("it runs");
     assert!(figures.errors().is_empty() && !figures.rows.is_empty());
