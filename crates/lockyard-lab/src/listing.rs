@@ -4,12 +4,10 @@
 //! threads that another has displaced.
 
 use crate::host::attribution::{Tally, half_width};
-use crate::measured::HERE;
 use crate::published::Table;
 use crate::rows::{Measured, Row, Status};
-pub use lockyard_scenarios::SHARE;
 use lockyard_scenarios::{Activity, Figure, Part, Region, Script};
-use std::collections::BTreeMap;
+pub use lockyard_scenarios::{COUNT, SHARE};
 
 /// A line of a listing.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,12 +32,9 @@ pub struct Listing {
 impl Listing {
     /// Of the CPU time of activities, in any unit, each once; of a variant whose steps name `parts`.
     pub fn new(times: impl IntoIterator<Item = (Activity, f64)>, parts: &[Part]) -> Listing {
-        let named = |activity: Activity| {
-            let part = usize::from(activity.part).checked_sub(1).and_then(|n| parts.get(n));
-            match part {
-                Some(part) => (part.name.clone(), part.region),
-                None => (activity.region.name().to_owned(), activity.region),
-            }
+        let named = |activity: Activity| match Part::of(parts, activity) {
+            Some(part) => (part.name.clone(), part.region),
+            None => (activity.region.name().to_owned(), activity.region),
         };
         let mut entries: Vec<Entry> = Vec::new();
         for (activity, share) in times {
@@ -56,13 +51,9 @@ impl Listing {
 
     /// Of what a sampler saw, by [activity](Activity::index).
     pub fn of_tally(tally: &Tally, parts: &[Part]) -> Listing {
-        let activity = |index: usize| match index.checked_sub(Region::COUNT) {
-            None => Region::ALL[index].into(),
-            // The list says of which region it is.
-            Some(part) => Activity::part_of(Region::System, part as u16 + 1),
-        };
-        let shares = tally.shares().unwrap_or_default();
-        let times = shares.into_iter().enumerate().map(|(index, share)| (activity(index), share));
+        let shares = tally.shares().unwrap_or_default().into_iter().enumerate();
+        // The list says of which region a part is.
+        let times = shares.map(|(index, share)| (Activity::from_index(index), share));
         Listing { samples: Some(tally.effective_samples()), ..Listing::new(times, parts) }
     }
 
@@ -101,21 +92,14 @@ pub struct Of<'a> {
 impl Of<'_> {
     fn row(self, listing: &Listing, name: &str, share: f64) -> Row {
         let measured = listing.measured(share);
+        let metric = format!("{SHARE}{name}");
+        let row = Row::here(&self.script.name, self.variant, self.threads, (&metric, "%"));
+        let Some(machine) = self.machine else { return Row { measured, ..row } };
         Row {
-            table: String::new(),
-            experiment: self.script.name.clone(),
-            machine: self.machine.unwrap_or(HERE).to_owned(),
-            variant: self.variant.to_owned(),
-            threads: Some(self.threads),
-            metric: format!("{SHARE}{name}"),
-            unit: "%".to_owned(),
-            published: None,
-            predicted: measured.is_none().then_some(share * 100.0),
-            trivial: None,
-            status: if measured.is_some() { Status::Measured } else { Status::Predicted },
-            measured,
-            reason: None,
-            detail: BTreeMap::new(),
+            machine: machine.to_owned(),
+            predicted: Some(share * 100.0),
+            status: Status::Predicted,
+            ..row
         }
     }
 }
@@ -157,6 +141,7 @@ pub fn rows(listing: &Listing, of: Of, tables: &[Table]) -> Vec<Row> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measured::HERE;
 
     fn parts() -> Vec<Part> {
         let part = |name: &str, region| Part { name: name.to_owned(), region };

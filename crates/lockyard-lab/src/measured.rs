@@ -9,7 +9,7 @@ use crate::host::{Cpus, Placement};
 use crate::peers::longest;
 use crate::predict::{self, Failure};
 use crate::published::Table;
-use crate::rows::{Detail, Measured, Row, Status};
+use crate::rows::{Detail, Measured, Row};
 use crate::{InputError, histogram, listing, peers, statistics};
 use lockyard_scenarios::{Metric, Script, Variant};
 use std::collections::BTreeMap;
@@ -111,26 +111,12 @@ pub fn check(request: &Request) -> Result<(), Failure> {
 fn row(
     script: &Script,
     task: &Task,
-    (metric, unit): (String, &str),
+    metric: (&str, &str),
     measured: Measured,
     detail: BTreeMap<String, Detail>,
 ) -> Row {
-    Row {
-        table: String::new(),
-        experiment: script.name.clone(),
-        machine: HERE.to_owned(),
-        variant: task.variant.name.clone(),
-        threads: Some(task.threads),
-        metric,
-        unit: unit.to_owned(),
-        published: None,
-        predicted: None,
-        trivial: None,
-        measured: Some(measured),
-        status: Status::Measured,
-        reason: None,
-        detail,
-    }
+    let row = Row::here(&script.name, &task.variant.name, task.threads, metric);
+    Row { measured: Some(measured), detail, ..row }
 }
 
 /// Measures the cells of a request: variant by variant, in the order of `threads`.
@@ -205,7 +191,7 @@ pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Resul
             let of = listing::Of { script, machine: None, variant, threads };
             listings.extend(listing::rows(&attribution.listing, of, tables));
         }
-        let metric = ("throughput".to_owned(), "op/s");
+        let metric = ("throughput", "op/s");
         rows.push(row(script, task, metric, result.measured, detail));
     }
     let mut failure = measured.failure.clone();

@@ -5,6 +5,7 @@
 //! machine's protocol was fitted on the cell's table), *measured* (there is a measured figure and no prediction), *not modelled* (with a reason).
 
 use crate::histogram::Bucket;
+use crate::measured::HERE;
 use crate::pairs::Pairs;
 use lockyard_scenarios::Metric;
 use std::collections::BTreeMap;
@@ -116,6 +117,27 @@ pub struct Row {
 }
 
 impl Row {
+    /// A row of this host that is in no published table; its figure, and everything else, is still missing. `metric` has the unit
+    /// beside it.
+    pub fn here(experiment: &str, variant: &str, threads: usize, metric: (&str, &str)) -> Row {
+        Row {
+            table: String::new(),
+            experiment: experiment.to_owned(),
+            machine: HERE.to_owned(),
+            variant: variant.to_owned(),
+            threads: Some(threads),
+            metric: metric.0.to_owned(),
+            unit: metric.1.to_owned(),
+            published: None,
+            predicted: None,
+            trivial: None,
+            measured: None,
+            status: Status::Measured,
+            reason: None,
+            detail: BTreeMap::new(),
+        }
+    }
+
     /// `predicted / published - 1`, where both are there and the row is a prediction, or a training cell.
     pub fn error(&self) -> Option<f64> {
         match (self.status, self.predicted, self.published) {

@@ -6,8 +6,8 @@ use crate::InputError;
 use crate::host::measure::Effort;
 use crate::host::subjects::{self, Figures, Results, Task};
 use crate::host::{Cpus, Placement};
-use crate::measured::{self, HERE, MOST_THREADS};
-use crate::rows::{Detail, Measured, Row, Status};
+use crate::measured::{self, MOST_THREADS};
+use crate::rows::{Detail, Measured, Row};
 use lockyard_input::{hint, printable};
 pub use lockyard_peers::tables::GROUPS;
 use lockyard_peers::tables::{self as peers, Group, Load, Role};
@@ -121,7 +121,7 @@ fn tasks(request: &Request) -> Result<Vec<(&'static Group, Task)>, InputError> {
             for &row in group.rows.iter().filter(chosen) {
                 tasks.extend(request.threads.iter().map(|&threads| {
                     let load = Load { objects: request.objects, reads, threads };
-                    (group, Task { row, load, placement: request.placement.clone() })
+                    (group, Task { row, load })
                 }));
             }
         }
@@ -153,7 +153,7 @@ pub fn run(request: &Request, done: &mut dyn FnMut()) -> Result<Report, InputErr
     let host = crate::host::environment();
     environment.extend(host.into_iter().map(|(name, value)| (name.to_owned(), value)));
     let tasks: Vec<Task> = cells.iter().map(|(_, task)| task.clone()).collect();
-    let results = subjects::run(&tasks, request.effort, done);
+    let results = subjects::run(&tasks, &request.placement, request.effort, done);
     let places = request.placement.cpus(&Cpus::allowed());
     let (mut rows, mut beside) = (Vec::new(), Vec::new());
     for (index, (group, task)) in cells.iter().enumerate() {
@@ -197,26 +197,13 @@ fn experiment(group: &Group, load: &Load) -> String {
 fn row(
     group: &Group,
     task: &Task,
-    (metric, unit): (&str, &str),
+    metric: (&str, &str),
     measured: Measured,
     detail: BTreeMap<String, Detail>,
 ) -> Row {
-    Row {
-        table: String::new(),
-        experiment: experiment(group, &task.load),
-        machine: HERE.to_owned(),
-        variant: task.row.name.to_owned(),
-        threads: Some(task.load.threads),
-        metric: metric.to_owned(),
-        unit: unit.to_owned(),
-        published: None,
-        predicted: None,
-        trivial: None,
-        measured: Some(measured),
-        status: Status::Measured,
-        reason: None,
-        detail,
-    }
+    let experiment = experiment(group, &task.load);
+    let row = Row::here(&experiment, task.row.name, task.load.threads, metric);
+    Row { measured: Some(measured), detail, ..row }
 }
 
 /// Sets the figure of a cell in relation to that of the row that was named, or of the fastest that is not ours, round by round.

@@ -36,7 +36,7 @@ pub use metric::{Metric, Rate};
 pub use pages::PageKind;
 pub use pairs::Pair;
 pub use prepared::{Prepared, Violation};
-pub use profile::{Profile, SHARE, Symbol};
+pub use profile::{COUNT, Profile, SHARE, Symbol};
 pub use samples::{Disturbance, OfTasks, Samples};
 pub use script::{
     Calibration, Doubtful, GetOperation, Gives, LeftOut, Object, ObjectKind, Order, Part,

@@ -19,6 +19,13 @@ fn usual(entry: &StepEntry) -> Region {
     if entry.r#do.get_ref() == "lock" { Region::LockWait } else { Region::System }
 }
 
+impl Part {
+    /// The one of `parts` that an activity is; `None` if it is a region as a whole.
+    pub fn of(parts: &[Part], activity: Activity) -> Option<&Part> {
+        parts.get(usize::from(activity.part).checked_sub(1)?)
+    }
+}
+
 /// The parts that the steps of a script name, each once; part 1 is the first.
 pub(crate) fn parts<'a>(
     source: &Source,

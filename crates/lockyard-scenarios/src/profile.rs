@@ -57,7 +57,7 @@ const OTHERS: [&str; 5] =
 /// What the metrics of listings begin with.
 pub const SHARE: &str = "cpu-share:";
 /// What the metrics of counts of samples begin with.
-const COUNT: &str = "samples:";
+pub const COUNT: &str = "samples:";
 
 /// The symbol in a metric's name.
 fn symbol_of(metric: &str) -> Option<&str> {

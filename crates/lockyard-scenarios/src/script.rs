@@ -258,8 +258,7 @@ impl Variant {
 
     /// The name of what a thread is doing: that of the part, or of the region.
     pub fn name_of(&self, activity: Activity) -> &str {
-        let part = usize::from(activity.part).checked_sub(1).and_then(|n| self.parts.get(n));
-        part.map_or(activity.region.name(), |part| &part.name)
+        Part::of(&self.parts, activity).map_or(activity.region.name(), |part| &part.name)
     }
 
     /// Its tables.

@@ -21,6 +21,7 @@ pub mod subjects;
 #[cfg(target_os = "linux")]
 pub mod syscalls;
 mod timeline;
+mod watchdog;
 pub mod windows;
 
 pub use affinity::pin;

@@ -1,18 +1,17 @@
-//! One run of a scenario with threads of this host, under a watchdog.
+//! One run of a scenario with threads of this host, under a [watchdog](super::watchdog).
 //!
-//! The threads are not joined: one that waits for a lock that nobody releases would be joined for ever. Each counts its
-//! operations in a line of its own, which the main thread reads at the beginning and the end of the window and, as the
-//! watchdog, in between. What they leave behind when they are stuck is the process's end.
+//! The threads are not joined. Each counts its operations in a line of its own, which the main thread reads at the beginning and the
+//! end of the window and, as the watchdog, in between. What they leave behind when they are stuck is the process's end.
 
 use super::placement::Placement;
 use super::presence::{self, Begun, Stamps};
 use super::probe::Probe;
 use super::stage::set_stop;
+use super::watchdog::{LONGEST_START, Progress, Watchdog};
 use super::{guard, others, pin, timeline};
-use crate::jobs;
 use lockyard_scenarios::{Prepared, Samples, Stage, Variant};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -78,17 +77,6 @@ impl<F, S> Run<F, S> {
         (self.operations > 0).then(|| ran.as_nanos() as f64 / self.operations as f64)
     }
 }
-
-/// The main thread looks after so long whether the run was interrupted: rarely, because it takes a CPU from the threads.
-const LONGEST_SLEEP: Duration = Duration::from_millis(500);
-
-/// Threads that have not started by then are given up.
-const LONGEST_START: Duration = Duration::from_secs(60);
-
-/// One thread's number of operations, in lines of its own.
-#[repr(align(128))]
-#[derive(Default)]
-struct Progress(AtomicU64);
 
 pub(super) struct Shared<S: Stage> {
     /// The objects of each guest.
@@ -175,7 +163,10 @@ pub(super) fn run<P: Probe>(
         }
     }
     drop(sender);
-    let watch = Watch { cell, shared: &shared, times };
+    let what = format!("{} on {} threads of this host", cell.variant.name, cell.threads);
+    let dog = Watchdog { progress: &shared.progress, stalled_after: times.stalled_after, what };
+    let watch = Watch { cell, shared: &shared, dog };
+    let dog = &watch.dog;
     let started = Instant::now();
     // Pairs with each thread's release when it is ready.
     while shared.ready.load(Ordering::Acquire) < tasks {
@@ -188,31 +179,31 @@ pub(super) fn run<P: Probe>(
         std::thread::yield_now();
     }
     shared.go.store(true, Ordering::Relaxed);
-    watch.sleep(times.warm_up)?;
+    dog.sleep(times.warm_up)?;
     let looking = probe.watch();
-    let (before, begin) = (watch.counts(), Instant::now());
+    let (before, begin) = (dog.counts(), Instant::now());
     let samples = match cell.samples {
         Some(samples) => timeline::pass(&watch, samples, begin)?,
         None => {
-            watch.sleep(times.window)?;
-            watch.until(P::LEAST_OPERATIONS)?;
+            dog.sleep(times.window)?;
+            dog.until(|counts| counts.iter().sum::<u64>() >= P::LEAST_OPERATIONS)?;
             Vec::new()
         }
     };
-    let (after, window) = (watch.counts(), (begin, Instant::now()));
+    let (after, window) = (dog.counts(), (begin, Instant::now()));
     let seen = looking();
     set_stop(true);
     let (mut pinned, mut kept) = (true, true);
     let (mut threads, mut found) = (Vec::new(), Vec::new());
     for _ in 0..tasks {
-        let stopped = watch.receive(&receiver)?;
+        let stopped = dog.receive(&receiver)?;
         pinned &= stopped.pinned;
         kept &= stopped.kept;
         threads.push(stopped.stamps);
         found.push(stopped.found);
     }
     // All threads have stopped, and each said so after its last access.
-    let counts = watch.counts();
+    let counts = dog.counts();
     let operations = counts.iter().sum();
     for (prepared, counts) in shared.prepared.iter().zip(counts.chunks(cell.threads)) {
         prepared.verify(counts.iter().sum()).map_err(|violation| {
@@ -229,71 +220,5 @@ pub(super) fn run<P: Probe>(
 pub(super) struct Watch<'a, S: Stage> {
     pub(super) cell: Cell<'a>,
     pub(super) shared: &'a Arc<Shared<S>>,
-    times: Times,
-}
-
-impl<S: Stage> Watch<'_, S> {
-    pub(super) fn counts(&self) -> Vec<u64> {
-        self.shared.progress.iter().map(|p| p.0.load(Ordering::Relaxed)).collect()
-    }
-
-    /// Sleeps while the threads run; returns early if they are stalled, or after an interrupt.
-    pub(super) fn sleep(&self, time: Duration) -> Result<(), String> {
-        let begin = Instant::now();
-        let (mut last, mut since) = (self.counts(), begin);
-        loop {
-            let left = time.saturating_sub(begin.elapsed());
-            if left.is_zero() || jobs::interrupted() {
-                return Ok(());
-            }
-            std::thread::sleep(left.min(self.times.stalled_after).min(LONGEST_SLEEP));
-            self.progressed(&mut last, &mut since)?;
-        }
-    }
-
-    /// Waits until so many operations are finished; returns early if the threads are stalled, or after an interrupt.
-    fn until(&self, operations: u64) -> Result<(), String> {
-        let (mut last, mut since) = (self.counts(), Instant::now());
-        while last.iter().sum::<u64>() < operations && !jobs::interrupted() {
-            std::thread::sleep(Duration::from_millis(1));
-            self.progressed(&mut last, &mut since)?;
-        }
-        Ok(())
-    }
-
-    /// Waits for a thread that was asked to stop, or to do one thing.
-    pub(super) fn receive<F>(&self, receiver: &Receiver<F>) -> Result<F, String> {
-        let (mut last, mut since) = (self.counts(), Instant::now());
-        loop {
-            match receiver.recv_timeout(self.times.stalled_after) {
-                Ok(stopped) => return Ok(stopped),
-                Err(RecvTimeoutError::Timeout) => self.progressed(&mut last, &mut since)?,
-                Err(RecvTimeoutError::Disconnected) => {
-                    let name = &self.cell.variant.name;
-                    return Err(format!("{name}: a thread ended without a word"));
-                }
-            }
-        }
-    }
-
-    /// Whether any thread has done anything since `since`; if not for too long, that is an error.
-    fn progressed(&self, last: &mut Vec<u64>, since: &mut Instant) -> Result<(), String> {
-        let now = self.counts();
-        if now != *last {
-            (*last, *since) = (now, Instant::now());
-            return Ok(());
-        }
-        if since.elapsed() < self.times.stalled_after {
-            return Ok(());
-        }
-        let (name, threads) = (&self.cell.variant.name, self.cell.threads);
-        let counts: Vec<String> = now.iter().take(16).map(u64::to_string).collect();
-        let more = if threads > 16 { ", ..." } else { "" };
-        Err(format!(
-            "{name} on {threads} threads of this host is stalled: no operation was finished for {:.1} s; operations of \
-             each thread before: {}{more}",
-            self.times.stalled_after.as_secs_f64(),
-            counts.join(", ")
-        ))
-    }
+    pub(super) dog: Watchdog<'a>,
 }

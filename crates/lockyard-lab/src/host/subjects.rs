@@ -8,12 +8,13 @@ use super::measure::{self, Effort, Sample};
 use super::order::Orders;
 use super::placement::Placement;
 use super::presence::{Begun, Round, Stamps};
+use super::watchdog::{LONGEST_START, Progress, Watchdog};
 use super::{guard, pin, presence};
 use crate::rows::Measured;
 use crate::{jobs, statistics};
 use lockyard_peers::tables::{Done, Load, Row, Stop, Subject, Worker};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -24,8 +25,6 @@ pub struct Task {
     pub row: Row,
     /// What it is asked to do.
     pub load: Load,
-    /// Where its threads run.
-    pub placement: Placement,
 }
 
 /// What came of a task.
@@ -51,14 +50,6 @@ pub struct Results {
 /// How often in a window it is asked how much is held back.
 const LOOKS: u32 = 10;
 
-/// Threads that have not started by then are given up.
-const LONGEST_START: Duration = Duration::from_secs(60);
-
-/// One thread's number of operations, in lines of its own.
-#[repr(align(128))]
-#[derive(Default)]
-struct Progress(AtomicU64);
-
 struct Shared {
     subject: Box<dyn Subject>,
     stop: Stop,
@@ -79,8 +70,14 @@ struct Stopped {
 /// One run at a time: two would measure each other.
 static ONE: Mutex<()> = Mutex::new(());
 
-/// Measures `tasks`, and calls `done` after each round of each. An interrupt ends it after the run that runs; so does a failure.
-pub fn run(tasks: &[Task], effort: Effort, done: &mut dyn FnMut()) -> Results {
+/// Measures `tasks`, all at one placement, and calls `done` after each round of each. An interrupt ends it after the run that runs; so does
+/// a failure.
+pub fn run(
+    tasks: &[Task],
+    placement: &Placement,
+    effort: Effort,
+    done: &mut dyn FnMut(),
+) -> Results {
     let mut samples: Vec<Vec<Sample>> = tasks.iter().map(|_| Vec::new()).collect();
     let mut looked: Vec<[Vec<f64>; 2]> = tasks.iter().map(|_| Default::default()).collect();
     let mut orders = Orders::new(tasks.len());
@@ -90,7 +87,7 @@ pub fn run(tasks: &[Task], effort: Effort, done: &mut dyn FnMut()) -> Results {
             if jobs::interrupted() {
                 break 'rounds;
             }
-            match once(&tasks[index], effort) {
+            match once(&tasks[index], placement, effort) {
                 // Its window was cut short.
                 Ok(_) if jobs::interrupted() => break 'rounds,
                 Ok((sample, found)) => {
@@ -100,7 +97,7 @@ pub fn run(tasks: &[Task], effort: Effort, done: &mut dyn FnMut()) -> Results {
                     }
                 }
                 Err(message) => {
-                    let Task { row, load, .. } = &tasks[index];
+                    let Task { row, load } = &tasks[index];
                     let s = if load.threads == 1 { "" } else { "s" };
                     failure = Some(format!(
                         "{} on {} thread{s} of this host: {message}",
@@ -126,7 +123,11 @@ fn measured(values: &[f64]) -> Option<Measured> {
 }
 
 /// One round of one task: its sample, and how much was held back and missed.
-fn once(task: &Task, effort: Effort) -> Result<(Sample, [Option<f64>; 2]), String> {
+fn once(
+    task: &Task,
+    placement: &Placement,
+    effort: Effort,
+) -> Result<(Sample, [Option<f64>; 2]), String> {
     // A panic in another run leaves nothing behind that this one uses.
     let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let threads = task.load.threads;
@@ -142,7 +143,7 @@ fn once(task: &Task, effort: Effort) -> Result<(Sample, [Option<f64>; 2]), Strin
     let (sender, receiver) = channel();
     for thread in 0..threads {
         let (mine, sender, load) = (Arc::clone(&shared), sender.clone(), task.load);
-        let cpu = task.placement.cpu(thread);
+        let cpu = placement.cpu(thread);
         let body = move || {
             let pinned = cpu.is_none_or(pin);
             // Pairs with the main thread's acquire.
@@ -163,7 +164,8 @@ fn once(task: &Task, effort: Effort) -> Result<(Sample, [Option<f64>; 2]), Strin
         spawned.map_err(|error| format!("thread {thread} cannot be started: {error}"))?;
     }
     drop(sender);
-    let watch = Watch { shared: &shared, stalled_after: effort.stalled_after };
+    let (progress, what) = (&shared.progress[..], "it".to_owned());
+    let watch = Watchdog { progress, stalled_after: effort.stalled_after, what };
     let started = Instant::now();
     // Pairs with each thread's release when it is ready.
     while shared.ready.load(Ordering::Acquire) < threads {
@@ -175,8 +177,9 @@ fn once(task: &Task, effort: Effort) -> Result<(Sample, [Option<f64>; 2]), Strin
     shared.go.store(true, Ordering::Relaxed);
     watch.sleep(effort.warm_up)?;
     let (before, begin) = (watch.counts(), Instant::now());
-    let held_back = watch.window(effort.window)?;
-    watch.until_more_than(&before)?;
+    let held_back = window(&watch, shared.subject.as_ref(), effort.window)?;
+    // On a busy host a short window may pass without an operation.
+    watch.until(|counts| counts != before)?;
     let (after, end) = (watch.counts(), Instant::now());
     drop(stop);
     let mut stopped = Vec::new();
@@ -187,7 +190,7 @@ fn once(task: &Task, effort: Effort) -> Result<(Sample, [Option<f64>; 2]), Strin
     shared.subject.verify(&done)?;
     let pinned = stopped.iter().all(|stopped| stopped.pinned);
     let kept = stopped.iter().all(|stopped| stopped.kept);
-    guard::check(&task.placement, threads, pinned, kept)?;
+    guard::check(placement, threads, pinned, kept)?;
     let operations: Vec<u64> = before.iter().zip(&after).map(|(a, b)| b - a).collect();
     let stamps: Vec<Stamps> = stopped.iter().map(|stopped| stopped.stamps).collect();
     let all = Done::sum(&done);
@@ -214,80 +217,19 @@ impl Drop for StopAtLast<'_> {
     }
 }
 
-/// The main thread's view of a run.
-struct Watch<'r> {
-    shared: &'r Shared,
-    stalled_after: Duration,
-}
-
-impl Watch<'_> {
-    fn counts(&self) -> Vec<u64> {
-        self.shared.progress.iter().map(|p| p.0.load(Ordering::Relaxed)).collect()
+/// Sleeps for the window; of a subject that counts what is held back, the most of some looks.
+fn window(
+    watch: &Watchdog,
+    subject: &dyn Subject,
+    window: Duration,
+) -> Result<Option<u64>, String> {
+    if subject.held_back().is_none() {
+        return watch.sleep(window).map(|()| None);
     }
-
-    /// Sleeps for `time` while the threads run; returns early after an interrupt. Those that do nothing for too long are an error.
-    fn sleep(&self, time: Duration) -> Result<(), String> {
-        const LONGEST: Duration = Duration::from_millis(500);
-        let (mut last, mut since) = (self.counts(), Instant::now());
-        let end = Instant::now() + time;
-        while !jobs::interrupted() {
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                break;
-            }
-            std::thread::sleep(left.min(self.stalled_after).min(LONGEST));
-            self.progressed(&mut last, &mut since)?;
-        }
-        Ok(())
+    let mut most = None;
+    for _ in 0..LOOKS {
+        watch.sleep(window / LOOKS)?;
+        most = most.max(subject.held_back());
     }
-
-    /// Sleeps for the window; of a subject that counts what is held back, the most of some looks.
-    fn window(&self, window: Duration) -> Result<Option<u64>, String> {
-        if self.shared.subject.held_back().is_none() {
-            return self.sleep(window).map(|()| None);
-        }
-        let mut most = None;
-        for _ in 0..LOOKS {
-            self.sleep(window / LOOKS)?;
-            most = most.max(self.shared.subject.held_back());
-        }
-        Ok(most)
-    }
-
-    /// Waits until an operation was finished after `before`: on a busy host a short window may pass without one.
-    fn until_more_than(&self, before: &[u64]) -> Result<(), String> {
-        let (mut last, mut since) = (self.counts(), Instant::now());
-        while last == before && !jobs::interrupted() {
-            std::thread::sleep(Duration::from_millis(1));
-            self.progressed(&mut last, &mut since)?;
-        }
-        Ok(())
-    }
-
-    /// Waits for a thread that was told to stop.
-    fn receive(&self, receiver: &Receiver<Stopped>) -> Result<Stopped, String> {
-        let (mut last, mut since) = (self.counts(), Instant::now());
-        loop {
-            match receiver.recv_timeout(self.stalled_after) {
-                Ok(stopped) => return Ok(stopped),
-                Err(RecvTimeoutError::Timeout) => self.progressed(&mut last, &mut since)?,
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err("a thread ended without a word".to_owned());
-                }
-            }
-        }
-    }
-
-    fn progressed(&self, last: &mut Vec<u64>, since: &mut Instant) -> Result<(), String> {
-        let now = self.counts();
-        if now != *last {
-            (*last, *since) = (now, Instant::now());
-        } else if since.elapsed() >= self.stalled_after {
-            return Err(format!(
-                "stalled: no operation was finished for {:.1} s",
-                self.stalled_after.as_secs_f64()
-            ));
-        }
-        Ok(())
-    }
+    Ok(most)
 }

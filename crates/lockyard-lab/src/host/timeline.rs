@@ -34,18 +34,18 @@ pub(super) fn pass<S: Stage>(
     }
     events.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (sender, receiver) = channel();
-    let (mut begun, mut before) = (begin, watch.counts());
+    let (mut begun, mut before) = (begin, watch.dog.counts());
     let mut counted = Vec::new();
     let mut disturbing = 0;
     for (sample, event) in events {
         let at = begin + Duration::from_secs_f64(sample * samples.seconds);
-        watch.sleep(at.saturating_duration_since(Instant::now()))?;
+        watch.dog.sleep(at.saturating_duration_since(Instant::now()))?;
         if jobs::interrupted() {
             break;
         }
         match event {
             Event::Sample => {
-                let (counts, now) = (watch.counts(), Instant::now());
+                let (counts, now) = (watch.dog.counts(), Instant::now());
                 let done = counts.iter().zip(&before).map(|(now, before)| now - before).collect();
                 counted.push((now - begun, done));
                 (before, begun) = (counts, now);
@@ -67,7 +67,7 @@ pub(super) fn pass<S: Stage>(
         }
     }
     for _ in 0..disturbing {
-        watch.receive(&receiver)?;
+        watch.dog.receive(&receiver)?;
     }
     Ok(counted)
 }

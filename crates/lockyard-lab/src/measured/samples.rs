@@ -32,7 +32,7 @@ pub(super) fn rows(
             detail.insert(ROUNDS.to_owned(), Detail::Numbers(vec![value]));
             detail.insert("local_work_ns".to_owned(), Detail::Number(task.local_work));
             let measured = Measured::once(value);
-            rows.push(super::row(script, task, (metric, unit), measured, detail));
+            rows.push(super::row(script, task, (&metric, unit), measured, detail));
         }
         done();
     }

@@ -1,7 +1,7 @@
 //! Tables for people: one for each experiment, then the summary, then notes.
 
 use super::{Document, fits, looked, phases};
-use crate::listing::SHARE;
+use crate::listing::{COUNT, SHARE};
 use crate::pairs::NEAR;
 use crate::predict::PREDICTED;
 use crate::rows::{Detail, Errors, Measured, Row, Status, Summary};
@@ -143,7 +143,7 @@ fn family(row: &Row) -> &str {
     match row.metric.as_str() {
         metric if metric.contains("@sample") => "throughput of samples",
         metric if metric.starts_with(SHARE) => "share of CPU time",
-        metric if metric.starts_with("samples:") => "samples of a profiler",
+        metric if metric.starts_with(COUNT) => "samples of a profiler",
         metric => metric,
     }
 }

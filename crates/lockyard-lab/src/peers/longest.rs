@@ -199,7 +199,7 @@ fn verdict(what: &str, name: &str, fifo: &[&Row], peers: &[&Row]) -> Option<Stri
 mod tests {
     use super::*;
     use crate::peers::{add, parse};
-    use crate::rows::{Measured, Status};
+    use crate::rows::Measured;
 
     fn row(variant: &str, throughput: f64, longest: u64, of_window: f64, peer: bool) -> Row {
         let mut detail = std::collections::BTreeMap::new();
@@ -208,27 +208,10 @@ mod tests {
         if peer {
             detail.insert("peer".to_owned(), Detail::Text("x".to_owned()));
         }
-        Row {
-            table: String::new(),
-            experiment: "e".to_owned(),
-            machine: "m".to_owned(),
-            variant: variant.to_owned(),
-            threads: Some(2),
-            metric: "throughput".to_owned(),
-            unit: "op/s".to_owned(),
-            published: None,
-            predicted: None,
-            trivial: None,
-            measured: Some(Measured {
-                value: throughput,
-                ci_low: throughput,
-                ci_high: throughput,
-                samples: 1,
-            }),
-            status: Status::Measured,
-            reason: None,
-            detail,
-        }
+        let measured =
+            Measured { value: throughput, ci_low: throughput, ci_high: throughput, samples: 1 };
+        let row = Row::here("e", variant, 2, ("throughput", "op/s"));
+        Row { measured: Some(measured), detail, ..row }
     }
 
     fn script() -> Script {

@@ -8,7 +8,6 @@ use super::{Allowed, Held, Of, Operation, Row, Setting, Table, TableKind, TableO
 use lockyard::platform::{Host, Region, during};
 use lockyard::statistics::{Counts, PerCpu, PerNode, Shared, Statistics, Variant};
 use std::alloc::Layout;
-use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 /// Bytes of a counted packet.
@@ -112,12 +111,7 @@ unsafe fn made<V: Variant, H: Host>(
         };
         flows.push(flow);
     }
-    Some(Box::new(Flows::<V, H> {
-        flows,
-        refused: Tally::default(),
-        torn: Tally::default(),
-        _host: PhantomData,
-    }))
+    Some(Box::new(Flows::<V, H> { flows, refused: Tally::default(), torn: Tally::default() }))
 }
 
 struct Flows<V: Variant, H: Host> {
@@ -126,7 +120,6 @@ struct Flows<V: Variant, H: Host> {
     refused: Tally,
     /// Readings whose packets and bytes do not belong together. (Written only then.)
     torn: Tally,
-    _host: PhantomData<fn() -> H>,
 }
 
 impl<V: Variant, H: Host> Flows<V, H> {

@@ -1,9 +1,8 @@
 //! What the rounds come to, as rows: of this host alone, and beside the published table.
 
 use super::{Effort, Metric, Rounds, Way, measure};
-use crate::measured::{HERE, NOT_PINNED, ROUNDS};
+use crate::measured::{NOT_PINNED, ROUNDS};
 use crate::rows::{Detail, Row, Status};
-use std::collections::BTreeMap;
 
 /// The experiment, and the table.
 pub const EXPERIMENT: &str = "lock-call-path";
@@ -25,22 +24,8 @@ pub fn rows(rounds: &Rounds) -> Report {
     let mut rows = Vec::new();
     for metric in Metric::ALL {
         for way in Way::ALL {
-            let mut row = Row {
-                table: String::new(),
-                experiment: EXPERIMENT.to_owned(),
-                machine: HERE.to_owned(),
-                variant: way.name().to_owned(),
-                threads: Some(1),
-                metric: metric.name().to_owned(),
-                unit: UNIT.to_owned(),
-                published: None,
-                predicted: None,
-                trivial: None,
-                measured: None,
-                status: Status::NotModelled,
-                reason: None,
-                detail: BTreeMap::new(),
-            };
+            let row = Row::here(EXPERIMENT, way.name(), 1, (metric.name(), UNIT));
+            let mut row = Row { status: Status::NotModelled, ..row };
             fill(&mut row, rounds, way, metric);
             rows.push(row);
         }

@@ -15,8 +15,7 @@ use crate::host::probe::Nothing;
 use crate::host::stage::rounds_per_ns;
 use crate::host::{self, Cpus, Orders, Placement, run};
 use crate::jobs;
-use crate::measured::HERE;
-use crate::rows::{Detail, Measured, Row, Status};
+use crate::rows::{Detail, Measured, Row};
 use crate::statistics;
 use lockyard_scenarios::{Order, Script, Variant};
 use std::collections::BTreeMap;
@@ -370,22 +369,9 @@ fn rows(request: &Request, cells: &[Cell], local_work: f64) -> Vec<Row> {
                 put("ratio_ci_high", Detail::Number(interval.high));
             }
         }
-        Some(Row {
-            table: String::new(),
-            experiment: request.experiment.name().to_owned(),
-            machine: HERE.to_owned(),
-            variant: cell.whose.name().to_owned(),
-            threads: Some(cell.tasks),
-            metric: "throughput".to_owned(),
-            unit: "op/s".to_owned(),
-            published: None,
-            predicted: None,
-            trivial: None,
-            measured: Some(measured),
-            status: Status::Measured,
-            reason: None,
-            detail,
-        })
+        let throughput = ("throughput", "op/s");
+        let row = Row::here(request.experiment.name(), cell.whose.name(), cell.tasks, throughput);
+        Some(Row { measured: Some(measured), detail, ..row })
     };
     cells.iter().filter_map(row).collect()
 }
