@@ -17,7 +17,10 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     }
     let placement =
         options.placement.as_deref().map(|text| Placement::parse(text, &machine)).transpose()?;
-    let variants = options.variants.len().max(script.variants.len());
+    let variants = match options.variants.len() {
+        0 => script.variants.len(),
+        some => some,
+    };
     let each = if options.sensitivity { 1 + sensitivity::count(&machine) } else { 1 };
     let bar = progress::bar(threads.len() * variants * each, "cells simulated");
     let work = match &script.calibration {
@@ -50,6 +53,7 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
         threads,
         placement,
         sensitivity: options.sensitivity,
+        attribution: options.attribution,
         jobs: options.common.jobs(),
     };
     let found = predict::run(&request, &published::shipped()?, &|| bar.inc(1));
@@ -69,8 +73,6 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
         sensitive.map(|((row, costs), s)| s.table(&heading(row), &row.unit, costs)).collect();
     document.explanations.extend(tables);
     document.rows.extend(found.figures);
-    if options.attribution {
-        document.rows.extend(found.listings);
-    }
+    document.rows.extend(found.listings);
     output::finish(document, None, options.common.format)
 }

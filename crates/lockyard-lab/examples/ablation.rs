@@ -30,9 +30,9 @@ const MECHANISMS: &[(&str, Change)] = &[
     ("shared reads at once", |m| m.with("cycles.shared_read", 5.0)),
     ("a store buffer of one", |m| m.with("protocol.store_buffer", 1.0)),
     ("locked operations lock from the start", |m| {
-        let before = m.parameters().iter().find(|p| p.name == "cycles.rmw_before_lock")?;
+        let before = m.parameter("cycles.rmw_before_lock")?;
         let before: f64 = before.value.to_string().parse().ok()?;
-        let lock = m.parameters().iter().find(|p| p.name == "cycles.rmw_lock")?;
+        let lock = m.parameter("cycles.rmw_lock")?;
         let lock: f64 = lock.value.to_string().parse().ok()?;
         m.with("cycles.rmw_before_lock", 0.0)?.with("cycles.rmw_lock", lock + before)
     }),
@@ -102,6 +102,7 @@ fn predicted(
             threads: threads.into_iter().collect(),
             placement: None,
             sensitivity: false,
+            attribution: false,
             jobs,
         };
         match predict::run(&request, all, &|| ()) {

@@ -97,13 +97,17 @@ pub fn show(machine: &Machine, format: Format) -> String {
     }
     // In Markdown, as it is: it is set with spaces.
     let fence = if format == Format::Markdown { "```\n" } else { "" };
+    let some = |number: usize, one: &str, more: &str| match number {
+        1 => format!("1 {one}"),
+        _ => format!("{number} {more}"),
+    };
     let mut text = format!(
-        "{}: {}\n{} sockets, {} core complexes, {} cores, {} hardware threads; {:.0} % of the \
+        "{}: {}\n{}, {}, {} cores, {} hardware threads; {:.0} % of the \
          numbers are assumed.\n{}\n{}{}\n{}{}\n{parameters}\n\nSources\n",
         machine.name(),
         machine.title(),
-        machine.sockets(),
-        machine.complexes(),
+        some(machine.sockets(), "socket", "sockets"),
+        some(machine.complexes(), "core complex", "core complexes"),
         machine.cores(),
         machine.hardware_threads(),
         machine.assumed_share() * 100.0,

@@ -107,6 +107,14 @@ pub fn check(request: &Request) -> Result<(), Failure> {
     ))))
 }
 
+/// What the intervals are that results of so many rounds have.
+pub(crate) fn coverage(rounds: usize) -> &'static str {
+    match rounds {
+        0..6 => "fewer than 6 rounds: the whole range, which covers less",
+        _ => "order statistics",
+    }
+}
+
 /// The row of a task's figure, with the metric's name and unit.
 fn row(
     script: &Script,
@@ -282,14 +290,10 @@ fn notes(
     let effort = request.effort;
     notes.push(format!(
         "Measured on this host: {} rounds of {} s, the cells in an order shuffled for each round; the median, with an \
-         interval of at least 95 % ({}).",
+         interval of at least 95 % ({}; that of the bootstrap is in JSON).",
         effort.repeats,
         effort.window.as_secs_f64(),
-        if effort.repeats < 6 {
-            "fewer than 6 rounds: the whole range, which covers less"
-        } else {
-            "order statistics; that of the bootstrap is in JSON"
-        }
+        coverage(effort.repeats)
     ));
     if let Some(name) = &request.relative_to {
         notes.push(format!(

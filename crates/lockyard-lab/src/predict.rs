@@ -58,6 +58,8 @@ pub struct Request {
     pub placement: Option<Placement>,
     /// Whether to simulate each cell with every input changed, too.
     pub sensitivity: bool,
+    /// Whether to list where CPU time went.
+    pub attribution: bool,
     /// How many cells are simulated at the same time.
     pub jobs: usize,
 }
@@ -111,7 +113,7 @@ pub struct Predictions {
     pub costs: Vec<Costs>,
     /// Rows of the figures that the runs have beside the script's metric.
     pub figures: Vec<Row>,
-    /// Where the CPU time of each went, as rows of a profiler's listing.
+    /// Where the CPU time of each went, as rows of a profiler's listing, if that was asked for.
     pub listings: Vec<Row>,
     /// How each depends on the inputs, if that was asked for.
     pub sensitivities: Vec<Sensitivity>,
@@ -207,14 +209,12 @@ pub fn run(
         let outcome = Outcome::of_prediction(&prediction, metric, threads);
         let of = (variant.name.as_str(), threads, same_places);
         found.figures.extend(figures(request, outcome, of, work, tables));
-        let listed = listing::Of {
-            script,
-            machine: Some(request.machine.name()),
-            variant: &variant.name,
-            threads,
-        };
-        let tables_of = if same_places { tables } else { &[] };
-        found.listings.extend(listing::rows(&prediction.listing, listed, tables_of));
+        if request.attribution {
+            let machine = Some(request.machine.name());
+            let listed = listing::Of { script, machine, variant: &variant.name, threads };
+            let tables_of = if same_places { tables } else { &[] };
+            found.listings.extend(listing::rows(&prediction.listing, listed, tables_of));
+        }
         let calibration = calibration_cell(script, &variant.name, request.machine.name(), tables);
         let is_calibration = published.is_some() && published == calibration;
         found.rows.push(Row {

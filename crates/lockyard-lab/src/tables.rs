@@ -262,9 +262,10 @@ fn notes(
     let effort = request.effort;
     notes.push(format!(
         "Measured on this host: {} rounds of {} s, the cells in an order shuffled for each round, each with a new subject; the median, \
-         with an interval of at least 95 %.",
+         with an interval of at least 95 % ({}).",
         effort.repeats,
         effort.window.as_secs_f64(),
+        measured::coverage(effort.repeats)
     ));
     notes.push(match &request.relative_to {
         Some(name) => format!("Ratio: the figure over that of {name} in the same round; the median of the rounds."),

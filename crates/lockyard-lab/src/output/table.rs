@@ -27,21 +27,21 @@ fn render(document: &Document, preset: &TableStyle, heading: &str) -> String {
         }
     }
     for (first, rows) in groups {
-        if let Some((reason, count)) = one_reason(&rows) {
+        if let Some(reason) = one_reason(&rows) {
             text.push_str(&format!(
-                "{heading}{} on {}: {}: {count} rows are not modelled: {reason}\n\n",
+                "{heading}{} on {}: {}: {reason}\n\n",
                 first.experiment,
                 first.machine,
                 family(first),
             ));
             continue;
         }
+        let unit = if first.unit.is_empty() { String::new() } else { format!(", {}", first.unit) };
         text.push_str(&format!(
-            "{heading}{} on {}: {}, {}\n\n{}\n\n",
+            "{heading}{} on {}: {}{unit}\n\n{}\n\n",
             first.experiment,
             first.machine,
             family(first),
-            first.unit,
             rows_table(&rows, preset)
         ));
         if let Some(table) = phases::table(&rows, preset) {
@@ -126,12 +126,15 @@ fn of_interest<'r>(rows: &[&'r Row]) -> Vec<&'r Row> {
     rows.iter().filter(said).copied().collect()
 }
 
-/// The reason why none of `rows` is modelled, if it is the same for all, and nothing is measured; and how many they are.
-fn one_reason<'r>(rows: &[&'r Row]) -> Option<(&'r str, usize)> {
-    let rows = of_interest(rows);
+/// Why none of `rows` has a figure of ours, if the reason is the same for all; and how many they are.
+fn one_reason(rows: &[&Row]) -> Option<String> {
+    let (rows, what) = match of_interest(rows) {
+        none if none.is_empty() => (rows.to_vec(), "are inputs"),
+        rows => (rows, "are not modelled"),
+    };
     let reason = rows.first()?.reason.as_deref()?;
     let alike = |row: &&Row| row.reason.as_deref() == Some(reason) && row.measured.is_none();
-    rows.iter().all(alike).then_some((reason, rows.len()))
+    rows.iter().all(alike).then(|| format!("{} rows {what}: {reason}", rows.len()))
 }
 
 fn same_group(a: &Row, b: &Row) -> bool {

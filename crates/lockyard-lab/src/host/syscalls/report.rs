@@ -15,6 +15,7 @@ use crate::host::probe::Nothing;
 use crate::host::stage::rounds_per_ns;
 use crate::host::{self, Cpus, Orders, Placement, run};
 use crate::jobs;
+use crate::measured::coverage;
 use crate::rows::{Detail, Measured, Row};
 use crate::statistics;
 use lockyard_scenarios::{Order, Script, Variant};
@@ -404,11 +405,7 @@ fn notes(request: &Request, placement: &Placement, cpus: &Cpus, local_work: f64)
         experiment.operation(),
         request.repeats,
         request.times.window.as_secs_f64(),
-        if request.repeats < 6 {
-            "fewer than 6 rounds: the whole range, which covers less"
-        } else {
-            "order statistics"
-        }
+        coverage(request.repeats)
     ));
     notes.push(format!(
         "Ratio: the figure over that of {} in the same round; the median of the rounds, with its interval.",
