@@ -44,7 +44,8 @@ fn with_trywait_everyone_comes_back() {
 
 #[test]
 fn with_the_work_of_a_real_stat_it_is_the_same_from_four_tasks_on() {
-    for (tasks, stays_down) in [(2, false), (3, false), (4, true), (20, true)] {
+    // With three tasks some runs come back, and some do not.
+    for (tasks, stays_down) in [(2, false), (4, true), (20, true)] {
         let found = totals("lockref-no-trywait", tasks, 450.0);
         let last = found[3] / found[0];
         assert_eq!(last < 0.6, stays_down, "{tasks} tasks: {found:?}");
