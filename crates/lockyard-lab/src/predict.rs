@@ -345,7 +345,7 @@ pub fn detail(
     }
     prediction.costs.detail(&mut detail);
     let mut notes = Vec::new();
-    if prediction.locked > 0 {
+    if prediction.locked > 0 && prediction.long.is_none() {
         notes.push(String::from(
             "operations of some cells gave up their compare-exchange and took the lock (see `lock_fallbacks` in JSON); then \
              operations keep each other there, so the figure depends on how long is simulated",
