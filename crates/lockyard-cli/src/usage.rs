@@ -25,12 +25,27 @@ struct Place {
     command: Command,
 }
 
+/// Whether the command has the option, which may have its value behind an `=`.
+fn knows(command: &Command, option: &str) -> bool {
+    let name = option.split('=').next().unwrap_or(option);
+    command.get_arguments().any(|argument| {
+        let long = argument.get_long().is_some_and(|long| name.strip_prefix("--") == Some(long));
+        let short = argument.get_short().zip(name.strip_prefix('-').and_then(|n| n.chars().next()));
+        long || short.is_some_and(|(a, b)| a == b)
+    })
+}
+
 impl Place {
     fn of(arguments: impl Iterator<Item = OsString>) -> Place {
         let mut command = Arguments::command();
         command.build();
         let mut name = Vec::new();
         for argument in arguments {
+            // What a command does not know is wrong there, whatever comes behind it.
+            let option = argument.to_string_lossy();
+            if option.starts_with('-') && !knows(&command, &option) {
+                break;
+            }
             let Some(found) = command.find_subcommand(&argument).cloned() else { continue };
             name.push(found.get_name().to_owned());
             command = found;

@@ -197,6 +197,7 @@ pub fn run(
                 threads,
                 local_work: calibrated.nanoseconds(),
                 metric,
+                mean_over: script.run.mean_over,
             };
             let failed = |e| Failure::Run(format!("{}, {}: {e}", script.name, variant.name));
             let Some(one) = sensitivity::of(cell, request.jobs, done).map_err(failed)? else {
@@ -363,7 +364,7 @@ pub fn detail(
         notes.push(format!(
             "some figures are means over a run of {} s, in which an operation is to be expected to give up its compare-exchange and take the \
              lock; from then on operations keep each other there (docs/degradation.md; `until_a_lock_fallback` and \
-             `from_a_lock_fallback_on` in JSON)",
+             `from_a_lock_fallback_on` in JSON); all else that is said of such a cell is of the longer part of the run",
             long.seconds
         ));
     }

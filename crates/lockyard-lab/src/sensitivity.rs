@@ -44,6 +44,8 @@ pub struct Cell<'a> {
     pub local_work: f64,
     /// What is predicted.
     pub metric: Metric,
+    /// Over how many seconds it is a mean, if over more than is simulated.
+    pub mean_over: Option<f64>,
 }
 
 /// What a change of one input does to the figure, as a share of it.
@@ -128,7 +130,8 @@ pub fn of(
         }
         let effort = Effort::SEARCH;
         let (variant, threads) = (cell.variant, cell.threads);
-        simulate::cell(&machine, variant, cell.placement, threads, work, effort)
+        let effort = (effort, cell.mean_over);
+        simulate::cell_over(&machine, variant, cell.placement, threads, work, effort)
             .map(|prediction| cell.metric.figure(prediction.throughput, threads))
     };
     let mut figures = Vec::new();
@@ -303,6 +306,7 @@ mod tests {
             threads: 1,
             local_work: 1000.0,
             metric: script.metric,
+            mean_over: None,
         };
         let found = of(cell, 1, &|| ()).expect("it runs").expect("nobody interrupts");
         assert_eq!(found.effects[0].input, LOCAL_WORK);
@@ -347,6 +351,7 @@ mod tests {
             threads: 4,
             local_work: 100.0,
             metric: script.metric,
+            mean_over: None,
         };
         let found = of(cell, 2, &|| ()).expect("it runs").expect("nobody interrupts");
         let (mut down, mut up): (f64, f64) = (0.0, 0.0);

@@ -6,7 +6,7 @@ mod samples;
 mod stage;
 
 pub use identity::{MACHINE_HASH, SEEDS, identify};
-pub use long::LongRun;
+pub use long::{LongRun, cell as cell_over};
 pub use samples::{SEEDS as SEEDS_OF_SAMPLES, samples};
 
 use crate::explain::{Costs, LockTime};
@@ -97,9 +97,9 @@ const DRAIN_NS: f64 = 1e9;
 pub struct Prediction {
     /// Operations a second, all threads together (of one guest, where guests share CPUs): the mean over the seeds.
     pub throughput: f64,
-    /// The lowest and highest throughput of a seed.
+    /// The lowest and highest throughput of a seed; of a mean over a long run also of those of its other part.
     pub range: (f64, f64),
-    /// The throughput of each seed.
+    /// The throughput of each seed; of a mean over a long run those of its longer part.
     pub runs: Vec<f64>,
     /// CPU time of all threads (of one guest) by region. Each has its hardware thread all the time, but where guests share CPUs, and
     /// is idle in steps of that region only.
@@ -129,6 +129,8 @@ pub struct Prediction {
     /// How many are to be expected in a second of the machine's time, from how many compare-exchanges operations lose in a row; that is
     /// hardly ever often enough to be seen in a window.
     pub fallbacks_per_second: f64,
+    /// Operations a second of the runs that had none; `None` if all had some.
+    pub without_fallbacks: Option<f64>,
     /// What such a fallback makes of a run so long that one is to be expected; `None` if it is not so long.
     pub long: Option<LongRun>,
     /// The samples of runs that have them; empty if they have none.
@@ -245,8 +247,7 @@ fn runs(
     let mut costs = Costs::default();
     let mut totals = [0u64; 7];
     let mut locked = 0;
-    let mut lost = long::Lost::default();
-    let mut seconds = 0.0;
+    let mut fallbacks = long::Fallbacks::default();
     let (mut user, mut idle, mut busy, mut windows) = (0, 0, 0, 0);
     for seed in 1..=effort.seeds {
         let mut simulation = simulation(machine, variant, seed);
@@ -340,15 +341,16 @@ fn runs(
         let busy_after = simulation.busy_cycles();
         busy += busy_after.zip(busy_before).map_or(tasks as u64 * window, |(a, b)| a - b);
         (user, idle, windows) = (user + record.user, idle + record.idle, windows + window);
-        lost.add(&tries_before, &tries(&simulation));
-        seconds += window_ns / 1e9;
-        locked += simulation
+        let fell = simulation
             .events()
             .iter()
             .zip(&events)
             .filter(|((event, _), _)| *event == Event::RefLocked)
             .map(|((_, after), (_, before))| after - before)
             .sum::<u64>();
+        locked += fell;
+        let throughput = total as f64 / window_ns * 1e9 / guests as f64;
+        fallbacks.add(window_ns / 1e9, throughput, fell, (&tries_before, &tries(&simulation)));
         for (sum, value) in totals.iter_mut().zip([
             total,
             after.failed_compare_exchanges - statistics.failed_compare_exchanges,
@@ -404,7 +406,8 @@ fn runs(
         local_transfers: ratio(local, total),
         remote_transfers: ratio(remote, total),
         locked,
-        fallbacks_per_second: lost.fallbacks() / seconds,
+        fallbacks_per_second: fallbacks.per_second(),
+        without_fallbacks: fallbacks.throughput_without(),
         long: None,
         samples: Vec::new(),
     })

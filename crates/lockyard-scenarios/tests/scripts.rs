@@ -3,6 +3,8 @@
 
 use lockyard_scenarios::{Gives, Metric, ObjectKind, Order, Region, Script, Step};
 
+/// The section `[run]` of [`GOOD`].
+const RUN: &str = "[run]\nmean_over = 5.0";
 const GOOD: &str = include_str!("../../../scenarios/open3.toml");
 
 fn error_of(text: &str) -> String {
@@ -301,10 +303,10 @@ fn figures_beside_the_metric_are_found_by_name_where_the_script_says_what_they_n
         assert_eq!(pages.figure(machine, "xadd", "time", "ns"), Ok(Figure::Time { divided }));
     }
     assert!(of(&script, "time", "ns").is_err(), "the metric is no time of an operation");
-    let head = "unit = \"op/s\"\nrun = { operations = 6e6, tasks = 40 }\n\
-                pairs = [{ first = \"lockref-pause\", second = \"lockref\" }]";
-    let script =
-        Script::parse("s.toml", &GOOD.replacen("unit = \"op/s\"", head, 1)).expect("valid");
+    let head = "unit = \"op/s\"\npairs = [{ first = \"lockref-pause\", second = \"lockref\" }]";
+    let text = GOOD.replacen("unit = \"op/s\"", head, 1);
+    let text = text.replacen(RUN, "[run]\noperations = 6e6\ntasks = 40", 1);
+    let script = Script::parse("s.toml", &text).expect("valid");
     assert_eq!((script.tasks(Some(3000)), script.tasks(None)), (Some(40), Some(40)));
     let length = Length::Operations(6e6);
     let reference = || "lockref-pause".to_owned();
@@ -323,9 +325,8 @@ fn figures_beside_the_metric_are_found_by_name_where_the_script_says_what_they_n
     ] {
         assert_eq!(of(&script, metric, unit), Ok(figure), "{metric} in {unit}");
     }
-    let head = "unit = \"op/s\"\nrun = { operations = 6e6, times_of = \"one-task\" }";
-    let script =
-        Script::parse("s.toml", &GOOD.replacen("unit = \"op/s\"", head, 1)).expect("valid");
+    let run = "[run]\noperations = 6e6\ntimes_of = \"one-task\"";
+    let script = Script::parse("s.toml", &GOOD.replacen(RUN, run, 1)).expect("valid");
     assert_eq!(of(&script, "user-time", "s"), Ok(Figure::TaskTime(Region::User, length)));
 }
 
@@ -454,16 +455,11 @@ fn a_wrong_metric_page_or_calibration_is_named() {
         ),
         (
             GOOD,
-            "unit = \"op/s\"",
-            "unit = \"op/s\"\nrun = { seconds = 1.0, operations = 5.0 }",
+            RUN,
+            "[run]\nseconds = 1.0\noperations = 5.0",
             "so large an `amount` or so many `seconds`, not after two of them",
         ),
-        (
-            GOOD,
-            "unit = \"op/s\"",
-            "unit = \"op/s\"\nrun = { tasks_unsaid = 5000 }",
-            "`tasks_unsaid` is 5000; allowed: 1 to 4096",
-        ),
+        (GOOD, RUN, "[run]\ntasks_unsaid = 5000", "`tasks_unsaid` is 5000; allowed: 1 to 4096"),
         (EXT4, "second = \"system-time\"\n", "", "needs `second`, the metric of its second cell"),
         (
             EXT4,
@@ -478,12 +474,8 @@ fn a_wrong_metric_page_or_calibration_is_named() {
             "there is no second cell of a calibration `system-tme`; did you mean `system-time`?",
         ),
         (EXT4, "work_varies = true", "work_varies = 1", "s.toml:"),
-        (
-            GOOD,
-            "unit = \"op/s\"",
-            "unit = \"op/s\"\nrun = { tasks = 0 }",
-            "`tasks` is 0; allowed: 1 to 4096",
-        ),
+        (GOOD, RUN, "[run]\ntasks = 0", "`tasks` is 0; allowed: 1 to 4096"),
+        (GOOD, RUN, "[run]\nmean_over = 0.0", "`mean_over` is 0; allowed: above 0, at most 1e15"),
         (GOOD, "do = \"get\"", "do = \"get\"\nregion = \"user\"", "`region` is not for a `get`"),
         (
             GOOD,

@@ -3,7 +3,7 @@
 //!
 //! A lock in a `static` has no place to keep a reference to its machine, so the running simulation
 //! is found through a thread-local. Everything here is a `Cell`: the engine is borrowed mutably while
-//! a coroutine runs, and the coroutine touches only this.
+//! a coroutine runs, and the coroutine touches only this, and the place of its own next operation.
 
 use crate::arena::Arena;
 use crate::engine::Op;

@@ -358,11 +358,7 @@ impl Simulation {
     }
 
     /// How many compare-exchanges of the line at `address` succeeded so far after their thread had lost 0, 1, ... of them in a row;
-    /// the last count is of all longer runs too. Nothing if none succeeded.
-    ///
-    /// # Panics
-    ///
-    /// If the address is not in the arena.
+    /// the last count is of all longer runs too. Nothing if no simulated thread has used the line.
     pub fn lost_in_a_row(&self, address: usize) -> Vec<u64> {
         self.engine.lost_in_a_row(address)
     }

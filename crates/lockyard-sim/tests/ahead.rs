@@ -208,6 +208,21 @@ fn a_load_behind_a_locked_operation_is_done_with_it_where_cores_do_so() {
 }
 
 #[test]
+fn one_load_is_done_with_a_locked_operation_and_those_behind_it_take_their_time() {
+    let mut simulation = Simulation::new(&machine(&[("early_loads", 1), ("run_ahead", 0)]), 1);
+    let word = simulation.place(SimulatedU64::new(0), 64, 0);
+    let cycles = on(&mut simulation, 0, move || {
+        word.fetch_add(1, Ordering::Relaxed);
+        let begin = now();
+        for _ in 0..100 {
+            word.load(Ordering::Relaxed);
+        }
+        now() - begin
+    });
+    assert_eq!(cycles, 99 * 5);
+}
+
+#[test]
 fn a_load_that_is_done_early_has_the_value_though_the_line_goes() {
     let misses = |early_loads| {
         let mut simulation = Simulation::new(&machine(&[("early_loads", early_loads)]), 1);

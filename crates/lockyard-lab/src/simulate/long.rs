@@ -8,8 +8,9 @@
 
 use super::{Effort, Prediction, SimulationError, runs};
 use crate::placement::Placement;
+use crate::statistics;
 use lockyard::lockref::policy::MAX_FAILURES;
-use lockyard_scenarios::Variant;
+use lockyard_scenarios::{ObjectKind, Variant};
 use lockyard_sim::Machine;
 
 /// A run in which fewer fallbacks are to be expected is as if there were none.
@@ -50,8 +51,17 @@ impl LongRun {
     }
 }
 
-/// As [`super::cell`], but the mean over so many seconds, if that is given.
-pub(super) fn cell(
+/// As [`super::cell`], but the mean over so many seconds, if that is given, of a variant with one lockref, without guests. All but the
+/// throughput, its range and the fallbacks is of the part of the run that is longer, on the average.
+///
+/// # Errors
+///
+/// As [`super::cell`].
+///
+/// # Panics
+///
+/// As [`super::cell`].
+pub fn cell(
     machine: &Machine,
     variant: &Variant,
     placement: (&Placement, usize),
@@ -60,53 +70,90 @@ pub(super) fn cell(
     (effort, seconds): (Effort, Option<f64>),
 ) -> Result<Prediction, SimulationError> {
     let found = super::cell(machine, variant, placement, threads, local_work, effort)?;
-    let Some(seconds) = seconds else { return Ok(found) };
-    // A run that had some is as long runs are.
-    if found.locked > 0 || found.fallbacks_per_second * seconds < RARE {
+    let lockrefs = variant.objects.iter().filter(|o| matches!(o.kind, ObjectKind::LockRef { .. }));
+    let one = lockrefs.count() == 1 && variant.guests.is_none();
+    // If every run has fallen by itself, they are as long runs are.
+    let (Some(seconds), Some(until), true) = (seconds, found.without_fallbacks, one) else {
+        return Ok(found);
+    };
+    let rate = found.fallbacks_per_second;
+    if rate * seconds < RARE {
         return Ok(found);
     }
     // So long that every task comes by. In which order, is drawn: a queue keeps the order in which it began, and that of a run of
     // seconds has been shuffled by interrupts.
-    let held = threads as f64 / found.throughput * 1e9;
+    let held = threads as f64 / until * 1e9;
     let effort = Effort { warm_up_ns: effort.warm_up_ns + 2.0 * held, ..effort };
     let of = (effort, Some(held));
     let fallen = runs(machine, variant, placement, threads, local_work, of)?;
-    if fallen.throughput > found.throughput * (1.0 - SLOWER) {
+    if fallen.throughput > until * (1.0 - SLOWER) {
         return Ok(found);
     }
-    let rate = found.fallbacks_per_second;
-    let long = LongRun::new(seconds, rate, found.throughput, fallen.throughput);
+    let long = LongRun::new(seconds, rate, until, fallen.throughput);
     let range = (fallen.range.0.min(found.range.0), fallen.range.1.max(found.range.1));
-    // All else is of what the run is for the most part.
     let most = if long.share < 0.5 { fallen } else { found };
     Ok(Prediction {
         throughput: long.mean(),
         range,
         fallbacks_per_second: rate,
+        without_fallbacks: Some(until),
         long: Some(long),
         ..most
     })
 }
 
-/// How many compare-exchanges of each lockref succeeded after how many losses in a row.
+/// What the runs of a cell say of fallbacks.
 #[derive(Debug, Default)]
-pub(super) struct Lost(Vec<Vec<u64>>);
+pub(super) struct Fallbacks {
+    /// Seconds of all runs.
+    seconds: f64,
+    /// How many runs had some.
+    fell: u64,
+    /// Seconds of those that had none, and the throughput of each.
+    seconds_without: f64,
+    without: Vec<f64>,
+    /// How many compare-exchanges of each lockref succeeded there after how many losses in a row.
+    lost: Vec<Vec<u64>>,
+}
 
-impl Lost {
-    /// Adds what a window had: the counts of each lockref before and after it.
-    pub(super) fn add(&mut self, before: &[Vec<u64>], after: &[Vec<u64>]) {
-        self.0.resize(after.len(), Vec::new());
-        for ((sum, before), after) in self.0.iter_mut().zip(before).zip(after) {
-            sum.resize(after.len(), 0);
+impl Fallbacks {
+    /// Adds a run of so many seconds with so many fallbacks, and the losses in a row before it and after it.
+    pub(super) fn add(
+        &mut self,
+        seconds: f64,
+        throughput: f64,
+        fallbacks: u64,
+        (before, after): (&[Vec<u64>], &[Vec<u64>]),
+    ) {
+        self.seconds += seconds;
+        if fallbacks > 0 {
+            // From the first one on it is another run.
+            self.fell += 1;
+            return;
+        }
+        self.seconds_without += seconds;
+        self.without.push(throughput);
+        self.lost.resize(after.len(), Vec::new());
+        for ((sum, before), after) in self.lost.iter_mut().zip(before).zip(after) {
+            sum.resize(sum.len().max(after.len()), 0);
             for (index, (sum, after)) in sum.iter_mut().zip(after).enumerate() {
                 *sum += after - before.get(index).copied().unwrap_or(0);
             }
         }
     }
 
-    /// How many of the operations are to be expected to lose [`MAX_FAILURES`] in a row.
-    pub(super) fn fallbacks(&self) -> f64 {
-        self.0.iter().map(|counts| expected(counts, MAX_FAILURES as usize)).sum()
+    /// How many are to be expected in a second: those that were seen, a first one in each run, and what the others are to be expected to
+    /// have lost.
+    pub(super) fn per_second(&self) -> f64 {
+        let expected = |counts: &Vec<u64>| expected(counts, MAX_FAILURES as usize);
+        let expected = self.lost.iter().map(expected).fold(0.0, |sum, one| sum + one);
+        let rate = |number: f64, seconds: f64| if seconds > 0.0 { number / seconds } else { 0.0 };
+        rate(expected, self.seconds_without) + rate(self.fell as f64, self.seconds)
+    }
+
+    /// Operations a second of the runs without.
+    pub(super) fn throughput_without(&self) -> Option<f64> {
+        statistics::mean(&self.without)
     }
 }
 
@@ -134,6 +181,7 @@ fn expected(counts: &[u64], bound: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lockyard_scenarios::Script;
 
     /// Counts of a million operations that lose each try with probability `again`, the first `free` never.
     fn geometric(again: f64, free: usize) -> Vec<u64> {
@@ -165,6 +213,56 @@ mod tests {
         let mut counts = vec![0; 129];
         (counts[0], counts[120]) = (100, 100);
         assert_eq!(expected(&counts, 100), 100.0);
+    }
+
+    #[test]
+    fn a_run_that_fell_says_that_it_did_and_nothing_else() {
+        let mut found = Fallbacks::default();
+        found.add(0.25, 8.0, 0, (&[vec![]], &[vec![1000, 500, 250, 125, 62]]));
+        let rare = found.per_second();
+        assert!(rare < 1e-20, "{rare}");
+        found.add(0.25, 2.0, 3, (&[vec![]], &[vec![0; 129]]));
+        assert_eq!(found.per_second(), rare + 2.0);
+        assert_eq!(found.throughput_without(), Some(8.0));
+        let none = Fallbacks::default();
+        assert_eq!((none.per_second(), none.throughput_without()), (0.0, None));
+    }
+
+    /// 96 tasks of `fstat2` on a Cascade Lake.
+    fn of_96_tasks(variant: &str, trywait: bool, seconds: Option<f64>) -> Prediction {
+        let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
+        let script = Script::shipped("fstat2").expect("it is shipped");
+        let mut variant = script.variant(variant).expect("it has it").clone();
+        let waits = trywait;
+        for object in &mut variant.objects {
+            if let ObjectKind::LockRef { trywait, .. } = &mut object.kind {
+                *trywait = waits;
+            }
+        }
+        let order = Placement::Order(script.order);
+        let effort = Effort { warm_up_ns: 100_000.0, window_ns: 400_000.0, seeds: 2 };
+        cell(&machine, &variant, (&order, 0), 96, 320.0, (effort, seconds)).expect("it runs")
+    }
+
+    #[test]
+    fn with_a_pause_96_tasks_fall_and_the_figure_is_the_mean_over_the_run() {
+        let found = of_96_tasks("lockref-pause", false, Some(5.0));
+        let long = found.long.expect("it falls");
+        assert!(found.locked > 0, "all else is of the part that has fallen");
+        assert!(found.fallbacks_per_second > 0.5, "{}", found.fallbacks_per_second);
+        assert!(long.from_then < found.throughput && found.throughput < long.until, "{long:?}");
+        assert!(2.0 * long.from_then < long.until, "{long:?}");
+        assert!(found.range.0 <= long.from_then && long.until <= found.range.1);
+        let moment = of_96_tasks("lockref-pause", false, None);
+        assert_eq!((moment.long, moment.throughput), (None, long.until));
+    }
+
+    #[test]
+    fn who_retries_at_once_or_waits_for_the_lock_does_not_fall() {
+        for (variant, trywait) in [("lockref", false), ("lockref-pause", true)] {
+            let found = of_96_tasks(variant, trywait, Some(5.0));
+            assert_eq!(found.long, None, "{variant}, {trywait}");
+        }
     }
 
     #[test]

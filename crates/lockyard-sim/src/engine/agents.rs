@@ -89,6 +89,7 @@ impl Engine {
 
     fn serve_core(&mut self, line: u32, domain: u16, core: u16, exclusive: bool, granted: bool) {
         let now = self.now();
+        self.has_waited(line, core);
         let n = self.machine.numbers();
         let (leg, dispatch, last_level, shared_read) =
             (n.leg, n.dispatch, n.last_level, n.shared_read);
@@ -133,6 +134,7 @@ impl Engine {
             self.statistics.local_transfers += 1;
             let jitter = self.jitter();
             let way = self.rest_of_way(line, core, leg + jitter);
+            self.lines[line as usize].cores[core as usize].asked_at = now + way;
             self.at(now + way, Event::Snoop { line, core: owner, exclusive });
             return;
         }
@@ -203,6 +205,7 @@ impl Engine {
         match current {
             Some(Request::Core { core: requester, exclusive: wanted }) => {
                 let data = answered + transfer + jitter;
+                self.has_waited(line, requester);
                 let rest = self.rest_of_way(line, requester, data - now);
                 self.at(now + rest, Event::Data { line, core: requester, exclusive: wanted });
                 let hold = if wanted { hold_exclusive } else { hold_shared };
@@ -234,6 +237,15 @@ impl Engine {
         let done = cycles.min(cache.head_start);
         cache.head_start -= done;
         cycles - done
+    }
+
+    /// A request that had a head start is served, or its snoop is answered: it had waited as long if it had begun earlier.
+    fn has_waited(&mut self, line: u32, core: u16) {
+        let now = self.now();
+        let cache = &mut self.lines[line as usize].cores[core as usize];
+        let waited = now.saturating_sub(cache.asked_at);
+        cache.head_start = cache.head_start.saturating_sub(waited);
+        cache.asked_at = now;
     }
 
     /// Another domain wants the line.

@@ -15,7 +15,8 @@
 //! what its code will do next; it expects of a load what followed the last load at the same place in the code.
 //!
 //! On other cores (`early_loads`) a load of the line of a locked operation that is not complete executes all the same. Behind one that
-//! does not fail, its value is the one of the moment in which that operation ends: also if the line goes then.
+//! does not fail, the next load of the line has the value that memory has when the load comes, a few cycles after that operation's end at the most: also
+//! if the line has gone meanwhile.
 //!
 //! Some cores (`early_stores`) ask for the line of a store as soon as the store's address is known, beside those of the stores before
 //! it, whose lines have not come, and under a compare-exchange before it that waits: the request is simulated when the thread comes to
@@ -54,7 +55,8 @@ impl Engine {
         let ahead = &mut entry.ahead;
         let took = end - ahead.since;
         // What waited may have brought the address of the next store.
-        ahead.early = if took <= load { ahead.early + took } else { 0 };
+        let most_early = ahead.early.max(most);
+        ahead.early = if took <= load { (ahead.early + took).min(most_early) } else { 0 };
         ahead.credit = (ahead.credit + took).min(most);
     }
 
@@ -70,10 +72,12 @@ impl Engine {
 
     /// Whether a load of `line`, which begins now, has executed before the read-modify-write in front of it was complete: then it has
     /// its value, whatever became of the line.
-    pub(super) fn loaded_early(&self, thread: u32, line: u32) -> bool {
-        let n = self.machine.numbers();
-        let just = |&(of, end): &(u32, u64)| of == line && self.now() <= end + n.load;
-        n.early_loads > 0 && self.threads[thread as usize].ahead.rmw.as_ref().is_some_and(just)
+    pub(super) fn loaded_early(&mut self, thread: u32, line: u32) -> bool {
+        let (now, n) = (self.now(), self.machine.numbers());
+        let just = |&(of, end): &(u32, u64)| of == line && now <= end + n.load;
+        // One load: those behind it take their time.
+        let rmw = &mut self.threads[thread as usize].ahead.rmw;
+        n.early_loads > 0 && rmw.take_if(|rmw| just(rmw)).is_some()
     }
 
     /// A compare-exchange of `line` completes at `end`; it `failed` or not. What the thread does after a success was known before.
@@ -81,7 +85,7 @@ impl Engine {
         let ahead = self.threads[thread as usize].ahead;
         self.guessed(thread, line, end, failed);
         if !failed {
-            self.threads[thread as usize].ahead.early = ahead.credit + (end - ahead.since);
+            self.threads[thread as usize].ahead.early = ahead.early + (end - ahead.since);
         }
     }
 

@@ -239,7 +239,7 @@ impl LineTrace {
         let counts = LineCounts::default();
         let never = Copied { used: u64::MAX, since: u64::MAX, open: false };
         let copies = Sparse::new(never);
-        LineTrace { counts, last: None, touches: 0, units: None, copies, tries: None }
+        LineTrace { counts, last: None, touches: 0, units: None, copies, tries: Tries::default() }
     }
 
     /// The last operation at `unit` that needed the line exclusively: its number and its thread.

@@ -37,14 +37,16 @@ impl Engine {
         let n = self.machine.numbers();
         let delay = n.miss + n.leg;
         let delay = delay + self.jitter();
+        let now = self.now();
         let cache = &mut self.lines[line as usize].cores[core as usize];
         self.statistics.upgrades += u64::from(exclusive && cache.state == State::Shared);
         cache.miss = if exclusive { Miss::Exclusive } else { Miss::Shared };
         cache.head_start = head_start.saturating_sub(delay);
+        let arrives = now + delay.saturating_sub(head_start);
+        cache.asked_at = arrives;
         let domain = self.domain_of(core);
         let request = Request::Core { core, exclusive };
-        let now = self.now();
-        self.at(now + delay.saturating_sub(head_start), Event::Arrive { line, domain, request });
+        self.at(arrives, Event::Arrive { line, domain, request });
     }
 
     fn wants_exclusive(&self, waiter: Waiter) -> bool {

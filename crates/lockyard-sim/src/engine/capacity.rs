@@ -246,9 +246,11 @@ impl Engine {
         let domain = self.domain_of(core);
         let bit = self.places.bit(core);
         self.leaves_first(line, core);
+        let now = self.now();
         let cache = &mut self.lines[line as usize].cores[core as usize];
         let place = std::mem::replace(&mut cache.second, NOWHERE);
         let state = std::mem::replace(&mut cache.state, State::Invalid);
+        cache.changed_at = now;
         if place != NOWHERE
             && let Some(moved) = self.capacity.second[core as usize].remove(place)
         {

@@ -55,8 +55,10 @@ pub(super) struct CoreLine {
     /// When it is the turn of another thread that waits; 0 if none does.
     pub turn_at: u64,
     pub miss: Miss,
-    /// Cycles by which the miss under way began before its request was simulated, less those that the request took.
+    /// Cycles by which the miss under way began before its request was simulated, less those that the request took or waited.
     pub head_start: u64,
+    /// When the request, or the snoop for it, came where it is served.
+    pub asked_at: u64,
     /// When the line last came, was taken away, or was made shared.
     pub changed_at: u64,
     /// An invalidation overtook the shared fill that is under way: use the data once, then drop it.
@@ -83,6 +85,7 @@ impl CoreLine {
             turn_at: 0,
             miss: Miss::None,
             head_start: 0,
+            asked_at: 0,
             changed_at: 0,
             drop_fill: false,
             invalidations: 0,

@@ -9,8 +9,13 @@ use super::Engine;
 /// Runs of so many losses, or more, are counted together.
 const MOST: usize = 128;
 
-/// Of one line: how many compare-exchanges succeeded after 0, 1, ... losses in a row. Made at the first one.
-pub(super) type Tries = Option<Box<[u64; MOST + 1]>>;
+/// Of one line: how many compare-exchanges succeeded after how many losses in a row.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tries {
+    at_once: u64,
+    /// After 1, 2, ... losses. Made at the first one: most lines of a large table have none.
+    after: Option<Box<[u64; MOST]>>,
+}
 
 /// The losses of a thread since its last success, all of one line.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,15 +38,24 @@ impl Engine {
     pub(super) fn won(&mut self, thread: u32, line: u32) {
         let losses = std::mem::take(&mut self.threads[thread as usize].losses);
         let number = if losses.line == line { losses.number as usize } else { 0 };
-        let empty = || Box::new([0; MOST + 1]);
-        self.traces[line as usize].tries.get_or_insert_with(empty)[number.min(MOST)] += 1;
+        let tries = &mut self.traces[line as usize].tries;
+        match number.checked_sub(1) {
+            None => tries.at_once += 1,
+            Some(more) => {
+                tries.after.get_or_insert_with(|| Box::new([0; MOST]))[more.min(MOST - 1)] += 1
+            }
+        }
     }
 
-    /// How many compare-exchanges of the line at `address` succeeded after 0, 1, ... losses; nothing if none did.
+    /// How many compare-exchanges of the line at `address` succeeded after 0, 1, ... losses; nothing if the line was not used.
     pub(crate) fn lost_in_a_row(&self, address: usize) -> Vec<u64> {
-        let line = self.line_of.get(self.places.line(address - self.arena.base()));
+        let line = self.line_of.get(self.places.line(address.wrapping_sub(self.arena.base())));
         let trace = line.and_then(|&line| self.traces.get(line as usize));
-        let tries = trace.and_then(|trace| trace.tries.as_ref());
-        tries.map_or(Vec::new(), |tries| tries.to_vec())
+        let Some(Tries { at_once, after }) = trace.map(|trace| &trace.tries) else {
+            return Vec::new();
+        };
+        std::iter::once(*at_once)
+            .chain(after.iter().flat_map(|after| after.iter().copied()))
+            .collect()
     }
 }
