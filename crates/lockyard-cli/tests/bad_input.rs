@@ -254,6 +254,10 @@ fn bad_usage_is_refused_in_one_line_that_says_where_and_what_is_allowed() {
         (&["predic"], "`lockyard` has no command `predic`; did you mean `predict`?".to_owned()),
         (&["machines", "shw"], "`machines` has no command `shw`; did you mean `show`?".to_owned()),
         (&["-x"], "`lockyard` has no option `-x`; there are: --help, --version".to_owned()),
+        (
+            &["--format", "json", "reproduce"],
+            "`lockyard` has no option `--format`; there are: --help, --version".to_owned(),
+        ),
         (&["predict", "fstat2", "--machine", CLX], format!("`predict` needs {threads}")),
         (
             &["predict"],
