@@ -247,7 +247,7 @@ fn runs(
     let mut costs = Costs::default();
     let mut totals = [0u64; 7];
     let mut locked = 0;
-    let mut fallbacks = long::Fallbacks::default();
+    let mut fallbacks = long::Fallbacks::of(variant);
     let (mut user, mut idle, mut busy, mut windows) = (0, 0, 0, 0);
     for seed in 1..=effort.seeds {
         let mut simulation = simulation(machine, variant, seed);

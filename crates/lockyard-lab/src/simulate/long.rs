@@ -105,6 +105,8 @@ pub fn cell(
 /// What the runs of a cell say of fallbacks.
 #[derive(Debug, Default)]
 pub(super) struct Fallbacks {
+    /// How many losses in a row of each lockref are one. With trywait an operation tries again as often before it takes the lock.
+    bounds: Vec<usize>,
     /// Seconds of all runs.
     seconds: f64,
     /// How many runs had some.
@@ -117,6 +119,16 @@ pub(super) struct Fallbacks {
 }
 
 impl Fallbacks {
+    pub(super) fn of(variant: &Variant) -> Fallbacks {
+        let bounds = variant.objects.iter().filter_map(|object| match object.kind {
+            ObjectKind::LockRef { trywait, .. } => {
+                Some(MAX_FAILURES as usize * if trywait { 2 } else { 1 })
+            }
+            _ => None,
+        });
+        Fallbacks { bounds: bounds.collect(), ..Fallbacks::default() }
+    }
+
     /// Adds a run of so many seconds with so many fallbacks, and the losses in a row before it and after it.
     pub(super) fn add(
         &mut self,
@@ -145,8 +157,10 @@ impl Fallbacks {
     /// How many are to be expected in a second: those that were seen, a first one in each run, and what the others are to be expected to
     /// have lost.
     pub(super) fn per_second(&self) -> f64 {
-        let expected = |counts: &Vec<u64>| expected(counts, MAX_FAILURES as usize);
-        let expected = self.lost.iter().map(expected).fold(0.0, |sum, one| sum + one);
+        // Those of each guest, one after another.
+        let of_each = self.lost.iter().zip(self.bounds.iter().cycle());
+        let expected =
+            of_each.map(|(counts, &bound)| expected(counts, bound)).fold(0.0, |sum, one| sum + one);
         let rate = |number: f64, seconds: f64| if seconds > 0.0 { number / seconds } else { 0.0 };
         rate(expected, self.seconds_without) + rate(self.fell as f64, self.seconds)
     }
@@ -170,7 +184,7 @@ fn expected(counts: &[u64], bound: usize) -> f64 {
     });
     let Some((begin, _)) = begin else { return 0.0 };
     if begin >= bound {
-        return counts[bound..].iter().sum::<u64>() as f64;
+        return counts.iter().skip(bound).sum::<u64>() as f64;
     }
     let beyond = counts[begin..].iter().zip(0u64..).map(|(count, more)| count * more);
     let mean = beyond.sum::<u64>() as f64 / tail as f64;
@@ -217,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_run_that_fell_says_that_it_did_and_nothing_else() {
-        let mut found = Fallbacks::default();
+        let mut found = Fallbacks { bounds: vec![100], ..Fallbacks::default() };
         found.add(0.25, 8.0, 0, (&[vec![]], &[vec![1000, 500, 250, 125, 62]]));
         let rare = found.per_second();
         assert!(rare < 1e-20, "{rare}");
