@@ -333,20 +333,5 @@ fn compare(path: &str, machine: &str) -> Result<(), String> {
 }
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let done = match &arguments[..] {
-        [rounds] => rounds
-            .parse()
-            .map_err(|_| format!("`{rounds}` is no number of rounds"))
-            .and_then(measure),
-        [measured, machine] => compare(measured, machine),
-        _ => Err("give a number of rounds, or a file that was measured and a machine".to_owned()),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(what) => {
-            eprintln!("hand_over: {what}");
-            ExitCode::from(2)
-        }
-    }
+    pinned::run("hand_over", measure, compare)
 }

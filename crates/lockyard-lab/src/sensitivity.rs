@@ -128,9 +128,8 @@ pub fn of(
             }
             None => {}
         }
-        let effort = Effort::SEARCH;
         let (variant, threads) = (cell.variant, cell.threads);
-        let effort = (effort, cell.mean_over);
+        let effort = (Effort::SEARCH, cell.mean_over);
         simulate::cell_over(&machine, variant, cell.placement, threads, work, effort)
             .map(|prediction| cell.metric.figure(prediction.throughput, threads))
     };

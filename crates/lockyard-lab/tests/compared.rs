@@ -7,7 +7,6 @@ use lockyard_lab::results::read::Kind;
 use lockyard_lab::results::{Comparison, Options, Results, compare, parse, report};
 use lockyard_lab::rows::{Detail, Measured, Row, Status};
 use lockyard_lab::statistics;
-use std::collections::BTreeMap;
 
 /// Splitmix64 (Steele, Lea, Flood, 2014), and normal numbers from it (Box and Muller, 1958).
 struct Random(u64);
@@ -31,22 +30,7 @@ impl Random {
 }
 
 fn row(variant: &str, threads: usize, metric: (&str, &str)) -> Row {
-    Row {
-        table: String::new(),
-        experiment: "e".to_owned(),
-        machine: "this-host".to_owned(),
-        variant: variant.to_owned(),
-        threads: Some(threads),
-        metric: metric.0.to_owned(),
-        unit: metric.1.to_owned(),
-        published: None,
-        predicted: None,
-        trivial: None,
-        measured: None,
-        status: Status::Measured,
-        reason: None,
-        detail: BTreeMap::new(),
-    }
+    Row::here("e", variant, threads, metric)
 }
 
 const RATE: (&str, &str) = ("throughput", "op/s");

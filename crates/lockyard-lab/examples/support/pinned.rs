@@ -1,4 +1,7 @@
-//! What measuring examples share: pinned threads, the time that a thread had its CPU, a new order for each round.
+//! What measuring examples share: pinned threads, the time that a thread had its CPU, a new order for each round,
+//! and what their arguments say: how many rounds to measure, or what to compare with a machine.
+
+use std::process::ExitCode;
 
 /// Lets the thread run on `cpu` only.
 pub(crate) fn pin(cpu: usize) {
@@ -37,5 +40,29 @@ pub(crate) fn shuffle(order: &mut [usize], state: &mut u64) {
         *state ^= *state >> 7;
         *state ^= *state << 17;
         order.swap(last, (*state % (last as u64 + 1)) as usize);
+    }
+}
+
+/// Measures so many rounds, or compares a file that was measured with a machine, as the arguments say.
+pub(crate) fn run(
+    name: &str,
+    measure: impl FnOnce(usize) -> Result<(), String>,
+    compare: impl FnOnce(&str, &str) -> Result<(), String>,
+) -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let done = match &arguments[..] {
+        [rounds] => rounds
+            .parse()
+            .map_err(|_| format!("`{rounds}` is no number of rounds"))
+            .and_then(measure),
+        [measured, machine] => compare(measured, machine),
+        _ => Err("give a number of rounds, or a file that was measured and a machine".to_owned()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(what) => {
+            eprintln!("{name}: {what}");
+            ExitCode::from(2)
+        }
     }
 }

@@ -70,8 +70,7 @@ pub fn cell(
     (effort, seconds): (Effort, Option<f64>),
 ) -> Result<Prediction, SimulationError> {
     let found = super::cell(machine, variant, placement, threads, local_work, effort)?;
-    let lockrefs = variant.objects.iter().filter(|o| matches!(o.kind, ObjectKind::LockRef { .. }));
-    let one = lockrefs.count() == 1 && variant.guests.is_none();
+    let one = bounds(variant).count() == 1 && variant.guests.is_none();
     // If every run has fallen by itself, they are as long runs are.
     let (Some(seconds), Some(until), true) = (seconds, found.without_fallbacks, one) else {
         return Ok(found);
@@ -102,10 +101,21 @@ pub fn cell(
     })
 }
 
+/// Of each lockref of a variant: how many losses in a row are a fallback. With trywait an operation tries as often again before it takes
+/// the lock.
+fn bounds(variant: &Variant) -> impl Iterator<Item = usize> {
+    variant.objects.iter().filter_map(|object| match object.kind {
+        ObjectKind::LockRef { trywait, .. } => {
+            Some(MAX_FAILURES as usize * if trywait { 2 } else { 1 })
+        }
+        _ => None,
+    })
+}
+
 /// What the runs of a cell say of fallbacks.
 #[derive(Debug, Default)]
 pub(super) struct Fallbacks {
-    /// How many losses in a row of each lockref are one. With trywait an operation tries again as often before it takes the lock.
+    /// How many losses in a row of each lockref are one.
     bounds: Vec<usize>,
     /// Seconds of all runs.
     seconds: f64,
@@ -120,13 +130,7 @@ pub(super) struct Fallbacks {
 
 impl Fallbacks {
     pub(super) fn of(variant: &Variant) -> Fallbacks {
-        let bounds = variant.objects.iter().filter_map(|object| match object.kind {
-            ObjectKind::LockRef { trywait, .. } => {
-                Some(MAX_FAILURES as usize * if trywait { 2 } else { 1 })
-            }
-            _ => None,
-        });
-        Fallbacks { bounds: bounds.collect(), ..Fallbacks::default() }
+        Fallbacks { bounds: bounds(variant).collect(), ..Fallbacks::default() }
     }
 
     /// Adds a run of so many seconds with so many fallbacks, and the losses in a row before it and after it.
