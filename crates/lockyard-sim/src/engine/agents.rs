@@ -243,6 +243,9 @@ impl Engine {
     fn has_waited(&mut self, line: u32, core: u16) {
         let now = self.now();
         let cache = &mut self.lines[line as usize].cores[core as usize];
+        if cache.head_start == 0 {
+            return;
+        }
         let waited = now.saturating_sub(cache.asked_at);
         cache.head_start = cache.head_start.saturating_sub(waited);
         cache.asked_at = now;
