@@ -280,7 +280,7 @@ fn the_lines_of_stores_come_one_after_another_or_where_cores_do_so_together() {
 #[test]
 fn a_store_behind_a_compare_exchange_has_its_line_when_that_is_done_where_stores_ask_early() {
     let cycles = |early, what: fn(&[Placed<SimulatedU64>; 3])| {
-        until_drained(&[("early_stores", early)], what)
+        until_drained(&[("early_stores", early), ("redirect", 0)], what)
     };
     let exchange = |words: &[Placed<SimulatedU64>; 3]| {
         let _ = words[0].compare_exchange(1, 7, Ordering::Relaxed, Ordering::Relaxed);

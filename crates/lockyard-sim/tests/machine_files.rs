@@ -231,10 +231,10 @@ fn a_machine_takes_over_what_its_file_does_not_say_from_its_family_scaled() {
         found.unwrap_or_else(|| panic!("it has {name}"))
     };
     let leg = number("cycles.leg");
-    assert_eq!(leg.value.to_string(), "16", "23 x 0.674");
+    assert_eq!(leg.value.to_string(), "16", "23 x 0.675");
     let source = leg.source.as_deref().expect("it has one");
     assert!(
-        source.starts_with("family intel-mesh, 23 x 0.674: fitted on lockhammer x86-2"),
+        source.starts_with("family intel-mesh, 23 x 0.675: fitted on lockhammer x86-2"),
         "{source}"
     );
     assert_eq!(number("cycles.jitter").value.to_string(), "10", "not scaled");
@@ -303,7 +303,7 @@ fn a_number_can_be_replaced_and_the_scale_moves_all_latencies() {
     assert!(machine.clone().with("cycles.puase", 1.0).is_none());
     // From the family's numbers, not from those of the machine, which were rounded; and not what the file itself says.
     let zen = Machine::shipped("zen4-7840u").expect("it is shipped");
-    assert_eq!(zen.scale(), Some(0.674));
+    assert_eq!(zen.scale(), Some(0.675));
     let changed = zen.clone().with("family.scale", 1.0).expect("it has a family");
     for name in ["leg", "transfer", "shared_read", "hold_exclusive", "miss"] {
         let name = format!("cycles.{name}");

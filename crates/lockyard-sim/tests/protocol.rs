@@ -274,9 +274,9 @@ fn a_load_and_then_a_compare_exchange_are_two_transactions_and_a_guess_is_one() 
 
 #[test]
 fn ownership_is_sticky_to_a_socket() {
-    // Of the requests that wait at an agent one, at most, is the other socket's.
+    // Of the requests that wait at an agent one, at most, is the other socket's, and here it weighs no more than the others.
     let remote = |threads_per_socket: usize| {
-        let mut simulation = Simulation::new(&machine(&[]), 1);
+        let mut simulation = Simulation::new(&machine(&[("snoop_weight", 0)]), 1);
         let line = word(&mut simulation, 0);
         for socket in [0, OTHER_SOCKET] {
             for core in 0..threads_per_socket {
@@ -295,8 +295,9 @@ fn ownership_is_sticky_to_a_socket() {
 
 #[test]
 fn a_retry_at_once_succeeds_in_the_window_and_one_after_a_pause_does_not() {
+    // With wrong guesses that cost nothing: the window itself is looked at.
     let failed_per_success = |threads: usize, pause: bool| {
-        let mut simulation = Simulation::new(&machine(&[]), 1);
+        let mut simulation = Simulation::new(&machine(&[("redirect", 0)]), 1);
         let line = word(&mut simulation, 0);
         for place in 0..threads {
             let line = line.clone();

@@ -241,6 +241,12 @@ fn with_a_long_hold_after_a_grant() {
 }
 
 #[test]
+fn with_sockets_whose_requests_weigh_much_and_wrong_guesses_that_cost_much() {
+    check_all(&[("snoop_weight", 3), ("sockets", 4), ("cores", 4)]);
+    check_all(&[("redirect", 300), ("sibling_turn", 20)]);
+}
+
+#[test]
 fn with_loads_that_fetch_lines_for_locked_operations() {
     check_all(&[("exclusive_loads", 1)]);
     check_all(&[("exclusive_loads", 1), ("run_ahead", 2000), ("sibling_turn", 20)]);

@@ -70,6 +70,39 @@ fn after_a_grant_the_owner_keeps_the_line() {
     assert!(short < long - 4.0, "{short} and {long}");
 }
 
+/// Grants of the home agent for each addition, when `ours` cores of one socket and `theirs` of the other add to a word.
+fn grants_of_an_addition(machine: &Machine, ours: usize, theirs: usize) -> f64 {
+    let mut simulation = Simulation::new(machine, 1);
+    let word = simulation.place(SimulatedU64::new(0), 64, 0);
+    for place in (0..ours).chain((0..theirs).map(|core| OTHER_SOCKET + core)) {
+        let word = word.clone();
+        simulation.spawn(place, move || {
+            for _ in 0..1000 {
+                word.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+    }
+    finish(&mut simulation);
+    let statistics = simulation.statistics();
+    statistics.remote_grants as f64 / statistics.rmws as f64
+}
+
+#[test]
+fn the_more_wait_in_the_other_socket_the_sooner_it_gets_the_line() {
+    let at =
+        |weight, theirs| grants_of_an_addition(&machine(&[("snoop_weight", weight)]), 8, theirs);
+    let (sticky, fair) = (at(0, 8), at(1, 8));
+    assert!(
+        fair > 2.0 * sticky,
+        "each request weighs the same: {fair}; the first one only: {sticky}"
+    );
+    assert!(
+        fair < 0.5,
+        "half of the requests are the other socket's, and an ownership has several additions: {fair}"
+    );
+    assert_eq!(at(0, 1), at(1, 1), "nobody waits behind a single request");
+}
+
 /// Cycles that 1000 cycles of work take beside a sibling that works for `beside` cycles.
 fn work_beside(machine: &Machine, beside: u64) -> u64 {
     let mut simulation = Simulation::new(machine, 1);

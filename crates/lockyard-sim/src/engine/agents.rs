@@ -16,7 +16,8 @@
 //! completion has come back, while the data travels directly.
 //!
 //! A domain's own cores are served inside the domain while the domain has the line: ownership is
-//! sticky. A snoop from another domain counts as one more request in the random draw. An agent that
+//! sticky. A snoop from another domain counts as one more request in the random draw, and `snoop_weight` more for each request that
+//! waits behind it in the domain that asks. An agent that
 //! waits for a grant serves only snoops, or two domains would wait for each other. After the grant of an exclusive line
 //! the agent is busy for `granted_legs` more of the longest leg of the line's way, until the home agent has been told and has answered: so long the first owner in
 //! the domain keeps the line, and does many operations where one within a domain does two.
@@ -30,6 +31,9 @@ use crate::machine::Order;
 
 /// A grant that meets a busy agent comes again after so many cycles.
 const GRANT_RETRY: u64 = 4;
+
+/// What a domain's own request weighs in a draw: weights are whole numbers.
+const WEIGHT: f64 = 100.0;
 
 impl Engine {
     /// A request arrives at the agent of `domain`.
@@ -67,12 +71,38 @@ impl Engine {
         } else {
             match self.machine.order() {
                 Order::Fifo => 0,
-                Order::Random => self.random.below(waiting as u64) as usize,
+                Order::Random => self.drawn(line, domain),
             }
         };
         // The queue keeps its order: first-in-first-out service needs it.
         let request = self.lines[line as usize].agents[domain as usize].queue.remove(chosen);
         self.serve(line, domain, request, false);
+    }
+
+    /// One of the waiting requests by chance. A domain's own weigh one each; another domain's one, and `snoop_weight` for each that waits
+    /// behind it there.
+    fn drawn(&mut self, line: u32, domain: u16) -> usize {
+        let agents = &self.lines[line as usize].agents;
+        let queue = &agents[domain as usize].queue;
+        let waiting = queue.len() as u64;
+        // The home agent serves one domain at a time, so there is one snoop at most.
+        let snoop = queue.iter().enumerate().find_map(|(index, request)| match request {
+            Request::Snoop { domain, .. } => Some((index, *domain)),
+            Request::Core { .. } => None,
+        });
+        let Some((snoop, from)) = snoop else {
+            return self.random.below(waiting) as usize;
+        };
+        let behind = agents[from as usize].queue.len() as f64;
+        let weight = whole((1.0 + self.machine.numbers().snoop_weight * behind) * WEIGHT);
+        let drawn = self.random.below(weight + (waiting - 1) * WEIGHT as u64);
+        match drawn.checked_sub(weight) {
+            None => snoop,
+            Some(drawn) => {
+                let other = (drawn / WEIGHT as u64) as usize;
+                other + usize::from(other >= snoop)
+            }
+        }
     }
 
     /// Begins to serve `request`; `granted`: the home agent has just granted the line for it.

@@ -5,8 +5,8 @@
 //! share it in equal parts while they are there). So a transfer hides behind the work that follows it, and the next
 //! read-modify-write of the line finds its own work done.
 //!
-//! A compare-exchange, or a swap, is guessed to succeed (the swap: to find another value than its own); one that does not discards
-//! what was done ahead. So do the end of a waiting loop, a pause, a fence, a park, and the way into the kernel or out of it: measured on
+//! The outcome of a compare-exchange, or of a swap, is guessed (`guesses.rs`); one that was guessed wrongly discards what was done ahead.
+//! So do the end of a waiting loop, a pause, a fence, a park, and the way into the kernel or out of it: measured on
 //! an Emerald Rapids, two CPUs that add to a word and then call the kernel take as long with a fence before the call as without.
 //! Read-modify-writes themselves complete in order.
 //!
@@ -80,11 +80,12 @@ impl Engine {
         n.early_loads > 0 && rmw.take_if(|rmw| just(rmw)).is_some()
     }
 
-    /// A compare-exchange of `line` completes at `end`; it `failed` or not. What the thread does after a success was known before.
-    pub(super) fn exchanged(&mut self, thread: u32, line: u32, end: u64, failed: bool) {
+    /// A compare-exchange of `line` completes at `end`; it was guessed wrongly or not. What the thread does after one that was not was
+    /// known before.
+    pub(super) fn exchanged(&mut self, thread: u32, line: u32, end: u64, wrongly: bool) {
         let ahead = self.threads[thread as usize].ahead;
-        self.guessed(thread, line, end, failed);
-        if !failed {
+        self.guessed(thread, line, end, wrongly);
+        if !wrongly {
             self.threads[thread as usize].ahead.early = ahead.early + (end - ahead.since);
         }
     }

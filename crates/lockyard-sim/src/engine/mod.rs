@@ -29,6 +29,7 @@ mod caches;
 mod capacity;
 mod coroutine;
 mod event;
+mod guesses;
 mod invariants;
 mod line;
 mod places;
@@ -54,6 +55,7 @@ use attribution::{LineTrace, Spending};
 use capacity::Capacity;
 use coroutine::SimulatedThread;
 use event::{Event, Kind, Packed};
+use guesses::Guess;
 use line::{Line, Waiter};
 use places::Places;
 use regions::{Regions, Spent};
@@ -186,6 +188,10 @@ struct Thread {
     store_waits: bool,
     /// The line of the locked operation that is under way.
     locks: u32,
+    /// What its core expects of compare-exchanges and swaps, place by place.
+    guesses: Vec<Guess>,
+    /// The outcome of the locked operation that is under way was guessed wrongly: the cycles that this costs after it.
+    redirect: u64,
     /// Counts sleeps, so that an old wake-up does not end a new one.
     generation: u32,
     activity: Activity,
@@ -345,6 +351,8 @@ impl Engine {
             stores: VecDeque::new(),
             store_waits: false,
             locks: 0,
+            guesses: Vec::new(),
+            redirect: 0,
             generation: 0,
             // It has not begun.
             activity: Activity::Yielding,

@@ -325,13 +325,22 @@ impl Engine {
         self.arena.write(address, new);
         let core = self.threads[thread as usize].core;
         let end = now + self.machine.numbers().rmw_lock;
-        match rmw {
+        let wrongly = match rmw {
             Rmw::CompareExchange { .. } => {
-                self.exchanged(thread, line, end, matched == Some(false))
+                let wrongly = self.guesses_wrongly(thread, matched == Some(true));
+                self.exchanged(thread, line, end, wrongly);
+                wrongly
             }
-            Rmw::Swap { .. } => self.guessed(thread, line, end, new == old),
-            _ => self.guessed(thread, line, end, false),
-        }
+            Rmw::Swap { .. } => {
+                let wrongly = self.guesses_wrongly(thread, new != old);
+                self.guessed(thread, line, end, wrongly);
+                wrongly
+            }
+            _ => {
+                self.guessed(thread, line, end, false);
+                false
+            }
+        };
         let cache = &mut self.lines[line as usize].cores[core as usize];
         cache.locked_until = end;
         // A turn that is over was not used: who waited for it would have gone first.
@@ -342,7 +351,10 @@ impl Engine {
         if new != old {
             self.wake_sleepers(line, core, Some(thread));
         }
-        self.threads[thread as usize].locks = line;
+        let redirect = self.machine.numbers().redirect;
+        let entry = &mut self.threads[thread as usize];
+        entry.locks = line;
+        entry.redirect = if wrongly { redirect } else { 0 };
         self.at(end, Event::Unlock { thread, value: old });
     }
 
@@ -351,6 +363,13 @@ impl Engine {
     pub(super) fn unlock(&mut self, thread: u32, value: u64) -> Option<u64> {
         let entry = &self.threads[thread as usize];
         self.lock_end(entry.locks, entry.core);
+        let redirect = std::mem::take(&mut self.threads[thread as usize].redirect);
+        // The line is free: only the thread waits for its instructions.
+        if redirect > 0 && !self.over {
+            let now = self.now();
+            self.at(now + redirect, Event::Resume { thread, value });
+            return None;
+        }
         (!self.over).then_some(value)
     }
 
