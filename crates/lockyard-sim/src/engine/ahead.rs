@@ -167,12 +167,13 @@ impl Engine {
         let entry = &self.threads[thread as usize];
         let (core, early) = (entry.core, entry.ahead.early);
         let line = self.line_index(address);
-        let cache = &self.lines[line as usize].cores[core as usize];
+        let view = self.view(line, core);
+        let cache = &self.views[view as usize];
         if cache.state == State::Modified || cache.miss != Miss::None {
             return;
         }
         // As long as the line was here, or was on its way, there was nothing to ask for.
         let head_start = early.min(now - cache.changed_at);
-        self.issue(line, core, true, head_start);
+        self.issue(view, true, head_start);
     }
 }

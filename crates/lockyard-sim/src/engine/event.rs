@@ -44,18 +44,15 @@ pub(super) enum Event {
         domain: u16,
     },
     Snoop {
-        line: u32,
-        core: u16,
+        view: u32,
         exclusive: bool,
     },
     Invalidate {
-        line: u32,
-        core: u16,
+        view: u32,
     },
     /// The data of a miss reaches the core.
     Data {
-        line: u32,
-        core: u16,
+        view: u32,
         exclusive: bool,
     },
     /// The thread's locked operation releases its line, and then is complete.
@@ -65,8 +62,7 @@ pub(super) enum Event {
     },
     /// The turn of the thread that had the line last is over.
     TurnEnd {
-        line: u32,
-        core: u16,
+        view: u32,
     },
     /// A domain's question reaches the home agent.
     Ask {
@@ -167,8 +163,8 @@ impl Kind {
     ];
 }
 
-/// An event in two words: 8 bits of kind, 8 bits of flags, 16 bits of a core or a domain, 32 bits of a thread, a CPU or a line;
-/// and a value.
+/// An event in two words: 8 bits of kind, 8 bits of flags, 16 bits of a domain, 32 bits of a thread, a CPU, a line or a view of
+/// one; and a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packed {
     word: u64,
@@ -210,21 +206,19 @@ impl Event {
             }
             Event::Arrive { line, domain, request } => {
                 let (flags, from) = match request {
-                    Request::Core { core, exclusive } => (flag(exclusive), core),
-                    Request::Snoop { domain, exclusive } => (SNOOP | flag(exclusive), domain),
+                    Request::Core { view, exclusive } => (flag(exclusive), view),
+                    Request::Snoop { domain, exclusive } => {
+                        (SNOOP | flag(exclusive), domain.into())
+                    }
                 };
                 pack(Kind::Arrive, flags, domain, line, from.into())
             }
             Event::AgentFree { line, domain } => pack(Kind::AgentFree, 0, domain, line, 0),
-            Event::Snoop { line, core, exclusive } => {
-                pack(Kind::Snoop, flag(exclusive), core, line, 0)
-            }
-            Event::Invalidate { line, core } => pack(Kind::Invalidate, 0, core, line, 0),
-            Event::Data { line, core, exclusive } => {
-                pack(Kind::Data, flag(exclusive), core, line, 0)
-            }
+            Event::Snoop { view, exclusive } => pack(Kind::Snoop, flag(exclusive), 0, view, 0),
+            Event::Invalidate { view } => pack(Kind::Invalidate, 0, 0, view, 0),
+            Event::Data { view, exclusive } => pack(Kind::Data, flag(exclusive), 0, view, 0),
             Event::Unlock { thread, value } => pack(Kind::Unlock, 0, 0, thread, value),
-            Event::TurnEnd { line, core } => pack(Kind::TurnEnd, 0, core, line, 0),
+            Event::TurnEnd { view } => pack(Kind::TurnEnd, 0, 0, view, 0),
             Event::Ask { line, domain, exclusive } => {
                 pack(Kind::Ask, flag(exclusive), domain, line, 0)
             }
@@ -268,8 +262,8 @@ impl Packed {
         (self.word >> INDEX) as u32
     }
 
-    pub(super) fn core(self) -> u16 {
-        (self.word >> PLACE) as u16
+    pub(super) fn view(self) -> u32 {
+        (self.word >> INDEX) as u32
     }
 
     pub(super) fn domain(self) -> u16 {
@@ -294,11 +288,11 @@ impl Packed {
     }
 
     pub(super) fn request(self) -> Request {
-        let (from, exclusive) = (self.value as u16, self.exclusive());
+        let exclusive = self.exclusive();
         if self.word >> FLAGS & SNOOP != 0 {
-            Request::Snoop { domain: from, exclusive }
+            Request::Snoop { domain: self.value as u16, exclusive }
         } else {
-            Request::Core { core: from, exclusive }
+            Request::Core { view: self.value as u32, exclusive }
         }
     }
 }
@@ -316,13 +310,13 @@ mod tests {
 
     #[test]
     fn what_is_packed_comes_out_again() {
-        let (line, domain, core) = (u32::MAX - 1, 0x8001, 0xfffe);
+        let (line, domain, view) = (u32::MAX - 1, 0x8001, u32::MAX - 2);
         for exclusive in [false, true] {
-            let packed = Event::Data { line, core, exclusive }.pack();
-            assert_eq!((packed.kind(), packed.line()), (Kind::Data, line));
-            assert_eq!((packed.core(), packed.exclusive()), (core, exclusive));
+            let packed = Event::Data { view, exclusive }.pack();
+            assert_eq!((packed.kind(), packed.view()), (Kind::Data, view));
+            assert_eq!(packed.exclusive(), exclusive);
             let requests =
-                [Request::Core { core, exclusive }, Request::Snoop { domain: core, exclusive }];
+                [Request::Core { view, exclusive }, Request::Snoop { domain: 0xfffe, exclusive }];
             for request in requests {
                 let packed = Event::Arrive { line, domain, request }.pack();
                 assert_eq!((packed.kind(), packed.request()), (Kind::Arrive, request));

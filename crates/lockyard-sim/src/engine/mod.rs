@@ -54,7 +54,7 @@ use attribution::{LineTrace, Spending};
 use capacity::Capacity;
 use coroutine::SimulatedThread;
 use event::{Event, Kind, Packed};
-use line::{Line, Waiter};
+use line::{Line, View, Waiter};
 use places::Places;
 use regions::{Regions, Spent};
 use schedule::Scheduler;
@@ -184,7 +184,7 @@ struct Thread {
     stores: VecDeque<(usize, u64, u64)>,
     /// The oldest store waits for its line.
     store_waits: bool,
-    /// The line of the locked operation that is under way.
+    /// The view of the line of the locked operation that is under way.
     locks: u32,
     /// Counts sleeps, so that an old wake-up does not end a new one.
     generation: u32,
@@ -233,6 +233,8 @@ pub(crate) struct Engine {
     random: Random,
     capacity: Capacity,
     lines: Vec<Line>,
+    /// What cores have of them.
+    views: Vec<View>,
     /// What is counted of each.
     traces: Vec<LineTrace>,
     /// Cycles of all threads, by phase.
@@ -270,6 +272,7 @@ impl Engine {
             random: Random::new(seed),
             capacity: Capacity::new(&machine, seed),
             lines: Vec::new(),
+            views: Vec::new(),
             traces: Vec::new(),
             regions: Regions::new(),
             line_of: Vec::new(),
@@ -433,10 +436,10 @@ impl Engine {
             Kind::Lock => self.lock(event.thread()),
             Kind::Arrive => self.arrive(event.line(), event.domain(), event.request()),
             Kind::AgentFree => self.agent_free(event.line(), event.domain()),
-            Kind::Snoop => self.snoop(event.line(), event.core(), event.exclusive()),
-            Kind::Invalidate => self.invalidate(event.line(), event.core()),
-            Kind::Data => self.fill(event.line(), event.core(), event.exclusive()),
-            Kind::TurnEnd => self.lock_end(event.line(), event.core()),
+            Kind::Snoop => self.snoop(event.view(), event.exclusive()),
+            Kind::Invalidate => self.invalidate(event.view()),
+            Kind::Data => self.fill(event.view(), event.exclusive()),
+            Kind::TurnEnd => self.lock_end(event.view()),
             Kind::Ask => self.ask_home(event.line(), event.domain(), event.exclusive()),
             Kind::Grant => self.grant(event.line(), event.domain(), event.exclusive()),
             Kind::TakeGrant => self.take_grant(event.line(), event.domain()),

@@ -370,11 +370,12 @@ impl Engine {
         let entry = &mut self.threads[thread as usize];
         match entry.pending() {
             Some(Op::Sleep { address, .. }) => {
-                let core = entry.core as usize;
+                let core = entry.core;
                 entry.pending = false;
                 entry.generation += 1;
                 let line = self.line_index(address);
-                self.lines[line as usize].cores[core].sleepers.retain(|&t| t != thread);
+                let view = self.view(line, core);
+                self.views[view as usize].sleepers.retain(|&t| t != thread);
                 Some(Held::Value(LOOK_AGAIN))
             }
             Some(Op::WaitForOthers) => {

@@ -3,7 +3,7 @@
 use super::attribution::Phase;
 use super::coroutine::Progress;
 use super::event::Event;
-use super::line::State;
+use super::line::{State, Waiter};
 use super::schedule::Whereabouts;
 use super::{Engine, Fate, Op, Pause, Rmw, Thread};
 use crate::shared;
@@ -208,7 +208,7 @@ impl Engine {
 
     fn load(&mut self, thread: u32, address: usize, mask: u64, poll: bool) {
         let now = self.now();
-        let core = self.threads[thread as usize].core as usize;
+        let core = self.threads[thread as usize].core;
         let line = self.line_index(address);
         let cost = self.machine.numbers().load;
         let buffered = self.threads[thread as usize]
@@ -232,21 +232,20 @@ impl Engine {
         let exclusive = self.machine.numbers().exclusive_loads > 0 && !poll && {
             self.fetches_exclusively(thread, line)
         };
-        let state = self.lines[line as usize].cores[core].state;
-        if state == State::Invalid {
+        let view = self.view(line, core);
+        if self.views[view as usize].state == State::Invalid {
             self.statistics.load_misses += 1;
             self.missed(thread, line, address, poll);
             self.threads[thread as usize].pending = true;
-            self.attach(thread, line, exclusive, false);
-        } else if self.is_held(thread, line, core as u16, now) {
+            self.attach(thread, view, exclusive, false);
+        } else if self.is_held(thread, view, now) {
             // By a sibling's locked operation, or by the turn after one.
-            let cache = &mut self.lines[line as usize].cores[core];
-            cache.waiters.push(super::line::Waiter { thread, store: false });
+            self.views[view as usize].waiters.push(Waiter { thread, store: false });
             self.threads[thread as usize].pending = true;
             self.waits_for(thread, line);
         } else {
             self.found(thread, line, address);
-            let cost = cost + self.comes_nearer(line, core as u16);
+            let cost = cost + self.comes_nearer(view);
             let value = self.value(thread, address);
             self.looked(thread, now + cost, poll);
             self.at(now + cost, Event::Resume { thread, value });
@@ -281,24 +280,25 @@ impl Engine {
         let now = self.now();
         let entry = &self.threads[thread as usize];
         let Op::Rmw { address, .. } = entry.op.get() else { return };
-        let core = entry.core as usize;
+        let core = entry.core;
         let line = self.line_index(address);
-        if self.lines[line as usize].cores[core].state != State::Modified {
+        let view = self.view(line, core);
+        if self.views[view as usize].state != State::Modified {
             self.threads[thread as usize].pending = true;
-            self.attach(thread, line, true, false);
-        } else if self.is_held(thread, line, core as u16, now) {
-            let cache = &mut self.lines[line as usize].cores[core];
-            cache.waiters.push(super::line::Waiter { thread, store: false });
+            self.attach(thread, view, true, false);
+        } else if self.is_held(thread, view, now) {
+            self.views[view as usize].waiters.push(Waiter { thread, store: false });
             self.threads[thread as usize].pending = true;
             self.waits_for(thread, line);
         } else {
             self.statistics.rmw_hits += 1;
-            self.do_rmw(thread, line);
+            self.do_rmw(thread, view);
         }
     }
 
     /// The line is here, exclusively, and free: the read-modify-write happens now.
-    pub(super) fn do_rmw(&mut self, thread: u32, line: u32) {
+    pub(super) fn do_rmw(&mut self, thread: u32, view: u32) {
+        let line = self.views[view as usize].line;
         let Op::Rmw { address, rmw } = self.threads[thread as usize].op.get() else { return };
         let now = self.now();
         self.statistics.rmws += 1;
@@ -323,7 +323,6 @@ impl Engine {
         self.becomes(thread, Activity::Running);
         self.spends(thread, Some(Phase::Working), None);
         self.arena.write(address, new);
-        let core = self.threads[thread as usize].core;
         let end = now + self.machine.numbers().rmw_lock;
         match rmw {
             Rmw::CompareExchange { .. } => {
@@ -332,7 +331,7 @@ impl Engine {
             Rmw::Swap { .. } => self.guessed(thread, line, end, new == old),
             _ => self.guessed(thread, line, end, false),
         }
-        let cache = &mut self.lines[line as usize].cores[core as usize];
+        let cache = &mut self.views[view as usize];
         cache.locked_until = end;
         // A turn that is over was not used: who waited for it would have gone first.
         if cache.last_thread != Some(thread) || cache.turn_at <= now {
@@ -340,17 +339,16 @@ impl Engine {
             cache.turn_at = 0;
         }
         if new != old {
-            self.wake_sleepers(line, core, Some(thread));
+            self.wake_sleepers(view, Some(thread));
         }
-        self.threads[thread as usize].locks = line;
+        self.threads[thread as usize].locks = view;
         self.at(end, Event::Unlock { thread, value: old });
     }
 
     /// The end of a thread's locked operation: the thread goes on with `value`. The line first: a parked snoop wins over the
     /// thread's next operation.
     pub(super) fn unlock(&mut self, thread: u32, value: u64) -> Option<u64> {
-        let entry = &self.threads[thread as usize];
-        self.lock_end(entry.locks, entry.core);
+        self.lock_end(self.threads[thread as usize].locks);
         (!self.over).then_some(value)
     }
 
@@ -363,23 +361,23 @@ impl Engine {
             let line = self.line_index(address);
             let core = self.threads[index].core;
             let now = self.now();
-            if self.lines[line as usize].cores[core as usize].state != State::Modified {
+            let view = self.view(line, core);
+            if self.views[view as usize].state != State::Modified {
                 self.threads[index].store_waits = true;
-                self.attach(thread, line, true, true);
-            } else if self.is_held(thread, line, core, now) {
-                let cache = &mut self.lines[line as usize].cores[core as usize];
-                cache.waiters.push(super::line::Waiter { thread, store: true });
+                self.attach(thread, view, true, true);
+            } else if self.is_held(thread, view, now) {
+                self.views[view as usize].waiters.push(Waiter { thread, store: true });
                 self.threads[index].store_waits = true;
             } else {
                 self.threads[index].stores.pop_front();
                 // That it has to come nearer first costs the thread nothing.
-                self.comes_nearer(line, core);
+                self.comes_nearer(view);
                 self.touched(thread, line, address);
                 let old = self.arena.read(address);
                 let new = (old & !mask) | (bits & mask);
                 self.arena.write(address, new);
                 if new != old {
-                    self.wake_sleepers(line, core, Some(thread));
+                    self.wake_sleepers(view, Some(thread));
                 }
             }
         }
@@ -404,10 +402,13 @@ impl Engine {
             self.at(now, Event::Resume { thread, value: shared::DEADLINE });
             return;
         }
-        let core = self.threads[thread as usize].core as usize;
+        let core = self.threads[thread as usize].core;
         let line = self.line_index(address);
-        let here = self.lines[line as usize].cores[core].state != State::Invalid;
-        if !here || self.value(thread, address) & mask != seen {
+        let as_seen = |&view: &u32| {
+            self.views[view as usize].state != State::Invalid
+                && self.value(thread, address) & mask == seen
+        };
+        let Some(view) = self.lines[line as usize].view(core).filter(as_seen) else {
             let n = self.machine.numbers();
             let period = n.pause + n.poll;
             let rest = self.random.below(period + 1);
@@ -415,14 +416,14 @@ impl Engine {
             self.spends(thread, Some(Phase::Waiting), Some(line));
             self.at(now + rest, Event::Resume { thread, value: shared::LOOK_AGAIN });
             return;
-        }
+        };
         let entry = &mut self.threads[thread as usize];
         entry.generation += 1;
         entry.pending = true;
         let generation = entry.generation;
         self.becomes(thread, Activity::Yielding);
         self.spends(thread, Some(Phase::Waiting), Some(line));
-        self.lines[line as usize].cores[core].sleepers.push(thread);
+        self.views[view as usize].sleepers.push(thread);
         if let Some(deadline) = deadline {
             self.at(deadline, Event::Deadline { thread, generation });
         }
@@ -461,10 +462,11 @@ impl Engine {
         }
         match entry.pending() {
             Some(Op::Sleep { address, .. }) => {
-                let core = entry.core as usize;
+                let core = entry.core;
                 entry.pending = false;
                 let line = self.line_index(address);
-                self.lines[line as usize].cores[core].sleepers.retain(|&t| t != thread);
+                let view = self.view(line, core);
+                self.views[view as usize].sleepers.retain(|&t| t != thread);
                 Some(shared::DEADLINE)
             }
             Some(Op::Park { word, .. }) => {
