@@ -10,7 +10,7 @@
 use super::sparse::Sparse;
 use super::threads::Activity;
 use super::tries::Tries;
-use super::{Engine, Op};
+use super::{Engine, Op, Thread};
 use lockyard::platform::{Activity as Doing, Region};
 use std::ops::{Add, Sub};
 
@@ -320,24 +320,29 @@ pub(super) struct Spending {
     missed: Option<(u32, u32)>,
 }
 
-impl Spending {
-    /// It works, as most threads do most of the time, and nothing has to be noted of it.
-    #[inline(always)]
-    fn is_plain_work(&self) -> bool {
-        self.phase == Some(Phase::Working) && self.line.is_none() && self.missed.is_none()
-    }
-}
-
 impl Engine {
-    /// The thread's cycles from now on are spent on `phase`, for `line`.
+    /// The thread works from now on, as most threads do most of the time.
     #[inline(always)]
-    pub(super) fn spends(&mut self, thread: u32, phase: Option<Phase>, line: Option<u32>) {
-        let goes_on = phase == Some(Phase::Working)
-            && line.is_none()
-            && self.threads[thread as usize].spending.is_plain_work();
-        if !goes_on {
-            self.settles(thread, phase, line);
+    pub(super) fn works(&mut self, thread: u32) {
+        let Thread { spending, activity, .. } = &self.threads[thread as usize];
+        let works = spending.phase == Some(Phase::Working);
+        debug_assert_eq!(works, *activity == Activity::Running, "who works competes for the core");
+        debug_assert!(!works || spending.missed.is_none(), "a load that missed waits");
+        if !works {
+            self.turns(thread, Activity::Running, Phase::Working, None);
         }
+    }
+
+    /// The thread leaves its core to its siblings from now on; its cycles are spent on `phase`, for `line`.
+    #[inline(always)]
+    pub(super) fn waits(&mut self, thread: u32, phase: Phase, line: Option<u32>) {
+        self.turns(thread, Activity::Yielding, phase, line);
+    }
+
+    #[inline(never)]
+    fn turns(&mut self, thread: u32, activity: Activity, phase: Phase, line: Option<u32>) {
+        self.becomes(thread, activity);
+        self.spends(thread, Some(phase), line);
     }
 
     /// The thread's code has run, and does `doing` from now on.
@@ -352,7 +357,7 @@ impl Engine {
     /// Adds all that the thread has spent so far to what it does.
     fn adds_up(&mut self, thread: u32) {
         let Spending { phase, line, .. } = self.threads[thread as usize].spending;
-        self.settles(thread, phase, line);
+        self.spends(thread, phase, line);
         if phase.is_some() {
             self.closes(thread);
         }
@@ -365,7 +370,8 @@ impl Engine {
     }
 
     /// Adds what the thread has spent so far; from now on it spends cycles on `phase`, for `line`.
-    fn settles(&mut self, thread: u32, phase: Option<Phase>, line: Option<u32>) {
+    #[inline(always)]
+    pub(super) fn spends(&mut self, thread: u32, phase: Option<Phase>, line: Option<u32>) {
         let now = self.now();
         let entry = &mut self.threads[thread as usize];
         let spending = &mut entry.spending;
@@ -397,16 +403,14 @@ impl Engine {
         let polls =
             matches!(self.threads[thread as usize].pending(), Some(Op::Load { poll: true, .. }));
         let phase = if polls { Phase::Waiting } else { Phase::Moving };
-        self.becomes(thread, Activity::Yielding);
-        self.spends(thread, Some(phase), Some(line));
+        self.waits(thread, phase, Some(line));
     }
 
     /// The thread's operation waits until its store buffer is empty.
     pub(super) fn waits_for_stores(&mut self, thread: u32) {
         let oldest = self.threads[thread as usize].stores.front().map(|&(address, ..)| address);
         let line = oldest.map(|address| self.line_index(address));
-        self.becomes(thread, Activity::Yielding);
-        self.spends(thread, Some(Phase::Draining), line);
+        self.waits(thread, Phase::Draining, line);
     }
 
     #[inline(always)]

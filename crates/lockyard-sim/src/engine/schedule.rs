@@ -18,7 +18,6 @@
 
 use super::attribution::Phase;
 use super::event::Event;
-use super::threads::Activity;
 use super::{Engine, Op};
 use crate::machine::Machine;
 use crate::shared::LOOK_AGAIN;
@@ -345,8 +344,7 @@ impl Engine {
         let cpu = task.cpu;
         s.cpu(cpu).running = None;
         s.cpu(cpu).queue.push(thread);
-        self.becomes(thread, Activity::Yielding);
-        self.spends(thread, Some(Phase::OffCpu), None);
+        self.waits(thread, Phase::OffCpu, None);
         self.switches(cpu, yields.then_some(thread));
     }
 
@@ -507,8 +505,7 @@ impl Engine {
     }
 
     fn goes_on_working(&mut self, thread: u32, left: f64) {
-        self.becomes(thread, Activity::Running);
-        self.spends(thread, Some(Phase::Working), None);
+        self.works(thread);
         self.works_on(thread, left);
     }
 }

@@ -27,8 +27,7 @@ impl Engine {
         if self.schedule.is_some() && !self.goes_on(thread, value) {
             return;
         }
-        self.becomes(thread, Activity::Running);
-        self.spends(thread, Some(Phase::Working), None);
+        self.works(thread);
         let Thread { coroutine, op, doing, waited, .. } = &mut self.threads[thread as usize];
         let Some(coroutine) = coroutine else { return };
         let code = || coroutine.resume(value);
@@ -160,8 +159,7 @@ impl Engine {
             Op::Pause(Pause::Yield) if self.schedule.is_some() && self.steps_back(thread) => {}
             Op::Pause(pause) => {
                 self.starts_over(thread);
-                self.becomes(thread, Activity::Yielding);
-                self.spends(thread, Some(Phase::Waiting), None);
+                self.waits(thread, Phase::Waiting, None);
                 let n = self.machine.numbers();
                 let cycles = match pause {
                     Pause::Instruction => n.pause,
@@ -320,8 +318,7 @@ impl Engine {
             }
             None => {}
         }
-        self.becomes(thread, Activity::Running);
-        self.spends(thread, Some(Phase::Working), None);
+        self.works(thread);
         self.arena.write(address, new);
         let end = now + self.machine.numbers().rmw_lock;
         match rmw {
@@ -387,8 +384,7 @@ impl Engine {
                 && matches!(entry.op.get(), Op::Store { .. })
                 && (entry.stores.len() as u64) < self.machine.numbers().store_buffer;
         if room && std::mem::take(&mut entry.stalled) {
-            self.becomes(thread, Activity::Running);
-            self.spends(thread, Some(Phase::Working), None);
+            self.works(thread);
             self.execute(thread);
         }
         self.finish_if_drained(thread);
@@ -412,8 +408,7 @@ impl Engine {
             let n = self.machine.numbers();
             let period = n.pause + n.poll;
             let rest = self.random.below(period + 1);
-            self.becomes(thread, Activity::Yielding);
-            self.spends(thread, Some(Phase::Waiting), Some(line));
+            self.waits(thread, Phase::Waiting, Some(line));
             self.at(now + rest, Event::Resume { thread, value: shared::LOOK_AGAIN });
             return;
         };
@@ -421,8 +416,7 @@ impl Engine {
         entry.generation += 1;
         entry.pending = true;
         let generation = entry.generation;
-        self.becomes(thread, Activity::Yielding);
-        self.spends(thread, Some(Phase::Waiting), Some(line));
+        self.waits(thread, Phase::Waiting, Some(line));
         self.views[view as usize].sleepers.push(thread);
         if let Some(deadline) = deadline {
             self.at(deadline, Event::Deadline { thread, generation });
@@ -490,9 +484,8 @@ impl Engine {
         entry.generation += 1;
         entry.pending = true;
         let generation = entry.generation;
-        self.becomes(thread, Activity::Yielding);
         let line = self.line_index(word);
-        self.spends(thread, Some(Phase::Waiting), Some(line));
+        self.waits(thread, Phase::Waiting, Some(line));
         self.parked.push((word, thread));
         if let Some(timeout) = timeout {
             self.at(now.saturating_add(timeout), Event::Deadline { thread, generation });

@@ -118,6 +118,7 @@ impl Wheel {
     }
 
     /// Queues `event` for `time`, which is not in the past, or for the end of time.
+    #[inline(never)]
     pub(super) fn push(&mut self, time: u64, event: Packed) {
         debug_assert!(time >= self.now, "an event in the past");
         if time - self.now < SLOTS as u64 {

@@ -95,7 +95,7 @@ impl Engine {
     }
 
     /// The thread competes for its core from now on, or no longer.
-    #[inline(never)]
+    #[inline(always)]
     fn competes(&mut self, thread: u32, core: u16, competes: bool) {
         let entry = &mut self.cores[core as usize];
         entry.running = if competes { entry.running + 1 } else { entry.running - 1 };
