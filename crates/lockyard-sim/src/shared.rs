@@ -97,8 +97,9 @@ impl Shared {
         }
     }
 
-    pub(crate) fn arena(&self) -> Rc<Arena> {
-        Rc::clone(&self.arena)
+    #[inline]
+    pub(crate) fn arena(&self) -> &Rc<Arena> {
+        &self.arena
     }
 
     #[inline]
@@ -126,11 +127,22 @@ impl Shared {
     #[track_caller]
     #[inline(always)]
     pub(crate) fn with<R>(f: impl FnOnce(&Shared) -> R) -> R {
-        let current = CURRENT.get();
-        assert!(!current.is_null(), "an operation of `Simulated` outside a simulation");
         // SAFETY: `while_current` set it from a reference that lives as long as its closure runs,
         // and restores the former one afterwards, also on unwinding. Coroutines run inside it.
-        f(unsafe { &*current })
+        f(unsafe { &*Self::current() })
+    }
+
+    /// Where the running simulation is, for as long as [`while_current`](Self::while_current) runs its closure.
+    ///
+    /// # Panics
+    ///
+    /// If none runs on this OS thread.
+    #[track_caller]
+    #[inline(always)]
+    pub(crate) fn current() -> *const Shared {
+        let current = CURRENT.get();
+        assert!(!current.is_null(), "an operation of `Simulated` outside a simulation");
+        current
     }
 
     /// The running simulation, if one runs on this OS thread.

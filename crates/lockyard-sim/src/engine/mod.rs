@@ -266,7 +266,7 @@ pub(crate) struct Engine {
 impl Engine {
     pub(crate) fn new(machine: Rc<Machine>, shared: Rc<Shared>, seed: u64) -> Self {
         Engine {
-            arena: shared.arena(),
+            arena: Rc::clone(shared.arena()),
             places: Places::new(&machine),
             wheel: Wheel::new(),
             random: Random::new(seed),
