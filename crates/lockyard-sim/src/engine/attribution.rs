@@ -320,6 +320,36 @@ pub(super) struct Spending {
     missed: Option<(u32, u32)>,
 }
 
+impl Thread {
+    /// Adds what the thread has spent so far; from `now` on it spends cycles on `phase`, for `line`. Returns the line and the unit of a
+    /// load that missed, if that is complete now.
+    #[inline(always)]
+    fn spends(
+        &mut self,
+        now: u64,
+        phase: Option<Phase>,
+        line: Option<u32>,
+        traces: &mut [LineTrace],
+    ) -> Option<(u32, u32)> {
+        let spending = &mut self.spending;
+        let before = std::mem::replace(&mut spending.phase, phase);
+        let cycles = now - std::mem::replace(&mut spending.since, now);
+        let on = std::mem::replace(&mut spending.line, line);
+        if let Some(before) = before {
+            self.spent[before as usize] += cycles;
+            let stalls = matches!(before, Phase::Moving | Phase::Draining);
+            self.waited += if stalls { cycles } else { 0 };
+            if let Some(line) = on {
+                let counts = &mut traces[line as usize].counts;
+                counts.cycles[before as usize] += cycles;
+                counts.regions[self.doing.region as usize] += cycles;
+            }
+        }
+        let works = phase == Some(Phase::Working);
+        if works { spending.missed.take() } else { None }
+    }
+}
+
 impl Engine {
     /// The thread works from now on, as most threads do most of the time.
     #[inline(always)]
@@ -339,10 +369,29 @@ impl Engine {
         self.turns(thread, Activity::Yielding, phase, line);
     }
 
+    /// What the thread is doing changes for its siblings and for whoever asks where its cycles went.
     #[inline(never)]
     fn turns(&mut self, thread: u32, activity: Activity, phase: Phase, line: Option<u32>) {
-        self.becomes(thread, activity);
-        self.spends(thread, Some(phase), line);
+        let now = self.now();
+        let entry = &mut self.threads[thread as usize];
+        let before = std::mem::replace(&mut entry.activity, activity);
+        let arrived = entry.spends(now, Some(phase), line, &mut self.traces);
+        let core = entry.core;
+        let paces = self.cores[core as usize].competes(before, activity) && self.siblings_slow;
+        // (Each call is the last thing done, so that nothing has to be kept meanwhile.)
+        if let Some((line, unit)) = arrived {
+            self.turns_as_data_arrives(thread, line, unit, paces);
+        } else if paces {
+            self.pace_siblings(thread, core);
+        }
+    }
+
+    #[inline(never)]
+    fn turns_as_data_arrives(&mut self, thread: u32, line: u32, unit: u32, paces: bool) {
+        self.arrived(thread, line, unit as usize);
+        if paces {
+            self.pace_siblings(thread, self.threads[thread as usize].core);
+        }
     }
 
     /// The thread's code has run, and does `doing` from now on.
@@ -369,27 +418,11 @@ impl Engine {
         self.regions.add(entry.doing, &mut entry.spent);
     }
 
-    /// Adds what the thread has spent so far; from now on it spends cycles on `phase`, for `line`.
-    #[inline(always)]
+    /// The thread's cycles from now on are spent on `phase`, for `line`.
     pub(super) fn spends(&mut self, thread: u32, phase: Option<Phase>, line: Option<u32>) {
         let now = self.now();
-        let entry = &mut self.threads[thread as usize];
-        let spending = &mut entry.spending;
-        let before = std::mem::replace(&mut spending.phase, phase);
-        let cycles = now - std::mem::replace(&mut spending.since, now);
-        let on = std::mem::replace(&mut spending.line, line);
-        let works = phase == Some(Phase::Working);
-        let arrived = if works { spending.missed.take() } else { None };
-        if let Some(before) = before {
-            entry.spent[before as usize] += cycles;
-            let stalls = matches!(before, Phase::Moving | Phase::Draining);
-            entry.waited += if stalls { cycles } else { 0 };
-            if let Some(line) = on {
-                let counts = &mut self.traces[line as usize].counts;
-                counts.cycles[before as usize] += cycles;
-                counts.regions[entry.doing.region as usize] += cycles;
-            }
-        }
+        let arrived =
+            self.threads[thread as usize].spends(now, phase, line, &mut self.traces);
         if phase.is_none() {
             self.closes(thread);
         }

@@ -398,7 +398,8 @@ impl Engine {
     /// Handles events that are not after `until`, at most `events` of them, until all threads have finished or one cannot go
     /// on; `false` if no such event is left.
     pub(crate) fn run(&mut self, until: u64, events: u64) -> bool {
-        for _ in 0..events {
+        let last = self.statistics.events.saturating_add(events);
+        while self.statistics.events < last {
             let Some(event) = self.wheel.pop(until) else { return false };
             self.statistics.events += 1;
             self.handle(event);

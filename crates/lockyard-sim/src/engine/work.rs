@@ -41,6 +41,17 @@ pub(super) struct CoreThreads {
     pub reach: u64,
 }
 
+impl CoreThreads {
+    /// One of the threads does something else: it competes for the core from now on, or no longer, or as before. Whether the pace of
+    /// another one's work may have changed.
+    #[inline(always)]
+    pub(super) fn competes(&mut self, before: Activity, now: Activity) -> bool {
+        let [before, now] = [before, now].map(|activity| u32::from(activity == Activity::Running));
+        self.running = self.running + now - before;
+        self.working > 0 && before != now
+    }
+}
+
 impl Engine {
     /// Begins `cycles` of work.
     pub(super) fn begin_work(&mut self, thread: u32, cycles: u64) {
@@ -82,31 +93,18 @@ impl Engine {
     }
 
     /// The thread is now in another state; its siblings' work goes on at another pace.
-    #[inline(always)]
     pub(super) fn becomes(&mut self, thread: u32, activity: Activity) {
         let entry = &mut self.threads[thread as usize];
-        let competed = entry.activity == Activity::Running;
-        let competes = activity == Activity::Running;
-        entry.activity = activity;
-        if competed != competes {
-            let core = entry.core;
-            self.competes(thread, core, competes);
-        }
-    }
-
-    /// The thread competes for its core from now on, or no longer.
-    #[inline(always)]
-    fn competes(&mut self, thread: u32, core: u16, competes: bool) {
-        let entry = &mut self.cores[core as usize];
-        entry.running = if competes { entry.running + 1 } else { entry.running - 1 };
-        if entry.working > 0 && self.siblings_slow {
+        let before = std::mem::replace(&mut entry.activity, activity);
+        let core = entry.core;
+        if self.cores[core as usize].competes(before, activity) && self.siblings_slow {
             self.pace_siblings(thread, core);
         }
     }
 
     /// What is left of the work of the thread's siblings is timed anew, if their pace has changed.
     #[inline(never)]
-    fn pace_siblings(&mut self, thread: u32, core: u16) {
+    pub(super) fn pace_siblings(&mut self, thread: u32, core: u16) {
         let CoreThreads { threads, running, .. } = &self.cores[core as usize];
         let running = *running;
         for index in 0..threads.len() {
