@@ -7,6 +7,7 @@ use crate::machine::Machine;
 #[derive(Clone, Copy, Debug)]
 struct Core {
     domain: u16,
+    socket: u16,
     /// Its index within the domain.
     within: u8,
 }
@@ -27,11 +28,12 @@ impl Places {
         let cores_per_domain = machine.cores_per_complex();
         assert!(cores_per_domain <= 128, "a set of sharers has 128 bits");
         assert!(machine.line_bytes().is_power_of_two(), "lines are found by shifts");
+        let complexes_per_socket = machine.complexes() / machine.sockets();
         let core = |core| Core {
             domain: (core / cores_per_domain) as u16,
+            socket: (core / cores_per_domain / complexes_per_socket) as u16,
             within: (core % cores_per_domain) as u8,
         };
-        let complexes_per_socket = machine.complexes() / machine.sockets();
         Places {
             cores: (0..machine.cores()).map(core).collect(),
             sockets: (0..machine.complexes()).map(|d| (d / complexes_per_socket) as u16).collect(),
@@ -72,17 +74,11 @@ impl Places {
         self.sockets[a as usize] == self.sockets[b as usize]
     }
 
-    /// How far it is from core `a` to core `b`.
+    /// How far it is from core `a` to core `b`. Without jumps: who had a line last is a matter of chance.
+    #[inline(always)]
     pub(super) fn distance(&self, a: u16, b: u16) -> Distance {
-        let (domain_a, domain_b) = (self.domain_of(a), self.domain_of(b));
-        if a == b {
-            Distance::Core
-        } else if domain_a == domain_b {
-            Distance::Complex
-        } else if self.same_socket(domain_a, domain_b) {
-            Distance::Socket
-        } else {
-            Distance::Remote
-        }
+        let (at, to) = (self.cores[a as usize], self.cores[b as usize]);
+        let differ = [a != b, at.domain != to.domain, at.socket != to.socket];
+        Distance::ALL[differ.map(usize::from).into_iter().sum::<usize>()]
     }
 }
