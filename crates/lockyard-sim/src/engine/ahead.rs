@@ -48,6 +48,7 @@ impl Engine {
     }
 
     /// It completes at `end`, and was not guessed wrongly.
+    #[inline(always)]
     pub(super) fn ran_ahead(&mut self, thread: u32, end: u64) {
         let load = self.machine.numbers().load;
         let entry = &mut self.threads[thread as usize];
@@ -65,8 +66,8 @@ impl Engine {
         if wrongly {
             self.starts_over(thread);
         } else {
-            self.threads[thread as usize].ahead.rmw = Some((line, end));
             self.ran_ahead(thread, end);
+            self.threads[thread as usize].ahead.rmw = Some((line, end));
         }
     }
 
@@ -82,11 +83,15 @@ impl Engine {
 
     /// A compare-exchange of `line` completes at `end`; it `failed` or not. What the thread does after a success was known before.
     pub(super) fn exchanged(&mut self, thread: u32, line: u32, end: u64, failed: bool) {
-        let ahead = self.threads[thread as usize].ahead;
-        self.guessed(thread, line, end, failed);
-        if !failed {
-            self.threads[thread as usize].ahead.early = ahead.early + (end - ahead.since);
+        if failed {
+            self.starts_over(thread);
+            return;
         }
+        let Ahead { early, since, .. } = self.threads[thread as usize].ahead;
+        self.ran_ahead(thread, end);
+        let ahead = &mut self.threads[thread as usize].ahead;
+        ahead.rmw = Some((line, end));
+        ahead.early = early + (end - since);
     }
 
     /// Threads have come to the core, or have left it: how far each can run ahead now, in cycles of work.

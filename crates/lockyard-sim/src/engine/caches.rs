@@ -181,18 +181,30 @@ impl Engine {
 
     /// Lets those of several waiting operations that can go on do so.
     fn run_all(&mut self, view: u32) {
+        if let [first, second] = self.views[view as usize].waiters[..] {
+            // Those of two siblings, most often.
+            self.views[view as usize].waiters.clear();
+            let in_order = self.rank(first) <= self.rank(second);
+            let (first, second) = if in_order { (first, second) } else { (second, first) };
+            self.run_waiter(view, first);
+            self.run_waiter(view, second);
+            self.issue_again(view);
+        } else {
+            self.run_many(view);
+        }
+    }
+
+    /// Stores of the core go before its read-modify-writes, these before loads.
+    fn rank(&self, waiter: Waiter) -> u8 {
+        2 * u8::from(!waiter.store) + u8::from(!self.wants_exclusive(waiter))
+    }
+
+    fn run_many(&mut self, view: u32) {
         let cache = &mut self.views[view as usize];
         let spare = std::mem::take(&mut self.spare_waiters);
         let mut waiters = std::mem::replace(&mut cache.waiters, spare);
-        // Stores of the core before its read-modify-writes, these before loads. The sort is stable.
-        let rank = |w: &Waiter| 2 * u8::from(!w.store) + u8::from(!self.wants_exclusive(*w));
-        if let [first, second] = &mut waiters[..] {
-            if rank(second) < rank(first) {
-                std::mem::swap(first, second);
-            }
-        } else {
-            waiters.sort_by_key(rank);
-        }
+        // The sort is stable.
+        waiters.sort_by_key(|&waiter| self.rank(waiter));
         for waiter in waiters.drain(..) {
             self.run_waiter(view, waiter);
         }

@@ -115,28 +115,67 @@ impl Engine {
         }
     }
 
-    /// Begins an operation, or goes on with one that waited.
+    /// Begins an operation, or goes on with one that waited. (Each has a room of its own, so that it keeps no more than it needs.)
     pub(super) fn execute(&mut self, thread: u32) {
+        match self.threads[thread as usize].op.get() {
+            Op::Load { address, mask, poll } => self.load(thread, address, mask, poll),
+            Op::Store { address, mask, value } => self.store(thread, address, mask, value),
+            Op::Rmw { address, .. } => self.begin_rmw(thread, address),
+            Op::Work { cycles, behind_entry } => self.work(thread, cycles, behind_entry),
+            Op::Pause(pause) => self.pause(thread, pause),
+            _ => self.execute_other(thread),
+        }
+    }
+
+    #[inline(never)]
+    fn store(&mut self, thread: u32, address: usize, mask: u64, value: u64) {
+        let now = self.now();
+        let entry = &mut self.threads[thread as usize];
+        if entry.stores.len() as u64 >= self.machine.numbers().store_buffer {
+            entry.stalled = true;
+            self.waits_for_stores(thread);
+            return;
+        }
+        entry.stores.push_back((address, mask, value));
+        self.statistics.stores += 1;
+        self.at(now + 1, Event::Resume { thread, value: 0 });
+        if self.machine.numbers().early_stores > 0 {
+            self.asks_early(thread, address);
+        }
+        self.drain(thread);
+    }
+
+    #[inline(never)]
+    fn work(&mut self, thread: u32, cycles: u64, behind_entry: bool) {
+        if behind_entry {
+            self.starts_over(thread);
+        }
+        let left = self.left_of(thread, cycles);
+        self.begin_work(thread, left);
+    }
+
+    #[inline(never)]
+    fn pause(&mut self, thread: u32, pause: Pause) {
+        let n = self.machine.numbers();
+        let cycles = match pause {
+            Pause::Instruction => n.pause,
+            Pause::Yield if self.schedule.is_some() && self.steps_back(thread) => return,
+            Pause::Yield => self.machine.numbers().wakeup,
+        };
+        self.starts_over(thread);
+        self.waits(thread, Phase::Waiting, None);
+        self.at(self.now() + cycles, Event::Resume { thread, value: 0 });
+    }
+
+    /// Begins an operation of which a run has few.
+    #[inline(never)]
+    fn execute_other(&mut self, thread: u32) {
         let now = self.now();
         let index = thread as usize;
         match self.threads[index].op.get() {
-            Op::Load { address, mask, poll } => self.load(thread, address, mask, poll),
-            Op::Store { address, mask, value } => {
-                let entry = &mut self.threads[index];
-                if entry.stores.len() as u64 >= self.machine.numbers().store_buffer {
-                    entry.stalled = true;
-                    self.waits_for_stores(thread);
-                    return;
-                }
-                entry.stores.push_back((address, mask, value));
-                self.statistics.stores += 1;
-                self.at(now + 1, Event::Resume { thread, value: 0 });
-                if self.machine.numbers().early_stores > 0 {
-                    self.asks_early(thread, address);
-                }
-                self.drain(thread);
+            Op::Load { .. } | Op::Store { .. } | Op::Rmw { .. } | Op::Work { .. } | Op::Pause(_) => {
+                unreachable!("it has a room of its own")
             }
-            Op::Rmw { address, .. } => self.begin_rmw(thread, address),
             Op::Fence => {
                 self.starts_over(thread);
                 if self.threads[index].stores.is_empty() {
@@ -148,24 +187,6 @@ impl Engine {
                     self.threads[index].stalled = true;
                     self.waits_for_stores(thread);
                 }
-            }
-            Op::Work { cycles, behind_entry } => {
-                if behind_entry {
-                    self.starts_over(thread);
-                }
-                let left = self.left_of(thread, cycles);
-                self.begin_work(thread, left);
-            }
-            Op::Pause(Pause::Yield) if self.schedule.is_some() && self.steps_back(thread) => {}
-            Op::Pause(pause) => {
-                self.starts_over(thread);
-                self.waits(thread, Phase::Waiting, None);
-                let n = self.machine.numbers();
-                let cycles = match pause {
-                    Pause::Instruction => n.pause,
-                    Pause::Yield => n.wakeup,
-                };
-                self.at(now + cycles, Event::Resume { thread, value: 0 });
             }
             Op::Sleep { address, mask, seen, deadline } => {
                 self.starts_over(thread);
@@ -187,9 +208,7 @@ impl Engine {
                 self.starts_over(thread);
                 self.wait_for_others(thread);
             }
-            Op::Fatal(message) => {
-                self.fails(Fate::Fatal { thread, message });
-            }
+            Op::Fatal(message) => self.fails(Fate::Fatal { thread, message }),
         }
     }
 
@@ -204,6 +223,7 @@ impl Engine {
         value
     }
 
+    #[inline(never)]
     fn load(&mut self, thread: u32, address: usize, mask: u64, poll: bool) {
         let now = self.now();
         let core = self.threads[thread as usize].core;
@@ -255,6 +275,7 @@ impl Engine {
         if poll { self.starts_over(thread) } else { self.ran_ahead(thread, end) }
     }
 
+    #[inline(never)]
     fn begin_rmw(&mut self, thread: u32, address: usize) {
         let now = self.now();
         let before_lock = self.machine.numbers().rmw_before_lock;
