@@ -7,6 +7,7 @@
 //! others, *The Detection and Elimination of Useless Misses in Multiprocessors*, ISCA 1993). A hand-over of a unit that another
 //! touched last is needed too, though its value was read before, and so is a thread's first move.
 
+use super::places::Places;
 use super::sparse::Sparse;
 use super::threads::Activity;
 use super::tries::Tries;
@@ -242,6 +243,19 @@ impl LineTrace {
         LineTrace { counts, last: None, touches: 0, units: None, copies, tries: Tries::default() }
     }
 
+    /// How far the thread is from the one that last had the line exclusively, if that was another.
+    #[inline(always)]
+    fn distance_from_last(
+        &self,
+        thread: u32,
+        threads: &[Thread],
+        places: &Places,
+    ) -> Option<Distance> {
+        let last = self.last.filter(|&last| last != thread)?;
+        let core = |thread: u32| threads[thread as usize].core;
+        Some(places.distance(core(thread), core(last)))
+    }
+
     /// The last operation at `unit` that needed the line exclusively: its number and its thread.
     fn last_at(&self, unit: usize) -> (u64, u32) {
         self.units.as_ref().map_or((0, 0), |units| units[unit])
@@ -454,8 +468,10 @@ impl Engine {
     /// A read-modify-write or a store of `thread` happens at `address`.
     pub(super) fn touched(&mut self, thread: u32, line: u32, address: usize) {
         let unit = self.unit(address);
-        let distance = self.distance_from_last(thread, line);
-        self.traces[line as usize].touched(thread, unit, distance);
+        let Engine { traces, threads, places, .. } = self;
+        let trace = &mut traces[line as usize];
+        let distance = trace.distance_from_last(thread, threads, places);
+        trace.touched(thread, unit, distance);
     }
 
     /// A load of `thread` at `address` finds the line.
@@ -474,19 +490,13 @@ impl Engine {
         self.traces[line as usize].counts.missed_polls += u64::from(poll);
     }
 
-    /// How far the thread is from the one that last had the line exclusively, if that was another.
-    #[inline(always)]
-    fn distance_from_last(&self, thread: u32, line: u32) -> Option<Distance> {
-        let last = self.traces[line as usize].last.filter(|&last| last != thread)?;
-        let core = |thread: u32| self.threads[thread as usize].core;
-        Some(self.places.distance(core(thread), core(last)))
-    }
-
     /// The data of a load that missed is there.
     #[inline(never)]
     fn arrived(&mut self, thread: u32, line: u32, unit: usize) {
-        let distance = self.distance_from_last(thread, line);
-        self.traces[line as usize].arrived(thread, unit, distance);
+        let Engine { traces, threads, places, .. } = self;
+        let trace = &mut traces[line as usize];
+        let distance = trace.distance_from_last(thread, threads, places);
+        trace.arrived(thread, unit, distance);
     }
 
     /// Where the cycles went so far.

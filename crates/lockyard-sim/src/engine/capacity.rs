@@ -136,13 +136,17 @@ impl Engine {
         n.second_load.saturating_sub(n.load)
     }
 
-    /// The line, which may not be used yet, and then costs nothing more than its miss.
-    pub(super) fn comes_nearer_if_here(&mut self, address: usize, core: u16) -> u64 {
+    /// A core's view of the line of `address`, if that was used before: only then does it cost more than its miss.
+    pub(super) fn view_if_used(&self, address: usize, core: u16) -> Option<u32> {
         let line = self.places.line(address - self.arena.base());
-        let is_owned = |&view: &u32| self.views[view as usize].state == State::Modified;
         let line = self.line_of.get(line).filter(|&&line| line != u32::MAX);
-        let view = line.and_then(|&line| self.lines[line as usize].view(core)).filter(is_owned);
-        view.map_or(0, |view| self.comes_nearer(view))
+        line.and_then(|&line| self.lines[line as usize].view(core))
+    }
+
+    /// As [`comes_nearer`](Self::comes_nearer), of a line that the core may not have.
+    pub(super) fn comes_nearer_if_here(&mut self, view: u32) -> u64 {
+        let is_here = self.views[view as usize].state == State::Modified;
+        if is_here { self.comes_nearer(view) } else { 0 }
     }
 
     #[cold]

@@ -22,6 +22,8 @@ pub(super) enum Event {
     /// The unlocked part of the thread's read-modify-write is done.
     Lock {
         thread: u32,
+        /// Its core's view of the line, if that was made.
+        view: Option<u32>,
     },
     /// A sleeper looks again, or a parked thread runs.
     Wake {
@@ -203,7 +205,9 @@ impl Event {
         match self {
             Event::Resume { thread, value } => pack(Kind::Resume, 0, 0, thread, value),
             Event::WorkEnd { thread, plan } => pack(Kind::WorkEnd, 0, 0, thread, plan.into()),
-            Event::Lock { thread } => pack(Kind::Lock, 0, 0, thread, 0),
+            Event::Lock { thread, view } => {
+                pack(Kind::Lock, 0, 0, thread, view.map_or(u64::MAX, u64::from))
+            }
             Event::Wake { thread, generation } => pack(Kind::Wake, 0, 0, thread, generation.into()),
             Event::Deadline { thread, generation } => {
                 pack(Kind::Deadline, 0, 0, thread, generation.into())
@@ -270,6 +274,11 @@ impl Packed {
         (self.word >> INDEX) as u32
     }
 
+    /// Of the unlocked part of a read-modify-write.
+    pub(super) fn locked_view(self) -> Option<u32> {
+        u32::try_from(self.value).ok()
+    }
+
     pub(super) fn domain(self) -> u16 {
         (self.word >> PLACE) as u16
     }
@@ -326,6 +335,10 @@ mod tests {
                 assert_eq!((packed.kind(), packed.request()), (Kind::Arrive, request));
                 assert_eq!((packed.line(), packed.domain()), (line, domain));
             }
+        }
+        for view in [None, Some(0), Some(u32::MAX - 1)] {
+            let packed = Event::Lock { thread: 7, view }.pack();
+            assert_eq!((packed.thread(), packed.locked_view()), (7, view));
         }
         let packed = Event::Resume { thread: 7, value: u64::MAX }.pack();
         assert_eq!((packed.thread(), packed.value()), (7, u64::MAX));

@@ -434,7 +434,7 @@ impl Engine {
     #[inline(always)]
     fn handle_other(&mut self, event: Packed) {
         match event.kind() {
-            Kind::Lock => self.lock(event.thread()),
+            Kind::Lock => self.lock(event.thread(), event.locked_view()),
             Kind::Arrive => self.arrive(event.line(), event.domain(), event.request()),
             Kind::AgentFree => self.agent_free(event.line(), event.domain()),
             Kind::Snoop => self.snoop(event.view(), event.exclusive()),

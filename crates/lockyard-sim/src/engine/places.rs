@@ -21,6 +21,8 @@ pub(super) struct Places {
     cores_per_domain: usize,
     /// The binary logarithm of a line's bytes.
     line_shift: u32,
+    /// The bits of a byte's place within its line.
+    within_line: usize,
 }
 
 impl Places {
@@ -39,6 +41,7 @@ impl Places {
             sockets: (0..machine.complexes()).map(|d| (d / complexes_per_socket) as u16).collect(),
             cores_per_domain,
             line_shift: machine.line_bytes().trailing_zeros(),
+            within_line: machine.line_bytes() - 1,
         }
     }
 
@@ -67,7 +70,7 @@ impl Places {
 
     /// The 64-bit unit within its line that a byte of the arena is in.
     pub(super) fn unit(&self, offset: usize) -> usize {
-        (offset & ((1 << self.line_shift) - 1)) / 8
+        (offset & self.within_line) / 8
     }
 
     pub(super) fn same_socket(&self, a: u16, b: u16) -> bool {

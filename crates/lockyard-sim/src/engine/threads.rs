@@ -286,33 +286,45 @@ impl Engine {
             return;
         }
         let core = entry.core;
-        let before_lock = before_lock + self.comes_nearer_if_here(address, core);
+        let view = self.view_if_used(address, core);
+        let before_lock = before_lock + view.map_or(0, |view| self.comes_nearer_if_here(view));
         if before_lock > 0 {
-            self.at(now + before_lock, Event::Lock { thread });
+            self.at(now + before_lock, Event::Lock { thread, view });
         } else {
-            self.lock(thread);
+            self.lock(thread, view);
         }
     }
 
-    /// The unlocked part of a read-modify-write is done.
-    pub(super) fn lock(&mut self, thread: u32) {
+    /// The unlocked part of a read-modify-write is done; `view`: its core's view of the line, if that was made.
+    pub(super) fn lock(&mut self, thread: u32, view: Option<u32>) {
         let now = self.now();
-        let entry = &self.threads[thread as usize];
-        let Op::Rmw { address, .. } = entry.op.get() else { return };
-        let core = entry.core;
-        let line = self.line_index(address);
-        let view = self.view(line, core);
+        let view = match view {
+            Some(view) => view,
+            None => self.view_for_rmw(thread),
+        };
         if self.views[view as usize].state != State::Modified {
             self.threads[thread as usize].pending = true;
             self.attach(thread, view, true, false);
         } else if self.is_held(thread, view, now) {
-            self.views[view as usize].waiters.push(Waiter { thread, store: false });
+            let cache = &mut self.views[view as usize];
+            cache.waiters.push(Waiter { thread, store: false });
+            let line = cache.line;
             self.threads[thread as usize].pending = true;
             self.waits_for(thread, line);
         } else {
             self.statistics.rmw_hits += 1;
             self.do_rmw(thread, view);
         }
+    }
+
+    /// The view that the thread's read-modify-write needs.
+    #[cold]
+    fn view_for_rmw(&mut self, thread: u32) -> u32 {
+        let Thread { op, core, .. } = &self.threads[thread as usize];
+        let (op, core) = (op.get(), *core);
+        let Op::Rmw { address, .. } = op else { unreachable!("it is a read-modify-write") };
+        let line = self.line_index(address);
+        self.view(line, core)
     }
 
     /// The line is here, exclusively, and free: the read-modify-write happens now.

@@ -265,7 +265,7 @@ mod tests {
         for i in 0..5000u32 {
             x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             let time = (x >> 33) % 20_000;
-            wheel.push(time, Event::Lock { thread: i }.pack());
+            wheel.push(time, Event::Lock { thread: i, view: None }.pack());
             expected.push((time, i));
         }
         expected.sort_by_key(|&(time, _)| time);
@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn nothing_is_popped_after_the_limit() {
         let mut wheel = Wheel::new();
-        wheel.push(10_000, Event::Lock { thread: 0 }.pack());
+        wheel.push(10_000, Event::Lock { thread: 0, view: None }.pack());
         assert!(wheel.pop(9_999).is_none());
         assert!(wheel.pop(10_000).is_some());
     }
