@@ -40,14 +40,15 @@ pub(super) struct Ahead {
     rmw: Option<(u32, u64)>,
 }
 
-impl Engine {
-    /// An operation that the thread can run ahead of begins.
-    pub(super) fn runs_ahead(&mut self, thread: u32) {
-        let now = self.now();
-        self.threads[thread as usize].ahead.since = now;
+impl Ahead {
+    /// An operation begins, which the thread may run ahead of.
+    pub(super) fn begins(&mut self, now: u64) {
+        self.since = now;
     }
+}
 
-    /// It completes at `end`, and was not guessed wrongly.
+impl Engine {
+    /// The operation completes at `end`, and was not guessed wrongly.
     #[inline(always)]
     pub(super) fn ran_ahead(&mut self, thread: u32, end: u64) {
         let load = self.machine.numbers().load;

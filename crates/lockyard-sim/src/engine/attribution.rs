@@ -408,13 +408,11 @@ impl Engine {
         }
     }
 
-    /// The thread's code has run, and does `doing` from now on.
-    #[inline(always)]
+    /// The thread's code has run, and does something else from now on.
+    #[inline(never)]
     pub(super) fn does(&mut self, thread: u32, doing: Doing) {
-        if self.threads[thread as usize].doing != doing {
-            self.adds_up(thread);
-            self.threads[thread as usize].doing = doing;
-        }
+        self.adds_up(thread);
+        self.threads[thread as usize].doing = doing;
     }
 
     /// Adds all that the thread has spent so far to what it does.

@@ -160,6 +160,48 @@ pub(crate) enum Op {
     Fatal(&'static str),
 }
 
+/// What a run's hash takes in of an operation.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Noted {
+    /// Which it is, as a number.
+    pub kind: u64,
+    /// Where in the arena; 0 of those that have no place.
+    pub place: u64,
+    pub value: u64,
+}
+
+impl Noted {
+    /// The kind of loads.
+    pub(crate) const LOAD: u64 = 1;
+}
+
+impl Op {
+    /// Made where the operation is asked for, as there it is known which it is.
+    #[inline(always)]
+    pub(crate) fn noted(&self, arena: &Arena) -> Noted {
+        let base = arena.base();
+        // Where the arena lies is the host's affair: a pointer into it counts as its offset.
+        let offset = |value: u64| {
+            let pointer = arena.contains(value as usize, 1);
+            if pointer { value - base as u64 } else { value }
+        };
+        let (kind, place, value) = match *self {
+            Op::Load { address, .. } => (Noted::LOAD, address - base, 0),
+            Op::Store { address, value, .. } => (2, address - base, offset(value)),
+            Op::Rmw { address, .. } => (3, address - base, 0),
+            Op::Fence => (4, 0, 0),
+            Op::Work { cycles, .. } => (5, 0, cycles),
+            Op::Pause(_) => (6, 0, 0),
+            Op::Sleep { address, seen, .. } => (7, address - base, offset(seen)),
+            Op::Park { word, .. } => (8, word - base, 0),
+            Op::Unpark { word, .. } => (9, word.wrapping_sub(base), 0),
+            Op::Fatal(_) => (10, 0, 0),
+            Op::WaitForOthers => (11, 0, 0),
+        };
+        Noted { kind, place: place as u64, value }
+    }
+}
+
 /// How a run ended before its time.
 #[derive(Clone, Debug)]
 pub(crate) enum Fate {

@@ -5,7 +5,7 @@ use super::coroutine::Progress;
 use super::event::Event;
 use super::line::{State, Waiter};
 use super::schedule::Whereabouts;
-use super::{Engine, Fate, Op, Pause, Rmw, Thread};
+use super::{Engine, Fate, Noted, Op, Pause, Rmw, Thread};
 use crate::shared;
 
 /// What a thread is doing, for siblings and for reports.
@@ -28,42 +28,45 @@ impl Engine {
             return;
         }
         self.works(thread);
-        let Thread { coroutine, op, doing, waited, .. } = &mut self.threads[thread as usize];
+        let now = self.now();
+        let entry = &mut self.threads[thread as usize];
+        let Thread { coroutine, op, doing, waited, .. } = entry;
         let Some(coroutine) = coroutine else { return };
         let code = || coroutine.resume(value);
         self.shared.set_stalled(*waited);
-        let (progress, doing) =
-            self.shared.while_running(thread, self.wheel.now(), *doing, op, code);
-        self.does(thread, doing);
+        let (progress, does) = self.shared.while_running(thread, now, *doing, op, code);
+        let differs = entry.doing != does;
+        if matches!(progress, Progress::Suspended) {
+            entry.location = self.shared.location();
+            entry.ahead.begins(now);
+        }
+        if differs {
+            self.does(thread, does);
+        }
         match progress {
             Progress::Suspended => {
-                self.threads[thread as usize].location = self.shared.location();
-                self.statistics.platform_operations += 1;
                 self.note(thread);
-                self.runs_ahead(thread);
                 if self.machine.numbers().exclusive_loads > 0 {
                     self.follows(thread);
                 }
                 self.execute(thread);
             }
-            Progress::Finished => {
-                let entry = &mut self.threads[thread as usize];
-                entry.coroutine.take().expect("it has just returned").recycle();
-                self.becomes(thread, Activity::Draining);
-                self.spends(thread, None, None);
-                self.finish_if_drained(thread);
-                self.ends(thread);
-            }
+            Progress::Finished => self.returned(thread),
             Progress::Panicked(message) => {
-                let entry = &mut self.threads[thread as usize];
-                entry.coroutine.take().expect("it has just returned").recycle();
-                self.becomes(thread, Activity::Draining);
-                self.spends(thread, None, None);
-                self.finish_if_drained(thread);
-                self.ends(thread);
+                self.returned(thread);
                 self.fails(Fate::Panicked { thread, message });
             }
         }
+    }
+
+    /// The code of a thread has returned.
+    fn returned(&mut self, thread: u32) {
+        let entry = &mut self.threads[thread as usize];
+        entry.coroutine.take().expect("it has just returned").recycle();
+        self.becomes(thread, Activity::Draining);
+        self.spends(thread, None, None);
+        self.finish_if_drained(thread);
+        self.ends(thread);
     }
 
     /// The code of a thread has returned: its CPU is free.
@@ -85,32 +88,13 @@ impl Engine {
         }
     }
 
-    /// Counts the operation, and mixes it into the run's hash.
+    /// Counts the operation that the thread has just asked for, and mixes it into the run's hash.
     #[inline(always)]
     fn note(&mut self, thread: u32) {
-        let base = self.arena.base();
-        // Where the arena lies is the host's affair: a pointer into it counts as its offset.
-        let offset = |value: u64| {
-            let pointer = self.arena.contains(value as usize, 1);
-            if pointer { value - base as u64 } else { value }
-        };
-        let (kind, a, b) = match self.threads[thread as usize].op.get() {
-            Op::Load { address, .. } => {
-                self.statistics.loads += 1;
-                (1, address - base, 0)
-            }
-            Op::Store { address, value, .. } => (2, address - base, offset(value)),
-            Op::Rmw { address, .. } => (3, address - base, 0),
-            Op::Fence => (4, 0, 0),
-            Op::Work { cycles, .. } => (5, 0, cycles),
-            Op::Pause(_) => (6, 0, 0),
-            Op::Sleep { address, seen, .. } => (7, address - base, offset(seen)),
-            Op::Park { word, .. } => (8, word - base, 0),
-            Op::Unpark { word, .. } => (9, word.wrapping_sub(base), 0),
-            Op::Fatal(_) => (10, 0, 0),
-            Op::WaitForOthers => (11, 0, 0),
-        };
-        for word in [self.wheel.now(), u64::from(thread) << 8 | kind, a as u64, b] {
+        let Noted { kind, place, value } = self.shared.noted();
+        self.statistics.platform_operations += 1;
+        self.statistics.loads += u64::from(kind == Noted::LOAD);
+        for word in [self.wheel.now(), u64::from(thread) << 8 | kind, place, value] {
             self.hash = (self.hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
         }
     }
