@@ -389,9 +389,9 @@ impl Engine {
         let now = self.now();
         let entry = &mut self.threads[thread as usize];
         let before = std::mem::replace(&mut entry.activity, activity);
-        let arrived = entry.spends(now, Some(phase), line, &mut self.traces);
         let core = entry.core;
-        let paces = self.cores[core as usize].competes(before, activity) && self.siblings_slow;
+        let paces = self.cores[core as usize].competes(before, activity) & self.siblings_slow;
+        let arrived = entry.spends(now, Some(phase), line, &mut self.traces);
         // (Each call is the last thing done, so that nothing has to be kept meanwhile.)
         if let Some((line, unit)) = arrived {
             self.turns_as_data_arrives(thread, line, unit, paces);

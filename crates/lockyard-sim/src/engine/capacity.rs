@@ -127,9 +127,12 @@ impl Engine {
     /// is from now on.
     #[inline]
     pub(super) fn comes_nearer(&mut self, view: u32) -> u64 {
-        if self.views[view as usize].first != NOWHERE {
-            return 0;
-        }
+        let is_near = self.views[view as usize].first != NOWHERE;
+        if is_near { 0 } else { self.comes_from_second(view) }
+    }
+
+    #[cold]
+    fn comes_from_second(&mut self, view: u32) -> u64 {
         self.enters_first(view);
         self.statistics.second_level_hits += 1;
         let n = self.machine.numbers();
