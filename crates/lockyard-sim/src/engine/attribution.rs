@@ -263,6 +263,7 @@ impl LineTrace {
 
     /// An operation of `thread` at `unit` needed the line exclusively; `distance` from the thread that had it so last, if that
     /// was another.
+    #[inline(always)]
     fn touched(&mut self, thread: u32, unit: usize, distance: Option<Distance>) {
         let LineTrace { counts, last, touches, units, copies, .. } = self;
         let units = units.get_or_insert_default();
@@ -464,6 +465,7 @@ impl Engine {
     }
 
     /// A read-modify-write or a store of `thread` happens at `address`.
+    #[inline(always)]
     pub(super) fn touched(&mut self, thread: u32, line: u32, address: usize) {
         let unit = self.unit(address);
         let Engine { traces, threads, places, .. } = self;

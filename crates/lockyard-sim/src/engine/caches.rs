@@ -33,6 +33,7 @@ impl Engine {
     }
 
     /// Sends a request for the line to the domain's agent, `head_start` cycles ago.
+    #[inline(always)]
     pub(super) fn issue(&mut self, view: u32, exclusive: bool, head_start: u64) {
         let n = self.machine.numbers();
         let delay = n.miss + n.leg;
@@ -186,8 +187,9 @@ impl Engine {
             self.views[view as usize].waiters.clear();
             let in_order = self.rank(first) <= self.rank(second);
             let (first, second) = if in_order { (first, second) } else { (second, first) };
-            self.run_waiter(view, first);
-            self.run_waiter(view, second);
+            for waiter in [first, second] {
+                self.run_waiter(view, waiter);
+            }
             self.issue_again(view);
         } else {
             self.run_many(view);
@@ -213,6 +215,7 @@ impl Engine {
     }
 
     /// Lets a waiting operation go on, or wait on.
+    #[inline(always)]
     fn run_waiter(&mut self, view: u32, waiter: Waiter) {
         let now = self.now();
         let state = self.views[view as usize].state;
