@@ -434,8 +434,7 @@ impl Engine {
     /// The thread's cycles from now on are spent on `phase`, for `line`.
     pub(super) fn spends(&mut self, thread: u32, phase: Option<Phase>, line: Option<u32>) {
         let now = self.now();
-        let arrived =
-            self.threads[thread as usize].spends(now, phase, line, &mut self.traces);
+        let arrived = self.threads[thread as usize].spends(now, phase, line, &mut self.traces);
         if phase.is_none() {
             self.closes(thread);
         }

@@ -19,8 +19,8 @@ impl Engine {
     pub(super) fn check_owner(&self, view: u32) {
         let line = self.views[view as usize].line;
         let mut views = self.lines[line as usize].made_views();
-        let elsewhere = views
-            .any(|other| other != view && self.views[other as usize].state != State::Invalid);
+        let elsewhere =
+            views.any(|other| other != view && self.views[other as usize].state != State::Invalid);
         debug_assert!(!elsewhere, "a line is modified at one core and valid at another");
     }
 

@@ -157,7 +157,11 @@ impl Engine {
         let now = self.now();
         let index = thread as usize;
         match self.threads[index].op.get() {
-            Op::Load { .. } | Op::Store { .. } | Op::Rmw { .. } | Op::Work { .. } | Op::Pause(_) => {
+            Op::Load { .. }
+            | Op::Store { .. }
+            | Op::Rmw { .. }
+            | Op::Work { .. }
+            | Op::Pause(_) => {
                 unreachable!("it has a room of its own")
             }
             Op::Fence => {

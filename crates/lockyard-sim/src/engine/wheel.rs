@@ -5,17 +5,15 @@
 //! goes on), and it makes a run deterministic.
 //!
 //! A slot has its first event itself: few slots have a second one. Which slot is next is looked up when the event before it is
-//! popped, not when it is its turn: what to do with an event is a jump that a processor cannot foresee, and it stops where that
-//! goes until the event has come.
+//! popped, not when it is its turn: what to do with an event is a jump that a processor cannot foresee, and it stops there until the
+//! event has come. How far the next event is it cannot foresee either; so it is looked for without a jump in the next 64 cycles.
 
 use super::END_OF_TIME;
 use super::event::Packed;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::hint::select_unpredictable;
 
 const SLOTS: usize = 4096;
-/// As many as a word has bits.
 const WORDS: usize = SLOTS / 64;
 const NONE: u32 = u32::MAX;
 
@@ -70,8 +68,7 @@ pub(super) struct Wheel {
     slots: Box<[Slot; SLOTS]>,
     /// The slots that have events, as bits.
     occupied: [u64; WORDS],
-    /// Those of the words above that are not zero, as bits.
-    words: u64,
+    in_wheel: usize,
     pool: Vec<Node>,
     free: u32,
     far: BinaryHeap<Reverse<Far>>,
@@ -87,7 +84,7 @@ impl Wheel {
             first_time: u64::MAX,
             slots: Box::new([Slot { event: Packed::NOTHING, more: NONE, last: NONE }; SLOTS]),
             occupied: [0; WORDS],
-            words: 0,
+            in_wheel: 0,
             pool: Vec::new(),
             free: NONE,
             far: BinaryHeap::new(),
@@ -103,18 +100,11 @@ impl Wheel {
 
     /// How many events are queued.
     pub(super) fn len(&self) -> usize {
-        let firsts: u32 = self.occupied.iter().map(|word| word.count_ones()).sum();
-        let mut free = 0;
-        let mut node = self.free;
-        while node != NONE {
-            free += 1;
-            node = self.pool[node as usize].next;
-        }
-        firsts as usize + self.pool.len() - free + self.far.len()
+        self.in_wheel + self.far.len()
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.words == 0 && self.far.is_empty()
+        self.in_wheel == 0 && self.far.is_empty()
     }
 
     /// Queues `event` for `time`, which is not in the past, or for the end of time.
@@ -133,11 +123,11 @@ impl Wheel {
         if time < self.first_time {
             self.first_time = time;
         }
+        self.in_wheel += 1;
         let slot = time as usize % SLOTS;
         let (word, bit) = (slot / 64, 1 << (slot % 64));
         if self.occupied[word] & bit == 0 {
             self.occupied[word] |= bit;
-            self.words |= 1 << word;
             self.slots[slot].event = event;
         } else {
             self.push_behind(slot, event);
@@ -185,15 +175,20 @@ impl Wheel {
         if time >= self.reaches_far {
             self.bring_near();
         }
+        self.in_wheel -= 1;
         let number = time as usize % SLOTS;
         let slot = &self.slots[number];
         let event = slot.event;
         if slot.more == NONE {
-            let word = number / 64;
-            let left = self.occupied[word] & !(1 << (number % 64));
+            let (word, bit) = (number / 64, number % 64);
+            let left = self.occupied[word] & !(1 << bit);
             self.occupied[word] = left;
-            self.words &= !(u64::from(left == 0) << word);
-            self.find_first();
+            // The next 64 cycles, most often, have another event: a jump that a processor foresees.
+            let soon = left >> bit | self.occupied[(word + 1) % WORDS] << 1 << (63 - bit);
+            self.first_time = match soon {
+                0 => self.next_later(),
+                _ => time + u64::from(soon.trailing_zeros()),
+            };
         } else {
             self.move_up(number);
         }
@@ -211,18 +206,6 @@ impl Wheel {
         self.free = node;
     }
 
-    /// Looks up when the first event is.
-    #[inline(always)]
-    fn find_first(&mut self) {
-        self.first_time = if self.words == 0 { self.first_far() } else { self.next_in_wheel() };
-    }
-
-    /// The time of the first far event; the end of time if there is none.
-    #[cold]
-    fn first_far(&self) -> u64 {
-        self.far.peek().map_or(u64::MAX, |Reverse(far)| far.time)
-    }
-
     /// Moves far events that the wheel now reaches into it. They were queued before any event that could be pushed for their
     /// time from now on, so the order is kept.
     #[cold]
@@ -237,18 +220,18 @@ impl Wheel {
             self.far.peek().map_or(u64::MAX, |Reverse(far)| far.time - (SLOTS as u64 - 1));
     }
 
-    /// The time of the first event in the wheel, which has one. No jump depends on where that is, as no processor could foresee it.
-    #[inline(always)]
-    fn next_in_wheel(&self) -> u64 {
-        let slot = self.now as usize % SLOTS;
-        let word = slot / 64;
-        let here = self.occupied[word] >> (slot % 64);
-        // The next word, or the same one after a whole turn: then events are left only below the slot.
-        let steps = 1 + self.words.rotate_right(word as u32 + 1).trailing_zeros();
-        let there = self.occupied[(word + steps as usize) % WORDS];
-        let soon = self.now + u64::from(here.trailing_zeros());
-        let later = (self.now & !63) + u64::from(64 * steps + there.trailing_zeros());
-        select_unpredictable(here != 0, soon, later)
+    /// The time of the first event, which is not within 64 cycles; the end of time if there is none.
+    #[inline(never)]
+    fn next_later(&self) -> u64 {
+        if self.in_wheel == 0 {
+            return self.far.peek().map_or(u64::MAX, |Reverse(far)| far.time);
+        }
+        let first = self.now as usize % SLOTS / 64;
+        // After a whole turn the first word is looked at too: then events are left only below the slot.
+        let mut words = (1..=WORDS).map(|step| (step, self.occupied[(first + step) % WORDS]));
+        let found = words.find(|&(_, word)| word != 0);
+        let (step, word) = found.expect("the wheel counts its events");
+        (self.now & !63) + 64 * step as u64 + u64::from(word.trailing_zeros())
     }
 }
 
