@@ -69,14 +69,19 @@ impl Bits {
 #[inline(always)]
 fn perform(op: Op) -> u64 {
     let location = Location::caller();
-    Shared::with(|shared| {
-        if shared.in_thread() { shared.suspend(op, location) } else { at_once(shared, op) }
-    })
+    let shared = Shared::current();
+    // SAFETY: it lives until the closure returns that `Shared::while_current` runs, and we are inside that.
+    let shared = unsafe { &*shared };
+    if shared.in_thread() { shared.suspend(op, location) } else { at_once(shared, op) }
 }
 
 /// Performs an operation of setup code.
-#[cold]
+///
+/// Inlined too, where it is known which one it is. If it were called, the operation would be put together in memory for it, in
+/// threads' code as well, to be copied from there at once: a processor waits until what was stored in parts is in its cache.
+#[inline(always)]
 fn at_once(shared: &Shared, op: Op) -> u64 {
+    std::hint::cold_path();
     let arena = shared.arena();
     match op {
         Op::Load { address, .. } => arena.read(address),

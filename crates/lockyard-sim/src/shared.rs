@@ -6,7 +6,7 @@
 //! a coroutine runs, and the coroutine touches only this, and the place of its own next operation.
 
 use crate::arena::Arena;
-use crate::engine::Op;
+use crate::engine::{Noted, Op};
 use crate::machine::Machine;
 use crate::platform::SimulatedU64;
 use crate::random::Random;
@@ -61,6 +61,8 @@ pub(crate) struct Shared {
     doing: Cell<Activity>,
     stop: Cell<bool>,
     location: Cell<Option<&'static Location<'static>>>,
+    /// Of what the running thread has asked for last.
+    noted: Cell<Noted>,
     threads: RefCell<Vec<Rc<PerThread>>>,
     /// Threads that are not the only one of their hardware thread.
     extra_slots: Cell<usize>,
@@ -87,6 +89,7 @@ impl Shared {
             doing: Cell::default(),
             stop: Cell::new(false),
             location: Cell::new(None),
+            noted: Cell::default(),
             threads: RefCell::default(),
             extra_slots: Cell::new(0),
             events: Default::default(),
@@ -97,8 +100,9 @@ impl Shared {
         }
     }
 
-    pub(crate) fn arena(&self) -> Rc<Arena> {
-        Rc::clone(&self.arena)
+    #[inline]
+    pub(crate) fn arena(&self) -> &Rc<Arena> {
+        &self.arena
     }
 
     #[inline]
@@ -126,11 +130,22 @@ impl Shared {
     #[track_caller]
     #[inline(always)]
     pub(crate) fn with<R>(f: impl FnOnce(&Shared) -> R) -> R {
-        let current = CURRENT.get();
-        assert!(!current.is_null(), "an operation of `Simulated` outside a simulation");
         // SAFETY: `while_current` set it from a reference that lives as long as its closure runs,
         // and restores the former one afterwards, also on unwinding. Coroutines run inside it.
-        f(unsafe { &*current })
+        f(unsafe { &*Self::current() })
+    }
+
+    /// Where the running simulation is, for as long as [`while_current`](Self::while_current) runs its closure.
+    ///
+    /// # Panics
+    ///
+    /// If none runs on this OS thread.
+    #[track_caller]
+    #[inline(always)]
+    pub(crate) fn current() -> *const Shared {
+        let current = CURRENT.get();
+        assert!(!current.is_null(), "an operation of `Simulated` outside a simulation");
+        current
     }
 
     /// The running simulation, if one runs on this OS thread.
@@ -247,11 +262,17 @@ impl Shared {
         self.location.get()
     }
 
+    /// Of what the thread that ran last has asked for.
+    pub(crate) fn noted(&self) -> Noted {
+        self.noted.get()
+    }
+
     /// Suspends the running thread at `op`, which `location` asked for; returns what the engine
     /// resumes it with.
     #[inline(always)]
     pub(crate) fn suspend(&self, op: Op, location: &'static Location<'static>) -> u64 {
         self.location.set(Some(location));
+        self.noted.set(op.noted(&self.arena));
         let yielder = self.yielder.get();
         debug_assert!(!yielder.is_null());
         // SAFETY: a thread's code is running, as it has a yielder; so we are inside `while_running`, which set this from a

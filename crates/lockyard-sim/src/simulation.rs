@@ -195,7 +195,7 @@ impl Simulation {
         // The object's padding need not be initialised now, and may share a 64-bit unit with a word: the compiler is to know
         // nothing about it (see `Arena::read`).
         let memory = std::hint::black_box(memory);
-        Placed { object: memory, _arena: self.shared.arena() }
+        Placed { object: memory, _arena: Rc::clone(self.shared.arena()) }
     }
 
     /// Leaves every line in memory only, but those at which something is under way; when all threads have finished, what is on

@@ -108,8 +108,8 @@ impl Engine {
     /// Begins to serve `request`; `granted`: the home agent has just granted the line for it.
     fn serve(&mut self, line: u32, domain: u16, request: Request, granted: bool) {
         match request {
-            Request::Core { core, exclusive } => {
-                self.serve_core(line, domain, core, exclusive, granted);
+            Request::Core { view, exclusive } => {
+                self.serve_core(line, domain, view, exclusive, granted);
             }
             Request::Snoop { domain: from, exclusive } => {
                 self.serve_domain_snoop(line, domain, from, exclusive);
@@ -117,9 +117,10 @@ impl Engine {
         }
     }
 
-    fn serve_core(&mut self, line: u32, domain: u16, core: u16, exclusive: bool, granted: bool) {
+    fn serve_core(&mut self, line: u32, domain: u16, view: u32, exclusive: bool, granted: bool) {
         let now = self.now();
-        self.has_waited(line, core);
+        self.has_waited(view);
+        let core = self.views[view as usize].core;
         let n = self.machine.numbers();
         let (leg, dispatch, last_level, shared_read) =
             (n.leg, n.dispatch, n.last_level, n.shared_read);
@@ -133,7 +134,7 @@ impl Engine {
             State::Invalid => false,
         };
         if !permitted {
-            agent.awaiting_grant = Some(Request::Core { core, exclusive });
+            agent.awaiting_grant = Some(Request::Core { view, exclusive });
             let home = self.lines[line as usize].home;
             let travel = self.between(domain, home);
             self.at(now + travel, Event::Ask { line, domain, exclusive });
@@ -141,7 +142,7 @@ impl Engine {
             return;
         }
         agent.busy = true;
-        agent.current = Some(Request::Core { core, exclusive });
+        agent.current = Some(Request::Core { view, exclusive });
         let in_memory = std::mem::take(&mut agent.in_memory);
         let from_memory = if in_memory { n.dram } else { 0 };
         self.statistics.memory_reads += u64::from(in_memory);
@@ -149,7 +150,7 @@ impl Engine {
         if let Some(owner) = agent.owner {
             if owner == core {
                 // A stale request: the core has the line already.
-                self.at(now + leg, Event::Data { line, core, exclusive: true });
+                self.at(now + leg, Event::Data { view, exclusive: true });
                 self.at(now + dispatch, Event::AgentFree { line, domain });
                 return;
             }
@@ -163,9 +164,10 @@ impl Engine {
             }
             self.statistics.local_transfers += 1;
             let jitter = self.jitter();
-            let way = self.rest_of_way(line, core, leg + jitter);
-            self.lines[line as usize].cores[core as usize].asked_at = now + way;
-            self.at(now + way, Event::Snoop { line, core: owner, exclusive });
+            let way = self.rest_of_way(view, leg + jitter);
+            self.views[view as usize].asked_at = now + way;
+            let owner = self.view(line, owner);
+            self.at(now + way, Event::Snoop { view: owner, exclusive });
             return;
         }
         if exclusive {
@@ -173,15 +175,15 @@ impl Engine {
             let shared_already = agent.sharers & bit != 0;
             agent.owner = Some(core);
             agent.sharers = 0;
-            let way = self.rest_of_way(line, core, leg);
+            let way = self.rest_of_way(view, leg);
             let invalidated = self.invalidate_all(line, domain, others, way);
             // An upgrade needs no data, only the invalidations.
             let data = now + if shared_already { dispatch } else { last_level + from_memory };
             let ready = invalidated.max(data);
             let jitter = self.jitter();
             // Not before the others have lost it.
-            let rest = self.rest_of_way(line, core, ready + leg + jitter - now).max(way);
-            self.at(now + rest, Event::Data { line, core, exclusive: true });
+            let rest = self.rest_of_way(view, ready + leg + jitter - now).max(way);
+            self.at(now + rest, Event::Data { view, exclusive: true });
             // No owner has to complete anything: the agent is free once the sharers have answered; after a grant,
             // once the home agent has been told.
             let free = ready.max(now + dispatch) + hold_granted;
@@ -190,10 +192,7 @@ impl Engine {
             agent.sharers |= bit;
             let jitter = self.jitter();
             let ready = now + from_memory;
-            self.at(
-                ready + last_level + leg + jitter,
-                Event::Data { line, core, exclusive: false },
-            );
+            self.at(ready + last_level + leg + jitter, Event::Data { view, exclusive: false });
             self.at(ready + shared_read, Event::AgentFree { line, domain });
         }
     }
@@ -211,21 +210,22 @@ impl Engine {
             let index = sharers.trailing_zeros();
             sharers &= sharers - 1;
             let core = self.places.core(domain, index);
-            self.lines[line as usize].cores[core as usize].invalidations += 1;
-            self.at(now + way, Event::Invalidate { line, core });
+            let view = self.view(line, core);
+            self.views[view as usize].invalidations += 1;
+            self.at(now + way, Event::Invalidate { view });
         }
         now + way + leg + invalidate
     }
 
     /// The owner of a line answers a snoop, and gives the line up (or shares it).
-    pub(super) fn answer_snoop(&mut self, line: u32, core: u16, exclusive: bool) {
+    pub(super) fn answer_snoop(&mut self, view: u32, exclusive: bool) {
         let now = self.now();
         let n = self.machine.numbers();
         let (leg, dispatch, transfer) = (n.leg, n.dispatch, n.transfer);
         let (hold_exclusive, hold_shared) = (n.hold_exclusive, n.hold_shared);
         let answered = now + n.owner_snoop;
-        let domain = self.domain_of(core);
-        let cache = &mut self.lines[line as usize].cores[core as usize];
+        let cache = &mut self.views[view as usize];
+        let (line, domain) = (cache.line, self.places.domain_of(cache.core));
         debug_assert!(cache.state == State::Modified, "only an owner is snooped");
         cache.state = if exclusive { State::Invalid } else { State::Shared };
         cache.changed_at = now;
@@ -233,11 +233,11 @@ impl Engine {
         let current = self.lines[line as usize].agents[domain as usize].current;
         let jitter = self.jitter();
         match current {
-            Some(Request::Core { core: requester, exclusive: wanted }) => {
+            Some(Request::Core { view: requester, exclusive: wanted }) => {
                 let data = answered + transfer + jitter;
-                self.has_waited(line, requester);
-                let rest = self.rest_of_way(line, requester, data - now);
-                self.at(now + rest, Event::Data { line, core: requester, exclusive: wanted });
+                self.has_waited(requester);
+                let rest = self.rest_of_way(requester, data - now);
+                self.at(now + rest, Event::Data { view: requester, exclusive: wanted });
                 let hold = if wanted { hold_exclusive } else { hold_shared };
                 self.at(answered + leg + dispatch + hold, Event::AgentFree { line, domain });
             }
@@ -250,29 +250,29 @@ impl Engine {
             None => unreachable!("a snoop belongs to the request that its agent serves"),
         }
         if exclusive {
-            self.wake_sleepers(line, core, None);
-            self.issue_again(line, core);
+            self.wake_sleepers(view, None);
+            self.issue_again(view);
         } else {
             if cfg!(debug_assertions) {
                 self.check_sharers(line);
             }
             // Loads that waited for a locked line can have the shared one.
-            self.run_waiters(line, core);
+            self.run_waiters(view);
         }
     }
 
     /// What is left of a way of `cycles` of a request that had a head start.
-    fn rest_of_way(&mut self, line: u32, core: u16, cycles: u64) -> u64 {
-        let cache = &mut self.lines[line as usize].cores[core as usize];
+    fn rest_of_way(&mut self, view: u32, cycles: u64) -> u64 {
+        let cache = &mut self.views[view as usize];
         let done = cycles.min(cache.head_start);
         cache.head_start -= done;
         cycles - done
     }
 
     /// A request that had a head start is served, or its snoop is answered: it had waited as long if it had begun earlier.
-    fn has_waited(&mut self, line: u32, core: u16) {
+    fn has_waited(&mut self, view: u32) {
         let now = self.now();
-        let cache = &mut self.lines[line as usize].cores[core as usize];
+        let cache = &mut self.views[view as usize];
         if cache.head_start == 0 {
             return;
         }
@@ -298,7 +298,8 @@ impl Engine {
         }
         if let Some(owner) = agent.owner.take() {
             agent.sharers = if exclusive { 0 } else { self.places.bit(owner) };
-            self.at(now + leg, Event::Snoop { line, core: owner, exclusive });
+            let owner = self.view(line, owner);
+            self.at(now + leg, Event::Snoop { view: owner, exclusive });
             return;
         }
         let mut ready = now + last_level;
@@ -393,8 +394,9 @@ impl Engine {
             let index = sharers.trailing_zeros();
             sharers &= sharers - 1;
             let core = self.places.core(domain, index);
-            self.lines[line as usize].cores[core as usize].invalidations += 1;
-            self.at(now + directory + travel + leg, Event::Invalidate { line, core });
+            let view = self.view(line, core);
+            self.views[view as usize].invalidations += 1;
+            self.at(now + directory + travel + leg, Event::Invalidate { view });
         }
     }
 
@@ -424,9 +426,9 @@ impl Engine {
     }
 
     /// A shared copy is taken from a core.
-    pub(super) fn invalidate(&mut self, line: u32, core: u16) {
+    pub(super) fn invalidate(&mut self, view: u32) {
         let now = self.now();
-        let cache = &mut self.lines[line as usize].cores[core as usize];
+        let cache = &mut self.views[view as usize];
         cache.invalidations -= 1;
         if cache.miss == Miss::Shared {
             cache.drop_fill = true;
@@ -435,7 +437,7 @@ impl Engine {
             cache.state = State::Invalid;
             cache.changed_at = now;
             self.statistics.invalidations += 1;
-            self.wake_sleepers(line, core, None);
+            self.wake_sleepers(view, None);
         }
     }
 

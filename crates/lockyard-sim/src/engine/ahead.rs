@@ -40,14 +40,16 @@ pub(super) struct Ahead {
     rmw: Option<(u32, u64)>,
 }
 
-impl Engine {
-    /// An operation that the thread can run ahead of begins.
-    pub(super) fn runs_ahead(&mut self, thread: u32) {
-        let now = self.now();
-        self.threads[thread as usize].ahead.since = now;
+impl Ahead {
+    /// An operation begins, which the thread may run ahead of.
+    pub(super) fn begins(&mut self, now: u64) {
+        self.since = now;
     }
+}
 
-    /// It completes at `end`, and was not guessed wrongly.
+impl Engine {
+    /// The operation completes at `end`, and was not guessed wrongly.
+    #[inline(always)]
     pub(super) fn ran_ahead(&mut self, thread: u32, end: u64) {
         let load = self.machine.numbers().load;
         let entry = &mut self.threads[thread as usize];
@@ -65,8 +67,8 @@ impl Engine {
         if wrongly {
             self.starts_over(thread);
         } else {
-            self.threads[thread as usize].ahead.rmw = Some((line, end));
             self.ran_ahead(thread, end);
+            self.threads[thread as usize].ahead.rmw = Some((line, end));
         }
     }
 
@@ -83,11 +85,15 @@ impl Engine {
     /// A compare-exchange of `line` completes at `end`; it was guessed wrongly or not. What the thread does after one that was not was
     /// known before.
     pub(super) fn exchanged(&mut self, thread: u32, line: u32, end: u64, wrongly: bool) {
-        let ahead = self.threads[thread as usize].ahead;
-        self.guessed(thread, line, end, wrongly);
-        if !wrongly {
-            self.threads[thread as usize].ahead.early = ahead.early + (end - ahead.since);
+        if wrongly {
+            self.starts_over(thread);
+            return;
         }
+        let Ahead { early, since, .. } = self.threads[thread as usize].ahead;
+        self.ran_ahead(thread, end);
+        let ahead = &mut self.threads[thread as usize].ahead;
+        ahead.rmw = Some((line, end));
+        ahead.early = early + (end - since);
     }
 
     /// Threads have come to the core, or have left it: how far each can run ahead now, in cycles of work.
@@ -168,12 +174,13 @@ impl Engine {
         let entry = &self.threads[thread as usize];
         let (core, early) = (entry.core, entry.ahead.early);
         let line = self.line_index(address);
-        let cache = &self.lines[line as usize].cores[core as usize];
+        let view = self.view(line, core);
+        let cache = &self.views[view as usize];
         if cache.state == State::Modified || cache.miss != Miss::None {
             return;
         }
         // As long as the line was here, or was on its way, there was nothing to ask for.
         let head_start = early.min(now - cache.changed_at);
-        self.issue(line, core, true, head_start);
+        self.issue(view, true, head_start);
     }
 }

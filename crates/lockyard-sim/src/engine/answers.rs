@@ -8,7 +8,6 @@
 use super::attribution::Phase;
 use super::event::Event;
 use super::schedule::Whereabouts;
-use super::threads::Activity;
 use super::{Engine, Fate, Op};
 
 impl Engine {
@@ -38,8 +37,7 @@ impl Engine {
 
     /// The running thread waits, from `now` on, for answers that are missing.
     pub(super) fn goes_on_waiting(&mut self, thread: u32, now: u64) {
-        self.becomes(thread, Activity::Yielding);
-        self.spends(thread, Some(Phase::Answers), None);
+        self.waits(thread, Phase::Answers, None);
         if self.scheduler().task(thread).missing == 0 {
             self.at(now, Event::Resume { thread, value: 0 });
             return;

@@ -7,10 +7,11 @@
 //! others, *The Detection and Elimination of Useless Misses in Multiprocessors*, ISCA 1993). A hand-over of a unit that another
 //! touched last is needed too, though its value was read before, and so is a thread's first move.
 
+use super::places::Places;
 use super::sparse::Sparse;
 use super::threads::Activity;
 use super::tries::Tries;
-use super::{Engine, Op};
+use super::{Engine, Op, Thread};
 use lockyard::platform::{Activity as Doing, Region};
 use std::ops::{Add, Sub};
 
@@ -242,6 +243,19 @@ impl LineTrace {
         LineTrace { counts, last: None, touches: 0, units: None, copies, tries: Tries::default() }
     }
 
+    /// How far the thread is from the one that last had the line exclusively, if that was another.
+    #[inline(always)]
+    fn distance_from_last(
+        &self,
+        thread: u32,
+        threads: &[Thread],
+        places: &Places,
+    ) -> Option<Distance> {
+        let last = self.last.filter(|&last| last != thread)?;
+        let core = |thread: u32| threads[thread as usize].core;
+        Some(places.distance(core(thread), core(last)))
+    }
+
     /// The last operation at `unit` that needed the line exclusively: its number and its thread.
     fn last_at(&self, unit: usize) -> (u64, u32) {
         self.units.as_ref().map_or((0, 0), |units| units[unit])
@@ -249,6 +263,7 @@ impl LineTrace {
 
     /// An operation of `thread` at `unit` needed the line exclusively; `distance` from the thread that had it so last, if that
     /// was another.
+    #[inline(always)]
     fn touched(&mut self, thread: u32, unit: usize, distance: Option<Distance>) {
         let LineTrace { counts, last, touches, units, copies, .. } = self;
         let units = units.get_or_insert_default();
@@ -320,39 +335,91 @@ pub(super) struct Spending {
     missed: Option<(u32, u32)>,
 }
 
-impl Spending {
-    /// It works, as most threads do most of the time, and nothing has to be noted of it.
+impl Thread {
+    /// Adds what the thread has spent so far; from `now` on it spends cycles on `phase`, for `line`. Returns the line and the unit of a
+    /// load that missed, if that is complete now.
     #[inline(always)]
-    fn is_plain_work(&self) -> bool {
-        self.phase == Some(Phase::Working) && self.line.is_none() && self.missed.is_none()
+    fn spends(
+        &mut self,
+        now: u64,
+        phase: Option<Phase>,
+        line: Option<u32>,
+        traces: &mut [LineTrace],
+    ) -> Option<(u32, u32)> {
+        let spending = &mut self.spending;
+        let before = std::mem::replace(&mut spending.phase, phase);
+        let cycles = now - std::mem::replace(&mut spending.since, now);
+        let on = std::mem::replace(&mut spending.line, line);
+        if let Some(before) = before {
+            self.spent[before as usize] += cycles;
+            let stalls = matches!(before, Phase::Moving | Phase::Draining);
+            self.waited += if stalls { cycles } else { 0 };
+            if let Some(line) = on {
+                let counts = &mut traces[line as usize].counts;
+                counts.cycles[before as usize] += cycles;
+                counts.regions[self.doing.region as usize] += cycles;
+            }
+        }
+        let works = phase == Some(Phase::Working);
+        if works { spending.missed.take() } else { None }
     }
 }
 
 impl Engine {
-    /// The thread's cycles from now on are spent on `phase`, for `line`.
+    /// The thread works from now on, as most threads do most of the time.
     #[inline(always)]
-    pub(super) fn spends(&mut self, thread: u32, phase: Option<Phase>, line: Option<u32>) {
-        let goes_on = phase == Some(Phase::Working)
-            && line.is_none()
-            && self.threads[thread as usize].spending.is_plain_work();
-        if !goes_on {
-            self.settles(thread, phase, line);
+    pub(super) fn works(&mut self, thread: u32) {
+        let Thread { spending, activity, .. } = &self.threads[thread as usize];
+        let works = spending.phase == Some(Phase::Working);
+        debug_assert_eq!(works, *activity == Activity::Running, "who works competes for the core");
+        debug_assert!(!works || spending.missed.is_none(), "a load that missed waits");
+        if !works {
+            self.turns(thread, Activity::Running, Phase::Working, None);
         }
     }
 
-    /// The thread's code has run, and does `doing` from now on.
+    /// The thread leaves its core to its siblings from now on; its cycles are spent on `phase`, for `line`.
     #[inline(always)]
-    pub(super) fn does(&mut self, thread: u32, doing: Doing) {
-        if self.threads[thread as usize].doing != doing {
-            self.adds_up(thread);
-            self.threads[thread as usize].doing = doing;
+    pub(super) fn waits(&mut self, thread: u32, phase: Phase, line: Option<u32>) {
+        self.turns(thread, Activity::Yielding, phase, line);
+    }
+
+    /// What the thread is doing changes for its siblings and for whoever asks where its cycles went.
+    #[inline(never)]
+    fn turns(&mut self, thread: u32, activity: Activity, phase: Phase, line: Option<u32>) {
+        let now = self.now();
+        let entry = &mut self.threads[thread as usize];
+        let before = std::mem::replace(&mut entry.activity, activity);
+        let core = entry.core;
+        let paces = self.cores[core as usize].competes(before, activity) & self.siblings_slow;
+        let arrived = entry.spends(now, Some(phase), line, &mut self.traces);
+        // (Each call is the last thing done, so that nothing has to be kept meanwhile.)
+        if let Some((line, unit)) = arrived {
+            self.turns_as_data_arrives(thread, line, unit, paces);
+        } else if paces {
+            self.pace_siblings(thread, core);
         }
+    }
+
+    #[inline(never)]
+    fn turns_as_data_arrives(&mut self, thread: u32, line: u32, unit: u32, paces: bool) {
+        self.arrived(thread, line, unit as usize);
+        if paces {
+            self.pace_siblings(thread, self.threads[thread as usize].core);
+        }
+    }
+
+    /// The thread's code has run, and does something else from now on.
+    #[inline(never)]
+    pub(super) fn does(&mut self, thread: u32, doing: Doing) {
+        self.adds_up(thread);
+        self.threads[thread as usize].doing = doing;
     }
 
     /// Adds all that the thread has spent so far to what it does.
     fn adds_up(&mut self, thread: u32) {
         let Spending { phase, line, .. } = self.threads[thread as usize].spending;
-        self.settles(thread, phase, line);
+        self.spends(thread, phase, line);
         if phase.is_some() {
             self.closes(thread);
         }
@@ -364,26 +431,10 @@ impl Engine {
         self.regions.add(entry.doing, &mut entry.spent);
     }
 
-    /// Adds what the thread has spent so far; from now on it spends cycles on `phase`, for `line`.
-    fn settles(&mut self, thread: u32, phase: Option<Phase>, line: Option<u32>) {
+    /// The thread's cycles from now on are spent on `phase`, for `line`.
+    pub(super) fn spends(&mut self, thread: u32, phase: Option<Phase>, line: Option<u32>) {
         let now = self.now();
-        let entry = &mut self.threads[thread as usize];
-        let spending = &mut entry.spending;
-        let before = std::mem::replace(&mut spending.phase, phase);
-        let cycles = now - std::mem::replace(&mut spending.since, now);
-        let on = std::mem::replace(&mut spending.line, line);
-        let works = phase == Some(Phase::Working);
-        let arrived = if works { spending.missed.take() } else { None };
-        if let Some(before) = before {
-            entry.spent[before as usize] += cycles;
-            let stalls = matches!(before, Phase::Moving | Phase::Draining);
-            entry.waited += if stalls { cycles } else { 0 };
-            if let Some(line) = on {
-                let counts = &mut self.traces[line as usize].counts;
-                counts.cycles[before as usize] += cycles;
-                counts.regions[entry.doing.region as usize] += cycles;
-            }
-        }
+        let arrived = self.threads[thread as usize].spends(now, phase, line, &mut self.traces);
         if phase.is_none() {
             self.closes(thread);
         }
@@ -397,16 +448,14 @@ impl Engine {
         let polls =
             matches!(self.threads[thread as usize].pending(), Some(Op::Load { poll: true, .. }));
         let phase = if polls { Phase::Waiting } else { Phase::Moving };
-        self.becomes(thread, Activity::Yielding);
-        self.spends(thread, Some(phase), Some(line));
+        self.waits(thread, phase, Some(line));
     }
 
     /// The thread's operation waits until its store buffer is empty.
     pub(super) fn waits_for_stores(&mut self, thread: u32) {
         let oldest = self.threads[thread as usize].stores.front().map(|&(address, ..)| address);
         let line = oldest.map(|address| self.line_index(address));
-        self.becomes(thread, Activity::Yielding);
-        self.spends(thread, Some(Phase::Draining), line);
+        self.waits(thread, Phase::Draining, line);
     }
 
     #[inline(always)]
@@ -415,10 +464,13 @@ impl Engine {
     }
 
     /// A read-modify-write or a store of `thread` happens at `address`.
+    #[inline(always)]
     pub(super) fn touched(&mut self, thread: u32, line: u32, address: usize) {
         let unit = self.unit(address);
-        let distance = self.distance_from_last(thread, line);
-        self.traces[line as usize].touched(thread, unit, distance);
+        let Engine { traces, threads, places, .. } = self;
+        let trace = &mut traces[line as usize];
+        let distance = trace.distance_from_last(thread, threads, places);
+        trace.touched(thread, unit, distance);
     }
 
     /// A load of `thread` at `address` finds the line.
@@ -437,19 +489,13 @@ impl Engine {
         self.traces[line as usize].counts.missed_polls += u64::from(poll);
     }
 
-    /// How far the thread is from the one that last had the line exclusively, if that was another.
-    #[inline(always)]
-    fn distance_from_last(&self, thread: u32, line: u32) -> Option<Distance> {
-        let last = self.traces[line as usize].last.filter(|&last| last != thread)?;
-        let core = |thread: u32| self.threads[thread as usize].core;
-        Some(self.places.distance(core(thread), core(last)))
-    }
-
     /// The data of a load that missed is there.
     #[inline(never)]
     fn arrived(&mut self, thread: u32, line: u32, unit: usize) {
-        let distance = self.distance_from_last(thread, line);
-        self.traces[line as usize].arrived(thread, unit, distance);
+        let Engine { traces, threads, places, .. } = self;
+        let trace = &mut traces[line as usize];
+        let distance = trace.distance_from_last(thread, threads, places);
+        trace.arrived(thread, unit, distance);
     }
 
     /// Where the cycles went so far.

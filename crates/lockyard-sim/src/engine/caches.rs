@@ -20,12 +20,12 @@ use super::{Engine, Op};
 
 impl Engine {
     /// Thread `thread` needs the line at its core; begins a miss if none is under way.
-    pub(super) fn attach(&mut self, thread: u32, line: u32, exclusive: bool, store: bool) {
-        let core = self.threads[thread as usize].core;
-        let cache = &mut self.lines[line as usize].cores[core as usize];
+    pub(super) fn attach(&mut self, thread: u32, view: u32, exclusive: bool, store: bool) {
+        let cache = &mut self.views[view as usize];
+        let line = cache.line;
         cache.waiters.push(Waiter { thread, store });
         if cache.miss == Miss::None {
-            self.issue(line, core, exclusive, 0);
+            self.issue(view, exclusive, 0);
         }
         if !store {
             self.waits_for(thread, line);
@@ -33,19 +33,20 @@ impl Engine {
     }
 
     /// Sends a request for the line to the domain's agent, `head_start` cycles ago.
-    pub(super) fn issue(&mut self, line: u32, core: u16, exclusive: bool, head_start: u64) {
+    #[inline(always)]
+    pub(super) fn issue(&mut self, view: u32, exclusive: bool, head_start: u64) {
         let n = self.machine.numbers();
         let delay = n.miss + n.leg;
         let delay = delay + self.jitter();
         let now = self.now();
-        let cache = &mut self.lines[line as usize].cores[core as usize];
+        let cache = &mut self.views[view as usize];
         self.statistics.upgrades += u64::from(exclusive && cache.state == State::Shared);
         cache.miss = if exclusive { Miss::Exclusive } else { Miss::Shared };
         cache.head_start = head_start.saturating_sub(delay);
         let arrives = now + delay.saturating_sub(head_start);
         cache.asked_at = arrives;
-        let domain = self.domain_of(core);
-        let request = Request::Core { core, exclusive };
+        let (line, domain) = (cache.line, self.places.domain_of(cache.core));
+        let request = Request::Core { view, exclusive };
         self.at(arrives, Event::Arrive { line, domain, request });
     }
 
@@ -56,14 +57,14 @@ impl Engine {
 
     /// Sends a new request for those that still wait, if none is under way.
     #[inline(always)]
-    pub(super) fn issue_again(&mut self, line: u32, core: u16) {
-        if !self.lines[line as usize].cores[core as usize].waiters.is_empty() {
-            self.issue_for_waiters(line, core);
+    pub(super) fn issue_again(&mut self, view: u32) {
+        if !self.views[view as usize].waiters.is_empty() {
+            self.issue_for_waiters(view);
         }
     }
 
-    fn issue_for_waiters(&mut self, line: u32, core: u16) {
-        let cache = &self.lines[line as usize].cores[core as usize];
+    fn issue_for_waiters(&mut self, view: u32) {
+        let cache = &self.views[view as usize];
         if cache.miss != Miss::None || cache.state == State::Modified {
             return;
         }
@@ -75,22 +76,21 @@ impl Engine {
         } else {
             self.wants_exclusive(cache.waiters[0])
         };
-        self.issue(line, core, exclusive, 0);
+        self.issue(view, exclusive, 0);
     }
 
     /// The data of a miss arrives.
-    pub(super) fn fill(&mut self, line: u32, core: u16, exclusive: bool) {
+    pub(super) fn fill(&mut self, view: u32, exclusive: bool) {
         let now = self.now();
         if cfg!(debug_assertions) {
-            self.check_answer(line, core);
+            self.check_answer(view);
             if exclusive {
-                self.check_owner(line, core);
+                self.check_owner(view);
             }
         }
-        self.makes_room(line, core);
-        let entry = &mut self.lines[line as usize];
-        entry.dirty |= exclusive;
-        let cache = &mut entry.cores[core as usize];
+        self.makes_room(view);
+        let cache = &mut self.views[view as usize];
+        let line = cache.line;
         cache.miss = Miss::None;
         cache.last_thread = None;
         cache.turn_at = 0;
@@ -98,6 +98,7 @@ impl Engine {
         cache.state = if exclusive { State::Modified } else { State::Shared };
         let drop_fill = std::mem::take(&mut cache.drop_fill);
         if exclusive {
+            self.lines[line as usize].dirty = true;
             self.statistics.exclusive_fills += 1;
             self.traces[line as usize].counts.ownerships += 1;
         } else {
@@ -106,54 +107,54 @@ impl Engine {
         if cfg!(debug_assertions) && !drop_fill {
             self.check_sharers(line);
         }
-        self.run_waiters(line, core);
-        let cache = &mut self.lines[line as usize].cores[core as usize];
+        self.run_waiters(view);
+        let cache = &mut self.views[view as usize];
         if drop_fill && cache.state == State::Shared {
             cache.state = State::Invalid;
             cache.changed_at = now;
-            self.wake_sleepers(line, core, None);
-            self.issue_again(line, core);
+            self.wake_sleepers(view, None);
+            self.issue_again(view);
         }
-        let cache = &mut self.lines[line as usize].cores[core as usize];
+        let cache = &mut self.views[view as usize];
         if cache.state == State::Modified && now >= cache.locked_until {
             // No operation has locked the line (a load or a store was first): answer at once.
             if let Some(exclusive) = cache.parked_snoop.take() {
-                self.answer_snoop(line, core, exclusive);
+                self.answer_snoop(view, exclusive);
             }
         }
     }
 
     /// A snoop reaches a core that has, or will have, the line modified.
-    pub(super) fn snoop(&mut self, line: u32, core: u16, exclusive: bool) {
+    pub(super) fn snoop(&mut self, view: u32, exclusive: bool) {
         let now = self.now();
-        let cache = &mut self.lines[line as usize].cores[core as usize];
+        let cache = &mut self.views[view as usize];
         if cache.state != State::Modified || now < cache.locked_until {
             debug_assert!(cache.parked_snoop.is_none(), "an agent serves one request at a time");
             cache.parked_snoop = Some(exclusive);
         } else {
-            self.answer_snoop(line, core, exclusive);
+            self.answer_snoop(view, exclusive);
         }
     }
 
     /// A locked operation releases the line, or a turn is over.
-    pub(super) fn lock_end(&mut self, line: u32, core: u16) {
+    pub(super) fn lock_end(&mut self, view: u32) {
         let now = self.now();
-        let cache = &mut self.lines[line as usize].cores[core as usize];
+        let cache = &mut self.views[view as usize];
         if cache.state != State::Modified || now < cache.locked_until {
             return;
         }
         match cache.parked_snoop.take() {
-            Some(exclusive) => self.answer_snoop(line, core, exclusive),
-            None => self.run_waiters(line, core),
+            Some(exclusive) => self.answer_snoop(view, exclusive),
+            None => self.run_waiters(view),
         }
     }
 
     /// Whether a locked operation keeps `thread` from the line, which the core has: one that is going on, or the one before,
     /// of a sibling whose turn is not over. Then the end of that turn is planned.
     #[inline(always)]
-    pub(super) fn is_held(&mut self, thread: u32, line: u32, core: u16, now: u64) -> bool {
+    pub(super) fn is_held(&mut self, thread: u32, view: u32, now: u64) -> bool {
         let turn = self.machine.numbers().sibling_turn;
-        let cache = &mut self.lines[line as usize].cores[core as usize];
+        let cache = &mut self.views[view as usize];
         // A copy that others share has nothing that is not in the cache yet.
         let siblings = turn > 0
             && cache.state == State::Modified
@@ -161,7 +162,7 @@ impl Engine {
         if siblings && cache.turn_at == 0 && now < cache.locked_until + turn {
             cache.turn_at = cache.locked_until + turn;
             let turn_at = cache.turn_at;
-            self.at(turn_at, Event::TurnEnd { line, core });
+            self.at(turn_at, Event::TurnEnd { view });
             return true;
         }
         now < cache.locked_until || (siblings && now < cache.turn_at)
@@ -169,54 +170,68 @@ impl Engine {
 
     /// Lets every waiting operation of the core that now can go on.
     #[inline]
-    pub(super) fn run_waiters(&mut self, line: u32, core: u16) {
-        let cache = &mut self.lines[line as usize].cores[core as usize];
+    pub(super) fn run_waiters(&mut self, view: u32) {
+        let cache = &mut self.views[view as usize];
         if cache.waiters.len() > 1 {
-            self.run_all(line, core);
+            self.run_all(view);
         } else if let Some(waiter) = cache.waiters.pop() {
-            self.run_waiter(line, core, waiter);
-            self.issue_again(line, core);
+            self.run_waiter(view, waiter);
+            self.issue_again(view);
         }
     }
 
     /// Lets those of several waiting operations that can go on do so.
-    fn run_all(&mut self, line: u32, core: u16) {
-        let cache = &mut self.lines[line as usize].cores[core as usize];
+    fn run_all(&mut self, view: u32) {
+        if let [first, second] = self.views[view as usize].waiters[..] {
+            // Those of two siblings, most often.
+            self.views[view as usize].waiters.clear();
+            let in_order = self.rank(first) <= self.rank(second);
+            let (first, second) = if in_order { (first, second) } else { (second, first) };
+            for waiter in [first, second] {
+                self.run_waiter(view, waiter);
+            }
+            self.issue_again(view);
+        } else {
+            self.run_many(view);
+        }
+    }
+
+    /// Stores of the core go before its read-modify-writes, these before loads.
+    fn rank(&self, waiter: Waiter) -> u8 {
+        2 * u8::from(!waiter.store) + u8::from(!self.wants_exclusive(waiter))
+    }
+
+    fn run_many(&mut self, view: u32) {
+        let cache = &mut self.views[view as usize];
         let spare = std::mem::take(&mut self.spare_waiters);
         let mut waiters = std::mem::replace(&mut cache.waiters, spare);
-        // Stores of the core before its read-modify-writes, these before loads. The sort is stable.
-        let rank = |w: &Waiter| 2 * u8::from(!w.store) + u8::from(!self.wants_exclusive(*w));
-        if let [first, second] = &mut waiters[..] {
-            if rank(second) < rank(first) {
-                std::mem::swap(first, second);
-            }
-        } else {
-            waiters.sort_by_key(rank);
-        }
+        // The sort is stable.
+        waiters.sort_by_key(|&waiter| self.rank(waiter));
         for waiter in waiters.drain(..) {
-            self.run_waiter(line, core, waiter);
+            self.run_waiter(view, waiter);
         }
         self.spare_waiters = waiters;
-        self.issue_again(line, core);
+        self.issue_again(view);
     }
 
     /// Lets a waiting operation go on, or wait on.
-    fn run_waiter(&mut self, line: u32, core: u16, waiter: Waiter) {
+    #[inline(always)]
+    fn run_waiter(&mut self, view: u32, waiter: Waiter) {
         let now = self.now();
-        let state = self.lines[line as usize].cores[core as usize].state;
-        let locked = state != State::Invalid && self.is_held(waiter.thread, line, core, now);
+        let state = self.views[view as usize].state;
+        let locked = state != State::Invalid && self.is_held(waiter.thread, view, now);
         let exclusive = self.wants_exclusive(waiter);
         let goes_on =
             !locked && if exclusive { state == State::Modified } else { state != State::Invalid };
         let thread = waiter.thread as usize;
         if !goes_on {
-            self.lines[line as usize].cores[core as usize].waiters.push(waiter);
+            self.views[view as usize].waiters.push(waiter);
         } else if waiter.store {
             self.threads[thread].store_waits = false;
             self.drain(waiter.thread);
         } else if std::mem::take(&mut self.threads[thread].pending) {
             if exclusive {
-                self.do_rmw(waiter.thread, line);
+                self.do_rmw(waiter.thread, view);
             } else {
                 self.execute(waiter.thread);
             }
@@ -226,14 +241,14 @@ impl Engine {
     /// Wakes the threads that spin on the line at this core: it was taken away, or (by a sibling)
     /// changed.
     #[inline(always)]
-    pub(super) fn wake_sleepers(&mut self, line: u32, core: u16, except: Option<u32>) {
-        if !self.lines[line as usize].cores[core as usize].sleepers.is_empty() {
-            self.wake_all(line, core, except);
+    pub(super) fn wake_sleepers(&mut self, view: u32, except: Option<u32>) {
+        if !self.views[view as usize].sleepers.is_empty() {
+            self.wake_all(view, except);
         }
     }
 
-    fn wake_all(&mut self, line: u32, core: u16, except: Option<u32>) {
-        let cache = &mut self.lines[line as usize].cores[core as usize];
+    fn wake_all(&mut self, view: u32, except: Option<u32>) {
+        let cache = &mut self.views[view as usize];
         let spare = std::mem::take(&mut self.spare_sleepers);
         let mut sleepers = std::mem::replace(&mut cache.sleepers, spare);
         let n = self.machine.numbers();
@@ -241,7 +256,7 @@ impl Engine {
         let now = self.now();
         for thread in sleepers.drain(..) {
             if Some(thread) == except {
-                self.lines[line as usize].cores[core as usize].sleepers.push(thread);
+                self.views[view as usize].sleepers.push(thread);
                 continue;
             }
             let generation = self.threads[thread as usize].generation;

@@ -22,7 +22,7 @@
 //! drawn from together. So a million objects cost nothing until they are used. Memory that a running thread gets is in no cache.
 
 use super::Engine;
-use super::line::{Miss, State};
+use super::line::{Miss, State, View};
 use crate::machine::Machine;
 use crate::random::Random;
 
@@ -32,7 +32,7 @@ pub(super) const NOWHERE: u32 = u32::MAX;
 /// So often a line that may give way is drawn before all are looked at.
 const DRAWS: u32 = 8;
 
-/// The lines of one cache, in any order.
+/// The lines of one cache, in any order: in a last level by their numbers, in a core's levels by those of the core's views of them.
 struct Cache {
     /// How many it holds.
     room: usize,
@@ -116,77 +116,81 @@ impl Capacity {
 impl Engine {
     /// The line comes to a core, which has it from now on.
     #[inline]
-    pub(super) fn makes_room(&mut self, line: u32, core: u16) {
-        let cache = &self.lines[line as usize].cores[core as usize];
+    pub(super) fn makes_room(&mut self, view: u32) {
+        let cache = &self.views[view as usize];
         if cache.first == NOWHERE || cache.second == NOWHERE {
-            self.enters_core(line, core);
+            self.enters_core(view);
         }
     }
 
     /// A load or a locked operation finds the line at its core: what it costs more, if the line is not in the first level. It
     /// is from now on.
     #[inline]
-    pub(super) fn comes_nearer(&mut self, line: u32, core: u16) -> u64 {
-        if self.lines[line as usize].cores[core as usize].first != NOWHERE {
-            return 0;
-        }
-        self.enters_first(line, core);
+    pub(super) fn comes_nearer(&mut self, view: u32) -> u64 {
+        let is_near = self.views[view as usize].first != NOWHERE;
+        if is_near { 0 } else { self.comes_from_second(view) }
+    }
+
+    #[cold]
+    fn comes_from_second(&mut self, view: u32) -> u64 {
+        self.enters_first(view);
         self.statistics.second_level_hits += 1;
         let n = self.machine.numbers();
         n.second_load.saturating_sub(n.load)
     }
 
-    /// The line, which may not be used yet, and then costs nothing more than its miss.
-    pub(super) fn comes_nearer_if_here(&mut self, address: usize, core: u16) -> u64 {
+    /// A core's view of the line of `address`, if that was used before: only then does it cost more than its miss.
+    pub(super) fn view_if_used(&self, address: usize, core: u16) -> Option<u32> {
         let line = self.places.line(address - self.arena.base());
-        match self.line_of.get(line) {
-            Some(&index)
-                if index != u32::MAX
-                    && self.lines[index as usize].cores[core as usize].state == State::Modified =>
-            {
-                self.comes_nearer(index, core)
-            }
-            _ => 0,
-        }
+        let line = self.line_of.get(line).filter(|&&line| line != u32::MAX);
+        line.and_then(|&line| self.lines[line as usize].view(core))
+    }
+
+    /// As [`comes_nearer`](Self::comes_nearer), of a line that the core may not have.
+    pub(super) fn comes_nearer_if_here(&mut self, view: u32) -> u64 {
+        let is_here = self.views[view as usize].state == State::Modified;
+        if is_here { self.comes_nearer(view) } else { 0 }
     }
 
     #[cold]
-    fn enters_core(&mut self, line: u32, core: u16) {
+    fn enters_core(&mut self, view: u32) {
+        let View { line, core, .. } = self.views[view as usize];
         if self.capacity.inclusive {
             let domain = self.domain_of(core);
             self.enters_last_level(line, domain);
         }
-        if self.lines[line as usize].cores[core as usize].second == NOWHERE {
+        if self.views[view as usize].second == NOWHERE {
             self.shrink_second(core, 1);
-            let place = self.capacity.second[core as usize].push(line);
-            self.lines[line as usize].cores[core as usize].second = place;
+            let place = self.capacity.second[core as usize].push(view);
+            self.views[view as usize].second = place;
         }
-        if self.lines[line as usize].cores[core as usize].first == NOWHERE {
-            self.enters_first(line, core);
+        if self.views[view as usize].first == NOWHERE {
+            self.enters_first(view);
         }
     }
 
-    fn enters_first(&mut self, line: u32, core: u16) {
+    fn enters_first(&mut self, view: u32) {
+        let core = self.views[view as usize].core;
         while self.capacity.first[core as usize].lines.len()
             >= self.capacity.first[core as usize].room
         {
             let lines = self.capacity.first[core as usize].lines.len() as u64;
             let place = self.capacity.random.below(lines) as usize;
             let other = self.capacity.first[core as usize].lines[place];
-            self.leaves_first(other, core);
+            self.leaves_first(other);
         }
-        let place = self.capacity.first[core as usize].push(line);
-        self.lines[line as usize].cores[core as usize].first = place;
+        let place = self.capacity.first[core as usize].push(view);
+        self.views[view as usize].first = place;
     }
 
-    fn leaves_first(&mut self, line: u32, core: u16) {
-        let cache = &mut self.lines[line as usize].cores[core as usize];
+    fn leaves_first(&mut self, view: u32) {
+        let cache = &mut self.views[view as usize];
         let place = std::mem::replace(&mut cache.first, NOWHERE);
         if place == NOWHERE {
             return;
         }
-        if let Some(moved) = self.capacity.first[core as usize].remove(place) {
-            self.lines[moved as usize].cores[core as usize].first = place;
+        if let Some(moved) = self.capacity.first[cache.core as usize].remove(place) {
+            self.views[moved as usize].first = place;
         }
     }
 
@@ -199,13 +203,11 @@ impl Engine {
             }
             let lines = lines.len() as u64;
             let Some(place) = self.draw(lines, |engine, place| {
-                let line = engine.capacity.second[core as usize].lines[place as usize];
-                engine.may_leave_core(line, core)
+                engine.may_leave_core(engine.capacity.second[core as usize].lines[place as usize])
             }) else {
                 return;
             };
-            let line = self.capacity.second[core as usize].lines[place as usize];
-            self.leaves_core(line, core);
+            self.leaves_core(self.capacity.second[core as usize].lines[place as usize]);
         }
     }
 
@@ -222,9 +224,8 @@ impl Engine {
     }
 
     /// Whether nothing is under way at the core that needs the line there.
-    pub(super) fn may_leave_core(&self, line: u32, core: u16) -> bool {
-        let entry = &self.lines[line as usize];
-        let cache = &entry.cores[core as usize];
+    pub(super) fn may_leave_core(&self, view: u32) -> bool {
+        let cache = &self.views[view as usize];
         if cache.miss != Miss::None || !cache.waiters.is_empty() {
             return false;
         }
@@ -232,29 +233,31 @@ impl Engine {
             State::Invalid => true,
             State::Shared => cache.invalidations == 0,
             State::Modified => {
-                let agent = &entry.agents[self.domain_of(core) as usize];
+                let domain = self.domain_of(cache.core);
+                let agent = &self.lines[cache.line as usize].agents[domain as usize];
                 cache.parked_snoop.is_none()
                     && cache.locked_until <= self.now()
                     // No snoop is on its way: with it, the agent notes another owner, or none.
-                    && agent.owner == Some(core)
+                    && agent.owner == Some(cache.core)
             }
         }
     }
 
     /// The line gives way at the core: its agent has it from now on.
-    fn leaves_core(&mut self, line: u32, core: u16) {
+    fn leaves_core(&mut self, view: u32) {
+        let View { line, core, .. } = self.views[view as usize];
         let domain = self.domain_of(core);
         let bit = self.places.bit(core);
-        self.leaves_first(line, core);
+        self.leaves_first(view);
         let now = self.now();
-        let cache = &mut self.lines[line as usize].cores[core as usize];
+        let cache = &mut self.views[view as usize];
         let place = std::mem::replace(&mut cache.second, NOWHERE);
         let state = std::mem::replace(&mut cache.state, State::Invalid);
         cache.changed_at = now;
         if place != NOWHERE
             && let Some(moved) = self.capacity.second[core as usize].remove(place)
         {
-            self.lines[moved as usize].cores[core as usize].second = place;
+            self.views[moved as usize].second = place;
         }
         if state == State::Invalid {
             return;
@@ -267,7 +270,7 @@ impl Engine {
         }
         agent.sharers &= !bit;
         let was_last = agent.owner.is_none() && agent.sharers == 0;
-        self.wake_sleepers(line, core, None);
+        self.wake_sleepers(view, None);
         if was_last && !self.capacity.inclusive {
             self.enters_last_level(line, domain);
         }
@@ -324,20 +327,18 @@ impl Engine {
             && !agent.busy
             && agent.queue.is_empty()
             && agent.awaiting_grant.is_none();
-        idle && self.cores_with(line, domain).all(|core| self.may_leave_core(line, core))
+        idle && self.views_in(line, domain).all(|view| self.may_leave_core(view))
     }
 
-    /// The cores of the domain that have the line, or wait for it, or have a place for it.
-    fn cores_with(&self, line: u32, domain: u16) -> impl Iterator<Item = u16> {
-        let cores = self.lines[line as usize].cores.iter();
-        cores
-            .filter(move |(core, cache)| {
-                self.domain_of(*core as u16) == domain
-                    && (cache.state != State::Invalid
-                        || cache.second != NOWHERE
-                        || cache.miss != Miss::None)
-            })
-            .map(|(core, _)| core as u16)
+    /// The views of the cores of the domain that have the line, or wait for it, or have a place for it.
+    fn views_in(&self, line: u32, domain: u16) -> impl Iterator<Item = u32> {
+        self.lines[line as usize].made_views().filter(move |&view| {
+            let cache = &self.views[view as usize];
+            self.domain_of(cache.core) == domain
+                && (cache.state != State::Invalid
+                    || cache.second != NOWHERE
+                    || cache.miss != Miss::None)
+        })
     }
 
     /// The line gives way in the domain's last-level cache.
@@ -350,9 +351,9 @@ impl Engine {
             self.lines[moved as usize].agents[domain as usize].place = place;
         }
         if self.capacity.inclusive {
-            let cores: Vec<u16> = self.cores_with(line, domain).collect();
-            for core in cores {
-                self.leaves_core(line, core);
+            let views: Vec<u32> = self.views_in(line, domain).collect();
+            for view in views {
+                self.leaves_core(view);
             }
         }
         let domains = self.places.domains();
@@ -404,11 +405,10 @@ impl Engine {
             self.capacity.last[domain as usize].cached = 0;
         }
         for line in 0..self.lines.len() as u32 {
-            let cores: Vec<u16> =
-                self.lines[line as usize].cores.iter().map(|(core, _)| core as u16).collect();
-            for core in cores {
-                if self.may_leave_core(line, core) {
-                    self.leaves_core(line, core);
+            let views: Vec<u32> = self.lines[line as usize].made_views().collect();
+            for view in views {
+                if self.may_leave_core(view) {
+                    self.leaves_core(view);
                 }
             }
             for domain in 0..self.places.domains() as u16 {
@@ -444,10 +444,12 @@ impl Engine {
                 if cache.lines.len() > cache.room {
                     return Err(format!("core {core}: level {level} has more than it holds"));
                 }
-                for (place, &line) in cache.lines.iter().enumerate() {
-                    let entry = &self.lines[line as usize].cores[core];
+                for (place, &view) in cache.lines.iter().enumerate() {
+                    let entry = &self.views[view as usize];
                     let said = if level == 1 { entry.first } else { entry.second };
-                    if said != place as u32 || entry.second == NOWHERE {
+                    let is_there = said == place as u32 && entry.second != NOWHERE;
+                    if !is_there || entry.core as usize != core {
+                        let line = entry.line;
                         return Err(format!("core {core}: level {level} has lost line {line}"));
                     }
                 }
@@ -466,14 +468,15 @@ impl Engine {
             }
         }
         for (number, line) in self.lines.iter().enumerate() {
-            for (core, cache) in line.cores.iter() {
-                let domain = self.domain_of(core as u16) as usize;
+            for cache in line.made_views().map(|view| &self.views[view as usize]) {
+                let core = cache.core;
+                let domain = self.domain_of(core) as usize;
                 if cache.state != State::Invalid && cache.second == NOWHERE {
                     return Err(format!("line {number}: core {core} has it in no cache"));
                 }
                 let agent = &line.agents[domain];
-                let is_owner = agent.owner == Some(core as u16);
-                let shares = agent.sharers & self.places.bit(core as u16) != 0;
+                let is_owner = agent.owner == Some(core);
+                let shares = agent.sharers & self.places.bit(core) != 0;
                 if is_owner != (cache.state == State::Modified)
                     || shares != (cache.state == State::Shared)
                 {

@@ -22,6 +22,8 @@ pub(super) enum Event {
     /// The unlocked part of the thread's read-modify-write is done.
     Lock {
         thread: u32,
+        /// Its core's view of the line, if that was made.
+        view: Option<u32>,
     },
     /// A sleeper looks again, or a parked thread runs.
     Wake {
@@ -44,18 +46,15 @@ pub(super) enum Event {
         domain: u16,
     },
     Snoop {
-        line: u32,
-        core: u16,
+        view: u32,
         exclusive: bool,
     },
     Invalidate {
-        line: u32,
-        core: u16,
+        view: u32,
     },
     /// The data of a miss reaches the core.
     Data {
-        line: u32,
-        core: u16,
+        view: u32,
         exclusive: bool,
     },
     /// The thread's locked operation releases its line, and then is complete.
@@ -65,8 +64,7 @@ pub(super) enum Event {
     },
     /// The turn of the thread that had the line last is over.
     TurnEnd {
-        line: u32,
-        core: u16,
+        view: u32,
     },
     /// A domain's question reaches the home agent.
     Ask {
@@ -141,34 +139,38 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// By number.
-    const ALL: [Kind; 21] = [
-        Kind::Resume,
-        Kind::WorkEnd,
-        Kind::Lock,
-        Kind::Wake,
-        Kind::Deadline,
-        Kind::Arrive,
-        Kind::AgentFree,
-        Kind::Snoop,
-        Kind::Invalidate,
-        Kind::Data,
-        Kind::Unlock,
-        Kind::TurnEnd,
-        Kind::Ask,
-        Kind::Grant,
-        Kind::TakeGrant,
-        Kind::HomeFree,
-        Kind::Begin,
-        Kind::SliceEnd,
-        Kind::Switched,
-        Kind::PauseExit,
-        Kind::Interrupt,
-    ];
+    /// The kind with this number. (A compiler sees that nothing has to be done for it; in a table it would be looked up.)
+    #[inline(always)]
+    fn numbered(number: u8) -> Kind {
+        match number {
+            0 => Kind::Resume,
+            1 => Kind::WorkEnd,
+            2 => Kind::Lock,
+            3 => Kind::Wake,
+            4 => Kind::Deadline,
+            5 => Kind::Arrive,
+            6 => Kind::AgentFree,
+            7 => Kind::Snoop,
+            8 => Kind::Invalidate,
+            9 => Kind::Data,
+            10 => Kind::Unlock,
+            11 => Kind::TurnEnd,
+            12 => Kind::Ask,
+            13 => Kind::Grant,
+            14 => Kind::TakeGrant,
+            15 => Kind::HomeFree,
+            16 => Kind::Begin,
+            17 => Kind::SliceEnd,
+            18 => Kind::Switched,
+            19 => Kind::PauseExit,
+            20 => Kind::Interrupt,
+            _ => unreachable!("an event was packed with a kind"),
+        }
+    }
 }
 
-/// An event in two words: 8 bits of kind, 8 bits of flags, 16 bits of a core or a domain, 32 bits of a thread, a CPU or a line;
-/// and a value.
+/// An event in two words: 8 bits of kind, 8 bits of flags, 16 bits of a domain, 32 bits of a thread, a CPU, a line or a view of
+/// one; and a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packed {
     word: u64,
@@ -203,28 +205,28 @@ impl Event {
         match self {
             Event::Resume { thread, value } => pack(Kind::Resume, 0, 0, thread, value),
             Event::WorkEnd { thread, plan } => pack(Kind::WorkEnd, 0, 0, thread, plan.into()),
-            Event::Lock { thread } => pack(Kind::Lock, 0, 0, thread, 0),
+            Event::Lock { thread, view } => {
+                pack(Kind::Lock, 0, 0, thread, view.map_or(u64::MAX, u64::from))
+            }
             Event::Wake { thread, generation } => pack(Kind::Wake, 0, 0, thread, generation.into()),
             Event::Deadline { thread, generation } => {
                 pack(Kind::Deadline, 0, 0, thread, generation.into())
             }
             Event::Arrive { line, domain, request } => {
                 let (flags, from) = match request {
-                    Request::Core { core, exclusive } => (flag(exclusive), core),
-                    Request::Snoop { domain, exclusive } => (SNOOP | flag(exclusive), domain),
+                    Request::Core { view, exclusive } => (flag(exclusive), view),
+                    Request::Snoop { domain, exclusive } => {
+                        (SNOOP | flag(exclusive), domain.into())
+                    }
                 };
                 pack(Kind::Arrive, flags, domain, line, from.into())
             }
             Event::AgentFree { line, domain } => pack(Kind::AgentFree, 0, domain, line, 0),
-            Event::Snoop { line, core, exclusive } => {
-                pack(Kind::Snoop, flag(exclusive), core, line, 0)
-            }
-            Event::Invalidate { line, core } => pack(Kind::Invalidate, 0, core, line, 0),
-            Event::Data { line, core, exclusive } => {
-                pack(Kind::Data, flag(exclusive), core, line, 0)
-            }
+            Event::Snoop { view, exclusive } => pack(Kind::Snoop, flag(exclusive), 0, view, 0),
+            Event::Invalidate { view } => pack(Kind::Invalidate, 0, 0, view, 0),
+            Event::Data { view, exclusive } => pack(Kind::Data, flag(exclusive), 0, view, 0),
             Event::Unlock { thread, value } => pack(Kind::Unlock, 0, 0, thread, value),
-            Event::TurnEnd { line, core } => pack(Kind::TurnEnd, 0, core, line, 0),
+            Event::TurnEnd { view } => pack(Kind::TurnEnd, 0, 0, view, 0),
             Event::Ask { line, domain, exclusive } => {
                 pack(Kind::Ask, flag(exclusive), domain, line, 0)
             }
@@ -248,7 +250,7 @@ impl Event {
 impl Packed {
     #[inline(always)]
     pub(super) fn kind(self) -> Kind {
-        Kind::ALL[self.word as u8 as usize]
+        Kind::numbered(self.word as u8)
     }
 
     pub(super) fn thread(self) -> u32 {
@@ -268,8 +270,13 @@ impl Packed {
         (self.word >> INDEX) as u32
     }
 
-    pub(super) fn core(self) -> u16 {
-        (self.word >> PLACE) as u16
+    pub(super) fn view(self) -> u32 {
+        (self.word >> INDEX) as u32
+    }
+
+    /// Of the unlocked part of a read-modify-write.
+    pub(super) fn locked_view(self) -> Option<u32> {
+        u32::try_from(self.value).ok()
     }
 
     pub(super) fn domain(self) -> u16 {
@@ -294,11 +301,11 @@ impl Packed {
     }
 
     pub(super) fn request(self) -> Request {
-        let (from, exclusive) = (self.value as u16, self.exclusive());
+        let exclusive = self.exclusive();
         if self.word >> FLAGS & SNOOP != 0 {
-            Request::Snoop { domain: from, exclusive }
+            Request::Snoop { domain: self.value as u16, exclusive }
         } else {
-            Request::Core { core: from, exclusive }
+            Request::Core { view: self.value as u32, exclusive }
         }
     }
 }
@@ -309,25 +316,29 @@ mod tests {
 
     #[test]
     fn a_kind_has_its_number() {
-        for (number, kind) in Kind::ALL.into_iter().enumerate() {
-            assert_eq!(kind as usize, number);
+        for number in 0..=Kind::Interrupt as u8 {
+            assert_eq!(Kind::numbered(number) as u8, number);
         }
     }
 
     #[test]
     fn what_is_packed_comes_out_again() {
-        let (line, domain, core) = (u32::MAX - 1, 0x8001, 0xfffe);
+        let (line, domain, view) = (u32::MAX - 1, 0x8001, u32::MAX - 2);
         for exclusive in [false, true] {
-            let packed = Event::Data { line, core, exclusive }.pack();
-            assert_eq!((packed.kind(), packed.line()), (Kind::Data, line));
-            assert_eq!((packed.core(), packed.exclusive()), (core, exclusive));
+            let packed = Event::Data { view, exclusive }.pack();
+            assert_eq!((packed.kind(), packed.view()), (Kind::Data, view));
+            assert_eq!(packed.exclusive(), exclusive);
             let requests =
-                [Request::Core { core, exclusive }, Request::Snoop { domain: core, exclusive }];
+                [Request::Core { view, exclusive }, Request::Snoop { domain: 0xfffe, exclusive }];
             for request in requests {
                 let packed = Event::Arrive { line, domain, request }.pack();
                 assert_eq!((packed.kind(), packed.request()), (Kind::Arrive, request));
                 assert_eq!((packed.line(), packed.domain()), (line, domain));
             }
+        }
+        for view in [None, Some(0), Some(u32::MAX - 1)] {
+            let packed = Event::Lock { thread: 7, view }.pack();
+            assert_eq!((packed.thread(), packed.locked_view()), (7, view));
         }
         let packed = Event::Resume { thread: 7, value: u64::MAX }.pack();
         assert_eq!((packed.thread(), packed.value()), (7, u64::MAX));

@@ -16,29 +16,31 @@ use super::schedule::Whereabouts;
 
 impl Engine {
     /// Nobody else has a line that becomes modified at `core`.
-    pub(super) fn check_owner(&self, line: u32, core: u16) {
-        let cores = &self.lines[line as usize].cores;
+    pub(super) fn check_owner(&self, view: u32) {
+        let line = self.views[view as usize].line;
+        let mut views = self.lines[line as usize].made_views();
         let elsewhere =
-            cores.iter().any(|(other, c)| other != core as usize && c.state != State::Invalid);
+            views.any(|other| other != view && self.views[other as usize].state != State::Invalid);
         debug_assert!(!elsewhere, "a line is modified at one core and valid at another");
     }
 
     /// The agents know who shares the line.
     pub(super) fn check_sharers(&self, line: u32) {
         let entry = &self.lines[line as usize];
-        for (core, cache) in entry.cores.iter() {
+        for cache in entry.made_views().map(|view| &self.views[view as usize]) {
             // A core that has asked for more than it has is noted as what it will be.
             if cache.state == State::Invalid || cache.invalidations > 0 || cache.miss != Miss::None
             {
                 continue;
             }
-            let agent = &entry.agents[self.domain_of(core as u16) as usize];
-            let known = agent.sharers & self.places.bit(core as u16) != 0;
+            let core = cache.core;
+            let agent = &entry.agents[self.domain_of(core) as usize];
+            let known = agent.sharers & self.places.bit(core) != 0;
             match cache.state {
                 State::Shared => debug_assert!(known, "an agent has lost a sharer"),
                 // The next owner may be noted already, while the snoop is on its way.
                 State::Modified => debug_assert!(
-                    known || agent.owner == Some(core as u16) || agent.busy,
+                    known || agent.owner == Some(core) || agent.busy,
                     "an agent has lost an owner"
                 ),
                 State::Invalid => {}
@@ -47,8 +49,8 @@ impl Engine {
     }
 
     /// Data that arrives was asked for.
-    pub(super) fn check_answer(&self, line: u32, core: u16) {
-        let cache = &self.lines[line as usize].cores[core as usize];
+    pub(super) fn check_answer(&self, view: u32) {
+        let cache = &self.views[view as usize];
         debug_assert!(cache.miss != Miss::None, "an answer that nobody asked for");
     }
 
@@ -102,21 +104,23 @@ impl Engine {
                     return wrong("an agent has a request that was not answered");
                 }
             }
-            let owners = line.cores.iter().filter(|(_, c)| c.state == State::Modified).count();
-            let sharers = line.cores.iter().filter(|(_, c)| c.state == State::Shared).count();
+            let views = || line.made_views().map(|view| &self.views[view as usize]);
+            let owners = views().filter(|cache| cache.state == State::Modified).count();
+            let sharers = views().filter(|cache| cache.state == State::Shared).count();
             if owners > 1 || (owners == 1 && sharers > 0) {
                 return wrong("it has an owner, and somebody else has it too");
             }
-            for (core, cache) in line.cores.iter() {
+            for cache in views() {
                 if cache.miss != Miss::None || !cache.waiters.is_empty() {
                     return wrong("a core waits for it");
                 }
                 if cache.parked_snoop.is_some() || cache.invalidations > 0 {
                     return wrong("a core has not answered");
                 }
-                let agent = &line.agents[self.domain_of(core as u16) as usize];
-                let known = agent.sharers & self.places.bit(core as u16) != 0;
-                let owned = agent.owner == Some(core as u16);
+                let core = cache.core;
+                let agent = &line.agents[self.domain_of(core) as usize];
+                let known = agent.sharers & self.places.bit(core) != 0;
+                let owned = agent.owner == Some(core);
                 if (cache.state == State::Shared && !known)
                     || (cache.state == State::Modified && !owned)
                 {

@@ -8,8 +8,8 @@
 //!   core                                  Invalid, Shared or Modified
 //! ```
 
+use super::Engine;
 use super::capacity::NOWHERE;
-use super::sparse::Sparse;
 
 /// What a cache, or a domain, may do with a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,8 +22,8 @@ pub(super) enum State {
 /// A request that waits at an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Request {
-    /// A core of the domain wants the line.
-    Core { core: u16, exclusive: bool },
+    /// A core of the domain wants the line, of which it has this view.
+    Core { view: u32, exclusive: bool },
     /// Another domain wants it, through the home agent.
     Snoop { domain: u16, exclusive: bool },
 }
@@ -44,9 +44,12 @@ pub(super) struct Waiter {
     pub store: bool,
 }
 
-/// A core's view of a line.
-#[derive(Clone)]
-pub(super) struct CoreLine {
+/// A core's view of a line. Those of all lines are in one table, [`Engine::views`], in the order in which they were made, and
+/// are known by their numbers: an event says which it is for, and nothing is looked up. (Each has two whole cache lines of the host.)
+#[repr(align(64))]
+pub(super) struct View {
+    pub line: u32,
+    pub core: u16,
     pub state: State,
     /// A locked operation holds the line until then.
     pub locked_until: u64,
@@ -76,9 +79,11 @@ pub(super) struct CoreLine {
     pub sleepers: Vec<u32>,
 }
 
-impl CoreLine {
-    fn new() -> Self {
-        CoreLine {
+impl View {
+    fn new(line: u32, core: u16) -> Self {
+        View {
+            line,
+            core,
             state: State::Invalid,
             locked_until: 0,
             last_thread: None,
@@ -119,12 +124,16 @@ pub(super) struct Agent {
     pub granted_from: u64,
 }
 
+/// In the place of a view's number.
+const NO_VIEW: u32 = u32::MAX;
+
 /// One cache line.
 pub(super) struct Line {
     /// The domain that is the line's home.
     pub home: u16,
     pub agents: Vec<Agent>,
-    pub cores: Sparse<CoreLine>,
+    /// The number of each core's view; [`NO_VIEW`], or nothing beyond the end, for cores that never needed the line.
+    pub views: Vec<u32>,
     /// Domains that wait for the home agent.
     pub home_queue: Vec<(u16, bool)>,
     pub home_busy: bool,
@@ -154,11 +163,48 @@ impl Line {
         Line {
             home,
             agents: (0..domains).map(|_| agent()).collect(),
-            cores: Sparse::new(CoreLine::new()),
+            views: Vec::new(),
             home_queue: Vec::new(),
             home_busy: false,
             at_home,
             dirty: false,
         }
+    }
+
+    /// The number of a core's view, if it has one.
+    #[inline(always)]
+    pub(super) fn view(&self, core: u16) -> Option<u32> {
+        self.views.get(core as usize).copied().filter(|&view| view != NO_VIEW)
+    }
+
+    /// The numbers of the views that were made, by ascending cores.
+    pub(super) fn made_views(&self) -> impl Iterator<Item = u32> {
+        self.views.iter().copied().filter(|&view| view != NO_VIEW)
+    }
+}
+
+impl Engine {
+    /// The number of a core's view of a line, made at its first use.
+    #[inline(always)]
+    pub(super) fn view(&mut self, line: u32, core: u16) -> u32 {
+        match self.lines[line as usize].view(core) {
+            Some(view) => view,
+            None => self.new_view(line, core),
+        }
+    }
+
+    #[cold]
+    fn new_view(&mut self, line: u32, core: u16) -> u32 {
+        let view = self.views.len() as u32;
+        assert!(view != NO_VIEW, "no host has memory for so many");
+        self.views.push(View::new(line, core));
+        let views = &mut self.lines[line as usize].views;
+        if views.len() <= core as usize {
+            // Of a million lines most are used by one core.
+            views.reserve_exact(core as usize + 1 - views.len());
+            views.resize(core as usize + 1, NO_VIEW);
+        }
+        views[core as usize] = view;
+        view
     }
 }

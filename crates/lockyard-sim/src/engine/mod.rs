@@ -56,7 +56,7 @@ use capacity::Capacity;
 use coroutine::SimulatedThread;
 use event::{Event, Kind, Packed};
 use guesses::Guess;
-use line::{Line, Waiter};
+use line::{Line, View, Waiter};
 use places::Places;
 use regions::{Regions, Spent};
 use schedule::Scheduler;
@@ -162,6 +162,48 @@ pub(crate) enum Op {
     Fatal(&'static str),
 }
 
+/// What a run's hash takes in of an operation.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Noted {
+    /// Which it is, as a number.
+    pub kind: u64,
+    /// Where in the arena; 0 of those that have no place.
+    pub place: u64,
+    pub value: u64,
+}
+
+impl Noted {
+    /// The kind of loads.
+    pub(crate) const LOAD: u64 = 1;
+}
+
+impl Op {
+    /// Made where the operation is asked for, as there it is known which it is.
+    #[inline(always)]
+    pub(crate) fn noted(&self, arena: &Arena) -> Noted {
+        let base = arena.base();
+        // Where the arena lies is the host's affair: a pointer into it counts as its offset.
+        let offset = |value: u64| {
+            let pointer = arena.contains(value as usize, 1);
+            if pointer { value - base as u64 } else { value }
+        };
+        let (kind, place, value) = match *self {
+            Op::Load { address, .. } => (Noted::LOAD, address - base, 0),
+            Op::Store { address, value, .. } => (2, address - base, offset(value)),
+            Op::Rmw { address, .. } => (3, address - base, 0),
+            Op::Fence => (4, 0, 0),
+            Op::Work { cycles, .. } => (5, 0, cycles),
+            Op::Pause(_) => (6, 0, 0),
+            Op::Sleep { address, seen, .. } => (7, address - base, offset(seen)),
+            Op::Park { word, .. } => (8, word - base, 0),
+            Op::Unpark { word, .. } => (9, word.wrapping_sub(base), 0),
+            Op::Fatal(_) => (10, 0, 0),
+            Op::WaitForOthers => (11, 0, 0),
+        };
+        Noted { kind, place: place as u64, value }
+    }
+}
+
 /// How a run ended before its time.
 #[derive(Clone, Debug)]
 pub(crate) enum Fate {
@@ -186,7 +228,7 @@ struct Thread {
     stores: VecDeque<(usize, u64, u64)>,
     /// The oldest store waits for its line.
     store_waits: bool,
-    /// The line of the locked operation that is under way.
+    /// The view of the line of the locked operation that is under way.
     locks: u32,
     /// What its core expects of compare-exchanges and swaps, place by place.
     guesses: Vec<Guess>,
@@ -239,6 +281,8 @@ pub(crate) struct Engine {
     random: Random,
     capacity: Capacity,
     lines: Vec<Line>,
+    /// What cores have of them.
+    views: Vec<View>,
     /// What is counted of each.
     traces: Vec<LineTrace>,
     /// Cycles of all threads, by phase.
@@ -270,12 +314,13 @@ pub(crate) struct Engine {
 impl Engine {
     pub(crate) fn new(machine: Rc<Machine>, shared: Rc<Shared>, seed: u64) -> Self {
         Engine {
-            arena: shared.arena(),
+            arena: Rc::clone(shared.arena()),
             places: Places::new(&machine),
             wheel: Wheel::new(),
             random: Random::new(seed),
             capacity: Capacity::new(&machine, seed),
             lines: Vec::new(),
+            views: Vec::new(),
             traces: Vec::new(),
             regions: Regions::new(),
             line_of: Vec::new(),
@@ -403,7 +448,8 @@ impl Engine {
     /// Handles events that are not after `until`, at most `events` of them, until all threads have finished or one cannot go
     /// on; `false` if no such event is left.
     pub(crate) fn run(&mut self, until: u64, events: u64) -> bool {
-        for _ in 0..events {
+        let last = self.statistics.events.saturating_add(events);
+        while self.statistics.events < last {
             let Some(event) = self.wheel.pop(until) else { return false };
             self.statistics.events += 1;
             self.handle(event);
@@ -438,13 +484,13 @@ impl Engine {
     #[inline(always)]
     fn handle_other(&mut self, event: Packed) {
         match event.kind() {
-            Kind::Lock => self.lock(event.thread()),
+            Kind::Lock => self.lock(event.thread(), event.locked_view()),
             Kind::Arrive => self.arrive(event.line(), event.domain(), event.request()),
             Kind::AgentFree => self.agent_free(event.line(), event.domain()),
-            Kind::Snoop => self.snoop(event.line(), event.core(), event.exclusive()),
-            Kind::Invalidate => self.invalidate(event.line(), event.core()),
-            Kind::Data => self.fill(event.line(), event.core(), event.exclusive()),
-            Kind::TurnEnd => self.lock_end(event.line(), event.core()),
+            Kind::Snoop => self.snoop(event.view(), event.exclusive()),
+            Kind::Invalidate => self.invalidate(event.view()),
+            Kind::Data => self.fill(event.view(), event.exclusive()),
+            Kind::TurnEnd => self.lock_end(event.view()),
             Kind::Ask => self.ask_home(event.line(), event.domain(), event.exclusive()),
             Kind::Grant => self.grant(event.line(), event.domain(), event.exclusive()),
             Kind::TakeGrant => self.take_grant(event.line(), event.domain()),

@@ -7,6 +7,7 @@ use crate::machine::Machine;
 #[derive(Clone, Copy, Debug)]
 struct Core {
     domain: u16,
+    socket: u16,
     /// Its index within the domain.
     within: u8,
 }
@@ -20,6 +21,8 @@ pub(super) struct Places {
     cores_per_domain: usize,
     /// The binary logarithm of a line's bytes.
     line_shift: u32,
+    /// The bits of a byte's place within its line.
+    within_line: usize,
 }
 
 impl Places {
@@ -27,16 +30,18 @@ impl Places {
         let cores_per_domain = machine.cores_per_complex();
         assert!(cores_per_domain <= 128, "a set of sharers has 128 bits");
         assert!(machine.line_bytes().is_power_of_two(), "lines are found by shifts");
+        let complexes_per_socket = machine.complexes() / machine.sockets();
         let core = |core| Core {
             domain: (core / cores_per_domain) as u16,
+            socket: (core / cores_per_domain / complexes_per_socket) as u16,
             within: (core % cores_per_domain) as u8,
         };
-        let complexes_per_socket = machine.complexes() / machine.sockets();
         Places {
             cores: (0..machine.cores()).map(core).collect(),
             sockets: (0..machine.complexes()).map(|d| (d / complexes_per_socket) as u16).collect(),
             cores_per_domain,
             line_shift: machine.line_bytes().trailing_zeros(),
+            within_line: machine.line_bytes() - 1,
         }
     }
 
@@ -65,24 +70,18 @@ impl Places {
 
     /// The 64-bit unit within its line that a byte of the arena is in.
     pub(super) fn unit(&self, offset: usize) -> usize {
-        (offset & ((1 << self.line_shift) - 1)) / 8
+        (offset & self.within_line) / 8
     }
 
     pub(super) fn same_socket(&self, a: u16, b: u16) -> bool {
         self.sockets[a as usize] == self.sockets[b as usize]
     }
 
-    /// How far it is from core `a` to core `b`.
+    /// How far it is from core `a` to core `b`. Without jumps: who had a line last is a matter of chance.
+    #[inline(always)]
     pub(super) fn distance(&self, a: u16, b: u16) -> Distance {
-        let (domain_a, domain_b) = (self.domain_of(a), self.domain_of(b));
-        if a == b {
-            Distance::Core
-        } else if domain_a == domain_b {
-            Distance::Complex
-        } else if self.same_socket(domain_a, domain_b) {
-            Distance::Socket
-        } else {
-            Distance::Remote
-        }
+        let (at, to) = (self.cores[a as usize], self.cores[b as usize]);
+        let differ = [a != b, at.domain != to.domain, at.socket != to.socket];
+        Distance::ALL[differ.map(usize::from).into_iter().sum::<usize>()]
     }
 }

@@ -18,7 +18,6 @@
 
 use super::attribution::Phase;
 use super::event::Event;
-use super::threads::Activity;
 use super::{Engine, Op};
 use crate::machine::Machine;
 use crate::shared::LOOK_AGAIN;
@@ -345,8 +344,7 @@ impl Engine {
         let cpu = task.cpu;
         s.cpu(cpu).running = None;
         s.cpu(cpu).queue.push(thread);
-        self.becomes(thread, Activity::Yielding);
-        self.spends(thread, Some(Phase::OffCpu), None);
+        self.waits(thread, Phase::OffCpu, None);
         self.switches(cpu, yields.then_some(thread));
     }
 
@@ -370,11 +368,12 @@ impl Engine {
         let entry = &mut self.threads[thread as usize];
         match entry.pending() {
             Some(Op::Sleep { address, .. }) => {
-                let core = entry.core as usize;
+                let core = entry.core;
                 entry.pending = false;
                 entry.generation += 1;
                 let line = self.line_index(address);
-                self.lines[line as usize].cores[core].sleepers.retain(|&t| t != thread);
+                let view = self.view(line, core);
+                self.views[view as usize].sleepers.retain(|&t| t != thread);
                 Some(Held::Value(LOOK_AGAIN))
             }
             Some(Op::WaitForOthers) => {
@@ -506,8 +505,7 @@ impl Engine {
     }
 
     fn goes_on_working(&mut self, thread: u32, left: f64) {
-        self.becomes(thread, Activity::Running);
-        self.spends(thread, Some(Phase::Working), None);
+        self.works(thread);
         self.works_on(thread, left);
     }
 }

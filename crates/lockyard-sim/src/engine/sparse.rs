@@ -23,12 +23,6 @@ impl<T: Clone> Sparse<T> {
         Sparse { places: Vec::new(), made: Vec::new(), blank }
     }
 
-    /// The entries that were made, with their indices, which ascend.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &T)> {
-        let made = self.places.iter().enumerate().filter(|(_, place)| **place != NONE);
-        made.map(|(index, &place)| (index, &self.made[place as usize]))
-    }
-
     #[cold]
     fn make(&mut self, index: usize) -> u16 {
         if self.places.len() <= index {
@@ -81,7 +75,6 @@ mod tests {
         table[2] = 5;
         table[4000] += 1;
         assert_eq!((table[4000], table[2], table[3], table[5000]), (9, 5, 7, 7));
-        assert_eq!(table.iter().collect::<Vec<_>>(), [(2, &5), (4000, &9)]);
         assert_eq!(table.made.len(), 2);
     }
 }

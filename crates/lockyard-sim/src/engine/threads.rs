@@ -3,9 +3,9 @@
 use super::attribution::Phase;
 use super::coroutine::Progress;
 use super::event::Event;
-use super::line::State;
+use super::line::{State, Waiter};
 use super::schedule::Whereabouts;
-use super::{Engine, Fate, Op, Pause, Rmw, Thread};
+use super::{Engine, Fate, Noted, Op, Pause, Rmw, Thread};
 use crate::shared;
 
 /// What a thread is doing, for siblings and for reports.
@@ -27,44 +27,46 @@ impl Engine {
         if self.schedule.is_some() && !self.goes_on(thread, value) {
             return;
         }
-        self.becomes(thread, Activity::Running);
-        self.spends(thread, Some(Phase::Working), None);
-        let Thread { coroutine, op, doing, waited, .. } = &mut self.threads[thread as usize];
+        self.works(thread);
+        let now = self.now();
+        let entry = &mut self.threads[thread as usize];
+        let Thread { coroutine, op, doing, waited, .. } = entry;
         let Some(coroutine) = coroutine else { return };
         let code = || coroutine.resume(value);
         self.shared.set_stalled(*waited);
-        let (progress, doing) =
-            self.shared.while_running(thread, self.wheel.now(), *doing, op, code);
-        self.does(thread, doing);
+        let (progress, does) = self.shared.while_running(thread, now, *doing, op, code);
+        let differs = entry.doing != does;
+        if matches!(progress, Progress::Suspended) {
+            entry.location = self.shared.location();
+            entry.ahead.begins(now);
+        }
+        if differs {
+            self.does(thread, does);
+        }
         match progress {
             Progress::Suspended => {
-                self.threads[thread as usize].location = self.shared.location();
-                self.statistics.platform_operations += 1;
                 self.note(thread);
-                self.runs_ahead(thread);
                 if self.machine.numbers().exclusive_loads > 0 {
                     self.follows(thread);
                 }
                 self.execute(thread);
             }
-            Progress::Finished => {
-                let entry = &mut self.threads[thread as usize];
-                entry.coroutine.take().expect("it has just returned").recycle();
-                self.becomes(thread, Activity::Draining);
-                self.spends(thread, None, None);
-                self.finish_if_drained(thread);
-                self.ends(thread);
-            }
+            Progress::Finished => self.returned(thread),
             Progress::Panicked(message) => {
-                let entry = &mut self.threads[thread as usize];
-                entry.coroutine.take().expect("it has just returned").recycle();
-                self.becomes(thread, Activity::Draining);
-                self.spends(thread, None, None);
-                self.finish_if_drained(thread);
-                self.ends(thread);
+                self.returned(thread);
                 self.fails(Fate::Panicked { thread, message });
             }
         }
+    }
+
+    /// The code of a thread has returned.
+    fn returned(&mut self, thread: u32) {
+        let entry = &mut self.threads[thread as usize];
+        entry.coroutine.take().expect("it has just returned").recycle();
+        self.becomes(thread, Activity::Draining);
+        self.spends(thread, None, None);
+        self.finish_if_drained(thread);
+        self.ends(thread);
     }
 
     /// The code of a thread has returned: its CPU is free.
@@ -86,58 +88,82 @@ impl Engine {
         }
     }
 
-    /// Counts the operation, and mixes it into the run's hash.
+    /// Counts the operation that the thread has just asked for, and mixes it into the run's hash.
     #[inline(always)]
     fn note(&mut self, thread: u32) {
-        let base = self.arena.base();
-        // Where the arena lies is the host's affair: a pointer into it counts as its offset.
-        let offset = |value: u64| {
-            let pointer = self.arena.contains(value as usize, 1);
-            if pointer { value - base as u64 } else { value }
-        };
-        let (kind, a, b) = match self.threads[thread as usize].op.get() {
-            Op::Load { address, .. } => {
-                self.statistics.loads += 1;
-                (1, address - base, 0)
-            }
-            Op::Store { address, value, .. } => (2, address - base, offset(value)),
-            Op::Rmw { address, .. } => (3, address - base, 0),
-            Op::Fence => (4, 0, 0),
-            Op::Work { cycles, .. } => (5, 0, cycles),
-            Op::Pause(_) => (6, 0, 0),
-            Op::Sleep { address, seen, .. } => (7, address - base, offset(seen)),
-            Op::Park { word, .. } => (8, word - base, 0),
-            Op::Unpark { word, .. } => (9, word.wrapping_sub(base), 0),
-            Op::Fatal(_) => (10, 0, 0),
-            Op::WaitForOthers => (11, 0, 0),
-        };
-        for word in [self.wheel.now(), u64::from(thread) << 8 | kind, a as u64, b] {
+        let Noted { kind, place, value } = self.shared.noted();
+        self.statistics.platform_operations += 1;
+        self.statistics.loads += u64::from(kind == Noted::LOAD);
+        for word in [self.wheel.now(), u64::from(thread) << 8 | kind, place, value] {
             self.hash = (self.hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
         }
     }
 
-    /// Begins an operation, or goes on with one that waited.
+    /// Begins an operation, or goes on with one that waited. (Each has a room of its own, so that it keeps no more than it needs.)
     pub(super) fn execute(&mut self, thread: u32) {
+        match self.threads[thread as usize].op.get() {
+            Op::Load { address, mask, poll } => self.load(thread, address, mask, poll),
+            Op::Store { address, mask, value } => self.store(thread, address, mask, value),
+            Op::Rmw { address, .. } => self.begin_rmw(thread, address),
+            Op::Work { cycles, behind_entry } => self.work(thread, cycles, behind_entry),
+            Op::Pause(pause) => self.pause(thread, pause),
+            _ => self.execute_other(thread),
+        }
+    }
+
+    #[inline(never)]
+    fn store(&mut self, thread: u32, address: usize, mask: u64, value: u64) {
+        let now = self.now();
+        let entry = &mut self.threads[thread as usize];
+        if entry.stores.len() as u64 >= self.machine.numbers().store_buffer {
+            entry.stalled = true;
+            self.waits_for_stores(thread);
+            return;
+        }
+        entry.stores.push_back((address, mask, value));
+        self.statistics.stores += 1;
+        self.at(now + 1, Event::Resume { thread, value: 0 });
+        if self.machine.numbers().early_stores > 0 {
+            self.asks_early(thread, address);
+        }
+        self.drain(thread);
+    }
+
+    #[inline(never)]
+    fn work(&mut self, thread: u32, cycles: u64, behind_entry: bool) {
+        if behind_entry {
+            self.starts_over(thread);
+        }
+        let left = self.left_of(thread, cycles);
+        self.begin_work(thread, left);
+    }
+
+    #[inline(never)]
+    fn pause(&mut self, thread: u32, pause: Pause) {
+        let n = self.machine.numbers();
+        let cycles = match pause {
+            Pause::Instruction => n.pause,
+            Pause::Yield if self.schedule.is_some() && self.steps_back(thread) => return,
+            Pause::Yield => self.machine.numbers().wakeup,
+        };
+        self.starts_over(thread);
+        self.waits(thread, Phase::Waiting, None);
+        self.at(self.now() + cycles, Event::Resume { thread, value: 0 });
+    }
+
+    /// Begins an operation of which a run has few.
+    #[inline(never)]
+    fn execute_other(&mut self, thread: u32) {
         let now = self.now();
         let index = thread as usize;
         match self.threads[index].op.get() {
-            Op::Load { address, mask, poll } => self.load(thread, address, mask, poll),
-            Op::Store { address, mask, value } => {
-                let entry = &mut self.threads[index];
-                if entry.stores.len() as u64 >= self.machine.numbers().store_buffer {
-                    entry.stalled = true;
-                    self.waits_for_stores(thread);
-                    return;
-                }
-                entry.stores.push_back((address, mask, value));
-                self.statistics.stores += 1;
-                self.at(now + 1, Event::Resume { thread, value: 0 });
-                if self.machine.numbers().early_stores > 0 {
-                    self.asks_early(thread, address);
-                }
-                self.drain(thread);
+            Op::Load { .. }
+            | Op::Store { .. }
+            | Op::Rmw { .. }
+            | Op::Work { .. }
+            | Op::Pause(_) => {
+                unreachable!("it has a room of its own")
             }
-            Op::Rmw { address, .. } => self.begin_rmw(thread, address),
             Op::Fence => {
                 self.starts_over(thread);
                 if self.threads[index].stores.is_empty() {
@@ -149,25 +175,6 @@ impl Engine {
                     self.threads[index].stalled = true;
                     self.waits_for_stores(thread);
                 }
-            }
-            Op::Work { cycles, behind_entry } => {
-                if behind_entry {
-                    self.starts_over(thread);
-                }
-                let left = self.left_of(thread, cycles);
-                self.begin_work(thread, left);
-            }
-            Op::Pause(Pause::Yield) if self.schedule.is_some() && self.steps_back(thread) => {}
-            Op::Pause(pause) => {
-                self.starts_over(thread);
-                self.becomes(thread, Activity::Yielding);
-                self.spends(thread, Some(Phase::Waiting), None);
-                let n = self.machine.numbers();
-                let cycles = match pause {
-                    Pause::Instruction => n.pause,
-                    Pause::Yield => n.wakeup,
-                };
-                self.at(now + cycles, Event::Resume { thread, value: 0 });
             }
             Op::Sleep { address, mask, seen, deadline } => {
                 self.starts_over(thread);
@@ -189,9 +196,7 @@ impl Engine {
                 self.starts_over(thread);
                 self.wait_for_others(thread);
             }
-            Op::Fatal(message) => {
-                self.fails(Fate::Fatal { thread, message });
-            }
+            Op::Fatal(message) => self.fails(Fate::Fatal { thread, message }),
         }
     }
 
@@ -206,9 +211,10 @@ impl Engine {
         value
     }
 
+    #[inline(never)]
     fn load(&mut self, thread: u32, address: usize, mask: u64, poll: bool) {
         let now = self.now();
-        let core = self.threads[thread as usize].core as usize;
+        let core = self.threads[thread as usize].core;
         let line = self.line_index(address);
         let cost = self.machine.numbers().load;
         let buffered = self.threads[thread as usize]
@@ -232,21 +238,20 @@ impl Engine {
         let exclusive = self.machine.numbers().exclusive_loads > 0 && !poll && {
             self.fetches_exclusively(thread, line)
         };
-        let state = self.lines[line as usize].cores[core].state;
-        if state == State::Invalid {
+        let view = self.view(line, core);
+        if self.views[view as usize].state == State::Invalid {
             self.statistics.load_misses += 1;
             self.missed(thread, line, address, poll);
             self.threads[thread as usize].pending = true;
-            self.attach(thread, line, exclusive, false);
-        } else if self.is_held(thread, line, core as u16, now) {
+            self.attach(thread, view, exclusive, false);
+        } else if self.is_held(thread, view, now) {
             // By a sibling's locked operation, or by the turn after one.
-            let cache = &mut self.lines[line as usize].cores[core];
-            cache.waiters.push(super::line::Waiter { thread, store: false });
+            self.views[view as usize].waiters.push(Waiter { thread, store: false });
             self.threads[thread as usize].pending = true;
             self.waits_for(thread, line);
         } else {
             self.found(thread, line, address);
-            let cost = cost + self.comes_nearer(line, core as u16);
+            let cost = cost + self.comes_nearer(view);
             let value = self.value(thread, address);
             self.looked(thread, now + cost, poll);
             self.at(now + cost, Event::Resume { thread, value });
@@ -258,6 +263,7 @@ impl Engine {
         if poll { self.starts_over(thread) } else { self.ran_ahead(thread, end) }
     }
 
+    #[inline(never)]
     fn begin_rmw(&mut self, thread: u32, address: usize) {
         let now = self.now();
         let before_lock = self.machine.numbers().rmw_before_lock;
@@ -268,37 +274,50 @@ impl Engine {
             return;
         }
         let core = entry.core;
-        let before_lock = before_lock + self.comes_nearer_if_here(address, core);
+        let view = self.view_if_used(address, core);
+        let before_lock = before_lock + view.map_or(0, |view| self.comes_nearer_if_here(view));
         if before_lock > 0 {
-            self.at(now + before_lock, Event::Lock { thread });
+            self.at(now + before_lock, Event::Lock { thread, view });
         } else {
-            self.lock(thread);
+            self.lock(thread, view);
         }
     }
 
-    /// The unlocked part of a read-modify-write is done.
-    pub(super) fn lock(&mut self, thread: u32) {
+    /// The unlocked part of a read-modify-write is done; `view`: its core's view of the line, if that was made.
+    pub(super) fn lock(&mut self, thread: u32, view: Option<u32>) {
         let now = self.now();
-        let entry = &self.threads[thread as usize];
-        let Op::Rmw { address, .. } = entry.op.get() else { return };
-        let core = entry.core as usize;
-        let line = self.line_index(address);
-        if self.lines[line as usize].cores[core].state != State::Modified {
+        let view = match view {
+            Some(view) => view,
+            None => self.view_for_rmw(thread),
+        };
+        if self.views[view as usize].state != State::Modified {
             self.threads[thread as usize].pending = true;
-            self.attach(thread, line, true, false);
-        } else if self.is_held(thread, line, core as u16, now) {
-            let cache = &mut self.lines[line as usize].cores[core];
-            cache.waiters.push(super::line::Waiter { thread, store: false });
+            self.attach(thread, view, true, false);
+        } else if self.is_held(thread, view, now) {
+            let cache = &mut self.views[view as usize];
+            cache.waiters.push(Waiter { thread, store: false });
+            let line = cache.line;
             self.threads[thread as usize].pending = true;
             self.waits_for(thread, line);
         } else {
             self.statistics.rmw_hits += 1;
-            self.do_rmw(thread, line);
+            self.do_rmw(thread, view);
         }
     }
 
+    /// The view that the thread's read-modify-write needs.
+    #[cold]
+    fn view_for_rmw(&mut self, thread: u32) -> u32 {
+        let Thread { op, core, .. } = &self.threads[thread as usize];
+        let (op, core) = (op.get(), *core);
+        let Op::Rmw { address, .. } = op else { unreachable!("it is a read-modify-write") };
+        let line = self.line_index(address);
+        self.view(line, core)
+    }
+
     /// The line is here, exclusively, and free: the read-modify-write happens now.
-    pub(super) fn do_rmw(&mut self, thread: u32, line: u32) {
+    pub(super) fn do_rmw(&mut self, thread: u32, view: u32) {
+        let line = self.views[view as usize].line;
         let Op::Rmw { address, rmw } = self.threads[thread as usize].op.get() else { return };
         let now = self.now();
         self.statistics.rmws += 1;
@@ -320,10 +339,8 @@ impl Engine {
             }
             None => {}
         }
-        self.becomes(thread, Activity::Running);
-        self.spends(thread, Some(Phase::Working), None);
+        self.works(thread);
         self.arena.write(address, new);
-        let core = self.threads[thread as usize].core;
         let end = now + self.machine.numbers().rmw_lock;
         let wrongly = match rmw {
             Rmw::CompareExchange { .. } => {
@@ -341,7 +358,7 @@ impl Engine {
                 false
             }
         };
-        let cache = &mut self.lines[line as usize].cores[core as usize];
+        let cache = &mut self.views[view as usize];
         cache.locked_until = end;
         // A turn that is over was not used: who waited for it would have gone first.
         if cache.last_thread != Some(thread) || cache.turn_at <= now {
@@ -349,11 +366,11 @@ impl Engine {
             cache.turn_at = 0;
         }
         if new != old {
-            self.wake_sleepers(line, core, Some(thread));
+            self.wake_sleepers(view, Some(thread));
         }
         let redirect = self.machine.numbers().redirect;
         let entry = &mut self.threads[thread as usize];
-        entry.locks = line;
+        entry.locks = view;
         entry.redirect = if wrongly { redirect } else { 0 };
         self.at(end, Event::Unlock { thread, value: old });
     }
@@ -361,8 +378,7 @@ impl Engine {
     /// The end of a thread's locked operation: the thread goes on with `value`. The line first: a parked snoop wins over the
     /// thread's next operation.
     pub(super) fn unlock(&mut self, thread: u32, value: u64) -> Option<u64> {
-        let entry = &self.threads[thread as usize];
-        self.lock_end(entry.locks, entry.core);
+        self.lock_end(self.threads[thread as usize].locks);
         let redirect = std::mem::take(&mut self.threads[thread as usize].redirect);
         // The line is free: only the thread waits for its instructions.
         if redirect > 0 && !self.over {
@@ -382,23 +398,23 @@ impl Engine {
             let line = self.line_index(address);
             let core = self.threads[index].core;
             let now = self.now();
-            if self.lines[line as usize].cores[core as usize].state != State::Modified {
+            let view = self.view(line, core);
+            if self.views[view as usize].state != State::Modified {
                 self.threads[index].store_waits = true;
-                self.attach(thread, line, true, true);
-            } else if self.is_held(thread, line, core, now) {
-                let cache = &mut self.lines[line as usize].cores[core as usize];
-                cache.waiters.push(super::line::Waiter { thread, store: true });
+                self.attach(thread, view, true, true);
+            } else if self.is_held(thread, view, now) {
+                self.views[view as usize].waiters.push(Waiter { thread, store: true });
                 self.threads[index].store_waits = true;
             } else {
                 self.threads[index].stores.pop_front();
                 // That it has to come nearer first costs the thread nothing.
-                self.comes_nearer(line, core);
+                self.comes_nearer(view);
                 self.touched(thread, line, address);
                 let old = self.arena.read(address);
                 let new = (old & !mask) | (bits & mask);
                 self.arena.write(address, new);
                 if new != old {
-                    self.wake_sleepers(line, core, Some(thread));
+                    self.wake_sleepers(view, Some(thread));
                 }
             }
         }
@@ -408,8 +424,7 @@ impl Engine {
                 && matches!(entry.op.get(), Op::Store { .. })
                 && (entry.stores.len() as u64) < self.machine.numbers().store_buffer;
         if room && std::mem::take(&mut entry.stalled) {
-            self.becomes(thread, Activity::Running);
-            self.spends(thread, Some(Phase::Working), None);
+            self.works(thread);
             self.execute(thread);
         }
         self.finish_if_drained(thread);
@@ -423,25 +438,26 @@ impl Engine {
             self.at(now, Event::Resume { thread, value: shared::DEADLINE });
             return;
         }
-        let core = self.threads[thread as usize].core as usize;
+        let core = self.threads[thread as usize].core;
         let line = self.line_index(address);
-        let here = self.lines[line as usize].cores[core].state != State::Invalid;
-        if !here || self.value(thread, address) & mask != seen {
+        let as_seen = |&view: &u32| {
+            self.views[view as usize].state != State::Invalid
+                && self.value(thread, address) & mask == seen
+        };
+        let Some(view) = self.lines[line as usize].view(core).filter(as_seen) else {
             let n = self.machine.numbers();
             let period = n.pause + n.poll;
             let rest = self.random.below(period + 1);
-            self.becomes(thread, Activity::Yielding);
-            self.spends(thread, Some(Phase::Waiting), Some(line));
+            self.waits(thread, Phase::Waiting, Some(line));
             self.at(now + rest, Event::Resume { thread, value: shared::LOOK_AGAIN });
             return;
-        }
+        };
         let entry = &mut self.threads[thread as usize];
         entry.generation += 1;
         entry.pending = true;
         let generation = entry.generation;
-        self.becomes(thread, Activity::Yielding);
-        self.spends(thread, Some(Phase::Waiting), Some(line));
-        self.lines[line as usize].cores[core].sleepers.push(thread);
+        self.waits(thread, Phase::Waiting, Some(line));
+        self.views[view as usize].sleepers.push(thread);
         if let Some(deadline) = deadline {
             self.at(deadline, Event::Deadline { thread, generation });
         }
@@ -480,10 +496,11 @@ impl Engine {
         }
         match entry.pending() {
             Some(Op::Sleep { address, .. }) => {
-                let core = entry.core as usize;
+                let core = entry.core;
                 entry.pending = false;
                 let line = self.line_index(address);
-                self.lines[line as usize].cores[core].sleepers.retain(|&t| t != thread);
+                let view = self.view(line, core);
+                self.views[view as usize].sleepers.retain(|&t| t != thread);
                 Some(shared::DEADLINE)
             }
             Some(Op::Park { word, .. }) => {
@@ -507,9 +524,8 @@ impl Engine {
         entry.generation += 1;
         entry.pending = true;
         let generation = entry.generation;
-        self.becomes(thread, Activity::Yielding);
         let line = self.line_index(word);
-        self.spends(thread, Some(Phase::Waiting), Some(line));
+        self.waits(thread, Phase::Waiting, Some(line));
         self.parked.push((word, thread));
         if let Some(timeout) = timeout {
             self.at(now.saturating_add(timeout), Event::Deadline { thread, generation });

@@ -4,8 +4,9 @@
 //! the physics (a snoop that waits for the end of a locked operation is answered before the thread
 //! goes on), and it makes a run deterministic.
 //!
-//! The first event is looked up when the one before it is popped, not when it is its turn: what to do with an event is a jump that a
-//! processor cannot foresee, and it stops where that goes until the event has come through four dependent loads.
+//! A slot has its first event itself: few slots have a second one. Which slot is next is looked up when the event before it is
+//! popped, not when it is its turn: what to do with an event is a jump that a processor cannot foresee, and it stops there until the
+//! event has come. How far the next event is it cannot foresee either; so it is looked for without a jump in the next 64 cycles.
 
 use super::END_OF_TIME;
 use super::event::Packed;
@@ -16,13 +17,23 @@ const SLOTS: usize = 4096;
 const WORDS: usize = SLOTS / 64;
 const NONE: u32 = u32::MAX;
 
+/// A cycle's events.
+#[derive(Clone, Copy)]
+struct Slot {
+    /// The first one, if there is any.
+    event: Packed,
+    /// The second one; the others follow it. `NONE` if there are not two.
+    more: u32,
+    /// The last one, if there are two.
+    last: u32,
+}
+
+/// An event that is not the first one of its slot.
 #[derive(Clone, Copy)]
 struct Node {
     event: Packed,
     /// The next event of the slot, or the next free node.
     next: u32,
-    /// Of the first event of a slot: the last one.
-    last: u32,
 }
 
 /// An event beyond the wheel's horizon; ordered by time, then by when it was queued.
@@ -54,18 +65,15 @@ pub(super) struct Wheel {
     now: u64,
     /// The time of the first event; the end of time if there is none.
     first_time: u64,
-    /// The first event, if it is in the wheel.
-    first: Packed,
-    /// The first event of each slot that has any.
-    slots: Box<[u32; SLOTS]>,
+    slots: Box<[Slot; SLOTS]>,
     /// The slots that have events, as bits.
     occupied: [u64; WORDS],
+    in_wheel: usize,
     pool: Vec<Node>,
     free: u32,
-    in_wheel: usize,
     far: BinaryHeap<Reverse<Far>>,
-    /// The time of the first far event; the end of time if there is none.
-    first_far: u64,
+    /// From this time on the wheel reaches the first far event.
+    reaches_far: u64,
     sequence: u64,
 }
 
@@ -74,14 +82,13 @@ impl Wheel {
         Wheel {
             now: 0,
             first_time: u64::MAX,
-            first: Packed::NOTHING,
-            slots: Box::new([NONE; SLOTS]),
+            slots: Box::new([Slot { event: Packed::NOTHING, more: NONE, last: NONE }; SLOTS]),
             occupied: [0; WORDS],
+            in_wheel: 0,
             pool: Vec::new(),
             free: NONE,
-            in_wheel: 0,
             far: BinaryHeap::new(),
-            first_far: u64::MAX,
+            reaches_far: u64::MAX,
             sequence: 0,
         }
     }
@@ -101,6 +108,7 @@ impl Wheel {
     }
 
     /// Queues `event` for `time`, which is not in the past, or for the end of time.
+    #[inline(never)]
     pub(super) fn push(&mut self, time: u64, event: Packed) {
         debug_assert!(time >= self.now, "an event in the past");
         if time - self.now < SLOTS as u64 {
@@ -114,34 +122,37 @@ impl Wheel {
     fn push_near(&mut self, time: u64, event: Packed) {
         if time < self.first_time {
             self.first_time = time;
-            self.first = event;
-        }
-        let slot = time as usize % SLOTS;
-        let (word, bit) = (slot / 64, 1 << (slot % 64));
-        let node = self.free;
-        if node == NONE {
-            return self.push_in_new_node(time, event);
-        }
-        let entry = &mut self.pool[node as usize];
-        self.free = entry.next;
-        entry.event = event;
-        entry.last = node;
-        if self.occupied[word] & bit == 0 {
-            self.occupied[word] |= bit;
-            self.slots[slot] = node;
-        } else {
-            let first = &mut self.pool[self.slots[slot] as usize];
-            let last = std::mem::replace(&mut first.last, node);
-            self.pool[last as usize].next = node;
         }
         self.in_wheel += 1;
+        let slot = time as usize % SLOTS;
+        let (word, bit) = (slot / 64, 1 << (slot % 64));
+        if self.occupied[word] & bit == 0 {
+            self.occupied[word] |= bit;
+            self.slots[slot].event = event;
+        } else {
+            self.push_behind(slot, event);
+        }
     }
 
-    #[cold]
-    fn push_in_new_node(&mut self, time: u64, event: Packed) {
-        self.free = self.pool.len() as u32;
-        self.pool.push(Node { event, next: NONE, last: NONE });
-        self.push(time, event);
+    /// Queues an event for a slot that has one.
+    #[inline(never)]
+    fn push_behind(&mut self, slot: usize, event: Packed) {
+        let node = self.free;
+        let entry = Node { event, next: NONE };
+        let node = if node == NONE {
+            self.pool.push(entry);
+            (self.pool.len() - 1) as u32
+        } else {
+            self.free = std::mem::replace(&mut self.pool[node as usize], entry).next;
+            node
+        };
+        let slot = &mut self.slots[slot];
+        if slot.more == NONE {
+            slot.more = node;
+        } else {
+            self.pool[slot.last as usize].next = node;
+        }
+        slot.last = node;
     }
 
     #[cold]
@@ -149,11 +160,11 @@ impl Wheel {
         self.sequence += 1;
         self.first_time = self.first_time.min(time);
         self.far.push(Reverse(Far { time, sequence: self.sequence, event }));
-        self.first_far = self.first_far.min(time);
+        self.reaches_far = self.reaches_far.min(time - SLOTS as u64 + 1);
     }
 
     /// The next event, if it is not after `until`; it is then [`now`](Self::now).
-    #[inline]
+    #[inline(always)]
     pub(super) fn pop(&mut self, until: u64) -> Option<Packed> {
         let time = self.first_time;
         if time > until.min(END_OF_TIME) {
@@ -161,72 +172,66 @@ impl Wheel {
         }
         debug_assert!(time >= self.now, "time goes back");
         self.now = time;
-        if self.first_far - time < SLOTS as u64 {
+        if time >= self.reaches_far {
             self.bring_near();
         }
-        let event = self.first;
-        let slot = time as usize % SLOTS;
-        let node = self.slots[slot];
-        let entry = &mut self.pool[node as usize];
-        let last = entry.last;
-        let next = std::mem::replace(&mut entry.next, self.free);
-        self.free = node;
         self.in_wheel -= 1;
-        if node == last {
-            self.occupied[slot / 64] &= !(1 << (slot % 64));
-            self.find_first();
+        let number = time as usize % SLOTS;
+        let slot = &self.slots[number];
+        let event = slot.event;
+        if slot.more == NONE {
+            let (word, bit) = (number / 64, number % 64);
+            let left = self.occupied[word] & !(1 << bit);
+            self.occupied[word] = left;
+            // The next 64 cycles, most often, have another event: a jump that a processor foresees.
+            let soon = left >> bit | self.occupied[(word + 1) % WORDS] << 1 << (63 - bit);
+            self.first_time = match soon {
+                0 => self.next_later(),
+                _ => time + u64::from(soon.trailing_zeros()),
+            };
         } else {
-            self.slots[slot] = next;
-            let entry = &mut self.pool[next as usize];
-            entry.last = last;
-            self.first = entry.event;
+            self.move_up(number);
         }
         Some(event)
     }
 
-    /// Looks the first event up.
-    #[inline]
-    fn find_first(&mut self) {
-        if self.in_wheel == 0 {
-            self.first_time = self.first_far;
-            return;
-        }
-        self.first_time = self.next_in_wheel();
-        let node = self.slots[self.first_time as usize % SLOTS];
-        self.first = self.pool[node as usize].event;
+    /// The second event of a slot is its first one now.
+    #[inline(never)]
+    fn move_up(&mut self, slot: usize) {
+        let slot = &mut self.slots[slot];
+        let node = slot.more;
+        let entry = &mut self.pool[node as usize];
+        slot.event = entry.event;
+        slot.more = std::mem::replace(&mut entry.next, self.free);
+        self.free = node;
     }
 
     /// Moves far events that the wheel now reaches into it. They were queued before any event that could be pushed for their
     /// time from now on, so the order is kept.
     #[cold]
     fn bring_near(&mut self) {
-        self.first_far = loop {
-            let Some(Reverse(far)) = self.far.peek() else { break u64::MAX };
-            if far.time - self.now >= SLOTS as u64 {
-                break far.time;
-            }
-            let Some(Reverse(far)) = self.far.pop() else { break u64::MAX };
+        while let Some(Reverse(far)) = self.far.peek()
+            && far.time - self.now < SLOTS as u64
+            && let Some(Reverse(far)) = self.far.pop()
+        {
             self.push_near(far.time, far.event);
-        };
-        self.find_first();
+        }
+        self.reaches_far =
+            self.far.peek().map_or(u64::MAX, |Reverse(far)| far.time - (SLOTS as u64 - 1));
     }
 
-    /// The time of the first event in the wheel, which has one.
-    #[inline(always)]
-    fn next_in_wheel(&self) -> u64 {
-        let first = self.now as usize % SLOTS;
-        let mut word = first / 64;
-        let mut bits = self.occupied[word] & (u64::MAX << (first % 64));
-        let mut steps = 0;
-        while bits == 0 {
-            steps += 1;
-            word = (word + 1) % WORDS;
-            bits = self.occupied[word];
-            debug_assert!(steps <= WORDS, "the wheel counts its events");
+    /// The time of the first event, which is not within 64 cycles; the end of time if there is none.
+    #[inline(never)]
+    fn next_later(&self) -> u64 {
+        if self.in_wheel == 0 {
+            return self.far.peek().map_or(u64::MAX, |Reverse(far)| far.time);
         }
-        // After a whole turn the bits below `first` are looked at too: those at and above it are none.
-        let slot = word * 64 + bits.trailing_zeros() as usize;
-        self.now + (slot.wrapping_sub(first) % SLOTS) as u64
+        let first = self.now as usize % SLOTS / 64;
+        // After a whole turn the first word is looked at too: then events are left only below the slot.
+        let mut words = (1..=WORDS).map(|step| (step, self.occupied[(first + step) % WORDS]));
+        let found = words.find(|&(_, word)| word != 0);
+        let (step, word) = found.expect("the wheel counts its events");
+        (self.now & !63) + 64 * step as u64 + u64::from(word.trailing_zeros())
     }
 }
 
@@ -243,7 +248,7 @@ mod tests {
         for i in 0..5000u32 {
             x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             let time = (x >> 33) % 20_000;
-            wheel.push(time, Event::Lock { thread: i }.pack());
+            wheel.push(time, Event::Lock { thread: i, view: None }.pack());
             expected.push((time, i));
         }
         expected.sort_by_key(|&(time, _)| time);
@@ -257,7 +262,7 @@ mod tests {
     #[test]
     fn nothing_is_popped_after_the_limit() {
         let mut wheel = Wheel::new();
-        wheel.push(10_000, Event::Lock { thread: 0 }.pack());
+        wheel.push(10_000, Event::Lock { thread: 0, view: None }.pack());
         assert!(wheel.pop(9_999).is_none());
         assert!(wheel.pop(10_000).is_some());
     }

@@ -4,9 +4,9 @@
 //! thread competes while it runs: one that waits for a line, sleeps in a waiting loop, pauses or is parked leaves the
 //! core to the others. When that changes, what is left of a sibling's work is timed anew.
 
-use super::Engine;
 use super::event::Event;
 use super::threads::Activity;
+use super::{Engine, Thread};
 
 /// Work that is being done.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +41,36 @@ pub(super) struct CoreThreads {
     pub reach: u64,
 }
 
+impl Thread {
+    /// The thread, which has this number, has `left` cycles of work from `now` on: when they will be done.
+    #[inline(always)]
+    fn plans_end(
+        &mut self,
+        thread: u32,
+        left: f64,
+        now: u64,
+        slowed: bool,
+        slowdown: f64,
+    ) -> (u64, Event) {
+        let plan = self.work_plans;
+        self.work_plans = plan.wrapping_add(1);
+        self.work = Some(Work { left, since: now, slowed, plan });
+        let length = whole(left * if slowed { slowdown } else { 1.0 });
+        (now.saturating_add(length), Event::WorkEnd { thread, plan })
+    }
+}
+
+impl CoreThreads {
+    /// One of the threads does something else: it competes for the core from now on, or no longer, or as before. Whether the pace of
+    /// another one's work may have changed.
+    #[inline(always)]
+    pub(super) fn competes(&mut self, before: Activity, now: Activity) -> bool {
+        let [before, now] = [before, now].map(|activity| u32::from(activity == Activity::Running));
+        self.running = self.running + now - before;
+        (self.working > 0) & (before != now)
+    }
+}
+
 impl Engine {
     /// Begins `cycles` of work.
     pub(super) fn begin_work(&mut self, thread: u32, cycles: u64) {
@@ -55,11 +85,14 @@ impl Engine {
     /// Goes on with work of which `left` cycles are left.
     pub(super) fn works_on(&mut self, thread: u32, left: f64) {
         let now = self.now();
-        let plan = self.threads[thread as usize].work_plans;
-        let work = Work { left, since: now, slowed: self.is_slowed(thread), plan };
-        let core = self.threads[thread as usize].core;
-        self.cores[core as usize].working += 1;
-        self.plan_end(thread, work);
+        let slowdown = self.machine.numbers().smt_slowdown;
+        let entry = &mut self.threads[thread as usize];
+        let core = &mut self.cores[entry.core as usize];
+        core.working += 1;
+        let itself = u32::from(entry.activity == Activity::Running);
+        let slowed = core.running > itself;
+        let (end, event) = entry.plans_end(thread, left, now, slowed, slowdown);
+        self.at(end, event);
     }
 
     /// The thread does not go on with its work: it is done, or interrupted.
@@ -82,68 +115,32 @@ impl Engine {
     }
 
     /// The thread is now in another state; its siblings' work goes on at another pace.
-    #[inline(always)]
     pub(super) fn becomes(&mut self, thread: u32, activity: Activity) {
         let entry = &mut self.threads[thread as usize];
-        let competed = entry.activity == Activity::Running;
-        let competes = activity == Activity::Running;
-        entry.activity = activity;
-        if competed != competes {
-            let core = entry.core;
-            self.competes(thread, core, competes);
-        }
-    }
-
-    /// The thread competes for its core from now on, or no longer.
-    #[inline(never)]
-    fn competes(&mut self, thread: u32, core: u16, competes: bool) {
-        let entry = &mut self.cores[core as usize];
-        entry.running = if competes { entry.running + 1 } else { entry.running - 1 };
-        if entry.working > 0 && self.siblings_slow {
+        let before = std::mem::replace(&mut entry.activity, activity);
+        let core = entry.core;
+        if self.cores[core as usize].competes(before, activity) && self.siblings_slow {
             self.pace_siblings(thread, core);
         }
     }
 
     /// What is left of the work of the thread's siblings is timed anew, if their pace has changed.
     #[inline(never)]
-    fn pace_siblings(&mut self, thread: u32, core: u16) {
+    pub(super) fn pace_siblings(&mut self, thread: u32, core: u16) {
+        let now = self.now();
+        let slowdown = self.machine.numbers().smt_slowdown;
         let CoreThreads { threads, running, .. } = &self.cores[core as usize];
-        let running = *running;
-        for index in 0..threads.len() {
-            let sibling = self.cores[core as usize].threads[index];
-            let entry = &self.threads[sibling as usize];
-            if sibling != thread
-                && let Some(work) = entry.work
-            {
-                let itself = u32::from(entry.activity == Activity::Running);
-                let slowed = running > itself;
-                if slowed != work.slowed {
-                    self.changes_pace(sibling, work, slowed);
-                }
+        for &sibling in threads.iter().filter(|&&sibling| sibling != thread) {
+            let entry = &mut self.threads[sibling as usize];
+            let Some(work) = entry.work else { continue };
+            let itself = u32::from(entry.activity == Activity::Running);
+            let slowed = *running > itself;
+            if slowed != work.slowed {
+                let left = work.left_at(now, slowdown);
+                let (end, event) = entry.plans_end(sibling, left, now, slowed, slowdown);
+                self.wheel.push(end, event.pack());
             }
         }
-    }
-
-    /// The thread's work goes on at another pace.
-    fn changes_pace(&mut self, thread: u32, work: Work, slowed: bool) {
-        let now = self.now();
-        let left = work.left_at(now, self.machine.numbers().smt_slowdown);
-        let plan = self.threads[thread as usize].work_plans;
-        self.plan_end(thread, Work { left, since: now, slowed, plan });
-    }
-
-    fn plan_end(&mut self, thread: u32, work: Work) {
-        let entry = &mut self.threads[thread as usize];
-        entry.work_plans = entry.work_plans.wrapping_add(1);
-        entry.work = Some(work);
-        let length = whole(work.left * self.pace(work.slowed));
-        let end = work.since.saturating_add(length);
-        self.at(end, Event::WorkEnd { thread, plan: work.plan });
-    }
-
-    /// Cycles that a cycle of work takes.
-    fn pace(&self, slowed: bool) -> f64 {
-        if slowed { self.machine.numbers().smt_slowdown } else { 1.0 }
     }
 
     /// Whether no other thread can make a difference: one of the core, or one that wants the CPU.
@@ -151,12 +148,6 @@ impl Engine {
         let core = self.threads[thread as usize].core as usize;
         let siblings = self.siblings_slow && self.cores[core].threads.len() > 1;
         !siblings && self.schedule.is_none()
-    }
-
-    fn is_slowed(&self, thread: u32) -> bool {
-        let entry = &self.threads[thread as usize];
-        let itself = u32::from(entry.activity == Activity::Running);
-        self.cores[entry.core as usize].running > itself
     }
 }
 
