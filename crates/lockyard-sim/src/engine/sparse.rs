@@ -1,4 +1,4 @@
-//! A table with an entry for each core, or each thread, of which few are used.
+//! A table with an entry for each thread, of which few are used.
 //!
 //! A queue node's line is used by two threads out of thousands. Entries are made at their first change; until then they read as
 //! the blank one.

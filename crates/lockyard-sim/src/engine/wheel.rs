@@ -266,4 +266,43 @@ mod tests {
         assert!(wheel.pop(9_999).is_none());
         assert!(wheel.pop(10_000).is_some());
     }
+    #[test]
+    fn events_that_are_far_apart_come_in_order() {
+        for gap in [1, 63, 64, 65, 127, 128, 4032, 4095, 4096, 5000] {
+            let mut wheel = Wheel::new();
+            let mut time = 0;
+            for i in 0..200 {
+                // One that is there already, and one that comes while nothing else is queued.
+                wheel.push(time + gap, Event::Lock { thread: i, view: None }.pack());
+                wheel.push(time, Event::Lock { thread: 1000, view: None }.pack());
+                let (now, next) = (wheel.pop(u64::MAX), wheel.pop(u64::MAX));
+                assert_eq!(now.map(Packed::thread), Some(1000), "{gap}");
+                assert_eq!(next.map(Packed::thread), Some(i), "{gap}");
+                time += gap;
+                assert_eq!((wheel.now(), wheel.len()), (time, 0));
+            }
+        }
+    }
+
+    #[test]
+    fn events_of_one_time_come_as_they_were_queued() {
+        let mut wheel = Wheel::new();
+        for round in 0..3 {
+            for i in 0..5 {
+                wheel.push(round * 100 + 70, Event::Lock { thread: i, view: None }.pack());
+            }
+            for i in 0..5 {
+                assert_eq!(wheel.pop(u64::MAX).map(Packed::thread), Some(i));
+                // Those that come meanwhile come last.
+                if i < 2 {
+                    let event = Event::Lock { thread: i + 5, view: None }.pack();
+                    wheel.push(round * 100 + 70, event);
+                }
+            }
+            for i in 5..7 {
+                assert_eq!(wheel.pop(u64::MAX).map(Packed::thread), Some(i));
+            }
+            assert!(wheel.is_empty());
+        }
+    }
 }
