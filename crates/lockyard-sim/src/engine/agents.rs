@@ -39,6 +39,11 @@ impl Engine {
     /// A request arrives at the agent of `domain`.
     pub(super) fn arrive(&mut self, line: u32, domain: u16, request: Request) {
         let agent = &mut self.lines[line as usize].agents[domain as usize];
+        debug_assert!(
+            !agent.snoop_waits || matches!(request, Request::Core { .. }),
+            "the home agent serves one domain at a time"
+        );
+        agent.snoop_waits |= matches!(request, Request::Snoop { .. });
         agent.queue.push(request);
         let length = agent.queue.len() as u64;
         self.statistics.queue_length += length;
@@ -64,8 +69,8 @@ impl Engine {
             return;
         }
         let chosen = if agent.awaiting_grant.is_some() {
-            match agent.queue.iter().position(|r| matches!(r, Request::Snoop { .. })) {
-                Some(snoop) => snoop,
+            match agent.snoop() {
+                Some((snoop, _)) => snoop,
                 None => return,
             }
         } else {
@@ -74,8 +79,10 @@ impl Engine {
                 Order::Random => self.drawn(line, domain),
             }
         };
+        let agent = &mut self.lines[line as usize].agents[domain as usize];
         // The queue keeps its order: first-in-first-out service needs it.
-        let request = self.lines[line as usize].agents[domain as usize].queue.remove(chosen);
+        let request = agent.queue.remove(chosen);
+        agent.snoop_waits &= matches!(request, Request::Core { .. });
         self.serve(line, domain, request, false);
     }
 
@@ -85,12 +92,7 @@ impl Engine {
         let agents = &self.lines[line as usize].agents;
         let queue = &agents[domain as usize].queue;
         let waiting = queue.len() as u64;
-        // The home agent serves one domain at a time, so there is one snoop at most.
-        let snoop = queue.iter().enumerate().find_map(|(index, request)| match request {
-            Request::Snoop { domain, .. } => Some((index, *domain)),
-            Request::Core { .. } => None,
-        });
-        let Some((snoop, from)) = snoop else {
+        let Some((snoop, from)) = agents[domain as usize].snoop() else {
             return self.random.below(waiting) as usize;
         };
         let behind = agents[from as usize].queue.len() as f64;

@@ -7,14 +7,13 @@
 //! instructions on the right way come `redirect` cycles later.
 
 use super::Engine;
-
-/// A place in the code: line and column, which tell most places apart, and file.
-type Place = (u32, u32, &'static str);
+use std::panic::Location;
 
 /// What a thread's core expects at a place.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Guess {
-    place: Place,
+    /// The place.
+    location: &'static Location<'static>,
     /// The last two outcomes; 1: success.
     history: u8,
     /// After each history: 2 and 3 expect success.
@@ -22,8 +21,8 @@ pub(super) struct Guess {
 }
 
 impl Guess {
-    fn new(place: Place) -> Self {
-        Guess { place, history: 3, counters: [3; 4] }
+    fn new(location: &'static Location<'static>) -> Self {
+        Guess { location, history: 3, counters: [3; 4] }
     }
 
     /// Learns that the outcome was `success`; whether it was expected.
@@ -41,14 +40,27 @@ impl Engine {
     pub(super) fn guesses_wrongly(&mut self, thread: u32, success: bool) -> bool {
         let entry = &mut self.threads[thread as usize];
         let Some(location) = entry.location else { return !success };
-        let place = (location.line(), location.column(), location.file());
         let guesses = &mut entry.guesses;
-        let index = guesses.iter().position(|guess| guess.place == place).unwrap_or_else(|| {
-            guesses.push(Guess::new(place));
-            guesses.len() - 1
-        });
-        !guesses[index].learns(success)
+        let known = guesses.iter_mut().find(|guess| std::ptr::eq(guess.location, location));
+        let guess = match known {
+            Some(guess) => guess,
+            None => named(&mut entry.guesses, location),
+        };
+        !guess.learns(success)
     }
+}
+
+/// The guess for a place that is not found by its address: made, unless it has another address too. Then the text tells.
+#[cold]
+fn named<'a>(guesses: &'a mut Vec<Guess>, location: &'static Location<'static>) -> &'a mut Guess {
+    let index = guesses.iter().position(|guess| guess.location == location);
+    let index = index.unwrap_or_else(|| {
+        guesses.push(Guess::new(location));
+        guesses.len() - 1
+    });
+    let guess = &mut guesses[index];
+    guess.location = location;
+    guess
 }
 
 #[cfg(test)]
@@ -57,7 +69,7 @@ mod tests {
 
     /// How many of `outcomes` are guessed wrongly.
     fn wrong(outcomes: impl IntoIterator<Item = bool>) -> usize {
-        let mut guess = Guess::new((1, 1, "here"));
+        let mut guess = Guess::new(std::panic::Location::caller());
         outcomes.into_iter().filter(|&success| !guess.learns(success)).count()
     }
 

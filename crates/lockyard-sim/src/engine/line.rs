@@ -106,6 +106,8 @@ impl View {
 /// A domain's agent, for one line.
 pub(super) struct Agent {
     pub queue: Vec<Request>,
+    /// One of those is another domain's: one at most, as the home agent serves one domain at a time.
+    pub snoop_waits: bool,
     pub busy: bool,
     /// What the domain may do with the line.
     pub permission: State,
@@ -126,6 +128,20 @@ pub(super) struct Agent {
 
 /// In the place of a view's number.
 const NO_VIEW: u32 = u32::MAX;
+
+impl Agent {
+    /// Where in the queue another domain's request is, and which domain's.
+    pub(super) fn snoop(&self) -> Option<(usize, u16)> {
+        if !self.snoop_waits {
+            // So it is mostly, and the queue may be long.
+            return None;
+        }
+        self.queue.iter().enumerate().find_map(|(index, request)| match request {
+            Request::Snoop { domain, .. } => Some((index, *domain)),
+            Request::Core { .. } => None,
+        })
+    }
+}
 
 /// One cache line.
 pub(super) struct Line {
@@ -150,6 +166,7 @@ impl Line {
         let permission = if domains == 1 { State::Modified } else { State::Invalid };
         let agent = || Agent {
             queue: Vec::new(),
+            snoop_waits: false,
             busy: false,
             permission,
             owner: None,

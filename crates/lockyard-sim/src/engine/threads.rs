@@ -378,8 +378,9 @@ impl Engine {
     /// The end of a thread's locked operation: the thread goes on with `value`. The line first: a parked snoop wins over the
     /// thread's next operation.
     pub(super) fn unlock(&mut self, thread: u32, value: u64) -> Option<u64> {
-        self.lock_end(self.threads[thread as usize].locks);
-        let redirect = std::mem::take(&mut self.threads[thread as usize].redirect);
+        let Thread { locks, redirect, .. } = &mut self.threads[thread as usize];
+        let (locks, redirect) = (*locks, std::mem::take(redirect));
+        self.lock_end(locks);
         // The line is free: only the thread waits for its instructions.
         if redirect > 0 && !self.over {
             let now = self.now();
