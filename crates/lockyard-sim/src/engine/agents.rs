@@ -39,11 +39,10 @@ impl Engine {
     /// A request arrives at the agent of `domain`.
     pub(super) fn arrive(&mut self, line: u32, domain: u16, request: Request) {
         let agent = &mut self.lines[line as usize].agents[domain as usize];
-        debug_assert!(
-            !agent.snoop_waits || matches!(request, Request::Core { .. }),
-            "the home agent serves one domain at a time"
-        );
-        agent.snoop_waits |= matches!(request, Request::Snoop { .. });
+        if let Request::Snoop { domain, .. } = request {
+            debug_assert!(agent.snoop.is_none(), "the home agent serves one domain at a time");
+            agent.snoop = Some((agent.queue.len(), domain));
+        }
         agent.queue.push(request);
         let length = agent.queue.len() as u64;
         self.statistics.queue_length += length;
@@ -69,7 +68,7 @@ impl Engine {
             return;
         }
         let chosen = if agent.awaiting_grant.is_some() {
-            match agent.snoop() {
+            match agent.snoop {
                 Some((snoop, _)) => snoop,
                 None => return,
             }
@@ -80,9 +79,7 @@ impl Engine {
             }
         };
         let agent = &mut self.lines[line as usize].agents[domain as usize];
-        // The queue keeps its order: first-in-first-out service needs it.
-        let request = agent.queue.remove(chosen);
-        agent.snoop_waits &= matches!(request, Request::Core { .. });
+        let request = agent.take(chosen);
         self.serve(line, domain, request, false);
     }
 
@@ -92,7 +89,7 @@ impl Engine {
         let agents = &self.lines[line as usize].agents;
         let queue = &agents[domain as usize].queue;
         let waiting = queue.len() as u64;
-        let Some((snoop, from)) = agents[domain as usize].snoop() else {
+        let Some((snoop, from)) = agents[domain as usize].snoop else {
             return self.random.below(waiting) as usize;
         };
         let behind = agents[from as usize].queue.len() as f64;

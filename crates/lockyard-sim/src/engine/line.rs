@@ -106,8 +106,8 @@ impl View {
 /// A domain's agent, for one line.
 pub(super) struct Agent {
     pub queue: Vec<Request>,
-    /// One of those is another domain's: one at most, as the home agent serves one domain at a time.
-    pub snoop_waits: bool,
+    /// Where in the queue another domain's request is, and which domain's: one at most, as the home agent serves one domain at a time.
+    pub snoop: Option<(usize, u16)>,
     pub busy: bool,
     /// What the domain may do with the line.
     pub permission: State,
@@ -130,16 +130,14 @@ pub(super) struct Agent {
 const NO_VIEW: u32 = u32::MAX;
 
 impl Agent {
-    /// Where in the queue another domain's request is, and which domain's.
-    pub(super) fn snoop(&self) -> Option<(usize, u16)> {
-        if !self.snoop_waits {
-            // So it is mostly, and the queue may be long.
-            return None;
-        }
-        self.queue.iter().enumerate().find_map(|(index, request)| match request {
-            Request::Snoop { domain, .. } => Some((index, *domain)),
-            Request::Core { .. } => None,
-        })
+    /// Takes the request at `index` out of the queue, which keeps its order: first-in-first-out service needs it.
+    pub(super) fn take(&mut self, index: usize) -> Request {
+        self.snoop = match self.snoop {
+            Some((snoop, _)) if snoop == index => None,
+            Some((snoop, domain)) => Some((snoop - usize::from(index < snoop), domain)),
+            None => None,
+        };
+        self.queue.remove(index)
     }
 }
 
@@ -166,7 +164,7 @@ impl Line {
         let permission = if domains == 1 { State::Modified } else { State::Invalid };
         let agent = || Agent {
             queue: Vec::new(),
-            snoop_waits: false,
+            snoop: None,
             busy: false,
             permission,
             owner: None,
