@@ -1,10 +1,11 @@
 //! How a core guesses whether a compare-exchange succeeds, and what a wrong guess costs.
 //!
-//! Code branches on the result of a compare-exchange (or of a swap, which fails if it finds its own value, as a test-and-set does), and a
-//! core runs ahead of the branch on the way that it expects. It expects of a place in the code what followed the same two last outcomes there: a two-level adaptive predictor with two outcomes of history and
-//! counters of two bits (T.-Y. Yeh and Y. N. Patt, "Two-level adaptive training branch prediction", MICRO-24, 1991), one for each
-//! thread. Later cores do better, but no worse on loops as short as these. After a wrong guess what was done ahead is void, and the
-//! instructions on the right way come `redirect` cycles later.
+//! Code branches on the result of a compare-exchange (or of a swap, which fails if it finds its own value, as a test-and-set does), and
+//! a core runs ahead of the branch on the way that it expects. It expects of a place in the code what followed the same two last
+//! outcomes there: a two-level adaptive predictor with two outcomes of history and counters of two bits (T.-Y. Yeh and Y. N. Patt,
+//! "Two-level adaptive training branch prediction", MICRO-24, 1991), one for each thread. Later cores do better, but no worse on loops
+//! as short as these. After a wrong guess what was done ahead is void, and the instructions on the right way come `redirect` cycles
+//! later.
 
 use super::Engine;
 use std::panic::Location;

@@ -232,7 +232,7 @@ fn protocol(draft: &mut Draft, measurements: &Measurements, taken: &Taken, ghz: 
     let buffer = taken.number("protocol.store_buffer");
     draft.set("protocol", "store_buffer", buffer, taken.assumed("protocol.store_buffer"));
     // What the relative does unlike its family.
-    for name in ["run_ahead", "early_loads"] {
+    for name in ["run_ahead", "early_loads", "redirect"] {
         let full = format!("protocol.{name}");
         if taken.is_its_own(&full) {
             draft.set("protocol", name, taken.number(&full), taken.assumed(&full));
