@@ -19,8 +19,8 @@
 //! sticky. A snoop from another domain counts as one more request in the random draw, and `snoop_weight` more for each request that
 //! waits behind it in the domain that asks. An agent that
 //! waits for a grant serves only snoops, or two domains would wait for each other. After the grant of an exclusive line
-//! the agent is busy for `granted_legs` more of the longest leg of the line's way, until the home agent has been told and has answered: so long the first owner in
-//! the domain keeps the line, and does many operations where one within a domain does two.
+//! the agent is busy for `granted_legs` more of the longest leg of the line's way, until the home agent has been told and has
+//! answered: so long the first owner in the domain keeps the line, and does many operations where one within a domain does two.
 
 use super::Engine;
 use super::attribution::LineTrace;
