@@ -310,6 +310,9 @@ fn a_number_can_be_replaced_and_the_scale_moves_all_latencies() {
         assert_eq!(number(&changed, &name), number(&machine, &name), "{name}");
     }
     assert_eq!(number(&changed, "cycles.pause"), number(&zen, "cycles.pause"));
+    for name in ["protocol.snoop_weight", "cycles.leg", "family.scale"] {
+        assert!(zen.clone().with(name, f64::NAN).is_none(), "{name}");
+    }
 }
 
 /// The error of a machine whose family is the shipped one with `from` replaced by `to`.

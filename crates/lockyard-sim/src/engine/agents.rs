@@ -32,7 +32,7 @@ use crate::machine::Order;
 /// A grant that meets a busy agent comes again after so many cycles.
 const GRANT_RETRY: u64 = 4;
 
-/// What a domain's own request weighs in a draw: weights are whole numbers.
+/// What a domain's own request weighs in a draw: weights are whole numbers, hundredths of it.
 const WEIGHT: f64 = 100.0;
 
 impl Engine {
@@ -67,6 +67,11 @@ impl Engine {
         if waiting == 0 || agent.busy {
             return;
         }
+        debug_assert_eq!(
+            agent.snoop.map(|(index, _)| index),
+            agent.queue.iter().position(|request| matches!(request, Request::Snoop { .. })),
+            "the note of where another domain's request waits"
+        );
         let chosen = if agent.awaiting_grant.is_some() {
             match agent.snoop {
                 Some((snoop, _)) => snoop,

@@ -15,8 +15,8 @@
 //! what its code will do next; it expects of a load what followed the last load at the same place in the code.
 //!
 //! On other cores (`early_loads`) a load of the line of a locked operation that is not complete executes all the same. Behind one that
-//! does not fail, the next load of the line has the value that memory has when the load comes, a few cycles after that operation's end at the most: also
-//! if the line has gone meanwhile.
+//! was not guessed wrongly, the next load of the line has the value that memory has when the load comes, a few cycles after that
+//! operation's end at the most: also if the line has gone meanwhile.
 //!
 //! Some cores (`early_stores`) ask for the line of a store as soon as the store's address is known, beside those of the stores before
 //! it, whose lines have not come, and under a compare-exchange before it that waits: the request is simulated when the thread comes to
@@ -36,7 +36,7 @@ pub(super) struct Ahead {
     early: u64,
     /// When the operation that is under way began.
     since: u64,
-    /// The last read-modify-write that did not fail: its line, and when it was complete.
+    /// The last read-modify-write that was not guessed wrongly: its line, and when it was complete.
     rmw: Option<(u32, u64)>,
 }
 
@@ -90,6 +90,8 @@ impl Engine {
             return;
         }
         let Ahead { early, since, .. } = self.threads[thread as usize].ahead;
+        // What lies further back has left the reorder buffer.
+        let early = early.min(self.cores[self.threads[thread as usize].core as usize].reach);
         self.ran_ahead(thread, end);
         let ahead = &mut self.threads[thread as usize].ahead;
         ahead.rmw = Some((line, end));

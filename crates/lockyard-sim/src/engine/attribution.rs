@@ -21,7 +21,7 @@ pub const PHASES: usize = 6;
 /// What a thread spends its cycles on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Its own work, and operations whose line is there.
+    /// Its own work, operations whose line is there, and the wait for the right instructions after a wrong guess.
     Working,
     /// An operation waits for its line.
     Moving,

@@ -6,6 +6,10 @@
 //! "Two-level adaptive training branch prediction", MICRO-24, 1991), one for each thread. Later cores do better, but no worse on loops
 //! as short as these. After a wrong guess what was done ahead is void, and the instructions on the right way come `redirect` cycles
 //! later.
+//!
+//! Code that does not look at the outcome pays all the same if it was not the expected one; no primitive or script does that where it
+//! counts. And a swap whose code branches on something else than whether it found another value (the joins of MCS and CLH queues) is never
+//! guessed wrongly.
 
 use super::Engine;
 use std::panic::Location;
@@ -40,7 +44,7 @@ impl Engine {
     /// The outcome of the thread's compare-exchange or swap is known: whether its core had guessed wrongly.
     pub(super) fn guesses_wrongly(&mut self, thread: u32, success: bool) -> bool {
         let entry = &mut self.threads[thread as usize];
-        let Some(location) = entry.location else { return !success };
+        let location = entry.location.expect("an operation has a place");
         let guesses = &mut entry.guesses;
         let known = guesses.iter_mut().find(|guess| std::ptr::eq(guess.location, location));
         let guess = match known {

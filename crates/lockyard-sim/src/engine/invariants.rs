@@ -15,7 +15,7 @@ use super::line::{Miss, State};
 use super::schedule::Whereabouts;
 
 impl Engine {
-    /// Nobody else has a line that becomes modified at `core`.
+    /// Nobody else has the line of `view`, which becomes modified there.
     pub(super) fn check_owner(&self, view: u32) {
         let line = self.views[view as usize].line;
         let mut views = self.lines[line as usize].made_views();

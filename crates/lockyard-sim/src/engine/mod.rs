@@ -10,6 +10,7 @@
 //! | `yields.rs` | spinning threads that leave their CPU |
 //! | `answers.rs` | waiting for other processors |
 //! | `ahead.rs` | local work under operations that are not complete |
+//! | `guesses.rs` | which outcomes a core expects of compare-exchanges |
 //! | `caches.rs` | misses, fills, snoops; who goes first when a line arrives |
 //! | `capacity.rs` | how many lines each cache holds, and what gives way |
 //! | `agents.rs` | the directory: agents of domains, home agents |
@@ -283,7 +284,7 @@ pub(crate) struct Engine {
     lines: Vec<Line>,
     /// What cores have of them.
     views: Vec<View>,
-    /// What is counted of each.
+    /// What is counted of each line.
     traces: Vec<LineTrace>,
     /// Cycles of all threads, by phase.
     regions: Regions,

@@ -153,9 +153,12 @@ impl Machine {
     /// of the kind "what if". The new value is rounded where the number is whole, and kept within what a file
     /// may say; its source is not changed.
     ///
-    /// `None` if a machine has no such number.
+    /// `None` if a machine has no such number, or `value` is not a number.
     #[must_use]
     pub fn with(mut self, name: &str, value: f64) -> Option<Machine> {
+        if value.is_nan() {
+            return None;
+        }
         if name == "family.scale" {
             return self.with_scale(value);
         }
