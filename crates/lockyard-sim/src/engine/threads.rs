@@ -103,7 +103,7 @@ impl Engine {
     pub(super) fn execute(&mut self, thread: u32) {
         match self.threads[thread as usize].op.get() {
             Op::Load { address, mask, poll } => self.load(thread, address, mask, poll),
-            Op::Store { address, mask, value } => self.store(thread, address, mask, value),
+            Op::Store { address, mask, value } => self.begin_store(thread, address, mask, value),
             Op::Rmw { address, .. } => self.begin_rmw(thread, address),
             Op::Work { cycles, behind_entry } => self.work(thread, cycles, behind_entry),
             Op::Pause(pause) => self.pause(thread, pause),
@@ -112,7 +112,7 @@ impl Engine {
     }
 
     #[inline(never)]
-    fn store(&mut self, thread: u32, address: usize, mask: u64, value: u64) {
+    fn begin_store(&mut self, thread: u32, address: usize, mask: u64, value: u64) {
         let now = self.now();
         let entry = &mut self.threads[thread as usize];
         if entry.stores.len() as u64 >= self.machine.numbers().store_buffer {
