@@ -419,8 +419,10 @@ fn events_are_counted() {
                     wait_until(|| is_pending(&LOCK));
                 }
             }
-            // One of the two others may have the slot.
-            wait_until(|| native_events()[Event::NoNode as usize].1 > before[2]);
+            // One of the two others may have the slot, and the lock is free only when all three are there.
+            wait_until(|| {
+                count(Event::NoNode) > before[2] && count(Event::Slowpath) >= before[1] + 3
+            });
             // SAFETY: taken above.
             unsafe { LOCK.release(held) };
         });
