@@ -355,7 +355,7 @@ mod tests {
                 assert!(known == row.simulated.is_some(), "{name} {}", row.name);
                 if row.is_input && row.unit == "ns" {
                     let error = row.error().expect("an input is simulated");
-                    // On one core a cycle of a number is more than a nanosecond of the figure.
+                    // On one core the figure goes in steps of more than a nanosecond.
                     let most = if row.name == "ping_pong_same_core" { 0.15 } else { 0.06 };
                     assert!(error.abs() < most, "{name} {}: {error}", row.name);
                 }

@@ -3,7 +3,7 @@
 mod support;
 
 use lockyard::platform::{Ordering, Word};
-use lockyard_sim::{Machine, SimulatedU64, Simulation, nanoseconds, now, work};
+use lockyard_sim::{Machine, SimulatedU64, Simulation, Statistics, nanoseconds, now, work};
 use support::{OTHER_SOCKET, SIBLING_OF_0, finish, machine, number, ping_pong, thread};
 
 #[test]
@@ -44,20 +44,29 @@ fn a_siblings_load_waits_out_the_turn_whenever_it_comes() {
     }
 }
 
-/// Read-modify-writes for each ownership when both sockets add to a word.
-fn additions_of_an_ownership(machine: &Machine) -> f64 {
+/// What is counted when each of `places` adds to a word so many times.
+fn additions(
+    machine: &Machine,
+    places: impl IntoIterator<Item = usize>,
+    times: usize,
+) -> Statistics {
     let mut simulation = Simulation::new(machine, 1);
     let word = simulation.place(SimulatedU64::new(0), 64, 0);
-    for place in [0, OTHER_SOCKET] {
+    for place in places {
         let word = word.clone();
         simulation.spawn(place, move || {
-            for _ in 0..2000 {
+            for _ in 0..times {
                 word.fetch_add(1, Ordering::Relaxed);
             }
         });
     }
     finish(&mut simulation);
-    let statistics = simulation.statistics();
+    simulation.statistics()
+}
+
+/// Read-modify-writes for each ownership when both sockets add to a word.
+fn additions_of_an_ownership(machine: &Machine) -> f64 {
+    let statistics = additions(machine, [0, OTHER_SOCKET], 2000);
     statistics.rmws as f64 / statistics.exclusive_fills as f64
 }
 
@@ -72,18 +81,8 @@ fn after_a_grant_the_owner_keeps_the_line() {
 
 /// Grants of the home agent for each addition, when `ours` cores of one socket and `theirs` of the other add to a word.
 fn grants_of_an_addition(machine: &Machine, ours: usize, theirs: usize) -> f64 {
-    let mut simulation = Simulation::new(machine, 1);
-    let word = simulation.place(SimulatedU64::new(0), 64, 0);
-    for place in (0..ours).chain((0..theirs).map(|core| OTHER_SOCKET + core)) {
-        let word = word.clone();
-        simulation.spawn(place, move || {
-            for _ in 0..1000 {
-                word.fetch_add(1, Ordering::Relaxed);
-            }
-        });
-    }
-    finish(&mut simulation);
-    let statistics = simulation.statistics();
+    let places = (0..ours).chain((0..theirs).map(|core| OTHER_SOCKET + core));
+    let statistics = additions(machine, places, 1000);
     statistics.remote_grants as f64 / statistics.rmws as f64
 }
 

@@ -85,17 +85,14 @@ impl Engine {
     /// A compare-exchange of `line` completes at `end`; it was guessed wrongly or not. What the thread does after one that was not was
     /// known before.
     pub(super) fn exchanged(&mut self, thread: u32, line: u32, end: u64, wrongly: bool) {
-        if wrongly {
-            self.starts_over(thread);
-            return;
-        }
         let Ahead { early, since, .. } = self.threads[thread as usize].ahead;
-        // What lies further back has left the reorder buffer.
-        let early = early.min(self.cores[self.threads[thread as usize].core as usize].reach);
-        self.ran_ahead(thread, end);
-        let ahead = &mut self.threads[thread as usize].ahead;
-        ahead.rmw = Some((line, end));
-        ahead.early = early + (end - since);
+        self.guessed(thread, line, end, wrongly);
+        if !wrongly {
+            let entry = &mut self.threads[thread as usize];
+            // What lies further back has left the reorder buffer.
+            let reach = self.cores[entry.core as usize].reach;
+            entry.ahead.early = early.min(reach) + (end - since);
+        }
     }
 
     /// Threads have come to the core, or have left it: how far each can run ahead now, in cycles of work.

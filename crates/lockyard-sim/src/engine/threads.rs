@@ -342,22 +342,13 @@ impl Engine {
         self.works(thread);
         self.arena.write(address, new);
         let end = now + self.machine.numbers().rmw_lock;
-        let wrongly = match rmw {
-            Rmw::CompareExchange { .. } => {
-                let wrongly = self.guesses_wrongly(thread, matched == Some(true));
-                self.exchanged(thread, line, end, wrongly);
-                wrongly
-            }
-            Rmw::Swap { .. } => {
-                let wrongly = self.guesses_wrongly(thread, new != old);
-                self.guessed(thread, line, end, wrongly);
-                wrongly
-            }
-            _ => {
-                self.guessed(thread, line, end, false);
-                false
-            }
-        };
+        let success = if let Rmw::Swap { .. } = rmw { Some(new != old) } else { matched };
+        let wrongly = success.is_some_and(|success| self.guesses_wrongly(thread, success));
+        if matched.is_some() {
+            self.exchanged(thread, line, end, wrongly);
+        } else {
+            self.guessed(thread, line, end, wrongly);
+        }
         let cache = &mut self.views[view as usize];
         cache.locked_until = end;
         // A turn that is over was not used: who waited for it would have gone first.

@@ -61,6 +61,12 @@ impl Thread {
 }
 
 impl CoreThreads {
+    /// Whether another thread than one that does this slows its work down.
+    #[inline(always)]
+    fn slows(&self, activity: Activity) -> bool {
+        self.running > u32::from(activity == Activity::Running)
+    }
+
     /// One of the threads does something else: it competes for the core from now on, or no longer, or as before. Whether the pace of
     /// another one's work may have changed.
     #[inline(always)]
@@ -89,8 +95,7 @@ impl Engine {
         let entry = &mut self.threads[thread as usize];
         let core = &mut self.cores[entry.core as usize];
         core.working += 1;
-        let itself = u32::from(entry.activity == Activity::Running);
-        let slowed = core.running > itself;
+        let slowed = core.slows(entry.activity);
         let (end, event) = entry.plans_end(thread, left, now, slowed, slowdown);
         self.at(end, event);
     }
@@ -129,12 +134,11 @@ impl Engine {
     pub(super) fn pace_siblings(&mut self, thread: u32, core: u16) {
         let now = self.now();
         let slowdown = self.machine.numbers().smt_slowdown;
-        let CoreThreads { threads, running, .. } = &self.cores[core as usize];
-        for &sibling in threads.iter().filter(|&&sibling| sibling != thread) {
+        let core = &self.cores[core as usize];
+        for &sibling in core.threads.iter().filter(|&&sibling| sibling != thread) {
             let entry = &mut self.threads[sibling as usize];
             let Some(work) = entry.work else { continue };
-            let itself = u32::from(entry.activity == Activity::Running);
-            let slowed = *running > itself;
+            let slowed = core.slows(entry.activity);
             if slowed != work.slowed {
                 let left = work.left_at(now, slowdown);
                 let (end, event) = entry.plans_end(sibling, left, now, slowed, slowdown);
