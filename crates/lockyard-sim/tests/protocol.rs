@@ -114,6 +114,41 @@ fn a_remote_miss_costs_the_legs_between_the_sockets_too() {
 }
 
 #[test]
+fn an_idle_socket_that_is_snooped_answers_late() {
+    // A line that the other socket has modified, with its home in a third one or here.
+    let cost = |home, idle_answer, third_runs| {
+        let changes = [("sockets", 3), ("jitter", 0), ("idle_answer", idle_answer)];
+        let machine = machine(&changes);
+        let mut simulation = Simulation::new(&machine, 1);
+        let line = word(&mut simulation, home);
+        if third_runs {
+            on(&mut simulation, 2 * OTHER_SOCKET, || ());
+        }
+        let place = line.clone();
+        on(&mut simulation, OTHER_SOCKET, move || add(&place));
+        on(&mut simulation, 0, move || timed(|| add(&line)))
+    };
+    let n = |name: &str| number(&machine(&[]), &format!("cycles.{name}"));
+    let socket_leg = n("socket_leg");
+    for home in [0, 2] {
+        let at_once = cost(home, 0, false);
+        assert_eq!(
+            cost(home, 0, true),
+            at_once,
+            "home {home}: without idle answers nothing differs"
+        );
+        assert_eq!(cost(home, 3000, true), at_once, "home {home}: no socket is idle");
+        // Earlier than the owner's answer: nothing waits for it.
+        assert_eq!(cost(home, 1, false), at_once, "home {home}");
+        // To the home agent, its snoop and the idle socket's answer, and the grant to the socket that asked.
+        let way = if home == 0 { 0 } else { socket_leg };
+        let expected = n("miss") + n("leg") + way + 3000 + way + n("last_level") + n("leg");
+        let lock = n("rmw_before_lock") + n("rmw_lock");
+        assert_eq!(cost(home, 3000, false), expected + lock, "home {home}");
+    }
+}
+
+#[test]
 fn a_saturated_hop_costs_what_the_machine_file_says() {
     // The agent's round: dispatch to the owner and back, and what it holds the entry for.
     let (machine, n) = exact();

@@ -241,6 +241,11 @@ fn with_a_long_hold_after_a_grant() {
 }
 
 #[test]
+fn with_idle_sockets_that_answer_late() {
+    check_all(&[("idle_answer", 900), ("sockets", 8), ("cores", 2)]);
+}
+
+#[test]
 fn with_sockets_whose_requests_weigh_much_and_wrong_guesses_that_cost_much() {
     check_all(&[("snoop_weight", 3), ("sockets", 4), ("cores", 4)]);
     check_all(&[("redirect", 300), ("sibling_turn", 20)]);

@@ -21,7 +21,9 @@ const NAMES: &[&str] = &[
     "cycles.memory",
     "cycles.jitter",
     "cycles.complex_leg",
+    "cycles.idle_answer",
     "protocol.granted_legs",
+    "protocol.granted_spread",
     "protocol.snoop_weight",
     "protocol.redirect",
     "protocol.order",
@@ -32,18 +34,18 @@ const NAMES: &[&str] = &[
 ];
 
 const TABLE: &[(&str, &str)] = &[
-    ("broadwell-ep-2s22c2t", "1 19 13 74 2 52 49 40 24 15 48 7 0 0.93 0.2 16 random 0 0 0 96"),
-    ("broadwell-ex-8s10c2t", "1 21 14 80 2 56 53 43 26 16 52 7 0 0.93 0.2 16 random 0 0 0 96"),
-    ("cascade-lake-2s24c2t", "6 23 16 79 2 66 29 79 33 4 66 10 0 0.93 0.2 16 random 0 0 0 112"),
-    ("ivy-bridge-ex-4s15c", "1 24 16 92 2 64 61 50 30 19 60 7 0 0.93 0.2 16 random 0 0 0 84"),
-    ("nehalem-2s4c2t", "1 14 10 56 2 40 37 31 18 11 37 7 0 0.93 0.2 17 random 0 0 0 64"),
-    ("sandy-bridge-32c-kvm", "1 14 9 54 1 38 35 29 17 11 35 7 0 0.93 0.2 16 random 0 0 0 84"),
-    ("sapphire-rapids", "7 27 19 93 2 78 34 93 39 5 78 10 0 0.93 0.2 16 random 1 0 1 112"),
-    ("skylake-client-4c", "3 12 8 41 1 34 15 41 17 2 34 10 0 0.93 0.2 16 random 0 0 0 112"),
-    ("skylake-sp-1s24c2t", "6 23 16 79 2 66 29 79 33 4 66 10 0 0.93 0.2 16 random 0 0 0 112"),
-    ("westmere-ex-4s10c", "1 13 9 50 1 35 33 27 16 10 32 7 0 0.93 0.2 17 random 0 0 0 64"),
-    ("xen", "1 17 11 64 2 45 43 35 21 13 42 7 0 0.93 0.2 16 random 0 0 0 96"),
-    ("zen4-7840u", "4 16 11 53 1 45 20 53 22 3 45 10 0 0.93 0.2 13 random 0 1 0 160"),
+    ("broadwell-ep-2s22c2t", "1 19 13 74 2 52 49 40 24 15 48 7 0 0 1 1 0.2 16 random 0 0 0 96"),
+    ("broadwell-ex-8s10c2t", "1 21 14 80 2 56 53 43 26 16 52 7 0 0 1 1 0.2 16 random 0 0 0 96"),
+    ("cascade-lake-2s24c2t", "6 23 16 79 2 66 29 79 33 4 66 10 0 0 0.82 1 0.2 16 random 0 0 0 112"),
+    ("ivy-bridge-ex-4s15c", "1 24 16 92 2 64 61 50 30 19 60 7 0 0 1 1 0.2 16 random 0 0 0 84"),
+    ("nehalem-2s4c2t", "1 14 10 56 2 40 37 31 18 11 37 7 0 0 1 1 0.2 17 random 0 0 0 64"),
+    ("sandy-bridge-32c-kvm", "1 14 9 54 1 38 35 29 17 11 35 7 0 0 1 1 0.2 16 random 0 0 0 84"),
+    ("sapphire-rapids", "7 27 19 93 2 78 34 93 39 5 78 10 0 0 0.82 1 0.2 16 random 1 0 1 112"),
+    ("skylake-client-4c", "3 12 8 41 1 34 15 41 17 2 34 10 0 0 0.82 1 0.2 16 random 0 0 0 112"),
+    ("skylake-sp-1s24c2t", "6 23 16 79 2 66 29 79 33 4 66 10 0 0 0.82 1 0.2 16 random 0 0 0 112"),
+    ("westmere-ex-4s10c", "1 13 9 50 1 35 33 27 16 10 32 7 0 315 1 1 0.2 17 random 0 0 0 64"),
+    ("xen", "1 17 11 64 2 45 43 35 21 13 42 7 0 0 1 1 0.2 16 random 0 0 0 96"),
+    ("zen4-7840u", "4 16 11 53 1 45 20 53 22 3 45 10 0 0 0.82 1 0.2 13 random 0 1 0 160"),
 ];
 
 #[test]

@@ -72,11 +72,45 @@ fn additions_of_an_ownership(machine: &Machine) -> f64 {
 
 #[test]
 fn after_a_grant_the_owner_keeps_the_line() {
-    let at = |legs| additions_of_an_ownership(&machine(&[("granted_legs", legs)]));
+    let at = |legs| {
+        additions_of_an_ownership(&machine(&[("granted_legs", legs), ("granted_spread", 0)]))
+    };
     let (short, long) = (at(0), at(5));
     // The request of the other socket is on its way meanwhile, so the two times overlap.
     assert!(long >= 5.0 * 92.0 / 22.0, "5 legs of 92 cycles are time for 21 additions: {long}");
     assert!(short < long - 4.0, "{short} and {long}");
+}
+
+#[test]
+fn how_long_it_keeps_the_line_differs_from_nothing_to_twice_the_mean() {
+    // Both cores of the other socket want the line, which is here: the second one waits for the hold of the first.
+    let second_ends = |spread, seed| {
+        let numbers = [("jitter", 0), ("granted_legs", 1), ("granted_spread", spread)];
+        let machine = machine(&numbers);
+        let mut simulation = Simulation::new(&machine, seed);
+        let word = simulation.place(SimulatedU64::new(0), 64, 0);
+        let add = |simulation: &mut Simulation, place, start| {
+            let word = word.clone();
+            thread(simulation, place, start, move || {
+                word.fetch_add(1, Ordering::Relaxed);
+                now()
+            })
+        };
+        add(&mut simulation, 0, 0);
+        let ends = [0, 1].map(|core| add(&mut simulation, OTHER_SOCKET + core, 5000));
+        finish(&mut simulation);
+        ends.map(|end| end.get().expect("it finished")).into_iter().max().expect("there are two")
+    };
+    let all = |spread| (0..200).map(|seed| second_ends(spread, seed)).collect::<Vec<u64>>();
+    let same = all(0);
+    assert!(same.iter().all(|end| *end == same[0]), "{same:?}");
+    let differ = all(1);
+    let leg = number(&machine(&[]), "cycles.socket_leg");
+    let (least, most) = (*differ.iter().min().unwrap(), *differ.iter().max().unwrap());
+    assert!(least >= same[0] - leg && most <= same[0] + leg, "{least} to {most}, {}", same[0]);
+    assert!(most - least > 2 * leg - leg / 5, "{least} to {most}: all of two legs of {leg}");
+    let mean = differ.iter().sum::<u64>() as f64 / differ.len() as f64;
+    assert!((mean - same[0] as f64).abs() < leg as f64 / 8.0, "{mean} and {}", same[0]);
 }
 
 /// Grants of the home agent for each addition, when `ours` cores of one socket and `theirs` of the other add to a word.

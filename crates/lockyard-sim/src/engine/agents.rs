@@ -19,8 +19,12 @@
 //! sticky. A snoop from another domain counts as one more request in the random draw, and `snoop_weight` more for each request that
 //! waits behind it in the domain that asks. An agent that
 //! waits for a grant serves only snoops, or two domains would wait for each other. After the grant of an exclusive line
-//! the agent is busy for `granted_legs` more of the longest leg of the line's way, until the home agent has been told and has
-//! answered: so long the first owner in the domain keeps the line, and does many operations where one within a domain does two.
+//! the agent is busy until the home agent has been told and has answered: for `granted_legs` of the longest leg of the line's way in the
+//! mean, uniformly more or less by the share `granted_spread`, as that takes nothing at home and a round trip elsewhere. So long the first owner
+//! in the domain keeps the line, and does many operations where one within a domain does two.
+//!
+//! Where all sockets are snooped, the home agent grants a line only when all have answered that they do not have it (any more). A
+//! socket on which nothing runs is asleep and answers late (`idle_answer`): a line goes faster between sockets if all are awake.
 
 use super::Engine;
 use super::attribution::LineTrace;
@@ -128,10 +132,7 @@ impl Engine {
         let n = self.machine.numbers();
         let (leg, dispatch, last_level, shared_read) =
             (n.leg, n.dispatch, n.last_level, n.shared_read);
-        let granted_legs = n.granted_legs;
         let agent = &mut self.lines[line as usize].agents[domain as usize];
-        let hold_granted =
-            if granted { whole(granted_legs * agent.granted_from as f64) } else { 0 };
         let permitted = match agent.permission {
             State::Modified => true,
             State::Shared => !exclusive,
@@ -190,8 +191,8 @@ impl Engine {
             self.at(now + rest, Event::Data { view, exclusive: true });
             // No owner has to complete anything: the agent is free once the sharers have answered; after a grant,
             // once the home agent has been told.
-            let free = ready.max(now + dispatch) + hold_granted;
-            self.at(free, Event::AgentFree { line, domain });
+            let hold = if granted { self.hold_granted(line, domain) } else { 0 };
+            self.at(ready.max(now + dispatch) + hold, Event::AgentFree { line, domain });
         } else {
             agent.sharers |= bit;
             let jitter = self.jitter();
@@ -199,6 +200,18 @@ impl Engine {
             self.at(ready + last_level + leg + jitter, Event::Data { view, exclusive: false });
             self.at(ready + shared_read, Event::AgentFree { line, domain });
         }
+    }
+
+    /// How long the agent of a domain is busy after this grant.
+    fn hold_granted(&mut self, line: u32, domain: u16) -> u64 {
+        let n = self.machine.numbers();
+        let legs = self.lines[line as usize].agents[domain as usize].granted_from as f64;
+        let mean = n.granted_legs * legs;
+        let spread = whole(mean * n.granted_spread);
+        if spread == 0 {
+            return whole(mean);
+        }
+        whole(mean) - spread + self.random.below(2 * spread + 1)
     }
 
     /// Sends invalidations to the cores in `sharers`, in parallel; returns when the last one has
@@ -247,8 +260,7 @@ impl Engine {
             }
             Some(Request::Snoop { domain: from, exclusive: wanted }) => {
                 let travel = self.between(domain, from);
-                let grant = Event::Grant { line, domain: from, exclusive: wanted };
-                self.at(answered + leg + travel + jitter, grant);
+                self.grant_at(answered + leg + travel + jitter, line, from, wanted);
                 self.at(answered + leg + dispatch, Event::AgentFree { line, domain });
             }
             None => unreachable!("a snoop belongs to the request that its agent serves"),
@@ -312,8 +324,15 @@ impl Engine {
             ready = ready.max(self.invalidate_all(line, domain, sharers, leg));
         }
         let travel = self.between(domain, from);
-        self.at(ready + travel, Event::Grant { line, domain: from, exclusive });
+        self.grant_at(ready + travel, line, from, exclusive);
         self.at(now + dispatch, Event::AgentFree { line, domain });
+    }
+
+    /// The line comes to `domain` at `time`, but the grant not before the home agent has heard of every socket.
+    fn grant_at(&mut self, time: u64, line: u32, domain: u16, exclusive: bool) {
+        let Line { home, settled_at, .. } = self.lines[line as usize];
+        let settled = settled_at + self.between(home, domain);
+        self.at(time.max(settled), Event::Grant { line, domain, exclusive });
     }
 
     /// A domain asks the home agent for the line.
@@ -341,10 +360,10 @@ impl Engine {
         entry.home_busy = true;
         let home = entry.home;
         let now = self.now();
-        let (memory, directory) = {
-            let n = self.machine.numbers();
-            (n.memory, if domain == home { n.directory } else { 0 })
-        };
+        let n = self.machine.numbers();
+        let (memory, directory) = (n.memory, if domain == home { n.directory } else { 0 });
+        let settled_at = if self.idle_sockets.is_empty() { now } else { now + n.idle_answer };
+        self.lines[line as usize].settled_at = settled_at;
         let mut victims: Vec<u16> = (0..self.places.domains() as u16)
             .filter(|&other| other != domain)
             .filter(|&other| {
@@ -365,7 +384,7 @@ impl Engine {
             let from_memory = if in_memory { self.machine.numbers().dram } else { 0 };
             self.statistics.memory_reads += u64::from(in_memory);
             let ready = now + memory + from_memory;
-            self.at(ready + travel, Event::Grant { line, domain, exclusive });
+            self.grant_at(ready + travel, line, domain, exclusive);
             return;
         };
         debug_assert!(

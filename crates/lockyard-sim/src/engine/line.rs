@@ -151,6 +151,8 @@ pub(super) struct Line {
     /// Domains that wait for the home agent.
     pub home_queue: Vec<(u16, bool)>,
     pub home_busy: bool,
+    /// Until then the home agent has not heard of idle sockets that they do not have the line that it grants.
+    pub settled_at: u64,
     /// No domain has used it, and its home's last-level cache has it.
     pub at_home: bool,
     /// Memory has an older value.
@@ -181,6 +183,7 @@ impl Line {
             views: Vec::new(),
             home_queue: Vec::new(),
             home_busy: false,
+            settled_at: 0,
             at_home,
             dirty: false,
         }

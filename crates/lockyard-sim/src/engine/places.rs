@@ -53,6 +53,10 @@ impl Places {
         self.cores[core as usize].domain
     }
 
+    pub(super) fn socket_of(&self, core: u16) -> u16 {
+        self.cores[core as usize].socket
+    }
+
     /// The bit of a core in its domain's set of sharers.
     pub(super) fn bit(&self, core: u16) -> u128 {
         1 << self.cores[core as usize].within
