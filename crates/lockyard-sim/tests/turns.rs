@@ -108,7 +108,8 @@ fn how_long_it_keeps_the_line_differs_from_nothing_to_twice_the_mean() {
     let leg = number(&machine(&[]), "cycles.socket_leg");
     let (least, most) = (*differ.iter().min().unwrap(), *differ.iter().max().unwrap());
     assert!(least >= same[0] - leg && most <= same[0] + leg, "{least} to {most}, {}", same[0]);
-    assert!(most - least > 2 * leg - leg / 5, "{least} to {most}: all of two legs of {leg}");
+    // A short hold is over before the first addition is.
+    assert!(most - least > leg + leg / 2, "{least} to {most}: nearly two legs of {leg}");
     let mean = differ.iter().sum::<u64>() as f64 / differ.len() as f64;
     assert!((mean - same[0] as f64).abs() < leg as f64 / 8.0, "{mean} and {}", same[0]);
 }
