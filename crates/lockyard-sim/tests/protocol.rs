@@ -128,8 +128,18 @@ fn an_idle_socket_that_is_snooped_answers_late() {
         on(&mut simulation, OTHER_SOCKET, move || add(&place));
         on(&mut simulation, 0, move || timed(|| add(&line)))
     };
+    // A line that no core has had, in the cache of its home.
+    let first = |home, idle_answer| {
+        let machine = machine(&[("jitter", 0), ("idle_answer", idle_answer)]);
+        let mut simulation = Simulation::new(&machine, 1);
+        let line = word(&mut simulation, home);
+        on(&mut simulation, 0, move || timed(|| read(&line)))
+    };
+    assert_eq!(first(0, 3000), first(0, 0), "the own socket's cache has it: none is asked");
     let n = |name: &str| number(&machine(&[]), &format!("cycles.{name}"));
     let socket_leg = n("socket_leg");
+    let to_the_home_and_back = n("miss") + n("leg") + socket_leg + 3000 + socket_leg;
+    assert_eq!(first(1, 3000), to_the_home_and_back + n("last_level") + n("leg") + n("load"));
     for home in [0, 2] {
         let at_once = cost(home, 0, false);
         assert_eq!(

@@ -243,6 +243,11 @@ fn with_a_long_hold_after_a_grant() {
 }
 
 #[test]
+fn with_idle_sockets_that_answer_late() {
+    check_all(1, 2, 3, &[("idle_answer", 900), ("sockets", 8), ("cores", 2)]);
+}
+
+#[test]
 fn a_program_runs_the_same_every_time() {
     let machine = tiny(1, 2, 3, true, &[]);
     for seed in 1..=5 {

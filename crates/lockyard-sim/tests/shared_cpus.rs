@@ -231,6 +231,41 @@ fn a_parked_thread_gives_its_cpu_up_and_has_it_again_when_it_is_woken() {
 }
 
 #[test]
+fn a_socket_that_a_thread_moved_to_is_not_idle() {
+    let cost = |idle_answer| {
+        let machine = machine(&[
+            ("topology.cores", 1.0),
+            ("topology.threads", 1.0),
+            ("cycles.jitter", 0.0),
+            ("cycles.idle_answer", idle_answer),
+        ]);
+        let mut simulation = shared(&machine, 1);
+        let [word, count] = [0, 0].map(|home| simulation.place(SimulatedU32::new(0), 64, home));
+        let (parked, counted) = (word.clone(), count.clone());
+        // All begin on the only CPU of the first socket. The one that is woken goes to the other one, as that has nothing to do.
+        let moved = spawn(&mut simulation, (0, 0), move || {
+            while parked.load(Ordering::Acquire) == 0 {
+                Simulated::park(&parked, 0, None);
+            }
+            let begin = now();
+            counted.fetch_add(1, Ordering::Relaxed);
+            now() - begin
+        });
+        spawn(&mut simulation, (0, 0), move || {
+            work_us(200);
+            count.fetch_add(1, Ordering::Relaxed);
+            word.store(1, Ordering::Release);
+            Simulated::unpark(std::ptr::from_ref(&*word), 1);
+            work_us(200);
+        });
+        finish(&mut simulation);
+        assert!(simulation.statistics().remote_grants >= 1, "the line went to the other socket");
+        said(&moved)
+    };
+    assert_eq!(cost(3000.0), cost(0.0));
+}
+
+#[test]
 fn an_idle_cpu_takes_over_who_waits_elsewhere() {
     let machine = machine(&[]);
     let mut simulation = shared(&machine, 1);

@@ -20,11 +20,11 @@
 //! waits behind it in the domain that asks. An agent that
 //! waits for a grant serves only snoops, or two domains would wait for each other. After the grant of an exclusive line
 //! the agent is busy until the home agent has been told and has answered: for `granted_legs` of the longest leg of the line's way in the
-//! mean, uniformly more or less by the share `granted_spread`, as that takes nothing at home and a round trip elsewhere. So long the first owner
-//! in the domain keeps the line, and does many operations where one within a domain does two.
+//! mean, uniformly more or less by the share `granted_spread`: from nothing to a round trip if that is 1. (Where the home is, is not looked at.) So
+//! long the first owner in the domain keeps the line, and does many operations where one within a domain does two.
 //!
 //! Where all sockets are snooped, the home agent grants a line only when all have answered that they do not have it (any more). A
-//! socket on which nothing runs is asleep and answers late (`idle_answer`): a line goes faster between sockets if all are awake.
+//! socket to which no thread was ever given is asleep and answers late (`idle_answer`): a line goes faster between sockets if all are awake.
 
 use super::Engine;
 use super::attribution::LineTrace;
@@ -362,8 +362,8 @@ impl Engine {
         let now = self.now();
         let n = self.machine.numbers();
         let (memory, directory) = (n.memory, if domain == home { n.directory } else { 0 });
-        let settled_at = if self.idle_sockets.is_empty() { now } else { now + n.idle_answer };
-        self.lines[line as usize].settled_at = settled_at;
+        let waits = self.idle_sockets != 0 && n.idle_answer != 0;
+        self.lines[line as usize].settled_at = if waits { now + n.idle_answer } else { 0 };
         let mut victims: Vec<u16> = (0..self.places.domains() as u16)
             .filter(|&other| other != domain)
             .filter(|&other| {
@@ -375,7 +375,7 @@ impl Engine {
         victims.sort_by_key(|&victim| std::cmp::Reverse(self.between(home, victim)));
         let Some((&supplier, others)) = victims.split_first() else {
             let travel = self.between(home, domain);
-            // Nobody else has it: nothing is to be settled.
+            // Nobody else has it, and nobody has to be told: no hold after this grant.
             let entry = &mut self.lines[line as usize];
             entry.agents[domain as usize].granted_from = 0;
             let at_home = std::mem::take(&mut entry.at_home);
@@ -384,6 +384,10 @@ impl Engine {
             let from_memory = if in_memory { self.machine.numbers().dram } else { 0 };
             self.statistics.memory_reads += u64::from(in_memory);
             let ready = now + memory + from_memory;
+            if at_home && domain == home {
+                // Its own cache has it, so no other socket does, and none is asked.
+                self.lines[line as usize].settled_at = 0;
+            }
             self.grant_at(ready + travel, line, domain, exclusive);
             return;
         };

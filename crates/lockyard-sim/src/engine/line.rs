@@ -151,7 +151,7 @@ pub(super) struct Line {
     /// Domains that wait for the home agent.
     pub home_queue: Vec<(u16, bool)>,
     pub home_busy: bool,
-    /// Until then the home agent has not heard of idle sockets that they do not have the line that it grants.
+    /// Until then the home agent has not heard from idle sockets that they do not have the line that it grants; 0: it need not.
     pub settled_at: u64,
     /// No domain has used it, and its home's last-level cache has it.
     pub at_home: bool,

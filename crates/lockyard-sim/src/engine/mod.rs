@@ -62,7 +62,7 @@ use places::Places;
 use regions::{Regions, Spent};
 use schedule::Scheduler;
 use std::cell::Cell;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::panic::Location;
 use std::rc::Rc;
 use threads::Activity;
@@ -293,8 +293,8 @@ pub(crate) struct Engine {
     threads: Vec<Thread>,
     /// The threads of each core.
     cores: Vec<CoreThreads>,
-    /// Sockets that have never had a thread.
-    idle_sockets: BTreeSet<u16>,
+    /// Sockets to which no thread was ever given, as bits.
+    idle_sockets: u8,
     /// Whether a thread slows its siblings' work at all.
     siblings_slow: bool,
     /// Empty lists that are used again.
@@ -329,7 +329,7 @@ impl Engine {
             line_of: Vec::new(),
             threads: Vec::new(),
             cores: vec![CoreThreads::default(); machine.cores()],
-            idle_sockets: (0..machine.sockets() as u16).collect(),
+            idle_sockets: (0..machine.sockets()).map(|socket| 1 << socket).sum(),
             siblings_slow: machine.numbers().smt_slowdown != 1.0,
             spare_waiters: Vec::new(),
             spare_sleepers: Vec::new(),
@@ -415,7 +415,7 @@ impl Engine {
             spent: Spent::default(),
             work_plans: 0,
         });
-        self.idle_sockets.remove(&self.places.socket_of(core as u16));
+        self.idle_sockets &= !(1 << self.places.socket_of(core as u16));
         self.cores[core].threads.push(thread);
         self.shares_reach(core as u16);
         self.live += 1;

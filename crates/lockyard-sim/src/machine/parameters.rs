@@ -227,7 +227,7 @@ pub(super) const SPECS: &[Spec] = &[
     whole!("cycles", socket_leg, "cycles", 0..=5000, "between sockets, one way"),
     whole!("cycles", complex_leg, "cycles", 0..=5000, "between complexes of one socket, one way"),
     whole!("cycles", directory, "cycles", 0..=5000, "look-up when the home's own socket asks for a line modified elsewhere"),
-    whole!("cycles", idle_answer, "cycles", 0..=50000, "from the home agent's snoops until the answer of a socket that has no thread; 0: it need not answer"),
+    whole!("cycles", idle_answer, "cycles", 0..=50000, "from the home agent's snoops until the answer of a socket to which no thread was given; 0: it need not answer"),
     whole!("cycles", memory, "cycles", 1..=5000, "home agent's look-up of a line that no domain has, in its own last-level cache"),
     whole!("cycles", wakeup, "cycles", 1..=10000000, "from the wake-up of a parked thread until it runs"),
     Spec { section: "protocol", name: "order", unit: "", meaning: "order in which a home agent serves waiting requests", field: Field::Order },

@@ -231,7 +231,8 @@ fn protocol(draft: &mut Draft, measurements: &Measurements, taken: &Taken, ghz: 
     }
     let buffer = taken.number("protocol.store_buffer");
     draft.set("protocol", "store_buffer", buffer, taken.assumed("protocol.store_buffer"));
-    // What the relative does unlike its family.
+    // What the relative does unlike its family. (Not `cycles.idle_answer`: the measured ping-pong between two of many sockets has it in
+    // `socket_leg` already.)
     for name in ["run_ahead", "early_loads", "redirect"] {
         let full = format!("protocol.{name}");
         if taken.is_its_own(&full) {
