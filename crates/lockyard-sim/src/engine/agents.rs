@@ -205,8 +205,8 @@ impl Engine {
     /// How long the agent of a domain is busy after this grant.
     fn hold_granted(&mut self, line: u32, domain: u16) -> u64 {
         let n = self.machine.numbers();
-        let legs = self.lines[line as usize].agents[domain as usize].granted_from as f64;
-        let mean = n.granted_legs * legs;
+        let leg = self.lines[line as usize].agents[domain as usize].granted_from as f64;
+        let mean = n.granted_legs * leg;
         let spread = whole(mean * n.granted_spread);
         if spread == 0 {
             return whole(mean);

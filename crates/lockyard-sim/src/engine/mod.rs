@@ -415,9 +415,7 @@ impl Engine {
             spent: Spent::default(),
             work_plans: 0,
         });
-        self.idle_sockets &= !(1 << self.places.socket_of(core as u16));
-        self.cores[core].threads.push(thread);
-        self.shares_reach(core as u16);
+        self.give(core as u16, thread);
         self.live += 1;
         self.over = self.fate.is_some();
         let start = start.max(self.now());
@@ -427,6 +425,13 @@ impl Engine {
         };
         self.at(start, begin);
         thread
+    }
+
+    /// Gives `core` a thread that begins, or that has left another core.
+    fn give(&mut self, core: u16, thread: u32) {
+        self.idle_sockets &= !(1 << self.places.socket_of(core));
+        self.cores[core as usize].threads.push(thread);
+        self.shares_reach(core);
     }
 
     /// From now on threads share CPUs.

@@ -444,11 +444,9 @@ impl Engine {
         }
         debug_assert!(entry.stores.is_empty() && entry.work.is_none());
         let before = std::mem::replace(&mut entry.core, core);
-        self.idle_sockets &= !(1 << self.places.socket_of(core));
         self.cores[before as usize].threads.retain(|&t| t != thread);
-        self.cores[core as usize].threads.push(thread);
         self.shares_reach(before);
-        self.shares_reach(core);
+        self.give(core, thread);
     }
 
     /// The CPU has switched: the thread that comes runs.
