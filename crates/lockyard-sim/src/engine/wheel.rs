@@ -1,8 +1,10 @@
-//! The queue of coming events: a timing wheel of one-cycle slots with an overflow heap.
+//! The queue of coming events: a timing wheel of one-cycle slots for a block of cycles, a wheel of coming blocks, and a heap beyond
+//! (G. Varghese and T. Lauck, *Hashed and Hierarchical Timing Wheels*, SOSP 1987).
 //!
 //! Events at the same time are handled in the order in which they were queued: that order is part of
 //! the physics (a snoop that waits for the end of a locked operation is answered before the thread
-//! goes on), and it makes a run deterministic.
+//! goes on), and it makes a run deterministic. So a block keeps its events in that order, and when time enters it, all of them go to
+//! their slots before any other can.
 //!
 //! A slot has its first event itself: few slots have a second one. Which slot is next is looked up when the event before it is
 //! popped, not when it is its turn: what to do with an event is a jump that a processor cannot foresee, and it stops there until the
@@ -13,8 +15,11 @@ use super::event::Packed;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// The cycles of a block.
 const SLOTS: usize = 4096;
 const WORDS: usize = SLOTS / 64;
+/// The blocks of the wheel of blocks.
+const BLOCKS: usize = 1024;
 const NONE: u32 = u32::MAX;
 
 /// A cycle's events.
@@ -28,15 +33,34 @@ struct Slot {
     last: u32,
 }
 
-/// An event that is not the first one of its slot.
+impl Slot {
+    const EMPTY: Slot = Slot { event: Packed::NOTHING, more: NONE, last: NONE };
+}
+
+/// A coming block's events, in the order in which they were queued.
+#[derive(Clone, Copy)]
+struct Block {
+    /// When the first one is to come.
+    first_time: u64,
+    /// The first and the last one that were queued. `NONE` if there is none.
+    first: u32,
+    last: u32,
+}
+
+impl Block {
+    const EMPTY: Block = Block { first_time: u64::MAX, first: NONE, last: NONE };
+}
+
+/// An event that is not the first one of its slot, or that is of a coming block.
 #[derive(Clone, Copy)]
 struct Node {
+    time: u64,
     event: Packed,
-    /// The next event of the slot, or the next free node.
+    /// The next event of the slot or of the block, or the next free node.
     next: u32,
 }
 
-/// An event beyond the wheel's horizon; ordered by time, then by when it was queued.
+/// An event beyond the wheels; ordered by time, then by when it was queued.
 struct Far {
     time: u64,
     sequence: u64,
@@ -65,16 +89,26 @@ pub(super) struct Wheel {
     now: u64,
     /// The time of the first event; the end of time if there is none.
     first_time: u64,
+    /// The number of the block that `now` is in. Its events are in the slots.
+    block: u64,
     slots: Box<[Slot; SLOTS]>,
-    /// The slots that have events, as bits.
-    occupied: [u64; WORDS],
-    in_wheel: usize,
-    pool: Vec<Node>,
+    /// The slots that have events, as bits; and a word of none, behind the last.
+    occupied: [u64; WORDS + 1],
+    /// The blocks after it, by their numbers.
+    blocks: Box<[Block; BLOCKS]>,
+    /// Those that have events, as bits.
+    coming: [u64; BLOCKS / 64],
+    nodes: Vec<Node>,
     free: u32,
+    /// The events of later blocks.
     far: BinaryHeap<Reverse<Far>>,
-    /// From this time on the wheel reaches the first far event.
-    reaches_far: u64,
     sequence: u64,
+    queued: usize,
+}
+
+/// The number of the block that a time is in.
+fn block_of(time: u64) -> u64 {
+    time / SLOTS as u64
 }
 
 impl Wheel {
@@ -82,14 +116,16 @@ impl Wheel {
         Wheel {
             now: 0,
             first_time: u64::MAX,
-            slots: Box::new([Slot { event: Packed::NOTHING, more: NONE, last: NONE }; SLOTS]),
-            occupied: [0; WORDS],
-            in_wheel: 0,
-            pool: Vec::new(),
+            block: 0,
+            slots: Box::new([Slot::EMPTY; SLOTS]),
+            occupied: [0; WORDS + 1],
+            blocks: Box::new([Block::EMPTY; BLOCKS]),
+            coming: [0; BLOCKS / 64],
+            nodes: Vec::new(),
             free: NONE,
             far: BinaryHeap::new(),
-            reaches_far: u64::MAX,
             sequence: 0,
+            queued: 0,
         }
     }
 
@@ -100,21 +136,22 @@ impl Wheel {
 
     /// How many events are queued.
     pub(super) fn len(&self) -> usize {
-        self.in_wheel + self.far.len()
+        self.queued
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.in_wheel == 0 && self.far.is_empty()
+        self.queued == 0
     }
 
     /// Queues `event` for `time`, which is not in the past, or for the end of time.
     #[inline(never)]
     pub(super) fn push(&mut self, time: u64, event: Packed) {
         debug_assert!(time >= self.now, "an event in the past");
-        if time - self.now < SLOTS as u64 {
+        self.queued += 1;
+        if block_of(time) == self.block {
             self.push_near(time, event);
         } else {
-            self.push_far(time.min(END_OF_TIME), event);
+            self.push_later(time.min(END_OF_TIME), event);
         }
     }
 
@@ -123,44 +160,61 @@ impl Wheel {
         if time < self.first_time {
             self.first_time = time;
         }
-        self.in_wheel += 1;
         let slot = time as usize % SLOTS;
         let (word, bit) = (slot / 64, 1 << (slot % 64));
         if self.occupied[word] & bit == 0 {
             self.occupied[word] |= bit;
             self.slots[slot].event = event;
         } else {
-            self.push_behind(slot, event);
+            self.push_behind(time, event);
         }
     }
 
     /// Queues an event for a slot that has one.
     #[inline(never)]
-    fn push_behind(&mut self, slot: usize, event: Packed) {
-        let node = self.free;
-        let entry = Node { event, next: NONE };
-        let node = if node == NONE {
-            self.pool.push(entry);
-            (self.pool.len() - 1) as u32
-        } else {
-            self.free = std::mem::replace(&mut self.pool[node as usize], entry).next;
-            node
-        };
-        let slot = &mut self.slots[slot];
+    fn push_behind(&mut self, time: u64, event: Packed) {
+        let node = self.node(time, event);
+        let slot = &mut self.slots[time as usize % SLOTS];
         if slot.more == NONE {
             slot.more = node;
         } else {
-            self.pool[slot.last as usize].next = node;
+            self.nodes[slot.last as usize].next = node;
         }
         slot.last = node;
     }
 
-    #[cold]
-    fn push_far(&mut self, time: u64, event: Packed) {
-        self.sequence += 1;
+    /// A node for an event.
+    fn node(&mut self, time: u64, event: Packed) -> u32 {
+        let node = self.free;
+        let entry = Node { time, event, next: NONE };
+        if node == NONE {
+            self.nodes.push(entry);
+            return (self.nodes.len() - 1) as u32;
+        }
+        self.free = std::mem::replace(&mut self.nodes[node as usize], entry).next;
+        node
+    }
+
+    /// Queues an event for a block that is not there yet.
+    #[inline(never)]
+    fn push_later(&mut self, time: u64, event: Packed) {
         self.first_time = self.first_time.min(time);
-        self.far.push(Reverse(Far { time, sequence: self.sequence, event }));
-        self.reaches_far = self.reaches_far.min(time - SLOTS as u64 + 1);
+        if block_of(time) - self.block >= BLOCKS as u64 {
+            self.sequence += 1;
+            self.far.push(Reverse(Far { time, sequence: self.sequence, event }));
+            return;
+        }
+        let node = self.node(time, event);
+        let number = block_of(time) as usize % BLOCKS;
+        self.coming[number / 64] |= 1 << (number % 64);
+        let block = &mut self.blocks[number];
+        block.first_time = block.first_time.min(time);
+        if block.first == NONE {
+            block.first = node;
+        } else {
+            self.nodes[block.last as usize].next = node;
+        }
+        block.last = node;
     }
 
     /// The next event, if it is not after `until`; it is then [`now`](Self::now).
@@ -172,10 +226,10 @@ impl Wheel {
         }
         debug_assert!(time >= self.now, "time goes back");
         self.now = time;
-        if time >= self.reaches_far {
-            self.bring_near();
+        if block_of(time) != self.block {
+            self.enter(block_of(time));
         }
-        self.in_wheel -= 1;
+        self.queued -= 1;
         let number = time as usize % SLOTS;
         let slot = &self.slots[number];
         let event = slot.event;
@@ -184,7 +238,7 @@ impl Wheel {
             let left = self.occupied[word] & !(1 << bit);
             self.occupied[word] = left;
             // The next 64 cycles, most often, have another event: a jump that a processor foresees.
-            let soon = left >> bit | self.occupied[(word + 1) % WORDS] << 1 << (63 - bit);
+            let soon = left >> bit | self.occupied[word + 1] << 1 << (63 - bit);
             self.first_time = match soon {
                 0 => self.next_later(),
                 _ => time + u64::from(soon.trailing_zeros()),
@@ -200,38 +254,64 @@ impl Wheel {
     fn move_up(&mut self, slot: usize) {
         let slot = &mut self.slots[slot];
         let node = slot.more;
-        let entry = &mut self.pool[node as usize];
+        let entry = &mut self.nodes[node as usize];
         slot.event = entry.event;
         slot.more = std::mem::replace(&mut entry.next, self.free);
         self.free = node;
     }
 
-    /// Moves far events that the wheel now reaches into it. They were queued before any event that could be pushed for their
-    /// time from now on, so the order is kept.
-    #[cold]
-    fn bring_near(&mut self) {
+    /// Time enters a block: its events go to their slots. All slots are free, as their events were before.
+    #[inline(never)]
+    fn enter(&mut self, number: u64) {
+        self.block = number;
+        // First those that were too far: they were queued before any that could be pushed for their blocks from now on.
         while let Some(Reverse(far)) = self.far.peek()
-            && far.time - self.now < SLOTS as u64
+            && block_of(far.time) - number < BLOCKS as u64
             && let Some(Reverse(far)) = self.far.pop()
         {
-            self.push_near(far.time, far.event);
+            self.push_later(far.time, far.event);
         }
-        self.reaches_far =
-            self.far.peek().map_or(u64::MAX, |Reverse(far)| far.time - (SLOTS as u64 - 1));
+        let number = number as usize % BLOCKS;
+        self.coming[number / 64] &= !(1 << (number % 64));
+        let mut next = std::mem::replace(&mut self.blocks[number], Block::EMPTY).first;
+        while next != NONE {
+            let node = next;
+            let Node { time, event, .. } = self.nodes[node as usize];
+            next = std::mem::replace(&mut self.nodes[node as usize].next, self.free);
+            self.free = node;
+            self.push_near(time, event);
+        }
     }
 
     /// The time of the first event, which is not within 64 cycles; the end of time if there is none.
     #[inline(never)]
     fn next_later(&self) -> u64 {
-        if self.in_wheel == 0 {
-            return self.far.peek().map_or(u64::MAX, |Reverse(far)| far.time);
+        let first = self.now as usize % SLOTS / 64 + 1;
+        let mut words = self.occupied[first..].iter().enumerate();
+        if let Some((step, word)) = words.find(|&(_, &word)| word != 0) {
+            let slot = 64 * (first + step) as u64 + u64::from(word.trailing_zeros());
+            return self.block * SLOTS as u64 + slot;
         }
-        let first = self.now as usize % SLOTS / 64;
-        // After a whole turn the first word is looked at too: then events are left only below the slot.
-        let mut words = (1..=WORDS).map(|step| (step, self.occupied[(first + step) % WORDS]));
-        let found = words.find(|&(_, word)| word != 0);
-        let (step, word) = found.expect("the wheel counts its events");
-        (self.now & !63) + 64 * step as u64 + u64::from(word.trailing_zeros())
+        match self.next_block() {
+            Some(number) => self.blocks[number].first_time,
+            None => self.far.peek().map_or(u64::MAX, |Reverse(far)| far.time),
+        }
+    }
+
+    /// Where the first coming block is that has events.
+    fn next_block(&self) -> Option<usize> {
+        let after = (self.block as usize + 1) % BLOCKS;
+        let (first, bit) = (after / 64, after % 64);
+        let words = self.coming.len();
+        // After a whole turn the first word is looked at too, for the blocks below.
+        (0..=words).find_map(|step| {
+            let index = (first + step) % words;
+            let word = match step {
+                0 => self.coming[index] >> bit << bit,
+                _ => self.coming[index],
+            };
+            (word != 0).then(|| 64 * index + word.trailing_zeros() as usize)
+        })
     }
 }
 
@@ -282,6 +362,34 @@ mod tests {
                 assert_eq!((wheel.now(), wheel.len()), (time, 0));
             }
         }
+    }
+
+    #[test]
+    fn events_come_in_order_from_wherever_they_were_queued() {
+        // Times that are often equal, near, in coming blocks, on their bounds, and beyond the wheels, queued while time goes on.
+        let (block, wheels) = (SLOTS as u64, (SLOTS * BLOCKS) as u64);
+        let (half, most) = (wheels / 2, 2 * wheels);
+        let gaps = [0, 1, 100, block - 1, block, 3 * block, half, wheels - 1, wheels, most];
+        let mut wheel = Wheel::new();
+        let mut expected: Vec<(u64, u32)> = Vec::new();
+        let mut random = crate::random::Random::new(1);
+        let mut queued = 0;
+        for _ in 0..20_000 {
+            while queued < 100_000 && (expected.len() < 50 || random.below(2) == 0) {
+                let gap = gaps[random.below(gaps.len() as u64) as usize];
+                // The farther, the rounder.
+                let step = (gap / 4).max(1 + 50 * random.below(2)).next_power_of_two();
+                let time = (wheel.now() + gap).next_multiple_of(step);
+                wheel.push(time, Event::Lock { thread: queued, view: None }.pack());
+                let behind = expected.partition_point(|&(other, _)| other <= time);
+                expected.insert(behind, (time, queued));
+                queued += 1;
+            }
+            let event = wheel.pop(u64::MAX).expect("as many as were queued");
+            assert_eq!((wheel.now(), event.thread()), expected.remove(0));
+            assert_eq!(wheel.len(), expected.len());
+        }
+        assert!(wheel.now() > 3 * wheels, "{} cycles are too few", wheel.now());
     }
 
     #[test]
