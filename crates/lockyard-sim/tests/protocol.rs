@@ -135,7 +135,7 @@ fn an_idle_socket_that_is_snooped_answers_late() {
         let line = word(&mut simulation, home);
         on(&mut simulation, 0, move || timed(|| read(&line)))
     };
-    assert_eq!(first(0, 3000), first(0, 0), "the own socket's cache has it: none is asked");
+    assert_eq!(first(0, 3000), first(0, 0), "the own socket's cache has it: none is waited for");
     let n = |name: &str| number(&machine(&[]), &format!("cycles.{name}"));
     let socket_leg = n("socket_leg");
     let to_the_home_and_back = n("miss") + n("leg") + socket_leg + 3000 + socket_leg;
@@ -156,6 +156,34 @@ fn an_idle_socket_that_is_snooped_answers_late() {
         let lock = n("rmw_before_lock") + n("rmw_lock");
         assert_eq!(cost(home, 3000, false), expected + lock, "home {home}");
     }
+}
+
+#[test]
+fn a_homes_own_socket_does_not_wait_for_others_that_never_had_the_line() {
+    let machine = machine(&[("sockets", 3), ("jitter", 0), ("idle_answer", 3000)]);
+    let n = |name: &str| number(&machine, name);
+    let arrives = n("cycles.last_level") + n("cycles.leg") + n("cycles.load");
+    let from_memory = n("cycles.memory") + n("caches.dram");
+    let asks = n("cycles.miss") + n("cycles.leg");
+    let cost = |history: &[(usize, fn(&SimulatedU64) -> u64)]| {
+        let mut simulation = Simulation::new(&machine, 1);
+        let line = word(&mut simulation, 0);
+        let cost = history.iter().map(|&(place, access)| {
+            let word = line.clone();
+            let cost = on(&mut simulation, place, move || timed(|| access(&word)));
+            simulation.empty_caches();
+            cost
+        });
+        cost.last()
+    };
+    // The third socket is idle; another core each time, as a hardware thread runs one thread.
+    let (at_once, late) = (asks + from_memory + arrives, asks + 3000 + arrives);
+    assert_eq!(cost(&[(0, read), (1, read)]), Some(at_once));
+    assert_eq!(cost(&[(0, read), (OTHER_SOCKET, read), (1, read)]), Some(late));
+    assert_eq!(cost(&[(OTHER_SOCKET, read), (0, read), (1, read)]), Some(late));
+    assert_eq!(cost(&[(OTHER_SOCKET, read), (0, add), (1, read)]), Some(at_once));
+    let there = 2 * n("cycles.socket_leg") + late;
+    assert_eq!(cost(&[(0, read), (OTHER_SOCKET, read)]), Some(there));
 }
 
 #[test]

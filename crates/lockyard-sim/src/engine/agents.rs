@@ -25,6 +25,8 @@
 //!
 //! Where all sockets are snooped, the home agent grants a line only when all have answered that they do not have it (any more). A
 //! socket to which no thread was ever given is asleep and answers late (`idle_answer`): a line goes faster between sockets if all are awake.
+//! Only the home's own socket does not wait, for a line of which the home agent knows that no other socket has it (Intel, *Xeon Processor
+//! E7-8800/4800/2800 Product Families, Datasheet*, volume 2, 5.2: Directory Assisted Snoopy).
 
 use super::Engine;
 use super::attribution::LineTrace;
@@ -384,8 +386,8 @@ impl Engine {
             let from_memory = if in_memory { self.machine.numbers().dram } else { 0 };
             self.statistics.memory_reads += u64::from(in_memory);
             let ready = now + memory + from_memory;
-            if at_home && domain == home {
-                // Its own cache has it, so no other socket does, and none is asked.
+            if self.places.same_socket(domain, home) && !self.lines[line as usize].away {
+                // No other socket has it: what they answer is not waited for.
                 self.lines[line as usize].settled_at = 0;
             }
             self.grant_at(ready + travel, line, domain, exclusive);
@@ -434,6 +436,11 @@ impl Engine {
         let home = self.lines[line as usize].home;
         let travel = self.between(domain, home);
         self.at(now + travel, Event::HomeFree { line });
+        if !self.places.same_socket(domain, home) {
+            self.lines[line as usize].away = true;
+        } else if exclusive {
+            self.lines[line as usize].away = false;
+        }
         let agent = &mut self.lines[line as usize].agents[domain as usize];
         agent.permission = if exclusive { State::Modified } else { State::Shared };
         self.take_grant(line, domain);

@@ -153,6 +153,8 @@ pub(super) struct Line {
     pub home_busy: bool,
     /// Until then the home agent has not heard from idle sockets that they do not have the line that it grants; 0: it need not.
     pub settled_at: u64,
+    /// The directory: another socket than the home's has been granted the line, and the home's own not exclusively since.
+    pub away: bool,
     /// No domain has used it, and its home's last-level cache has it.
     pub at_home: bool,
     /// Memory has an older value.
@@ -184,6 +186,7 @@ impl Line {
             home_queue: Vec::new(),
             home_busy: false,
             settled_at: 0,
+            away: false,
             at_home,
             dirty: false,
         }
