@@ -340,6 +340,10 @@ pub fn detail(
     number("local_transfers_per_operation", prediction.local_transfers);
     number("remote_transfers_per_operation", prediction.remote_transfers);
     number("lock_fallbacks_per_second", prediction.fallbacks_per_second);
+    if let Some((least, greatest)) = prediction.fallbacks_interval {
+        number("lock_fallbacks_per_second_low", least);
+        number("lock_fallbacks_per_second_high", greatest);
+    }
     prediction.fairness.detail(PREDICTED, &mut detail);
     if let Some(waits) = prediction.waits {
         waits.detail(PREDICTED, &mut detail);
@@ -360,6 +364,11 @@ pub fn detail(
             ("share_until_a_lock_fallback", long.share),
         ] {
             detail.insert(name.to_owned(), Detail::Number(value));
+        }
+        if let Some(range) = long.by_rate {
+            let (low, high) = metric.range(range, threads);
+            detail.insert("predicted_low_by_lock_fallbacks".to_owned(), Detail::Number(low));
+            detail.insert("predicted_high_by_lock_fallbacks".to_owned(), Detail::Number(high));
         }
         notes.push(format!(
             "some figures are means over a run of {} s, in which an operation is to be expected to give up its compare-exchange and take the \

@@ -129,6 +129,8 @@ pub struct Prediction {
     /// How many are to be expected in a second of the machine's time, from how many compare-exchanges operations lose in a row; that is
     /// hardly ever often enough to be seen in a window.
     pub fallbacks_per_second: f64,
+    /// Where that is with 95 % confidence, by how the runs differ.
+    pub fallbacks_interval: Option<(f64, f64)>,
     /// Operations a second of the runs that had none; `None` if all had some.
     pub without_fallbacks: Option<f64>,
     /// What such a fallback makes of a run so long that one is to be expected; `None` if it is not so long.
@@ -407,6 +409,7 @@ fn runs(
         remote_transfers: ratio(remote, total),
         locked,
         fallbacks_per_second: fallbacks.per_second(),
+        fallbacks_interval: fallbacks.interval(),
         without_fallbacks: fallbacks.throughput_without(),
         long: None,
         samples: Vec::new(),

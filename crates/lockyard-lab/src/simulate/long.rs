@@ -35,6 +35,9 @@ pub struct LongRun {
     pub from_then: f64,
     /// The share of the run until then, on the average.
     pub share: f64,
+    /// Operations a second, the mean over the run, if there are as many fallbacks a second as the greatest rate and the least rate of its
+    /// interval say.
+    pub by_rate: Option<(f64, f64)>,
 }
 
 impl LongRun {
@@ -42,7 +45,13 @@ impl LongRun {
     fn new(seconds: f64, fallbacks_per_second: f64, until: f64, from_then: f64) -> LongRun {
         let expected = seconds * fallbacks_per_second;
         let share = if expected > 0.0 { -(-expected).exp_m1() / expected } else { 1.0 };
-        LongRun { seconds, fallbacks_per_second, until, from_then, share }
+        LongRun { seconds, fallbacks_per_second, until, from_then, share, by_rate: None }
+    }
+
+    /// The same run with the interval of its rate.
+    fn with_interval(self, rates: Option<(f64, f64)>) -> LongRun {
+        let mean = |rate| LongRun::new(self.seconds, rate, self.until, self.from_then).mean();
+        LongRun { by_rate: rates.map(|(least, greatest)| (mean(greatest), mean(least))), ..self }
     }
 
     /// Operations a second, the mean over the run.
@@ -88,13 +97,16 @@ pub fn cell(
     if fallen.throughput > until * (1.0 - SLOWER) {
         return Ok(found);
     }
-    let long = LongRun::new(seconds, rate, until, fallen.throughput);
+    let long = LongRun::new(seconds, rate, until, fallen.throughput)
+        .with_interval(found.fallbacks_interval);
+    let found_interval = found.fallbacks_interval;
     let range = (fallen.range.0.min(found.range.0), fallen.range.1.max(found.range.1));
     let most = if long.share < 0.5 { fallen } else { found };
     Ok(Prediction {
         throughput: long.mean(),
         range,
         fallbacks_per_second: rate,
+        fallbacks_interval: found_interval,
         without_fallbacks: Some(until),
         long: Some(long),
         ..most
@@ -121,10 +133,16 @@ pub(super) struct Fallbacks {
     seconds: f64,
     /// How many runs had some.
     fell: u64,
-    /// Seconds of those that had none, and the throughput of each.
-    seconds_without: f64,
-    without: Vec<f64>,
-    /// How many compare-exchanges of each lockref succeeded there after how many losses in a row.
+    /// Those that had none.
+    without: Vec<Without>,
+}
+
+/// A run without fallbacks.
+#[derive(Debug)]
+struct Without {
+    seconds: f64,
+    throughput: f64,
+    /// How many compare-exchanges of each lockref succeeded after how many losses in a row.
     lost: Vec<Vec<u64>>,
 }
 
@@ -147,31 +165,67 @@ impl Fallbacks {
             self.fell += 1;
             return;
         }
-        self.seconds_without += seconds;
-        self.without.push(throughput);
-        self.lost.resize(after.len(), Vec::new());
-        for ((sum, before), after) in self.lost.iter_mut().zip(before).zip(after) {
-            sum.resize(sum.len().max(after.len()), 0);
-            for (index, (sum, after)) in sum.iter_mut().zip(after).enumerate() {
-                *sum += after - before.get(index).copied().unwrap_or(0);
-            }
+        let nothing = Vec::new();
+        let before = before.iter().chain(std::iter::repeat(&nothing));
+        let since = |(before, after): (&Vec<u64>, &Vec<u64>)| {
+            let before = before.iter().chain(std::iter::repeat(&0));
+            after.iter().zip(before).map(|(after, before)| after - before).collect()
+        };
+        let lost = before.zip(after).map(since).collect();
+        self.without.push(Without { seconds, throughput, lost });
+    }
+
+    /// How many are to be expected in a second: as many as were seen, a first one in each run; if none was, as the runs let expect.
+    pub(super) fn per_second(&self) -> f64 {
+        match self.fell {
+            0 => self.extrapolated(self.without.iter()),
+            seen => seen as f64 / self.seconds,
         }
     }
 
-    /// How many are to be expected in a second: those that were seen, a first one in each run, and what the others are to be expected to
-    /// have lost.
-    pub(super) fn per_second(&self) -> f64 {
+    /// Where their number is with 95 % confidence, by how the runs differ (a jackknife of the rate's logarithm); `None` if a run had some,
+    /// or there are too few runs, or some without whom nothing is to be expected. That the tail is geometric is not in doubt here.
+    pub(super) fn interval(&self) -> Option<(f64, f64)> {
+        let runs = self.without.len();
+        if self.fell > 0 || runs < 3 {
+            return None;
+        }
+        let all = self.extrapolated(self.without.iter()).ln();
+        let but_one = |one: usize| {
+            let others = self.without.iter().enumerate().filter(move |(index, _)| *index != one);
+            self.extrapolated(others.map(|(_, run)| run)).ln()
+        };
+        let estimates: Vec<f64> = (0..runs).map(but_one).collect();
+        let mean = statistics::mean(&estimates)?;
+        let squares: f64 = estimates.iter().map(|estimate| (estimate - mean).powi(2)).sum();
+        let error = ((runs - 1) as f64 / runs as f64 * squares).sqrt();
+        let away = statistics::student(runs - 1) * error;
+        (all.is_finite() && away.is_finite()).then(|| ((all - away).exp(), (all + away).exp()))
+    }
+
+    /// How many runs that had none let expect in a second.
+    fn extrapolated<'r>(&self, runs: impl Iterator<Item = &'r Without>) -> f64 {
+        let mut seconds = 0.0;
+        let mut lost: Vec<Vec<u64>> = Vec::new();
+        for run in runs {
+            seconds += run.seconds;
+            lost.resize(lost.len().max(run.lost.len()), Vec::new());
+            for (sum, counts) in lost.iter_mut().zip(&run.lost) {
+                sum.resize(sum.len().max(counts.len()), 0);
+                sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+            }
+        }
         // Those of each guest, one after another.
-        let of_each = self.lost.iter().zip(self.bounds.iter().cycle());
+        let of_each = lost.iter().zip(self.bounds.iter().cycle());
         let expected =
             of_each.map(|(counts, &bound)| expected(counts, bound)).fold(0.0, |sum, one| sum + one);
-        let rate = |number: f64, seconds: f64| if seconds > 0.0 { number / seconds } else { 0.0 };
-        rate(expected, self.seconds_without) + rate(self.fell as f64, self.seconds)
+        if seconds > 0.0 { expected / seconds } else { 0.0 }
     }
 
     /// Operations a second of the runs without.
     pub(super) fn throughput_without(&self) -> Option<f64> {
-        statistics::mean(&self.without)
+        let throughputs: Vec<f64> = self.without.iter().map(|run| run.throughput).collect();
+        statistics::mean(&throughputs)
     }
 }
 
@@ -240,10 +294,40 @@ mod tests {
         let rare = found.per_second();
         assert!(rare < 1e-20, "{rare}");
         found.add(0.25, 2.0, 3, (&[vec![]], &[vec![0; 129]]));
-        assert_eq!(found.per_second(), rare + 2.0);
+        assert_eq!(found.per_second(), 2.0);
         assert_eq!(found.throughput_without(), Some(8.0));
         let none = Fallbacks::default();
         assert_eq!((none.per_second(), none.throughput_without()), (0.0, None));
+    }
+
+    #[test]
+    fn the_rate_s_interval_is_as_wide_as_runs_differ() {
+        let of = |again: &[f64]| {
+            let mut found = Fallbacks { bounds: vec![30], ..Fallbacks::default() };
+            for &again in again {
+                found.add(0.5, 8.0, 0, (&[vec![]], &[geometric(again, 0)]));
+            }
+            found
+        };
+        assert_eq!(of(&[0.8, 0.8]).interval(), None, "two runs are too few");
+        let alike = of(&[0.8; 5]);
+        let (least, greatest) = alike.interval().expect("five runs have one");
+        assert!((greatest / least - 1.0).abs() < 1e-6, "{least} to {greatest}");
+        assert!((least / alike.per_second() - 1.0).abs() < 1e-6);
+        let differ = of(&[0.78, 0.79, 0.8, 0.81, 0.82]);
+        let (least, greatest) = differ.interval().expect("five runs have one");
+        let (slow, fast) = (of(&[0.78; 5]).per_second(), of(&[0.82; 5]).per_second());
+        assert!(least < differ.per_second() && differ.per_second() < greatest);
+        // A mean of five is nearer than its runs, but not by much.
+        assert!(greatest / least > 1.5, "{least} to {greatest}");
+        assert!(slow < least && greatest < 1.5 * fast, "{least} to {greatest}, {slow}, {fast}");
+        let mut fell = differ;
+        fell.add(0.5, 2.0, 1, (&[vec![]], &[vec![0; 129]]));
+        assert_eq!(fell.interval(), None);
+        let nobody = |run: &mut Fallbacks| run.add(0.5, 8.0, 0, (&[vec![]], &[vec![1_000_000]]));
+        let mut never = Fallbacks { bounds: vec![30], ..Fallbacks::default() };
+        (0..5).for_each(|_| nobody(&mut never));
+        assert_eq!((never.per_second(), never.interval()), (0.0, None));
     }
 
     /// 96 tasks of `fstat2` on a Cascade Lake.
@@ -271,6 +355,8 @@ mod tests {
         assert!(long.from_then < found.throughput && found.throughput < long.until, "{long:?}");
         assert!(2.0 * long.from_then < long.until, "{long:?}");
         assert!(found.range.0 <= long.from_then && long.until <= found.range.1);
+        // Two runs are too few for an interval of the rate.
+        assert_eq!((found.fallbacks_interval, long.by_rate), (None, None));
         let moment = of_96_tasks("lockref-pause", false, None);
         assert_eq!((moment.long, moment.throughput), (None, long.until));
     }
@@ -289,6 +375,9 @@ mod tests {
         assert_eq!(long(0.0).mean(), 8.0);
         assert!((long(1e-6).mean() - 8.0).abs() < 1e-4);
         assert!((long(1e6).mean() - 2.0).abs() < 1e-4);
+        // The more often, the slower.
+        let between = long(0.2).with_interval(Some((1e-6, 1e6))).by_rate.expect("it has one");
+        assert!((between.0 - 2.0).abs() < 1e-4 && (between.1 - 8.0).abs() < 1e-4, "{between:?}");
         // One is to be expected: 63 % of a run, on the average, is before it.
         assert!((long(0.2).share - 0.632).abs() < 0.001);
     }

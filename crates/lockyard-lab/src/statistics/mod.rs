@@ -35,6 +35,18 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     if values.is_empty() { None } else { Some(values.iter().sum::<f64>() / values.len() as f64) }
 }
 
+/// How many standard errors a mean is away with 5 % probability, both sides together: Student's distribution with so many degrees of freedom
+/// (M. Abramowitz, I. Stegun, *Handbook of Mathematical Functions*, 26.7.5: from 3 on within 1 %).
+pub(crate) fn student(degrees: usize) -> f64 {
+    // Of the normal distribution.
+    let x: f64 = 1.959_964;
+    let n = degrees as f64;
+    let first = (x.powi(3) + x) / 4.0;
+    let second = (5.0 * x.powi(5) + 16.0 * x.powi(3) + 3.0 * x) / 96.0;
+    let third = (3.0 * x.powi(7) + 19.0 * x.powi(5) + 17.0 * x.powi(3) - 15.0 * x) / 384.0;
+    x + first / n + second / n.powi(2) + third / n.powi(3)
+}
+
 /// An interval for a median.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
@@ -84,6 +96,13 @@ mod tests {
         assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), Some(2.5));
         assert_eq!(quantile(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.9), Some(4.6));
         assert_eq!(mean(&[1.0, 2.0, 6.0]), Some(3.0));
+    }
+
+    #[test]
+    fn student_s_quantiles_are_those_of_the_table() {
+        for (degrees, right) in [(3, 3.182), (4, 2.776), (5, 2.571), (10, 2.228), (39, 2.023)] {
+            assert!((student(degrees) / right - 1.0).abs() < 0.01, "{degrees}");
+        }
     }
 
     #[test]
