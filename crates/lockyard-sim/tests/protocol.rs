@@ -165,7 +165,8 @@ fn a_homes_own_socket_does_not_wait_for_others_that_never_had_the_line() {
     let arrives = n("cycles.last_level") + n("cycles.leg") + n("cycles.load");
     let from_memory = n("cycles.memory") + n("caches.dram");
     let asks = n("cycles.miss") + n("cycles.leg");
-    let cost = |history: &[(usize, fn(&SimulatedU64) -> u64)]| {
+    type Access = fn(&SimulatedU64) -> u64;
+    let cost = |history: &[(usize, Access)]| {
         let mut simulation = Simulation::new(&machine, 1);
         let line = word(&mut simulation, 0);
         let cost = history.iter().map(|&(place, access)| {
