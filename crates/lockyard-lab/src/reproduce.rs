@@ -294,12 +294,10 @@ fn row(job: &Job, plan: &Plan, found: &[Option<Found>]) -> Option<Row> {
 }
 
 /// Details that are in the terms of a script's own metric.
-const OF_THE_METRIC: [&str; 7] = [
+const OF_THE_METRIC: [&str; 5] = [
     "predicted_low",
     "predicted_high",
     "siblings_share_nothing",
-    "until_a_lock_fallback",
-    "from_a_lock_fallback_on",
     "predicted_low_by_lock_fallbacks",
     "predicted_high_by_lock_fallbacks",
 ];

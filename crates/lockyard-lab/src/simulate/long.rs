@@ -84,8 +84,8 @@ pub fn cell(
     let (Some(seconds), Some(until), true) = (seconds, found.without_fallbacks, one) else {
         return Ok(found);
     };
-    let rate = found.fallbacks_per_second;
-    if rate * seconds < RARE {
+    let (rate, interval) = (found.fallbacks_per_second, found.fallbacks_interval);
+    if interval.map_or(rate, |(_, greatest)| greatest) * seconds < RARE {
         return Ok(found);
     }
     // So long that every task comes by. In which order, is drawn: a queue keeps the order in which it began, and that of a run of
@@ -97,16 +97,14 @@ pub fn cell(
     if fallen.throughput > until * (1.0 - SLOWER) {
         return Ok(found);
     }
-    let long = LongRun::new(seconds, rate, until, fallen.throughput)
-        .with_interval(found.fallbacks_interval);
-    let found_interval = found.fallbacks_interval;
+    let long = LongRun::new(seconds, rate, until, fallen.throughput).with_interval(interval);
     let range = (fallen.range.0.min(found.range.0), fallen.range.1.max(found.range.1));
     let most = if long.share < 0.5 { fallen } else { found };
     Ok(Prediction {
         throughput: long.mean(),
         range,
         fallbacks_per_second: rate,
-        fallbacks_interval: found_interval,
+        fallbacks_interval: interval,
         without_fallbacks: Some(until),
         long: Some(long),
         ..most
@@ -183,11 +181,16 @@ impl Fallbacks {
         }
     }
 
-    /// Where their number is with 95 % confidence, by how the runs differ (a jackknife of the rate's logarithm); `None` if a run had some,
-    /// or there are too few runs, or some without whom nothing is to be expected. That the tail is geometric is not in doubt here.
+    /// Where their number is with 95 % confidence: by how many were seen, or else by how the runs differ (a jackknife of the rate's
+    /// logarithm); `None` of fewer than four runs, or if without one of them nothing is to be expected. That the tail is geometric is not in
+    /// doubt here.
     pub(super) fn interval(&self) -> Option<(f64, f64)> {
+        if self.fell > 0 {
+            let (least, greatest) = statistics::poisson(self.fell);
+            return Some((least / self.seconds, greatest / self.seconds));
+        }
         let runs = self.without.len();
-        if self.fell > 0 || runs < 3 {
+        if runs < 4 {
             return None;
         }
         let all = self.extrapolated(self.without.iter()).ln();
@@ -309,7 +312,7 @@ mod tests {
             }
             found
         };
-        assert_eq!(of(&[0.8, 0.8]).interval(), None, "two runs are too few");
+        assert_eq!(of(&[0.8; 3]).interval(), None, "three runs are too few");
         let alike = of(&[0.8; 5]);
         let (least, greatest) = alike.interval().expect("five runs have one");
         assert!((greatest / least - 1.0).abs() < 1e-6, "{least} to {greatest}");
@@ -323,7 +326,8 @@ mod tests {
         assert!(slow < least && greatest < 1.5 * fast, "{least} to {greatest}, {slow}, {fast}");
         let mut fell = differ;
         fell.add(0.5, 2.0, 1, (&[vec![]], &[vec![0; 129]]));
-        assert_eq!(fell.interval(), None);
+        let (least, greatest) = fell.interval().expect("one of three seconds");
+        assert!((least * 3.0 - 0.025).abs() < 0.001 && (greatest * 3.0 - 5.57).abs() < 0.01);
         let nobody = |run: &mut Fallbacks| run.add(0.5, 8.0, 0, (&[vec![]], &[vec![1_000_000]]));
         let mut never = Fallbacks { bounds: vec![30], ..Fallbacks::default() };
         (0..5).for_each(|_| nobody(&mut never));

@@ -47,6 +47,35 @@ pub(crate) fn student(degrees: usize) -> f64 {
     x + first / n + second / n.powi(2) + third / n.powi(3)
 }
 
+/// Where the mean of a Poisson distribution is with 95 % confidence that gave `seen` (F. Garwood, *Fiducial Limits for the Poisson
+/// Distribution*, Biometrika 28, 1936).
+pub(crate) fn poisson(seen: u64) -> (f64, f64) {
+    // The probability of so many or fewer.
+    let up_to = |most: u64, mean: f64| {
+        let mut term = (-mean).exp();
+        let mut sum = term;
+        for n in 1..=most {
+            term *= mean / n as f64;
+            sum += term;
+        }
+        sum
+    };
+    // The mean between two where it begins to be too great.
+    let solve = |mut low: f64, mut high: f64, too_great: &dyn Fn(f64) -> bool| {
+        for _ in 0..60 {
+            let middle = 0.5 * (low + high);
+            if too_great(middle) { high = middle } else { low = middle }
+        }
+        low
+    };
+    let number = seen as f64;
+    let least = match seen.checked_sub(1) {
+        None => 0.0,
+        Some(fewer) => solve(0.0, number, &|mean| 1.0 - up_to(fewer, mean) > 0.025),
+    };
+    (least, solve(number, 3.0 * number + 20.0, &|mean| up_to(seen, mean) < 0.025))
+}
+
 /// An interval for a median.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
@@ -102,6 +131,16 @@ mod tests {
     fn student_s_quantiles_are_those_of_the_table() {
         for (degrees, right) in [(3, 3.182), (4, 2.776), (5, 2.571), (10, 2.228), (39, 2.023)] {
             assert!((student(degrees) / right - 1.0).abs() < 0.01, "{degrees}");
+        }
+    }
+
+    #[test]
+    fn poisson_intervals_are_those_of_the_table() {
+        for (seen, low, high) in
+            [(0, 0.0, 3.689), (1, 0.0253, 5.572), (2, 0.2422, 7.225), (10, 4.795, 18.39)]
+        {
+            let found = poisson(seen);
+            assert!((found.0 - low).abs() < 1e-3 && (found.1 - high).abs() < 1e-2, "{found:?}");
         }
     }
 

@@ -364,7 +364,9 @@ impl Engine {
         let now = self.now();
         let n = self.machine.numbers();
         let (memory, directory) = (n.memory, if domain == home { n.directory } else { 0 });
-        let waits = self.idle_sockets != 0 && n.idle_answer != 0;
+        // Of a line that no other socket has, the home's own does not wait for what they answer.
+        let asks = self.lines[line as usize].away || !self.places.same_socket(domain, home);
+        let waits = self.idle_sockets != 0 && n.idle_answer != 0 && asks;
         self.lines[line as usize].settled_at = if waits { now + n.idle_answer } else { 0 };
         let mut victims: Vec<u16> = (0..self.places.domains() as u16)
             .filter(|&other| other != domain)
@@ -386,10 +388,6 @@ impl Engine {
             let from_memory = if in_memory { self.machine.numbers().dram } else { 0 };
             self.statistics.memory_reads += u64::from(in_memory);
             let ready = now + memory + from_memory;
-            if self.places.same_socket(domain, home) && !self.lines[line as usize].away {
-                // No other socket has it: what they answer is not waited for.
-                self.lines[line as usize].settled_at = 0;
-            }
             self.grant_at(ready + travel, line, domain, exclusive);
             return;
         };

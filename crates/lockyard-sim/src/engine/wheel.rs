@@ -3,7 +3,7 @@
 //!
 //! Events at the same time are handled in the order in which they were queued: that order is part of
 //! the physics (a snoop that waits for the end of a locked operation is answered before the thread
-//! goes on), and it makes a run deterministic. So a block keeps its events in that order, and when time enters it, all of them go to
+//! goes on), and it makes a run deterministic. So a block keeps those of one time in that order, and when time enters it, all of them go to
 //! their slots before any other can.
 //!
 //! A slot has its first event itself: few slots have a second one. Which slot is next is looked up when the event before it is
@@ -37,12 +37,12 @@ impl Slot {
     const EMPTY: Slot = Slot { event: Packed::NOTHING, more: NONE, last: NONE };
 }
 
-/// A coming block's events, in the order in which they were queued.
+/// A coming block's events; those of one time in the order in which they were queued.
 #[derive(Clone, Copy)]
 struct Block {
     /// When the first one is to come.
     first_time: u64,
-    /// The first and the last one that were queued. `NONE` if there is none.
+    /// The first and the last one of its list. `NONE` if there is none.
     first: u32,
     last: u32,
 }
@@ -87,7 +87,7 @@ impl Ord for Far {
 /// The queue. Time never goes back: [`pop`](Wheel::pop) returns events in order of time.
 pub(super) struct Wheel {
     now: u64,
-    /// The time of the first event; the end of time if there is none.
+    /// The time of the first event; the greatest number, which is after the end of time, if there is none.
     first_time: u64,
     /// The number of the block that `now` is in. Its events are in the slots.
     block: u64,
@@ -100,7 +100,7 @@ pub(super) struct Wheel {
     coming: [u64; BLOCKS / 64],
     nodes: Vec<Node>,
     free: u32,
-    /// The events of later blocks.
+    /// The events of blocks that the wheel of blocks does not reach.
     far: BinaryHeap<Reverse<Far>>,
     sequence: u64,
     queued: usize,
@@ -147,11 +147,12 @@ impl Wheel {
     #[inline(never)]
     pub(super) fn push(&mut self, time: u64, event: Packed) {
         debug_assert!(time >= self.now, "an event in the past");
+        let time = time.min(END_OF_TIME);
         self.queued += 1;
         if block_of(time) == self.block {
             self.push_near(time, event);
         } else {
-            self.push_later(time.min(END_OF_TIME), event);
+            self.push_later(time, event);
         }
     }
 
@@ -283,7 +284,7 @@ impl Wheel {
         }
     }
 
-    /// The time of the first event, which is not within 64 cycles; the end of time if there is none.
+    /// The time of the first event, which is not within 64 cycles; the greatest number if there is none.
     #[inline(never)]
     fn next_later(&self) -> u64 {
         let first = self.now as usize % SLOTS / 64 + 1;
@@ -346,6 +347,38 @@ mod tests {
         assert!(wheel.pop(9_999).is_none());
         assert!(wheel.pop(10_000).is_some());
     }
+
+    #[test]
+    fn an_event_before_the_first_one_may_be_queued_when_nothing_was_popped() {
+        let lock = |thread| Event::Lock { thread, view: None }.pack();
+        let mut wheel = Wheel::new();
+        let block = SLOTS as u64;
+        wheel.push(5 * block, lock(3));
+        assert!(wheel.pop(4 * block).is_none());
+        for (time, thread) in [(3 * block, 2), (10, 0), (block, 1)] {
+            wheel.push(time, lock(thread));
+        }
+        let order: Vec<u32> =
+            std::iter::from_fn(|| wheel.pop(u64::MAX)).map(Packed::thread).collect();
+        assert_eq!(order, [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn no_event_is_after_the_end_of_time() {
+        let lock = |thread| Event::Lock { thread, view: None }.pack();
+        let mut wheel = Wheel::new();
+        wheel.push(u64::MAX, lock(0));
+        assert_eq!(wheel.pop(u64::MAX).map(Packed::thread), Some(0));
+        for (thread, more) in (1..).zip([10, 10_000, u64::MAX - END_OF_TIME, 0]) {
+            wheel.push(END_OF_TIME + more, lock(thread));
+        }
+        for thread in 1..=4 {
+            assert_eq!(wheel.pop(u64::MAX).map(Packed::thread), Some(thread));
+            assert_eq!((wheel.now(), wheel.len()), (END_OF_TIME, 4 - thread as usize));
+        }
+        assert!(wheel.pop(u64::MAX).is_none());
+    }
+
     #[test]
     fn events_that_are_far_apart_come_in_order() {
         for gap in [1, 63, 64, 65, 127, 128, 4032, 4095, 4096, 5000] {
