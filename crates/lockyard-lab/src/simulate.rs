@@ -129,7 +129,7 @@ pub struct Prediction {
     /// How many are to be expected in a second of the machine's time, from how many compare-exchanges operations lose in a row; that is
     /// hardly ever often enough to be seen in a window.
     pub fallbacks_per_second: f64,
-    /// Where that is with 95 % confidence, by how the runs differ.
+    /// Where that is with 95 % confidence, by how many were seen, or else by how the runs differ; `None` of too few runs.
     pub fallbacks_interval: Option<(f64, f64)>,
     /// Operations a second of the runs that had none; `None` if all had some.
     pub without_fallbacks: Option<f64>,

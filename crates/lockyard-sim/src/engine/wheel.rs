@@ -27,14 +27,12 @@ const NONE: u32 = u32::MAX;
 struct Slot {
     /// The first one, if there is any.
     event: Packed,
-    /// The second one; the others follow it. `NONE` if there are not two.
-    more: u32,
-    /// The last one, if there are two.
-    last: u32,
+    /// The others.
+    more: List,
 }
 
 impl Slot {
-    const EMPTY: Slot = Slot { event: Packed::NOTHING, more: NONE, last: NONE };
+    const EMPTY: Slot = Slot { event: Packed::NOTHING, more: List::EMPTY };
 }
 
 /// A coming block's events; those of one time in the order in which they were queued.
@@ -42,13 +40,34 @@ impl Slot {
 struct Block {
     /// When the first one is to come.
     first_time: u64,
-    /// The first and the last one of its list. `NONE` if there is none.
-    first: u32,
-    last: u32,
+    list: List,
 }
 
 impl Block {
-    const EMPTY: Block = Block { first_time: u64::MAX, first: NONE, last: NONE };
+    const EMPTY: Block = Block { first_time: u64::MAX, list: List::EMPTY };
+}
+
+/// Events in nodes, each with the next one.
+#[derive(Clone, Copy)]
+struct List {
+    /// The first one; `NONE` if there is none.
+    first: u32,
+    /// The last one, if there is any.
+    last: u32,
+}
+
+impl List {
+    const EMPTY: List = List { first: NONE, last: NONE };
+
+    /// Adds a node that has no next one.
+    fn append(&mut self, node: u32, nodes: &mut [Node]) {
+        if self.first == NONE {
+            self.first = node;
+        } else {
+            nodes[self.last as usize].next = node;
+        }
+        self.last = node;
+    }
 }
 
 /// An event that is not the first one of its slot, or that is of a coming block.
@@ -175,13 +194,7 @@ impl Wheel {
     #[inline(never)]
     fn push_behind(&mut self, time: u64, event: Packed) {
         let node = self.node(time, event);
-        let slot = &mut self.slots[time as usize % SLOTS];
-        if slot.more == NONE {
-            slot.more = node;
-        } else {
-            self.nodes[slot.last as usize].next = node;
-        }
-        slot.last = node;
+        self.slots[time as usize % SLOTS].more.append(node, &mut self.nodes);
     }
 
     /// A node for an event.
@@ -210,12 +223,7 @@ impl Wheel {
         self.coming[number / 64] |= 1 << (number % 64);
         let block = &mut self.blocks[number];
         block.first_time = block.first_time.min(time);
-        if block.first == NONE {
-            block.first = node;
-        } else {
-            self.nodes[block.last as usize].next = node;
-        }
-        block.last = node;
+        block.list.append(node, &mut self.nodes);
     }
 
     /// The next event, if it is not after `until`; it is then [`now`](Self::now).
@@ -234,7 +242,7 @@ impl Wheel {
         let number = time as usize % SLOTS;
         let slot = &self.slots[number];
         let event = slot.event;
-        if slot.more == NONE {
+        if slot.more.first == NONE {
             let (word, bit) = (number / 64, number % 64);
             let left = self.occupied[word] & !(1 << bit);
             self.occupied[word] = left;
@@ -254,10 +262,10 @@ impl Wheel {
     #[inline(never)]
     fn move_up(&mut self, slot: usize) {
         let slot = &mut self.slots[slot];
-        let node = slot.more;
+        let node = slot.more.first;
         let entry = &mut self.nodes[node as usize];
         slot.event = entry.event;
-        slot.more = std::mem::replace(&mut entry.next, self.free);
+        slot.more.first = std::mem::replace(&mut entry.next, self.free);
         self.free = node;
     }
 
@@ -274,7 +282,7 @@ impl Wheel {
         }
         let number = number as usize % BLOCKS;
         self.coming[number / 64] &= !(1 << (number % 64));
-        let mut next = std::mem::replace(&mut self.blocks[number], Block::EMPTY).first;
+        let mut next = std::mem::replace(&mut self.blocks[number], Block::EMPTY).list.first;
         while next != NONE {
             let node = next;
             let Node { time, event, .. } = self.nodes[node as usize];
