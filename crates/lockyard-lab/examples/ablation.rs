@@ -32,7 +32,7 @@ const MECHANISMS: &[(&str, Change)] = &[
     ("no hold after a grant", |m| m.with("protocol.granted_legs", 0.0)),
     ("the hold after a grant is always the same", |m| m.with("protocol.granted_spread", 0.0)),
     ("idle sockets answer at once", |m| m.with("cycles.idle_answer", 0.0)),
-    ("requests behind another socket's weigh nothing", |m| m.with("protocol.snoop_weight", 0.0)),
+    ("another socket's request weighs as an own one", |m| m.with("protocol.snoop_weight", 1.0)),
     ("a wrong guess costs no redirect", |m| m.with("protocol.redirect", 0.0)),
     ("no jitter", |m| m.with("cycles.jitter", 0.0)),
     ("shared reads at once", |m| m.with("cycles.shared_read", 5.0)),

@@ -5,7 +5,8 @@
 //!     cycles.leg=10..30 cycles.transfer=50..100 protocol.granted_legs=0.3..4 ping_pong=44 ping_pong_remote=122
 //! ```
 //!
-//! Machine, seconds, seed, then the numbers with their ranges, and ping-pong latencies in nanoseconds that are to be met. A
+//! Machine, seconds, seed, then the numbers with their ranges, and ping-pong latencies in nanoseconds that are to be met; `name:=value` sets a number,
+//! `threads=45,88` looks at these numbers of threads, `seeds=3` at so many runs of each cell. In no seconds it only says the objective. A
 //! random search from the numbers of the machine's file: some numbers are moved a little, and kept if the objective falls.
 //! The objective is 0.6 times the mean over the table's programs of |ln(simulated/published)| (at most 1 a cell), 0.4 times the
 //! median of all cells, and a penalty on the ping-pongs (0.01 at a miss of 3 %). It looks at training tables only.
@@ -27,6 +28,8 @@ struct Fit {
     /// Hardware thread beside thread 0, and the latency to meet.
     ping_pongs: Vec<(usize, f64)>,
     cells: Vec<training::Cell>,
+    /// Runs of each cell.
+    seeds: u64,
     /// Cells that are not fitted on; the result is judged by them.
     held_out: Vec<training::Cell>,
 }
@@ -49,9 +52,10 @@ impl Fit {
             .map(|(found, wanted)| 0.01 * ((found / wanted).ln() / 0.03).powi(2))
             .sum();
         let error = |cell: &training::Cell| {
-            let found = training::simulate_for(&machine, cell, 1, (30_000.0, 100_000.0))
-                .map_or(f64::INFINITY, |figure| figure);
-            (found / cell.published).ln().abs()
+            let run = |seed| training::simulate_for(&machine, cell, seed, (30_000.0, 100_000.0));
+            let figure = |seed| run(seed).map_or(f64::INFINITY, |figure| figure);
+            let mean = (1..=self.seeds).map(figure).sum::<f64>() / self.seeds as f64;
+            (mean / cell.published).ln().abs()
         };
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
         let errors: Vec<f64> = jobs::run(cells, jobs, error, || ()).into_iter().flatten().collect();
@@ -88,6 +92,7 @@ fn read(arguments: &[String]) -> Result<(Fit, Duration, u64), String> {
     let seconds = seconds.parse().map_err(|_| format!("`{seconds}` is no number of seconds"))?;
     let seed: u64 = seed.parse().map_err(|_| format!("`{seed}` is no seed"))?;
     let (mut numbers, mut ping_pongs, mut half) = (Vec::new(), Vec::new(), None);
+    let (mut threads, mut seeds) = (THREADS.to_vec(), 1);
     for argument in rest {
         if let Some((name, value)) = argument.split_once(":=") {
             let value = value.parse().map_err(|_| format!("`{argument}` is no number"))?;
@@ -98,6 +103,14 @@ fn read(arguments: &[String]) -> Result<(Fit, Duration, u64), String> {
         let (name, range) = argument.split_once('=').ok_or_else(wrong)?;
         let number = |text: &str| text.parse::<f64>().map_err(|_| wrong());
         match name {
+            "threads" => {
+                threads = range
+                    .split(',')
+                    .map(number)
+                    .map(|n| Ok(n? as usize))
+                    .collect::<Result<_, String>>()?
+            }
+            "seeds" => seeds = (number(range)? as u64).max(1),
             "half" => half = Some(number(range)? as usize % 2),
             "ping_pong" => ping_pongs.push((1, number(range)?)),
             "ping_pong_remote" => {
@@ -111,18 +124,22 @@ fn read(arguments: &[String]) -> Result<(Fit, Duration, u64), String> {
         }
     }
     let of_machine =
-        |cell: &training::Cell| cell.machine == base.name() && THREADS.contains(&cell.threads);
+        |cell: &training::Cell| cell.machine == base.name() && threads.contains(&cell.threads);
     let cells: Vec<_> = training::cells().0.into_iter().filter(of_machine).collect();
     let of_half = |cell: &training::Cell| {
         half.is_none_or(|half| {
-            THREADS.iter().position(|&t| t == cell.threads).is_some_and(|i| i % 2 == half)
+            threads.iter().position(|&t| t == cell.threads).is_some_and(|i| i % 2 == half)
         })
     };
     let (cells, held_out): (Vec<_>, Vec<_>) = cells.into_iter().partition(of_half);
-    if cells.is_empty() || numbers.is_empty() {
+    if cells.is_empty() || (numbers.is_empty() && seconds > 0) {
         return Err(format!("`{name}` has no training table, or nothing is to be fitted"));
     }
-    Ok((Fit { base, numbers, ping_pongs, cells, held_out }, Duration::from_secs(seconds), seed))
+    Ok((
+        Fit { base, numbers, ping_pongs, cells, seeds, held_out },
+        Duration::from_secs(seconds),
+        seed,
+    ))
 }
 
 fn main() -> ExitCode {

@@ -350,7 +350,7 @@ fn a_load_and_then_a_compare_exchange_are_two_transactions_and_a_guess_is_one() 
 fn ownership_is_sticky_to_a_socket() {
     // Of the requests that wait at an agent one, at most, is the other socket's, and here it weighs no more than the others.
     let remote = |threads_per_socket: usize| {
-        let mut simulation = Simulation::new(&machine(&[("snoop_weight", 0)]), 1);
+        let mut simulation = Simulation::new(&machine(&[("snoop_weight", 1)]), 1);
         let line = word(&mut simulation, 0);
         for socket in [0, OTHER_SOCKET] {
             for core in 0..threads_per_socket {
@@ -365,6 +365,26 @@ fn ownership_is_sticky_to_a_socket() {
     assert!(one > 0.4, "one each: {one}");
     assert!((0.15..0.35).contains(&four), "four each: {four}");
     assert!((0.03..0.12).contains(&sixteen), "sixteen each: {sixteen}");
+}
+
+#[test]
+fn what_waits_behind_a_sockets_request_adds_nothing_to_its_weight() {
+    // The other socket's share of the additions.
+    let share = |weight: u64, theirs: usize| {
+        let mut simulation = Simulation::new(&machine(&[("snoop_weight", weight)]), 1);
+        let line = word(&mut simulation, 0);
+        for place in (0..16).chain(OTHER_SOCKET..OTHER_SOCKET + theirs) {
+            let line = line.clone();
+            simulation.spawn(place, move || add_until_stopped(&line));
+        }
+        let (operations, _) = run_for(&mut simulation, 500_000.0);
+        let of = |operations: &[u64]| operations.iter().sum::<u64>() as f64;
+        of(&operations[16..]) / of(&operations)
+    };
+    let (alone, with_others) = (share(1000, 1), share(1000, 16));
+    assert!((0.4..0.9).contains(&alone), "one against sixteen: {alone}");
+    assert!((0.4..0.9).contains(&with_others), "sixteen against sixteen: {with_others}");
+    assert!(share(1, 1) < 0.3, "one of seventeen, a transfer at a time: {}", share(1, 1));
 }
 
 #[test]

@@ -247,7 +247,7 @@ fn with_idle_sockets_that_answer_late() {
 
 #[test]
 fn with_sockets_whose_requests_weigh_much_and_wrong_guesses_that_cost_much() {
-    check_all(&[("snoop_weight", 3), ("sockets", 4), ("cores", 4)]);
+    check_all(&[("snoop_weight", 30), ("sockets", 4), ("cores", 4)]);
     check_all(&[("redirect", 300), ("sibling_turn", 20)]);
 }
 

@@ -76,7 +76,8 @@ pub fn report(jobs: usize, done: &(impl Fn() + Sync)) -> Result<Report, Failure>
     }
     let notes = vec![
         "Published: nanoseconds for one operation, all threads together, less what the benchmark's own threads and loops \
-         take (training/*.csv say how much). The protocol of the simulated machines was fitted on these tables: no \
+         take (training/*.csv say how much). Each thread does the same number of operations, and the time is until the last has done \
+         them; so it is simulated. The protocol of the simulated machines was fitted on these tables: no \
          figure here is a prediction."
             .to_owned(),
         format!(

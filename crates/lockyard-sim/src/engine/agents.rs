@@ -16,9 +16,8 @@
 //! completion has come back, while the data travels directly.
 //!
 //! A domain's own cores are served inside the domain while the domain has the line: ownership is
-//! sticky. A snoop from another domain counts as one more request in the random draw, and `snoop_weight` more for each request that
-//! waits behind it in the domain that asks. An agent that
-//! waits for a grant serves only snoops, or two domains would wait for each other. After the grant of an exclusive line
+//! sticky. A snoop from another domain counts as `snoop_weight` requests in the random draw, however many wait behind it
+//! in the domain that asks. An agent that waits for a grant serves only snoops, or two domains would wait for each other. After the grant of an exclusive line
 //! the agent is busy until the home agent has been told and has answered: for `granted_legs` of the longest leg of the line's way in the
 //! mean, uniformly more or less by the share `granted_spread`: from nothing to a round trip if that is 1. (Where the home is, is not looked at.) So
 //! long the first owner in the domain keeps the line, and does many operations where one within a domain does two.
@@ -45,9 +44,9 @@ impl Engine {
     /// A request arrives at the agent of `domain`.
     pub(super) fn arrive(&mut self, line: u32, domain: u16, request: Request) {
         let agent = &mut self.lines[line as usize].agents[domain as usize];
-        if let Request::Snoop { domain, .. } = request {
+        if let Request::Snoop { .. } = request {
             debug_assert!(agent.snoop.is_none(), "the home agent serves one domain at a time");
-            agent.snoop = Some((agent.queue.len(), domain));
+            agent.snoop = Some(agent.queue.len());
         }
         agent.queue.push(request);
         let length = agent.queue.len() as u64;
@@ -74,13 +73,13 @@ impl Engine {
             return;
         }
         debug_assert_eq!(
-            agent.snoop.map(|(index, _)| index),
+            agent.snoop,
             agent.queue.iter().position(|request| matches!(request, Request::Snoop { .. })),
             "the note of where another domain's request waits"
         );
         let chosen = if agent.awaiting_grant.is_some() {
             match agent.snoop {
-                Some((snoop, _)) => snoop,
+                Some(snoop) => snoop,
                 None => return,
             }
         } else {
@@ -94,17 +93,14 @@ impl Engine {
         self.serve(line, domain, request, false);
     }
 
-    /// One of the waiting requests by chance. A domain's own weigh one each; another domain's one, and `snoop_weight` for each that waits
-    /// behind it there.
+    /// One of the waiting requests by chance. A domain's own weigh one each; another domain's `snoop_weight`.
     fn drawn(&mut self, line: u32, domain: u16) -> usize {
-        let agents = &self.lines[line as usize].agents;
-        let queue = &agents[domain as usize].queue;
-        let waiting = queue.len() as u64;
-        let Some((snoop, from)) = agents[domain as usize].snoop else {
+        let agent = &self.lines[line as usize].agents[domain as usize];
+        let waiting = agent.queue.len() as u64;
+        let Some(snoop) = agent.snoop else {
             return self.random.below(waiting) as usize;
         };
-        let behind = agents[from as usize].queue.len() as f64;
-        let weight = whole((1.0 + self.machine.numbers().snoop_weight * behind) * WEIGHT);
+        let weight = whole(self.machine.numbers().snoop_weight * WEIGHT);
         let drawn = self.random.below(weight + (waiting - 1) * WEIGHT as u64);
         match drawn.checked_sub(weight) {
             None => snoop,

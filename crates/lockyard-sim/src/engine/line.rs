@@ -106,8 +106,8 @@ impl View {
 /// A domain's agent, for one line.
 pub(super) struct Agent {
     pub queue: Vec<Request>,
-    /// Where in the queue another domain's request is, and which domain's: one at most, as the home agent serves one domain at a time.
-    pub snoop: Option<(usize, u16)>,
+    /// Where in the queue another domain's request is: one at most, as the home agent serves one domain at a time.
+    pub snoop: Option<usize>,
     pub busy: bool,
     /// What the domain may do with the line.
     pub permission: State,
@@ -133,8 +133,8 @@ impl Agent {
     /// Takes the request at `index` out of the queue, which keeps its order: first-in-first-out service needs it.
     pub(super) fn take(&mut self, index: usize) -> Request {
         self.snoop = match self.snoop {
-            Some((snoop, _)) if snoop == index => None,
-            Some((snoop, domain)) => Some((snoop - usize::from(index < snoop), domain)),
+            Some(snoop) if snoop == index => None,
+            Some(snoop) => Some(snoop - usize::from(index < snoop)),
             None => None,
         };
         self.queue.remove(index)

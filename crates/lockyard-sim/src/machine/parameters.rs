@@ -233,7 +233,7 @@ pub(super) const SPECS: &[Spec] = &[
     Spec { section: "protocol", name: "order", unit: "", meaning: "order in which a home agent serves waiting requests", field: Field::Order },
     real!("protocol", granted_legs, "legs", 0.0..=20.0, "agent busy after the home agent granted its domain a line exclusively, in the mean, in legs of the way that the line came"),
     real!("protocol", granted_spread, "", 0.0..=1.0, "how much that differs from one grant to the next: uniformly, by this share of it at most"),
-    real!("protocol", snoop_weight, "requests", 0.0..=1000.0, "weight in the draw of each request that waits behind another domain's in its own; that one, and a domain's own: 1"),
+    real!("protocol", snoop_weight, "requests", 0.01..=1000.0, "what another domain's request weighs in the draw; a domain's own: 1"),
     whole!("protocol", redirect, "cycles", 0..=1000, "after a compare-exchange or swap whose outcome was guessed wrongly: until the instructions of the right way come"),
     whole!("protocol", store_buffer, "entries", 1..=1024, "stores that wait for their line"),
     whole!("protocol", run_ahead, "cycles", 0..=10000, "work that a core does ahead of an operation that is not complete: its reorder buffer"),

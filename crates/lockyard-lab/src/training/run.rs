@@ -1,0 +1,260 @@
+//! A cell on its machine, as the benchmarks run it: every thread does the same number of operations, and the figure is the time until all
+//! are done, divided by all of them.
+//!
+//! So it is not what all threads do together in a second. Where the threads of one socket get on faster than those of the other, they are done
+//! first, and the others go on without them. In lockhammer's compare-exchange loop with 44 threads on one socket and one on the other, the one gets the line, as simulated,
+//! about half of the time, but only for a 45th of all operations.
+//! To simulate thousands of operations of each thread would take too long, so each part of such a run is
+//! simulated for a while: all threads; and, when those of a socket are done, the others. The threads of one socket are taken as equally fast. (They are
+//! nearly so: with all 44 of a socket a thread's mean time is 0.9 to 1 of the whole time in the tables.)
+
+use super::{Cell, programs::Shared};
+use crate::simulate::SimulationError;
+use lockyard_sim::{Machine, Outcome, Simulation};
+
+/// Simulated nanoseconds before counting begins, and that are counted at least.
+const WARM_UP_NS: f64 = 100_000.0;
+const WINDOW_NS: f64 = 300_000.0;
+/// From the beginning of one thread to that of the next, in simulated nanoseconds.
+const BETWEEN_BEGINNINGS_NS: f64 = 100.0;
+/// The window is doubled until each thread has done so many operations on average.
+const ENOUGH: u64 = 12;
+/// Sockets whose threads need times that differ by less than this share of the longer one are done together.
+const ALIKE: f64 = 0.03;
+/// So are those whose times differ by less than so many standard deviations, were each operation by chance. (They come several in a row, so that they
+/// differ by chance a little more; and of a thread that is alone on its socket a window may have a dozen only, so that a factor of 1.8 may pass as
+/// chance.)
+const DEVIATIONS: f64 = 2.0;
+
+/// The hardware thread of `machine` on which thread `index` runs: siblings are neighbours.
+fn place(machine: &Machine, index: usize) -> usize {
+    let siblings = machine.threads_per_core();
+    index % siblings * machine.cores() + index / siblings
+}
+
+/// The threads in the order in which they begin: a random one. A queue of threads that all come back keeps its first order for ever in a
+/// machine without interrupts; in the benchmark each tick of a CPU moves its thread to another place of the queue, a dozen times and more
+/// in a run. In the order of their numbers, siblings would always be neighbours, and every other hand-over within a core.
+fn mixed(threads: usize, seed: u64) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..threads).collect();
+    // SplitMix64.
+    let mut state = seed;
+    for last in (1..threads).rev() {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        order.swap(last, ((z ^ (z >> 31)) % (last as u64 + 1)) as usize);
+    }
+    order
+}
+
+/// The simulated figure of a cell on `machine`: nanoseconds for one operation, all threads together.
+///
+/// # Errors
+///
+/// If the run is stuck.
+pub fn simulate(machine: &Machine, cell: &Cell, seed: u64) -> Result<f64, SimulationError> {
+    simulate_for(machine, cell, seed, (WARM_UP_NS, WINDOW_NS))
+}
+
+/// The same, with other times than usual: simulated nanoseconds before counting begins, and that are counted at least, in each part of the run.
+///
+/// # Errors
+///
+/// If the run is stuck.
+pub fn simulate_for(
+    machine: &Machine,
+    cell: &Cell,
+    seed: u64,
+    times: (f64, f64),
+) -> Result<f64, SimulationError> {
+    let without_pause = (!cell.pauses).then(|| machine.clone().with("cycles.pause", 1.0)).flatten();
+    let machine = without_pause.as_ref().unwrap_or(machine);
+    let socket = |index: usize| machine.place(place(machine, index)).socket;
+    let all = mixed(cell.threads, seed);
+    let sizes = (0..machine.sockets())
+        .map(|s| all.iter().filter(|&&index| socket(index) == s).count())
+        .collect();
+    // (A socket whose threads are done counts as asleep in the next part: no training machine has an `idle_answer`.)
+    until_all_are_done(sizes, |going| {
+        let threads: Vec<usize> =
+            all.iter().copied().filter(|&index| going.contains(&socket(index))).collect();
+        let (window, operations) = together(machine, cell, seed, times, &threads)?;
+        let of_socket = |s: &usize| {
+            let own = threads.iter().zip(&operations).filter(|&(&index, _)| socket(index) == *s);
+            own.map(|(_, operations)| operations).sum()
+        };
+        Ok((window, going.iter().map(of_socket).collect()))
+    })
+}
+
+/// The time until all threads have done the same number of operations, divided by all of them; there are so many threads in each group. `run` says how long it let the groups with
+/// these numbers run, and how many operations each of them did.
+fn until_all_are_done(
+    sizes: Vec<usize>,
+    mut run: impl FnMut(&[usize]) -> Result<(f64, Vec<u64>), SimulationError>,
+) -> Result<f64, SimulationError> {
+    let threads: usize = sizes.iter().sum();
+    // With what is left to do of the operations of each thread, as a share.
+    let mut going: Vec<(usize, f64)> =
+        (0..sizes.len()).filter(|&group| sizes[group] > 0).map(|group| (group, 1.0)).collect();
+    // In which each thread does one operation.
+    let mut time = 0.0;
+    while !going.is_empty() {
+        let numbers: Vec<usize> = going.iter().map(|(group, _)| *group).collect();
+        let (window, counts) = run(&numbers)?;
+        let left = |&(group, left): &(usize, f64)| left * sizes[group] as f64;
+        // When each is done, in windows, if all go on like this.
+        let ends: Vec<f64> =
+            going.iter().zip(&counts).map(|(of, &count)| left(of) / count as f64).collect();
+        let by_end = |&a: &usize, &b: &usize| ends[a].total_cmp(&ends[b]);
+        let first = (0..ends.len()).min_by(by_end).unwrap_or(0);
+        let last = (0..ends.len()).max_by(by_end).unwrap_or(0);
+        let end = ends[first];
+        if are_alike((end, counts[first]), (ends[last], counts[last])) {
+            time +=
+                going.iter().map(left).sum::<f64>() / counts.iter().sum::<u64>() as f64 * window;
+            break;
+        }
+        time += end * window;
+        for ((_, left), own_end) in going.iter_mut().zip(&ends) {
+            *left *= 1.0 - end / own_end;
+        }
+        going.retain(|(_, left)| *left > 0.0);
+    }
+    Ok(time / threads as f64)
+}
+
+/// Whether two groups are done at the same time, as far as so many operations of each can tell.
+fn are_alike((first, of_first): (f64, u64), (last, of_last): (f64, u64)) -> bool {
+    // Of a ratio of two counts.
+    let deviation = (1.0 / of_first as f64 + 1.0 / of_last.max(1) as f64).sqrt();
+    first >= last * (1.0 - ALIKE) || (of_last > 0 && (last / first).ln() < DEVIATIONS * deviation)
+}
+
+/// What some threads do together: simulated nanoseconds, and the operations of each in them.
+fn together(
+    machine: &Machine,
+    cell: &Cell,
+    seed: u64,
+    (warm_up, at_least): (f64, f64),
+    threads: &[usize],
+) -> Result<(f64, Vec<u64>), SimulationError> {
+    let mut simulation = Simulation::new(machine, seed);
+    let shared = Shared::new(&mut simulation, cell.program);
+    let [inside, between, own] = cell.work;
+    for (turn, &index) in threads.iter().enumerate() {
+        let shared = shared.clone();
+        let begin = machine.cycles(turn as f64 * BETWEEN_BEGINNINGS_NS);
+        simulation.spawn_at(place(machine, index), begin, move || {
+            while !lockyard_sim::stop_requested() {
+                shared.perform(|| lockyard_sim::work(inside));
+                lockyard_sim::work(between + own);
+                lockyard_sim::operation_done();
+            }
+        });
+    }
+    let fails = |outcome: Outcome| {
+        let of = threads.len();
+        SimulationError::new(format!("{}, {of} threads: {outcome}", cell.variant))
+    };
+    let run = |simulation: &mut Simulation, ns: f64| match simulation.run_until(machine.cycles(ns))
+    {
+        Outcome::TimeOver => Ok(simulation.operations()),
+        outcome => Err(fails(outcome)),
+    };
+    let before = run(&mut simulation, warm_up)?;
+    let mut window = at_least;
+    loop {
+        let after = run(&mut simulation, warm_up + window)?;
+        let operations: Vec<u64> = after.iter().zip(&before).map(|(a, b)| a - b).collect();
+        if operations.iter().sum::<u64>() >= ENOUGH * (threads.len() as u64).max(16) {
+            simulation.request_stop();
+            return match simulation.run_until(u64::MAX) {
+                Outcome::Finished => Ok((window, operations)),
+                outcome => Err(fails(outcome)),
+            };
+        }
+        window *= 2.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::training::cells;
+
+    #[test]
+    fn every_thread_begins_once_and_siblings_are_not_neighbours_as_a_rule() {
+        for seed in 1..=20 {
+            let order = mixed(48, seed);
+            assert_eq!(order, mixed(48, seed));
+            let mut sorted = order.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, (0..48).collect::<Vec<_>>());
+            // Threads 2k and 2k + 1 are siblings; by chance one in 47 neighbours is one.
+            let together = order.windows(2).filter(|pair| pair[0] / 2 == pair[1] / 2).count();
+            assert!(together <= 6, "{order:?}");
+        }
+        assert_ne!(mixed(48, 1), mixed(48, 2));
+    }
+
+    #[test]
+    fn who_is_done_first_does_not_make_the_others_faster() {
+        let machine = Machine::shipped("broadwell-ep-2s22c2t").expect("it is shipped");
+        let (cells, _) = cells();
+        let of = |threads| {
+            let is = |cell: &&Cell| {
+                cell.machine == machine.name()
+                    && cell.threads == threads
+                    && cell.variant == "cas_lockref/0/0"
+            };
+            cells.iter().find(is).expect("the table has it")
+        };
+        let times = (20_000.0, 50_000.0);
+        let figure = |threads| simulate_for(&machine, of(threads), 1, times).expect("it is sound");
+        let (one_socket, one_more) = (figure(44), figure(45));
+        let all: Vec<usize> = (0..45).collect();
+        let (window, operations) = together(&machine, of(45), 1, times, &all).expect("it is sound");
+        let steady = window / operations.iter().sum::<u64>() as f64;
+        assert!(operations[44] > 10 * operations[..44].iter().max().unwrap(), "{operations:?}");
+        assert!(steady < 0.6 * one_socket, "all the time with it: {steady}; without: {one_socket}");
+        let ratio = one_more / one_socket;
+        assert!((0.85..1.1).contains(&ratio), "with it until it is done: {one_more}, {one_socket}");
+    }
+
+    /// What `until_all_are_done` says of groups with these rates of a thread, in thousands of a window of one nanosecond: all of them, and the last one alone.
+    fn put_together(sizes: &[usize], rates: &[u64], alone: u64) -> f64 {
+        until_all_are_done(sizes.to_vec(), |going| {
+            let rate = |&group: &usize| match going.len() {
+                1 => alone,
+                _ => rates[group],
+            };
+            Ok((1.0, going.iter().map(|group| 1000 * sizes[*group] as u64 * rate(group)).collect()))
+        })
+        .expect("no part fails")
+            * 1000.0
+    }
+
+    #[test]
+    fn the_parts_are_put_together() {
+        assert_eq!(put_together(&[4], &[5], 5), 0.05);
+        assert_eq!(put_together(&[4, 0], &[5, 7], 5), 0.05);
+        assert_eq!(put_together(&[4, 4], &[5, 5], 9), 0.025);
+        // After one time the first thread is done and half of the second one's work, which takes half a time more, or a quarter.
+        assert_eq!(put_together(&[1, 1], &[2, 1], 1), 0.5);
+        assert_eq!(put_together(&[1, 1], &[2, 1], 2), 0.375);
+        // Who does nothing meanwhile has all to do then.
+        assert_eq!(put_together(&[1, 3], &[1, 0], 1), 0.5);
+        // Two that are done at the same time leave together.
+        assert_eq!(put_together(&[1, 1, 1], &[2, 2, 1], 1), 1.0 / 3.0);
+    }
+
+    #[test]
+    fn groups_are_alike_within_chance() {
+        assert!(are_alike((1.0, 1000), (1.02, 1000)));
+        assert!(!are_alike((1.0, 10_000), (1.1, 10_000)));
+        assert!(are_alike((1.0, 12), (1.5, 500)), "a third more or less of 12 is chance");
+        assert!(!are_alike((1.0, 12), (f64::INFINITY, 0)));
+    }
+}
