@@ -171,7 +171,7 @@ fn row(name: &str, instead: Instead, machine: &str) -> Result<String, String> {
     let run = |variant: &str| {
         let variant = script.variant(variant).ok_or("no such variant")?;
         let (place, work) = ((&order, script.home), calibrated.nanoseconds());
-        simulate::cell(&on, variant, place, tasks, work, Effort::usual(&order))
+        simulate::cell(&on, variant, place, tasks, work, Effort::usual(&on, &order, tasks))
             .map_err(|e| e.to_string())
     };
     let (ticket, queued) = (run("ticket")?, run("qspinlock")?);

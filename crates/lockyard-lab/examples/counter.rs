@@ -1,18 +1,23 @@
-//! Additions to one word by more and more cores, of one socket and then of the next: a published curve of a mesh, beside what the
-//! machine `cascade-lake-2s24c2t` makes of it with 28 cores a socket, also with other numbers of what happens between sockets.
+//! Additions to one word by more and more threads, beside what machines make of them: a published curve of a mesh, of one socket and then of the
+//! next, and `cascade-lake-2s24c2t` with 28 cores a socket, also with other numbers of what happens between sockets; and a published curve of
+//! a virtual machine on a Zen 4, as far as one core complex goes, and `zen4-7840u` with that one's clock.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example counter
 //! ```
 //!
-//! Nothing is fitted here. The published host has eight sockets (`training/atomic_increment_platinum_8176.csv`); two are simulated.
+//! Nothing is fitted here. The first host has eight sockets (`training/atomic_increment_platinum_8176.csv`); two are simulated. The second one is a guest
+//! (`training/atomic_increment_zen4_guest.csv`): its neighbouring CPUs are siblings, as it sees them, but need not be on the host, so both are simulated.
 
 use lockyard::platform::{Ordering, Word};
 use lockyard_lab::statistics;
 use lockyard_sim::{Machine, Outcome, SimulatedU64, Simulation};
 
-const PUBLISHED: &str = include_str!("../../../training/atomic_increment_platinum_8176.csv");
+const MESH: &str = include_str!("../../../training/atomic_increment_platinum_8176.csv");
 const CORES: usize = 28;
+const ZEN: &str = include_str!("../../../training/atomic_increment_zen4_guest.csv");
+/// An addition by one thread takes 2.53 ns there, and 7 cycles on that machine.
+const ZEN_GHZ: f64 = 2.77;
 /// Other numbers of legs of the hold after a grant, which other processors of the family would give by the same rule; and the ring's weight of another socket's request.
 const CHANGES: [(&str, f64); 4] = [
     ("protocol.granted_legs", 0.65),
@@ -25,12 +30,24 @@ const SEEDS: u64 = 5;
 const WARM_UP_NS: f64 = 50_000.0;
 const WINDOW_NS: f64 = 200_000.0;
 
-/// Nanoseconds of an addition, all threads together.
-fn simulated(machine: &Machine, threads: usize) -> Vec<f64> {
+/// Thread counts and nanoseconds of an addition, all threads together, of a published curve.
+fn published(table: &str) -> Vec<(usize, f64)> {
+    let lines = table.lines().filter(|line| !line.starts_with(['#', 't']));
+    let fields = lines.map(|line| line.split(',').map(|field| field.parse().expect("a number")));
+    fields
+        .map(|fields| {
+            let fields: Vec<f64> = fields.collect();
+            (fields[0] as usize, fields[1] / fields[0])
+        })
+        .collect()
+}
+
+/// Nanoseconds of an addition, all threads together, with threads at these places.
+fn simulated(machine: &Machine, places: &[usize]) -> f64 {
     let run = |seed| {
         let mut simulation = Simulation::new(machine, seed);
         let word = simulation.place(SimulatedU64::new(0), 64, 0);
-        for place in 0..threads {
+        for &place in places {
             let word = word.clone();
             simulation.spawn(place, move || {
                 while !lockyard_sim::stop_requested() {
@@ -52,10 +69,16 @@ fn simulated(machine: &Machine, threads: usize) -> Vec<f64> {
         assert!(matches!(outcome, Outcome::Finished), "{outcome}");
         WINDOW_NS / (after - before) as f64
     };
-    (1..=SEEDS).map(run).collect()
+    let runs: Vec<f64> = (1..=SEEDS).map(run).collect();
+    statistics::mean(&runs).expect("there are runs")
 }
 
-fn main() {
+/// A figure, and by how much it is off.
+fn print_beside(published: f64, found: f64) {
+    print!("  {found:5.1} {:+6.1} %", 100.0 * (found / published - 1.0));
+}
+
+fn mesh() {
     let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
     let machine = machine.with("topology.cores", CORES as f64).expect("it has cores");
     println!("nanoseconds of an addition, all threads together");
@@ -66,19 +89,40 @@ fn main() {
         .chain(changed)
         .map(|machine| machine.expect("it has the number"))
         .collect();
-    for line in PUBLISHED.lines().filter(|line| !line.starts_with(['#', 't'])) {
-        let fields: Vec<f64> =
-            line.split(',').map(|field| field.parse().expect("a number")).collect();
-        let threads = fields[0] as usize;
+    for (threads, published) in published(MESH) {
         if threads > 2 * CORES {
             break;
         }
-        let published = fields[1] / fields[0];
+        let places: Vec<usize> = (0..threads).collect();
         print!("{threads:7}  {published:9.1}");
         for machine in &machines {
-            let found = statistics::mean(&simulated(machine, threads)).expect("there are runs");
-            print!("  {found:5.1} {:+6.1} %", 100.0 * (found / published - 1.0));
+            print_beside(published, simulated(machine, &places));
         }
         println!();
     }
+}
+
+fn zen() {
+    let machine = Machine::shipped("zen4-7840u").expect("it is shipped");
+    let machine = machine.with("clock.ghz", ZEN_GHZ).expect("it has a clock");
+    let (cores, all) = (machine.cores(), machine.hardware_threads());
+    println!("threads  published  simulated, siblings first, error; the same, cores first");
+    for (threads, published) in published(ZEN) {
+        if threads > all {
+            break;
+        }
+        let siblings: Vec<usize> = (0..threads).map(|i| i % 2 * cores + i / 2).collect();
+        let apart: Vec<usize> = (0..threads).collect();
+        print!("{threads:7}  {published:9.1}");
+        for places in [siblings, apart] {
+            print_beside(published, simulated(&machine, &places));
+        }
+        println!();
+    }
+}
+
+fn main() {
+    mesh();
+    println!();
+    zen();
 }

@@ -163,7 +163,7 @@ pub fn run(
         |&(variant, threads, work)| {
             let work = work.nanoseconds();
             let placement = (placement, script.home);
-            let of = (script.samples, script.run.mean_over);
+            let of = (script.samples, &script.run);
             simulate::cell_with_siblings(&request.machine, variant, placement, threads, work, of)
         },
         done,
@@ -187,8 +187,7 @@ pub fn run(
         });
         let Calibrated { work, metric } = calibrated;
         let mut detail = detail(metric, &prediction, threads, work);
-        let seeds = simulate::Effort::usual(placement).seeds;
-        simulate::identify(&request.machine, seeds, &mut detail);
+        simulate::identify(&request.machine, prediction.runs.len(), &mut detail);
         if request.sensitivity {
             let cell = sensitivity::Cell {
                 machine: &request.machine,
@@ -197,7 +196,7 @@ pub fn run(
                 threads,
                 local_work: calibrated.nanoseconds(),
                 metric,
-                mean_over: script.run.mean_over,
+                run: &script.run,
             };
             let failed = |e| Failure::Run(format!("{}, {}: {e}", script.name, variant.name));
             let Some(one) = sensitivity::of(cell, request.jobs, done).map_err(failed)? else {
@@ -264,7 +263,7 @@ fn figures(
         if let Some(work) = work {
             detail.insert("local_work_ns".to_owned(), Detail::Number(work.nanoseconds));
         }
-        identify_figure(script, &request.machine, &figure, &mut detail);
+        identify_figure(script, &request.machine, (&figure, outcome.runs.len()), &mut detail);
         rows.push(Row {
             table: String::new(),
             experiment: script.name.clone(),
@@ -293,11 +292,10 @@ fn figures(
 pub fn identify_figure(
     script: &Script,
     machine: &Machine,
-    figure: &Figure,
+    (figure, runs): (&Figure, usize),
     detail: &mut BTreeMap<String, Detail>,
 ) {
-    let order = Placement::Order(script.order);
-    let mut seeds = simulate::Effort::usual(&order).seeds;
+    let mut seeds = runs;
     if let (Figure::Sample { .. }, Some(samples)) = (figure, script.samples) {
         seeds = simulate::SEEDS_OF_SAMPLES;
         let simulated = samples.simulated_seconds;
@@ -375,6 +373,13 @@ pub fn detail(
              lock; from then on operations keep each other there (docs/degradation.md; `until_a_lock_fallback` and \
              `from_a_lock_fallback_on` in JSON); all else that is said of such a cell is of the longer part of the run",
             long.seconds
+        ));
+    }
+    if let Some(all) = prediction.while_all_go_on {
+        let figure = metric.figure(all, threads);
+        detail.insert("while_all_go_on".to_owned(), Detail::Number(figure));
+        notes.push(String::from(
+            "figures are of tasks that are timed until each is done; what explains them is of the time when all go on",
         ));
     }
     if let Some(apart) = prediction.siblings_apart {

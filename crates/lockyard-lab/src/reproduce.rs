@@ -286,7 +286,8 @@ fn row(job: &Job, plan: &Plan, found: &[Option<Found>]) -> Option<Row> {
     if cell.threads != Some(run.tasks) {
         row.detail.insert(SIMULATED_TASKS.to_owned(), Detail::Count(run.tasks as u64));
     }
-    predict::identify_figure(&run.script, &run.machine, &model.figure, &mut row.detail);
+    let of = (&model.figure, prediction.runs.len());
+    predict::identify_figure(&run.script, &run.machine, of, &mut row.detail);
     if let Some(reason) = cell.threads.and_then(|n| run.script.doubt(&cell.machine, n)) {
         row.detail.insert(DOUBTFUL.to_owned(), Detail::Text(reason.to_owned()));
     }
@@ -294,10 +295,11 @@ fn row(job: &Job, plan: &Plan, found: &[Option<Found>]) -> Option<Row> {
 }
 
 /// Details that are in the terms of a script's own metric.
-const OF_THE_METRIC: [&str; 5] = [
+const OF_THE_METRIC: [&str; 6] = [
     "predicted_low",
     "predicted_high",
     "siblings_share_nothing",
+    "while_all_go_on",
     "predicted_low_by_lock_fallbacks",
     "predicted_high_by_lock_fallbacks",
 ];

@@ -13,7 +13,7 @@ use crate::jobs;
 use crate::placement::Placement;
 use crate::rows::Detail;
 use crate::simulate::{self, Effort, SimulationError};
-use lockyard_scenarios::{Metric, Variant};
+use lockyard_scenarios::{Metric, RunOf, Variant};
 use lockyard_sim::Machine;
 use std::collections::BTreeMap;
 
@@ -44,8 +44,8 @@ pub struct Cell<'a> {
     pub local_work: f64,
     /// What is predicted.
     pub metric: Metric,
-    /// Over how many seconds it is a mean, if over more than is simulated.
-    pub mean_over: Option<f64>,
+    /// The run that it is of.
+    pub run: &'a RunOf,
 }
 
 /// What a change of one input does to the figure, as a share of it.
@@ -129,8 +129,8 @@ pub fn of(
             None => {}
         }
         let (variant, threads) = (cell.variant, cell.threads);
-        let effort = (Effort::SEARCH, cell.mean_over);
-        simulate::cell_over(&machine, variant, cell.placement, threads, work, effort)
+        let effort = (Effort::SEARCH, cell.run);
+        simulate::cell_of_run(&machine, variant, cell.placement, threads, work, effort)
             .map(|prediction| cell.metric.figure(prediction.throughput, threads))
     };
     let mut figures = Vec::new();
@@ -305,7 +305,7 @@ mod tests {
             threads: 1,
             local_work: 1000.0,
             metric: script.metric,
-            mean_over: None,
+            run: &RunOf::default(),
         };
         let found = of(cell, 1, &|| ()).expect("it runs").expect("nobody interrupts");
         assert_eq!(found.effects[0].input, LOCAL_WORK);
@@ -350,7 +350,7 @@ mod tests {
             threads: 4,
             local_work: 100.0,
             metric: script.metric,
-            mean_over: None,
+            run: &RunOf::default(),
         };
         let found = of(cell, 2, &|| ()).expect("it runs").expect("nobody interrupts");
         let (mut down, mut up): (f64, f64) = (0.0, 0.0);

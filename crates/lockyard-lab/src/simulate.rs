@@ -1,12 +1,14 @@
 //! One cell on a simulated machine: a variant, a number of threads, some seeds.
 
+mod each;
 mod identity;
 mod long;
 mod samples;
 mod stage;
 
+pub use each::cell as cell_of_run;
 pub use identity::{MACHINE_HASH, SEEDS, identify};
-pub use long::{LongRun, cell as cell_over};
+pub use long::LongRun;
 pub use samples::{SEEDS as SEEDS_OF_SAMPLES, samples};
 
 use crate::explain::{Costs, LockTime};
@@ -16,7 +18,7 @@ use crate::placement::Placement;
 use crate::served::{self, Fairness, Waits};
 use crate::statistics;
 use lockyard::platform::Event;
-use lockyard_scenarios::{Order, Prepared, Samples, Variant};
+use lockyard_scenarios::{Order, Prepared, RunOf, Samples, Variant};
 use lockyard_sim::{Machine, Outcome, Simulation};
 use stage::OnMachine;
 use std::rc::Rc;
@@ -33,14 +35,14 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// Enough for the tables, for tasks whose places do not depend on the seed: the runs of a cell differ by less than 4 %.
+    /// Enough for the tables, for tasks whose places do not depend on the seed, or do not matter: the runs of a cell differ by less than 4 %.
     const USUAL: Effort = Effort { warm_up_ns: 150_000.0, window_ns: 1_000_000.0, seeds: 5 };
     /// For the search of a calibration, and for changes of a figure, which are simulated with the same seeds.
     pub const SEARCH: Effort = Effort { warm_up_ns: 100_000.0, window_ns: 400_000.0, seeds: 3 };
 
     /// Enough for the tables, for tasks that are not pinned. There a seed is a placement, and placements differ more than windows:
-    /// the runs of `page-ref` with 4 threads on Broadwell-EX differ by up to a factor of two, mostly upwards. The standard error
-    /// of the mean of 40 is 3 % there, and 1 to 2 % with 8 and 16 threads.
+    /// the runs of `page-ref` with 4 threads on Broadwell-EX differ by up to a factor of 2.3, mostly upwards. The standard error
+    /// of the mean of 40 is 2 to 4 % there.
     const UNPINNED: Effort = Effort { warm_up_ns: 150_000.0, window_ns: 500_000.0, seeds: 40 };
 
     /// The least for guests that share CPUs: some rounds of their time slices.
@@ -72,9 +74,11 @@ impl Effort {
     }
 
     /// Enough for the tables.
-    pub fn usual(placement: &Placement) -> Effort {
+    pub fn usual(machine: &Machine, placement: &Placement, threads: usize) -> Effort {
+        // One task, or the cores of one complex, are served alike wherever they are.
+        let alike = threads < 2 || machine.complexes() == 1;
         match placement {
-            Placement::Order(Order::Unpinned) => Effort::UNPINNED,
+            Placement::Order(Order::Unpinned) if !alike => Effort::UNPINNED,
             Placement::Order(_) | Placement::List(_) => Effort::USUAL,
         }
     }
@@ -114,6 +118,8 @@ pub struct Prediction {
     pub local_transfers: f64,
     /// Grants of a line to another complex, per operation.
     pub remote_transfers: f64,
+    /// The throughput while all tasks go on; `None` if the throughput is that.
+    pub while_all_go_on: Option<f64>,
     /// The throughput if threads of a core share nothing of an ownership; `None` if no core has two.
     pub siblings_apart: Option<f64>,
     /// How alike threads were served, in each run; the runs are rounds.
@@ -157,7 +163,7 @@ impl std::fmt::Display for SimulationError {
 
 impl std::error::Error for SimulationError {}
 
-/// Simulates one cell with full effort, as the mean over so many seconds if that is given, its samples too if it has some, and, if a core has two tasks, also
+/// Simulates one cell with full effort, as the run that the script says, its samples too if it has some, and, if a core has two tasks, also
 /// as if the threads of a core shared nothing of an ownership: what they share is not settled (see `docs/machines.md`), and this is the other end.
 ///
 /// # Errors
@@ -173,11 +179,10 @@ pub fn cell_with_siblings(
     placement: (&Placement, usize),
     threads: usize,
     local_work: f64,
-    (of, seconds): (Option<Samples>, Option<f64>),
+    (of, run): (Option<Samples>, &RunOf),
 ) -> Result<Prediction, SimulationError> {
-    let effort = Effort::usual(placement.0);
-    let mut found =
-        long::cell(machine, variant, placement, threads, local_work, (effort, seconds))?;
+    let effort = Effort::usual(machine, placement.0, threads);
+    let mut found = each::cell(machine, variant, placement, threads, local_work, (effort, run))?;
     if let Some(of) = of {
         found.samples = samples(machine, variant, placement, (threads, local_work), of)?;
     }
@@ -191,8 +196,8 @@ pub fn cell_with_siblings(
     if cores.windows(2).any(|pair| pair[0] == pair[1])
         && let Some(apart) = machine.clone().with("cycles.sibling_turn", APART)
     {
-        let of = (effort, seconds);
-        let apart = long::cell(&apart, variant, placement, threads, local_work, of)?;
+        let of = (effort, run);
+        let apart = each::cell(&apart, variant, placement, threads, local_work, of)?;
         found.siblings_apart = Some(apart.throughput);
     }
     Ok(found)
@@ -398,6 +403,7 @@ fn runs(
         runs: throughputs,
         cpu: CpuTime { user, idle, system: busy - user - idle },
         per_thread,
+        while_all_go_on: None,
         siblings_apart: None,
         fairness,
         waits: Waits::of(&waits),
@@ -426,10 +432,11 @@ mod tests {
         let machine = Machine::shipped("broadwell-ex-8s10c2t").expect("it is shipped");
         let script = Script::shipped("page-ref").expect("it is shipped");
         let placement = Placement::Order(script.order);
-        let usual = Effort::usual(&placement);
-        let effort = Effort { warm_up_ns: 50_000.0, window_ns: 100_000.0, seeds: 40 };
+        let usual = Effort::usual(&machine, &placement, 4);
         let variant = script.variant("xadd").expect("it has it");
-        let found = cell(&machine, variant, (&placement, 0), 4, 0.0, effort).expect("it runs");
+        let of = (usual, &script.run);
+        let found = each::cell(&machine, variant, (&placement, 0), 4, 0.0, of).expect("it runs");
+        assert_eq!(found.runs.len() as u64, usual.seeds);
         // As of a normal distribution: the range of 40 is 4.3 standard deviations.
         let deviation = (found.range.1 - found.range.0) / 4.3 / found.throughput;
         let error = deviation / (usual.seeds as f64).sqrt();
@@ -438,6 +445,12 @@ mod tests {
             "{error} with {} placements, which differ by {deviation}",
             usual.seeds
         );
-        assert_eq!(Effort::usual(&Placement::List(vec![0])).seeds, Effort::USUAL.seeds);
+        let seeds = |machine: &Machine, placement: &Placement, threads| {
+            Effort::usual(machine, placement, threads).seeds
+        };
+        assert_eq!(seeds(&machine, &Placement::List(vec![0, 1]), 2), Effort::USUAL.seeds);
+        assert_eq!(seeds(&machine, &placement, 1), Effort::USUAL.seeds);
+        let one_complex = Machine::shipped("zen4-7840u").expect("it is shipped");
+        assert_eq!(seeds(&one_complex, &placement, 4), Effort::USUAL.seeds);
     }
 }

@@ -69,7 +69,8 @@ fn simulated(script: &str, variant: &str) -> Prediction {
     let placement = Placement::Order(script.order);
     let tasks = script.tasks(None).expect("the script says it");
     let variant = script.variant(variant).expect("it has it");
-    let effort = Effort { window_ns: 4_000_000.0, seeds: 3, ..Effort::usual(&placement) };
+    let effort =
+        Effort { window_ns: 4_000_000.0, seeds: 3, ..Effort::usual(&machine, &placement, tasks) };
     simulate::cell(&machine, variant, (&placement, script.home), tasks, 0.0, effort)
         .unwrap_or_else(|e| panic!("{e}"))
 }

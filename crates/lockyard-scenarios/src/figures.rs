@@ -46,6 +46,8 @@ pub struct RunOf {
     pub length: Option<Length>,
     /// Over how many seconds the metric is a mean. What is rare happens in a long run.
     pub mean_over: Option<f64>,
+    /// Whether each task had as many operations to do, and was timed until it had done them.
+    pub until_each_is_done: bool,
     /// Whether its CPU times are of one task, and not of all.
     pub times_of_one_task: bool,
     /// The machines in whose tables the time of an operation by the wall clock is divided by the number of tasks.
@@ -267,13 +269,18 @@ pub(crate) struct RunEntry {
     amount: Option<Spanned<f64>>,
     seconds: Option<Spanned<f64>>,
     mean_over: Option<Spanned<f64>>,
+    until_each_is_done: Option<Spanned<bool>>,
     times_of: Option<Spanned<String>>,
     #[serde(default)]
     time_divided_on: Vec<String>,
 }
 
-/// The section `[run]`.
-pub(crate) fn run(source: &Source, entry: &RunEntry) -> Read<RunOf> {
+/// The section `[run]` of a script with this metric; `plain` if it has neither guests nor samples.
+pub(crate) fn run(
+    source: &Source,
+    entry: &RunEntry,
+    (metric, plain): (Metric, bool),
+) -> Read<RunOf> {
     let positive = |what: &str, found: &Option<Spanned<f64>>| match found {
         Some(found) if *found.get_ref() > 0.0 && *found.get_ref() <= 1e15 => {
             Ok(Some(*found.get_ref()))
@@ -307,6 +314,18 @@ pub(crate) fn run(source: &Source, entry: &RunEntry) -> Read<RunOf> {
         Some(tasks) => Ok(Some(*tasks.get_ref() as usize)),
         None => Ok(None),
     };
+    let until_each_is_done =
+        entry.until_each_is_done.as_ref().filter(|until| *until.get_ref()).map(Spanned::span);
+    if let Some(at) = &until_each_is_done {
+        if metric != Metric::Cpu || !plain {
+            let message = "`until_each_is_done` is for scripts whose metric is `cpu`, without guests and samples";
+            return Err(source.error(at.clone(), message));
+        }
+        if entry.mean_over.is_some() || length.is_some() {
+            let message = "with `until_each_is_done` a run is as long as its tasks take: it has no `mean_over`, `operations`, `amount` or `seconds`";
+            return Err(source.error(at.clone(), message));
+        }
+    }
     let times_of_one_task = match &entry.times_of {
         Some(found) => {
             source.choose("whose times", found, &[("all-tasks", false), ("one-task", true)])?
@@ -315,6 +334,7 @@ pub(crate) fn run(source: &Source, entry: &RunEntry) -> Read<RunOf> {
     };
     Ok(RunOf {
         times_of_one_task,
+        until_each_is_done: until_each_is_done.is_some(),
         time_divided_on: entry.time_divided_on.clone(),
         tasks: count("tasks", &entry.tasks)?,
         tasks_unsaid: count("tasks_unsaid", &entry.tasks_unsaid)?,

@@ -309,12 +309,14 @@ pub(crate) fn parse(origin: &str, text: &str) -> Result<Script> {
         per_operation: file.per_operation.as_ref(),
         calibrated: calibration.as_ref().is_some_and(Calibration::gives_unit),
     };
+    let metric = head::metric(&source, &head)?;
+    let plain = samples.is_none() && variants.iter().all(|variant| variant.guests.is_none());
     Ok(Script {
         name: source.name("name", &file.name)?,
         title: source.text("title", &file.title)?,
         operation: source.text("operation", &file.operation)?,
-        metric: head::metric(&source, &head)?,
-        run: figures::run(&source, &file.run)?,
+        metric,
+        run: figures::run(&source, &file.run, (metric, plain))?,
         samples,
         left_out: head::left_out(&source, &file.left_out)?,
         profile: profile::profile(&source, &file.profile, &file.symbols, (&names, &parts))?,

@@ -475,6 +475,12 @@ fn a_wrong_metric_page_or_calibration_is_named() {
         ),
         (EXT4, "work_varies = true", "work_varies = 1", "s.toml:"),
         (GOOD, RUN, "[run]\ntasks = 0", "`tasks` is 0; allowed: 1 to 4096"),
+        (
+            GOOD,
+            RUN,
+            "[run]\nuntil_each_is_done = true",
+            "`until_each_is_done` is for scripts whose metric is `cpu`, without guests and samples",
+        ),
         (GOOD, RUN, "[run]\nmean_over = 0.0", "`mean_over` is 0; allowed: above 0, at most 1e15"),
         (GOOD, "do = \"get\"", "do = \"get\"\nregion = \"user\"", "`region` is not for a `get`"),
         (
@@ -546,4 +552,26 @@ fn the_example_of_the_documentation_is_valid() {
     let example = documentation.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
     let script = Script::parse("docs", example.expect("there is one")).expect("it is valid");
     assert_eq!(script.variants.len(), 2);
+}
+
+#[test]
+fn tasks_that_are_timed_until_they_are_done_have_no_other_length() {
+    let script = include_str!("../../../scenarios/page-ref.toml");
+    let until = "until_each_is_done = true";
+    let with = |more: &str| script.replace(until, &format!("{until}\n{more}"));
+    assert!(Script::parse("s.toml", script).expect("it is valid").run.until_each_is_done);
+    let not = script.replace(until, "until_each_is_done = false");
+    assert!(!Script::parse("s.toml", &not).expect("it is valid").run.until_each_is_done);
+    for more in ["mean_over = 5.0", "seconds = 5.0", "operations = 5.0"] {
+        let error = error_of(&with(more));
+        assert!(
+            error.contains("with `until_each_is_done` a run is as long as its tasks"),
+            "{error}"
+        );
+    }
+    let error = error_of(&format!("{script}\n[guests]\ncount = 2\n"));
+    assert!(
+        error.contains("for scripts whose metric is `cpu`, without guests and samples"),
+        "{error}"
+    );
 }

@@ -108,7 +108,7 @@ fn per_operation(
     };
     check_threads(&machine, tasks)?;
     let placement = Placement::Order(of.order);
-    let effort = simulate::Effort::usual(&placement);
+    let effort = simulate::Effort::usual(&machine, &placement, tasks);
     // What it takes over of another script, as far as that has work to calibrate.
     let work = if own.is_some() {
         own

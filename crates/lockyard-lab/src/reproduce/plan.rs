@@ -78,7 +78,7 @@ impl Run {
         let order = Placement::Order(self.script.order);
         let (variant, order) = (&self.variant, (&order, self.script.home));
         let work = calibrated.nanoseconds();
-        let of = (self.script.samples, self.script.run.mean_over);
+        let of = (self.script.samples, &self.script.run);
         simulate::cell_with_siblings(&self.machine, variant, order, self.tasks, work, of)
             .map_err(|e| format!("{}, {}: {e}", self.script.name, self.variant.name))
     }

@@ -11,9 +11,9 @@ pub const MACHINE_HASH: &str = "machine_hash";
 pub const SEEDS: &str = "simulated_seeds";
 
 /// Says in the details of a row that was simulated on `machine` with so many seeds what it was simulated with.
-pub fn identify(machine: &Machine, seeds: u64, detail: &mut BTreeMap<String, Detail>) {
+pub fn identify(machine: &Machine, seeds: usize, detail: &mut BTreeMap<String, Detail>) {
     detail.insert(MACHINE_HASH.to_owned(), Detail::Text(machine_hash(machine)));
-    detail.insert(SEEDS.to_owned(), Detail::Count(seeds));
+    detail.insert(SEEDS.to_owned(), Detail::Count(seeds as u64));
 }
 
 /// A hash of every number of the machine and of its order of service, not of its name, comments or sources. It is

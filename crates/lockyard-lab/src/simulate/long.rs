@@ -70,7 +70,7 @@ impl LongRun {
 /// # Panics
 ///
 /// As [`super::cell`].
-pub fn cell(
+pub(super) fn cell(
     machine: &Machine,
     variant: &Variant,
     placement: (&Placement, usize),

@@ -9,7 +9,7 @@ use lockyard_sim::{Machine, Outcome};
 use std::rc::Rc;
 
 /// How often a run is simulated, each with a seed of its own. Samples are long, and their totals differ little from seed to seed.
-pub const SEEDS: u64 = 3;
+pub const SEEDS: usize = 3;
 
 /// Operations a second in each sample, of the means over the seeds. Each disturbance has a task of its own, on a hardware thread
 /// after those of the tasks; where the machine has none left, it has none, and that is an error.
@@ -29,7 +29,7 @@ pub fn samples(
     samples: Samples,
 ) -> Result<Vec<SampleFigures>, SimulationError> {
     let mut sums = vec![SampleFigures::default(); samples.number];
-    for seed in 1..=SEEDS {
+    for seed in 1..=SEEDS as u64 {
         let one = run(machine, variant, (placement, home), (tasks, local_work), samples, seed)
             .map_err(|e| SimulationError(format!("{tasks} threads, seed {seed}: {e}")))?;
         for (sum, counts) in sums.iter_mut().zip(one) {

@@ -56,7 +56,7 @@ pub fn report(jobs: usize, done: &(impl Fn() + Sync)) -> Result<Report, Failure>
         let Some(figure) = figure else { continue };
         let figure = figure.map_err(|e| Failure::Run(format!("{}: {e}", cell.table)))?;
         let mut row = row(cell, figure);
-        crate::simulate::identify(&machines[cell.machine], SEEDS, &mut row.detail);
+        crate::simulate::identify(&machines[cell.machine], SEEDS as usize, &mut row.detail);
         rows.push(row);
     }
     let mut tables: Vec<&str> = cells.iter().map(|cell| cell.table).collect();

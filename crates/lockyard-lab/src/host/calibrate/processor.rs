@@ -137,7 +137,7 @@ impl Processor {
             }
             ("AuthenticAMD" | "HygonGenuine", _) => Relative {
                 machine: "zen4-7840u",
-                why: "the one AMD processor here; AMD has no training table",
+                why: "the one AMD processor here; nothing of the protocol was fitted on one",
                 member: false,
             },
             ("GenuineIntel", _) => client,
