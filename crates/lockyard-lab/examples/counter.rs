@@ -32,14 +32,12 @@ const WINDOW_NS: f64 = 200_000.0;
 
 /// Thread counts and nanoseconds of an addition, all threads together, of a published curve.
 fn published(table: &str) -> Vec<(usize, f64)> {
-    let lines = table.lines().filter(|line| !line.starts_with(['#', 't']));
-    let fields = lines.map(|line| line.split(',').map(|field| field.parse().expect("a number")));
-    fields
-        .map(|fields| {
-            let fields: Vec<f64> = fields.collect();
-            (fields[0] as usize, fields[1] / fields[0])
-        })
-        .collect()
+    let curve = |line: &str| {
+        let fields: Vec<f64> =
+            line.split(',').map(|field| field.parse().expect("a number")).collect();
+        (fields[0] as usize, fields[1] / fields[0])
+    };
+    table.lines().filter(|line| !line.starts_with(['#', 't'])).map(curve).collect()
 }
 
 /// Nanoseconds of an addition, all threads together, with threads at these places.

@@ -292,10 +292,9 @@ fn figures(
 pub fn identify_figure(
     script: &Script,
     machine: &Machine,
-    (figure, runs): (&Figure, usize),
+    (figure, mut seeds): (&Figure, usize),
     detail: &mut BTreeMap<String, Detail>,
 ) {
-    let mut seeds = runs;
     if let (Figure::Sample { .. }, Some(samples)) = (figure, script.samples) {
         seeds = simulate::SEEDS_OF_SAMPLES;
         let simulated = samples.simulated_seconds;

@@ -213,6 +213,30 @@ fn simulation(machine: &Machine, variant: &Variant, seed: u64) -> Simulation {
     Simulation::with_memory(machine, seed, bytes)
 }
 
+/// The variant's objects in a simulation. Their home is the given socket, or the last one of a machine that has fewer.
+fn objects(
+    simulation: &mut Simulation,
+    machine: &Machine,
+    variant: &Variant,
+    home: usize,
+    local_work: f64,
+    seed: u64,
+) -> Result<Rc<Prepared<OnMachine>>, &'static str> {
+    let home = home.min(machine.sockets() - 1) as u32;
+    let objects = simulation
+        .setup(|| Prepared::new(variant, machine.line_bytes(), Some(home), local_work))
+        .ok_or("the objects do not fit into the arena")?;
+    Ok(Rc::new(objects.with_seed(seed)))
+}
+
+/// The lowest and the highest value.
+fn range(values: &[f64]) -> (f64, f64) {
+    (
+        values.iter().copied().fold(f64::INFINITY, f64::min),
+        values.iter().copied().fold(0.0, f64::max),
+    )
+}
+
 /// Simulates one cell. Tasks run where the placement says, those of each guest alike; the objects' home is the given socket, or the last one of a
 /// machine that has fewer.
 ///
@@ -244,7 +268,6 @@ fn runs(
     local_work: f64,
     (effort, held): (Effort, Option<f64>),
 ) -> Result<Prediction, SimulationError> {
-    let home = home.min(machine.sockets() - 1) as u32;
     let guests = variant.guests.unwrap_or(1);
     let tasks = variant.tasks(threads);
     let effort = effort.for_guests(guests).for_tables(variant);
@@ -263,17 +286,11 @@ fn runs(
         }
         let mut prepared = Vec::new();
         for guest in 0..guests {
-            let objects = simulation.setup(|| {
-                Prepared::<OnMachine>::new(variant, machine.line_bytes(), Some(home), local_work)
-                    .map(|objects| objects.with_seed(seed))
-            });
-            let Some(objects) = objects else {
-                return Err(SimulationError("the objects do not fit into the arena".to_owned()));
-            };
+            let objects = objects(&mut simulation, machine, variant, home, local_work, seed)
+                .map_err(|e| SimulationError(e.to_owned()))?;
             for (name, address, bytes) in objects.places() {
                 simulation.name(address, bytes, name);
             }
-            let objects = Rc::new(objects);
             for (task, place) in placement.places(machine, threads, seed).into_iter().enumerate() {
                 let objects = Rc::clone(&objects);
                 simulation.spawn_in(guest as u32, place, move || {
@@ -396,10 +413,7 @@ fn runs(
     let (user, idle, busy) = (each(user), each(idle), each(busy));
     Ok(Prediction {
         throughput: statistics::mean(&throughputs).unwrap_or(0.0),
-        range: (
-            throughputs.iter().copied().fold(f64::INFINITY, f64::min),
-            throughputs.iter().copied().fold(0.0, f64::max),
-        ),
+        range: range(&throughputs),
         runs: throughputs,
         cpu: CpuTime { user, idle, system: busy - user - idle },
         per_thread,

@@ -204,15 +204,15 @@ fn phases_far_shorter_than_the_time_between_samples_are_found() {
     let _alone = alone();
     // A few microseconds. Reading a clock takes as long, so the quantities of work are what is known.
     let found = until(ENOUGH, || {
-        let (found, _) = sampled(2, PARTS.len(), || {
+        sampled(2, PARTS.len(), || {
             for _ in 0..100_000 {
                 for (phase, part) in PARTS.into_iter().enumerate() {
                     enter(phase as u32);
                     work(part * 20);
                 }
             }
-        });
-        found
+        })
+        .0
     });
     let all: u64 = PARTS.iter().sum();
     let expected = PARTS.map(|part| part as f64 / all as f64);
@@ -228,7 +228,7 @@ fn regions_and_named_parts_of_them_are_found() {
         Part { name: "__memcpy".to_owned(), region: Region::Copy },
     ];
     let found = until(ENOUGH, || {
-        let (found, _) = sampled(2, numbers(named.len()), || {
+        sampled(2, numbers(named.len()), || {
             for _ in 0..100_000 {
                 during::<Accounted, _>(Activity::part_of(Region::Copy, 2), || work(70 * 20));
                 during::<Accounted, _>(Region::LookUp, || {
@@ -237,8 +237,8 @@ fn regions_and_named_parts_of_them_are_found() {
                     work(10 * 20);
                 });
             }
-        });
-        found
+        })
+        .0
     });
     let listing = Listing::of_tally(&by_activity(&found, named.len()), &named);
     let share = |name: &str| listing.share_of(&[name.to_owned()]);
@@ -252,15 +252,15 @@ fn regions_and_named_parts_of_them_are_found() {
 fn a_thread_that_sleeps_has_no_share() {
     let _alone = alone();
     let found = until(FEWEST, || {
-        let (found, _) = sampled(2, PARTS.len(), || {
+        sampled(2, PARTS.len(), || {
             enter(0);
             work(20_000_000);
             enter(2);
             std::thread::sleep(Duration::from_millis(200));
             enter(1);
             work(20_000_000);
-        });
-        found
+        })
+        .0
     });
     let shares = found.shares().expect("CPU time was used");
     println!(

@@ -6,10 +6,10 @@
 //! of a slow task counts as much as that of a fast one. Such a run is simulated from its beginning to its end; all else that is said of the cell is of the
 //! time when all go on.
 
-use super::{Effort, Prediction, SimulationError, long, simulation, stage::OnMachine};
+use super::{Effort, Prediction, SimulationError, long, objects, range, simulation};
 use crate::placement::Placement;
 use crate::statistics;
-use lockyard_scenarios::{Prepared, RunOf, Variant};
+use lockyard_scenarios::{RunOf, Variant};
 use lockyard_sim::{Machine, Outcome};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -74,10 +74,7 @@ pub fn cell(
     Ok(Prediction {
         // The mean of what the benchmark prints.
         throughput: statistics::mean(&times).map_or(0.0, throughput),
-        range: (
-            runs.iter().copied().fold(f64::INFINITY, f64::min),
-            runs.iter().copied().fold(0.0, f64::max),
-        ),
+        range: range(&runs),
         runs,
         while_all_go_on: Some(found.throughput),
         ..found
@@ -93,16 +90,8 @@ fn mean_time(
     (each, longest): (u64, u64),
     seed: u64,
 ) -> Result<f64, String> {
-    let home = home.min(machine.sockets() - 1) as u32;
     let mut simulation = simulation(machine, variant, seed);
-    let objects = simulation.setup(|| {
-        Prepared::<OnMachine>::new(variant, machine.line_bytes(), Some(home), local_work)
-            .map(|objects| objects.with_seed(seed))
-    });
-    let Some(objects) = objects else {
-        return Err("the objects do not fit into the arena".to_owned());
-    };
-    let objects = Rc::new(objects);
+    let objects = objects(&mut simulation, machine, variant, home, local_work, seed)?;
     // In cycles.
     let times = Rc::new(RefCell::new(Vec::new()));
     for place in placement.places(machine, threads, seed) {

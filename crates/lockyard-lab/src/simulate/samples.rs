@@ -1,10 +1,9 @@
 //! The samples of a run on a simulated machine, with what other tasks do meanwhile.
 
-use super::stage::OnMachine;
 use super::{DRAIN_NS, Effort, SimulationError};
 use crate::figures::SampleFigures;
 use crate::placement::Placement;
-use lockyard_scenarios::{Prepared, Samples, Variant};
+use lockyard_scenarios::{Samples, Variant};
 use lockyard_sim::{Machine, Outcome};
 use std::rc::Rc;
 
@@ -51,15 +50,8 @@ fn run(
     samples: Samples,
     seed: u64,
 ) -> Result<Vec<Vec<u64>>, String> {
-    let home = home.min(machine.sockets() - 1) as u32;
     let mut simulation = super::simulation(machine, variant, seed);
-    let prepared = simulation.setup(|| {
-        Prepared::<OnMachine>::new(variant, machine.line_bytes(), Some(home), local_work)
-    });
-    let prepared = prepared.map(|prepared| prepared.with_seed(seed));
-    let Some(prepared) = prepared.map(Rc::new) else {
-        return Err("the objects do not fit into the arena".to_owned());
-    };
+    let prepared = super::objects(&mut simulation, machine, variant, home, local_work, seed)?;
     let disturbances = variant.disturbances.len();
     let room = placement.room(machine);
     if tasks + disturbances > room {

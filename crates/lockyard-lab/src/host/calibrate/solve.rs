@@ -107,6 +107,13 @@ struct Found {
     figure: f64,
 }
 
+impl Found {
+    /// By how much the figure misses `target`, as a share of it.
+    fn miss(&self, target: f64) -> f64 {
+        (self.figure / target - 1.0).abs()
+    }
+}
+
 /// The value between `low` and `high` at which `figure`, which grows with it but for steps, is nearest to `target`. `round`
 /// says which values there are.
 fn nearest(
@@ -119,14 +126,13 @@ fn nearest(
         let value = round(value);
         Ok(Found { value, figure: figure(value)? })
     };
-    let miss = |found: &Found| (found.figure / target - 1.0).abs();
     let mut best = try_one(low)?;
     if best.figure >= target {
         return Ok(best);
     }
     let mut other = try_one(high)?;
     for _ in 0..=STEPS {
-        if miss(&other) < miss(&best) {
+        if other.miss(target) < best.miss(target) {
             best = other;
         }
         // Geometric where it can be: ranges span decades.
@@ -141,7 +147,7 @@ fn nearest(
             high = middle;
         }
     }
-    if miss(&other) < miss(&best) {
+    if other.miss(target) < best.miss(target) {
         best = other;
     }
     Ok(best)
@@ -153,9 +159,9 @@ fn nearest(
 /// # Panics
 ///
 /// Without any.
-fn middle(found: &[Found], miss: impl Fn(&Found) -> f64) -> Found {
-    let least = found.iter().map(&miss).fold(f64::INFINITY, f64::min);
-    let good = |found: &Found| miss(found) <= least + ALIKE;
+fn middle(found: &[Found], target: f64) -> Found {
+    let least = found.iter().map(|found| found.miss(target)).fold(f64::INFINITY, f64::min);
+    let good = |found: &Found| found.miss(target) <= least + ALIKE;
     let runs = found.chunk_by(|a, b| good(a) == good(b)).filter(|run| good(&run[0]));
     let longest = runs.max_by_key(|run| run.len()).expect("the one that misses least");
     longest[longest.len() / 2]
@@ -285,15 +291,15 @@ fn sibling_turn(
         draft.set("cycles", "sibling_turn", turn, origin.clone());
         hand_over(draft, distance)
     };
-    let miss = |found: &Found| (found.figure / measured.value - 1.0).abs();
+    let target = measured.value;
     let longer = (f64::from(SHORT_TURNS), MOST_TURN);
-    let longer = nearest(longer, measured.value, f64::round, &mut figure)?;
+    let longer = nearest(longer, target, f64::round, &mut figure)?;
     let short = (0..SHORT_TURNS)
         .map(|turn| Ok(Found { value: f64::from(turn), figure: figure(f64::from(turn))? }))
         .collect::<Result<Vec<Found>, String>>()?;
-    let short = middle(&short, miss);
-    let found = if miss(&short) < miss(&longer) { short } else { longer };
-    if (found.figure / measured.value - 1.0).abs() > TOLERANCE {
+    let short = middle(&short, target);
+    let found = if short.miss(target) < longer.miss(target) { short } else { longer };
+    if found.miss(target) > TOLERANCE {
         notes.push(format!(
             "no `sibling_turn` gives the ping-pong between threads of a core, {:.1} ns: {} cycles give {:.1} ns",
             measured.value, found.value, found.figure
@@ -378,7 +384,7 @@ mod tests {
             let found = figures.iter().enumerate();
             let found: Vec<Found> =
                 found.map(|(i, &figure)| Found { value: i as f64, figure }).collect();
-            middle(&found, |found| (found.figure / target - 1.0).abs()).value
+            middle(&found, target).value
         };
         // As simulated turns of siblings are: a plateau, and single values beside it.
         let turns = [1.0, 1.5, 5.19, 5.19, 5.19, 5.2, 5.19, 2.7, 5.19, 5.6];
