@@ -14,7 +14,7 @@ if [ "$cpus" -gt 1 ]; then threads="$threads,$cpus"; fi
 threads="$threads,$((2 * cpus))"
 
 echo "== by listing"
-cargo test --quiet -p lockyard-peers --test listings
+cargo test --quiet -p lockyard-peers --test it listings
 
 echo "== straight loops, one thread"
 cargo run --quiet --release -p lockyard-lab --example uncontended

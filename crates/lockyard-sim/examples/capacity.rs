@@ -8,7 +8,7 @@
 //! random. Printed: how long it took the host to lay them out, what a step cost, where the lines came from, and how
 //! much of the host's memory a line in use takes.
 
-#[path = "../tests/support/chain.rs"]
+#[path = "../tests/it/support/chain.rs"]
 mod chain;
 
 use chain::{BYTES, OBJECTS};

@@ -45,7 +45,7 @@
 //! Entries are in segments of 16, 32, 64, ... identifiers, which never move and are kept until the table is dropped: 8.13 bytes for an
 //! identifier of a segment, and as much again for those that the last segment holds in reserve. An object has 32 bytes beside it for the
 //! lock, the state and the header of reclamation ([`object_bytes`](IdTable::object_bytes) is all of it). At a million
-//! objects of 8 bytes, measured by `tests/id_table.rs`: 56.5 bytes for each, of which the table takes 8.5.
+//! objects of 8 bytes, measured by `tests/it/id_table.rs`: 56.5 bytes for each, of which the table takes 8.5.
 //!
 //! Because identifiers are given from the lowest, a table under churn stays as large as its fullest moment; with `Rcu` up to 192 removed objects
 //! a slot wait beside it while readers leave.

@@ -368,7 +368,7 @@ mod tests {
         assert_eq!(patched, after.bytes, "nothing else changes");
     }
 
-    /// What `crates/lockyard/tests/hot_paths.rs` holds the compiled loop against.
+    /// What `crates/lockyard/tests/it/hot_paths.rs` holds the compiled loop against.
     const COMPILED: &str = include_str!("../../../../lockyard/listings/x86_64/call_direct.s");
 
     #[test]

@@ -1,0 +1,19 @@
+//! The model checks, in one binary, and the rules of ARCHITECTURE.md that a test can hold.
+
+mod buffers;
+mod checked_host;
+mod connections;
+mod controls;
+mod faults;
+mod id_table;
+mod kinds;
+mod lockref;
+mod locks;
+mod loom_reads;
+mod mutation;
+mod one_source;
+mod page_ref;
+mod parking;
+mod reclaim;
+mod reduction;
+mod statistics;

@@ -1,0 +1,23 @@
+//! The command as its users meet it, in one binary: right and wrong input, output, faults, signals.
+
+mod bad_input;
+mod broken_results;
+mod broken_tables;
+mod calibrate;
+mod call_path;
+mod compare;
+mod degradation;
+mod detect;
+mod faults;
+mod formats;
+mod interrupted;
+mod looked;
+mod measure;
+mod measure_tables;
+mod peers;
+mod predictions;
+mod results;
+mod support;
+mod syscalls;
+mod syscalls_faults;
+mod unwritable;

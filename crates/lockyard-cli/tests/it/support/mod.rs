@@ -1,0 +1,31 @@
+//! Changes of a text at random, by seed.
+
+pub(crate) mod outcomes;
+
+use std::ops::Range;
+
+/// Splitmix64 (Steele, Lea, Flood, 2014).
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % bound as u64) as usize
+    }
+
+    /// Some characters of `text`, a dozen bytes or so; or none.
+    pub(crate) fn some_of(&mut self, text: &str) -> Range<usize> {
+        let mut begin = self.below(text.len() + 1);
+        while !text.is_char_boundary(begin) {
+            begin -= 1;
+        }
+        let mut end = (begin + self.below(12)).min(text.len());
+        while !text.is_char_boundary(end) {
+            end += 1;
+        }
+        begin..end
+    }
+}

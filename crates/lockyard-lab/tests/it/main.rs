@@ -1,0 +1,12 @@
+//! The lab, in one binary: scenarios against their tables, explanations, recorded hosts.
+
+mod applications;
+mod buffers;
+mod compared;
+mod degradation;
+mod detected;
+mod explained;
+mod overcommit;
+mod support;
+mod tables;
+mod training;

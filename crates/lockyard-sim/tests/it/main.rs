@@ -1,0 +1,20 @@
+//! The simulated machine, in one binary: each mechanism, machine files, random programs.
+
+mod ahead;
+mod capacity;
+mod guesses;
+mod machine_files;
+mod mechanisms;
+mod memory_order;
+mod protocol;
+mod random_capacity;
+mod random_programs;
+mod random_schedules;
+mod regions;
+mod resolved_numbers;
+mod runs;
+mod shared_cpus;
+mod shipped_machines;
+mod support;
+mod turns;
+mod waiting;

@@ -1,0 +1,504 @@
+//! Threads that share CPUs: who runs, for how long, who is taken off, who answers.
+
+use crate::support::finish;
+use lockyard::platform::{Host, Ordering, Word};
+use lockyard_sim::{
+    Machine, Outcome, Phase, Simulated, SimulatedU32, SimulatedU64, Simulation, now,
+    operation_done, stop_requested, wait_for_others, work,
+};
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// Microseconds of slices in these tests: two threads of a CPU run for half of it in turn.
+const PERIOD: f64 = 200.0;
+
+/// The shipped machine with short slices, at a clock of one cycle a nanosecond, and these numbers of its scheduler.
+fn machine(changes: &[(&str, f64)]) -> Machine {
+    let quiet = [
+        ("clock.ghz", 1.0),
+        ("scheduler.period", PERIOD),
+        ("scheduler.granularity", 10.0),
+        ("scheduler.lead", 50.0),
+        ("scheduler.switch", 1.0),
+        ("scheduler.pause_window", 0.0),
+        ("scheduler.directed_yield", 0.0),
+        ("scheduler.interrupt", 2.0),
+        ("scheduler.interrupt_work", 1.0),
+        ("cycles.wakeup", 3000.0),
+        ("protocol.smt_slowdown", 1.0),
+    ];
+    let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
+    quiet.iter().chain(changes).fold(machine, |machine, &(name, value)| {
+        machine.with(name, value).unwrap_or_else(|| panic!("a machine has {name}"))
+    })
+}
+
+fn shared(machine: &Machine, seed: u64) -> Simulation {
+    let mut simulation = Simulation::new(machine, seed);
+    simulation.share_cpus();
+    simulation
+}
+
+/// What a thread says at its end.
+fn said<T: Copy>(result: &Rc<Cell<Option<T>>>) -> T {
+    result.get().expect("the thread has finished")
+}
+
+fn spawn<T: Copy + 'static>(
+    simulation: &mut Simulation,
+    (group, place): (u32, usize),
+    code: impl FnOnce() -> T + 'static,
+) -> Rc<Cell<Option<T>>> {
+    let result = Rc::new(Cell::new(None));
+    let out = Rc::clone(&result);
+    simulation.spawn_in(group, place, move || out.set(Some(code())));
+    result
+}
+
+/// Works for so many microseconds in pieces of one; returns when that was done.
+fn work_us(microseconds: u64) -> u64 {
+    for _ in 0..microseconds {
+        work(1000.0);
+    }
+    now()
+}
+
+#[test]
+fn threads_of_one_cpu_share_it_alike() {
+    let machine = machine(&[]);
+    let mut simulation = shared(&machine, 3);
+    for _ in 0..4 {
+        simulation.spawn(0, || {
+            while !stop_requested() {
+                work(700.0);
+                operation_done();
+            }
+        });
+    }
+    simulation.run_until(10_000_000);
+    simulation.request_stop();
+    finish(&mut simulation);
+    let done = simulation.operations();
+    let total: u64 = done.iter().sum();
+    // Of 10 ms of work a switch of a microsecond each 50 us takes some.
+    assert!((13_800..14_200).contains(&total), "{done:?}");
+    assert!(done.iter().all(|&d| d * 4 > total * 97 / 100), "{done:?}");
+}
+
+#[test]
+fn work_is_cut_at_the_end_of_a_slice_and_goes_on_later() {
+    let machine = machine(&[]);
+    let mut simulation = shared(&machine, 1);
+    let ends: Vec<_> = (0..2)
+        .map(|_| {
+            spawn(&mut simulation, (0, 0), || {
+                work(1_000_000.0);
+                now()
+            })
+        })
+        .collect();
+    finish(&mut simulation);
+    let (a, b) = (said(&ends[0]), said(&ends[1]));
+    // A millisecond each: they end within a slice of each other, after 2 ms and the switches.
+    assert!(a.abs_diff(b) <= 102_000, "{a} {b}");
+    let switches = simulation.statistics().switches;
+    assert!((18..=24).contains(&switches), "{switches}");
+    let last = a.max(b);
+    assert!(
+        (2_000_000 + (switches - 2) * 1000..2_000_300 + switches * 1000).contains(&last),
+        "{last}"
+    );
+}
+
+#[test]
+fn a_thread_with_a_cpu_of_its_own_is_never_switched() {
+    let machine = machine(&[]);
+    let mut simulation = shared(&machine, 1);
+    let end = spawn(&mut simulation, (0, 5), || work_us(5000));
+    finish(&mut simulation);
+    assert_eq!(simulation.statistics().switches, 1, "to it, at the beginning");
+    assert!(said(&end) < 5_002_000);
+}
+
+#[test]
+fn a_spinner_off_its_cpu_does_not_see_its_line_move_until_it_runs() {
+    let machine = machine(&[]);
+    let mut simulation = shared(&machine, 1);
+    let word = simulation.place(SimulatedU64::new(0), 64, 0);
+    let (seen_by, set_by) = (word.clone(), word);
+    let seen = spawn(&mut simulation, (0, 0), move || {
+        Simulated::wait_until(&*seen_by, Ordering::Acquire, |v| v == 1);
+        now()
+    });
+    let worker = spawn(&mut simulation, (0, 0), || work_us(1000));
+    let set = spawn(&mut simulation, (0, 1), move || {
+        // In the middle of a slice, whoever has it: the spinner sees it at once, or in its next one.
+        work_us(330);
+        set_by.store(1, Ordering::Release);
+        now()
+    });
+    finish(&mut simulation);
+    let late = said(&seen) - said(&set);
+    assert!(late < 101_500, "{late}: within a slice");
+    let off = simulation.attribution().cycles[Phase::OffCpu as usize];
+    assert!(off > 150_000, "{off}: they were off their CPU in turn");
+    assert!(said(&worker) > 1_100_000, "the spinner had its slices: {}", said(&worker));
+}
+
+#[test]
+fn whoever_spins_leaves_the_cpu_after_the_window_and_the_worker_has_it() {
+    let spin = |window: f64, lead: f64| {
+        let machine = machine(&[
+            ("scheduler.pause_window", window),
+            ("scheduler.pause_gap", 1000.0),
+            ("scheduler.lead", lead),
+        ]);
+        let mut simulation = shared(&machine, 1);
+        let word = simulation.place(SimulatedU64::new(0), 64, 0);
+        let spun = word.clone();
+        simulation.spawn(0, move || {
+            Simulated::wait_until(&*spun, Ordering::Acquire, |v| v == 1);
+        });
+        let end = spawn(&mut simulation, (0, 0), move || {
+            let end = work_us(1000);
+            word.store(1, Ordering::Release);
+            end
+        });
+        finish(&mut simulation);
+        (said(&end), simulation.statistics().pause_exits)
+    };
+    let (without, never) = spin(0.0, 1e6);
+    assert_eq!(never, 0);
+    assert!(without > 1_800_000, "{without}: it spins for half of the time");
+    let (with, exits) = spin(4096.0, 1e6);
+    assert!(exits > 0 && with < 1_100_000, "{with}");
+    // It cannot give more than the lead away: it keeps its share, but for that, and is noticed again and again meanwhile.
+    let (fair, exits) = spin(4096.0, 50.0);
+    assert!(exits > 100 && fair > 1_800_000, "{fair}");
+}
+
+#[test]
+fn a_loop_slower_than_the_gap_is_not_noticed() {
+    let machine = machine(&[("scheduler.pause_window", 4096.0), ("scheduler.pause_gap", 10.0)]);
+    let mut simulation = shared(&machine, 1);
+    let word = simulation.place(SimulatedU64::new(0), 64, 0);
+    let spun = word.clone();
+    simulation.spawn(0, move || {
+        Simulated::wait_until(&*spun, Ordering::Acquire, |v| v == 1);
+    });
+    simulation.spawn(1, move || {
+        work_us(50);
+        word.store(1, Ordering::Release);
+    });
+    finish(&mut simulation);
+    assert_eq!(simulation.statistics().pause_exits, 0);
+}
+
+#[test]
+fn a_parked_thread_gives_its_cpu_up_and_has_it_again_when_it_is_woken() {
+    let machine = machine(&[]);
+    let mut simulation = shared(&machine, 1);
+    let word = simulation.place(SimulatedU32::new(0), 64, 0);
+    let parked = word.clone();
+    let woken = spawn(&mut simulation, (0, 0), move || {
+        while parked.load(Ordering::Acquire) == 0 {
+            Simulated::park(&parked, 0, None);
+        }
+        now()
+    });
+    let worker = spawn(&mut simulation, (0, 0), || work_us(1000));
+    // All others have no idle CPU to offer: each has a thread.
+    for place in 2..machine.hardware_threads() {
+        simulation.spawn(place, || {
+            work_us(1200);
+        });
+    }
+    let waker = spawn(&mut simulation, (0, 1), move || {
+        work_us(500);
+        word.store(1, Ordering::Release);
+        let began = now();
+        Simulated::unpark(std::ptr::from_ref(&*word), 1);
+        work_us(500);
+        began
+    });
+    finish(&mut simulation);
+    let late = said(&woken) - said(&waker);
+    // The wake-up, a switch, a load: it goes before the worker, who has run 500 us more.
+    assert!((4000..7000).contains(&late), "{late}");
+    assert!(said(&worker) < 1_012_000, "no slice was lost to the parked one: {}", said(&worker));
+}
+
+#[test]
+fn a_socket_that_a_thread_moved_to_is_not_idle() {
+    let cost = |idle_answer| {
+        let machine = machine(&[
+            ("topology.cores", 1.0),
+            ("topology.threads", 1.0),
+            ("cycles.jitter", 0.0),
+            ("cycles.idle_answer", idle_answer),
+        ]);
+        let mut simulation = shared(&machine, 1);
+        let [word, count] = [0, 0].map(|home| simulation.place(SimulatedU32::new(0), 64, home));
+        let (parked, counted) = (word.clone(), count.clone());
+        // All begin on the only CPU of the first socket. The one that is woken goes to the other one, as that has nothing to do.
+        let moved = spawn(&mut simulation, (0, 0), move || {
+            while parked.load(Ordering::Acquire) == 0 {
+                Simulated::park(&parked, 0, None);
+            }
+            let begin = now();
+            counted.fetch_add(1, Ordering::Relaxed);
+            now() - begin
+        });
+        spawn(&mut simulation, (0, 0), move || {
+            work_us(200);
+            count.fetch_add(1, Ordering::Relaxed);
+            word.store(1, Ordering::Release);
+            Simulated::unpark(std::ptr::from_ref(&*word), 1);
+            work_us(200);
+        });
+        finish(&mut simulation);
+        assert!(simulation.statistics().remote_grants >= 1, "the line went to the other socket");
+        said(&moved)
+    };
+    assert_eq!(cost(3000.0), cost(0.0));
+}
+
+#[test]
+fn an_idle_cpu_takes_over_who_waits_elsewhere() {
+    let machine = machine(&[]);
+    let mut simulation = shared(&machine, 1);
+    let ends: Vec<_> = (0..3).map(|_| spawn(&mut simulation, (0, 0), || work_us(1000))).collect();
+    // It is done early; then its CPU is free.
+    let early = spawn(&mut simulation, (0, 1), || work_us(100));
+    finish(&mut simulation);
+    assert!(simulation.statistics().migrations >= 1);
+    let last = ends.iter().map(said).max().expect("there are three");
+    assert!(last < 2_100_000, "{last}: two CPUs did the work of three");
+    assert!(said(&early) < 110_000);
+}
+
+/// How long a thread waits for others of which one works on a CPU of its own, and one as `other` does.
+fn answered_after(
+    changes: &[(&str, f64)],
+    others: impl FnOnce(&mut Simulation),
+) -> (u64, Simulation) {
+    let machine = machine(changes);
+    let mut simulation = shared(&machine, 1);
+    let waited = spawn(&mut simulation, (0, 0), || {
+        work_us(20);
+        let begin = now();
+        wait_for_others();
+        now() - begin
+    });
+    others(&mut simulation);
+    finish(&mut simulation);
+    (said(&waited), simulation)
+}
+
+#[test]
+fn running_threads_answer_after_an_interrupt_and_pay_for_it() {
+    let mut end = None;
+    let (waited, simulation) = answered_after(&[], |simulation| {
+        end = Some(spawn(simulation, (0, 1), || work_us(100)));
+        spawn(simulation, (0, 2), || work_us(100));
+        // Another guest's threads, and those that have finished, are not asked.
+        spawn(simulation, (1, 3), || work_us(100));
+        spawn(simulation, (0, 4), || work_us(1));
+    });
+    assert_eq!(waited, 2000);
+    assert_eq!(simulation.statistics().interrupts, 2);
+    let end = said(&end.expect("set above"));
+    assert!((102_000..102_200).contains(&end), "{end}: a switch, the work, the answer");
+}
+
+#[test]
+fn a_thread_off_its_cpu_answers_when_it_runs_next() {
+    let (waited, _) = answered_after(&[], |simulation| {
+        spawn(simulation, (0, 1), || work_us(1000));
+        spawn(simulation, (0, 1), || work_us(1000));
+    });
+    // One of the two does not run; it does within a slice.
+    assert!((2_000..102_000).contains(&waited), "{waited}");
+    let mut long = 0;
+    for place in 1..4 {
+        let (waited, _) = answered_after(&[], |simulation| {
+            for other in 1..=place {
+                spawn(simulation, (0, other), || work_us(1000));
+                spawn(simulation, (1, other), || work_us(1000));
+            }
+        });
+        assert!(waited < 102_000, "{waited}");
+        long = long.max(waited);
+    }
+    assert!(long > 20_000, "{long}");
+}
+
+#[test]
+fn a_parked_thread_is_woken_to_answer_and_parks_again() {
+    let (waited, simulation) = answered_after(&[], |simulation| {
+        let word = simulation.place(SimulatedU32::new(0), 64, 0);
+        let parked = word.clone();
+        spawn(simulation, (0, 1), move || {
+            while parked.load(Ordering::Acquire) == 0 {
+                Simulated::park(&parked, 0, None);
+            }
+        });
+        spawn(simulation, (0, 2), move || {
+            work_us(100);
+            word.store(1, Ordering::Release);
+            Simulated::unpark(std::ptr::from_ref(&*word), 1);
+        });
+    });
+    // The interrupt, the wake-up, the switch back to the thread that ran last there.
+    assert!((5_000..7_000).contains(&waited), "{waited}");
+    assert_eq!(simulation.statistics().interrupts, 2);
+}
+
+#[test]
+fn two_threads_that_wait_for_each_other_answer_each_other() {
+    let machine = machine(&[]);
+    let mut simulation = shared(&machine, 1);
+    for place in 0..8 {
+        simulation.spawn(place, || {
+            for _ in 0..100 {
+                wait_for_others();
+                operation_done();
+            }
+        });
+    }
+    finish(&mut simulation);
+    assert_eq!(simulation.operations(), [100; 8]);
+}
+
+#[test]
+fn without_shared_cpus_nobody_can_wait_for_others() {
+    let mut simulation = Simulation::new(&machine(&[]), 1);
+    simulation.spawn(0, wait_for_others);
+    let outcome = simulation.run();
+    assert!(matches!(&outcome, Outcome::Fatal { message, .. } if message.contains("no scheduler")));
+}
+
+#[test]
+fn a_directed_yield_brings_the_thread_that_is_waited_for() {
+    // On CPU 1 a thread of the other guest has the CPU; the thread that is to answer waits behind it.
+    let waited = |directed: f64| {
+        let changes = [
+            ("scheduler.pause_window", 4096.0),
+            ("scheduler.pause_gap", 1000.0),
+            ("scheduler.directed_yield", directed),
+            ("scheduler.period", 20_000.0),
+            ("scheduler.lead", 5_000.0),
+        ];
+        let (waited, _) = answered_after(&changes, |simulation| {
+            for place in 1..5 {
+                spawn(simulation, (1, place), || work_us(10_000));
+                spawn(simulation, (0, place), || work_us(10_000));
+            }
+        });
+        waited
+    };
+    let (plain, directed) = (waited(0.0), waited(1.0));
+    assert!(directed * 3 < plain, "{directed} {plain}");
+}
+
+#[test]
+fn a_budget_of_polls_is_not_spent_off_the_cpu() {
+    let machine = machine(&[]);
+    let mut simulation = shared(&machine, 1);
+    let word = simulation.place(SimulatedU64::new(0), 64, 0);
+    // At a poll every 50 cycles or so the budget lasts for several slices.
+    let spent = spawn(&mut simulation, (0, 0), move || {
+        let begin = now();
+        assert!(Simulated::wait_within(&*word, Ordering::Acquire, 10_000, |v| v == 1).is_err());
+        now() - begin
+    });
+    spawn(&mut simulation, (0, 0), || work_us(3000));
+    let alone = {
+        let mut simulation = shared(&machine, 1);
+        let word = simulation.place(SimulatedU64::new(0), 64, 0);
+        let spent = spawn(&mut simulation, (0, 0), move || {
+            let begin = now();
+            assert!(Simulated::wait_within(&*word, Ordering::Acquire, 10_000, |v| v == 1).is_err());
+            now() - begin
+        });
+        finish(&mut simulation);
+        said(&spent)
+    };
+    finish(&mut simulation);
+    let beside = said(&spent);
+    assert!(alone > 300_000, "{alone}");
+    // Beside a worker it takes about twice as long, not as long.
+    assert!((alone * 3 / 2..alone * 5 / 2).contains(&beside), "{beside} {alone}");
+}
+
+#[test]
+fn a_thread_that_steps_back_lets_the_next_one_run() {
+    let machine = machine(&[]);
+    let mut simulation = shared(&machine, 1);
+    let word = simulation.place(SimulatedU64::new(0), 64, 0);
+    let seen = word.clone();
+    let turns = spawn(&mut simulation, (0, 0), move || {
+        let mut turns = 0;
+        while seen.load(Ordering::Acquire) == 0 {
+            turns += 1;
+            Simulated::yield_now();
+        }
+        turns
+    });
+    let end = spawn(&mut simulation, (0, 0), move || {
+        let end = work_us(60);
+        word.store(1, Ordering::Release);
+        end
+    });
+    finish(&mut simulation);
+    assert!(said(&turns) <= 3, "{}", said(&turns));
+    assert!(said(&end) < 66_000, "{}", said(&end));
+}
+
+#[test]
+fn the_cycles_of_all_threads_are_accounted_for() {
+    let machine = machine(&[]);
+    let mut simulation = shared(&machine, 2);
+    for _ in 0..3 {
+        simulation.spawn(0, || {
+            while !stop_requested() {
+                work(500.0);
+            }
+        });
+    }
+    simulation.run_until(3_000_000);
+    let cycles = simulation.attribution().cycles;
+    let all: u64 = cycles.iter().sum();
+    assert!((8_999_000..=9_000_000).contains(&all), "{cycles:?}");
+    let off = cycles[Phase::OffCpu as usize] as f64 / all as f64;
+    assert!((0.66..0.69).contains(&off), "{off}: two of three, and the switches");
+    assert_eq!(cycles[Phase::Waiting as usize], 0);
+}
+
+#[test]
+fn a_long_run_keeps_no_more_than_a_short_one() {
+    let machine = machine(&[("scheduler.pause_window", 4096.0), ("scheduler.pause_gap", 1000.0)]);
+    let mut simulation = shared(&machine, 1);
+    let lock = simulation.place(lockyard::RawTicketLock::<Simulated>::new(), 64, 0);
+    for thread in 0..12 {
+        let lock = lock.clone();
+        simulation.spawn(thread % 4, move || {
+            while !stop_requested() {
+                let held = lock.acquire();
+                work(1500.0);
+                // SAFETY: acquired above.
+                unsafe { lock.release(held) };
+                work(500.0);
+                wait_for_others();
+            }
+        });
+    }
+    let mut most = Vec::new();
+    for part in 1..=20u64 {
+        simulation.run_until(part * 2_000_000);
+        most.push(simulation.queued_events());
+    }
+    assert!(most.iter().all(|&queued| queued < 400), "{most:?}");
+    simulation.request_stop();
+    finish(&mut simulation);
+}

@@ -1,0 +1,373 @@
+//! What another thread, or an interruption of the same one, does between two operations of a primitive: the place is
+//! chosen by a hook, so that each of these runs is the one in a million that goes wrong.
+
+#![cfg(all(feature = "std", feature = "hooks"))]
+
+#[cfg(unix)]
+use crate::support::forked::forked;
+use lockyard::connections::{Bits, ConnectionTable, Rcu, Tuple};
+use lockyard::id_table::{self, IdTable};
+use lockyard::lock::{Clh, Queued};
+#[cfg(unix)]
+use lockyard::lock::{LaneLock, Mcs};
+use lockyard::lockref::Count;
+use lockyard::lockref::policy::NoTrywait;
+use lockyard::page_ref::{
+    Cmpxchg, Conditional, MAX_REFERENCES, OptimisticCmpxchg, PageRef, References,
+};
+use lockyard::platform::hooked::{Effect, Hook, Hooked, Kind, Operation};
+use lockyard::platform::{Host as _, Native};
+use lockyard::{LockRef, McsLock, RawSpinLock};
+use std::cell::{Cell, RefCell};
+use std::net::Ipv4Addr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread;
+
+/// Runs what [`after_next`] was given, after the operation that it was given it for.
+struct Between;
+
+type Then = Box<dyn FnOnce()>;
+
+thread_local! {
+    static THEN: RefCell<Option<(Kind, Then)>> = const { RefCell::new(None) };
+    /// What counts the waits that the thread begins.
+    static WAITS: Cell<Option<&'static AtomicU32>> = const { Cell::new(None) };
+}
+
+/// Runs `then` after the next operation of this kind of the running thread.
+fn after_next(kind: Kind, then: impl FnOnce() + 'static) {
+    THEN.set(Some((kind, Box::new(then))));
+}
+
+// SAFETY: it changes no operation.
+unsafe impl Hook for Between {
+    fn operation(operation: &mut Operation) -> Effect {
+        if operation.kind == Kind::Wait
+            && let Some(waits) = WAITS.get()
+        {
+            waits.fetch_add(1, Ordering::Relaxed);
+        }
+        Effect::Performed
+    }
+    fn done(operation: &Operation) {
+        let due =
+            THEN.with_borrow(|then| matches!(then, Some((kind, _)) if *kind == operation.kind));
+        if due && let Some((_, then)) = THEN.take() {
+            then();
+        }
+    }
+}
+
+type Host = Hooked<Native, Between>;
+
+fn stays_frozen_for_a_look_up_that_saw_it_full<V: Conditional>(kind: Kind) {
+    let page = Arc::new(PageRef::<V, Host>::from_references(MAX_REFERENCES));
+    let owner = Arc::clone(&page);
+    after_next(kind, move || {
+        let frozen = thread::spawn(move || owner.try_freeze(MAX_REFERENCES)).join();
+        assert!(frozen.expect("it does not panic"), "all references are the owner's");
+    });
+    assert!(!page.get_not_zero(), "a reference to a page with which its owner is alone");
+    assert_eq!(page.references(), References::Frozen);
+    page.unfreeze(1);
+    assert!(page.get_not_zero() && !page.put() && page.put());
+}
+
+#[test]
+fn a_page_frozen_at_the_most_references_is_not_given_to_a_look_up_that_saw_it_before() {
+    stays_frozen_for_a_look_up_that_saw_it_full::<Cmpxchg>(Kind::Load);
+    // Its first exchange, which expects one reference, fails and shows the full count.
+    stays_frozen_for_a_look_up_that_saw_it_full::<OptimisticCmpxchg>(Kind::CompareExchange);
+}
+
+fn refuses_within_a_put_too_many<V: Conditional>() {
+    let page = Arc::new(PageRef::<V, Host>::from_references(1));
+    assert!(page.put());
+    let found = Arc::new(AtomicBool::new(false));
+    let (other, finds) = (Arc::clone(&page), Arc::clone(&found));
+    // The subtraction has taken the count below zero, and nothing has put it right yet.
+    after_next(Kind::FetchAdd, move || finds.store(other.get_not_zero(), Ordering::Relaxed));
+    let dropped = catch_unwind(AssertUnwindSafe(|| page.put()));
+    assert_eq!(dropped.is_err(), cfg!(debug_assertions), "it panics in debug builds");
+    assert!(!found.load(Ordering::Relaxed), "a reference to a page that has none");
+}
+
+#[test]
+fn a_look_up_in_the_middle_of_a_put_too_many_finds_no_reference() {
+    refuses_within_a_put_too_many::<Cmpxchg>();
+    refuses_within_a_put_too_many::<OptimisticCmpxchg>();
+}
+
+#[test]
+fn an_interruption_while_a_node_is_taken_loses_none_that_a_successor_has_done_with() {
+    static LEFT: RawSpinLock<Clh, Host> = <RawSpinLock<Clh, Host> as lock_api::RawMutex>::INIT;
+    static OUTER: McsLock<(), Host> = McsLock::new(());
+    static INNER: McsLock<(), Host> = McsLock::new(());
+    let take_and_release = || {
+        let held = LEFT.acquire();
+        // SAFETY: taken above.
+        unsafe { LEFT.release(held) };
+    };
+    // A thread of its own, because it counts the nodes that its slot has in use.
+    let counted = thread::spawn(move || {
+        let held = LEFT.acquire();
+        let alone = format!("{LEFT:?}");
+        let successor = thread::spawn(take_and_release);
+        while format!("{LEFT:?}") == alone {
+            thread::yield_now();
+        }
+        // SAFETY: taken above.
+        unsafe { LEFT.release(held) };
+        successor.join().unwrap();
+        let node = Host::queue_node(Host::slot().expect("slots are left"), 0);
+        assert_eq!(node.nodes_in_use(), 1, "the successor has done with it");
+        // The first load of an acquisition is that of the bits; the store that sets one more comes later.
+        after_next(Kind::Load, || drop(INNER.lock()));
+        drop(OUTER.lock());
+        take_and_release();
+        assert_eq!(node.nodes_in_use(), 0);
+    });
+    counted.join().unwrap();
+}
+
+/// Four CLH locks, released by the running thread, of each of which the successor has not yet noticed that; then `run`, with what counts the
+/// waits from here on, and what makes the successors go on.
+#[cfg(unix)]
+fn with_all_nodes_left(run: impl FnOnce(&'static AtomicU32, &'static AtomicBool)) {
+    let waits: &'static AtomicU32 = Box::leak(Box::default());
+    let go_on: &'static AtomicBool = Box::leak(Box::default());
+    let locks: [RawSpinLock<Clh, Host>; 4] = std::array::from_fn(|_| RawSpinLock::new());
+    thread::scope(|scope| {
+        let held = locks.each_ref().map(|lock| lock.acquire());
+        for lock in &locks {
+            scope.spawn(move || {
+                WAITS.set(Some(waits));
+                after_next(Kind::Wait, || until(|| go_on.load(Ordering::Relaxed)));
+                let held = lock.acquire();
+                // SAFETY: taken above.
+                unsafe { lock.release(held) };
+            });
+        }
+        until(|| waits.load(Ordering::Relaxed) == 4);
+        for (lock, held) in locks.iter().zip(held) {
+            // SAFETY: taken above.
+            unsafe { lock.release(held) };
+        }
+        run(waits, go_on);
+        go_on.store(true, Ordering::Relaxed);
+    });
+}
+
+#[cfg(unix)]
+fn until(condition: impl Fn() -> bool) {
+    while !condition() {
+        thread::yield_now();
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn whose_nodes_are_all_left_to_successors_waits_for_one_and_does_not_give_up() {
+    fn waits_for_a_node<K: LaneLock>() {
+        with_all_nodes_left(|waits, go_on| {
+            let lock = RawSpinLock::<K, Host>::new();
+            assert!(lock.try_acquire().is_none(), "a try does not wait");
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    until(|| waits.load(Ordering::Relaxed) == 5);
+                    assert!(!lock.is_held(), "it has not got it yet");
+                    go_on.store(true, Ordering::Relaxed);
+                });
+                WAITS.set(Some(waits));
+                let held = lock.acquire();
+                WAITS.set(None);
+                assert!(go_on.load(Ordering::Relaxed));
+                // SAFETY: taken above.
+                unsafe { lock.release(held) };
+            });
+        });
+    }
+    // Each in a thread of its own, whose nodes nobody else has used.
+    thread::spawn(waits_for_a_node::<Mcs>).join().unwrap();
+    thread::spawn(waits_for_a_node::<Clh>).join().unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn in_a_forked_child_nodes_that_were_left_to_others_are_the_threads_again() {
+    thread::spawn(|| {
+        with_all_nodes_left(|_, _| {
+            let (mcs, clh) = (RawSpinLock::<Mcs, Host>::new(), RawSpinLock::<Clh, Host>::new());
+            let status = forked(|| {
+                // SAFETY: sets a timer whose signal ends the process.
+                unsafe { libc::alarm(20) };
+                let both = (mcs.acquire(), clh.acquire());
+                // SAFETY: taken above.
+                unsafe {
+                    mcs.release(both.0);
+                    clh.release(both.1);
+                }
+                let node = Host::queue_node(Host::slot().expect("it keeps its slot"), 0);
+                node.nodes_in_use() == 0
+            });
+            assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "{status}");
+            assert!(mcs.try_acquire().is_none(), "in the parent nothing has changed");
+        });
+    })
+    .join()
+    .unwrap();
+}
+
+fn connection(number: u32) -> Tuple {
+    let end = |address: u32, port| (Ipv4Addr::from_bits(address).into(), port);
+    Tuple {
+        protocol: 6,
+        source: end(0x0a00_0000 | number, 1024),
+        destination: end(0xc000_0207, 80),
+    }
+}
+
+/// Counts those that live.
+struct Alive(&'static AtomicU32);
+
+impl Alive {
+    fn new(counter: &'static AtomicU32) -> Self {
+        counter.fetch_add(1, Ordering::Relaxed);
+        Alive(counter)
+    }
+}
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Runs `beside` while a thread is stopped in the middle of `look_up`, inside the table's domain.
+fn beside_a_stopped_look_up(look_up: impl FnOnce() + Send, beside: impl FnOnce()) {
+    let (stopped, go_on): (&'static AtomicBool, &'static AtomicBool) =
+        (Box::leak(Box::default()), Box::leak(Box::default()));
+    let until = |flag: &AtomicBool| {
+        while !flag.load(Ordering::Relaxed) {
+            thread::yield_now();
+        }
+    };
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            // The first fence of a look-up is that of entering.
+            after_next(Kind::Fence, move || {
+                stopped.store(true, Ordering::Relaxed);
+                until(go_on);
+            });
+            look_up();
+        });
+        until(stopped);
+        beside();
+        go_on.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn a_look_up_that_never_ends_holds_memory_of_connections_back_and_nothing_else() {
+    const GONE: u32 = 1_000;
+    static ALIVE: AtomicU32 = AtomicU32::new(0);
+    let table = ConnectionTable::<Alive, Rcu, Host>::with_bits(Bits::MIN, None);
+    let insert = |number| drop(table.insert(&connection(number), Alive::new(&ALIVE), 5).unwrap());
+    insert(0);
+    beside_a_stopped_look_up(
+        || assert!(table.look_up(&connection(0)).is_some()),
+        || {
+            for number in 1..=GONE {
+                insert(number);
+                assert!(table.look_up(&connection(number)).is_some(), "others look up");
+                if number % 2 == 0 {
+                    assert!(table.remove(&connection(number)).is_some());
+                }
+            }
+            assert_eq!(table.waiting(), u64::from(GONE / 2), "what is held back can be read off");
+            let renewed = table.look_up(&connection(0)).is_some_and(|(found, _)| found.renew(6));
+            assert!(renewed);
+            assert_eq!(table.expire(5, usize::MAX, |_| ()), GONE as usize / 2);
+            assert_eq!(table.waiting(), u64::from(GONE), "nothing is freed under it");
+            assert_eq!(ALIVE.load(Ordering::Relaxed), 1, "values are dropped all the same");
+        },
+    );
+    // It has gone on, and a retirement or two later everything is freed.
+    for _ in 0..4 {
+        insert(1);
+        assert_eq!(table.expire(5, usize::MAX, |_| ()), 1);
+    }
+    assert!(table.waiting() <= 3, "{} wait", table.waiting());
+    drop(table);
+    assert_eq!(ALIVE.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn a_look_up_that_never_ends_holds_memory_of_identifiers_back_and_nothing_else() {
+    const GONE: u32 = 1_000;
+    static ALIVE: AtomicU32 = AtomicU32::new(0);
+    let table: IdTable<Alive, id_table::Rcu, Host> = IdTable::new();
+    assert_eq!(table.insert(Alive::new(&ALIVE)).ok(), Some(0));
+    beside_a_stopped_look_up(
+        || assert!(table.lock(0).is_some()),
+        || {
+            for _ in 0..GONE {
+                assert_eq!(
+                    table.insert(Alive::new(&ALIVE)).ok(),
+                    Some(1),
+                    "identifiers are free at once"
+                );
+                assert!(table.lock(0).is_some() && table.remove(1).is_some());
+            }
+            assert_eq!(
+                table.domain().pending(),
+                u64::from(GONE),
+                "what is held back can be read off"
+            );
+            assert!(table.domain().try_synchronize(3).is_err());
+            assert_eq!(ALIVE.load(Ordering::Relaxed), 1, "objects are the remover's");
+        },
+    );
+    table.domain().barrier();
+    assert_eq!(table.domain().pending(), 0);
+}
+
+/// Changes the count before each compare-exchange of a thread that wants the lock, as a stream of look-ups may.
+struct Stream;
+
+type Entry = LockRef<Queued, NoTrywait, Hooked<Native, Stream>>;
+
+thread_local! {
+    /// Whose count it changes, and how often it has.
+    static COUNTED: Cell<Option<(&'static Entry, u32)>> = const { Cell::new(None) };
+}
+
+// SAFETY: it changes no operation.
+unsafe impl Hook for Stream {
+    fn operation(operation: &mut Operation) -> Effect {
+        if operation.kind == Kind::CompareExchange
+            && let Some((entry, changes)) = COUNTED.take()
+        {
+            // Nobody else is there, so whoever looks whether the lock is free can change the count then.
+            let changed = !entry.is_locked() && changes < STREAM && entry.get_not_dead();
+            COUNTED.set(Some((entry, changes + u32::from(changed))));
+        }
+        Effect::Performed
+    }
+}
+
+/// Far more than an operation may lose.
+const STREAM: u32 = 10_000;
+
+#[test]
+fn a_stream_of_look_ups_does_not_keep_a_lockrefs_lock_from_whoever_wants_it() {
+    let entry: &'static Entry = Box::leak(Box::new(Entry::from_count(1)));
+    COUNTED.set(Some((entry, 0)));
+    let guard = entry.lock();
+    let (_, changes) = COUNTED.take().expect("set above");
+    assert!((1..1000).contains(&changes), "{changes} changes came first");
+    assert_eq!(guard.count(), Count::Live(1 + changes));
+    drop(guard);
+}

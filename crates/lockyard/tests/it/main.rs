@@ -1,0 +1,23 @@
+//! The library on real threads, in one binary: what it does, what it compiles to, and what must not compile.
+
+mod between_operations;
+mod buffers;
+mod connections;
+mod does_not_compile;
+mod fatal;
+mod hot_paths;
+mod id_table;
+mod kinds;
+mod linearizable;
+mod nodes;
+mod page_ref;
+mod parking_native;
+mod queued_native;
+mod reclaim;
+mod reclaim_model;
+mod statistics;
+mod steady;
+mod stealing_bound;
+mod support;
+mod ticket_limits;
+mod torture;

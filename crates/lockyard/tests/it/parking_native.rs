@@ -1,0 +1,227 @@
+//! The locks that park on real threads: many more than there are CPUs, locks that are freed at their last release, signals in
+//! the middle of a parked wait. Nothing here measures time; what would hang if it were wrong ends by a watchdog.
+
+#![cfg(all(unix, feature = "std"))]
+
+use crate::support::watchdog::watched;
+use lockyard::lock::{LaneLock, PvQueued, PvTicket};
+use lockyard::platform::{Execution, Host, Native};
+use lockyard::{PvQSpinLock, PvTicketLock, RawSpinLock, TestAndSetLock};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// Threads that take one lock, some of them asleep inside, while plain code sees whether they exclude each other.
+fn excludes<K: LaneLock>(threads: u64, rounds: u64) {
+    let lock = RawSpinLock::<K>::new();
+    let (inside, sections) = (AtomicU64::new(0), AtomicU64::new(0));
+    thread::scope(|scope| {
+        for me in 1..=threads {
+            let (lock, inside, sections) = (&lock, &inside, &sections);
+            scope.spawn(move || {
+                for round in 0..rounds {
+                    let held = lock.acquire();
+                    assert_eq!(inside.swap(me, Ordering::Relaxed), 0, "two are inside");
+                    let before = sections.load(Ordering::Relaxed);
+                    match (me + round) % 16 {
+                        0 => thread::sleep(Duration::from_micros(50)),
+                        1 => thread::yield_now(),
+                        _ => {}
+                    }
+                    sections.store(before + 1, Ordering::Relaxed);
+                    assert_eq!(inside.swap(0, Ordering::Relaxed), me, "two were inside");
+                    // SAFETY: taken above.
+                    unsafe { lock.release(held) };
+                }
+            });
+        }
+    });
+    assert!(!lock.is_held());
+    assert_eq!(sections.into_inner(), threads * rounds);
+}
+
+#[test]
+fn locks_that_park_exclude_many_more_threads_than_there_are_cpus() {
+    watched(|| {
+        excludes::<PvTicket>(32, 40);
+        excludes::<PvQueued>(32, 40);
+    });
+}
+
+/// Each lock lies in memory of its own, which the last of its threads gives back at once after its release.
+fn frees_after_the_last_release<K: LaneLock>() {
+    struct Freed<K: LaneLock> {
+        lock: RawSpinLock<K>,
+        left: AtomicU64,
+    }
+    const THREADS: u64 = 6;
+    for _ in 0..60 {
+        let freed = Box::into_raw(Box::new(Freed::<K> {
+            lock: RawSpinLock::new(),
+            left: AtomicU64::new(THREADS),
+        })) as usize;
+        thread::scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(move || {
+                    let freed = freed as *mut Freed<K>;
+                    // SAFETY: nobody frees it before all threads have been inside, and this one has not.
+                    let shared = unsafe { &*freed };
+                    let held = shared.lock.acquire();
+                    thread::yield_now();
+                    // Relaxed: the lock orders it.
+                    let left = shared.left.load(Ordering::Relaxed) - 1;
+                    shared.left.store(left, Ordering::Relaxed);
+                    // SAFETY: taken above.
+                    unsafe { shared.lock.release(held) };
+                    if left == 0 {
+                        // SAFETY: all others have released it before, and touch nothing of it after their release.
+                        drop(unsafe { Box::from_raw(freed) });
+                    }
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn a_lock_may_be_freed_when_the_last_holder_has_released_it() {
+    watched(|| {
+        frees_after_the_last_release::<PvTicket>();
+        frees_after_the_last_release::<PvQueued>();
+    });
+}
+
+/// The bits of a lock, from what it prints.
+fn bits(lock: &impl fmt::Debug) -> u32 {
+    let text = format!("{lock:?}");
+    let number = text.split("bits: ").nth(1).and_then(|rest| rest.split([',', ' ']).next());
+    number.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{text}"))
+}
+
+fn wait_until(mut condition: impl FnMut() -> bool) {
+    while !condition() {
+        thread::yield_now();
+    }
+}
+
+/// Whether a waiter has announced that it parks: the bit of either lock.
+fn is_parked(lock: &impl fmt::Debug, bit: u32) -> bool {
+    bits(lock) & bit != 0
+}
+
+/// What the handler takes, and whether it is in it and through.
+static OTHER: PvTicketLock<u64> = PvTicketLock::new(0);
+static ENTERED: AtomicU64 = AtomicU64::new(0);
+static AS_INTERRUPTION: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn takes_the_other_lock(_: libc::c_int) {
+    let take = || {
+        let expected = AS_INTERRUPTION.load(Ordering::Relaxed);
+        assert_eq!(Native::execution() == Execution::Interrupt, expected);
+        ENTERED.fetch_add(1, Ordering::Relaxed);
+        *OTHER.lock() += 1;
+    };
+    if AS_INTERRUPTION.load(Ordering::Relaxed) { Native::interruption(take) } else { take() }
+}
+
+/// A thread is parked for `lock`, and its handler waits for [`OTHER`] meanwhile.
+fn interrupted_while_parked<R>(lock: &'static lock_api::Mutex<R, u64>, bit: u32)
+where
+    R: lock_api::RawMutex + fmt::Debug + Sync,
+{
+    let entered = ENTERED.load(Ordering::Relaxed);
+    let before = *lock.lock();
+    thread::scope(|scope| {
+        let guard = lock.lock();
+        let other = OTHER.lock();
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let waiter = scope.spawn(move || {
+            // SAFETY: it has no preconditions.
+            sender.send(unsafe { libc::pthread_self() } as usize).unwrap();
+            *lock.lock() += 1;
+        });
+        let thread = receiver.recv().unwrap() as libc::pthread_t;
+        // SAFETY: only its bits are looked at.
+        wait_until(|| is_parked(unsafe { lock.raw() }, bit));
+        // SAFETY: the thread has not been joined yet.
+        assert_eq!(unsafe { libc::pthread_kill(thread, libc::SIGUSR2) }, 0);
+        wait_until(|| ENTERED.load(Ordering::Relaxed) == entered + 1);
+        // The thread's own lock first: it cannot take it while its handler waits.
+        drop(guard);
+        thread::yield_now();
+        drop(other);
+        waiter.join().unwrap();
+    });
+    assert_eq!(*lock.lock(), before + 1);
+}
+
+#[test]
+fn a_signal_handler_may_wait_while_its_thread_is_parked() {
+    static TICKET: PvTicketLock<u64> = PvTicketLock::new(0);
+    static QUEUED: PvQSpinLock<u64> = PvQSpinLock::new(0);
+    // SAFETY: the handler uses atomics and the locks whose behaviour in a handler is tested; a zeroed `sigaction` has an empty
+    // mask and no flags, so a park that it interrupts is over.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = takes_the_other_lock as *const () as usize;
+        assert_eq!(libc::sigaction(libc::SIGUSR2, &action, std::ptr::null_mut()), 0);
+    }
+    watched(|| {
+        for as_interruption in [false, true] {
+            AS_INTERRUPTION.store(as_interruption, Ordering::Relaxed);
+            for _ in 0..10 {
+                interrupted_while_parked(&TICKET, 1);
+                interrupted_while_parked(&QUEUED, 2);
+            }
+        }
+    });
+    assert_eq!(*OTHER.lock(), 40);
+}
+
+#[test]
+fn a_wait_with_a_time_ends_without_the_lock_and_leaves_nothing_behind() {
+    fn gives_up<R: lock_api::RawMutexTimed<Duration = Duration> + Sync>(
+        lock: &lock_api::Mutex<R, u64>,
+    ) {
+        let guard = lock.lock();
+        thread::scope(|scope| {
+            let late = scope.spawn(|| lock.try_lock_for(Duration::from_millis(2)).is_none());
+            assert!(late.join().unwrap(), "the lock was held all the time");
+        });
+        drop(guard);
+        assert!(!lock.is_locked());
+        assert!(lock.try_lock_for(Duration::ZERO).is_some(), "it is free");
+    }
+    watched(|| {
+        gives_up(&PvQSpinLock::<u64>::new(0));
+        gives_up(&TestAndSetLock::<u64>::new(0));
+    });
+}
+
+#[test]
+fn fair_releases_and_bumps_leave_the_lock_to_who_waits() {
+    fn bumps<R: lock_api::RawMutexFair + Sync>(lock: &lock_api::Mutex<R, u64>) {
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for round in 0..100 {
+                        let mut guard = lock.lock();
+                        *guard += 1;
+                        if round % 3 == 0 {
+                            lock_api::MutexGuard::bump(&mut guard);
+                        }
+                        *guard += 1;
+                        lock_api::MutexGuard::unlock_fair(guard);
+                    }
+                });
+            }
+        });
+        assert_eq!(*lock.lock(), 800);
+    }
+    watched(|| {
+        bumps(&PvQSpinLock::<u64>::new(0));
+        bumps(&PvTicketLock::<u64>::new(0));
+        bumps(&lockyard::QSpinLock::<u64>::new(0));
+    });
+}
