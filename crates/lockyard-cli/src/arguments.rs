@@ -8,7 +8,10 @@ use std::time::Duration;
 /// Scalable locks and reference counts: published, predicted and measured figures side by side.
 #[derive(Debug, Parser)]
 #[command(name = "lockyard", version, disable_help_subcommand = true)]
-#[command(after_help = "Exit codes: 0 done, 1 failed, 2 bad usage or bad input.")]
+#[command(
+    after_help = "Exit codes: 0 done, 1 failed, 2 bad usage or bad input. A signal ends long work within a second: finished rows \
+                  are printed (JSON has `partial`), and the code is 130 (SIGINT), 143 (SIGTERM) or 129 (SIGHUP)."
+)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
@@ -32,6 +35,20 @@ pub(crate) enum Command {
     Compare(Compare),
     /// The machines that can be simulated; `machines show NAME` for one
     Machines(Machines),
+}
+
+impl Command {
+    /// Returns whether the command works for long, and what it has finished is of use when a signal ends it.
+    pub(crate) fn has_rows_to_keep(&self) -> bool {
+        match self {
+            Command::Compare(_) => false,
+            Command::Machines(machines) => matches!(
+                machines.command,
+                Some(MachinesCommand::Check { .. } | MachinesCommand::Calibrate(_))
+            ),
+            _ => true,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -237,7 +254,7 @@ pub(crate) enum SyscallsFormat {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes: 0 no row is slower beyond the threshold, 1 some are, 2 bad input or not comparable."
+    after_help = "Exit codes: 0 no row is slower beyond the threshold, 1 some are, 2 bad input or not comparable, 130 or 143 a signal came."
 )]
 pub(crate) struct Compare {
     /// The results to compare with: what measure, predict or reproduce wrote with --format json
@@ -367,6 +384,8 @@ pub(crate) enum Failure {
     Input(String),
     /// Anything else: exit code 1.
     Run(String),
+    /// A signal came: its exit code. The message says what was finished.
+    Interrupted(String),
 }
 
 impl From<lockyard_lab::InputError> for Failure {

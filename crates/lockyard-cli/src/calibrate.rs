@@ -25,18 +25,36 @@ pub(crate) fn run(options: &Calibrate, format: Format) -> Result<(), Failure> {
     let print = |figures: &Figures, file: Option<&str>| {
         output::write(&render(&measurements, figures, file, &environment, format))
     };
-    let only_measured = || print(&calibrate::measured(&measurements), None);
+    let only_measured = || calibrate::measured(&measurements);
     if jobs::interrupted() {
-        if !calibrate::measured(&measurements).rows.is_empty() {
-            only_measured()?;
-        }
-        return Err(interrupted());
+        output::work_ended();
+        let mut figures = only_measured();
+        let (passed, all) = (measurements.seconds as usize, time.ceil() as usize);
+        figures.interrupted(passed.min(all), all, "seconds of measuring");
+        print(&figures, None)?;
+        return Err(Failure::Interrupted(format!(
+            "{passed} of {all} s were measured, {} figures are printed, and no machine file came of it",
+            figures.rows.len()
+        )));
     }
     let calibrated = match calibrate::calibrate(&measurements, name) {
-        Ok(calibrated) => calibrated,
-        Err(message) => {
-            only_measured()?;
-            return Err(Failure::Run(format!("no machine file: {message}")));
+        // What an interrupt cut short is no machine.
+        Ok(calibrated) if !jobs::interrupted() => calibrated,
+        found => {
+            let interrupted = output::work_ended();
+            let mut figures = only_measured();
+            if interrupted {
+                figures.interrupted(0, figures.rows.len(), "figures predicted");
+            }
+            print(&figures, None)?;
+            return Err(match interrupted {
+                true => Failure::Interrupted(
+                    "what was measured is printed, and no machine file came of it".to_owned(),
+                ),
+                false => {
+                    Failure::Run(format!("no machine file: {}", found.err().unwrap_or_default()))
+                }
+            });
         }
     };
     let bar = progress::bar(calibrate::cells(&measurements), "cells simulated");
@@ -44,10 +62,8 @@ pub(crate) fn run(options: &Calibrate, format: Format) -> Result<(), Failure> {
     let compared = calibrate::compare(&measurements, &calibrated, jobs, &|| bar.inc(1));
     bar.finish_and_clear();
     let mut figures = compared.map_err(Failure::Run)?;
-    if jobs::interrupted() {
-        print(&figures, None)?;
-        return Err(interrupted());
-    }
+    output::work_ended();
+    // It is whole, also where an interrupt came while its predictions were made.
     let written = file.as_ref().map(|file| file.write(&calibrated.file));
     if let (Some(file), Some(Ok(()))) = (&file, &written) {
         figures.notes.push(format!("the machine file is {}", file.shown()));
@@ -56,7 +72,14 @@ pub(crate) fn run(options: &Calibrate, format: Format) -> Result<(), Failure> {
     let is_elsewhere = matches!(written, Some(Ok(())));
     let shown = (format == Format::Json || !is_elsewhere).then_some(calibrated.file.as_str());
     print(&figures, shown)?;
-    written.unwrap_or(Ok(()))
+    written.unwrap_or(Ok(()))?;
+    match &figures.partial {
+        Some(partial) => Err(Failure::Interrupted(format!(
+            "{}; everything was measured, and the machine file is whole",
+            partial.extent
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// What there is to know about this host.
@@ -64,10 +87,6 @@ fn environment() -> Vec<(&'static str, String)> {
     let mut environment = vec![("lockyard", env!("CARGO_PKG_VERSION").to_owned())];
     environment.extend(host_environment());
     environment
-}
-
-fn interrupted() -> Failure {
-    Failure::Run("interrupted: what is finished was printed, and no file was written".to_owned())
 }
 
 /// What a machine file accepts.

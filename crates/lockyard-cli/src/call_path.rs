@@ -5,7 +5,7 @@ use crate::{host, output, progress};
 use lockyard_input::printable;
 use lockyard_lab::host::call_path::{self, CHOICE, Effort, Way};
 use lockyard_lab::host::environment;
-use lockyard_lab::output::Document;
+use lockyard_lab::output::{Document, Extent};
 
 /// Why `predict` and `measure` have no such scenario, if that is what the user asks for.
 pub(crate) fn no_scenario(name: &str) -> Result<(), Failure> {
@@ -32,7 +32,11 @@ pub(crate) fn run(options: &CallPath) -> Result<(), Failure> {
     let rounds = call_path::measure(effort, &mut || bar.inc(1));
     bar.finish_and_clear();
     let rounds = rounds.map_err(Failure::Run)?;
-    let report = call_path::rows(&rounds);
+    let mut report = call_path::rows(&rounds);
+    if rounds.finished() == 0 {
+        // A signal: there is nothing to say of any row.
+        report.rows.clear();
+    }
     let mut environment_of: Vec<(String, String)> = vec![
         ("lockyard".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
         ("seconds".to_owned(), options.seconds.as_secs_f64().to_string()),
@@ -43,5 +47,6 @@ pub(crate) fn run(options: &CallPath) -> Result<(), Failure> {
     notes.push(format!("Environment: {}.", host::known(&environment(), "; ")));
     let document =
         Document { rows: report.rows, environment: environment_of, notes, ..Document::default() };
-    output::finish(document, None, options.format)
+    let (finished, asked) = (rounds.finished(), effort.repeats);
+    output::finish(document, None, Extent { finished, asked, things: "rounds" }, options.format)
 }

@@ -4,6 +4,7 @@ use crate::arguments::{Failure, Machines, MachinesCommand};
 use crate::{calibrate, output};
 use lockyard_lab::host::detect;
 use lockyard_lab::machines::{list, show};
+use lockyard_lab::output::Extent;
 use lockyard_lab::{check, names};
 use lockyard_sim::Machine;
 
@@ -25,7 +26,13 @@ pub(crate) fn run(options: &Machines) -> Result<(), Failure> {
             let wanted = if machines.is_empty() { &shipped } else { machines };
             let machines: Result<Vec<Machine>, _> =
                 wanted.iter().map(|name| names::machine(name)).collect();
-            output::write(&check::render(&machines?, format))
+            let machines = machines?;
+            let checks = check::Checks::of(&machines);
+            let interrupted = output::work_ended();
+            output::write(&checks.render(format))?;
+            let extent =
+                Extent { finished: checks.finished(), asked: checks.asked, things: "figures" };
+            output::ended(None, interrupted, extent)
         }
         Some(MachinesCommand::Calibrate(options)) => calibrate::run(options, format),
     }

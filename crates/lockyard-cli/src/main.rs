@@ -1,6 +1,6 @@
 //! The command `lockyard`. Arguments in, tables out; what is done in between is the lab's.
 //!
-//! Exit codes: 0 done, 1 failed, 2 bad usage or bad input.
+//! Exit codes: 0 done, 1 failed, 2 bad usage or bad input; 128 and the signal's number after a signal (`signals.rs`).
 
 mod arguments;
 mod calibrate;
@@ -15,7 +15,9 @@ mod output;
 mod predict;
 mod progress;
 mod reproduce;
+mod signals;
 mod syscalls;
+mod temporary;
 mod usage;
 
 use arguments::{Arguments, Command, Failure};
@@ -27,21 +29,18 @@ fn main() -> ExitCode {
     if let Some(code) = syscalls::task() {
         return code;
     }
-    // Once a run is interrupted, what is finished is printed; a second Ctrl-C ends the process.
-    let handler = ctrlc::set_handler(|| {
-        if lockyard_lab::jobs::interrupted() {
-            #[cfg(target_os = "linux")]
-            lockyard_lab::host::syscalls::remove_all();
-            std::process::exit(130);
-        }
-        lockyard_lab::jobs::interrupt();
-        complain("interrupted: finishing what is running; once more to give up");
-    });
-    if let Err(error) = handler {
-        complain(&format!("warning: Ctrl-C will not print what is finished: {error}"));
+    if let Err(error) = signals::install() {
+        complain(&format!("warning: a signal will not print what is finished: {error}"));
     }
-    match usage::parse().and_then(|arguments| perform(&arguments)) {
-        Ok(()) => ExitCode::SUCCESS,
+    let done = usage::parse().and_then(|arguments| perform(&arguments));
+    let interrupted = signals::caught();
+    let code = match done {
+        Ok(()) => {
+            if let Some((signal, _)) = interrupted {
+                complain(&format!("lockyard: interrupted ({signal}): everything was done already"));
+            }
+            ExitCode::SUCCESS
+        }
         Err(Failure::Input(message)) => {
             complain(&format!("lockyard: {message}"));
             ExitCode::from(2)
@@ -50,10 +49,18 @@ fn main() -> ExitCode {
             complain(&format!("lockyard: {message}"));
             ExitCode::FAILURE
         }
-    }
+        Err(Failure::Interrupted(message)) => {
+            let signal = interrupted.map_or("no signal", |(signal, _)| signal);
+            complain(&format!("lockyard: interrupted ({signal}): {message}"));
+            ExitCode::FAILURE
+        }
+    };
+    // Whatever came of it: who sent the signal knows what to make of its code, and of no other one.
+    interrupted.map_or(code, |(_, code)| ExitCode::from(code))
 }
 
 fn perform(arguments: &Arguments) -> Result<(), Failure> {
+    signals::begin(arguments.command.as_ref().is_some_and(Command::has_rows_to_keep));
     match &arguments.command {
         None => output::write(&arguments::overview()),
         Some(Command::Reproduce(options)) => reproduce::run(options),

@@ -5,7 +5,7 @@ use crate::{call_path, host, output, progress};
 use lockyard_lab::host::measure::Effort;
 use lockyard_lab::host::{Cpus, Placement};
 use lockyard_lab::measured::{self, MOST_THREADS};
-use lockyard_lab::output::Document;
+use lockyard_lab::output::{Document, Extent};
 use lockyard_lab::{fit, names, peers, published};
 use std::time::Duration;
 
@@ -46,6 +46,7 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
     let report = measured::run(&request, &published::shipped()?, &mut || bar.inc(1));
     bar.finish_and_clear();
     let mut report = report?;
+    let extent = Extent::rows(report.rows.len(), report.asked);
     let fits = if options.fit { fit::of_rows(&mut report.rows) } else { Vec::new() };
     report.rows.append(&mut report.samples);
     report.rows.append(&mut report.listings);
@@ -62,6 +63,7 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
         explanations,
         environment,
         notes,
+        partial: None,
     };
-    output::finish(document, report.failure, options.format)
+    output::finish(document, report.failure, extent, options.format)
 }

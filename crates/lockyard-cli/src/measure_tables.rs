@@ -49,5 +49,5 @@ pub(crate) fn run(options: &MeasureTables) -> Result<(), Failure> {
     let mut notes = report.notes;
     notes.push(format!("Environment: {}.", host::known(&report.environment, "; ")));
     let document = Document { rows: report.rows, environment, notes, ..Document::default() };
-    output::finish(document, report.failure, options.format)
+    output::finish(document, report.failure, report.extent, options.format)
 }

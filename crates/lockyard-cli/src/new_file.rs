@@ -4,7 +4,8 @@
 //! is not there.
 
 use crate::arguments::Failure;
-use std::fs::{self, File};
+use crate::temporary::Temporary;
+use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -42,8 +43,7 @@ impl NewFile {
             _ => Path::new("."),
         };
         let partial = directory.join(partial);
-        let tried = File::create_new(&partial).and_then(|_| fs::remove_file(&partial));
-        if let Err(error) = tried {
+        if let Err(error) = Temporary::create(&partial, true) {
             return refuse(&format!("cannot be written: {error}"));
         }
         Ok(NewFile { shown, path, partial, replace })
@@ -56,14 +56,11 @@ impl NewFile {
 
     /// Writes it.
     pub(crate) fn write(&self, text: &str) -> Result<(), Failure> {
-        let written = File::create_new(&self.partial)
-            .and_then(|mut file| {
-                file.write_all(text.as_bytes())?;
-                file.sync_all()
-            })
-            .and_then(|()| self.settle());
-        // It is gone if it was renamed; and the first error is the one to report.
-        let _ = fs::remove_file(&self.partial);
+        let written = Temporary::create(&self.partial, true).and_then(|(made, mut file)| {
+            file.write_all(text.as_bytes())?;
+            file.sync_all()?;
+            Temporary::settle_all(vec![(made, self.path.clone())], |_, _| self.settle())
+        });
         written.map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => Failure::Run(format!(
                 "{} is there by now, so it was not written; --force replaces it",
@@ -122,7 +119,9 @@ mod tests {
 
     fn message(failure: Failure) -> String {
         match failure {
-            Failure::Input(message) | Failure::Run(message) => message,
+            Failure::Input(message) | Failure::Run(message) | Failure::Interrupted(message) => {
+                message
+            }
         }
     }
 

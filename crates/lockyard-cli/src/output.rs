@@ -1,7 +1,9 @@
 //! Writing: to standard output, and to files that are whole or not there.
 
 use crate::arguments::{Failure, Format};
-use lockyard_lab::output::{Document, render};
+use crate::signals;
+use crate::temporary::Temporary;
+use lockyard_lab::output::{Document, Extent, render};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -16,35 +18,49 @@ pub(crate) fn write(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Prints what a run came to. If it ended early, by an error of its own or because the user interrupted it, the document says so,
-/// and the command fails.
+/// Prints what a run came to. If it ended early, by an error of its own or because the user interrupted it, the document says
+/// so, and the command fails.
 pub(crate) fn finish(
     mut document: Document,
     failure: Option<String>,
+    extent: Extent,
     format: Format,
 ) -> Result<(), Failure> {
-    let interrupted = note_end(&mut document, failure.as_deref());
+    let interrupted = note_end(&mut document, failure.as_deref(), extent);
     write(&render(&document, format.into()))?;
-    ended(failure, interrupted)
+    ended(failure, interrupted, extent)
 }
 
 /// Says in the document that the run ended early, if it did; returns whether it was interrupted.
-pub(crate) fn note_end(document: &mut Document, failure: Option<&str>) -> bool {
-    let interrupted = lockyard_lab::jobs::interrupted();
+pub(crate) fn note_end(document: &mut Document, failure: Option<&str>, extent: Extent) -> bool {
+    let interrupted = work_ended();
     if failure.is_some() {
-        document.incomplete("the measurement ended with an error");
+        document.incomplete("the measurement ended with an error", extent);
     } else if interrupted {
-        document.incomplete("interrupted");
+        document.incomplete("interrupted", extent);
     }
     interrupted
 }
 
+/// The work is over, one way or another: returns whether it was interrupted.
+pub(crate) fn work_ended() -> bool {
+    let interrupted = lockyard_lab::jobs::interrupted();
+    signals::work_ended();
+    interrupted
+}
+
 /// How the command ends after what is finished was printed.
-pub(crate) fn ended(failure: Option<String>, interrupted: bool) -> Result<(), Failure> {
+pub(crate) fn ended(
+    failure: Option<String>,
+    interrupted: bool,
+    extent: Extent,
+) -> Result<(), Failure> {
     match failure {
         Some(failure) => Err(Failure::Run(failure)),
         None if interrupted => {
-            Err(Failure::Run("interrupted: what is finished is above".to_owned()))
+            let whole = extent.finished == extent.asked;
+            let but = if whole { ", with less than was asked for of each" } else { "" };
+            Err(Failure::Interrupted(format!("{extent} are printed{but}")))
         }
         None => Ok(()),
     }
@@ -52,23 +68,21 @@ pub(crate) fn ended(failure: Option<String>, interrupted: bool) -> Result<(), Fa
 
 /// Writes texts to files of a directory, under other names first. Only when all are written and on the disk do they take
 /// their names: whatever fails, each file is the whole old one or the whole new one, and nothing else is left behind.
-pub(crate) fn write_files(directory: &Path, files: &[(&str, String)]) -> Result<(), Failure> {
-    let mut staged = Staged(Vec::new());
+pub(crate) fn write_files(directory: &Path, files: &[(String, String)]) -> Result<(), Failure> {
+    let mut staged = Vec::new();
     for (name, text) in files {
-        let (path, partial) = (directory.join(name), partial(directory, name));
-        let written = std::fs::File::create(&partial).and_then(|mut file| {
-            staged.0.push(partial.clone());
-            file.write_all(text.as_bytes())?;
-            file.sync_all()
-        });
+        let path = directory.join(name);
+        let written =
+            Temporary::create(&partial(directory, name), false).and_then(|(made, mut file)| {
+                staged.push((made, path.clone()));
+                file.write_all(text.as_bytes())?;
+                file.sync_all()
+            });
         written.map_err(|error| unwritable(&path, &error))?;
     }
-    for (name, _) in files {
-        let path = directory.join(name);
-        std::fs::rename(partial(directory, name), &path)
-            .map_err(|error| unwritable(&path, &error))?;
-    }
-    Ok(())
+    Temporary::settle_all(staged, |partial, path| {
+        std::fs::rename(partial, path).map_err(|error| unwritable(path, &error))
+    })
 }
 
 /// Whether a file of this name could be written: before what takes long, not after it.
@@ -80,9 +94,7 @@ pub(crate) fn try_file(directory: &Path, name: &str) -> Result<(), Failure> {
             path.display()
         )));
     }
-    std::fs::File::create(&partial)
-        .and_then(|_| std::fs::remove_file(&partial))
-        .map_err(|error| unwritable(&path, &error))
+    Temporary::create(&partial, false).map(drop).map_err(|error| unwritable(&path, &error))
 }
 
 /// Where a file is written at first.
@@ -92,16 +104,4 @@ fn partial(directory: &Path, name: &str) -> PathBuf {
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
     Failure::Run(format!("{} cannot be written: {error}", path.display()))
-}
-
-/// Files that have not taken their names yet; they go when it does.
-struct Staged(Vec<PathBuf>);
-
-impl Drop for Staged {
-    fn drop(&mut self) {
-        for partial in &self.0 {
-            // Those that have taken their names are not there any more. The first error is the one to report.
-            let _ = std::fs::remove_file(partial);
-        }
-    }
 }

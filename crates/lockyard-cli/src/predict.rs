@@ -2,7 +2,7 @@
 
 use crate::arguments::{Failure, Predict, thread_list};
 use crate::{call_path, output, progress};
-use lockyard_lab::output::Document;
+use lockyard_lab::output::{Document, Extent};
 use lockyard_lab::placement::Placement;
 use lockyard_lab::rows::Row;
 use lockyard_lab::{explain, fit, names, predict, published, sensitivity};
@@ -72,7 +72,8 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     let tables: Vec<String> =
         sensitive.map(|((row, costs), s)| s.table(&heading(row), &row.unit, costs)).collect();
     document.explanations.extend(tables);
+    let extent = Extent::rows(document.rows.len(), found.asked);
     document.rows.extend(found.figures);
     document.rows.extend(found.listings);
-    output::finish(document, None, options.common.format)
+    output::finish(document, None, extent, options.common.format)
 }

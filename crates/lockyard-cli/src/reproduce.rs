@@ -4,8 +4,9 @@ use crate::arguments::{Failure, Reproduce};
 use crate::host::known;
 use crate::{output, progress};
 use lockyard_lab::host::{self, measure};
-use lockyard_lab::output::{Document, Format, render};
+use lockyard_lab::output::{Document, Extent, Format, render};
 use lockyard_lab::{InputError, published, reproduce, training};
+use std::path::Path;
 
 pub(crate) fn run(options: &Reproduce) -> Result<(), Failure> {
     if options.training {
@@ -31,20 +32,19 @@ pub(crate) fn run(options: &Reproduce) -> Result<(), Failure> {
     bar.finish_and_clear();
     let report = report?;
     let mut document = document(&report, request.measure.is_some());
-    let interrupted = output::note_end(&mut document, report.failure.as_deref());
+    let extent = Extent::rows(report.rows.len(), report.asked);
+    let interrupted = output::note_end(&mut document, report.failure.as_deref(), extent);
     output::write(&render(&document, options.common.format.into()))?;
     if let Some(failure) = report.failure {
         return Err(Failure::Run(failure));
     }
+    let written = write_files(options, &document)?;
     if interrupted {
-        return Err(Failure::Run(format!(
-            "interrupted: {} of {} rows are finished, {} of them with a measurement",
-            report.rows.len(),
-            report.asked,
-            report.rows.iter().filter(|row| row.measured.is_some()).count()
-        )));
+        let measured = report.rows.iter().filter(|row| row.measured.is_some()).count();
+        let what = format!("{extent} are printed{written}, {measured} of them with a measurement");
+        return Err(Failure::Interrupted(what));
     }
-    write_files(options, &document)
+    Ok(())
 }
 
 /// The files of `--out`.
@@ -65,10 +65,28 @@ fn make_directory(options: &Reproduce) -> Result<(), Failure> {
     FILES.iter().try_for_each(|(name, _)| output::try_file(directory, name))
 }
 
-/// Only whole results replace files.
-fn write_files(options: &Reproduce, document: &Document) -> Result<(), Failure> {
-    let Some(directory) = &options.out else { return Ok(()) };
-    output::write_files(directory, &FILES.map(|(name, format)| (name, render(document, format))))
+/// Writes the files of `--out`; returns what to say of it. A part of the results does not replace whole ones: it gets names
+/// of its own beside them.
+fn write_files(options: &Reproduce, document: &Document) -> Result<String, Failure> {
+    let Some(directory) = &options.out else { return Ok(String::new()) };
+    let beside = document.partial.is_some() && holds_whole_results(directory);
+    let name = |name: &str| match beside {
+        true => name.replacen('.', ".partial.", 1),
+        false => name.to_owned(),
+    };
+    let files = FILES.map(|(file, format)| (name(file), render(document, format)));
+    output::write_files(directory, &files)?;
+    let first = directory.join(&files[0].0).display().to_string();
+    Ok(format!(" and written to {} and beside it", lockyard_input::printable(&first)))
+}
+
+/// Whether a directory has files of results that are not partial ones.
+fn holds_whole_results(directory: &Path) -> bool {
+    if !FILES.iter().any(|(name, _)| directory.join(name).exists()) {
+        return false;
+    }
+    let text = std::fs::read(directory.join(FILES[0].0)).unwrap_or_default();
+    !lockyard_lab::output::is_partial(&text)
 }
 
 /// The training tables. For people the summaries, and every cell if asked for; for programs every cell.
@@ -87,10 +105,8 @@ fn train(options: &Reproduce) -> Result<(), Failure> {
         notes: report.notes,
         ..Document::default()
     };
-    let interrupted = lockyard_lab::jobs::interrupted();
-    if interrupted {
-        document.incomplete("interrupted");
-    }
+    let extent = Extent::rows(finished, report.asked);
+    let interrupted = output::note_end(&mut document, None, extent);
     let format = Format::from(options.common.format);
     let for_people = matches!(format, Format::Table | Format::Markdown);
     let shown = if for_people && !options.cells {
@@ -99,11 +115,11 @@ fn train(options: &Reproduce) -> Result<(), Failure> {
         document.clone()
     };
     output::write(&render(&shown, format))?;
+    let written = write_files(options, &document)?;
     if interrupted {
-        let asked = report.asked;
-        return Err(Failure::Run(format!("interrupted: {finished} of {asked} rows are finished")));
+        return Err(Failure::Interrupted(format!("{extent} are finished{written}")));
     }
-    write_files(options, &document)
+    Ok(())
 }
 
 fn document(report: &reproduce::Report, measured: bool) -> Document {

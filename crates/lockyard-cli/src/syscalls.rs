@@ -26,7 +26,7 @@ mod on_linux {
         Directory, Experiment, Kind, Launcher, MOST_TASKS, TASK, Times, columns, report, task,
     };
     use lockyard_lab::host::{Cpus, Placement};
-    use lockyard_lab::output::{Document, render};
+    use lockyard_lab::output::{Document, Extent, render};
     use std::time::Duration;
 
     /// The process of a task is this program again: if it is one, what it came to.
@@ -76,12 +76,13 @@ mod on_linux {
         bar.finish_and_clear();
         let report = report?;
         let mut document = document(&report);
-        let interrupted = output::note_end(&mut document, report.failure.as_deref());
+        let extent = Extent::rows(report.rows.len(), report.cells.len());
+        let interrupted = output::note_end(&mut document, report.failure.as_deref(), extent);
         output::write(&match options.format.document() {
             None => columns::print(&report),
             Some(format) => render(&document, format),
         })?;
-        output::ended(report.failure, interrupted)
+        output::ended(report.failure, interrupted, extent)
     }
 
     fn document(report: &report::Report) -> Document {

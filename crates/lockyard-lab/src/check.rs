@@ -4,9 +4,8 @@
 //! tool behind the figure works; what stands in a file under another name is said to be not simulated. A figure that is
 //! itself an input of the file (`input = true`) shows that the input was met and is not counted.
 
-use crate::hierarchy;
-use crate::output::Format;
-use crate::statistics;
+use crate::output::{self, Format};
+use crate::{hierarchy, jobs, statistics};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use lockyard::platform::{Ordering, Word};
 use lockyard_sim::{Machine, Outcome, SimulatedU64, Simulation, now, stop_requested};
@@ -90,14 +89,16 @@ fn remote(machine: &Machine) -> Option<usize> {
     (machine.sockets() > 1).then(|| machine.cores() / machine.sockets())
 }
 
+/// Runs all threads to their end, or to an interrupt: the figure is of no meaning then, and the
+/// caller looks.
 fn finish(simulation: &mut Simulation) {
     let outcome = simulation.run();
-    assert!(matches!(outcome, Outcome::Finished), "{outcome}");
+    assert!(matches!(outcome, Outcome::Finished | Outcome::Cancelled), "{outcome}");
 }
 
 /// Nanoseconds of an addition to a word that nobody else wants.
 pub(crate) fn uncontended(machine: &Machine) -> f64 {
-    let mut simulation = Simulation::new(machine, 1);
+    let mut simulation = jobs::cancellable(Simulation::new(machine, 1));
     let word = simulation.place(SimulatedU64::new(0), 64, 0);
     let cycles = Rc::new(Cell::new(0));
     let out = Rc::clone(&cycles);
@@ -116,7 +117,7 @@ pub(crate) fn uncontended(machine: &Machine) -> f64 {
 /// Nanoseconds for one hand-over of a word that hardware thread 0 and `place` change in turn, each by a compare-exchange that
 /// it repeats until it succeeds.
 pub fn ping_pong(machine: &Machine, place: usize, home: usize) -> Option<f64> {
-    let mut simulation = Simulation::new(machine, 1);
+    let mut simulation = jobs::cancellable(Simulation::new(machine, 1));
     let word = simulation.place(SimulatedU64::new(0), 64, home);
     for (me, place) in (0u64..).zip([0, place]) {
         let word = word.clone();
@@ -137,7 +138,7 @@ pub fn ping_pong(machine: &Machine, place: usize, home: usize) -> Option<f64> {
 /// writer (`home` 1) or of the reader (0).
 pub(crate) fn load(machine: &Machine, writer: usize, home: usize) -> f64 {
     const LINES: usize = 64;
-    let mut simulation = Simulation::new(machine, 1);
+    let mut simulation = jobs::cancellable(Simulation::new(machine, 1));
     let words: Vec<_> =
         (0..LINES).map(|_| simulation.place(SimulatedU64::new(0), 64, home)).collect();
     let written = words.clone();
@@ -166,7 +167,7 @@ pub(crate) fn rate(machine: &Machine, place: usize, exchange: bool) -> f64 {
     const WINDOW_NS: f64 = 200_000.0;
     let runs: Vec<f64> = (1..=5)
         .map(|seed| {
-            let mut simulation = Simulation::new(machine, seed);
+            let mut simulation = jobs::cancellable(Simulation::new(machine, seed));
             let word = simulation.place(SimulatedU64::new(0), 64, 0);
             for place in [0, place] {
                 let word = word.clone();
@@ -198,7 +199,7 @@ pub(crate) fn rate(machine: &Machine, place: usize, exchange: bool) -> f64 {
     statistics::mean(&runs).unwrap_or(f64::NAN)
 }
 
-/// The figures of the machine's file, each beside its simulation.
+/// The figures of the machine's file, each beside its simulation. Those that were not finished before an interrupt are missing.
 pub fn check(machine: &Machine) -> Vec<Checked> {
     let one = |check: &lockyard_sim::Parameter| {
         let name = check.name.trim_start_matches("checks.");
@@ -218,21 +219,50 @@ pub fn check(machine: &Machine) -> Vec<Checked> {
             source: check.source.clone().or(check.assumed.clone()).unwrap_or_default(),
         }
     };
-    machine.checks().iter().map(one).collect()
+    // An interrupt spoils the figure that is under way.
+    machine.checks().iter().map(one).take_while(|_| !jobs::interrupted()).collect()
 }
 
-/// The figures of machines, for people or programs.
-pub fn render(machines: &[Machine], format: Format) -> String {
-    let all: Vec<(&Machine, Vec<Checked>)> =
-        machines.iter().map(|machine| (machine, check(machine))).collect();
-    match format {
-        Format::Json => json_text(&all),
-        Format::Csv => csv_text(&all),
-        Format::Table | Format::Markdown => table_text(&all, format),
+/// The figures of some machines.
+#[derive(Debug)]
+pub struct Checks<'m> {
+    all: Vec<(&'m Machine, Vec<Checked>)>,
+    /// Number of figures of their files.
+    pub asked: usize,
+}
+
+impl<'m> Checks<'m> {
+    /// Simulates the figures of machines. After an interrupt some are missing.
+    pub fn of(machines: &'m [Machine]) -> Checks<'m> {
+        let asked = machines.iter().map(|machine| machine.checks().len()).sum();
+        let check = |machine: &'m Machine| (machine, check(machine));
+        let begun = |(_, rows): &(&Machine, Vec<Checked>)| !rows.is_empty() || !jobs::interrupted();
+        Checks { all: machines.iter().map(check).take_while(begun).collect(), asked }
+    }
+
+    /// Number of figures that are there.
+    pub fn finished(&self) -> usize {
+        self.all.iter().map(|(_, rows)| rows.len()).sum()
+    }
+
+    /// The figures, for people or programs.
+    pub fn render(&self, format: Format) -> String {
+        let partial = self.finished() < self.asked;
+        match format {
+            Format::Json => json_text(&self.all, partial.then_some(self.asked)),
+            Format::Csv => csv_text(&self.all, partial),
+            Format::Table | Format::Markdown => {
+                let (finished, asked) = (self.finished(), self.asked);
+                let head = format!("Partial: interrupted, with {finished} of {asked} figures.\n\n");
+                let head = if partial { head } else { String::new() };
+                head + &table_text(&self.all, format)
+            }
+        }
     }
 }
 
-fn json_text(all: &[(&Machine, Vec<Checked>)]) -> String {
+/// The rows as JSON; `asked`: the number of figures of which some are missing.
+fn json_text(all: &[(&Machine, Vec<Checked>)], asked: Option<usize>) -> String {
     let rows: Vec<_> = all
         .iter()
         .flat_map(|(machine, rows)| {
@@ -251,20 +281,23 @@ fn json_text(all: &[(&Machine, Vec<Checked>)]) -> String {
         })
         .collect();
     let about = json!({ "lockyard": env!("CARGO_PKG_VERSION") });
-    let object = json!({ "schema": SCHEMA, "environment": about, "rows": rows });
+    let mut object = json!({ "schema": SCHEMA, "environment": about, "rows": rows });
+    if let Some(asked) = asked {
+        output::mark_partial(&mut object, "interrupted", rows.len(), asked);
+    }
     // Nothing in it can fail to be written.
     format!("{}\n", serde_json::to_string_pretty(&object).unwrap_or_default())
 }
 
-fn csv_text(all: &[(&Machine, Vec<Checked>)]) -> String {
+fn csv_text(all: &[(&Machine, Vec<Checked>)], partial: bool) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     // Writing to memory does not fail, and all records have the same length.
     let header = ["machine", "figure", "published", "unit", "simulated", "error", "input"];
-    let _ = writer.write_record(header);
+    let _ = writer.write_record(header.into_iter().chain(partial.then_some("partial")));
     let number = |value: Option<f64>| value.map(|v| v.to_string()).unwrap_or_default();
     for (machine, rows) in all {
         for row in rows {
-            let _ = writer.write_record([
+            let fields = [
                 machine.name(),
                 &row.name,
                 &row.published.to_string(),
@@ -272,7 +305,8 @@ fn csv_text(all: &[(&Machine, Vec<Checked>)]) -> String {
                 &number(row.simulated),
                 &number(row.error()),
                 if row.is_input { "true" } else { "false" },
-            ]);
+            ];
+            let _ = writer.write_record(fields.into_iter().chain(partial.then_some("true")));
         }
     }
     String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
@@ -367,7 +401,7 @@ mod tests {
             }
             let counted =
                 check(&machine).iter().any(|row| !row.is_input && row.simulated.is_some());
-            let text = render(std::slice::from_ref(&machine), Format::Table);
+            let text = Checks::of(std::slice::from_ref(&machine)).render(Format::Table);
             assert_eq!(text.contains(ONLY_INPUTS), !counted, "{text}");
             assert_eq!(text.contains("median |error|"), counted, "{text}");
         }

@@ -3,6 +3,7 @@
 //! Each figure is simulated as the tools behind published ones work: loads that depend on each other, so that one begins when the
 //! one before it has ended, at random places, so that no prefetcher would help (the simulated machine has none).
 
+use crate::jobs;
 use lockyard::platform::{Ordering, Word};
 use lockyard_sim::{Machine, Outcome, Placed, SimulatedU64, Simulation, now, random_below};
 use std::cell::Cell;
@@ -26,14 +27,15 @@ fn words(simulation: &mut Simulation, lines: usize, home: usize) -> Words {
     (0..lines).map(|_| simulation.place(SimulatedU64::new(0), bytes, home)).collect()
 }
 
-/// Runs `code` on hardware thread `place` after all that ran before; the cycles that it says.
+/// Runs `code` on hardware thread `place` after all that ran before; the cycles that it says. After an
+/// interrupt they are of no meaning: the caller looks.
 fn on(simulation: &mut Simulation, place: usize, code: impl FnOnce() -> u64 + 'static) -> u64 {
     let cycles = Rc::new(Cell::new(0));
     let out = Rc::clone(&cycles);
     let start = simulation.now() + 1000;
     simulation.spawn_at(place, start, move || out.set(code()));
     let outcome = simulation.run();
-    assert!(matches!(outcome, Outcome::Finished), "{outcome}");
+    assert!(matches!(outcome, Outcome::Finished | Outcome::Cancelled), "{outcome}");
     cycles.get()
 }
 
@@ -52,7 +54,7 @@ fn mean(machine: &Machine, cycles: u64) -> f64 {
 
 /// Nanoseconds of a load that hits in the first level.
 pub(crate) fn first_level(machine: &Machine) -> f64 {
-    let mut simulation = Simulation::new(machine, 1);
+    let mut simulation = jobs::cancellable(Simulation::new(machine, 1));
     let word = words(&mut simulation, 1, 0);
     let cycles = on(&mut simulation, 0, move || {
         load_all(&word);
@@ -68,7 +70,7 @@ pub(crate) fn second_level(machine: &Machine) -> Option<f64> {
     let line = machine.line_bytes() as f64 / 1024.0;
     kib("caches.second_kib").filter(|&kib| kib > 2.0 * LINES as f64 * line)?;
     let small = machine.clone().with("caches.first_kib", line)?;
-    let mut simulation = Simulation::new(&small, 1);
+    let mut simulation = jobs::cancellable(Simulation::new(&small, 1));
     let words = words(&mut simulation, LINES, 0);
     let cycles = on(&mut simulation, 0, move || {
         load_all(&words);
@@ -82,7 +84,7 @@ pub(crate) fn last_level(machine: &Machine) -> Option<f64> {
     if machine.cores_per_complex() < 2 {
         return None;
     }
-    let mut simulation = Simulation::new(machine, 1);
+    let mut simulation = jobs::cancellable(Simulation::new(machine, 1));
     let words = words(&mut simulation, LINES, 0);
     let all = words.clone();
     on(&mut simulation, 1, move || load_all(&all));
@@ -97,7 +99,7 @@ pub(crate) fn memory(machine: &Machine, home: usize) -> Option<f64> {
     if home >= machine.sockets() {
         return None;
     }
-    let mut simulation = Simulation::new(machine, 1);
+    let mut simulation = jobs::cancellable(Simulation::new(machine, 1));
     let words = words(&mut simulation, LINES, home);
     simulation.empty_caches();
     let cycles = on(&mut simulation, 0, move || load_all(&words));
@@ -112,7 +114,7 @@ pub(crate) fn walk(machine: &Machine, kib: usize) -> Option<f64> {
         return None;
     }
     let bytes = kib * 1024 + 4096;
-    let mut simulation = Simulation::with_memory(machine, 1, bytes);
+    let mut simulation = jobs::cancellable(Simulation::with_memory(machine, 1, bytes));
     let words = words(&mut simulation, lines, 0);
     let loads = (ROUNDS * lines).max(LEAST_LOADS);
     let cycles = on(&mut simulation, 0, move || {

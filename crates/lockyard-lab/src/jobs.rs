@@ -1,24 +1,55 @@
 //! Independent pieces of work on several threads, with the results in the order of the work: so they
 //! do not depend on how many threads there were.
+//!
+//! Also the interrupt: the wish of the user that the process ends with what is finished. Work looks
+//! at it often enough to end within half a second: simulations by their flag ([`cancellable`]), what
+//! waits by [`sleep`], and what waits for threads of its own by [`since_interrupt`].
 
-use std::sync::Mutex;
+use lockyard_sim::Simulation;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-/// Asked to stop (Ctrl-C): no further piece is begun.
+/// The interrupt, for those who look often.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Lets no further piece of work begin.
+/// Moment of the interrupt, for those who sleep; the condition is notified when it is set.
+static SINCE: (Mutex<Option<Instant>>, Condvar) = (Mutex::new(None), Condvar::new());
+
+/// Ends all work soon: nothing new begins, and what is under way is given up.
 pub fn interrupt() {
+    let mut since = SINCE.0.lock().unwrap_or_else(PoisonError::into_inner);
+    since.get_or_insert_with(Instant::now);
     INTERRUPTED.store(true, Ordering::Relaxed);
+    SINCE.1.notify_all();
 }
 
-/// Whether [`interrupt`] was called.
+/// Returns whether [`interrupt`] was called.
 pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
+/// Returns the time since the interrupt; `None` before it.
+pub(crate) fn since_interrupt() -> Option<Duration> {
+    let since = SINCE.0.lock().unwrap_or_else(PoisonError::into_inner);
+    since.map(|since| since.elapsed())
+}
+
+/// Sleeps; an interrupt ends it at once. The sleeper takes no CPU meanwhile.
+pub(crate) fn sleep(time: Duration) {
+    let since = SINCE.0.lock().unwrap_or_else(PoisonError::into_inner);
+    // Whether it was the time or the interrupt, the caller looks.
+    drop(SINCE.1.wait_timeout_while(since, time, |since| since.is_none()));
+}
+
+/// A simulation that an interrupt ends.
+pub(crate) fn cancellable(mut simulation: Simulation) -> Simulation {
+    simulation.cancel_by(&INTERRUPTED);
+    simulation
+}
+
 /// Runs `work` on each of `items`, on `threads` threads, and calls `done` after each. A piece that was
-/// not begun, because of an interrupt, is `None`.
+/// not finished before an interrupt is `None`.
 pub fn run<T: Sync, R: Send>(
     items: &[T],
     threads: usize,
@@ -32,6 +63,10 @@ pub fn run<T: Sync, R: Send>(
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(item) = items.get(index) else { break };
             let result = work(item);
+            // It may have been given up half-way.
+            if interrupted() {
+                break;
+            }
             *results[index].lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(result);
             done();
         }

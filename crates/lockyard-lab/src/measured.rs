@@ -10,7 +10,7 @@ use crate::peers::longest;
 use crate::predict::{self, Failure};
 use crate::published::Table;
 use crate::rows::{Detail, Measured, Row};
-use crate::{InputError, histogram, listing, peers, statistics};
+use crate::{InputError, histogram, jobs, listing, peers, statistics};
 use lockyard_scenarios::{Metric, Script, Variant};
 use std::collections::BTreeMap;
 
@@ -42,6 +42,8 @@ pub struct Request {
 pub struct Report {
     /// One row for each variant and number of threads; without those that were not begun.
     pub rows: Vec<Row>,
+    /// Number of rows that were asked for.
+    pub asked: usize,
     /// The rows of samples, of scripts that have them.
     pub samples: Vec<Row>,
     /// Where CPU time went, as rows of a profiler's listing, if it was attributed.
@@ -142,8 +144,13 @@ pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Resul
         None => Placement::of(script.order, &cpus),
     };
     let mut tasks = Vec::new();
+    let asked = variants.len() * request.threads.len();
     for variant in variants {
-        let work = predict::local_work(script, variant, HERE, tables)?;
+        let work = match predict::local_work(script, variant, HERE, tables) {
+            // Nothing is measured then.
+            Err(_) if jobs::interrupted() => None,
+            work => work?,
+        };
         tasks.extend(request.threads.iter().map(|&threads| Task {
             variant: Variant::clone(variant),
             threads,
@@ -216,7 +223,17 @@ pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Resul
     let mut notes = notes(request, &tasks, &measured, &placement, &cpus);
     notes.extend(peers::notes(script, &rows));
     notes.push(format!("{}: {}.", script.name, script.operation));
-    Ok(Report { rows, samples, listings, failure, explanations, pictures, notes, environment })
+    Ok(Report {
+        rows,
+        asked,
+        samples,
+        listings,
+        failure,
+        explanations,
+        pictures,
+        notes,
+        environment,
+    })
 }
 
 /// The waits of a cell as a picture, if they were timed.

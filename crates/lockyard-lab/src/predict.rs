@@ -109,6 +109,8 @@ pub fn check_threads(machine: &Machine, threads: usize) -> Result<(), InputError
 pub struct Predictions {
     /// The rows.
     pub rows: Vec<Row>,
+    /// Number of rows that were asked for.
+    pub asked: usize,
     /// Where the cycles of each went.
     pub costs: Vec<Costs>,
     /// Rows of the figures that the runs have beside the script's metric.
@@ -145,6 +147,7 @@ pub fn run(
             ))));
         }
     }
+    let asked = variants.len() * request.threads.len();
     let works = jobs::run(
         &variants,
         request.jobs,
@@ -153,7 +156,9 @@ pub fn run(
     );
     let mut cells = Vec::new();
     for (variant, work) in variants.into_iter().zip(works) {
-        let Some(work) = work else { return Ok(Predictions::default()) };
+        let Some(work) = work else {
+            return Ok(Predictions { asked, ..Predictions::default() });
+        };
         let work = work?;
         cells.extend(request.threads.iter().map(|&threads| (variant, threads, work)));
     }
@@ -168,7 +173,7 @@ pub fn run(
         },
         done,
     );
-    let mut found = Predictions::default();
+    let mut found = Predictions { asked, ..Predictions::default() };
     for ((variant, threads, calibrated), prediction) in cells.into_iter().zip(predictions) {
         let Some(prediction) = prediction else { continue };
         let prediction = prediction

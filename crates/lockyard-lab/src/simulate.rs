@@ -13,6 +13,7 @@ pub use samples::{SEEDS as SEEDS_OF_SAMPLES, samples};
 
 use crate::explain::{Costs, LockTime};
 use crate::figures::{CpuTime, SampleFigures};
+use crate::jobs;
 use crate::listing::Listing;
 use crate::placement::Placement;
 use crate::served::{self, Fairness, Waits};
@@ -210,7 +211,7 @@ const APART: f64 = 500.0;
 fn simulation(machine: &Machine, variant: &Variant, seed: u64) -> Simulation {
     let tables: usize = variant.tables().map(|table| table.bytes()).sum();
     let bytes = Simulation::MEMORY + tables * variant.guests.unwrap_or(1);
-    Simulation::with_memory(machine, seed, bytes)
+    jobs::cancellable(Simulation::with_memory(machine, seed, bytes))
 }
 
 /// The variant's objects in a simulation. Their home is the given socket, or the last one of a machine that has fewer.

@@ -7,6 +7,7 @@ use crate::host::measure::Effort;
 use crate::host::subjects::{self, Figures, Results, Task};
 use crate::host::{Cpus, Placement};
 use crate::measured::{self, MOST_THREADS};
+use crate::output::Extent;
 use crate::rows::{Detail, Measured, Row};
 use lockyard_input::{hint, printable};
 pub use lockyard_peers::tables::GROUPS;
@@ -42,6 +43,8 @@ pub struct Request {
 /// What came of it.
 #[derive(Clone, Debug)]
 pub struct Report {
+    /// Number of subjects that have a figure, of those that were asked for.
+    pub extent: Extent,
     /// A row for each subject, share of reading and number of threads, and those of what it held back and missed, if that was counted.
     pub rows: Vec<Row>,
     /// Why the rest was not measured.
@@ -177,9 +180,10 @@ pub fn run(request: &Request, done: &mut dyn FnMut()) -> Result<Report, InputErr
             }
         }
     }
+    let extent = Extent::rows(rows.len(), cells.len());
     rows.append(&mut beside);
     let notes = notes(request, &cells, &results, places);
-    Ok(Report { rows, failure: results.failure, notes, environment })
+    Ok(Report { extent, rows, failure: results.failure, notes, environment })
 }
 
 fn role(role: Role) -> &'static str {

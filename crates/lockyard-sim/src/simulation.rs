@@ -11,10 +11,15 @@ use std::fmt;
 use std::ops::Deref;
 use std::ptr::NonNull;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A run handles at most this many events unless another limit is set: some minutes of the host's
 /// time.
 const MAX_EVENTS: u64 = 5_000_000_000;
+
+/// Number of events between two looks at a run's cancellation flag. It takes some hundredths of a
+/// second, also without optimisation.
+const EVENTS_BETWEEN_LOOKS: u64 = 1 << 15;
 
 /// An object in a simulation's arena. Cloning it clones the reference. The object's destructor does
 /// not run.
@@ -70,6 +75,8 @@ pub enum Outcome {
     },
     /// The run took more events than it was allowed.
     TooManyEvents(Vec<ThreadReport>),
+    /// The flag of [`Simulation::cancel_by`] was set.
+    Cancelled,
 }
 
 impl Outcome {
@@ -101,6 +108,7 @@ impl fmt::Display for Outcome {
                 write!(f, "thread {thread} panicked: {message}")
             }
             Outcome::Fatal { thread, message } => write!(f, "thread {thread} stopped: {message}"),
+            Outcome::Cancelled => f.write_str("cancelled"),
             Outcome::TooManyEvents(reports) => {
                 write!(f, "gave up after too many events, {} threads unfinished", reports.len())?;
                 list(f, reports)
@@ -138,6 +146,7 @@ pub struct Simulation {
     taken: Vec<bool>,
     random: Random,
     max_events: u64,
+    cancelled: Option<&'static AtomicBool>,
 }
 
 impl Simulation {
@@ -164,6 +173,7 @@ impl Simulation {
             taken: vec![false; machine.hardware_threads()],
             random: Random::new(seed ^ 0x5eed),
             max_events: MAX_EVENTS,
+            cancelled: None,
             machine,
         }
     }
@@ -214,6 +224,12 @@ impl Simulation {
     /// Limits the number of events of all runs together.
     pub fn limit_events(&mut self, events: u64) {
         self.max_events = events;
+    }
+
+    /// Ends all runs soon after somebody has set `flag`, with [`Outcome::Cancelled`]. A flag that
+    /// stays down changes nothing.
+    pub fn cancel_by(&mut self, flag: &'static AtomicBool) {
+        self.cancelled = Some(flag);
     }
 
     /// Threads share hardware threads from now on: several may be spawned on one, and a scheduler with the machine's numbers
@@ -294,7 +310,12 @@ impl Simulation {
                 if self.engine.statistics.events >= self.max_events {
                     return Outcome::TooManyEvents(self.engine.unfinished());
                 }
+                // Relaxed: nothing is read because of it.
+                if self.cancelled.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+                    return Outcome::Cancelled;
+                }
                 let left = self.max_events - self.engine.statistics.events;
+                let left = left.min(EVENTS_BETWEEN_LOOKS);
                 if !self.engine.run(until, left) {
                     return if self.engine.is_idle() {
                         Outcome::Stuck(self.engine.unfinished())

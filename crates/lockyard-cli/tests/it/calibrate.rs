@@ -132,7 +132,7 @@ fn an_interrupt_ends_it_and_no_file_is_there() {
     assert!(status.expect("`kill` runs").success());
     let output = child.wait_with_output().expect("it ends");
     let error = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{error}");
-    assert!(error.contains("lockyard: interrupted: "), "{error}");
+    assert_eq!(output.status.code(), Some(130), "{error}");
+    assert!(error.contains("lockyard: interrupted (SIGINT): "), "{error}");
     assert!(directory.names().is_empty(), "{:?}", directory.names());
 }

@@ -174,8 +174,8 @@ fn an_interrupted_measurement_prints_whole_results_that_say_so() {
     // SAFETY: a signal to a process that was started here and has not been waited for.
     assert_eq!(unsafe { libc::kill(child.id() as i32, libc::SIGINT) }, 0);
     let (code, stdout, stderr) = end(child);
-    assert_eq!(code, Some(1), "{stderr}");
-    assert!(stderr.contains("lockyard: interrupted: what is finished is above"), "{stderr}");
+    assert_eq!(code, Some(130), "{stderr}");
+    assert!(stderr.contains("lockyard: interrupted (SIGINT): "), "{stderr}");
     let json: Value = serde_json::from_str(&stdout).expect("whole JSON, with what there is");
     assert_eq!(json["environment"]["incomplete"], "interrupted");
 }

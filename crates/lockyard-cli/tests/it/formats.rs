@@ -64,6 +64,7 @@ fn document() -> Document {
         environment: vec![("lockyard".to_owned(), "1.2.3".to_owned())],
         explanations: Vec::new(),
         notes: vec!["A note.".to_owned()],
+        partial: None,
     }
 }
 

@@ -251,8 +251,8 @@ fn an_interrupt_leaves_neither_tasks_nor_files() {
         let output = child.wait_with_output().expect("it ends");
         assert_eq!(tasks.len(), count);
         let why = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{why}");
-        assert!(why.contains("lockyard: interrupted: what is finished is above"), "{why}");
+        assert_eq!(output.status.code(), Some(130), "{why}");
+        assert!(why.contains("lockyard: interrupted (SIGINT): "), "{why}");
         assert!(text(&output.stdout).starts_with("experiment,machine,"), "what is finished");
         assert!(place.is_empty(), "the temporary directory is removed");
         assert!(!tasks.into_iter().any(lives), "no task is left");

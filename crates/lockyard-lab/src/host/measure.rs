@@ -208,6 +208,10 @@ pub fn run_with(
     if effort.attribution && failure.is_none() {
         failure = attribute(tasks, &mut results, effort, done).err();
     }
+    if jobs::interrupted() {
+        // What ended then was given up: it failed for that.
+        failure = None;
+    }
     let no_counters = counters.and_then(|available| available.err());
     Results { results, failure, clock_ns, no_counters }
 }
@@ -289,7 +293,10 @@ pub fn samples(
         stalled_after: effort.stalled_after,
     };
     let cell = run::Cell { samples: Some(samples), ..cell(task) };
-    let run = run::run(cell, times, Nothing)?;
+    let run = match run::run(cell, times, Nothing) {
+        Err(_) if jobs::interrupted() => return Ok(None),
+        run => run?,
+    };
     let figures = run.samples.iter();
     let figures: Vec<SampleFigures> = figures
         .map(|(time, counts)| SampleFigures::of_counts(counts, time.as_secs_f64()))

@@ -7,8 +7,9 @@ use super::placement::Placement;
 use super::presence::{self, Begun, Stamps};
 use super::probe::Probe;
 use super::stage::set_stop;
-use super::watchdog::{LONGEST_START, Progress, Watchdog};
+use super::watchdog::{INTERRUPTED, LONGEST_START, Progress, Watchdog, abandonable};
 use super::{guard, others, pin, timeline};
+use crate::jobs;
 use lockyard_scenarios::{Prepared, Samples, Stage, Variant};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
@@ -103,7 +104,8 @@ static ONE: Mutex<()> = Mutex::new(());
 ///
 /// # Errors
 ///
-/// If it is stalled, the objects are not as they ought to be afterwards, or CPUs were taken away meanwhile.
+/// If it is stalled, the objects are not as they ought to be afterwards, or CPUs were taken away meanwhile. Also
+/// if an interrupt ended it: the caller looks, and the message has no meaning then.
 pub(super) fn run<P: Probe>(
     cell: Cell,
     times: Times,
@@ -121,8 +123,17 @@ pub(super) fn run<P: Probe>(
     }
     let guests = cell.variant.guests.unwrap_or(1);
     let tasks = cell.variant.tasks(cell.threads);
-    let objects = || Prepared::<P::Stage>::new(cell.variant, LINE_BYTES, None, cell.local_work);
-    let Some(prepared) = (0..guests).map(|_| objects()).collect::<Option<Vec<_>>>() else {
+    let (variant, local_work) = (cell.variant.clone(), cell.local_work);
+    let objects = move || -> Option<Vec<_>> {
+        let new = || Prepared::<P::Stage>::new(&variant, LINE_BYTES, None, local_work);
+        (0..guests).map(|_| new()).collect()
+    };
+    // Tables take long to fill.
+    let prepared = match cell.variant.tables().next() {
+        Some(_) => abandonable("filling the tables", objects)?,
+        None => objects(),
+    };
+    let Some(prepared) = prepared else {
         return Err("there is no memory for the scenario's objects".to_owned());
     };
     let probe = Arc::new(probe);
@@ -133,6 +144,11 @@ pub(super) fn run<P: Probe>(
     guard::begin();
     let (sender, receiver) = channel();
     for index in 0..tasks {
+        if jobs::interrupted() {
+            set_stop(true);
+            shared.go.store(true, Ordering::Relaxed);
+            return Err(INTERRUPTED.to_owned());
+        }
         let (mine, probe, sender) = (Arc::clone(&shared), Arc::clone(&probe), sender.clone());
         let (guest, cpu) = (index / cell.threads, cell.placement.cpu(index % cell.threads));
         let spawned = std::thread::Builder::new().spawn(move || {
@@ -170,9 +186,12 @@ pub(super) fn run<P: Probe>(
     let started = Instant::now();
     // Pairs with each thread's release when it is ready.
     while shared.ready.load(Ordering::Acquire) < tasks {
-        if started.elapsed() > LONGEST_START {
+        if started.elapsed() > LONGEST_START || jobs::interrupted() {
             set_stop(true);
             shared.go.store(true, Ordering::Relaxed);
+            if jobs::interrupted() {
+                return Err(INTERRUPTED.to_owned());
+            }
             let seconds = LONGEST_START.as_secs();
             return Err(format!("{tasks} threads did not start within {seconds} s"));
         }
@@ -201,6 +220,11 @@ pub(super) fn run<P: Probe>(
         kept &= stopped.kept;
         threads.push(stopped.stamps);
         found.push(stopped.found);
+    }
+    if jobs::interrupted() {
+        // The window was cut short. A large table takes long to look through and to give back.
+        std::mem::forget(shared);
+        return Err(INTERRUPTED.to_owned());
     }
     // All threads have stopped, and each said so after its last access.
     let counts = dog.counts();

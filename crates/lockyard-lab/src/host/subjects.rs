@@ -8,7 +8,7 @@ use super::measure::{self, Effort, Sample};
 use super::order::Orders;
 use super::placement::Placement;
 use super::presence::{Begun, Round, Stamps};
-use super::watchdog::{LONGEST_START, Progress, Watchdog};
+use super::watchdog::{INTERRUPTED, LONGEST_START, Progress, Watchdog, abandonable};
 use super::{guard, pin, presence};
 use crate::rows::Measured;
 use crate::{jobs, statistics};
@@ -88,8 +88,8 @@ pub fn run(
                 break 'rounds;
             }
             match once(&tasks[index], placement, effort) {
-                // Its window was cut short.
-                Ok(_) if jobs::interrupted() => break 'rounds,
+                // Its window was cut short, or it did not get as far.
+                _ if jobs::interrupted() => break 'rounds,
                 Ok((sample, found)) => {
                     samples[index].push(sample);
                     for (all, found) in looked[index].iter_mut().zip(found) {
@@ -131,8 +131,9 @@ fn once(
     // A panic in another run leaves nothing behind that this one uses.
     let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let threads = task.load.threads;
+    let (make, load) = (task.row.make, task.load);
     let shared = Arc::new(Shared {
-        subject: (task.row.make)(&task.load)?,
+        subject: abandonable("filling it", move || make(&load))??,
         stop: Stop::default(),
         progress: (0..threads).map(|_| Progress::default()).collect(),
         ready: AtomicUsize::new(0),
@@ -169,6 +170,9 @@ fn once(
     let started = Instant::now();
     // Pairs with each thread's release when it is ready.
     while shared.ready.load(Ordering::Acquire) < threads {
+        if jobs::interrupted() {
+            return Err(INTERRUPTED.to_owned());
+        }
         if started.elapsed() > LONGEST_START {
             return Err(format!("it did not start within {} s", LONGEST_START.as_secs()));
         }
@@ -185,6 +189,11 @@ fn once(
     let mut stopped = Vec::new();
     for _ in 0..threads {
         stopped.push(watch.receive(&receiver)?);
+    }
+    if jobs::interrupted() {
+        // A large table takes long to look through and to give back.
+        std::mem::forget(shared);
+        return Err(INTERRUPTED.to_owned());
     }
     let done: Vec<Done> = stopped.iter().map(|stopped| stopped.done).collect();
     shared.subject.verify(&done)?;

@@ -5,17 +5,57 @@
 
 use crate::jobs;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// The main thread looks after so long whether the run was interrupted: rarely, because it takes a CPU from the threads.
+/// The main thread looks after this long whether threads make progress: rarely, because it takes a CPU from them.
 const LONGEST_SLEEP: Duration = Duration::from_millis(500);
+
+/// Longest wait for one message of a thread before the main thread looks for an interrupt.
+pub(super) const LONGEST_WAIT: Duration = Duration::from_millis(50);
+
+/// Time after an interrupt in which threads may stop. Those that are not fast enough are left to the process's end.
+pub(super) const LONGEST_STOP: Duration = Duration::from_millis(400);
+
+/// Error of a run that an interrupt ended; the caller looks, and says nothing of it.
+pub(super) const INTERRUPTED: &str = "interrupted";
 
 /// Threads that have not started by then are given up.
 pub(super) const LONGEST_START: Duration = Duration::from_secs(60);
 
 /// So many counts of threads are in an error.
 const SHOWN: usize = 16;
+
+/// Performs what may take long and cannot be interrupted, on a thread of its own: after an interrupt that is left to the
+/// process's end.
+///
+/// # Errors
+///
+/// If there is no thread, `work` panics, or an interrupt comes first.
+pub(super) fn abandonable<R: Send + 'static>(
+    what: &str,
+    work: impl FnOnce() -> R + Send + 'static,
+) -> Result<R, String> {
+    let (sender, receiver) = channel();
+    let begin = move || {
+        // The receiver goes away only if it has given up.
+        let _ = sender.send(work());
+    };
+    let spawned = std::thread::Builder::new().spawn(begin);
+    spawned.map_err(|error| format!("{what}: a thread cannot be started: {error}"))?;
+    loop {
+        match receiver.recv_timeout(LONGEST_WAIT) {
+            Ok(done) => return Ok(done),
+            Err(RecvTimeoutError::Timeout) if jobs::interrupted() => {
+                return Err(INTERRUPTED.to_owned());
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(format!("{what}: a thread ended without a word"));
+            }
+        }
+    }
+}
 
 /// One thread's number of operations, in lines of its own.
 #[repr(align(128))]
@@ -46,7 +86,7 @@ impl Watchdog<'_> {
             if left.is_zero() || jobs::interrupted() {
                 return Ok(());
             }
-            std::thread::sleep(left.min(self.stalled_after).min(LONGEST_SLEEP));
+            jobs::sleep(left.min(self.stalled_after).min(LONGEST_SLEEP));
             self.progressed(&mut last, &mut since)?;
         }
     }
@@ -61,13 +101,18 @@ impl Watchdog<'_> {
         Ok(())
     }
 
-    /// Waits for a thread that was asked to stop, or to do one thing.
+    /// Waits for a thread that was asked to stop, or to do one thing. Gives up some time after an interrupt.
     pub(super) fn receive<F>(&self, receiver: &Receiver<F>) -> Result<F, String> {
         let (mut last, mut since) = (self.counts(), Instant::now());
         loop {
-            match receiver.recv_timeout(self.stalled_after) {
+            match receiver.recv_timeout(self.stalled_after.min(LONGEST_WAIT)) {
                 Ok(stopped) => return Ok(stopped),
-                Err(RecvTimeoutError::Timeout) => self.progressed(&mut last, &mut since)?,
+                Err(RecvTimeoutError::Timeout) => {
+                    if jobs::since_interrupt().is_some_and(|passed| passed > LONGEST_STOP) {
+                        return Err(INTERRUPTED.to_owned());
+                    }
+                    self.progressed(&mut last, &mut since)?;
+                }
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(format!("{}: a thread ended without a word", self.what));
                 }

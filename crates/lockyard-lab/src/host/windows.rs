@@ -44,7 +44,10 @@ pub fn longest(
             if jobs::interrupted() {
                 return Ok(longest);
             }
-            let found = run::run(cell(task), times, WaitTimes)?.found;
+            let found = match run::run(cell(task), times, WaitTimes) {
+                Err(_) if jobs::interrupted() => return Ok(longest),
+                run => run?.found,
+            };
             let longest = found.iter().flatten().filter(|waits| !waits.is_empty()).map(|w| w.max());
             // An interrupted window was cut short, and counts too little.
             let longest = longest.max().filter(|_| !jobs::interrupted());

@@ -1,5 +1,5 @@
 //! CSV: a header, and one line for each row; the first columns are those of the published tables. Where figures were measured only, what
-//! was found beside them has columns at the end.
+//! was found beside them has columns at the end. Where rows are missing, there is a last column `partial`, `true` in each row.
 
 use super::Document;
 use crate::rows::{Detail, Row, Status};
@@ -69,10 +69,13 @@ pub fn csv(document: &Document) -> String {
         .into_iter()
         .filter(|name| (measured || name.starts_with("usl")) && has(name))
         .collect();
-    let header = COLUMNS.iter().chain(&details).map(|name| (*name).to_owned()).collect();
+    let partial = document.partial.as_ref();
+    let header = COLUMNS.iter().chain(&details).chain(partial.map(|_| &"partial"));
+    let header = header.map(|name| (*name).to_owned()).collect();
     let rows = document.rows.iter().map(|row| {
         let mut all: Vec<String> = record(row).into();
         all.extend(details.iter().map(|name| detail(row, name)));
+        all.extend(partial.map(|_| "true".to_owned()));
         all
     });
     for record in std::iter::once(header).chain(rows) {

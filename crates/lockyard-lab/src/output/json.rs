@@ -1,6 +1,7 @@
-//! JSON: one object with `schema`, `environment`, `rows` and `summary`; `fits` too if laws were fitted.
+//! JSON: one object with `schema`, `environment`, `rows` and `summary`; `fits` too if laws were fitted, and `partial` if rows
+//! are missing.
 
-use super::{Document, fits};
+use super::{Document, Partial, fits};
 use crate::pairs::Score;
 use crate::rows::{Detail, Errors, Row, Summary};
 use serde_json::{Map, Value, json};
@@ -24,6 +25,9 @@ pub fn json(document: &Document) -> String {
     if let (Some(object), false) = (object.as_object_mut(), document.fits.is_empty()) {
         let fits: Vec<Value> = document.fits.iter().map(fits::json).collect();
         object.insert("fits".to_owned(), Value::from(fits));
+    }
+    if let Some(Partial { why, extent }) = &document.partial {
+        super::mark_partial(&mut object, why, extent.finished, extent.asked);
     }
     // Nothing in it can fail to be written.
     let mut text = serde_json::to_string_pretty(&object).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Tables for people: one for each experiment, then the summary, then notes.
 
-use super::{Document, fits, looked, phases};
+use super::{Document, Partial, fits, looked, phases};
 use crate::listing::{COUNT, SHARE};
 use crate::pairs::NEAR;
 use crate::predict::PREDICTED;
@@ -19,6 +19,9 @@ pub fn markdown(document: &Document) -> String {
 
 fn render(document: &Document, preset: &TableStyle, heading: &str) -> String {
     let mut text = String::new();
+    if let Some(Partial { why, extent }) = &document.partial {
+        text.push_str(&format!("Partial: {why}, with {extent}.\n\n"));
+    }
     let mut groups: Vec<(&Row, Vec<&Row>)> = Vec::new();
     for row in &document.rows {
         match groups.iter_mut().find(|(first, _)| same_group(first, row)) {

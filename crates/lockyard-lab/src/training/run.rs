@@ -9,6 +9,7 @@
 //! nearly so: with all 44 of a socket a thread's mean time is 0.9 to 1 of the whole time in the tables.)
 
 use super::{Cell, programs::Shared};
+use crate::jobs;
 use crate::simulate::SimulationError;
 use lockyard_sim::{Machine, Outcome, Simulation};
 
@@ -140,7 +141,7 @@ fn together(
     (warm_up, at_least): (f64, f64),
     threads: &[usize],
 ) -> Result<(f64, Vec<u64>), SimulationError> {
-    let mut simulation = Simulation::new(machine, seed);
+    let mut simulation = jobs::cancellable(Simulation::new(machine, seed));
     let shared = Shared::new(&mut simulation, cell.program);
     let [inside, between, own] = cell.work;
     for (turn, &index) in threads.iter().enumerate() {

@@ -6,6 +6,7 @@
 use super::contended::{self, Performed};
 use super::solve::place_at;
 use super::{Alone, Calibrated, Contended, Distance, Measurements, Pair, draft, layout};
+use crate::output::{Extent, Partial};
 use crate::rows::Measured;
 use crate::{check, jobs, statistics};
 use lockyard_scenarios::Variant;
@@ -69,9 +70,17 @@ pub struct Figures {
     pub rows: Vec<Row>,
     /// What a reader should know.
     pub notes: Vec<String>,
+    /// What is missing after an interrupt; `None` if nothing is.
+    pub partial: Option<Partial>,
 }
 
 impl Figures {
+    /// Says that an interrupt left so much of all that was asked for.
+    pub fn interrupted(&mut self, finished: usize, asked: usize, things: &'static str) {
+        let extent = Extent { finished, asked, things };
+        self.partial = Some(Partial { why: "interrupted", extent });
+    }
+
     /// The sizes of the errors of those that are predicted.
     pub fn errors(&self) -> Vec<f64> {
         let predicted = self.rows.iter().filter(|row| row.role == Role::Predicted);
@@ -85,7 +94,7 @@ impl Figures {
 }
 
 /// Sets what was measured beside what the machine says; `jobs` cells at the same time, `done` after each. An interrupt ends it
-/// early: figures that were not simulated are then missing.
+/// early: figures that were not simulated have no prediction then.
 ///
 /// # Errors
 ///
@@ -100,9 +109,28 @@ pub fn compare(
     let mut figures = Figures { rows: alone(measurements, machine), ..Figures::default() };
     figures.rows.extend(of_file(measurements, machine));
     figures.rows.extend(farther(measurements, machine));
-    figures.rows.extend(scenarios(measurements, machine, jobs, done)?);
+    match scenarios(measurements, machine, jobs, done) {
+        Err(_) if jobs::interrupted() => {}
+        rows => figures.rows.extend(rows?),
+    }
     figures.notes.extend(missing(measurements));
-    figures.notes.extend(siblings(measurements, machine)?);
+    match siblings(measurements, machine) {
+        Err(_) if jobs::interrupted() => {}
+        note => figures.notes.extend(note?),
+    }
+    if jobs::interrupted() {
+        // What was not predicted was measured all the same.
+        for row in measured(measurements).rows {
+            let is_there =
+                |other: &Row| (&other.figure, other.threads) == (&row.figure, row.threads);
+            if !figures.rows.iter().any(is_there) {
+                figures.rows.push(row);
+            }
+        }
+        let predicted = figures.rows.iter().filter(|row| row.predicted.is_some()).count();
+        let all = figures.rows.len();
+        figures.interrupted(predicted, all, "figures predicted");
+    }
     let layout = &measurements.layout;
     let shares_a_core = |found: &Contended| {
         found
@@ -155,7 +183,7 @@ pub fn measured(measurements: &Measurements) -> Figures {
     for found in &measurements.contended {
         rows.push(row(&found.variant, found.tasks.len(), "op/s", found.figure));
     }
-    Figures { rows, notes: measurements.notes.clone() }
+    Figures { rows, notes: measurements.notes.clone(), partial: None }
 }
 
 /// How many contended cells there are to simulate.
@@ -222,6 +250,9 @@ fn farther(measurements: &Measurements, machine: &Machine) -> Vec<Row> {
                 _ => check::rate(machine, place, what == Pair::CompareExchange),
             };
             let Some(measured) = measurements.pair(what, distance) else { continue };
+            if jobs::interrupted() {
+                return rows;
+            }
             let name = if what == Pair::LoadHomedReader { "load_modified" } else { what.name() };
             rows.push(Row {
                 figure: format!("{name}_{}", layout::name(distance)),

@@ -2,14 +2,15 @@
 
 use super::{Figures, Measurements, Role, Row, layout};
 use crate::host::detect::NOT_AVAILABLE;
-use crate::output::Format;
+use crate::output::{self, Format, Partial};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde_json::{Value, json};
 
 /// The version of the JSON format.
 const SCHEMA: &str = "lockyard-calibration-1";
 
-/// The figures, and the file where `file` is given: tables end with it, JSON has it as `machine_file`.
+/// The figures, and the file where `file` is given: tables end with it, JSON has it as `machine_file`. A partial calibration
+/// says that measurements or predictions are missing.
 pub fn render(
     measurements: &Measurements,
     figures: &Figures,
@@ -73,8 +74,12 @@ fn for_people(
             .to_owned(),
         ]);
     }
+    let partial = match &figures.partial {
+        Some(Partial { why, extent }) => format!("Partial: {why}, with {extent}.\n\n"),
+        None => String::new(),
+    };
     let mut text = format!(
-        "{}, {}\n\n{table}\n\n{}\n",
+        "{partial}{}, {}\n\n{table}\n\n{}\n",
         measurements.processor.describe(),
         measurements.layout.describe(),
         summary(figures)
@@ -173,7 +178,7 @@ fn to_json(
         .map(|(name, value)| ((*name).to_owned(), Value::from(value.as_str())))
         .collect();
     let errors = figures.errors();
-    let object = json!({
+    let mut object = json!({
         "schema": SCHEMA,
         "environment": environment,
         "processor": measurements.processor.describe(),
@@ -192,6 +197,9 @@ fn to_json(
         "notes": figures.notes,
         "machine_file": file,
     });
+    if let Some(Partial { why, extent }) = &figures.partial {
+        output::mark_partial(&mut object, why, extent.finished, extent.asked);
+    }
     // Nothing in it can fail to be written.
     format!("{}\n", serde_json::to_string_pretty(&object).unwrap_or_default())
 }
@@ -199,7 +207,8 @@ fn to_json(
 fn to_csv(figures: &Figures) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     // Writing to memory does not fail, and all records have the same length.
-    let _ = writer.write_record([
+    let partial = figures.partial.is_some();
+    let header = [
         "figure",
         "threads",
         "unit",
@@ -210,10 +219,11 @@ fn to_csv(figures: &Figures) -> String {
         "predicted",
         "error",
         "role",
-    ]);
+    ];
+    let _ = writer.write_record(header.into_iter().chain(partial.then_some("partial")));
     let or_nothing = |value: Option<f64>| value.map(|v| v.to_string()).unwrap_or_default();
     for row in &figures.rows {
-        let _ = writer.write_record([
+        let fields = [
             row.figure.clone(),
             row.threads.to_string(),
             row.unit.to_owned(),
@@ -224,7 +234,8 @@ fn to_csv(figures: &Figures) -> String {
             or_nothing(row.predicted),
             or_nothing(row.error()),
             row.role.name().to_owned(),
-        ]);
+        ];
+        let _ = writer.write_record(fields.into_iter().chain(partial.then(|| "true".to_owned())));
     }
     String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
 }

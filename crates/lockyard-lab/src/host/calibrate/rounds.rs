@@ -96,15 +96,19 @@ pub fn measure(seconds: f64, progress: &mut dyn FnMut(f64)) -> Result<Measuremen
             let planned = &mut plan.things[index];
             let one = |figure| Visit { figure: Some(figure), ..Visit::default() };
             let visit = match &planned.thing {
-                Thing::Alone(what) => one(alone::sample(*what, cpus[0])?),
-                Thing::Pair(what, (a, b)) => pair::visit(*what, cpus[*a], cpus[*b], rounds)?,
+                Thing::Alone(what) => alone::sample(*what, cpus[0]).map(one),
+                Thing::Pair(what, (a, b)) => pair::visit(*what, cpus[*a], cpus[*b], rounds),
                 Thing::Contended(variant, tasks) => {
-                    tries::visit(&plan.variants[*variant], &on(&cpus, tasks), 0.0, rounds)?
+                    tries::visit(&plan.variants[*variant], &on(&cpus, tasks), 0.0, rounds)
                 }
-                Thing::BesideSibling(a, b) => one(beside_sibling(cpus[*a], cpus[*b])?),
+                Thing::BesideSibling(a, b) => beside_sibling(cpus[*a], cpus[*b]).map(one),
                 Thing::Siblings(tasks) => {
-                    tries::visit(&plan.siblings, &on(&cpus, tasks), SIBLINGS_WORK, rounds)?
+                    tries::visit(&plan.siblings, &on(&cpus, tasks), SIBLINGS_WORK, rounds)
                 }
+            };
+            let visit = match visit {
+                Err(_) if jobs::interrupted() => break 'rounds,
+                visit => visit?,
             };
             tried = (tried.0 + visit.counted, tried.1 + visit.lost);
             let figure = visit.figure.filter(|figure| figure.is_finite() && *figure > 0.0);

@@ -8,7 +8,8 @@ use super::OnCpu;
 use super::pair::Visit;
 use super::share::Share;
 use crate::host::stage::OnHost;
-use crate::statistics;
+use crate::host::watchdog::{INTERRUPTED, LONGEST_STOP, LONGEST_WAIT};
+use crate::{jobs, statistics};
 use lockyard_scenarios::{Prepared, Stage, Variant};
 use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -102,7 +103,8 @@ impl Shared {
 ///
 /// # Errors
 ///
-/// If a task may not run where it should, nobody makes progress, or the objects are not as they ought to be afterwards.
+/// If a task may not run where it should, nobody makes progress, or the objects are not as they ought to be afterwards. Also
+/// if an interrupt ended it: the caller looks, and the message has no meaning then.
 pub(super) fn visit(
     variant: &Variant,
     cpus: &[usize],
@@ -137,15 +139,22 @@ pub(super) fn visit(
     }
     drop(sender);
     let mut tries: Vec<(u64, Option<Duration>, bool)> = vec![(0, None, true); TRIES];
+    let mut since = Instant::now();
     loop {
-        match receiver.recv_timeout(STALLED) {
+        match receiver.recv_timeout(LONGEST_WAIT) {
             Ok(done) => {
+                since = Instant::now();
                 let all = &mut tries[done.try_number];
                 all.0 += done.operations;
                 all.1 = all.1.or(done.window);
                 all.2 &= done.whole;
             }
             Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) if since.elapsed() < STALLED => {
+                if jobs::since_interrupt().is_some_and(|passed| passed > LONGEST_STOP) {
+                    return Err(INTERRUPTED.to_owned());
+                }
+            }
             Err(RecvTimeoutError::Timeout) => {
                 return Err(format!(
                     "{} on {} threads of this host is stalled: nothing was finished for {:.0} s",

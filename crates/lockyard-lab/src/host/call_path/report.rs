@@ -1,6 +1,7 @@
 //! What the rounds come to, as rows: of this host alone, and beside the published table.
 
 use super::{Effort, Metric, Rounds, Way, measure};
+use crate::jobs;
 use crate::measured::{NOT_PINNED, ROUNDS};
 use crate::rows::{Detail, Row, Status};
 
@@ -95,10 +96,14 @@ pub fn measure_published<'r>(
     rows: impl Iterator<Item = &'r mut Row>,
 ) -> Result<Option<String>, String> {
     let mut rows: Vec<&mut Row> = rows.filter(|row| row.experiment == EXPERIMENT).collect();
-    if rows.is_empty() {
+    if rows.is_empty() || jobs::interrupted() {
         return Ok(None);
     }
     let rounds = measure(Effort::USUAL, &mut || ())?;
+    if rounds.finished() == 0 {
+        // An interrupt: nothing is known of them.
+        return Ok(None);
+    }
     for row in &mut rows {
         let way = Way::ALL.into_iter().find(|way| way.published() == Some(row.variant.as_str()));
         let metric = Metric::ALL.into_iter().find(|metric| metric.name() == row.metric);

@@ -203,6 +203,8 @@ fn on_one_cpu(
         }
     }
     let times = sections_in(effort.window, &ways);
+    let share = LONGEST_CALL.as_secs_f64() / effort.window.as_secs_f64();
+    let at_once = ((times as f64 * share) as u64).clamp(1, times);
     let mut orders = Orders::new(there.len());
     let mut rounds = Vec::new();
     'rounds: for _ in 0..effort.repeats {
@@ -211,7 +213,9 @@ fn on_one_cpu(
             if jobs::interrupted() {
                 break 'rounds;
             }
-            round.push((there[index], sample(&ways, there[index], times, source)?));
+            let way = there[index];
+            let Some(sample) = sample(&ways, way, (times, at_once), source)? else { break 'rounds };
+            round.push((way, sample));
             done();
         }
         rounds.push(round);
@@ -219,9 +223,13 @@ fn on_one_cpu(
     Ok(Rounds { kind: ways.kind, times, pinned, refused, rounds })
 }
 
+/// A way performs about this long until it looks for an interrupt.
+const LONGEST_CALL: Duration = Duration::from_millis(50);
+
 /// About how many sections the direct call performs in this time.
 fn sections_in(window: Duration, ways: &Ways) -> u64 {
     const MOST: u64 = 1 << 40;
+    let enough = window.min(LONGEST_CALL * 4) / 8;
     let mut section = new_section();
     let mut times: u64 = 1000;
     loop {
@@ -229,7 +237,7 @@ fn sections_in(window: Duration, ways: &Ways) -> u64 {
         // SAFETY: the section is new, and used by these ways only.
         unsafe { ways.run(Way::Direct, &mut section, times) };
         let elapsed = begin.elapsed();
-        if elapsed >= window / 8 || times >= MOST {
+        if elapsed >= enough || times >= MOST {
             let scale = window.as_secs_f64() / elapsed.as_secs_f64().max(1e-9);
             return ((times as f64 * scale) as u64).clamp(1, MOST);
         }
@@ -237,26 +245,41 @@ fn sections_in(window: Duration, ways: &Ways) -> u64 {
     }
 }
 
-/// One round of one way: a little to warm up, and then what is counted.
-fn sample(ways: &Ways, way: Way, times: u64, source: &dyn Source) -> Result<Sample, String> {
+/// One round of one way: a little to warm up, and then what is counted; so many sections, of which some at once. `None`
+/// after an interrupt.
+fn sample(
+    ways: &Ways,
+    way: Way,
+    (times, at_once): (u64, u64),
+    source: &dyn Source,
+) -> Result<Option<Sample>, String> {
     let mut section = new_section();
     let mut counters = source.open();
     let warm_up = times.div_ceil(20);
-    // SAFETY: the section is new, and used by these ways only.
-    unsafe { ways.run(way, &mut section, warm_up) };
+    let mut perform = |mut left: u64| {
+        while left > 0 && !jobs::interrupted() {
+            let now = left.min(at_once);
+            // SAFETY: the section is new, and used by these ways only.
+            unsafe { ways.run(way, &mut section, now) };
+            left -= now;
+        }
+    };
+    perform(warm_up);
     counters.start();
     let begin = Instant::now();
-    // SAFETY: as above.
-    unsafe { ways.run(way, &mut section, times) };
+    perform(times);
     let elapsed = begin.elapsed();
     let reading = counters.stop();
+    if jobs::interrupted() {
+        return Ok(None);
+    }
     if section.count != times + warm_up {
         return Err(format!("{}: {} sections of {times} were done", way.name(), section.count));
     }
-    Ok(Sample {
+    Ok(Some(Sample {
         nanoseconds: elapsed.as_secs_f64() * 1e9 / times as f64,
         counted: Counted::of(&[reading], times),
-    })
+    }))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The temporary directory, with the one file on which all tasks act; both go away with it.
 //!
-//! They also go away if the process ends without unwinding (a second Ctrl-C), by [`remove_all`]. Nothing can be done
+//! They also go away if the process ends without unwinding (at a second signal), by [`remove_all`]. Nothing can be done
 //! about a process that is killed.
 
 use crate::InputError;
@@ -9,13 +9,16 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// The directories that are there.
+/// The directories that are there. Locked while one is made or removed.
 static PRESENT: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Removes the directories that are there: for a process that is about to end without unwinding.
+/// Removes the directories that are there, and lets nobody make another one: for a process that is about to end without
+/// unwinding.
 pub fn remove_all() {
     let mut present = PRESENT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     present.drain(..).for_each(|directory| remove(&directory));
+    // Whoever wants to make one waits for the lock until the process has ended.
+    std::mem::forget(present);
 }
 
 fn remove(directory: &Path) {
@@ -47,6 +50,8 @@ impl Directory {
         };
         let id = std::process::id();
         let mut attempt = 0;
+        // From before it is there until it is in the list.
+        let mut present = PRESENT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let path = loop {
             let name = format!("lockyard-syscalls-{id}-{attempt}");
             let path = parent.unwrap_or(&default).join(name);
@@ -59,7 +64,8 @@ impl Directory {
                 Err(error) => return Err(refused("a directory", error)),
             }
         };
-        PRESENT.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(path.clone());
+        present.push(path.clone());
+        drop(present);
         // From here on it is removed if anything fails.
         let directory = Directory { path };
         let made = OpenOptions::new().write(true).create_new(true).open(directory.file());

@@ -292,7 +292,13 @@ impl Rounds<'_> {
                 if jobs::interrupted() {
                     return Err(Stopped::Interrupted);
                 }
-                let run = run::run(cell, ours, Nothing).map_err(Stopped::Failed)?;
+                let run = run::run(cell, ours, Nothing).map_err(|message| {
+                    if jobs::interrupted() {
+                        Stopped::Interrupted
+                    } else {
+                        Stopped::Failed(message)
+                    }
+                })?;
                 let (begin, end) = run.window;
                 (run.counted, end - begin, None)
             }

@@ -46,7 +46,7 @@ pub struct Sample {
 /// Why there is no sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stopped {
-    /// Ctrl-C.
+    /// The user wants the process to end.
     Interrupted,
     /// Something was refused, or a task failed: a line for people.
     Failed(String),
@@ -54,7 +54,7 @@ pub enum Stopped {
 
 /// How often the measuring process looks at tasks that begin or end.
 const LOOKS: Duration = Duration::from_millis(1);
-/// It looks so rarely, while they count, whether it was interrupted: it takes a CPU from them.
+/// It looks after them this rarely while they count, because it takes a CPU from them.
 const LONGEST_SLEEP: Duration = Duration::from_millis(200);
 
 /// Measures one sample.
@@ -227,7 +227,7 @@ impl Run<'_> {
             if left.is_zero() {
                 return Ok(());
             }
-            std::thread::sleep(left.min(LONGEST_SLEEP));
+            jobs::sleep(left.min(LONGEST_SLEEP));
             self.all_well()?;
             if let Some(status) = self.children.first_ended() {
                 self.all_well()?;
@@ -240,6 +240,9 @@ impl Run<'_> {
     fn await_end(&mut self) -> Result<(), Stopped> {
         let begin = Instant::now();
         loop {
+            if jobs::interrupted() {
+                return Err(Stopped::Interrupted);
+            }
             match self.children.reap() {
                 Ok(0) => return Ok(()),
                 Ok(left) if begin.elapsed() > self.times.stalled_after => {

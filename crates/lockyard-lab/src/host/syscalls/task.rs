@@ -204,10 +204,13 @@ pub fn stat(path: &std::ffi::CStr) -> bool {
     unsafe { libc::stat(path.as_ptr(), status.as_mut_ptr()) == 0 }
 }
 
-/// Leaves Ctrl-C to the measuring process, which stops its tasks, and ends when that process ends.
+/// Leaves the signals of a whole group of processes (Ctrl-C, a `timeout`, a terminal that is closed) to the measuring
+/// process, which stops its tasks; and ends when that process ends.
 fn live_and_die_with(parent: libc::pid_t) -> Result<(), String> {
-    // SAFETY: no function of ours is installed.
-    unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: no function of ours is installed.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
     // SAFETY: the call has no argument in memory.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) };
     // It may have ended before the call, and then nobody sends the signal.

@@ -1,0 +1,143 @@
+//! Signals that ask the command to end: SIGINT (Ctrl-C), SIGTERM, and SIGHUP unless `nohup` has it ignored.
+//!
+//! The exit code is 128 and the signal's number: 130, 143, 129. It is an exit, and the signal is not raised again, so
+//! that what is in buffers and in temporary folders is cleaned up.
+//!
+//! | when | what happens |
+//! | --- | --- |
+//! | in a command that has no rows to keep ([`begin`]) | the process ends at once |
+//! | the first signal in long work | the work ends soon ([`lockyard_lab::jobs`]), finished rows are printed |
+//! | a second signal | the process ends at once, with the code of the first one |
+//! | the work has not ended after [`PATIENCE`] | the same |
+
+use crate::{complain, temporary};
+use lockyard_lab::jobs;
+use std::io;
+use std::process::exit;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::time::{Duration, Instant};
+
+/// The first signal that came; 0 before.
+static CAUGHT: AtomicI32 = AtomicI32::new(0);
+
+/// What the command is: one of the following.
+static COMMAND: AtomicI32 = AtomicI32::new(NOT_READ);
+const NOT_READ: i32 = 0;
+const KEEPS_ROWS: i32 = 1;
+const ENDS_AT_ONCE: i32 = 2;
+
+/// Reading the arguments takes less.
+const LONGEST_READING: Duration = Duration::from_millis(500);
+
+/// The work has ended: what is left is to print and to write.
+static ENDED: AtomicBool = AtomicBool::new(false);
+
+/// Time in which work ends after the first signal. It takes less than a second but on an overloaded host.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Signals that follow the first one this soon are the same request: `timeout` signals its child, and then the group
+/// to which the child belongs.
+const SAME: Duration = Duration::from_millis(100);
+
+/// The arguments are read. `keeps_rows`: the first signal ends the work, and its finished rows are printed.
+pub(crate) fn begin(keeps_rows: bool) {
+    COMMAND.store(if keeps_rows { KEEPS_ROWS } else { ENDS_AT_ONCE }, Ordering::Relaxed);
+}
+
+/// The work has ended, and its rows are about to be printed.
+pub(crate) fn work_ended() {
+    ENDED.store(true, Ordering::Relaxed);
+}
+
+/// Name of the signal that came, and the exit code that it asks for.
+pub(crate) fn caught() -> Option<(&'static str, u8)> {
+    let signal = CAUGHT.load(Ordering::Relaxed);
+    let name = match signal {
+        0 => return None,
+        1 => "SIGHUP",
+        2 => "SIGINT",
+        15 => "SIGTERM",
+        _ => "a signal",
+    };
+    Some((name, 128 + signal as u8))
+}
+
+/// Ends the process by the first signal's code; nothing temporary is left.
+fn end() -> ! {
+    temporary::remove_all();
+    #[cfg(target_os = "linux")]
+    lockyard_lab::host::syscalls::remove_all();
+    exit(caught().map_or(1, |(_, code)| i32::from(code)));
+}
+
+/// Handles a signal, on the thread that waits for them. `first` is when the first one came.
+fn handle(signal: i32, first: &mut Option<Instant>) {
+    match first {
+        Some(first) if first.elapsed() < SAME => return,
+        Some(_) => end(),
+        None => *first = Some(Instant::now()),
+    }
+    CAUGHT.store(signal, Ordering::Relaxed);
+    let came = Instant::now();
+    while COMMAND.load(Ordering::Relaxed) == NOT_READ && came.elapsed() < LONGEST_READING {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    if COMMAND.load(Ordering::Relaxed) != KEEPS_ROWS {
+        if let Some((name, _)) = caught() {
+            complain(&format!("lockyard: interrupted ({name}): nothing was finished"));
+        }
+        end();
+    }
+    jobs::interrupt();
+    let too_late = || {
+        std::thread::sleep(PATIENCE);
+        if !ENDED.load(Ordering::Relaxed) {
+            complain("lockyard: interrupted: the work does not end, and its rows are lost");
+            end();
+        }
+    };
+    // Without the thread a second signal is left.
+    let _ = std::thread::Builder::new().spawn(too_late);
+}
+
+/// Waits for signals from now on, on a thread of its own.
+///
+/// # Errors
+///
+/// If the system does not let it.
+#[cfg(unix)]
+pub(crate) fn install() -> io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let mut wanted = vec![SIGINT, SIGTERM];
+    if !is_ignored(SIGHUP) {
+        wanted.push(SIGHUP);
+    }
+    let mut signals = signal_hook::iterator::Signals::new(wanted)?;
+    std::thread::Builder::new().spawn(move || {
+        let mut first = None;
+        signals.forever().for_each(|signal| handle(signal, &mut first));
+    })?;
+    Ok(())
+}
+
+/// Waits for Ctrl-C from now on.
+///
+/// # Errors
+///
+/// If the system does not let it.
+#[cfg(not(unix))]
+pub(crate) fn install() -> io::Result<()> {
+    const SIGINT: i32 = 2;
+    let mut first = None;
+    ctrlc::set_handler(move || handle(SIGINT, &mut first)).map_err(io::Error::other)
+}
+
+/// Returns whether the process was started with a signal ignored, as `nohup` does it; where the system does not say, it was
+/// not.
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
