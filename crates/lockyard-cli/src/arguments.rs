@@ -318,6 +318,9 @@ pub(crate) struct Calibrate {
     /// Replace the file if there is one
     #[arg(long, requires = "out")]
     pub(crate) force: bool,
+    /// Make a file also of hand-overs that have not one value over time; the file says so
+    #[arg(long)]
+    pub(crate) anyway: bool,
     /// The machine's name [default: made of the processor's]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub(crate) name: Option<String>,

@@ -7,6 +7,7 @@ use lockyard_lab::host::calibrate::{self, Figures, render};
 use lockyard_lab::host::environment as host_environment;
 use lockyard_lab::jobs;
 use lockyard_lab::output::Format;
+use lockyard_sim::Machine;
 
 pub(crate) fn run(options: &Calibrate, format: Format) -> Result<(), Failure> {
     let time = options.seconds.as_secs_f64();
@@ -37,6 +38,13 @@ pub(crate) fn run(options: &Calibrate, format: Format) -> Result<(), Failure> {
             figures.rows.len()
         )));
     }
+    let steadiness = calibrate::steadiness(&measurements);
+    if let Some(what) = steadiness.refused.as_ref().filter(|_| !options.anyway) {
+        output::work_ended();
+        print(&only_measured(), None)?;
+        let advice = calibrate::ADVICE;
+        return Err(Failure::Run(format!("no machine file: {what}; {advice}")));
+    }
     let calibrated = match calibrate::calibrate(&measurements, name) {
         // What an interrupt cut short is no machine.
         Ok(calibrated) if !jobs::interrupted() => calibrated,
@@ -57,6 +65,14 @@ pub(crate) fn run(options: &Calibrate, format: Format) -> Result<(), Failure> {
             });
         }
     };
+    let earlier = options.out.as_deref().and_then(|path| Machine::load(path).ok());
+    let differs = earlier.map(|earlier| calibrate::differs(&earlier, &calibrated.machine));
+    let differs = differs.unwrap_or_default();
+    let borrowed = calibrated.borrowed.iter().map(|(_, said)| said);
+    for warning in borrowed.chain(&differs).chain(&steadiness.notes) {
+        crate::complain(&format!("warning: {warning}"));
+    }
+    let calibrated = calibrated.with_notes(differs).map_err(Failure::Run)?;
     let bar = progress::bar(calibrate::cells(&measurements), "cells simulated");
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
     let compared = calibrate::compare(&measurements, &calibrated, jobs, &|| bar.inc(1));

@@ -35,9 +35,11 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
         ),
         _ => "Local work: as the script says.".to_owned(),
     };
-    let notes = vec![format!("{}: {}.", script.name, script.operation), work];
+    let mut notes = vec![format!("{}: {}.", script.name, script.operation), work];
+    let of_machine = machine.notes().iter();
+    notes.extend(of_machine.map(|note| format!("Note on {}: {note}.", machine.name())));
     let assumed = machine.assumed_share() * 100.0;
-    let environment = vec![
+    let mut environment = vec![
         ("lockyard".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
         ("machine".to_owned(), machine.name().to_owned()),
         ("machine_assumed_share".to_owned(), format!("{assumed:.0} %")),
@@ -46,6 +48,9 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
             placement.as_ref().map_or(script.order.name().to_owned(), Placement::describe),
         ),
     ];
+    if !machine.notes().is_empty() {
+        environment.push(("machine_notes".to_owned(), machine.notes().join("; ")));
+    }
     let request = predict::Request {
         script,
         machine,

@@ -1,8 +1,8 @@
 //! What a simulated machine makes of figures that are not its inputs.
 //!
 //! A machine file's `[checks]` are published figures of the machine, or of a relative. Each name below is simulated as the
-//! tool behind the figure works; what stands in a file under another name is said to be not simulated. A figure that is
-//! itself an input of the file (`input = true`) shows that the input was met and is not counted.
+//! tool behind the figure works. Some names of the format ([`lockyard_sim::machine::CHECK_NAMES`]) are of figures that are
+//! not simulated, which is said. A figure that is itself an input of the file (`input = true`) shows that the input was met and is not counted.
 
 use crate::output::{self, Format};
 use crate::{hierarchy, jobs, statistics};
@@ -280,7 +280,10 @@ fn json_text(all: &[(&Machine, Vec<Checked>)], asked: Option<usize>) -> String {
             })
         })
         .collect();
-    let about = json!({ "lockyard": env!("CARGO_PKG_VERSION") });
+    let notes = all.iter().filter(|(machine, _)| !machine.notes().is_empty());
+    let notes: serde_json::Map<String, serde_json::Value> =
+        notes.map(|(machine, _)| (machine.name().to_owned(), machine.notes().into())).collect();
+    let about = json!({ "lockyard": env!("CARGO_PKG_VERSION"), "machine_notes": notes });
     let mut object = json!({ "schema": SCHEMA, "environment": about, "rows": rows });
     if let Some(asked) = asked {
         output::mark_partial(&mut object, "interrupted", rows.len(), asked);
@@ -348,6 +351,9 @@ fn table_text(all: &[(&Machine, Vec<Checked>)], format: Format) -> String {
             ]);
         }
         text.push_str(&format!("{}: {}\n\n", machine.name(), machine.title()));
+        for note in machine.notes() {
+            text.push_str(&format!("Note: {note}\n\n"));
+        }
         if rows.is_empty() {
             text.push_str("Its file has no figures to compare with.\n\n");
             continue;
@@ -376,6 +382,22 @@ fn table_text(all: &[(&Machine, Vec<Checked>)], format: Format) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lockyard_sim::machine::{CHECK_NAMES, walked_kib};
+
+    #[test]
+    fn every_figure_that_is_simulated_may_stand_in_a_file() {
+        for (name, _) in KNOWN {
+            assert!(CHECK_NAMES.contains(name), "{name}");
+        }
+        let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
+        let simulated = |name: &str| {
+            let elsewhere = || hierarchy::figure(&machine, name).is_some();
+            KNOWN.iter().any(|(known, _)| *known == name) || elsewhere()
+        };
+        for name in CHECK_NAMES {
+            assert_eq!(simulated(name), !name.starts_with("calibration_cell"), "{name}");
+        }
+    }
 
     #[test]
     fn every_machine_is_checked_on_a_figure_that_is_no_input_or_says_that_it_has_none() {
@@ -383,8 +405,7 @@ mod tests {
             let machine = Machine::shipped(name).expect("it is shipped");
             for row in check(&machine) {
                 assert!(row.published > 0.0, "{name} {}", row.name);
-                let cached =
-                    row.name.starts_with("load_") || hierarchy::walked(&row.name).is_some();
+                let cached = row.name.starts_with("load_") || walked_kib(&row.name).is_some();
                 let known = cached || KNOWN.iter().any(|(known, _)| *known == row.name);
                 assert!(known == row.simulated.is_some(), "{name} {}", row.name);
                 if row.is_input && row.unit == "ns" {

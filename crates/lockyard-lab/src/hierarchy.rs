@@ -5,6 +5,7 @@
 
 use crate::jobs;
 use lockyard::platform::{Ordering, Word};
+use lockyard_sim::machine::walked_kib;
 use lockyard_sim::{Machine, Outcome, Placed, SimulatedU64, Simulation, now, random_below};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -139,13 +140,8 @@ pub(crate) fn figure(machine: &Machine, name: &str) -> Option<f64> {
         "load_last_level" => last_level(machine),
         "load_memory_local" => memory(machine, 0),
         "load_memory_remote" => memory(machine, 1),
-        _ => walk(machine, walked(name)?),
+        _ => walk(machine, walked_kib(name)?),
     }
-}
-
-/// The KiB of a figure `walk_N_kib`.
-pub(crate) fn walked(name: &str) -> Option<usize> {
-    name.strip_prefix("walk_")?.strip_suffix("_kib")?.parse().ok()
 }
 
 fn number(machine: &Machine, name: &str) -> Option<f64> {

@@ -120,6 +120,12 @@ pub fn show(machine: &Machine, format: Format) -> String {
     for parameter in machine.parameters() {
         text.push_str(&source(parameter));
     }
+    if !machine.notes().is_empty() {
+        text.push_str("\nNotes\n");
+        for note in machine.notes() {
+            text.push_str(&format!("  {note}\n"));
+        }
+    }
     if !machine.checks().is_empty() {
         text.push_str("\nFigures to compare with (`lockyard machines check`)\n");
         for check in machine.checks() {
@@ -174,6 +180,7 @@ fn show_to_programs(machine: &Machine, format: Format) -> String {
         "cores": machine.cores(),
         "hardware_threads": machine.hardware_threads(),
         "assumed_share": machine.assumed_share(),
+        "notes": machine.notes(),
     });
     for_programs(format, &columns, &rows, about)
 }

@@ -55,8 +55,18 @@ fn path(path: &Path) -> &str {
 fn the_file_can_be_used_at_once_and_is_not_replaced_unasked() {
     let directory = Directory::new("used");
     let file = directory.0.join("mine.toml");
-    let calibrate =
-        ["machines", "calibrate", "--seconds", "1", "--name", "mine", "--format", "json"];
+    // A host whose hand-overs have not one value gets its file here, too.
+    let calibrate = [
+        "machines",
+        "calibrate",
+        "--seconds",
+        "1",
+        "--name",
+        "mine",
+        "--anyway",
+        "--format",
+        "json",
+    ];
     let first = run(&[&calibrate[..], &["--out", path(&file)]].concat());
     // What spoils a measurement here is said before it.
     let error = text(&first.stderr);

@@ -200,3 +200,24 @@ fn machines_are_shown_with_a_picture_and_checked_on_figures_that_are_no_inputs()
     assert!(all.contains("figures that are not inputs: median |error|"), "{all}");
     assert!(refusal(&["machines", "check", "casacde"]).contains("there is no machine `casacde`"));
 }
+
+#[test]
+fn what_a_machine_file_notes_every_command_that_uses_it_repeats() {
+    let directory = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("noted");
+    std::fs::create_dir_all(&directory).expect("there is room");
+    let file = directory.join("noted.toml");
+    let shipped = include_str!("../../../../machines/skylake-client-4c.toml");
+    let noted = shipped.replacen("title = ", "notes = [\"its hand-overs change\"]\ntitle = ", 1);
+    std::fs::write(&file, noted).expect("there is room");
+    let file = file.to_str().expect("it is text");
+    let predict = ["predict", "fstat2", "--machine", file, "--threads", "1"];
+    assert!(text(&predict).contains("Note on skylake-client-4c: its hand-overs change."));
+    assert_eq!(json(&predict)["environment"]["machine_notes"], "its hand-overs change");
+    let show = ["machines", "show", file];
+    assert!(text(&show).contains("Notes\n  its hand-overs change\n"), "{}", text(&show));
+    assert_eq!(json(&show)["environment"]["notes"][0], "its hand-overs change");
+    let check = ["machines", "check", file];
+    assert!(text(&check).contains("Note: its hand-overs change"));
+    let notes = &json(&check)["environment"]["machine_notes"]["skylake-client-4c"];
+    assert_eq!(notes[0], "its hand-overs change");
+}

@@ -1,10 +1,12 @@
 //! Medians, percentiles and their intervals; intervals of anything else by the bootstrap; outliers.
 
 mod bootstrap;
+mod modes;
 mod outliers;
 
 pub use bootstrap::bootstrap_median;
 pub(crate) use bootstrap::{percentiles, resample};
+pub use modes::{Mode, Unsteady, unsteady};
 pub use outliers::{Oddity, oddities};
 
 /// The sorted copy of `values`.

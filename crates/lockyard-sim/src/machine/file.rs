@@ -67,7 +67,7 @@ pub(super) fn parse(origin: &str, text: &str, beside: Option<&std::path::Path>) 
     })?;
     let top = document.get_ref();
 
-    let mut allowed = vec!["name", "title", "family", "scale"];
+    let mut allowed = vec!["name", "title", "notes", "family", "scale"];
     allowed.extend(SECTIONS);
     check_keys(&source, top, &allowed, "a machine file")?;
     let name = text_of(&source, top, "name")?;
@@ -78,6 +78,7 @@ pub(super) fn parse(origin: &str, text: &str, beside: Option<&std::path::Path>) 
         ));
     }
     let title = text_of(&source, top, "title")?;
+    let notes = notes(&source, top)?;
 
     let mut numbers = Numbers::before_the_file();
     let mut order = Order::Random;
@@ -129,7 +130,24 @@ pub(super) fn parse(origin: &str, text: &str, beside: Option<&std::path::Path>) 
     }
     let checks = checks(&source, top)?;
     let family = family.map(|(name, _)| name);
-    Ok(Machine { name, title, family, numbers, order, parameters, checks })
+    Ok(Machine { name, title, family, numbers, order, parameters, checks, notes })
+}
+
+/// The notes: a list of lines of text.
+fn notes(source: &Source, top: &DeTable) -> Result<Vec<String>> {
+    const MAX_NOTES: usize = 20;
+    let Some(value) = top.get("notes") else { return Ok(Vec::new()) };
+    let refuse = |span: Range<usize>| {
+        let what = format!("at most {MAX_NOTES} lines of text, each of 1 to 400 bytes");
+        source.error(span, format!("`notes` must be a list of {what}, without control characters"))
+    };
+    let list = value.get_ref().as_array().filter(|list| list.len() <= MAX_NOTES);
+    let note = |note: &Spanned<DeValue>| {
+        let text = note.get_ref().as_str().filter(|text| (1..=400).contains(&text.len()));
+        let text = text.filter(|text| !text.contains(char::is_control));
+        text.map(str::to_owned).ok_or_else(|| refuse(note.span()))
+    };
+    list.ok_or_else(|| refuse(value.span()))?.iter().map(note).collect()
 }
 
 /// The name of the family, and the factor on its latencies.
@@ -438,6 +456,11 @@ fn checks(source: &Source, top: &DeTable) -> Result<Vec<Parameter>> {
             let found = lockyard_input::printable(name);
             let message = format!("[checks] has `{found}`; a name is 1 to 64 of a-z, 0-9, '_'");
             return Err(source.error(key.span(), message));
+        }
+        if let Some(hint) = super::checks::unknown(name) {
+            return Err(
+                source.error(key.span(), format!("[checks] has no figure `{name}`; {hint}"))
+            );
         }
         let name = format!("checks.{name}");
         let entry = entry_table(source, &name, value, true)?;

@@ -4,10 +4,12 @@
 //! Every number in it carries its source, or says that it is assumed and from what. Nothing about
 //! a particular processor is in the code.
 
+mod checks;
 mod family;
 mod file;
 mod parameters;
 
+pub use checks::{CHECK_NAMES, walked_kib};
 pub use file::{MAX_FILE_BYTES, MachineError};
 pub use parameters::{Parameter, Value};
 
@@ -48,6 +50,7 @@ pub struct Machine {
     order: Order,
     parameters: Vec<Parameter>,
     checks: Vec<Parameter>,
+    notes: Vec<String>,
 }
 
 /// The shipped machines: name and file.
@@ -129,6 +132,11 @@ impl Machine {
     /// Figures to compare with. Those that are not inputs are the model's test.
     pub fn checks(&self) -> &[Parameter] {
         &self.checks
+    }
+
+    /// What a reader of any figure of this machine should know, in the file's own words.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// The share of the parameters that are assumed rather than sourced, 0 to 1.

@@ -364,3 +364,44 @@ fn a_wrong_number_of_a_family_is_named_with_its_line_there() {
         format!(":{}: `protocol.order` is text; allowed: \"random\", \"fifo\"", line("order"))
     );
 }
+
+#[test]
+fn a_misspelt_check_is_named_with_its_line_and_the_nearest_name() {
+    let line = line_of("ping_pong_same_socket = ");
+    assert_eq!(
+        error_after("ping_pong_same_socket = ", "ping_pong_same_sockets = "),
+        format!(
+            "m.toml:{line}: [checks] has no figure `ping_pong_same_sockets`; did you mean \
+             `ping_pong_same_socket`?"
+        )
+    );
+    let error = error_after("ping_pong_same_socket = ", "latency = ");
+    let begin = format!("m.toml:{line}: [checks] has no figure `latency`; allowed: atomic_add_");
+    assert!(error.starts_with(&begin) && error.contains("walk_N_kib"), "{error}");
+    for name in ["walk_64_kib", "walk_1_kib", "load_first_level", "calibration_cell_same_node"] {
+        let text = GOOD.replacen("ping_pong_same_socket = ", &format!("{name} = "), 1);
+        let checks = Machine::parse("m.toml", &text).expect("it is a name").checks().to_vec();
+        assert!(checks.iter().any(|check| check.name == format!("checks.{name}")), "{name}");
+    }
+    for name in ["walk_kib", "walk__kib", "walk_x_kib", "walk_64_mib"] {
+        let error = error_after("ping_pong_same_socket = ", &format!("{name} = "));
+        assert!(error.contains(&format!("has no figure `{name}`")), "{error}");
+    }
+}
+
+#[test]
+fn notes_are_lines_of_text_that_the_machine_repeats() {
+    let with = |notes: &str| GOOD.replacen("title = ", &format!("notes = {notes}\ntitle = "), 1);
+    let of = |notes: &str| Machine::parse("m.toml", &with(notes)).map(|m| m.notes().to_vec());
+    assert_eq!(of("[]").expect("none are none"), [""; 0]);
+    assert_eq!(of("[\"a\", \"b c\"]").expect("they are notes"), ["a", "b c"]);
+    assert!(Machine::parse("m.toml", GOOD).expect("it is shipped").notes().is_empty());
+    let line = line_of("title = ");
+    let many = format!("[{}]", "\"x\",".repeat(21));
+    let long = format!("[\"{}\"]", "x".repeat(401));
+    for wrong in ["1", "\"a\"", "[1]", "[\"\"]", "[\"a\\nb\"]", &many, &long] {
+        let error = of(wrong).expect_err("they are no notes").to_string();
+        let what = "at most 20 lines of text, each of 1 to 400 bytes, without control characters";
+        assert_eq!(error, format!("m.toml:{line}: `notes` must be a list of {what}"), "{wrong}");
+    }
+}

@@ -7,6 +7,9 @@ use lockyard_sim::Machine;
 /// A machine file's texts may have 400 bytes; what is quoted in them is cut to so many characters.
 const QUOTED: usize = 120;
 
+/// A machine file may have this many notes.
+const MOST_NOTES: usize = 20;
+
 /// Where a number is from.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Origin {
@@ -47,6 +50,8 @@ pub(super) struct Draft {
     pub name: String,
     /// What it is.
     pub title: String,
+    /// What a reader of any figure of the machine should know.
+    pub notes: Vec<String>,
     /// Its family.
     pub family: String,
     /// The factor on the family's latencies.
@@ -64,6 +69,7 @@ impl Draft {
             head: Vec::new(),
             name: name.to_owned(),
             title: plain(title, QUOTED * 3),
+            notes: Vec::new(),
             family: family.to_owned(),
             scale,
             numbers: Vec::new(),
@@ -105,6 +111,16 @@ impl Draft {
             .map_err(|error| error.to_string())
     }
 
+    /// The notes as the file has them; nothing if there are none.
+    fn notes_text(&self) -> String {
+        if self.notes.is_empty() {
+            return String::new();
+        }
+        let lines = self.notes.iter().take(MOST_NOTES);
+        let lines: String = lines.map(|note| format!("    {},\n", quoted(note))).collect();
+        format!("notes = [\n{lines}]\n")
+    }
+
     /// The file.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
@@ -112,9 +128,10 @@ impl Draft {
             text.push_str(&format!("# {}\n", plain(line, 400)));
         }
         text.push_str(&format!(
-            "\nname = {}\ntitle = {}\nfamily = {}\nscale = {}\n",
+            "\nname = {}\ntitle = {}\n{}family = {}\nscale = {}\n",
             quoted(&self.name),
             quoted(&self.title),
+            self.notes_text(),
             quoted(&self.family),
             entry(self.scale.0, &self.scale.1)
         ));

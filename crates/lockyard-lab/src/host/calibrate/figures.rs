@@ -5,7 +5,7 @@
 
 use super::contended::{self, Performed};
 use super::solve::place_at;
-use super::{Alone, Calibrated, Contended, Distance, Measurements, Pair, draft, layout};
+use super::{Alone, Calibrated, Contended, Distance, Measurements, Pair, draft, layout, steady};
 use crate::output::{Extent, Partial};
 use crate::rows::Measured;
 use crate::{check, jobs, statistics};
@@ -70,6 +70,10 @@ pub struct Figures {
     pub rows: Vec<Row>,
     /// What a reader should know.
     pub notes: Vec<String>,
+    /// Notes of the machine file, which every command that uses it repeats.
+    pub machine_notes: Vec<String>,
+    /// The family of another maker whose constants the file has.
+    pub borrowed_family: Option<String>,
     /// What is missing after an interrupt; `None` if nothing is.
     pub partial: Option<Partial>,
 }
@@ -106,7 +110,12 @@ pub fn compare(
     done: &(impl Fn() + Sync),
 ) -> Result<Figures, String> {
     let machine = &calibrated.machine;
-    let mut figures = Figures { rows: alone(measurements, machine), ..Figures::default() };
+    let mut figures = Figures {
+        rows: alone(measurements, machine),
+        machine_notes: machine.notes().to_vec(),
+        borrowed_family: calibrated.borrowed.as_ref().map(|(family, _)| family.clone()),
+        ..Figures::default()
+    };
     figures.rows.extend(of_file(measurements, machine));
     figures.rows.extend(farther(measurements, machine));
     match scenarios(measurements, machine, jobs, done) {
@@ -183,7 +192,9 @@ pub fn measured(measurements: &Measurements) -> Figures {
     for found in &measurements.contended {
         rows.push(row(&found.variant, found.tasks.len(), "op/s", found.figure));
     }
-    Figures { rows, notes: measurements.notes.clone(), partial: None }
+    let mut notes = steady::steadiness(measurements).notes;
+    notes.extend(measurements.notes.iter().cloned());
+    Figures { rows, notes, ..Figures::default() }
 }
 
 /// How many contended cells there are to simulate.

@@ -2,7 +2,7 @@
 //! the nearest relative among the shipped machines.
 
 use super::draft::{self, Check, Draft, Origin, figure_text};
-use super::{Alone, Measurements, slug};
+use super::{Alone, Measurements, slug, steady};
 use crate::rows::Measured;
 use lockyard_sim::machine::Value;
 use lockyard_sim::{Machine, Parameter};
@@ -14,6 +14,8 @@ pub(super) struct Taken {
     why: &'static str,
     /// Whether the family was fitted on processors of the host's generation.
     pub member: bool,
+    /// The maker of the host's processor, if its family is another maker's.
+    pub foreign_to: Option<String>,
 }
 
 impl Taken {
@@ -25,7 +27,19 @@ impl Taken {
         let Some(machine) = Machine::shipped(relative.machine) else {
             return Err(format!("there is no machine `{}` to take numbers from", relative.machine));
         };
-        Ok(Taken { machine, why: relative.why, member: relative.member })
+        let maker = measurements.processor.maker().to_owned();
+        let foreign_to = relative.foreign.then_some(maker);
+        Ok(Taken { machine, why: relative.why, member: relative.member, foreign_to })
+    }
+
+    /// The family whose constants stand for those of a maker that has none here, and what to say of that.
+    pub(super) fn borrowed(&self) -> Option<(String, String)> {
+        let (maker, family) = (self.foreign_to.as_ref()?, self.machine.family()?);
+        let said = format!(
+            "no family of machines is fitted on {maker} processors: the protocol's constants are borrowed from {family} (Intel), \
+             which is an assumption"
+        );
+        Some((family.to_owned(), said))
     }
 
     /// For people.
@@ -101,6 +115,11 @@ pub(super) fn begin(
         Draft::new(name.unwrap_or(&own_name), &title, family, (round4(scale), of_relative));
     draft.measured = format!("measured by `machines calibrate`, {}", measurements.date);
     draft.head = head(measurements, taken, &processor);
+    draft.notes.extend(taken.borrowed().map(|(_, said)| said));
+    if measurements.processor.virtualised {
+        draft.notes.push(steady::VIRTUAL.to_owned());
+    }
+    draft.notes.extend(steady::steadiness(measurements).notes);
 
     let seen =
         |what: &str| Origin::Source(format!("read from this host, {}: {what}", measurements.date));
@@ -146,7 +165,7 @@ fn sound(measurements: &Measurements) -> Result<(), String> {
 }
 
 fn head(measurements: &Measurements, taken: &Taken, processor: &str) -> Vec<String> {
-    vec![
+    let mut head = vec![
         format!("{processor}, {}.", measurements.layout.describe()),
         format!(
             "Written by `lockyard machines calibrate`, {}: {:.0} s, {} rounds. Figures are medians with their intervals.",
@@ -156,7 +175,9 @@ fn head(measurements: &Measurements, taken: &Taken, processor: &str) -> Vec<Stri
             .to_owned(),
         format!("{}.", taken.describe()),
         "Times in [cycles] are in cycles of `clock.ghz`.".to_owned(),
-    ]
+    ];
+    head.extend(taken.borrowed().map(|(_, said)| format!("Note: {said}.")));
+    head
 }
 
 /// Where a measured number is from.

@@ -18,6 +18,8 @@ pub struct PairFigure {
     pub tasks: (usize, usize),
     /// Nanoseconds.
     pub figure: Measured,
+    /// The same of each round, in the order of time.
+    pub series: Vec<f64>,
 }
 
 /// What some CPUs did with a shared object.

@@ -11,6 +11,7 @@
 //! | `rounds` | everything in rounds, each round in an order of its own, in bounded time |
 //! | `measurements` | what was measured, as data: all that follows can be repeated from it |
 //! | `inputs` | the numbers of the file that are measured as they are, or taken from a relative |
+//! | `steady` | whether each figure is one value over time |
 //! | `solve` | the numbers of the file that make simulated hand-overs cost what measured ones do |
 //! | `draft` | the file |
 //! | `figures` | measured beside predicted |
@@ -30,6 +31,9 @@ mod report;
 mod rounds;
 mod share;
 mod solve;
+mod steady;
+#[cfg(test)]
+mod steady_tests;
 #[cfg(test)]
 mod tests;
 mod tries;
@@ -45,6 +49,7 @@ pub use processor::Processor;
 pub use report::render;
 pub use rounds::{LEAST_SECONDS, MOST_SECONDS, measure};
 pub use solve::{Calibrated, calibrate};
+pub use steady::{ADVICE, Steadiness, differs, steadiness};
 
 use super::pin;
 use std::sync::mpsc::channel;

@@ -29,6 +29,8 @@ pub(super) struct Relative {
     pub why: &'static str,
     /// The family was fitted on processors of this generation.
     pub member: bool,
+    /// The family was fitted on another maker's processors, and this maker has none.
+    pub foreign: bool,
 }
 
 /// Models of Intel's family 6, by the shipped machine that is nearest.
@@ -39,6 +41,7 @@ const INTEL: &[(&[u32], Relative)] = &[
             machine: "cascade-lake-2s24c2t",
             why: "a Skylake or Cascade Lake server: its family was fitted on such",
             member: true,
+            foreign: false,
         },
     ),
     (
@@ -48,6 +51,7 @@ const INTEL: &[(&[u32], Relative)] = &[
             machine: "cascade-lake-2s24c2t",
             why: "a later server with a mesh, of which there is no training table",
             member: false,
+            foreign: false,
         },
     ),
     (
@@ -57,6 +61,7 @@ const INTEL: &[(&[u32], Relative)] = &[
             machine: "westmere-ex-4s10c",
             why: "of the same or the preceding generation",
             member: false,
+            foreign: false,
         },
     ),
     (
@@ -65,6 +70,7 @@ const INTEL: &[(&[u32], Relative)] = &[
             machine: "broadwell-ep-2s22c2t",
             why: "a Broadwell server: its family was fitted on such",
             member: true,
+            foreign: false,
         },
     ),
     (
@@ -74,6 +80,7 @@ const INTEL: &[(&[u32], Relative)] = &[
             machine: "broadwell-ep-2s22c2t",
             why: "with a ring, as this one",
             member: false,
+            foreign: false,
         },
     ),
 ];
@@ -122,12 +129,24 @@ impl Processor {
         format!("{} ({vendor}{numbers}{through})", self.name)
     }
 
+    /// Its maker, for people.
+    pub(super) fn maker(&self) -> &str {
+        match self.vendor.as_str() {
+            "AuthenticAMD" => "AMD",
+            "HygonGenuine" => "Hygon",
+            "GenuineIntel" => "Intel",
+            "" => "an unknown maker",
+            other => other,
+        }
+    }
+
     /// Its nearest relative among the shipped machines.
     pub(super) fn relative(&self) -> Relative {
         let client = Relative {
             machine: "skylake-client-4c",
             why: "for an Intel processor that is in no list here",
             member: false,
+            foreign: false,
         };
         match (self.vendor.as_str(), self.family) {
             ("GenuineIntel", Some(6)) => {
@@ -139,12 +158,14 @@ impl Processor {
                 machine: "zen4-7840u",
                 why: "the one AMD processor here; nothing of the protocol was fitted on one",
                 member: false,
+                foreign: true,
             },
             ("GenuineIntel", _) => client,
             _ => Relative {
                 machine: "cascade-lake-2s24c2t",
                 why: "no processor of this maker is here: a server with a mesh stands for it",
                 member: false,
+                foreign: true,
             },
         }
     }

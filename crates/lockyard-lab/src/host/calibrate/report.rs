@@ -3,6 +3,7 @@
 use super::{Figures, Measurements, Role, Row, layout};
 use crate::host::detect::NOT_AVAILABLE;
 use crate::output::{self, Format, Partial};
+use crate::statistics::unsteady;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde_json::{Value, json};
 
@@ -84,7 +85,9 @@ fn for_people(
         measurements.layout.describe(),
         summary(figures)
     );
-    for note in &figures.notes {
+    let machine_notes =
+        figures.machine_notes.iter().map(|note| format!("note of the file: {note}"));
+    for note in machine_notes.chain(figures.notes.iter().cloned()) {
         let mut letters = note.chars();
         let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
         text.push_str(&format!("\n{first}{}.\n", letters.as_str()));
@@ -170,6 +173,8 @@ fn to_json(
                 "ci_low": pair.figure.ci_low,
                 "ci_high": pair.figure.ci_high,
                 "samples": pair.figure.samples,
+                "rounds_ns": pair.series,
+                "unsteady": unsteady(&pair.series).map(|how| how.to_string()),
             })
         })
         .collect();
@@ -195,6 +200,8 @@ fn to_json(
             "largest_abs_error": errors.iter().copied().reduce(f64::max),
         },
         "notes": figures.notes,
+        "machine_notes": figures.machine_notes,
+        "borrowed_family": figures.borrowed_family,
         "machine_file": file,
     });
     if let Some(Partial { why, extent }) = &figures.partial {

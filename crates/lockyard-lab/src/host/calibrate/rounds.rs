@@ -257,7 +257,9 @@ fn summarise(plan: Plan, layout: Layout, how: (f64, usize, f64)) -> Measurements
         let Some(figure) = figure(&samples) else { continue };
         match thing {
             Thing::Alone(what) => found.alone.push((what, figure)),
-            Thing::Pair(what, tasks) => found.pairs.push(PairFigure { what, tasks, figure }),
+            Thing::Pair(what, tasks) => {
+                found.pairs.push(PairFigure { what, tasks, figure, series: samples });
+            }
             Thing::Contended(variant, tasks) => {
                 let variant = plan.variants[variant].name.clone();
                 found.contended.push(Contended { variant, tasks, figure });

@@ -38,6 +38,22 @@ pub struct Calibrated {
     pub file: String,
     /// What a reader should know.
     pub notes: Vec<String>,
+    /// The family of another maker whose constants the file has, and what to say of that.
+    pub borrowed: Option<(String, String)>,
+    draft: Draft,
+}
+
+impl Calibrated {
+    /// The same with more notes in the file.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read back.
+    pub fn with_notes(mut self, notes: Vec<String>) -> Result<Calibrated, String> {
+        self.draft.notes.extend(notes);
+        (self.machine, self.file) = (self.draft.machine()?, self.draft.text());
+        Ok(self)
+    }
 }
 
 /// Makes a machine of what was measured, with a name of its own if none is given.
@@ -76,7 +92,7 @@ pub fn calibrate(measurements: &Measurements, name: Option<&str>) -> Result<Cali
         all - assumed - of_family,
         taken.describe()
     ));
-    Ok(Calibrated { machine, file: draft.text(), notes })
+    Ok(Calibrated { machine, file: draft.text(), notes, borrowed: taken.borrowed(), draft })
 }
 
 /// Hardware threads of a machine at a distance from thread 0, if it has such.

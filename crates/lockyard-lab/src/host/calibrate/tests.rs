@@ -11,7 +11,7 @@ use lockyard_scenarios::Variant;
 use lockyard_sim::Machine;
 use lockyard_sim::machine::Value;
 
-fn exactly(value: f64) -> Measured {
+pub(super) fn exactly(value: f64) -> Measured {
     Measured { value, ci_low: value, ci_high: value, samples: 9 }
 }
 
@@ -35,7 +35,7 @@ fn layout_of(machine: &Machine, cores: usize) -> Layout {
 }
 
 /// What a machine would be measured as, `cores` cores of each socket, with contended scenarios or without.
-fn imitate(
+pub(super) fn imitate(
     machine: &Machine,
     (vendor, model): (&str, u32),
     cores: usize,
@@ -53,7 +53,7 @@ fn imitate(
         let place = place_at(machine, distance).expect("the machine has it");
         let ping_pong = check::ping_pong(machine, place, 0).expect("it is simulated");
         let mut push = |what, tasks, value| {
-            pairs.push(PairFigure { what, tasks, figure: exactly(value) });
+            pairs.push(PairFigure { what, tasks, figure: exactly(value), series: Vec::new() });
         };
         all.iter().for_each(|&tasks| push(Pair::HandOver, tasks, ping_pong));
         push(Pair::Add, all[0], check::rate(machine, place, false));
@@ -106,7 +106,7 @@ fn machine_place(machine: &Machine, layout: &Layout, task: usize) -> usize {
     cpu
 }
 
-fn imitated(name: &str, model: u32, cores: usize) -> (Machine, Measurements) {
+pub(super) fn imitated(name: &str, model: u32, cores: usize) -> (Machine, Measurements) {
     let machine = Machine::shipped(name).expect("it is shipped");
     let measurements = imitate(&machine, (INTEL, model), cores, false);
     (machine, measurements)
