@@ -91,7 +91,7 @@ pub(crate) struct Predict {
     /// fill, siblings-last, spread, unpinned, or a list of hardware threads such as 0,24 [default: as the script says]
     #[arg(long, value_name = "WHERE", allow_hyphen_values = true)]
     pub(crate) placement: Option<String>,
-    /// Say where the cycles go: phases, lines, and the cost that dominates
+    /// Say where the cycles go (phases, locks, lines), what dominates, and what an ideal lock gives
     #[arg(long)]
     pub(crate) explain: bool,
     /// Also say where CPU time goes, as a profiler's listing by region, beside the published one

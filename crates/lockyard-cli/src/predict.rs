@@ -71,7 +71,7 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     if options.explain {
         let explained = document.rows.iter().zip(&found.costs);
         document.explanations = explained.map(|(row, costs)| costs.table(&heading(row))).collect();
-        document.notes.push(explain::LEGEND.to_owned());
+        document.notes.push(explain::legend());
     }
     let sensitive = document.rows.iter().zip(&found.costs).zip(&found.sensitivities);
     let tables: Vec<String> =

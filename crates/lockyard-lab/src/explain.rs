@@ -1,9 +1,15 @@
-//! Why a predicted figure is what it is: where the cycles of all threads went, by phase and by line, and one sentence that
-//! names the cost that dominates (its rules: [`Cause`]).
+//! Why a predicted figure is what it is: where the cycles of all threads went, by phase, by lock
+//! and by line, what ideal locks would give, and a few sentences that name the cost that dominates
+//! (the rules: [`Cause`]).
 
 mod cause;
+mod ideal;
+mod locks;
+mod sentence;
 
 pub use cause::Cause;
+pub use ideal::{Bound, LITTLE};
+pub use locks::{LockTime, SATURATED};
 
 use crate::rows::Detail;
 use lockyard_scenarios::{Activity, Region};
@@ -13,24 +19,8 @@ use std::collections::BTreeMap;
 /// So many lines are shown.
 const SHOWN: usize = 6;
 
-/// How a lock was held, in cycles.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LockTime {
-    /// Cycles in which it was held.
-    pub held: u64,
-    /// Those of them in which the holder's operations waited for lines or for its store buffer.
-    pub stalled: u64,
-    /// Cycles that threads waited for it, all threads together.
-    pub waited: u64,
-}
-
-impl std::ops::Div<u64> for LockTime {
-    type Output = LockTime;
-
-    fn div(self, of: u64) -> LockTime {
-        LockTime { held: self.held / of, stalled: self.stalled / of, waited: self.waited / of }
-    }
-}
+/// Columns of what is prose.
+const COLUMNS: usize = 80;
 
 /// Where the cycles of a cell went, all runs together.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -49,6 +39,12 @@ pub struct Costs {
     pub operations: u64,
     /// Nanoseconds of a cycle.
     pub cycle: f64,
+    /// Number of guests, whose locks are those of one; 0 if there is one.
+    pub guests: u64,
+    /// The operations of a thread differ in their local work.
+    pub work_varies: bool,
+    /// A lock that was taken is a lockref's: it shares its word with a count.
+    pub locks_in_counts: bool,
 }
 
 impl Costs {
@@ -81,9 +77,7 @@ impl Costs {
         }
         for (name, time) in locks.iter().filter(|(_, time)| *time != LockTime::default()) {
             let sum = self.locks.entry((*name).to_owned()).or_default();
-            sum.held += time.held;
-            sum.stalled += time.stalled;
-            sum.waited += time.waited;
+            *sum = *sum + *time;
         }
         self.window += machine.nanoseconds(window);
         self.cycle = machine.nanoseconds(1_000_000) / 1e6;
@@ -108,16 +102,6 @@ impl Costs {
         Phase::ALL.into_iter().filter(move |&phase| always(phase) || self.share(phase) > 0.0)
     }
 
-    /// The share of the time in which a lock was held.
-    pub fn held_share(&self, lock: &LockTime) -> f64 {
-        if self.window > 0.0 { lock.held as f64 * self.cycle / self.window } else { 0.0 }
-    }
-
-    /// The same of all locks together; above 1 with several.
-    pub fn all_held_share(&self) -> f64 {
-        self.locks.values().map(|lock| self.held_share(lock)).sum()
-    }
-
     /// The lines, those first on which threads lost most.
     fn worst(&self) -> Vec<(&str, &LineCounts)> {
         let mut lines: Vec<_> = self.lines.iter().map(|(name, c)| (name.as_str(), c)).collect();
@@ -136,11 +120,24 @@ impl Costs {
         put("share_lock_held".to_owned(), self.all_held_share());
         let operations = self.operations.max(1) as f64;
         for (name, lock) in &self.locks {
-            put(format!("lock {name}: share_held"), self.held_share(lock));
-            put(
-                format!("lock {name}: waited_ns_per_operation"),
-                lock.waited as f64 * self.cycle / operations,
-            );
+            let key = |what: &str| format!("lock {name}: {what}");
+            put(key("share_held"), self.held_share(lock));
+            put(key("share_handed_over"), self.handed_over_share(lock));
+            put(key("held_ns_each_time"), self.each_time(lock, lock.held));
+            put(key("held_stalled_ns_each_time"), self.each_time(lock, lock.stalled));
+            put(key("handed_over_ns_each_time"), self.each_time(lock, lock.handed_over()));
+            put(key("waited_ns_each_time"), self.each_time(lock, lock.waited));
+            put(key("waited_ns_per_operation"), lock.waited as f64 * self.cycle / operations);
+            put(key("knee_threads"), self.knee(lock));
+        }
+        if let Some(ideal) = self.ideal() {
+            put("ideal_locks_operations_per_s".to_owned(), ideal.throughput);
+            put("ideal_locks_at_most_operations_per_s".to_owned(), ideal.at_most);
+            put("ideal_locks_gain_share".to_owned(), ideal.gain);
+        }
+        if let Some(half) = self.half_section() {
+            put("half_section_operations_per_s".to_owned(), half.throughput);
+            put("half_section_gain_share".to_owned(), half.gain);
         }
         for (name, line) in self.worst().into_iter().take(SHOWN) {
             let key = |what: &str| format!("line {name}: {what}");
@@ -178,35 +175,51 @@ impl Costs {
             put(key("needless_moves"), line.needless() as f64 / line.moves.max(1) as f64);
             put(key("missed_polls_per_operation"), line.missed_polls as f64 / operations);
         }
+        if let Some((lock, _)) = self.bottleneck() {
+            detail.insert("bottleneck_lock".to_owned(), Detail::Text(lock.to_owned()));
+        }
         let (cause, _) = self.cause();
         detail.insert("dominating_cost".to_owned(), Detail::Text(cause.name().to_owned()));
         detail.insert("explanation".to_owned(), Detail::Text(self.sentence()));
     }
 
-    /// The locks on which threads waited longest, for people; empty if there are none.
-    fn held(&self) -> String {
+    /// The locks that threads waited for longest, as a table for people; empty if there are none.
+    fn locks_table(&self) -> String {
         let mut locks: Vec<_> = self.locks.iter().collect();
         locks.sort_by_key(|(_, lock)| std::cmp::Reverse(lock.waited));
-        let one = |(name, lock): &(&String, &LockTime)| {
-            format!("`{name}` {:.1} %", self.held_share(lock) * 100.0)
-        };
-        let shown: Vec<String> = locks.iter().take(SHOWN).map(one).collect();
-        if shown.is_empty() {
-            String::new()
-        } else {
-            format!("\n  locks are held: {} of the time", shown.join(", "))
+        let mut text = String::new();
+        if locks.is_empty() {
+            return text;
         }
+        text.push_str(&format!("  {:<28}", "lock"));
+        for column in ["held", "handed", "free", "hold ns", "hand ns", "wait ns"] {
+            text.push_str(&format!(" {column:>7}"));
+        }
+        text.push('\n');
+        for (name, lock) in locks.into_iter().take(SHOWN) {
+            let (held, handed) = (self.held_share(lock), self.handed_over_share(lock));
+            text.push_str(&format!("  {:<28}", short(name)));
+            for share in [held, handed, (1.0 - held - handed).max(0.0)] {
+                text.push_str(&format!(" {:>7}", format!("{:.1} %", share * 100.0)));
+            }
+            for cycles in [lock.held, lock.handed_over(), lock.waited] {
+                text.push_str(&format!(" {:>7.0}", self.each_time(lock, cycles)));
+            }
+            text.push('\n');
+        }
+        text
     }
 
-    /// A table for people: a line of shares, the lines on which threads lost most, the sentence.
+    /// Tables for people: a line of shares, the locks, the lines on which threads lost most, the
+    /// sentences.
     pub fn table(&self, heading: &str) -> String {
         let shares: Vec<String> = self
             .phases()
             .map(|phase| format!("{} {:.1} %", phase.name(), self.share(phase) * 100.0))
             .collect();
         let operations = self.operations.max(1) as f64;
-        let mut text =
-            format!("{heading}\n  cycles of all threads: {}{}\n", shares.join(", "), self.held());
+        let shares = prose(&format!("cycles of all threads: {}", shares.join(", ")));
+        let mut text = format!("{heading}\n{shares}\n{}", self.locks_table());
         text.push_str(&format!("  {:<28} {:>9}", "line", "lost ns"));
         for column in [
             "drain ns", "core", "complex", "socket", "remote", "reads", "failed", "RMWs", "queue",
@@ -220,9 +233,9 @@ impl Costs {
             let ratio = |a: u64, b: u64| {
                 if b > 0 { format!("{:.2}", a as f64 / b as f64) } else { "-".to_owned() }
             };
-            let short: String = name.chars().take(28).collect();
+            let name = short(name);
             text.push_str(&format!(
-                "  {short:<28} {:>9.1} {:>8.1} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}\n",
+                "  {name:<28} {:>9.1} {:>8.1} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}\n",
                 line.lost() as f64 * self.cycle / operations,
                 line.cycles[Phase::Draining as usize] as f64 * self.cycle / operations,
                 per_operation(line.hand_overs[0]),
@@ -237,16 +250,39 @@ impl Costs {
                 per_operation(line.missed_polls)
             ));
         }
-        text.push_str(&format!("  {}\n", self.sentence()));
+        text.push_str(&prose(&self.sentence()));
+        text.push('\n');
         text
     }
 }
 
-/// What the columns of [`Costs::table`] mean.
-pub const LEGEND: &str = "Explanations: `lost ns`: nanoseconds that threads lost on the line, an operation; `drain ns`: those of them \
-    in which operations waited for the store buffer; hand-overs an operation, to another thread of the same core, complex, socket, \
-    or a remote one; `reads`: loads an operation that fetched the line from where another thread had changed it; `failed`: \
-    compare-exchanges for each that succeeded; `RMWs`: an ownership; `queue`: mean length at the agent when a request arrives; \
-    `needless`: share of the moves that \
-    brought nothing that others had done; `re-reads`: polls of waiting loops that missed, \
-    without each loop's first, an operation.";
+/// The beginning of a name that is too long for its column.
+fn short(name: &str) -> String {
+    name.chars().take(28).collect()
+}
+
+/// Text in lines that a terminal shows whole, beneath a heading. A unit stays with its number.
+fn prose(text: &str) -> String {
+    let units = [" %", " ns", " M op/s", " k op/s", " op/s"];
+    let kept = |text: String, unit: &str| text.replace(unit, &unit.replace(' ', "\u{a0}"));
+    let text = units.into_iter().fold(text.to_owned(), kept);
+    let options = textwrap::Options::new(COLUMNS).initial_indent("  ").subsequent_indent("  ");
+    textwrap::fill(&text, options).replace('\u{a0}', " ")
+}
+
+/// Returns what the columns of [`Costs::table`] mean.
+pub fn legend() -> String {
+    textwrap::fill(LEGEND, COLUMNS)
+}
+
+const LEGEND: &str = "\
+    Explanations. A lock is `held`, or `handed` over (wanted and not held), or `free`. \
+    `hold ns`, `hand ns`, `wait ns`: nanoseconds for each time that it was taken. \
+    `lost ns`: nanoseconds that threads lost on the line, an operation. `drain ns`: \
+    those of them in which operations waited for the store buffer. Hand-overs an operation, to \
+    another thread of the same `core`, `complex`, `socket`, or a `remote` one. `reads`: loads an \
+    operation that fetched the line from where another thread had changed it. `failed`: \
+    compare-exchanges for each that succeeded. `RMWs`: an ownership. `queue`: mean length at the \
+    agent when a request arrives. `needless`: share of the moves that brought nothing that others had \
+    done. `re-reads`: polls of waiting loops that missed, without each loop's first, an \
+    operation.";

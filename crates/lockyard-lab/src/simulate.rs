@@ -2,6 +2,7 @@
 
 mod each;
 mod identity;
+mod locks;
 mod long;
 mod samples;
 mod stage;
@@ -19,7 +20,7 @@ use crate::placement::Placement;
 use crate::served::{self, Fairness, Waits};
 use crate::statistics;
 use lockyard::platform::Event;
-use lockyard_scenarios::{Order, Prepared, RunOf, Samples, Variant};
+use lockyard_scenarios::{Object, ObjectKind, Order, Prepared, RunOf, Samples, Variant};
 use lockyard_sim::{Machine, Outcome, Simulation};
 use stage::OnMachine;
 use std::rc::Rc;
@@ -312,11 +313,12 @@ fn runs(
             Err(SimulationError(format!("{threads} threads, seed {seed}: {outcome}")))
         };
         let begin = machine.cycles(effort.warm_up_ns);
+        let recording = stage::begin(guests, threads, prepared[0].places().count());
         let outcome = simulation.run_until(begin);
         if !outcome.is_sound() {
             return fail(outcome);
         }
-        let recording = stage::begin(tasks, prepared[0].places().count());
+        recording.begin_window(begin);
         let busy_before = simulation.busy_cycles();
         let costs_before = simulation.attribution();
         let (before, statistics) = (simulation.operations(), simulation.statistics());
@@ -353,7 +355,7 @@ fn runs(
         let after = simulation.statistics();
         throughputs.push(total as f64 / window_ns * 1e9 / guests as f64);
         rounds.push(counts);
-        let record = recording.end();
+        let record = recording.end(end);
         // Both have the same bounds.
         let _ = waits.add(&record.waits);
         let spent = simulation.attribution().since(&costs_before);
@@ -407,6 +409,11 @@ fn runs(
         return Err(SimulationError("there is no run without a seed".to_owned()));
     };
     costs.operations = totals[0];
+    (costs.guests, costs.work_varies) = (guests as u64, variant.work_varies);
+    let is_in_lockref = |object: &Object| {
+        matches!(object.kind, ObjectKind::LockRef { .. }) && costs.locks.contains_key(&object.name)
+    };
+    costs.locks_in_counts = variant.objects.iter().any(is_in_lockref);
     let [total, failed, succeeded, rmws, ownerships, local, remote] = totals.map(|t| t as f64);
     let ratio = |a: f64, b: f64| if b > 0.0 { a / b } else { 0.0 };
     // Of one guest.

@@ -354,6 +354,7 @@ impl<S: Stage> Prepared<S> {
                         S::hold_ends();
                     };
                     S::wait_begins();
+                    S::lock_wait_begins(object);
                     match &self.objects[object].2 {
                         Shared::Lock(lock) => lock.locked(&mut body),
                         Shared::LockRef(lockref) => lockref.locked(&mut body),

@@ -50,6 +50,11 @@ pub trait Stage: 'static {
     #[inline(always)]
     fn wait_ends() {}
 
+    /// The running task waits from now on for the lock of the object with this number, in the order
+    /// of [`Prepared::places`](crate::Prepared::places).
+    #[inline(always)]
+    fn lock_wait_begins(_object: usize) {}
+
     /// The running task has taken the lock of the object with this number, in the order of
     /// [`Prepared::places`](crate::Prepared::places).
     #[inline(always)]

@@ -44,7 +44,7 @@ mod simulation;
 pub use engine::{Attribution, Distance, LineCounts, PHASES, Phase, Statistics, ThreadReport};
 pub use machine::{Machine, MachineError, Order, Parameter, Place};
 pub use platform::{
-    Simulated, SimulatedAtomics, SimulatedCell, SimulatedU16, SimulatedU32, SimulatedU64,
+    Simulated, SimulatedAtomics, SimulatedCell, SimulatedU16, SimulatedU32, SimulatedU64, hidden,
     nanoseconds, now, off_cpu, operation_done, random_below, stalled, stop_requested, thread_index,
     wait_for_others, work, work_behind_entry,
 };

@@ -586,3 +586,14 @@ pub fn off_cpu() -> u64 {
 pub fn stalled() -> u64 {
     Shared::with(Shared::stalled)
 }
+
+/// Cycles of work that the running thread has done so far while it waited for locks: its core
+/// executes ahead of the operation that takes a lock. Behind a lock that is free at once
+/// this work takes its time.
+///
+/// # Panics
+///
+/// Outside a simulated thread.
+pub fn hidden() -> u64 {
+    Shared::with(Shared::hidden)
+}

@@ -57,6 +57,8 @@ pub(crate) struct Shared {
     now: Cell<u64>,
     /// Cycles in which the running thread's operations waited for lines or for the store buffer.
     stalled: Cell<u64>,
+    /// Cycles of work that the running thread has done while it waited for locks.
+    hidden: Cell<u64>,
     /// What the running thread does.
     doing: Cell<Activity>,
     stop: Cell<bool>,
@@ -86,6 +88,7 @@ impl Shared {
             thread: Cell::new(0),
             now: Cell::new(0),
             stalled: Cell::new(0),
+            hidden: Cell::new(0),
             doing: Cell::default(),
             stop: Cell::new(false),
             location: Cell::new(None),
@@ -324,9 +327,18 @@ impl Shared {
         }
     }
 
-    /// Operations of the thread that is about to run have waited for so many cycles.
-    pub(crate) fn set_stalled(&self, cycles: u64) {
+    /// Sets how long operations of the thread that is about to run have waited, and how much work
+    /// it has done while it waited for locks; both in cycles.
+    pub(crate) fn set_stalled(&self, cycles: u64, hidden: u64) {
         self.stalled.set(cycles);
+        self.hidden.set(hidden);
+    }
+
+    /// Cycles of work that the running thread has done while it waited for locks, so far.
+    #[track_caller]
+    pub(crate) fn hidden(&self) -> u64 {
+        assert!(self.in_thread(), "only a simulated thread has work");
+        self.hidden.get()
     }
 
     /// Cycles in which operations of the running thread have waited so far.

@@ -176,7 +176,7 @@ fn the_example_scenarios_run() {
             json["rows"][0]["detail"]["dominating_cost"].clone()
         })
         .collect();
-    assert_eq!(causes, ["late holder", "hand-over", "false sharing"]);
+    assert_eq!(causes, ["critical section", "hand-over", "false sharing"]);
 }
 
 #[test]

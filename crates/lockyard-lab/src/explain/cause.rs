@@ -1,19 +1,25 @@
-//! The cost that dominates, and the sentence that says so: rules over what was counted, so that each can be argued with.
+//! The cost that dominates: rules over what was counted, so that each can be argued with.
 
 use super::{Costs, LockTime};
 use lockyard_sim::{Distance, LineCounts, Phase};
 
 /// What dominates. The rules, in this order; shares are of the cycles in which threads had a CPU:
 ///
-/// 1. At least 60 % are the threads' own work: *local work*.
-/// 2. Of the rest the largest share decides. *Waiting for answers*: of other processors. *Draining stores*: operations wait for the store buffer.
-/// 3. *Waiting*: at least half of it for locks, each held for at least half of the time by holders that mostly work:
-///    *late holders*. More in pauses than on any line: *failed compare-exchanges* if that is what is between the pauses (at
-///    least one for each that succeeds), else *pauses*. At least three re-reads by waiters for each hand-over of the line:
-///    *wake-up storm*. Else the hand-over.
-/// 4. *Moving lines*: at least a third of the moves of the line brought nothing that others had done: *false sharing*. At least one failed compare-exchange for each that succeeds: *failed compare-exchanges*. Else the hand-over.
-/// 5. A hand-over is *remote* if at least half of the line's transfers (hand-overs, and loads that missed) are from another
-///    socket.
+/// 1. A lock is the [bottleneck](Costs::bottleneck), however much its holder, or others, work. If
+///    it is held for at least half of the time that it is held or handed over: *critical section*,
+///    or *late holder* if its holders had no CPU for half of that. Else its hand-over: rules 4 to 6
+///    on the lock's lines.
+/// 2. At least 60 % are the threads' own work: *local work*.
+/// 3. Of the rest the largest share decides. *Waiting for answers*: of other processors. *Draining
+///    stores*: operations wait for the store buffer.
+/// 4. *Waiting*: more in pauses than on any line: *failed compare-exchanges* if that is what is
+///    between the pauses (at least one for each that succeeds), else *pauses*. At least three
+///    re-reads by waiters for each hand-over of the line: *wake-up storm*. Else the hand-over.
+/// 5. *Moving lines*: at least a third of the moves of the line brought nothing that others had
+///    done: *false sharing*. At least one failed compare-exchange for each that succeeds: *failed
+///    compare-exchanges*. Else the hand-over.
+/// 6. A hand-over is *remote* if at least half of the line's transfers (hand-overs, and loads that
+///    missed) are from another socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// The threads' own work.
@@ -22,7 +28,9 @@ pub enum Cause {
     StoreBuffer,
     /// Threads wait for other processors that answer late, or that were not running.
     Others,
-    /// Waiters wait for holders that work, or that were not running.
+    /// A lock is held most of the time.
+    CriticalSection,
+    /// A lock is held most of the time, by threads that were not running.
     LateHolder,
     /// Pauses between operations, on nothing in particular.
     Pauses,
@@ -45,6 +53,7 @@ impl Cause {
             Cause::LocalWork => "local work",
             Cause::StoreBuffer => "store-buffer drain",
             Cause::Others => "waiting for answers",
+            Cause::CriticalSection => "critical section",
             Cause::LateHolder => "late holder",
             Cause::Pauses => "pauses",
             Cause::WakeUpStorm => "wake-up storm",
@@ -57,7 +66,7 @@ impl Cause {
 }
 
 /// Transfers of a line from another socket, and all.
-fn transfers(line: &LineCounts) -> (u64, u64) {
+pub(super) fn transfers(line: &LineCounts) -> (u64, u64) {
     let remote = Distance::Remote as usize;
     let all = line.hand_overs.iter().chain(&line.reads).sum();
     (line.hand_overs[remote] + line.reads[remote], all)
@@ -69,35 +78,27 @@ fn mostly_fails(line: &LineCounts) -> bool {
 }
 
 impl Costs {
-    /// The line on which threads lost most in a phase.
-    fn worst_in(&self, phase: Phase) -> Option<(&str, &LineCounts)> {
+    /// The line on which threads lost most in a phase, of those that `of` wants.
+    fn worst_in(&self, phase: Phase, of: impl Fn(&str) -> bool) -> Option<(&str, &LineCounts)> {
         self.lines
             .iter()
             .map(|(name, counts)| (name.as_str(), counts))
+            .filter(|(name, counts)| counts.cycles[phase as usize] > 0 && of(name))
             .max_by_key(|(_, counts)| counts.cycles[phase as usize])
-            .filter(|(_, counts)| counts.cycles[phase as usize] > 0)
-    }
-
-    /// The lock on which threads waited longest of those that are held long by holders that work, if such locks are what
-    /// threads mostly wait for.
-    fn late_lock(&self) -> Option<&str> {
-        let is_late =
-            |lock: &LockTime| self.held_share(lock) >= 0.5 && 2 * lock.stalled < lock.held;
-        let late = || self.locks.iter().filter(|(_, lock)| is_late(lock));
-        let waited = late().map(|(_, lock)| lock.waited as f64 * self.cycle).sum::<f64>();
-        let longest = late().max_by_key(|(_, lock)| lock.waited).map(|(name, _)| name.as_str());
-        longest.filter(|_| 2.0 * waited >= self.nanoseconds[Phase::Waiting as usize])
     }
 
     /// Nanoseconds of waiting that are for no line: pauses.
-    fn paused(&self) -> f64 {
+    pub(super) fn paused(&self) -> f64 {
         let waiting = Phase::Waiting as usize;
         let lines: u64 = self.lines.values().map(|line| line.cycles[waiting]).sum();
         self.nanoseconds[waiting] - lines as f64 * self.cycle
     }
 
-    /// What dominates, and the line, or the late holders' lock, on which it shows.
+    /// What dominates, and the line, or the lock of a critical section, on which it shows.
     pub fn cause(&self) -> (Cause, Option<&str>) {
+        if let Some((name, lock)) = self.bottleneck() {
+            return self.cause_of(name, lock);
+        }
         if self.share_on_cpu(Phase::Working) >= 0.6 {
             return (Cause::LocalWork, None);
         }
@@ -108,100 +109,71 @@ impl Costs {
         if phase == Phase::Answers && self.share(phase) > 0.0 {
             return (Cause::Others, None);
         }
-        let worst = self.worst_in(phase);
+        let worst = self.worst_in(phase, |_| true);
         if phase == Phase::Waiting {
-            if let Some(lock) = self.late_lock() {
-                return (Cause::LateHolder, Some(lock));
-            }
             let on_line = worst.map_or(0, |(_, line)| line.cycles[Phase::Waiting as usize]);
             if self.paused() > on_line as f64 * self.cycle {
-                let failing = self.lines.iter().filter(|(_, line)| mostly_fails(line));
-                return match failing.max_by_key(|(_, line)| line.failed) {
-                    Some((name, _)) => (Cause::FailedExchange, Some(name)),
+                return match self.failing(|_| true) {
+                    Some(name) => (Cause::FailedExchange, Some(name)),
                     None => (Cause::Pauses, None),
                 };
             }
         }
         // Nothing was counted.
         let Some((name, line)) = worst else { return (Cause::LocalWork, None) };
-        let hand_overs = line.hand_overs.iter().sum::<u64>().max(1);
-        let (remote, all) = transfers(line);
-        let hand_over =
-            if 2 * remote >= all.max(1) { Cause::RemoteHandOver } else { Cause::HandOver };
-        let cause = match phase {
-            Phase::Draining => Cause::StoreBuffer,
-            Phase::Waiting if line.missed_polls >= 3 * hand_overs => Cause::WakeUpStorm,
-            Phase::Waiting => hand_over,
-            _ if 3 * line.needless() >= line.moves.max(1) => Cause::FalseSharing,
-            _ if mostly_fails(line) => Cause::FailedExchange,
-            _ => hand_over,
-        };
-        (cause, Some(name))
+        (cause_on(line, phase), Some(name))
     }
 
-    /// One sentence for people.
-    pub fn sentence(&self) -> String {
-        let (cause, name) = self.cause();
-        let percent = |share: f64| format!("{:.0} %", share * 100.0);
-        let line = name.and_then(|name| self.lines.get(name)).copied().unwrap_or_default();
-        let lock = name.and_then(|name| self.locks.get(name)).copied().unwrap_or_default();
-        let name = name.unwrap_or_default();
-        let per = |a: u64, b: u64| a as f64 / b.max(1) as f64;
-        let (remote, all) = transfers(&line);
-        let moving = percent(self.share_on_cpu(Phase::Moving));
-        let waiting = percent(self.share_on_cpu(Phase::Waiting));
-        let moving_or_waiting =
-            percent(self.share_on_cpu(Phase::Moving) + self.share_on_cpu(Phase::Waiting));
-        match cause {
-            Cause::LocalWork => format!(
-                "Local work dominates: threads spend {} of their cycles on work of their own.",
-                percent(self.share_on_cpu(Phase::Working))
-            ),
-            Cause::StoreBuffer => format!(
-                "Store-buffer drain dominates: {} of all cycles go by while operations wait until earlier stores, most to \
-                 `{name}`, are in the cache.",
-                percent(self.share_on_cpu(Phase::Draining))
-            ),
-            Cause::Others => format!(
-                "Waiting for answers dominates: {} of the cycles in which threads have a CPU go by until other processors have \
-                 answered; threads could run and have no CPU for {} of the time.",
-                percent(self.share_on_cpu(Phase::Answers)),
-                percent(self.share(Phase::OffCpu))
-            ),
-            Cause::LateHolder => format!(
-                "Late holders dominate: `{name}` is held for {} of the time by threads that do their own work (or do not run), \
-                 and {waiting} of all cycles are spent waiting; a faster lock would change little.",
-                percent(self.held_share(&lock))
-            ),
-            Cause::Pauses => format!(
-                "Pauses dominate: {} of all cycles are spent in pauses that wait for no line.",
-                percent(self.paused() / self.nanoseconds.iter().sum::<f64>())
-            ),
-            Cause::WakeUpStorm => format!(
-                "A wake-up storm dominates: each hand-over of `{name}` is followed by {:.1} re-reads by waiters, one after \
-                 another, so that it takes the longer the more wait, and {waiting} of all cycles are spent waiting.",
-                per(line.missed_polls, line.hand_overs.iter().sum())
-            ),
-            Cause::FalseSharing => format!(
-                "False sharing dominates: {} of the moves of the line of `{name}` bring nothing that others \
-                 have done, and {moving} of all cycles are spent on moving lines; put what is in the line into lines of its own.",
-                percent(per(line.needless(), line.moves))
-            ),
-            Cause::FailedExchange => format!(
-                "Failed compare-exchanges dominate: {:.1} on `{name}` fail for each that succeeds, and each takes the line all \
-                 the same; {moving} of all cycles are spent on moving lines, {waiting} on waiting between attempts.",
-                per(line.failed, line.exchanged)
-            ),
-            Cause::RemoteHandOver => format!(
-                "Remote hand-overs dominate: {} of the transfers of `{name}` are from another socket, and {moving_or_waiting} of \
-                 all cycles are spent waiting for lines.",
-                percent(per(remote, all))
-            ),
-            Cause::HandOver => format!(
-                "Hand-overs within a socket dominate: `{name}` comes from another thread {:.1} times an operation, and \
-                 {moving_or_waiting} of all cycles are spent waiting for lines.",
-                per(all, self.operations)
-            ),
+    /// What dominates if a lock is the bottleneck.
+    fn cause_of<'s>(&'s self, name: &'s str, lock: &LockTime) -> (Cause, Option<&'s str>) {
+        if 2 * lock.held >= lock.busy {
+            let cause = if 2 * lock.off_cpu >= lock.held {
+                Cause::LateHolder
+            } else {
+                Cause::CriticalSection
+            };
+            return (cause, Some(name));
         }
+        // Objects that share a line share its name.
+        let of_lock =
+            |line: &str| line == "queue nodes" || line.split(" and ").any(|object| object == name);
+        let on_lines = |phase: Phase| {
+            let lines = self.lines.iter().filter(|(line, _)| of_lock(line));
+            lines.map(|(_, counts)| counts.cycles[phase as usize]).sum::<u64>()
+        };
+        let lost = [Phase::Moving, Phase::Draining, Phase::Waiting];
+        let phase = lost.into_iter().max_by_key(|&phase| on_lines(phase)).unwrap_or(Phase::Waiting);
+        if self.paused() > on_lines(phase) as f64 * self.cycle
+            && let Some(line) = self.failing(of_lock)
+        {
+            return (Cause::FailedExchange, Some(line));
+        }
+        match self.worst_in(phase, of_lock) {
+            Some((line, counts)) => (cause_on(counts, phase), Some(line)),
+            // Waiters that sleep wait for no line.
+            None => (Cause::HandOver, Some(name)),
+        }
+    }
+
+    /// The line on which most compare-exchanges fail, of those that `of` wants. `None` if fewer fail
+    /// than succeed.
+    fn failing(&self, of: impl Fn(&str) -> bool) -> Option<&str> {
+        let failing = self.lines.iter().filter(|(name, line)| of(name) && mostly_fails(line));
+        failing.max_by_key(|(_, line)| line.failed).map(|(name, _)| name.as_str())
+    }
+}
+
+/// What dominates where threads lose most in `phase`, on `line`.
+fn cause_on(line: &LineCounts, phase: Phase) -> Cause {
+    let hand_overs = line.hand_overs.iter().sum::<u64>().max(1);
+    let (remote, all) = transfers(line);
+    let hand_over = if 2 * remote >= all.max(1) { Cause::RemoteHandOver } else { Cause::HandOver };
+    match phase {
+        Phase::Draining => Cause::StoreBuffer,
+        Phase::Waiting if line.missed_polls >= 3 * hand_overs => Cause::WakeUpStorm,
+        Phase::Waiting => hand_over,
+        _ if 3 * line.needless() >= line.moves.max(1) => Cause::FalseSharing,
+        _ if mostly_fails(line) => Cause::FailedExchange,
+        _ => hand_over,
     }
 }

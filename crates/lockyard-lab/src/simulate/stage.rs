@@ -2,6 +2,7 @@
 //!
 //! Recording costs no simulated time. A simulation stays on its OS thread, so the record is the OS thread's.
 
+use super::locks::{Locks, Now};
 use crate::explain::LockTime;
 use crate::served;
 use hdrhistogram::Histogram;
@@ -18,7 +19,7 @@ pub(super) struct OnMachine(());
 pub(super) struct Record {
     /// Waits, in cycles of the machine at first, in nanoseconds when the record is ended.
     pub waits: Histogram<u64>,
-    /// Of each object, in cycles, how its lock was held; nothing of an object without one.
+    /// Use of each object's lock, all guests together; nothing of an object without one.
     pub locks: Vec<LockTime>,
     /// Cycles of all threads in steps of the region `user`.
     pub user: u64,
@@ -26,18 +27,10 @@ pub(super) struct Record {
     pub idle: u64,
     /// When each thread's current wait began.
     waiting_since: Vec<u64>,
-    /// How long each thread's last wait was.
-    waited: Vec<u64>,
-    /// The locks of each thread, innermost last.
-    holding: Vec<Vec<Hold>>,
-}
-
-/// A lock that a thread holds.
-struct Hold {
-    object: usize,
-    since: u64,
-    /// How long the thread's operations had waited until then.
-    stalled: u64,
+    /// The locks of all guests' objects, guest by guest.
+    using: Locks,
+    objects: usize,
+    threads_of_guest: usize,
 }
 
 thread_local! {
@@ -48,25 +41,43 @@ thread_local! {
 /// may have more threads, records nothing into it.
 pub(super) struct Recording(());
 
-/// Begins a record of `threads` threads and `objects` objects.
-pub(super) fn begin(threads: usize, objects: usize) -> Recording {
+/// Begins a record of `guests` guests, each with `threads` threads and `objects` objects. How locks
+/// are used is followed from now on; figures are of the [window](Recording::begin_window).
+pub(super) fn begin(guests: usize, threads: usize, objects: usize) -> Recording {
+    let all = guests * threads;
     let record = Record {
         waits: served::histogram(),
-        locks: vec![LockTime::default(); objects],
+        locks: Vec::new(),
         user: 0,
         idle: 0,
-        waiting_since: vec![u64::MAX; threads],
-        waited: vec![0; threads],
-        holding: (0..threads).map(|_| Vec::new()).collect(),
+        waiting_since: vec![u64::MAX; all],
+        using: Locks::new(guests * objects, all),
+        objects,
+        threads_of_guest: threads,
     };
     RECORD.set(Some(record));
     Recording(())
 }
 
 impl Recording {
-    /// Ends the record.
-    pub(super) fn end(self) -> Record {
-        RECORD.take().expect("a record was begun")
+    /// Forgets what was recorded: figures are of what comes from `time` on.
+    pub(super) fn begin_window(&self, time: u64) {
+        RECORD.with_borrow_mut(|record| {
+            let record = record.as_mut().expect("a record was begun");
+            record.waits.reset();
+            record.waiting_since.fill(u64::MAX);
+            (record.user, record.idle) = (0, 0);
+            record.using.begin_window(time);
+        });
+    }
+
+    /// Ends the record at `time`.
+    pub(super) fn end(self, time: u64) -> Record {
+        let mut record = RECORD.take().expect("a record was begun");
+        let using = std::mem::replace(&mut record.using, Locks::new(0, 0)).end(time);
+        let of = |object| using.iter().skip(object).step_by(record.objects).copied().sum();
+        record.locks = (0..record.objects).map(of).collect();
+        record
     }
 }
 
@@ -82,6 +93,16 @@ fn recording(with: impl FnOnce(&mut Record, usize, u64)) {
             with(record, lockyard_sim::thread_index(), lockyard_sim::now());
         }
     });
+}
+
+/// What the running thread knows of itself.
+fn now(time: u64) -> Now {
+    Now {
+        time,
+        stalled: lockyard_sim::stalled(),
+        hidden: lockyard_sim::hidden(),
+        off_cpu: lockyard_sim::off_cpu(),
+    }
 }
 
 impl Stage for OnMachine {
@@ -127,28 +148,22 @@ impl Stage for OnMachine {
     fn wait_ends() {
         recording(|record, thread, now| {
             let since = std::mem::replace(&mut record.waiting_since[thread], u64::MAX);
-            record.waited[thread] = if since == u64::MAX { 0 } else { now - since };
             if since != u64::MAX {
                 record.waits.saturating_record(lockyard_sim::nanoseconds(now - since) as u64);
             }
         });
     }
-    fn hold_begins(object: usize) {
-        recording(|record, thread, now| {
-            record.locks[object].waited += record.waited[thread];
-            let stalled = lockyard_sim::stalled();
-            record.holding[thread].push(Hold { object, since: now, stalled });
+    fn lock_wait_begins(object: usize) {
+        recording(|record, thread, time| {
+            let lock = thread / record.threads_of_guest * record.objects + object;
+            record.using.wants(thread, lock, now(time));
         });
     }
+    fn hold_begins(_: usize) {
+        recording(|record, thread, time| record.using.has(thread, now(time)));
+    }
     fn hold_ends() {
-        recording(|record, thread, now| {
-            // A lock that was taken before the record began is not in it.
-            if let Some(hold) = record.holding[thread].pop() {
-                let lock = &mut record.locks[hold.object];
-                lock.held += now - hold.since;
-                lock.stalled += lockyard_sim::stalled() - hold.stalled;
-            }
-        });
+        recording(|record, thread, time| record.using.releases(thread, now(time)));
     }
 }
 
@@ -159,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_run_that_failed_leaves_no_record_to_the_next_one() {
-        drop(begin(1, 1));
+        drop(begin(1, 1, 1));
         let machine = Machine::shipped("skylake-client-4c").unwrap();
         let mut simulation = Simulation::new(&machine, 1);
         for place in 0..2 {
@@ -171,7 +186,7 @@ mod tests {
         }
         let outcome = simulation.run();
         assert!(matches!(outcome, Outcome::Finished), "{outcome}");
-        let recording = begin(2, 1);
-        assert_eq!(recording.end().waits.len(), 0);
+        let recording = begin(1, 2, 1);
+        assert_eq!(recording.end(0).waits.len(), 0);
     }
 }

@@ -206,10 +206,11 @@ fn a_wake_up_storm() {
 }
 
 #[test]
-fn late_holders() {
-    let late = LOCK.replace("ns = 20", "ns = 20000");
-    let costs = costs(&late, Order::SiblingsLast, 8);
-    assert_cause(&costs, Cause::LateHolder, Some("lock"), "a faster lock would change little");
+fn a_critical_section() {
+    let long = LOCK.replace("ns = 20", "ns = 20000");
+    let costs = costs(&long, Order::SiblingsLast, 8);
+    let words = "A faster lock would change little";
+    assert_cause(&costs, Cause::CriticalSection, Some("lock"), words);
     let share = costs.held_share(&costs.locks["lock"]);
     assert!(share > 0.9, "{share}");
 }
@@ -236,13 +237,13 @@ fn a_hot_lock_and_four_that_are_held(threads: usize) -> Costs {
 }
 
 #[test]
-fn a_lock_is_not_held_late_because_others_are_held() {
+fn a_lock_is_no_critical_section_because_others_are_held() {
     let costs = a_hot_lock_and_four_that_are_held(24);
     assert!(costs.all_held_share() > 1.0, "{}", costs.all_held_share());
     assert_cause(&costs, Cause::WakeUpStorm, Some("hot"), "re-reads by waiters");
     // With fewer threads they wait for the locks that are held.
     let costs = a_hot_lock_and_four_that_are_held(12);
-    assert_eq!(costs.cause(), (Cause::LateHolder, Some("a")), "{}", costs.sentence());
+    assert_eq!(costs.cause(), (Cause::CriticalSection, Some("a")), "{}", costs.sentence());
 }
 
 #[test]

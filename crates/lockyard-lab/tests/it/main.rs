@@ -1,6 +1,7 @@
 //! The lab, in one binary: scenarios against their tables, explanations, recorded hosts.
 
 mod applications;
+mod bottleneck;
 mod buffers;
 mod compared;
 mod degradation;

@@ -26,12 +26,17 @@
 use super::line::{Miss, State};
 use super::threads::Activity;
 use super::{Engine, Op};
+use lockyard::platform::Region;
 
 /// How far a thread is ahead.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ahead {
     /// Cycles of work that the thread could have done under operations that are complete now.
     credit: u64,
+    /// The part of the credit that only waiting for locks has given.
+    lent: u64,
+    /// Cycles of work that were done on lent credit so far.
+    hidden: u64,
     /// So many cycles ago the next store could have been executed, if early stores are.
     early: u64,
     /// When the operation that is under way began.
@@ -45,6 +50,31 @@ impl Ahead {
     pub(super) fn begins(&mut self, now: u64) {
         self.since = now;
     }
+
+    /// Adds credit of an operation that took `took` cycles; `lends`: of one that waited for a lock.
+    #[inline(always)]
+    fn earns(&mut self, took: u64, most: u64, lends: bool) {
+        let own = (self.credit - self.lent + if lends { 0 } else { took }).min(most);
+        self.credit = (self.credit + took).min(most);
+        self.lent = self.credit.saturating_sub(own);
+    }
+
+    /// Spends credit on `cycles` of work, own credit first. Returns the cycles that are done.
+    #[inline(always)]
+    fn spends(&mut self, cycles: u64) -> u64 {
+        let done = cycles.min(self.credit);
+        let on_loan = done.saturating_sub(self.credit - self.lent);
+        self.credit -= done;
+        self.lent -= on_loan;
+        self.hidden += on_loan;
+        done
+    }
+
+    /// Cycles of work that the thread has done while it waited for locks, so far. With locks that
+    /// are free at once it does this work afterwards.
+    pub(super) fn hidden(&self) -> u64 {
+        self.hidden
+    }
 }
 
 impl Engine {
@@ -54,12 +84,13 @@ impl Engine {
         let load = self.machine.numbers().load;
         let entry = &mut self.threads[thread as usize];
         let most = self.cores[entry.core as usize].reach;
+        let lends = entry.doing.region == Region::LockWait;
         let ahead = &mut entry.ahead;
         let took = end - ahead.since;
         // What waited may have brought the address of the next store.
         let most_early = ahead.early.max(most);
         ahead.early = if took <= load { (ahead.early + took).min(most_early) } else { 0 };
-        ahead.credit = (ahead.credit + took).min(most);
+        ahead.earns(took, most, lends);
     }
 
     /// A read-modify-write of `line` completes at `end`; it was guessed wrongly or not.
@@ -108,7 +139,7 @@ impl Engine {
     /// What was done ahead is void.
     pub(super) fn starts_over(&mut self, thread: u32) {
         let ahead = &mut self.threads[thread as usize].ahead;
-        ahead.credit = 0;
+        (ahead.credit, ahead.lent) = (0, 0);
         ahead.rmw = None;
         ahead.early = 0;
     }
@@ -116,8 +147,7 @@ impl Engine {
     /// Of `cycles` of work those that are not done yet.
     pub(super) fn left_of(&mut self, thread: u32, cycles: u64) -> u64 {
         let ahead = &mut self.threads[thread as usize].ahead;
-        let done = cycles.min(ahead.credit);
-        ahead.credit -= done;
+        let done = ahead.spends(cycles);
         ahead.early = if done == cycles { ahead.early.saturating_sub(cycles) } else { 0 };
         cycles - done
     }

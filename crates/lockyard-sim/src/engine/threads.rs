@@ -30,10 +30,10 @@ impl Engine {
         self.works(thread);
         let now = self.now();
         let entry = &mut self.threads[thread as usize];
-        let Thread { coroutine, op, doing, waited, .. } = entry;
+        let Thread { coroutine, op, doing, waited, ahead, .. } = entry;
         let Some(coroutine) = coroutine else { return };
         let code = || coroutine.resume(value);
-        self.shared.set_stalled(*waited);
+        self.shared.set_stalled(*waited, ahead.hidden());
         let (progress, does) = self.shared.while_running(thread, now, *doing, op, code);
         let differs = entry.doing != does;
         if matches!(progress, Progress::Suspended) {

@@ -1,0 +1,210 @@
+//! How the locks of a run are used: when each is held, waited for, or free.
+//!
+//! A lock is *busy* from the moment at which a thread wants it until nobody holds it or wants it.
+//! A busy lock that nobody holds is being handed over. The count begins with the run, so that what
+//! is under way when the window begins, or ends, counts with its part in the window.
+
+use crate::explain::LockTime;
+
+/// What a thread knows of itself, in cycles.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Now {
+    /// Time of the run.
+    pub time: u64,
+    /// How long its operations have waited so far.
+    pub stalled: u64,
+    /// How much work it has done while it waited for locks so far.
+    pub hidden: u64,
+    /// How long it could run and had no CPU so far.
+    pub off_cpu: u64,
+}
+
+/// The locks of a run, and the threads that use them.
+#[derive(Debug)]
+pub(super) struct Locks {
+    locks: Vec<Lock>,
+    threads: Vec<Thread>,
+    window: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Lock {
+    time: LockTime,
+    /// How many threads hold it or want it.
+    users: u32,
+    busy_since: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Thread {
+    /// The lock that it waits for, and since when.
+    waits: Option<(usize, u64)>,
+    /// The locks that it holds, innermost last.
+    holds: Vec<Hold>,
+    /// The lock that it waited for last, and its hidden work so far.
+    last: Option<usize>,
+    hidden: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Hold {
+    lock: usize,
+    since: Now,
+}
+
+impl Locks {
+    pub(super) fn new(locks: usize, threads: usize) -> Self {
+        let locks = vec![Lock::default(); locks];
+        Locks { locks, threads: vec![Thread::default(); threads], window: 0 }
+    }
+
+    /// Forgets what was counted, and counts from `time` on.
+    pub(super) fn begin_window(&mut self, time: u64) {
+        self.window = time;
+        for lock in &mut self.locks {
+            lock.time = LockTime::default();
+        }
+    }
+
+    /// Thread `thread` wants lock `lock`.
+    pub(super) fn wants(&mut self, thread: usize, lock: usize, now: Now) {
+        self.attributes_hidden(thread, now);
+        self.threads[thread].waits = Some((lock, now.time));
+        self.threads[thread].last = Some(lock);
+        let lock = &mut self.locks[lock];
+        if lock.users == 0 {
+            lock.busy_since = now.time;
+        }
+        lock.users += 1;
+    }
+
+    /// It has the lock that it wanted.
+    pub(super) fn has(&mut self, thread: usize, now: Now) {
+        self.attributes_hidden(thread, now);
+        let Thread { waits, holds, .. } = &mut self.threads[thread];
+        let Some((lock, since)) = waits.take() else { return };
+        let waited = now.time - since.max(self.window);
+        for outer in holds.iter() {
+            self.locks[outer.lock].time.nested += waited;
+        }
+        let time = &mut self.locks[lock].time;
+        time.waited += waited;
+        time.acquired += 1;
+        time.acquired_nested += u64::from(!holds.is_empty());
+        holds.push(Hold { lock, since: now });
+    }
+
+    /// It releases the lock that it took last.
+    pub(super) fn releases(&mut self, thread: usize, now: Now) {
+        self.attributes_hidden(thread, now);
+        let Some(Hold { lock, since }) = self.threads[thread].holds.pop() else { return };
+        let window = self.window;
+        let Lock { time, users, busy_since } = &mut self.locks[lock];
+        time.held += now.time - since.time.max(window);
+        time.stalled += now.stalled - since.stalled;
+        time.hidden += now.hidden - since.hidden;
+        time.off_cpu += now.off_cpu - since.off_cpu;
+        *users -= 1;
+        if *users == 0 {
+            time.busy += now.time - (*busy_since).max(window);
+        }
+    }
+
+    /// Work that the thread did on credit is of the lock that it waited for last.
+    fn attributes_hidden(&mut self, thread: usize, now: Now) {
+        let Thread { last, hidden, .. } = &mut self.threads[thread];
+        let cycles = now.hidden - std::mem::replace(hidden, now.hidden);
+        if let Some(lock) = *last {
+            self.locks[lock].time.lent += cycles;
+        }
+    }
+
+    /// Ends the count at `time`.
+    pub(super) fn end(mut self, time: u64) -> Vec<LockTime> {
+        let window = self.window;
+        for thread in &self.threads {
+            if let Some((lock, since)) = thread.waits {
+                let waited = time - since.max(window);
+                self.locks[lock].time.waited += waited;
+                for outer in &thread.holds {
+                    self.locks[outer.lock].time.nested += waited;
+                }
+            }
+            for Hold { lock, since } in &thread.holds {
+                self.locks[*lock].time.held += time - since.time.max(window);
+            }
+        }
+        for Lock { time: counted, users, busy_since } in &mut self.locks {
+            if *users > 0 {
+                counted.busy += time - (*busy_since).max(window);
+            }
+        }
+        self.locks.into_iter().map(|lock| lock.time).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(time: u64) -> Now {
+        Now { time, ..Now::default() }
+    }
+
+    #[test]
+    fn a_lock_is_held_handed_over_or_free() {
+        let mut locks = Locks::new(1, 2);
+        locks.wants(0, 0, at(10));
+        locks.has(0, at(14));
+        locks.wants(1, 0, at(20));
+        locks.releases(0, at(30));
+        locks.has(1, at(37));
+        locks.releases(1, at(40));
+        let time = locks.end(100)[0];
+        assert_eq!((time.held, time.busy, time.waited), (16 + 3, 30, 4 + 17));
+        assert_eq!((time.acquired, time.acquired_nested, time.nested), (2, 0, 0));
+    }
+
+    #[test]
+    fn what_is_under_way_at_an_end_of_the_window_counts_with_its_part_in_it() {
+        let mut locks = Locks::new(1, 3);
+        locks.wants(0, 0, at(0));
+        locks.has(0, at(10));
+        locks.wants(1, 0, at(20));
+        locks.begin_window(100);
+        locks.releases(0, at(130));
+        locks.has(1, at(140));
+        locks.wants(2, 0, at(150));
+        let time = locks.end(200)[0];
+        assert_eq!((time.held, time.busy, time.waited), (30 + 60, 100, 40 + 50));
+        assert_eq!(time.acquired, 1);
+    }
+
+    #[test]
+    fn a_wait_for_an_inner_lock_is_no_time_of_the_outer_ones_own() {
+        let mut locks = Locks::new(2, 1);
+        locks.wants(0, 0, at(0));
+        locks.has(0, at(0));
+        locks.wants(0, 1, at(10));
+        locks.has(0, at(35));
+        locks.releases(0, at(40));
+        locks.releases(0, at(50));
+        let times = locks.end(50);
+        assert_eq!((times[0].held, times[0].nested), (50, 25));
+        assert_eq!((times[1].held, times[1].waited, times[1].acquired_nested), (5, 25, 1));
+    }
+
+    #[test]
+    fn hidden_work_is_of_the_lock_that_lent_its_time() {
+        let mut locks = Locks::new(2, 1);
+        let hidden = |time, hidden| Now { time, hidden, ..Now::default() };
+        locks.wants(0, 1, hidden(0, 0));
+        locks.has(0, hidden(10, 0));
+        // Of 9 cycles 6 are done in the section and 3 behind it.
+        locks.releases(0, hidden(20, 6));
+        locks.wants(0, 0, hidden(30, 9));
+        let times = locks.end(40);
+        assert_eq!((times[1].hidden, times[1].lent), (6, 9));
+        assert_eq!((times[0].hidden, times[0].lent), (0, 0));
+    }
+}

@@ -1,0 +1,267 @@
+//! Locks whose use is known in closed form: the explanation names the bottleneck, and says what an
+//! ideal lock would give.
+//!
+//! Think time *Z* and section *D* are local work of the script. So with *N* threads an ideal lock
+//! gives `min(N / (Z + D), 1 / D)` operations a second. The simulated times differ from the
+//! script's by the few nanoseconds that taking and releasing a lock costs its own thread.
+
+use lockyard_lab::explain::{Bound, Cause, Costs, LITTLE};
+use lockyard_lab::placement::Placement;
+use lockyard_lab::simulate::{self, Effort};
+use lockyard_scenarios::{Order, Script};
+use lockyard_sim::Machine;
+
+/// How near to the closed form a figure is that was computed from a simulation, as a share.
+const NEAR: f64 = 0.03;
+
+/// Where the cycles go of threads that perform `steps` on a Cascade Lake: up to 24 on one socket.
+fn costs(head: &str, objects: &[(&str, &str)], steps: &[Step], threads: usize) -> Costs {
+    let mut text = format!(
+        "name = \"fixture\"\ntitle = \"t\"\noperation = \"o\"\nmetric = \"throughput\"\n\
+         unit = \"op/s\"\n{head}\n"
+    );
+    for (name, kind) in objects {
+        text += &format!("[[objects]]\nname = \"{name}\"\nline = \"{name}\"\n{kind}\n");
+    }
+    for step in steps {
+        text += &match step {
+            Step::Work(ns) => format!("[[steps]]\ndo = \"work\"\nns = {ns}\n"),
+            Step::Do(what, object) => {
+                format!("[[steps]]\ndo = \"{what}\"\nobject = \"{object}\"\n")
+            }
+        };
+    }
+    text += "[[variants]]\nname = \"v\"\ntitle = \"v\"\n[placement]\norder = \"siblings-last\"\n";
+    let script = Script::parse("fixture.toml", &text).expect("it is a script");
+    let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
+    let place = (&Placement::Order(Order::SiblingsLast), 0);
+    let found = simulate::cell(&machine, &script.variants[0], place, threads, 0.0, Effort::SEARCH);
+    let costs = found.expect("it runs").costs;
+    println!("{}", costs.table(&format!("{threads} threads")));
+    costs
+}
+
+enum Step {
+    Work(u32),
+    Do(&'static str, &'static str),
+}
+use Step::{Do, Work};
+
+const QUEUED: &str = "kind = \"lock\"\nlock = \"queued\"";
+const TICKET: &str = "kind = \"lock\"\nlock = \"ticket\"";
+
+/// Threads that think for `think` ns, and hold the only lock for `section` ns.
+fn one_lock(kind: &str, think: u32, section: u32, threads: usize) -> Costs {
+    let steps = [Work(think), Do("lock", "m"), Work(section), Do("unlock", "m")];
+    costs("", &[("m", kind)], &steps, threads)
+}
+
+/// Operations a second with an ideal lock, in closed form.
+fn closed_form(think: u32, section: u32, threads: usize) -> f64 {
+    let (think, section) = (f64::from(think), f64::from(section));
+    (threads as f64 / (think + section)).min(1.0 / section) * 1e9
+}
+
+fn ideal(costs: &Costs) -> Bound {
+    costs.ideal().expect("there is a lock, and each thread has a CPU")
+}
+
+fn throughput(costs: &Costs) -> f64 {
+    costs.operations as f64 / costs.window * 1e9
+}
+
+#[track_caller]
+fn assert_near(found: f64, expected: f64) {
+    assert!((found / expected - 1.0).abs() < NEAR, "{found}, expected {expected}");
+}
+
+/// The ideal figure is the closed form's, and the gain is that over what was simulated.
+#[track_caller]
+fn assert_ideal(costs: &Costs, expected: f64) {
+    let ideal = ideal(costs);
+    assert_near(ideal.throughput, expected);
+    assert!((ideal.throughput / throughput(costs) - 1.0 - ideal.gain).abs() < 1e-9, "{ideal:?}");
+    let gain = format!("(+{:.0} %)", ideal.gain * 100.0);
+    assert!(costs.sentence().contains(&gain), "{}", costs.sentence());
+    let little = costs.sentence().contains("would change little");
+    assert!(!little || ideal.gain < LITTLE, "{}", costs.sentence());
+}
+
+#[test]
+fn below_the_knee_it_is_local_work() {
+    for threads in [1, 2, 4] {
+        let costs = one_lock(QUEUED, 2100, 300, threads);
+        assert_eq!(costs.cause(), (Cause::LocalWork, None));
+        assert_eq!(costs.bottleneck(), None);
+        assert_ideal(&costs, closed_form(2100, 300, threads));
+        assert!(ideal(&costs).gain < 0.05, "{:?}", ideal(&costs));
+    }
+}
+
+#[test]
+fn at_the_knee_it_is_the_lock_though_threads_mostly_work() {
+    // (2100 + 300) / 300 threads keep an ideal lock busy, and wait for nobody.
+    let costs = one_lock(QUEUED, 2100, 300, 8);
+    assert!(costs.share(lockyard_sim::Phase::Working) > 0.6, "local work is no cause");
+    assert_eq!(costs.cause(), (Cause::CriticalSection, Some("m")));
+    assert_ideal(&costs, closed_form(2100, 300, 8));
+    let lock = costs.locks["m"];
+    let busy = costs.held_share(&lock) + costs.handed_over_share(&lock);
+    assert!(busy > 0.97, "nobody is ahead of the knee: {busy}");
+}
+
+#[test]
+fn the_knee_without_hand_overs_is_at_its_closed_form() {
+    // One thread: no line moves, so the hand-over is next to nothing.
+    for (think, section) in [(2100, 300), (700, 300), (20_000, 300)] {
+        let costs = one_lock(QUEUED, think, section, 1);
+        let knee = costs.knee(&costs.locks["m"]);
+        assert_near(knee, f64::from(think + section) / f64::from(section));
+    }
+}
+
+#[test]
+fn far_above_the_knee_a_long_section_is_all_there_is() {
+    // The hand-over is a hundredth of the section.
+    let costs = one_lock(QUEUED, 20_000, 20_000, 8);
+    assert_eq!(costs.cause(), (Cause::CriticalSection, Some("m")));
+    assert_ideal(&costs, closed_form(20_000, 20_000, 8));
+    assert!(ideal(&costs).gain < LITTLE, "{:?}", ideal(&costs));
+    assert!(costs.sentence().contains("A faster lock would change little"));
+}
+
+#[test]
+fn on_two_sockets_the_section_dominates_and_a_faster_lock_helps_all_the_same() {
+    let costs = one_lock(QUEUED, 2000, 300, 48);
+    assert_eq!(costs.cause(), (Cause::CriticalSection, Some("m")));
+    assert_ideal(&costs, closed_form(2000, 300, 48));
+    assert!(ideal(&costs).gain > 0.3, "{:?}", ideal(&costs));
+    // With half of the section 1 / (hold / 2 + hand-over), as simulated.
+    let lock = costs.locks["m"];
+    let [hold, hand] = [lock.held, lock.handed_over()].map(|time| costs.each_time(&lock, time));
+    let half = costs.half_section().expect("there is a bottleneck");
+    assert_near(half.throughput, 1e9 / (hold / 2.0 + hand));
+    let both = ["an ideal lock would give up to 3.", ", half of the section up to "];
+    let sentence = costs.sentence().to_lowercase();
+    assert!(both.iter().all(|words| sentence.contains(words)), "{sentence}");
+}
+
+#[test]
+fn a_short_section_behind_a_slow_hand_over_is_a_matter_of_the_lock() {
+    let costs = one_lock(TICKET, 2000, 50, 48);
+    assert_eq!(costs.cause(), (Cause::WakeUpStorm, Some("m")));
+    assert_eq!(costs.bottleneck().map(|(name, _)| name), Some("m"));
+    assert_ideal(&costs, closed_form(2000, 50, 48));
+    assert!(ideal(&costs).gain > 5.0, "{:?}", ideal(&costs));
+    let lock = costs.locks["m"];
+    assert!(costs.handed_over_share(&lock) > 0.8);
+    assert!(costs.sentence().contains("`m` is the bottleneck"), "{}", costs.sentence());
+}
+
+#[test]
+fn of_two_locks_the_longer_section_bounds() {
+    let steps = [
+        Work(1000),
+        Do("lock", "short"),
+        Work(100),
+        Do("unlock", "short"),
+        Do("lock", "long"),
+        Work(400),
+        Do("unlock", "long"),
+    ];
+    let costs = costs("", &[("short", QUEUED), ("long", QUEUED)], &steps, 12);
+    assert_eq!(costs.cause(), (Cause::CriticalSection, Some("long")));
+    assert_ideal(&costs, 1e9 / 400.0);
+    assert!(costs.sentence().contains("deal locks would give up to"), "{}", costs.sentence());
+}
+
+#[test]
+fn a_lock_inside_another_one_is_no_second_queue() {
+    let steps = [
+        Work(1000),
+        Do("lock", "outer"),
+        Work(200),
+        Do("lock", "inner"),
+        Work(200),
+        Do("unlock", "inner"),
+        Do("unlock", "outer"),
+    ];
+    let costs = costs("", &[("outer", QUEUED), ("inner", QUEUED)], &steps, 12);
+    assert_eq!(costs.cause(), (Cause::CriticalSection, Some("outer")));
+    assert_ideal(&costs, 1e9 / 400.0);
+}
+
+#[test]
+fn a_lock_that_is_never_contended_is_no_cause() {
+    let steps = [
+        Work(5000),
+        Do("lock", "m"),
+        Work(20),
+        Do("unlock", "m"),
+        Do("add", "count"),
+        Do("add", "count"),
+    ];
+    let costs = costs("", &[("m", QUEUED), ("count", "kind = \"word\"")], &steps, 2);
+    assert_eq!(costs.cause(), (Cause::LocalWork, None));
+    assert!(ideal(&costs).gain < 0.05, "{:?}", ideal(&costs));
+}
+
+#[test]
+fn readers_without_a_lock_have_no_ideal_one() {
+    let steps = [Work(500), Do("read", "word")];
+    let costs = costs("", &[("word", "kind = \"word\"")], &steps, 8);
+    assert_eq!(costs.cause(), (Cause::LocalWork, None));
+    assert_eq!((costs.ideal(), costs.bottleneck()), (None, None));
+    assert!(!costs.sentence().contains("ideal"), "{}", costs.sentence());
+}
+
+#[test]
+fn a_lock_in_a_lockref_has_no_ideal_one() {
+    // Its count moves with it, and a `get` that gives up waits for the lock too.
+    let steps =
+        [Do("get", "ref"), Do("lock", "ref"), Work(300), Do("unlock", "ref"), Do("put", "ref")];
+    let costs = costs("", &[("ref", "kind = \"lockref\"\nlock = \"queued\"")], &steps, 8);
+    assert_eq!(costs.bottleneck().map(|(name, _)| name), Some("ref"));
+    assert_eq!((costs.ideal(), costs.half_section()), (None, None));
+}
+
+#[test]
+fn a_holder_without_a_cpu_is_late() {
+    // Three guests share the CPUs, so a holder that works has none for two thirds of the time.
+    let steps = [Work(1000), Do("lock", "m"), Work(20_000), Do("unlock", "m")];
+    let kind = "kind = \"lock\"\nlock = \"test-and-set\"";
+    let costs = costs("[guests]\ncount = 3", &[("m", kind)], &steps, 4);
+    assert_eq!(costs.cause(), (Cause::LateHolder, Some("m")));
+    assert_eq!(costs.ideal(), None, "waiters that spin take time from others");
+    assert!(costs.sentence().contains("threads that do not run"), "{}", costs.sentence());
+}
+
+#[test]
+fn operations_that_vary_are_the_machine_repairmans() {
+    // M/M/1//8 with 2100 and 300 ns: the probability that the lock is busy, over the section.
+    let mut states = vec![1.0];
+    for free in (1..=8).rev() {
+        states.push(states[states.len() - 1] * f64::from(free) * 300.0 / 2100.0);
+    }
+    let expected = (1.0 - 1.0 / states.iter().sum::<f64>()) / 300.0 * 1e9;
+    assert!(expected < 0.85 * closed_form(2100, 300, 8), "at the knee they collide");
+    let steps = [Work(2100), Do("lock", "m"), Work(300), Do("unlock", "m")];
+    let costs = costs("work_varies = true", &[("m", QUEUED)], &steps, 8);
+    assert_eq!(costs.cause(), (Cause::CriticalSection, Some("m")));
+    let ideal = ideal(&costs);
+    // A window holds some thousand operations, whose lengths are drawn.
+    assert!((ideal.throughput / expected - 1.0).abs() < 0.06, "{ideal:?}, expected {expected}");
+    assert!(costs.sentence().contains("would give about"), "{}", costs.sentence());
+}
+
+#[test]
+fn prose_fits_a_terminal() {
+    for (kind, threads) in [(QUEUED, 2), (QUEUED, 8), (TICKET, 48)] {
+        let table = one_lock(kind, 2100, 300, threads).table("heading");
+        let wide = table.lines().filter(|line| line.chars().count() > 80);
+        let of_lines = |line: &&str| line.ends_with("re-reads") || line.starts_with("  m  ");
+        assert!(wide.clone().all(|line| of_lines(&line) || line.starts_with("  queue nodes")));
+        assert!(wide.count() <= 3, "{table}");
+    }
+    assert!(lockyard_lab::explain::legend().lines().all(|line| line.chars().count() <= 80));
+}
