@@ -261,18 +261,23 @@ fn short(name: &str) -> String {
     name.chars().take(28).collect()
 }
 
+/// Lines of prose, in which words with a hyphen stay whole.
+fn columns() -> textwrap::Options<'static> {
+    textwrap::Options::new(COLUMNS).word_splitter(textwrap::WordSplitter::NoHyphenation)
+}
+
 /// Text in lines that a terminal shows whole, beneath a heading. A unit stays with its number.
 fn prose(text: &str) -> String {
     let units = [" %", " ns", " M op/s", " k op/s", " op/s"];
     let kept = |text: String, unit: &str| text.replace(unit, &unit.replace(' ', "\u{a0}"));
     let text = units.into_iter().fold(text.to_owned(), kept);
-    let options = textwrap::Options::new(COLUMNS).initial_indent("  ").subsequent_indent("  ");
+    let options = columns().initial_indent("  ").subsequent_indent("  ");
     textwrap::fill(&text, options).replace('\u{a0}', " ")
 }
 
 /// Returns what the columns of [`Costs::table`] mean.
 pub fn legend() -> String {
-    textwrap::fill(LEGEND, COLUMNS)
+    textwrap::fill(LEGEND, columns())
 }
 
 const LEGEND: &str = "\

@@ -108,7 +108,7 @@ impl Costs {
     fn of_section(&self, name: &str, lock: &LockTime) -> String {
         let stalls = if 10 * lock.stalled >= lock.held {
             let stalled = self.each_time(lock, lock.stalled);
-            format!(" Holders wait for lines for {stalled:.0} ns of it.")
+            format!(" In a hold, {stalled:.0} ns are waits for lines.")
         } else {
             String::new()
         };

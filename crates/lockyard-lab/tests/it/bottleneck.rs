@@ -221,7 +221,7 @@ fn a_lock_in_a_lockref_has_no_ideal_one() {
     let steps =
         [Do("get", "ref"), Do("lock", "ref"), Work(300), Do("unlock", "ref"), Do("put", "ref")];
     let costs = costs("", &[("ref", "kind = \"lockref\"\nlock = \"queued\"")], &steps, 8);
-    assert_eq!(costs.bottleneck().map(|(name, _)| name), Some("ref"));
+    assert!(costs.held_share(&costs.locks["ref"]) > 0.1);
     assert_eq!((costs.ideal(), costs.half_section()), (None, None));
 }
 
