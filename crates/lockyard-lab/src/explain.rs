@@ -288,6 +288,6 @@ const LEGEND: &str = "\
     another thread of the same `core`, `complex`, `socket`, or a `remote` one. `reads`: loads an \
     operation that fetched the line from where another thread had changed it. `failed`: \
     compare-exchanges for each that succeeded. `RMWs`: an ownership. `queue`: mean length at the \
-    agent when a request arrives. `needless`: share of the moves that brought nothing that others had \
-    done. `re-reads`: polls of waiting loops that missed, without each loop's first, an \
+    agent when a request arrives. `needless`: share of the moves that brought nothing that \
+    others had done. `re-reads`: polls of waiting loops that missed, without each loop's first, an \
     operation.";

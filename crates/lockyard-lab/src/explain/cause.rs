@@ -155,8 +155,8 @@ impl Costs {
         }
     }
 
-    /// The line on which most compare-exchanges fail, of those that `of` wants. `None` if fewer fail
-    /// than succeed.
+    /// The line on which most compare-exchanges fail, of those that `of` wants. `None` if fewer
+    /// fail than succeed.
     fn failing(&self, of: impl Fn(&str) -> bool) -> Option<&str> {
         let failing = self.lines.iter().filter(|(name, line)| of(name) && mostly_fails(line));
         failing.max_by_key(|(_, line)| line.failed).map(|(name, _)| name.as_str())

@@ -2,9 +2,9 @@
 //!
 //! A lock serves one thread at a time, so the laws of a server with a queue hold for it
 //! (E. Lazowska and others, *Quantitative System Performance*, 1984, chapter 5). Its *service* is
-//! a hold and the hand-over to the next thread. With few threads the lock has time to spare. From the *knee* on it
-//! has none: N times its service takes as long as one operation without a queue. More threads wait
-//! longer, and throughput does not rise.
+//! a hold and the hand-over to the next thread. With few threads the lock has time to spare. From
+//! the *knee* on it has none: there, one service for each thread takes as long as an operation
+//! without a queue. More threads wait longer, and throughput does not rise.
 
 use super::Costs;
 use lockyard_sim::Phase;
