@@ -21,6 +21,9 @@ const MAX_EVENTS: u64 = 5_000_000_000;
 /// second, also without optimisation.
 const EVENTS_BETWEEN_LOOKS: u64 = 1 << 15;
 
+/// Least distance between two [random starts](Simulation::random_starts), in nanoseconds.
+const LEAST_BETWEEN_STARTS_NS: f64 = 1000.0;
+
 /// An object in a simulation's arena. Cloning it clones the reference. The object's destructor does
 /// not run.
 pub struct Placed<T> {
@@ -244,7 +247,9 @@ impl Simulation {
     }
 
     /// Adds a simulated thread on hardware thread `place` (see [`Machine::place`]). Threads begin
-    /// within the first hundred nanoseconds, at random.
+    /// within the first hundred nanoseconds, at random. That is together: those that are nearest to
+    /// a line's home then ask for it first, and a queue keeps them sorted by socket for ever. A run
+    /// whose figure counts takes its beginnings from [`random_starts`](Self::random_starts).
     ///
     /// # Panics
     ///
@@ -262,7 +267,7 @@ impl Simulation {
     /// As [`spawn`](Self::spawn).
     pub fn spawn_in(&mut self, group: u32, place: usize, code: impl FnOnce() + 'static) {
         let start = self.random.below(self.machine.cycles(100.0).max(1));
-        self.begin(group, place, self.engine.now() + start, Box::new(code));
+        self.spawn_in_at(group, place, self.engine.now() + start, code);
     }
 
     /// As [`spawn`](Self::spawn), beginning at cycle `start`.
@@ -271,10 +276,43 @@ impl Simulation {
     ///
     /// As [`spawn`](Self::spawn).
     pub fn spawn_at(&mut self, place: usize, start: u64, code: impl FnOnce() + 'static) {
-        self.begin(0, place, start, Box::new(code));
+        self.spawn_in_at(0, place, start, code);
     }
 
-    fn begin(&mut self, group: u32, place: usize, start: u64, code: Box<dyn FnOnce()>) {
+    /// Moments, in cycles, at which `count` threads begin: in a random order, each one to two
+    /// microseconds after the one before it. The seed decides both. Add each thread with
+    /// [`spawn_in_at`](Self::spawn_in_at), and count from the last moment on.
+    ///
+    /// Threads of a real run begin as their operating system gets to them. Threads that begin
+    /// within nanoseconds of each other enter a queue in the order of their distances instead.
+    pub fn random_starts(&mut self, count: usize) -> Vec<u64> {
+        let least = self.machine.cycles(LEAST_BETWEEN_STARTS_NS).max(1);
+        let mut moment = self.engine.now();
+        let mut starts: Vec<u64> = (0..count)
+            .map(|_| {
+                moment += least + self.random.below(least);
+                moment
+            })
+            .collect();
+        // Fisher and Yates.
+        for last in (1..count).rev() {
+            starts.swap(last, self.random.below(last as u64 + 1) as usize);
+        }
+        starts
+    }
+
+    /// As [`spawn_in`](Self::spawn_in), beginning at cycle `start`.
+    ///
+    /// # Panics
+    ///
+    /// As [`spawn`](Self::spawn).
+    pub fn spawn_in_at(
+        &mut self,
+        group: u32,
+        place: usize,
+        start: u64,
+        code: impl FnOnce() + 'static,
+    ) {
         let core = self.machine.place(place).core;
         let is_free = !self.taken[place] || self.engine.shares_cpus();
         assert!(is_free, "hardware thread {place} runs a thread already");
@@ -282,7 +320,7 @@ impl Simulation {
         self.taken[place] = true;
         self.shared.add_thread(place, self.random.below(u64::MAX));
         self.engine.announce(place, group);
-        self.engine.spawn(core, start, code);
+        self.engine.spawn(core, start, Box::new(code));
     }
 
     /// Runs until all threads have finished.
