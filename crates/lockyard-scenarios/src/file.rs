@@ -5,8 +5,9 @@ use crate::pages::PageKind;
 use crate::pairs::{self, PairEntry};
 use crate::samples::Samples;
 use crate::script::{Calibration, Object, ObjectKind, Order, Part, Script, Variant};
+use crate::starts::Starts;
 use crate::tables::{Table, TableEntry};
-use crate::{calibration, figures, head, parts, profile, samples, steps};
+use crate::{calibration, figures, head, parts, profile, samples, starts, steps};
 use serde::Deserialize;
 use std::ops::Range;
 use std::path::Path;
@@ -52,6 +53,7 @@ struct File {
     operations: Option<Spanned<u64>>,
     #[serde(default)]
     work_varies: bool,
+    starts: Option<Spanned<String>>,
     per_operation: Option<Spanned<f64>>,
     #[serde(default)]
     run: figures::RunEntry,
@@ -258,12 +260,14 @@ pub(crate) fn parse(origin: &str, text: &str) -> Result<Script> {
     let samples = file.samples.as_ref().map(|s| samples::samples(&source, s)).transpose()?;
     let disturbed = file.disturbances.iter().flat_map(|entry| entry.get_ref().steps());
     let parts = parts::parts(&source, file.steps.iter().chain(disturbed))?;
+    let starts = starts::starts(&source, file.starts.as_ref())?;
     let mut variants = Vec::new();
     for variant in file.variants.get_ref() {
         let steps = (&file.steps[..], &file.disturbances[..], samples);
         let names = (&names[..], &parts[..]);
         let mut variant = self::variant(&source, variant.get_ref(), &objects, names, steps)?;
         variant.work_varies = file.work_varies;
+        variant.starts = starts;
         variants.push(variant);
     }
     if let Some(guests) = &file.guests {
@@ -538,6 +542,7 @@ fn variant(
         disturbances,
         guests: None,
         work_varies: false,
+        starts: Starts::default(),
     })
 }
 

@@ -24,6 +24,7 @@ mod random;
 mod samples;
 mod script;
 mod stage;
+mod starts;
 mod steps;
 mod tables;
 
@@ -43,4 +44,5 @@ pub use script::{
     PutOperation, Script, Step, Variant,
 };
 pub use stage::Stage;
+pub use starts::Starts;
 pub use tables::{Key, Operation, Table};

@@ -242,7 +242,22 @@ impl<S: Stage> Prepared<S> {
 
     /// Performs `count` operations.
     pub fn run_operations(&self, count: u64) {
+        self.run_operations_after(|| true, || (), count);
+    }
+
+    /// Performs operations until `ready`, then calls `begins`, then performs `count` more.
+    pub fn run_operations_after(
+        &self,
+        ready: impl Fn() -> bool,
+        begins: impl FnOnce(),
+        count: u64,
+    ) {
         let mut task = self.task();
+        while !ready() {
+            self.operation(&mut task);
+            S::operation_done();
+        }
+        begins();
         for _ in 0..count {
             self.operation(&mut task);
             S::operation_done();

@@ -9,6 +9,7 @@ use crate::pages::PageKind;
 use crate::pairs::Pair;
 use crate::profile::Profile;
 use crate::samples::{Disturbance, Samples};
+use crate::starts::Starts;
 use crate::tables::{Key, Operation, Table};
 use lockyard::platform::{Activity, Region};
 use std::path::Path;
@@ -241,6 +242,8 @@ pub struct Variant {
     /// Whether operations differ in their local work: all work steps of an operation are multiplied by a number of its own,
     /// exponentially distributed with mean 1.
     pub work_varies: bool,
+    /// When its tasks begin in a simulated run.
+    pub starts: Starts,
 }
 
 impl Variant {

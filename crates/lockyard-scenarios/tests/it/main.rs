@@ -8,5 +8,6 @@ mod performed;
 mod profile;
 mod samples;
 mod scripts;
+mod starts;
 mod support;
 mod tables;
