@@ -173,7 +173,15 @@ const DOUBTFUL: &str = "doubtful";
 /// In the details of rows that say what another row of the same run says: its metric. They count in no summary.
 const REPEATS: &str = "repeats";
 
-/// One summary for each table, and one for all. Doubtful rows are summed up apart, and not in the summary of all; rows that repeat others are in none.
+/// The tables of primitives, whose scripts leave nothing open that a whole program would.
+const PRIMITIVES: [&str; 3] = ["lockref-will-it-scale", "qspinlock-loop", "page-ref"];
+
+/// The one of them whose curve is nearly flat: a cost held constant nearly meets it, so that its
+/// small errors say little.
+const FLAT: &str = "qspinlock-loop";
+
+/// One summary for each table, one for the primitives with and without the flat one, where all their
+/// tables are there, and one for all. Doubtful rows are summed up apart, and not in the summary of all; rows that repeat others are in none.
 fn summaries(rows: &[Row]) -> Vec<Summary> {
     let mut names: Vec<&str> = Vec::new();
     for row in rows {
@@ -193,6 +201,13 @@ fn summaries(rows: &[Row]) -> Vec<Summary> {
         };
         summaries.extend(of_table(&sound, name));
         summaries.extend(of_table(&doubtful, &format!("{name}: doubtful rows")));
+    }
+    let primitive = |row: &&Row| PRIMITIVES.contains(&row.table.as_str());
+    if PRIMITIVES.iter().all(|name| sound.iter().any(|row| row.table == *name)) {
+        let rows: Vec<&Row> = sound.iter().copied().filter(primitive).collect();
+        summaries.push(with_pairs("primitives", &rows));
+        let rows: Vec<&Row> = rows.into_iter().filter(|row| row.table != FLAT).collect();
+        summaries.push(with_pairs(&format!("primitives without {FLAT}"), &rows));
     }
     summaries.push(with_pairs("all", &sound));
     summaries
