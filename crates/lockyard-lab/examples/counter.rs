@@ -26,7 +26,7 @@ const CHANGES: [(&str, f64); 4] = [
     ("protocol.snoop_weight", 20.0),
 ];
 const SEEDS: u64 = 5;
-/// Simulated nanoseconds before counting begins, and that are counted.
+/// Simulated nanoseconds before counting begins, once all threads have begun, and that are counted.
 const WARM_UP_NS: f64 = 50_000.0;
 const WINDOW_NS: f64 = 200_000.0;
 
@@ -45,9 +45,11 @@ fn simulated(machine: &Machine, places: &[usize]) -> f64 {
     let run = |seed| {
         let mut simulation = Simulation::new(machine, seed);
         let word = simulation.place(SimulatedU64::new(0), 64, 0);
-        for &place in places {
+        let starts = simulation.random_starts(places.len());
+        let all_there = starts.iter().copied().max().unwrap_or(0);
+        for (&start, &place) in starts.iter().zip(places) {
             let word = word.clone();
-            simulation.spawn(place, move || {
+            simulation.spawn_at(place, start, move || {
                 while !lockyard_sim::stop_requested() {
                     // Relaxed: nothing is published.
                     word.fetch_add(1, Ordering::Relaxed);
@@ -56,7 +58,7 @@ fn simulated(machine: &Machine, places: &[usize]) -> f64 {
             });
         }
         let count = |simulation: &mut Simulation, ns: f64| {
-            let outcome = simulation.run_until(machine.cycles(ns));
+            let outcome = simulation.run_until(all_there + machine.cycles(ns));
             assert!(matches!(outcome, Outcome::TimeOver), "{outcome}");
             simulation.operations().iter().sum::<u64>()
         };

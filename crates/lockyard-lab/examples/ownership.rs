@@ -302,9 +302,11 @@ fn simulate(machine: &Machine, what: Change, threads: usize, work: f64) -> (f64,
     let mut simulation = Simulation::new(machine, 1);
     let word = simulation.place(SimulatedU64::new(0), 64, 0);
     let runs = Rc::new(Cell::new(0u64));
-    for place in 0..threads {
+    let starts = simulation.random_starts(threads);
+    let all_there = starts.iter().copied().max().unwrap_or(0);
+    for (place, &start) in starts.iter().enumerate() {
         let (word, runs) = (word.clone(), Rc::clone(&runs));
-        simulation.spawn(place, move || {
+        simulation.spawn_at(place, start, move || {
             let mut expected = 0;
             while !lockyard_sim::stop_requested() {
                 let mut guess = expected;
@@ -328,9 +330,11 @@ fn simulate(machine: &Machine, what: Change, threads: usize, work: f64) -> (f64,
             }
         });
     }
-    simulation.run_until(machine.cycles(NANOSECONDS));
-    let changes = simulation.setup(|| word.load(Weak)) as f64;
-    let runs = runs.get().max(1) as f64;
+    simulation.run_until(all_there);
+    let before = (simulation.setup(|| word.load(Weak)), runs.get());
+    simulation.run_until(all_there + machine.cycles(NANOSECONDS));
+    let changes = (simulation.setup(|| word.load(Weak)) - before.0) as f64;
+    let runs = (runs.get() - before.1).max(1) as f64;
     simulation.request_stop();
     simulation.run();
     (NANOSECONDS / changes, changes / runs)

@@ -245,9 +245,11 @@ fn predict() {
         let statistics =
             simulation.setup(|| Statistics::<V, Queued, Simulated>::new().expect("memory"));
         let statistics = simulation.place(statistics, 64, 0);
-        for place in 0..THREADS {
+        let starts = simulation.random_starts(THREADS);
+        let all_there = starts.iter().copied().max().unwrap_or(0);
+        for (place, &start) in starts.iter().enumerate() {
             let statistics = statistics.clone();
-            simulation.spawn(place, move || {
+            simulation.spawn_at(place, start, move || {
                 while !stop_requested() {
                     statistics.update(&Counts::packet(BYTES, 1, 1));
                     // Something else, as long as an update alone or so.
@@ -256,8 +258,13 @@ fn predict() {
                 }
             });
         }
-        let _ = simulation.run_until(machine.cycles(MICROSECONDS * 1000.0));
-        let operations: u64 = simulation.operations().iter().sum();
+        let operations = |simulation: &mut Simulation, until| {
+            let _ = simulation.run_until(until);
+            simulation.operations().iter().sum::<u64>()
+        };
+        let before = operations(&mut simulation, all_there);
+        let end = all_there + machine.cycles(MICROSECONDS * 1000.0);
+        let operations = operations(&mut simulation, end) - before;
         simulation.request_stop();
         let _ = simulation.run();
         (operations as f64 / MICROSECONDS, simulation.setup(|| statistics.records()))

@@ -169,9 +169,10 @@ pub(crate) fn rate(machine: &Machine, place: usize, exchange: bool) -> f64 {
         .map(|seed| {
             let mut simulation = jobs::cancellable(Simulation::new(machine, seed));
             let word = simulation.place(SimulatedU64::new(0), 64, 0);
-            for place in [0, place] {
+            let starts = simulation.random_starts(2);
+            for (&start, place) in starts.iter().zip([0, place]) {
                 let word = word.clone();
-                simulation.spawn(place, move || {
+                simulation.spawn_at(place, start, move || {
                     while !stop_requested() {
                         if exchange {
                             let mut seen = word.load(Ordering::Relaxed);
@@ -189,8 +190,11 @@ pub(crate) fn rate(machine: &Machine, place: usize, exchange: bool) -> f64 {
                     }
                 });
             }
-            simulation.run_until(machine.cycles(WINDOW_NS));
-            let count = simulation.setup(|| word.load(Ordering::Relaxed));
+            let both_there = starts[0].max(starts[1]);
+            simulation.run_until(both_there);
+            let before = simulation.setup(|| word.load(Ordering::Relaxed));
+            simulation.run_until(both_there + machine.cycles(WINDOW_NS));
+            let count = simulation.setup(|| word.load(Ordering::Relaxed)) - before;
             simulation.request_stop();
             finish(&mut simulation);
             WINDOW_NS / count as f64

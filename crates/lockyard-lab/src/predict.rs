@@ -322,6 +322,13 @@ pub fn identify_figure(
 /// What the names of predicted figures begin with that may be measured beside them.
 pub const PREDICTED: &str = "predicted_";
 
+/// In the details of a row: the highest figure of a start order over the lowest, less 1.
+pub(crate) const ORDER_SPREAD: &str = "start_order_spread";
+/// In the details of a row: whether the figures of its start orders agree.
+pub(crate) const ORDERS_AGREE: &str = "start_orders_agree";
+/// They do not.
+pub(crate) const ORDERS_DIFFER: &str = "no";
+
 /// What a row says beside its figure.
 pub fn detail(
     metric: Metric,
@@ -385,6 +392,18 @@ pub fn detail(
         notes.push(String::from(
             "figures are of tasks that are timed until each is done; what explains them is of the time when all go on",
         ));
+    }
+    if let Some(orders) = prediction.orders {
+        detail.insert(ORDER_SPREAD.to_owned(), Detail::Number(orders.spread));
+        let agree = if orders.agree { "yes" } else { ORDERS_DIFFER };
+        detail.insert(ORDERS_AGREE.to_owned(), Detail::Text(agree.to_owned()));
+        if !orders.agree {
+            notes.push(format!(
+                "in rows marked `order matters` the runs, each of which began in another order, do \
+                 not agree: the figure is their mean (`{ORDER_SPREAD}` in JSON; \
+                 docs/evidence/start-order.md)"
+            ));
+        }
     }
     if let Some(apart) = prediction.siblings_apart {
         let figure = metric.figure(apart, threads);

@@ -1,16 +1,20 @@
 //! One cell on a simulated machine: a variant, a number of threads, some seeds.
 
 mod each;
+mod effort;
 mod identity;
 mod locks;
 mod long;
 mod samples;
 mod stage;
+mod starts;
 
 pub use each::cell as cell_of_run;
+pub use effort::Effort;
 pub use identity::{MACHINE_HASH, SEEDS, identify};
 pub use long::LongRun;
 pub use samples::{SEEDS as SEEDS_OF_SAMPLES, samples};
+pub use starts::Orders;
 
 use crate::explain::{Costs, LockTime};
 use crate::figures::{CpuTime, SampleFigures};
@@ -19,81 +23,23 @@ use crate::listing::Listing;
 use crate::placement::Placement;
 use crate::served::{self, Fairness, Waits};
 use crate::statistics;
+use effort::places_are_alike;
 use lockyard::platform::Event;
-use lockyard_scenarios::{Object, ObjectKind, Order, Prepared, RunOf, Samples, Variant};
+use lockyard_scenarios::{Object, ObjectKind, Prepared, RunOf, Samples, Starts, Variant};
 use lockyard_sim::{Machine, Outcome, Simulation};
 use stage::OnMachine;
+pub(crate) use starts::NEAR;
+use starts::{Beginnings, PARTS};
 use std::rc::Rc;
-
-/// How long a run is simulated, and how often.
-#[derive(Clone, Copy, Debug)]
-pub struct Effort {
-    /// Simulated nanoseconds before counting begins.
-    pub warm_up_ns: f64,
-    /// Simulated nanoseconds that are counted.
-    pub window_ns: f64,
-    /// Runs, each with a seed of its own: 1, 2, ...
-    pub seeds: u64,
-}
-
-impl Effort {
-    /// Enough for the tables, for tasks whose places do not depend on the seed, or do not matter: the runs of a cell differ by less than 4 %.
-    const USUAL: Effort = Effort { warm_up_ns: 150_000.0, window_ns: 1_000_000.0, seeds: 5 };
-    /// For the search of a calibration, and for changes of a figure, which are simulated with the same seeds.
-    pub const SEARCH: Effort = Effort { warm_up_ns: 100_000.0, window_ns: 400_000.0, seeds: 3 };
-
-    /// Enough for the tables, for tasks that are not pinned. There a seed is a placement, and placements differ more than windows:
-    /// the runs of `page-ref` with 4 threads on Broadwell-EX differ by up to a factor of 2.3, mostly upwards. The standard error
-    /// of the mean of 40 is 2 to 4 % there.
-    const UNPINNED: Effort = Effort { warm_up_ns: 150_000.0, window_ns: 500_000.0, seeds: 40 };
-
-    /// The least for guests that share CPUs: some rounds of their time slices.
-    const GUESTS: Effort = Effort { warm_up_ns: 50_000_000.0, window_ns: 100_000_000.0, seeds: 1 };
-
-    /// Enough for so many guests that share CPUs.
-    fn for_guests(self, guests: usize) -> Effort {
-        if guests < 2 {
-            return self;
-        }
-        Effort {
-            warm_up_ns: self.warm_up_ns.max(Effort::GUESTS.warm_up_ns),
-            window_ns: self.window_ns.max(Effort::GUESTS.window_ns),
-            ..self
-        }
-    }
-
-    /// With tables that the caches do not hold at first, which are filled anew for each run: one run, and longer, until the caches hold
-    /// what they then do.
-    fn for_tables(self, variant: &Variant) -> Effort {
-        if variant.tables().all(|table| table.bytes() < LARGE_TABLE) {
-            return self;
-        }
-        Effort {
-            warm_up_ns: self.warm_up_ns.max(2_000_000.0),
-            window_ns: self.window_ns.max(2_000_000.0),
-            seeds: 1,
-        }
-    }
-
-    /// Enough for the tables.
-    pub fn usual(machine: &Machine, placement: &Placement, threads: usize) -> Effort {
-        // One task, or the cores of one complex, are served alike wherever they are.
-        let alike = threads < 2 || machine.complexes() == 1;
-        match placement {
-            Placement::Order(Order::Unpinned) if !alike => Effort::UNPINNED,
-            Placement::Order(_) | Placement::List(_) => Effort::USUAL,
-        }
-    }
-}
-
-/// A table of so many bytes is in no cache, or comes into the caches only after a while.
-const LARGE_TABLE: usize = 4 << 20;
 
 /// A window is doubled until it holds so many operations, so that slow operations are not counted in
 /// steps of a large part of the figure: in all, and of each thread, since threads may be in step ...
 const ENOUGH_OPERATIONS: (u64, u64) = (200, 20);
 /// ... or is so long, in simulated nanoseconds.
 const LONGEST_WINDOW_NS: f64 = 2e9;
+
+/// The last task has come by a lock this long after its beginning, in simulated nanoseconds.
+const COMES_BY_NS: f64 = 1000.0;
 
 /// After the stop a thread may take this long to finish its operation, in simulated nanoseconds.
 const DRAIN_NS: f64 = 1e9;
@@ -122,6 +68,9 @@ pub struct Prediction {
     pub remote_transfers: f64,
     /// The throughput while all tasks go on; `None` if the throughput is that.
     pub while_all_go_on: Option<f64>,
+    /// What the runs, each of which began in another order, say of that. `None` of one task, of one
+    /// run, and of tasks whose places differ from run to run.
+    pub orders: Option<Orders>,
     /// The throughput if threads of a core share nothing of an ownership; `None` if no core has two.
     pub siblings_apart: Option<f64>,
     /// How alike threads were served, in each run; the runs are rounds.
@@ -232,7 +181,7 @@ fn objects(
 }
 
 /// The lowest and the highest value.
-fn range(values: &[f64]) -> (f64, f64) {
+pub(crate) fn range(values: &[f64]) -> (f64, f64) {
     (
         values.iter().copied().fold(f64::INFINITY, f64::min),
         values.iter().copied().fold(0.0, f64::max),
@@ -258,22 +207,26 @@ pub fn cell(
     local_work: f64,
     effort: Effort,
 ) -> Result<Prediction, SimulationError> {
-    runs(machine, variant, placement, threads, local_work, (effort, None))
+    runs(machine, variant, placement, threads, local_work, (effort, false))
 }
 
-/// The same. If `held` says how many nanoseconds, one task of each guest begins by holding the locks of all lockrefs so long, and the others come by meanwhile, at random.
+/// The same. If it is to begin `fallen`, the task that begins first holds the locks of all lockrefs
+/// until the others have begun, so that they queue in a random order. Such a variant has no guests.
 fn runs(
     machine: &Machine,
     variant: &Variant,
     (placement, home): (&Placement, usize),
     threads: usize,
     local_work: f64,
-    (effort, held): (Effort, Option<f64>),
+    (effort, fallen): (Effort, bool),
 ) -> Result<Prediction, SimulationError> {
     let guests = variant.guests.unwrap_or(1);
     let tasks = variant.tasks(threads);
     let effort = effort.for_guests(guests).for_tables(variant);
+    // A run of seconds has been shuffled by interrupts, however it began.
+    let starts = if fallen { Starts::Random } else { variant.starts };
     let mut throughputs = Vec::new();
+    let mut of_parts = Vec::new();
     let mut rounds: Vec<Vec<u64>> = Vec::new();
     let mut waits = served::histogram();
     let mut costs = Costs::default();
@@ -286,6 +239,7 @@ fn runs(
         if variant.guests.is_some() {
             simulation.share_cpus();
         }
+        let beginnings = Beginnings::draw(&mut simulation, starts, tasks);
         let mut prepared = Vec::new();
         for guest in 0..guests {
             let objects = objects(&mut simulation, machine, variant, home, local_work, seed)
@@ -295,14 +249,13 @@ fn runs(
             }
             for (task, place) in placement.places(machine, threads, seed).into_iter().enumerate() {
                 let objects = Rc::clone(&objects);
-                simulation.spawn_in(guest as u32, place, move || {
-                    match held {
-                        Some(held) if task == 0 => objects.hold_lockrefs(held),
-                        // In an order that is nobody's: a queue keeps the one in which it began.
-                        Some(held) => {
-                            lockyard_sim::work(held * lockyard_sim::random_below(1000) as f64 / 1e3)
-                        }
-                        None => {}
+                let number = guest * threads + task;
+                let held = beginnings.until_all_have_begun(number);
+                let held = (fallen && number == beginnings.first()).then_some(held);
+                let of = (guest as u32, place);
+                beginnings.spawn(&mut simulation, number, of, move || {
+                    if let Some(held) = held {
+                        objects.hold_lockrefs(lockyard_sim::nanoseconds(held) + COMES_BY_NS);
                     }
                     objects.run_task(|_| ());
                 });
@@ -312,7 +265,7 @@ fn runs(
         let fail = |outcome: Outcome| {
             Err(SimulationError(format!("{threads} threads, seed {seed}: {outcome}")))
         };
-        let begin = machine.cycles(effort.warm_up_ns);
+        let begin = beginnings.end() + machine.cycles(effort.warm_up_ns);
         let recording = stage::begin(guests, threads, prepared[0].places().count());
         let outcome = simulation.run_until(begin);
         if !outcome.is_sound() {
@@ -329,10 +282,16 @@ fn runs(
         };
         let tries_before = tries(&simulation);
         let mut window_ns = effort.window_ns;
+        // Operations of all tasks up to the end of each part.
+        let mut ends = Vec::new();
         let (counts, total) = loop {
-            let outcome = simulation.run_until(begin + machine.cycles(window_ns));
-            if !outcome.is_sound() {
-                return fail(outcome);
+            for part in ends.len() + 1..=PARTS {
+                let until = window_ns * part as f64 / PARTS as f64;
+                let outcome = simulation.run_until(begin + machine.cycles(until));
+                if !outcome.is_sound() {
+                    return fail(outcome);
+                }
+                ends.push(simulation.operations().iter().sum::<u64>());
             }
             let operations = simulation.operations();
             let counts: Vec<u64> = operations.iter().zip(&before).map(|(a, b)| a - b).collect();
@@ -343,6 +302,7 @@ fn runs(
                 break (counts, total);
             }
             window_ns *= 2.0;
+            ends = ends.into_iter().skip(1).step_by(2).collect();
         };
         if total == 0 {
             return Err(SimulationError(format!(
@@ -355,6 +315,13 @@ fn runs(
         let after = simulation.statistics();
         throughputs.push(total as f64 / window_ns * 1e9 / guests as f64);
         rounds.push(counts);
+        let mut from: u64 = before.iter().sum();
+        let mut part = [0.0; PARTS];
+        for (part, end) in part.iter_mut().zip(ends) {
+            *part = (end - from) as f64;
+            from = end;
+        }
+        of_parts.push(part);
         let record = recording.end(end);
         // Both have the same bounds.
         let _ = waits.add(&record.waits);
@@ -402,6 +369,8 @@ fn runs(
                 .map_err(|e| SimulationError(format!("{threads} threads, seed {seed}: {e}")))?;
         }
     }
+    let order_alone = tasks > 1 && starts == Starts::Random && places_are_alike(machine, placement);
+    let orders = if order_alone { Orders::of(&of_parts) } else { None };
     let rounds: Vec<&[u64]> = rounds.iter().map(Vec::as_slice).collect();
     let operations = rounds.iter().flat_map(|round| round.iter().copied());
     let per_thread = (operations.clone().min().unwrap_or(0), operations.max().unwrap_or(0));
@@ -426,6 +395,7 @@ fn runs(
         cpu: CpuTime { user, idle, system: busy - user - idle },
         per_thread,
         while_all_go_on: None,
+        orders,
         siblings_apart: None,
         fairness,
         waits: Waits::of(&waits),
@@ -442,37 +412,4 @@ fn runs(
         long: None,
         samples: Vec::new(),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use lockyard_scenarios::Script;
-
-    #[test]
-    fn a_mean_over_placements_is_of_enough_of_them() {
-        let machine = Machine::shipped("broadwell-ex-8s10c2t").expect("it is shipped");
-        let script = Script::shipped("page-ref").expect("it is shipped");
-        let placement = Placement::Order(script.order);
-        let usual = Effort::usual(&machine, &placement, 4);
-        let variant = script.variant("xadd").expect("it has it");
-        let of = (usual, &script.run);
-        let found = each::cell(&machine, variant, (&placement, 0), 4, 0.0, of).expect("it runs");
-        assert_eq!(found.runs.len() as u64, usual.seeds);
-        // As of a normal distribution: the range of 40 is 4.3 standard deviations.
-        let deviation = (found.range.1 - found.range.0) / 4.3 / found.throughput;
-        let error = deviation / (usual.seeds as f64).sqrt();
-        assert!(
-            error < 0.03,
-            "{error} with {} placements, which differ by {deviation}",
-            usual.seeds
-        );
-        let seeds = |machine: &Machine, placement: &Placement, threads| {
-            Effort::usual(machine, placement, threads).seeds
-        };
-        assert_eq!(seeds(&machine, &Placement::List(vec![0, 1]), 2), Effort::USUAL.seeds);
-        assert_eq!(seeds(&machine, &placement, 1), Effort::USUAL.seeds);
-        let one_complex = Machine::shipped("zen4-7840u").expect("it is shipped");
-        assert_eq!(seeds(&one_complex, &placement, 4), Effort::USUAL.seeds);
-    }
 }

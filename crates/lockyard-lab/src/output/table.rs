@@ -3,7 +3,7 @@
 use super::{Document, Partial, fits, looked, phases};
 use crate::listing::{COUNT, SHARE};
 use crate::pairs::NEAR;
-use crate::predict::PREDICTED;
+use crate::predict::{ORDERS_AGREE, ORDERS_DIFFER, PREDICTED};
 use crate::rows::{Detail, Errors, Measured, Row, Status, Summary};
 use comfy_table::{CellAlignment, Table, TableStyle, presets};
 
@@ -105,6 +105,12 @@ const SIBLINGS: &str = "siblings_share_nothing";
 fn has_fairness(row: &Row) -> bool {
     let predicted = format!("{PREDICTED}fairness_jain");
     row.detail.contains_key("fairness_jain") || row.detail.contains_key(&predicted)
+}
+
+/// Whether runs of the row's cell that began in different orders do not agree.
+fn order_matters(row: &Row) -> bool {
+    let agree = row.detail.get(ORDERS_AGREE);
+    matches!(agree, Some(Detail::Text(agree)) if agree == ORDERS_DIFFER)
 }
 
 /// What the rows' details say to people, each once.
@@ -235,10 +241,11 @@ fn rows_table(rows: &[&Row], preset: &TableStyle) -> Table {
         }
         let status = match &row.reason {
             Some(reason) => format!("{}: {reason}", row.status.name()),
-            None if row.detail.contains_key("doubtful") => {
-                format!("{}, doubtful", row.status.name())
+            None => {
+                let doubtful = row.detail.contains_key("doubtful").then_some(", doubtful");
+                let order = order_matters(row).then_some(", order matters");
+                [Some(row.status.name()), doubtful, order].into_iter().flatten().collect()
             }
-            None => row.status.name().to_owned(),
         };
         cells.push(status);
         table.add_row(cells);

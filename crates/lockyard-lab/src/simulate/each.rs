@@ -6,12 +6,13 @@
 //! of a slow task counts as much as that of a fast one. Such a run is simulated from its beginning to its end; all else that is said of the cell is of the
 //! time when all go on.
 
+use super::starts::Beginnings;
 use super::{Effort, Prediction, SimulationError, long, objects, range, simulation};
 use crate::placement::Placement;
 use crate::statistics;
 use lockyard_scenarios::{RunOf, Variant};
 use lockyard_sim::{Machine, Outcome};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// Operations of each task. The benchmark's are more (of `page-ref` ten and more times with up to 16 tasks, 2 to 5 times with 64 and 128): the end of a run is the
@@ -94,19 +95,25 @@ fn mean_time(
     let objects = objects(&mut simulation, machine, variant, home, local_work, seed)?;
     // In cycles.
     let times = Rc::new(RefCell::new(Vec::new()));
-    for place in placement.places(machine, threads, seed) {
+    // The harness lets all tasks begin together, and its runs are so long that who came a little
+    // earlier gains nothing. So clocks start when all are there, in an order that is nobody's.
+    let beginnings = Beginnings::draw(&mut simulation, variant.starts, threads);
+    let all_there = beginnings.end();
+    for (task, place) in placement.places(machine, threads, seed).into_iter().enumerate() {
         let (objects, times) = (Rc::clone(&objects), Rc::clone(&times));
-        simulation.spawn(place, move || {
-            let begun = lockyard_sim::now();
-            objects.run_operations(each);
-            times.borrow_mut().push(lockyard_sim::now() - begun);
+        beginnings.spawn(&mut simulation, task, (0, place), move || {
+            let begun = Cell::new(0);
+            let ready = || lockyard_sim::now() >= all_there;
+            objects.run_operations_after(ready, || begun.set(lockyard_sim::now()), each);
+            times.borrow_mut().push(lockyard_sim::now() - begun.get());
         });
     }
-    let outcome = simulation.run_until(longest);
+    let outcome = simulation.run_until(all_there + longest);
     if !matches!(outcome, Outcome::Finished) {
         return Err(outcome.to_string());
     }
-    simulation.setup(|| objects.verify(each * threads as u64)).map_err(|e| e.to_string())?;
+    let operations = simulation.operations().iter().sum();
+    simulation.setup(|| objects.verify(operations)).map_err(|e| e.to_string())?;
     let all: u64 = times.borrow().iter().sum();
     Ok(machine.nanoseconds(all) / (each * threads as u64) as f64)
 }

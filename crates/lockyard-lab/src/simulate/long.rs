@@ -88,11 +88,11 @@ pub(super) fn cell(
     if interval.map_or(rate, |(_, greatest)| greatest) * seconds < RARE {
         return Ok(found);
     }
-    // So long that every task comes by. In which order, is drawn: a queue keeps the order in which it began, and that of a run of
-    // seconds has been shuffled by interrupts.
-    let held = threads as f64 / until * 1e9;
-    let effort = Effort { warm_up_ns: effort.warm_up_ns + 2.0 * held, ..effort };
-    let of = (effort, Some(held));
+    // Until every task has begun; they do so in a random order. A queue keeps the order in which it
+    // began, and that of a run of seconds has been shuffled by interrupts.
+    let round = threads as f64 / until * 1e9;
+    let effort = Effort { warm_up_ns: effort.warm_up_ns + 2.0 * round, ..effort };
+    let of = (effort, true);
     let fallen = runs(machine, variant, placement, threads, local_work, of)?;
     if fallen.throughput > until * (1.0 - SLOWER) {
         return Ok(found);

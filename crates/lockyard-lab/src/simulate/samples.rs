@@ -1,5 +1,6 @@
 //! The samples of a run on a simulated machine, with what other tasks do meanwhile.
 
+use super::starts::Beginnings;
 use super::{DRAIN_NS, Effort, SimulationError};
 use crate::figures::SampleFigures;
 use crate::placement::Placement;
@@ -60,12 +61,15 @@ fn run(
         ));
     }
     let places = placement.places(machine, tasks + disturbances, seed);
-    for &place in &places[..tasks] {
+    let beginnings = Beginnings::draw(&mut simulation, variant.starts, tasks);
+    for (task, &place) in places[..tasks].iter().enumerate() {
         let prepared = Rc::clone(&prepared);
-        simulation.spawn(place, move || prepared.run_task(|_| ()));
+        let code = move || prepared.run_task(|_| ());
+        beginnings.spawn(&mut simulation, task, (0, place), code);
     }
     let length = samples.simulated_seconds * 1e9;
-    let at = |sample: f64| machine.cycles(Effort::USUAL.warm_up_ns + sample * length);
+    let all_there = beginnings.end();
+    let at = |sample: f64| all_there + machine.cycles(Effort::USUAL.warm_up_ns + sample * length);
     for (number, disturbance) in variant.disturbances.iter().enumerate() {
         let prepared = Rc::clone(&prepared);
         let place = places[tasks + number];

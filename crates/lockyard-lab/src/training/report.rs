@@ -3,8 +3,8 @@
 use super::{Cell, cells, simulate};
 use crate::jobs;
 use crate::names;
-use crate::predict::Failure;
-use crate::rows::{Row, Status, Summary, summarise};
+use crate::predict::{Failure, ORDER_SPREAD};
+use crate::rows::{Detail, Row, Status, Summary, summarise};
 use lockyard_sim::Machine;
 use std::collections::BTreeMap;
 
@@ -44,18 +44,19 @@ pub fn report(jobs: usize, done: &(impl Fn() + Sync)) -> Result<Report, Failure>
     }
     let figure = |cell: &Cell| {
         let machine = &machines[cell.machine];
-        let mut sum = 0.0;
-        for seed in 1..=SEEDS {
-            sum += simulate(machine, cell, seed)?;
-        }
-        Ok::<f64, crate::simulate::SimulationError>(sum / SEEDS as f64)
+        (1..=SEEDS).map(|seed| simulate(machine, cell, seed)).collect::<Result<Vec<f64>, _>>()
     };
     let figures = jobs::run(&cells, jobs, figure, done);
     let mut rows = Vec::new();
+    let mut apart = 0;
     for (cell, figure) in cells.iter().zip(figures) {
         let Some(figure) = figure else { continue };
-        let figure = figure.map_err(|e| Failure::Run(format!("{}: {e}", cell.table)))?;
-        let mut row = row(cell, figure);
+        let of_seeds = figure.map_err(|e| Failure::Run(format!("{}: {e}", cell.table)))?;
+        let mut row = row(cell, of_seeds.iter().sum::<f64>() / SEEDS as f64);
+        let (low, high) = crate::simulate::range(&of_seeds);
+        let spread = high / low - 1.0;
+        apart += usize::from(cell.threads > 1 && spread > crate::simulate::NEAR);
+        row.detail.insert(ORDER_SPREAD.to_owned(), Detail::Number(spread));
         crate::simulate::identify(&machines[cell.machine], SEEDS as usize, &mut row.detail);
         rows.push(row);
     }
@@ -83,6 +84,10 @@ pub fn report(jobs: usize, done: &(impl Fn() + Sync)) -> Result<Report, Failure>
         format!(
             "Left out: {} rows of 1 to 3 threads without work, whose threads hardly overlap.",
             left.not_overlapping
+        ),
+        format!(
+            "Each figure is the mean of {SEEDS} runs, whose threads began in different orders. Those \
+             of {apart} cells differ by more than 5 % (`{ORDER_SPREAD}` in JSON)."
         ),
     ];
     Ok(Report { summaries, asked: cells.len(), rows, notes })

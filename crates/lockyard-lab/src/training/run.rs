@@ -13,11 +13,10 @@ use crate::jobs;
 use crate::simulate::SimulationError;
 use lockyard_sim::{Machine, Outcome, Simulation};
 
-/// Simulated nanoseconds before counting begins, and that are counted at least.
+/// Simulated nanoseconds before counting begins, once all threads have begun, and that are counted
+/// at least.
 const WARM_UP_NS: f64 = 100_000.0;
 const WINDOW_NS: f64 = 300_000.0;
-/// From the beginning of one thread to that of the next, in simulated nanoseconds.
-const BETWEEN_BEGINNINGS_NS: f64 = 100.0;
 /// The window is doubled until each thread has done so many operations on average.
 const ENOUGH: u64 = 12;
 /// Sockets whose threads need times that differ by less than this share of the longer one are done together.
@@ -31,22 +30,6 @@ const DEVIATIONS: f64 = 2.0;
 fn place(machine: &Machine, index: usize) -> usize {
     let siblings = machine.threads_per_core();
     index % siblings * machine.cores() + index / siblings
-}
-
-/// The threads in the order in which they begin: a random one. A queue of threads that all come back keeps its first order for ever in a
-/// machine without interrupts; in the benchmark each tick of a CPU moves its thread to another place of the queue, a dozen times and more
-/// in a run. In the order of their numbers, siblings would always be neighbours, and every other hand-over within a core.
-fn mixed(threads: usize, seed: u64) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..threads).collect();
-    // SplitMix64.
-    let mut state = seed;
-    for last in (1..threads).rev() {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        order.swap(last, ((z ^ (z >> 31)) % (last as u64 + 1)) as usize);
-    }
-    order
 }
 
 /// The simulated figure of a cell on `machine`: nanoseconds for one operation, all threads together.
@@ -72,14 +55,13 @@ pub fn simulate_for(
     let without_pause = (!cell.pauses).then(|| machine.clone().with("cycles.pause", 1.0)).flatten();
     let machine = without_pause.as_ref().unwrap_or(machine);
     let socket = |index: usize| machine.place(place(machine, index)).socket;
-    let all = mixed(cell.threads, seed);
     let sizes = (0..machine.sockets())
-        .map(|s| all.iter().filter(|&&index| socket(index) == s).count())
+        .map(|s| (0..cell.threads).filter(|&index| socket(index) == s).count())
         .collect();
     // (A socket whose threads are done counts as asleep in the next part: no training machine has an `idle_answer`.)
     until_all_are_done(sizes, |going| {
         let threads: Vec<usize> =
-            all.iter().copied().filter(|&index| going.contains(&socket(index))).collect();
+            (0..cell.threads).filter(|&index| going.contains(&socket(index))).collect();
         let (window, operations) = together(machine, cell, seed, times, &threads)?;
         let of_socket = |s: &usize| {
             let own = threads.iter().zip(&operations).filter(|&(&index, _)| socket(index) == *s);
@@ -144,9 +126,13 @@ fn together(
     let mut simulation = jobs::cancellable(Simulation::new(machine, seed));
     let shared = Shared::new(&mut simulation, cell.program);
     let [inside, between, own] = cell.work;
-    for (turn, &index) in threads.iter().enumerate() {
+    // In a random order: in the order of their numbers, siblings would always be neighbours in a
+    // queue. In the benchmark each tick of a CPU moves its thread to another place of the queue, a
+    // dozen times and more in a run.
+    let starts = simulation.random_starts(threads.len());
+    let all_there = starts.iter().copied().max().unwrap_or(0);
+    for (&begin, &index) in starts.iter().zip(threads) {
         let shared = shared.clone();
-        let begin = machine.cycles(turn as f64 * BETWEEN_BEGINNINGS_NS);
         simulation.spawn_at(place(machine, index), begin, move || {
             while !lockyard_sim::stop_requested() {
                 shared.perform(|| lockyard_sim::work(inside));
@@ -159,7 +145,8 @@ fn together(
         let of = threads.len();
         SimulationError::new(format!("{}, {of} threads: {outcome}", cell.variant))
     };
-    let run = |simulation: &mut Simulation, ns: f64| match simulation.run_until(machine.cycles(ns))
+    let run = |simulation: &mut Simulation, ns: f64| match simulation
+        .run_until(all_there + machine.cycles(ns))
     {
         Outcome::TimeOver => Ok(simulation.operations()),
         outcome => Err(fails(outcome)),
@@ -184,21 +171,6 @@ fn together(
 mod tests {
     use super::*;
     use crate::training::cells;
-
-    #[test]
-    fn every_thread_begins_once_and_siblings_are_not_neighbours_as_a_rule() {
-        for seed in 1..=20 {
-            let order = mixed(48, seed);
-            assert_eq!(order, mixed(48, seed));
-            let mut sorted = order.clone();
-            sorted.sort_unstable();
-            assert_eq!(sorted, (0..48).collect::<Vec<_>>());
-            // Threads 2k and 2k + 1 are siblings; by chance one in 47 neighbours is one.
-            let together = order.windows(2).filter(|pair| pair[0] / 2 == pair[1] / 2).count();
-            assert!(together <= 6, "{order:?}");
-        }
-        assert_ne!(mixed(48, 1), mixed(48, 2));
-    }
 
     #[test]
     fn who_is_done_first_does_not_make_the_others_faster() {

@@ -8,6 +8,7 @@ mod degradation;
 mod detected;
 mod explained;
 mod overcommit;
+mod starts;
 mod support;
 mod tables;
 mod training;

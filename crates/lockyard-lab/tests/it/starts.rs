@@ -1,0 +1,139 @@
+//! When simulated tasks begin: what it makes of a queue on two sockets, and what rows say of it.
+
+use lockyard_lab::output::{self, Document};
+use lockyard_lab::placement::Placement;
+use lockyard_lab::predict::{self, Request};
+use lockyard_lab::rows::{Detail, Row};
+use lockyard_lab::simulate::{self, Effort, Prediction};
+use lockyard_scenarios::{Order, Script, Starts};
+use lockyard_sim::Machine;
+
+/// A queued lock, nothing varies: tasks that all come back keep the order of the queue.
+const COUNTER: &str = r#"
+name = "counter"
+title = "a counter behind a lock"
+operation = "lock, add one, unlock, and some work outside"
+metric = "throughput"
+unit = "op/s"
+
+[[objects]]
+name = "lock"
+kind = "lock"
+lock = "queued"
+line = "lock"
+
+[[objects]]
+name = "count"
+kind = "data"
+line = "count"
+
+[[steps]]
+do = "lock"
+object = "lock"
+
+[[steps]]
+do = "write"
+object = "count"
+
+[[steps]]
+do = "unlock"
+object = "lock"
+
+[[steps]]
+do = "work"
+ns = 200.0
+
+[[variants]]
+name = "queued"
+title = "first come, first served"
+
+[placement]
+order = "siblings-last"
+"#;
+
+fn machine() -> Machine {
+    Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped")
+}
+
+/// With 48 tasks all cores of both sockets have one, with 96 all siblings too.
+fn run(starts: Starts, tasks: usize, seeds: u64) -> Prediction {
+    let mut script = Script::parse("counter.toml", COUNTER).expect("it is valid");
+    script.variants[0].starts = starts;
+    let placement = Placement::Order(Order::SiblingsLast);
+    let effort = Effort { seeds, ..Effort::SEARCH };
+    simulate::cell(&machine(), &script.variants[0], (&placement, 0), tasks, 0.0, effort)
+        .expect("it runs")
+}
+
+#[test]
+fn a_queue_goes_between_sockets_and_siblings_that_join_do_not_make_it_faster() {
+    let [random, together] =
+        [Starts::Random, Starts::Together].map(|starts| [48, 96].map(|n| run(starts, n, 3)));
+    for (random, together) in random.iter().zip(&together) {
+        // An operation moves the lock's line, the count's, and the nodes of two waiters.
+        let [random, together] = [random, together].map(|run| run.remote_transfers);
+        assert!(random > 3.0 && random > 2.0 * together, "{random}, {together}");
+    }
+    let gain = |runs: &[Prediction; 2]| runs[1].throughput / runs[0].throughput;
+    assert!(gain(&together) > 1.2, "{}", gain(&together));
+    assert!(gain(&random) < 1.1, "{}", gain(&random));
+    assert!(random[0].orders.is_some());
+    assert_eq!(together[0].orders, None, "they have one order, that of their distances");
+}
+
+#[test]
+fn the_same_seeds_give_the_same_run_and_another_seed_another_order() {
+    let first = run(Starts::Random, 8, 2);
+    assert_eq!(first, run(Starts::Random, 8, 2));
+    assert_ne!(first.runs[0], first.runs[1]);
+    assert_eq!(first.runs[0], run(Starts::Random, 8, 1).runs[0]);
+    assert_eq!(run(Starts::Random, 8, 1).orders, None, "one run has nothing to agree with");
+}
+
+/// The row of `predict` with so many tasks at these places.
+fn row(places: &str, threads: usize) -> Row {
+    let request = Request {
+        script: Script::parse("counter.toml", COUNTER).expect("it is valid"),
+        machine: machine(),
+        variants: Vec::new(),
+        threads: vec![threads],
+        placement: Some(Placement::parse(places, &machine()).expect("it is valid")),
+        sensitivity: false,
+        attribution: false,
+        jobs: 1,
+    };
+    let mut found = predict::run(&request, &[], &|| ()).expect("it runs");
+    found.rows.remove(0)
+}
+
+fn agree(row: &Row) -> (&str, f64) {
+    match (&row.detail["start_orders_agree"], &row.detail["start_order_spread"]) {
+        (Detail::Text(agree), Detail::Number(spread)) => (agree, *spread),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_row_whose_start_orders_do_not_agree_says_so() {
+    // Two on each socket: in a queue that never changes they take turns by socket, or do not.
+    let apart = row("0,1,24,25", 4);
+    let (answer, spread) = agree(&apart);
+    assert_eq!(answer, "no", "{spread}");
+    assert!(spread > 0.05, "{spread}");
+    let document = Document { rows: vec![apart], ..Document::default() };
+    let text = output::table(&document);
+    assert!(text.contains("predicted, order matters"), "{text}");
+    assert!(text.contains("each of which began in another order, do not agree"), "{text}");
+    assert!(output::markdown(&document).contains("predicted, order matters"));
+
+    let alike = row("0,1,2,3", 4);
+    let (answer, spread) = agree(&alike);
+    assert_eq!(answer, "yes", "{spread}");
+    let text = output::table(&Document { rows: vec![alike], ..Document::default() });
+    assert!(!text.contains("order"), "{text}");
+}
+
+#[test]
+fn one_task_has_no_order() {
+    assert!(!row("siblings-last", 1).detail.contains_key("start_orders_agree"));
+}
