@@ -154,6 +154,16 @@ fn the_end_of_the_name_shares_the_lockrefs_line_and_the_write_count_does_not() {
 }
 
 #[test]
+fn of_the_run_with_the_patch_the_end_of_the_name_has_a_line_of_its_own() {
+    let script = Script::shipped("stat-degradation").expect("it is shipped");
+    for variant in &script.variants {
+        let line =
+            |name: &str| variant.objects.iter().find(|o| o.name == name).expect("it is there").line;
+        assert_ne!(line("entry"), line("name-end"), "{}", variant.name);
+    }
+}
+
+#[test]
 fn a_variant_changes_what_it_says_and_nothing_else() {
     let script =
         Script::parse("s", &with_steps("{ do = \"pause\", only = [\"w\"] }")).expect("valid");
