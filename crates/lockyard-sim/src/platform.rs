@@ -7,8 +7,8 @@
 use crate::engine::{Op, Pause, Rmw};
 use crate::shared::{DEADLINE, PerThread, Shared};
 use lockyard::platform::{
-    Activity, Atomics, Budget, BudgetSpent, ConstAtomics, DataCell, Event, Host, Int, Ordering,
-    Part, QueueNode, Slot, Word, part_of, part_shift,
+    Activity, Announcement, Atomics, Budget, BudgetSpent, ConstAtomics, DataCell, Event, Host, Int,
+    Ordering, Part, QueueNode, Slot, Word, part_of, part_shift,
 };
 use std::alloc::Layout;
 use std::cell::UnsafeCell;
@@ -418,7 +418,7 @@ unsafe impl Host for Simulated {
     fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<SimulatedAtomics> {
         Shared::with(|s| s.queue_node(slot.0 as usize, level as usize))
     }
-    fn announcements(lock: usize, turn: u32) -> &'static [SimulatedU64] {
+    fn announcements(lock: usize, turn: u32) -> &'static [Announcement<SimulatedAtomics>] {
         Shared::with(|s| s.announcements(lock, turn))
     }
     #[inline]

@@ -8,10 +8,10 @@
 use crate::arena::Arena;
 use crate::engine::{Noted, Op};
 use crate::machine::Machine;
-use crate::platform::SimulatedU64;
+use crate::platform::SimulatedAtomics;
 use crate::random::Random;
 use corosensei::Yielder;
-use lockyard::platform::{Activity, Event, NEST_LEVELS, QueueNode, spread};
+use lockyard::platform::{Activity, Announcement, Event, NEST_LEVELS, QueueNode, spread};
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
@@ -71,7 +71,7 @@ pub(crate) struct Shared {
     events: [Cell<u64>; Event::ALL.len()],
     nodes: RefCell<Vec<Option<NonNull<QueueNode<crate::SimulatedAtomics>>>>>,
     /// The table of waiters that park.
-    announcements: Cell<Option<NonNull<SimulatedU64>>>,
+    announcements: Cell<Option<NonNull<Announcement<SimulatedAtomics>>>>,
     failing_allocations: Cell<u64>,
     /// Names of regions of the arena, for people: first byte, byte after the last, name.
     names: RefCell<Vec<(usize, usize, String)>>,
@@ -421,7 +421,11 @@ impl Shared {
 
     /// A line of the table of waiters that park, found by where the lock lies in the arena: so a run does not depend on
     /// where that is in the host's memory.
-    pub(crate) fn announcements(&self, lock: usize, turn: u32) -> &'static [SimulatedU64] {
+    pub(crate) fn announcements(
+        &self,
+        lock: usize,
+        turn: u32,
+    ) -> &'static [Announcement<SimulatedAtomics>] {
         let line = self.machine.line_bytes();
         let table = self.announcements.get().unwrap_or_else(|| {
             let layout = Layout::from_size_align(ANNOUNCEMENT_LINES * line, line)
@@ -434,11 +438,12 @@ impl Shared {
             self.announcements.set(Some(table));
             table
         });
-        let words = line / size_of::<SimulatedU64>();
+        let words = line / size_of::<Announcement<SimulatedAtomics>>();
         let place = lock - self.arena.base();
         let first = spread(place, turn) as usize % ANNOUNCEMENT_LINES * words;
-        // SAFETY: the table is of so many lines, all zero at first; it lies in the arena, which lives as long as
-        // simulated threads do (`Host`, *Safety*: as long as a thread runs).
+        // SAFETY: the table is of so many lines, all zero at first, which is a place in which
+        // nobody has announced itself; it lies in the arena, which lives as long as simulated
+        // threads do (`Host`, *Safety*: as long as a thread runs).
         unsafe { std::slice::from_raw_parts(table.as_ptr().add(first), words) }
     }
 

@@ -11,8 +11,8 @@
 //! ```
 
 use lockyard::platform::{
-    Event, Execution, Host, NEST_LEVELS, NativeAtomics, NativeU32, NativeU64, Ordering, QueueNode,
-    Slot, Word, spread,
+    Announcement, Event, Execution, Host, NEST_LEVELS, NativeAtomics, NativeU32, Ordering,
+    QueueNode, Slot, Word, spread,
 };
 use lockyard::{PvQSpinLock, PvTicketLock};
 use std::alloc::Layout;
@@ -65,8 +65,8 @@ static NODES: [Nodes; CPUS] =
 
 /// Four announcements for each CPU are more than there can be waits that park: one a CPU.
 #[repr(align(64))]
-struct Line([NativeU64; 8]);
-static ANNOUNCEMENTS: [Line; 8] = [const { Line([const { NativeU64::new(0) }; 8]) }; 8];
+struct Line([Announcement<NativeAtomics>; 8]);
+static ANNOUNCEMENTS: [Line; 8] = [const { Line([const { Announcement::UNUSED }; 8]) }; 8];
 
 static EVENTS: [AtomicU64; Event::ALL.len()] = [const { AtomicU64::new(0) }; Event::ALL.len()];
 
@@ -88,7 +88,7 @@ unsafe impl Host for Guest {
     fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<NativeAtomics> {
         &NODES[slot.0 as usize].0[level as usize]
     }
-    fn announcements(lock: usize, turn: u32) -> &'static [NativeU64] {
+    fn announcements(lock: usize, turn: u32) -> &'static [Announcement<NativeAtomics>] {
         &ANNOUNCEMENTS[spread(lock, turn) as usize % ANNOUNCEMENTS.len()].0
     }
     fn relax() {

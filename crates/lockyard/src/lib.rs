@@ -13,6 +13,7 @@ pub mod buffers;
 pub mod connections;
 mod context;
 pub mod id_table;
+mod invariance;
 pub mod kind;
 pub mod lane;
 pub mod lock;

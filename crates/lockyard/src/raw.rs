@@ -8,6 +8,7 @@
 //! [`release`](RawSpinLock::release) directly.
 
 use crate::context::{Context, NoContext};
+use crate::invariance::Invariant;
 use crate::lane::{LaneWord, Whole};
 use crate::lock::{FairLock, LaneLock, TimedLock};
 use crate::platform::{Atomics, ConstAtomics, Host, Native, Ordering, Region, Word, during};
@@ -93,7 +94,8 @@ impl<L: Acquired> fmt::Debug for Held<L> {
 
 /// A spinlock: algorithm `K` on host `H`, with context `C`, in a word of width `W`.
 ///
-/// Usually written through an alias such as [`TicketLock`](crate::TicketLock).
+/// Usually written through an alias such as [`TicketLock`](crate::TicketLock). Invariant in each
+/// parameter: they decide what the word means.
 #[repr(transparent)]
 pub struct RawSpinLock<
     K: LaneLock,
@@ -102,7 +104,7 @@ pub struct RawSpinLock<
     W: Width<H::Atomics> = FourBytes,
 > {
     word: W::Word,
-    _kind: PhantomData<fn() -> (K, C)>,
+    _kind: Invariant<(K, C)>,
 }
 
 impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> sealed::Lock
@@ -131,8 +133,9 @@ impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H, C
     #[inline(always)]
     pub fn acquire(&self) -> Held<Self> {
         let context = C::enter();
-        // SAFETY: the word is private, and was made with 0; what changes it is `K` on `H`, here and in
-        // `try_acquire` and `release`.
+        // SAFETY: the word is private, and was made with 0. What changes it is `K` on `H`, here and
+        // in `try_acquire` and `release`. The type is invariant in both, so no reference to this
+        // lock has others.
         let token = during::<H, _>(Region::LockWait, || unsafe { K::lock::<H, _>(self.lane()) });
         Held::new(token, context)
     }

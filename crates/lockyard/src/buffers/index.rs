@@ -14,9 +14,9 @@ use super::shard::{Shard, Shards};
 use super::switches::sealed::Sealed;
 use super::tree;
 use crate::context::Context;
+use crate::invariance::Invariant;
 use crate::lock::{LaneLock, Queued};
 use crate::platform::Host;
-use core::marker::PhantomData;
 use core::ptr::NonNull;
 
 /// What is looked for: a key, and its hash.
@@ -119,7 +119,7 @@ pub trait Index: Sealed + 'static {
 
 /// 2^`BITS` chains for ever, each behind a lock; a new buffer comes at the front.
 #[derive(Debug)]
-pub struct FixedHash<const BITS: u32, K = Queued>(PhantomData<fn() -> K>);
+pub struct FixedHash<const BITS: u32, K = Queued>(Invariant<K>);
 
 /// 256 chains for ever: what file systems had when 200 buffers shared one.
 pub type Hash256<K = Queued> = FixedHash<8, K>;
@@ -127,7 +127,7 @@ pub type Hash256<K = Queued> = FixedHash<8, K>;
 /// A search tree for each [group](Key::group), behind a lock. It is a treap: R. Seidel and C. Aragon, *Randomized search trees*, Algorithmica 16, 1996;
 /// the priorities are the keys' hashes.
 #[derive(Debug)]
-pub struct TreePerGroup<K = Queued>(PhantomData<fn() -> K>);
+pub struct TreePerGroup<K = Queued>(Invariant<K>);
 
 /// A hash that grows with use, whose look-ups take no lock: the default.
 ///
@@ -135,7 +135,7 @@ pub struct TreePerGroup<K = Queued>(PhantomData<fn() -> K>);
 /// scheme is that of split-ordered lists: O. Shalev and N. Shavit, *Split-ordered lists: lock-free extensible hash tables*, Journal of the ACM
 /// 53(3), 2006; here changes are made under a lock.
 #[derive(Debug)]
-pub struct WideHash<const BITS: u32 = 8, K = Queued>(PhantomData<fn() -> K>);
+pub struct WideHash<const BITS: u32 = 8, K = Queued>(Invariant<K>);
 
 #[inline(always)]
 fn low_bits(hash: u64, shards: usize) -> usize {

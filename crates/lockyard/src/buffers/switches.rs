@@ -3,7 +3,7 @@
 //! They are independent of each other: [`With`] names one of each. What they cost is in the [module documentation](super).
 
 use super::index::{FixedHash, Index, TreePerGroup, WideHash};
-use core::marker::PhantomData;
+use crate::invariance::Invariant;
 
 /// When memory for a new buffer is allocated: [`EveryCall`], [`OnMiss`]. Sealed.
 pub trait Allocate: sealed::Sealed + 'static {
@@ -90,13 +90,11 @@ pub trait Switches: sealed::Sealed + 'static {
     type Index: Index;
 }
 
-type Named<A, I, P, X> = fn() -> (A, I, P, X);
+type Named<A, I, P, X> = Invariant<(A, I, P, X)>;
 
 /// One of each switch.
 #[derive(Debug)]
-pub struct With<A = OnMiss, I = Outside, P = ReferencedBit, X = WideHash>(
-    PhantomData<Named<A, I, P, X>>,
-);
+pub struct With<A = OnMiss, I = Outside, P = ReferencedBit, X = WideHash>(Named<A, I, P, X>);
 
 impl<A: Allocate, I: Initialise, P: Promote, X: Index> Switches for With<A, I, P, X> {
     type Allocate = A;

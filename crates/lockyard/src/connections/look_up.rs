@@ -11,10 +11,10 @@
 
 use super::bucket::Bucket;
 use crate::context::Context;
+use crate::invariance::Invariant;
 use crate::lock::{LaneLock, Queued};
 use crate::platform::{ConstAtomics, Host};
 use crate::reclaim::{Domain, Header};
-use core::marker::PhantomData;
 use core::ptr::NonNull;
 
 /// How connections are looked up: [`Rcu`], [`Locked`]. Sealed.
@@ -78,7 +78,7 @@ mod sealed {
 
 /// A look-up takes the bucket's lock, of algorithm `K`.
 #[derive(Debug)]
-pub struct Locked<K = Queued>(PhantomData<K>);
+pub struct Locked<K = Queued>(Invariant<K>);
 
 impl<K: LaneLock> LookUp for Locked<K> {
     type Lock = K;
@@ -120,7 +120,7 @@ unsafe impl<K: LaneLock, H: Host, C: Context> Readers<K, H, C> for NoReaders {
 /// [`Locked`] has a locked instruction. Entries that were dropped wait for look-ups
 /// ([some hundreds](crate::reclaim#how-much-waits-to-be-freed), while look-ups end); their values do not.
 #[derive(Debug)]
-pub struct Rcu<K = Queued>(PhantomData<K>);
+pub struct Rcu<K = Queued>(Invariant<K>);
 
 impl<K: LaneLock> LookUp for Rcu<K> {
     type Lock = K;

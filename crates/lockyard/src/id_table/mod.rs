@@ -57,6 +57,7 @@ mod segments;
 pub use entry::Entry;
 pub use segments::MAX_IDS;
 
+use crate::invariance::Invariant;
 use crate::lock::Queued;
 use crate::platform::{ConstAtomics, Host, Native, Ordering, Region, U64, Word, during};
 use crate::reclaim::{Domain, Guard, Owned};
@@ -153,7 +154,7 @@ pub struct IdTable<T: Send, V: Variant = Rcu, H: Host = Native, C: Context = NoC
     /// Identifiers are below.
     limit: u32,
     writers: Writers<H, C>,
-    _variant: PhantomData<fn() -> V>,
+    _variant: Invariant<V>,
     _objects: PhantomData<Owned<Object<T, H, C>, H>>,
 }
 

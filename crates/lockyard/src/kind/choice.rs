@@ -17,9 +17,9 @@
 //! nothing that a choice would have to publish.)
 
 use super::Kind;
+use crate::invariance::Invariant;
 use crate::platform::{ConstAtomics, Host, Native, Ordering, U32, Word};
 use core::fmt;
-use core::marker::PhantomData;
 
 /// What has fixed a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -194,9 +194,10 @@ pub trait StaticChoice<H: Host = Native>: 'static {
 
 /// The [`Chooser`] of a [`StaticChoice`].
 #[derive(Debug)]
-pub struct Static<S>(PhantomData<S>);
+pub struct Static<S>(Invariant<S>);
 
-// SAFETY: a constant of a type is one value.
+// SAFETY: a constant of a type is one value, and a lock is invariant in its chooser: one lock, one
+// type, one value.
 unsafe impl<S: StaticChoice<H>, H: Host> Chooser<H> for Static<S> {
     #[inline(always)]
     fn with<R>(use_choice: impl FnOnce(&Choice<H>) -> R) -> R {

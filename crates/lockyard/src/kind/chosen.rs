@@ -2,18 +2,20 @@
 
 use super::{Chooser, ChosenToken, FixedBy, Kind, Static, table};
 use crate::context::{Context, NoContext};
+use crate::invariance::Invariant;
 use crate::platform::{ConstAtomics, Host, Native, Ordering, Region, U32, Word, during};
 use crate::raw::{Acquired, Held, sealed};
 use core::fmt;
 use core::marker::PhantomData;
 use lock_api::RawMutex;
 
-/// A spinlock in 4 bytes on host `H`, with context `C`, whose kind is that of the [`Choice`](super::Choice) of `S`. See the
-/// [module documentation](super). Usually written through an alias such as [`RawChosenLock`].
+/// A spinlock in 4 bytes on host `H`, with context `C`, whose kind is that of the
+/// [`Choice`](super::Choice) of `S`. See the [module documentation](super). Usually written through
+/// an alias such as [`RawChosenLock`]. Invariant in each parameter.
 #[repr(transparent)]
 pub struct ChosenSpinLock<S: Chooser<H>, H: Host = Native, C: Context = NoContext> {
     word: U32<H>,
-    _choice: PhantomData<fn() -> (S, C)>,
+    _choice: Invariant<(S, C)>,
 }
 
 /// The lock of a [`ChosenLock`](crate::ChosenLock).
@@ -46,9 +48,11 @@ impl<S: Chooser<H>, H: Host, C: Context> ChosenSpinLock<S, H, C> {
     pub fn acquire(&self) -> Held<Self> {
         let kind = S::with(|choice| choice.for_use());
         let context = C::enter();
-        // SAFETY: the word is private, and was made with 0; what changes it is the algorithm of the kind of `S`'s choice, here
-        // and in `try_acquire` and `release`. The choice is always the same (`Chooser`), and once it has given a kind it
-        // gives no other, so there is one such algorithm.
+        // SAFETY: the word is private, and was made with 0. What changes it is the algorithm of the
+        // kind of `S`'s choice, here and in `try_acquire` and `release`. The type is invariant in
+        // `S` and `H`, so no reference to this lock names another choice. The choice is always the
+        // same (`Chooser`), and once it has given a kind it gives no other, so there is one such
+        // algorithm.
         let token =
             during::<H, _>(Region::LockWait, || unsafe { table::lock::<H, _>(kind, &self.word) });
         Held::new(token, context)

@@ -35,7 +35,9 @@
 //! descriptions, not from an implementation.
 
 use super::queue::Name;
-use crate::platform::{Event, Execution, Host, Ordering, Region, U64, Word, during, spread};
+use crate::platform::{
+    Announcement, Event, Execution, Host, Ordering, Region, Word, during, spread,
+};
 use core::fmt::Debug;
 use core::time::Duration;
 
@@ -93,16 +95,16 @@ fn tag(lock: usize, turn: u32) -> u64 {
 }
 
 /// A waiter that can be found.
-pub(super) struct Announced<H: Host>(&'static U64<H>);
+pub(super) struct Announced<H: Host>(&'static Announcement<H::Atomics>);
 
 /// Announces that `me` waits for `turn` in the lock at the address `lock`; `None` if there is no room. It orders nothing.
 pub(super) fn announce<H: Host>(lock: usize, turn: u32, me: Name) -> Option<Announced<H>> {
     let word = tag(lock, turn) | me.to_bits();
     let words = H::announcements(lock, turn);
     // Relaxed: who is to find it is the caller's business.
-    let free = |entry: &&U64<H>| {
-        entry.load(Ordering::Relaxed) == 0
-            && entry.compare_exchange(0, word, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    let free = |entry: &&Announcement<H::Atomics>| {
+        entry.0.load(Ordering::Relaxed) == 0
+            && entry.0.compare_exchange(0, word, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     };
     words.iter().find(free).map(Announced)
 }
@@ -111,7 +113,7 @@ impl<H: Host> Announced<H> {
     /// Takes it back.
     pub(super) fn withdraw(self) {
         // Relaxed: who still finds it wakes somebody for no reason.
-        self.0.store(0, Ordering::Relaxed);
+        self.0.0.store(0, Ordering::Relaxed);
     }
 }
 
@@ -119,7 +121,7 @@ impl<H: Host> Announced<H> {
 pub(super) fn kick_announced<H: Host>(lock: usize, turn: u32) {
     let tag = tag(lock, turn);
     for entry in H::announcements(lock, turn) {
-        let word = entry.load(Ordering::Relaxed);
+        let word = entry.0.load(Ordering::Relaxed);
         if word & !0xffff == tag
             && let Some(name) = Name::from_bits(word & 0xffff)
         {

@@ -57,6 +57,7 @@
 use super::pv::{self, Announced, Hooks, Parks};
 use super::queue::{self, Name};
 use super::{Deadline, FairLock, LaneLock, Queued, TimedLock};
+use crate::invariance::Invariant;
 use crate::lane::{Lane, upper};
 use crate::platform::{Atomics, Event, Host, Int, Ordering, QueueNode, Region, Word, during};
 use core::marker::PhantomData;
@@ -66,7 +67,7 @@ use core::time::Duration;
 ///
 /// Uncontended: one locked compare-exchange; one locked subtraction. With [`Spins`](pv::Spins) it is [`Queued`] itself.
 #[derive(Debug)]
-pub struct PvQueued<P: Hooks = Parks>(PhantomData<P>);
+pub struct PvQueued<P: Hooks = Parks>(Invariant<P>);
 
 const LOCKED: u64 = 1;
 const FIRST_PARKED: u64 = 2;

@@ -44,16 +44,16 @@
 
 use super::pv::{self, Hooks, Parks};
 use super::{LaneLock, Ticket, queue};
+use crate::invariance::Invariant;
 use crate::lane::{Lane, lower, upper};
 use crate::platform::{Atomics, Event, Host, Int, Ordering};
-use core::marker::PhantomData;
 
 /// The ticket lock whose waiters park. See the [module documentation](self).
 ///
 /// Uncontended: one locked add; one locked add. In a lane of 32 bits only. At most 2^14 threads may hold or wait at once; one
 /// more ends the program, as of [`Ticket`]. With [`Spins`](pv::Spins) it is [`Ticket`] itself.
 #[derive(Debug)]
-pub struct PvTicket<P: Hooks = Parks>(PhantomData<P>);
+pub struct PvTicket<P: Hooks = Parks>(Invariant<P>);
 
 /// Somebody may have announced that it parks.
 const SLOW: u64 = 1;

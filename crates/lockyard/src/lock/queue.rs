@@ -47,10 +47,12 @@ pub(super) const fn assert_names_fit<H: Host, L: Lane>() {
 pub(super) struct Name(u16);
 
 impl Name {
-    /// The name in the upper half of a lane; `None` if it names nobody.
+    /// Reads the name in the upper half of a lane. `None` if it names nobody: its slot is 0,
+    /// whatever its level.
     #[inline]
     pub(super) fn from_bits(bits: u64) -> Option<Name> {
-        (bits != 0).then_some(Name(bits as u16))
+        let bits = bits as u16;
+        (bits >> LEVEL_BITS != 0).then_some(Name(bits))
     }
 
     /// The name as bits; never 0.
@@ -67,6 +69,7 @@ impl Name {
 
     #[inline]
     fn slot(self) -> Slot {
+        // At least 1: `from_bits` and `note_use` make no other name.
         Slot(u32::from(self.0 >> LEVEL_BITS) - 1)
     }
 
@@ -254,4 +257,23 @@ pub(crate) fn forget_successors<H: Host>(slot: Slot) {
 pub(super) fn done_with<H: Host>(name: Name) {
     // Release: pairs with the acquire in `without_done`.
     name.node::<H>().parked.store(DONE_WITH, Ordering::Release);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_of_16_bits_names_nobody_or_a_slot_and_a_level() {
+        for bits in 0..=u64::from(u16::MAX) {
+            match Name::from_bits(bits) {
+                None => assert!(bits < u64::from(NEST_LEVELS), "{bits:#x} names somebody"),
+                Some(name) => {
+                    assert!(name.slot().0 < MOST_SLOTS && name.level() < NEST_LEVELS);
+                    let again = u64::from((name.slot().0 + 1) << LEVEL_BITS | name.level());
+                    assert_eq!((again, name.to_bits()), (bits, bits));
+                }
+            }
+        }
+    }
 }

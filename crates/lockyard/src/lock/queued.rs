@@ -63,9 +63,9 @@
 
 use super::LaneLock;
 use super::queue::{self, Name};
+use crate::invariance::Invariant;
 use crate::lane::{Lane, lower, upper};
 use crate::platform::{Event, Host, Int, Ordering, Word};
-use core::marker::PhantomData;
 
 const LOCKED: u64 = 1;
 const PENDING: u64 = 1 << 8;
@@ -113,7 +113,7 @@ impl Grab for CmpxchgGrab {
 /// Uncontended: one locked compare-exchange; one plain store (on x86-64; elsewhere, and over
 /// [`Portable`](crate::platform::Portable), one locked subtraction).
 #[derive(Debug)]
-pub struct Queued<G: Grab = StoreGrab>(PhantomData<G>);
+pub struct Queued<G: Grab = StoreGrab>(Invariant<G>);
 
 #[inline(always)]
 fn bits<L: Lane>(bits: u64) -> L::Bits {

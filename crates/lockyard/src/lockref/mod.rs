@@ -30,6 +30,7 @@ pub use count::{Count, MAX_COUNT};
 pub use guard::LockRefGuard;
 
 use crate::context::{Context, NoContext};
+use crate::invariance::Invariant;
 use crate::lane::{High, Lane};
 use crate::lock::{LaneLock, Queued};
 use crate::platform::{
@@ -62,7 +63,7 @@ use policy::{MAX_FAILURES, Policy, Standard, TRYWAIT_POLLS};
 /// back.
 ///
 /// Parameters: the algorithm of the lock, the [`Policy`], the [`Host`], the [`Context`] of the
-/// guard.
+/// guard. Invariant in each.
 #[repr(transparent)]
 pub struct LockRef<
     K: LaneLock = Queued,
@@ -74,8 +75,8 @@ pub struct LockRef<
     _kind: Kind<K, P, C>,
 }
 
-/// Names its parameters without owning values of them.
-type Kind<K, P, C> = PhantomData<fn() -> (K, P, C)>;
+/// Names its parameters: they decide what the two halves of the word mean.
+type Kind<K, P, C> = Invariant<(K, P, C)>;
 
 /// What the compare-exchange loop came to.
 enum Attempt {
@@ -330,8 +331,10 @@ impl<K: LaneLock, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
     #[inline]
     pub fn lock(&self) -> LockRefGuard<'_, K, P, H, C> {
         let context = C::enter();
-        // SAFETY: the word is private, and was made with 0 in the lane; what changes the lane is `K` on `H`,
-        // here, in `try_lock` and in the guard. The count's changes leave the lane's bits as they are.
+        // SAFETY: the word is private, and was made with 0 in the lane. What changes the lane is
+        // `K` on `H`, here, in `try_lock` and in the guard. The type is invariant in both, so no
+        // reference to this lockref has others. The count's changes leave the lane's bits as they
+        // are.
         let token = during::<H, _>(Region::LockWait, || unsafe { K::lock::<H, _>(self.lane()) });
         LockRefGuard::new(self, token, context)
     }

@@ -29,6 +29,7 @@ pub use variant::{
     Cmpxchg, CmpxchgOf, Conditional, Loaded, LockedBit, One, OptimisticCmpxchg, Variant, Xadd,
 };
 
+use crate::invariance::Invariant;
 use crate::platform::{Host, Native, NativeAtomics, NativeU32, Ordering, U32, Word};
 use core::fmt;
 use core::marker::PhantomData;
@@ -74,7 +75,7 @@ pub enum References {
 #[repr(transparent)]
 pub struct PageRef<V: Variant = Cmpxchg, H: Host = Native> {
     word: U32<H>,
-    _variant: PhantomData<fn() -> V>,
+    _variant: Invariant<V>,
 }
 
 impl<V: Variant, H: Host<Atomics = NativeAtomics>> PageRef<V, H> {

@@ -29,8 +29,8 @@
 //! count that is freed by then: its memory must still be there. (A model check shows that too.)
 
 use super::{MAX_REFERENCES, References};
+use crate::invariance::Invariant;
 use crate::platform::{Atomics, Event, Host, Ordering, U32, Word};
-use core::marker::PhantomData;
 
 /// What a saturated count is set to: the middle of its band.
 const SATURATED: u32 = 3 << 29;
@@ -73,7 +73,7 @@ pub struct Xadd;
 
 /// A reference is taken by a compare-exchange, beginning from `G`: [`Cmpxchg`], [`OptimisticCmpxchg`].
 #[derive(Debug)]
-pub struct CmpxchgOf<G: Guess>(PhantomData<G>);
+pub struct CmpxchgOf<G: Guess>(Invariant<G>);
 
 /// A load, then a compare-exchange until it succeeds. The default.
 pub type Cmpxchg = CmpxchgOf<Loaded>;

@@ -75,7 +75,11 @@ macro_rules! forward_to_host {
             $inner::queue_node(slot, level)
         }
         #[inline(always)]
-        fn announcements(lock: usize, turn: u32) -> &'static [$crate::platform::U64<Self>] {
+        fn announcements(
+            lock: usize,
+            turn: u32,
+        ) -> &'static [$crate::platform::Announcement<<$inner as $crate::platform::Host>::Atomics>]
+        {
             $inner::announcements(lock, turn)
         }
         #[inline(always)]

@@ -11,9 +11,10 @@
 //! in statics or thread-locals of its own.
 
 use super::{
-    Activity, Atomics, Budget, BudgetSpent, ConstAtomics, Event, Execution, Host, Int, Ordering,
-    Part, QueueNode, Slot, U32, U64, Word, part_of,
+    Activity, Announcement, Atomics, Budget, BudgetSpent, ConstAtomics, Event, Execution, Host,
+    Int, Ordering, Part, QueueNode, Slot, U32, Word, part_of,
 };
+use crate::invariance::Invariant;
 use core::alloc::Layout;
 use core::fmt;
 use core::marker::PhantomData;
@@ -131,14 +132,14 @@ pub const PARKED_SLICE: Duration = Duration::from_millis(1);
 const SLICES_PARKED: u64 = 100;
 
 /// The host `H` with its operations passing through `K`.
-pub struct Hooked<H, K>(PhantomData<fn() -> (H, K)>);
+pub struct Hooked<H, K>(Invariant<(H, K)>);
 
 /// The memory `A` with its operations passing through `K`.
-pub struct HookedAtomics<A, K>(PhantomData<fn() -> (A, K)>);
+pub struct HookedAtomics<A, K>(Invariant<(A, K)>);
 
 /// A word of memory whose operations pass through `K`.
 #[repr(transparent)]
-pub struct HookedWord<W, K>(W, PhantomData<fn() -> K>);
+pub struct HookedWord<W, K>(W, Invariant<K>);
 
 impl<H, K> fmt::Debug for Hooked<H, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -162,7 +163,7 @@ impl<W: fmt::Debug, K> fmt::Debug for HookedWord<W, K> {
 struct Said<K> {
     operation: Operation,
     performed: bool,
-    _hook: PhantomData<fn() -> K>,
+    _hook: Invariant<K>,
 }
 
 impl<K: Hook> Said<K> {
@@ -420,10 +421,11 @@ unsafe impl<H: Host, K: Hook> Host for Hooked<H, K> {
         // one it is made from.
         unsafe { &*node.cast() }
     }
-    fn announcements(lock: usize, turn: u32) -> &'static [U64<Self>] {
-        let words: *const [U64<H>] = H::announcements(lock, turn);
-        // SAFETY: `HookedWord` is transparent; the reference is as long-lived as the one it is made from.
-        unsafe { &*(words as *const [U64<Self>]) }
+    fn announcements(lock: usize, turn: u32) -> &'static [Announcement<Self::Atomics>] {
+        let words: *const [Announcement<H::Atomics>] = H::announcements(lock, turn);
+        // SAFETY: `HookedWord` and `Announcement` are transparent; the reference is as long-lived
+        // as the one it is made from.
+        unsafe { &*(words as *const [Announcement<Self::Atomics>]) }
     }
     fn relax() {
         H::relax()

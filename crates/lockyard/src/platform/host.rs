@@ -78,6 +78,34 @@ impl<A: Atomics> Default for QueueNode<A> {
     }
 }
 
+/// A place in a host's table of [announcements](Host::announcements): a waiter that is about to
+/// park says there which lock it waits for, and which queue node is its own.
+///
+/// What is in it is the locks' that park, and nobody else's: whoever could write to it could lose
+/// another thread's wake-up. A host makes these words, and hands them out.
+#[repr(transparent)]
+#[derive(Debug)]
+pub struct Announcement<A: Atomics>(pub(crate) A::U64);
+
+impl<A: Atomics> Announcement<A> {
+    /// A place in which nobody has announced itself: its word is 0.
+    pub fn new() -> Self {
+        Announcement(<A::U64 as Word>::new(0))
+    }
+}
+
+impl<A: ConstAtomics> Announcement<A> {
+    /// A place in which nobody has announced itself, for statics.
+    #[allow(clippy::declare_interior_mutable_const)] // as in `ConstAtomics`
+    pub const UNUSED: Self = Announcement(A::U64_ZERO);
+}
+
+impl<A: Atomics> Default for Announcement<A> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 /// Something rare that a primitive did, for counters. What each costs is in the documentation of
 /// the primitive that counts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -195,8 +223,9 @@ pub(crate) fn count_guards<H: Host>(slot: Slot, change: u32) {
 /// - [`queue_node`](Self::queue_node) returns the same node for the same arguments, different nodes
 ///   for different ones; each is [`QueueNode::new`] at first, is changed by this crate's locks only, and stays
 ///   valid until no thread of the host runs any more,
-/// - [`announcements`](Self::announcements) returns the same words for the same arguments; each is 0 at first, is changed by
-///   this crate's locks only, and stays valid as long,
+/// - [`announcements`](Self::announcements) returns the same words for the same arguments; each is
+///   [`Announcement::new`] at first, is changed by this crate's locks only, and stays valid as
+///   long,
 /// - [`allocate`](Self::allocate) returns memory that fits the layout and that no one else uses,
 /// - if [`SLOTS`](Self::SLOTS) is at most 255, at most 255 executions hold or wait for one lock at the same time,
 ///   those without a slot among them (the ticket lock in 2 bytes counts them in 8 bits),
@@ -232,12 +261,13 @@ pub unsafe trait Host: Sized + 'static {
     /// If `slot` or `level` is out of range.
     fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<Self::Atomics>;
 
-    /// The words in which a waiter of the lock at the address `lock`, for its turn `turn`, announces that it is about to
-    /// park, so that the one who releases the lock finds it: a part of a bounded table of the host's, one line of it say,
-    /// that [`spread`] may choose. Others announce themselves there too. Where there are none left, and on a host that has
-    /// none, waiters of the [locks that park](crate::lock::pv) do not park but yield.
+    /// The places in which a waiter of the lock at the address `lock`, for its turn `turn`,
+    /// announces that it is about to park, so that the one who releases the lock finds it: a part
+    /// of a bounded table of the host's, one line of it say, that [`spread`] may choose. Others
+    /// announce themselves there too. Where there are none left, and on a host that has none,
+    /// waiters of the [locks that park](crate::lock::pv) do not park but yield.
     #[inline(always)]
-    fn announcements(lock: usize, turn: u32) -> &'static [U64<Self>] {
+    fn announcements(lock: usize, turn: u32) -> &'static [Announcement<Self::Atomics>] {
         let _ = (lock, turn);
         &[]
     }

@@ -6,21 +6,21 @@
 //! read-modify-write stalls. It wraps any host, so the price can be measured and predicted alike.
 
 use super::{
-    Activity, Atomics, Budget, BudgetSpent, ConstAtomics, Event, Execution, Host, Int, Ordering,
-    Part, QueueNode, Slot, U32, U64, Word, store_part_by_rmw, swap_part_by_rmw,
+    Activity, Announcement, Atomics, Budget, BudgetSpent, ConstAtomics, Event, Execution, Host,
+    Int, Ordering, Part, QueueNode, Slot, U32, Word, store_part_by_rmw, swap_part_by_rmw,
 };
+use crate::invariance::Invariant;
 use core::alloc::Layout;
-use core::marker::PhantomData;
 use core::ptr::NonNull;
 use core::time::Duration;
 
 /// The host `H` with [`PortableAtomics`].
 #[derive(Debug)]
-pub struct Portable<H>(PhantomData<H>);
+pub struct Portable<H>(Invariant<H>);
 
 /// The memory of `A` whose parts are read-modify-writes of the whole word.
 #[derive(Debug)]
-pub struct PortableAtomics<A>(PhantomData<A>);
+pub struct PortableAtomics<A>(Invariant<A>);
 
 /// A word of `A` whose parts are read-modify-writes of the whole word.
 #[repr(transparent)]
@@ -151,10 +151,11 @@ unsafe impl<H: Host> Host for Portable<H> {
         unsafe { &*node.cast() }
     }
     #[inline(always)]
-    fn announcements(lock: usize, turn: u32) -> &'static [U64<Self>] {
-        let words: *const [U64<H>] = H::announcements(lock, turn);
-        // SAFETY: `PortableWord` is transparent; the reference is as long-lived as the one it is made from.
-        unsafe { &*(words as *const [U64<Self>]) }
+    fn announcements(lock: usize, turn: u32) -> &'static [Announcement<Self::Atomics>] {
+        let words: *const [Announcement<H::Atomics>] = H::announcements(lock, turn);
+        // SAFETY: `PortableWord` and `Announcement` are transparent; the reference is as long-lived
+        // as the one it is made from.
+        unsafe { &*(words as *const [Announcement<Self::Atomics>]) }
     }
     #[inline(always)]
     fn relax() {

@@ -94,6 +94,7 @@ pub use owned::Owned;
 pub use retired::{Free, Header};
 
 use crate::context::{Context, NoContext};
+use crate::invariance::Invariant;
 use crate::memory::AllocationFailed;
 use crate::platform::{ConstAtomics, Host, Native, U64, Word};
 use core::fmt;
@@ -102,7 +103,7 @@ use record::{List, Records};
 
 /// Readers, and what waits until they have left. See the [module](self).
 ///
-/// `C` is what a guard switches off while it lives.
+/// `C` is what a guard switches off while it lives. Invariant in both parameters.
 #[repr(C, align(64))]
 pub struct Domain<H: Host = Native, C: Context = NoContext> {
     /// The epoch; from 0. Changed only by the compare-exchange in `grace.rs`, by one.
@@ -110,7 +111,7 @@ pub struct Domain<H: Host = Native, C: Context = NoContext> {
     records: Records<H>,
     /// Of threads without a record.
     unrecorded: Unrecorded<H>,
-    _context: PhantomData<fn() -> C>,
+    _context: Invariant<C>,
 }
 
 /// What threads without a record share.

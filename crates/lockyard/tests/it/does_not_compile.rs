@@ -39,7 +39,14 @@ fn a_look_up_of_a_page_that_cannot_refuse() {
 fn safe_code_that_reaches_what_a_lock_rests_on() {
     let cases = trybuild::TestCases::new();
     cases.compile_fail("tests/ui/queue_node_written_to.rs");
+    cases.compile_fail("tests/ui/announcement_written_to.rs");
     cases.compile_fail("tests/ui/lock_in_a_foreign_word.rs");
+}
+
+#[test]
+fn a_lock_or_a_table_as_one_with_other_parameters() {
+    let cases = trybuild::TestCases::new();
+    cases.compile_fail("tests/ui/variance.rs");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use lockyard::RawSpinLock;
 use lockyard::lock::PvQueued;
 use lockyard::lock::pv::{Hooks, Parks};
 use lockyard::platform::{
-    Event, Execution, Host, Native, NativeAtomics, NativeU32, NativeU64, QueueNode, Slot,
+    Announcement, Event, Execution, Host, Native, NativeAtomics, NativeU32, QueueNode, Slot,
 };
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
@@ -53,7 +53,7 @@ unsafe impl Host for Alone {
     fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<NativeAtomics> {
         Native::queue_node(slot, level)
     }
-    fn announcements(lock: usize, turn: u32) -> &'static [NativeU64] {
+    fn announcements(lock: usize, turn: u32) -> &'static [Announcement<NativeAtomics>] {
         Native::announcements(lock, turn)
     }
     fn relax() {}

@@ -1,6 +1,6 @@
 //! The checked host: slots, queue nodes, parking and allocation inside a model.
 
-use super::super::{Event, Host, NEST_LEVELS, Ordering, QueueNode, Slot, U32, U64, Word};
+use super::super::{Announcement, Event, Host, NEST_LEVELS, Ordering, QueueNode, Slot, U32, Word};
 use super::memory::{CheckedAtomics, Newest};
 use super::waiting;
 use core::alloc::Layout;
@@ -33,7 +33,7 @@ struct Parked {
 /// What belongs to one execution and is no part of the modelled memory, except where it says so.
 struct World {
     nodes: Vec<QueueNode<CheckedAtomics>>,
-    announcements: Vec<U64<Checked>>,
+    announcements: Vec<Announcement<CheckedAtomics>>,
     next_slot: Cell<u32>,
     parked: RefCell<Vec<Parked>>,
     /// Slots whose thread has returned from a park for no reason.
@@ -46,7 +46,7 @@ struct World {
 loom::lazy_static! {
     static ref WORLD: World = World {
         nodes: (0..SLOTS * NEST_LEVELS).map(|_| QueueNode::new()).collect(),
-        announcements: (0..ANNOUNCEMENTS).map(|_| Word::new(0)).collect(),
+        announcements: (0..ANNOUNCEMENTS).map(|_| Announcement::new()).collect(),
         next_slot: Cell::new(0),
         parked: RefCell::new(Vec::new()),
         returned_once: RefCell::new(Vec::new()),
@@ -133,7 +133,7 @@ unsafe impl Host for Checked {
     }
 
     /// The same two words for all locks.
-    fn announcements(_lock: usize, _turn: u32) -> &'static [U64<Self>] {
+    fn announcements(_lock: usize, _turn: u32) -> &'static [Announcement<CheckedAtomics>] {
         if panicking() {
             return &[];
         }

@@ -1,20 +1,20 @@
 //! The native host's table of waiters that park: lines of eight words, in static memory, found by lock and turn. It takes
 //! 32 KiB of zeros, which are backed by memory as lines are used, and only in programs with a lock that parks.
 
-use super::super::{NativeU64, spread};
+use super::super::{Announcement, NativeAtomics, spread};
 
 const LINES: usize = 512;
 const WORDS: usize = 8;
 
 #[repr(C, align(64))]
-struct Line([NativeU64; WORDS]);
+struct Line([Announcement<NativeAtomics>; WORDS]);
 
 const _: () = assert!(size_of::<Line>() == 64, "a waker reads one line");
 
-static TABLE: [Line; LINES] = [const { Line([const { NativeU64::new(0) }; WORDS]) }; LINES];
+static TABLE: [Line; LINES] = [const { Line([const { Announcement::UNUSED }; WORDS]) }; LINES];
 
 #[inline]
-pub(super) fn line(lock: usize, turn: u32) -> &'static [NativeU64] {
+pub(super) fn line(lock: usize, turn: u32) -> &'static [Announcement<NativeAtomics>] {
     &TABLE[spread(lock, turn) as usize % LINES].0
 }
 

@@ -51,7 +51,9 @@ pub(super) fn unpark(word: *const NativeU32, count: u32) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::{Host, Native, NativeAtomics, NativeU64, QueueNode, Slot};
+    use super::super::super::{
+        Announcement, Host, Native, NativeAtomics, NativeU64, QueueNode, Slot,
+    };
     use super::*;
     use crate::RawSpinLock;
     use crate::lock::{LaneLock, PvQueued, PvTicket};
@@ -129,7 +131,7 @@ mod tests {
         fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<NativeAtomics> {
             Native::queue_node(slot, level)
         }
-        fn announcements(lock: usize, turn: u32) -> &'static [NativeU64] {
+        fn announcements(lock: usize, turn: u32) -> &'static [Announcement<NativeAtomics>] {
             Native::announcements(lock, turn)
         }
         fn relax() {

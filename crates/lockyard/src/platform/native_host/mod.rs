@@ -53,7 +53,7 @@ use buckets as parking;
 #[cfg(all(feature = "std", target_os = "linux"))]
 use futex as parking;
 
-use super::{Event, Execution, Host, NativeAtomics, NativeU32, NativeU64, QueueNode, Slot};
+use super::{Announcement, Event, Execution, Host, NativeAtomics, NativeU32, QueueNode, Slot};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 #[cfg(feature = "std")]
@@ -123,7 +123,7 @@ unsafe impl Host for Native {
     }
 
     #[inline]
-    fn announcements(lock: usize, turn: u32) -> &'static [NativeU64] {
+    fn announcements(lock: usize, turn: u32) -> &'static [Announcement<NativeAtomics>] {
         announced::line(lock, turn)
     }
 

@@ -1,0 +1,10 @@
+//! Safe code that erases the announcement of a waiter that parks: a wake-up would be lost.
+
+use lockyard::platform::{Host, Native, Ordering, Word};
+
+fn main() {
+    for place in Native::announcements(0, 0) {
+        place.store(0, Ordering::SeqCst);
+        place.0.store(0, Ordering::SeqCst);
+    }
+}
