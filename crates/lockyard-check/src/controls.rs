@@ -5,8 +5,8 @@
 
 use crate::program::{PageCount, Reclaims, RefCount, forward_reclamation, linger};
 use lockyard::lane::Lane;
-use lockyard::lock::LaneLock;
-use lockyard::platform::{Host, Int, Ordering, U32, Word};
+use lockyard::lock::{Algorithm, LaneLock};
+use lockyard::platform::{HostWithSlots, Int, Ordering, U32, Word};
 use lockyard::reclaim::{Domain, Free, Header};
 use std::ptr::NonNull;
 use std::sync::Mutex;
@@ -23,27 +23,29 @@ fn bits<L: Lane>(bits: u64) -> L::Bits {
 #[derive(Debug)]
 pub struct TooStrong;
 
-// SAFETY: exclusion is that of a test-and-set lock.
-unsafe impl LaneLock for TooStrong {
+impl Algorithm for TooStrong {
     type Token = ();
 
     fn is_held<B: Int>(bits: B) -> bool {
         bits.to_u64() & HELD != 0
     }
+}
 
-    unsafe fn lock<H: Host, L: Lane>(lane: L) {
+// SAFETY: exclusion is that of a test-and-set lock.
+unsafe impl<H: HostWithSlots> LaneLock<H> for TooStrong {
+    unsafe fn lock<L: Lane>(lane: L) {
         // Acquire: pairs with the release in `unlock`. The release pairs with nothing: that is the mistake.
         while Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::AcqRel)) {
             lane.wait_until::<H>(Ordering::Relaxed, |bits| !Self::is_held(bits));
         }
     }
 
-    unsafe fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
+    unsafe fn try_lock<L: Lane>(lane: L) -> Option<()> {
         // Acquire: pairs with the release in `unlock`.
         (!Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire))).then_some(())
     }
 
-    unsafe fn unlock<H: Host, L: Lane>(lane: L, (): ()) {
+    unsafe fn unlock<L: Lane>(lane: L, (): ()) {
         // Release: pairs with the acquire of the next holder.
         lane.store_lowest_byte(HELD as u8, 0, Ordering::Release);
     }
@@ -51,9 +53,9 @@ unsafe impl LaneLock for TooStrong {
 
 /// A reference count that can revive a dead object: it looks whether there is a reference and then
 /// adds one, in two steps.
-pub struct Reviving<H: Host>(U32<H>);
+pub struct Reviving<H: HostWithSlots>(U32<H>);
 
-impl<H: Host> RefCount<H> for Reviving<H> {
+impl<H: HostWithSlots> RefCount<H> for Reviving<H> {
     fn new(count: u32) -> Self {
         Reviving(Word::new(count))
     }
@@ -76,11 +78,11 @@ impl<H: Host> RefCount<H> for Reviving<H> {
 
 /// A page reference count with a bit, whose adder undoes its addition when it finds the bit: it adds, the owner unfreezes
 /// to one reference, and the undoing leaves none, while the owner has one.
-pub struct Undoing<H: Host>(U32<H>);
+pub struct Undoing<H: HostWithSlots>(U32<H>);
 
 const FROZEN: u32 = 1 << 31;
 
-impl<H: Host> PageCount<H> for Undoing<H> {
+impl<H: HostWithSlots> PageCount<H> for Undoing<H> {
     fn new(references: u32) -> Self {
         Undoing(Word::new(references))
     }
@@ -126,17 +128,17 @@ impl<H: Host> PageCount<H> for Undoing<H> {
 }
 
 /// Reclamation that frees one epoch too early: a reader who noted the epoch that has just ended may have the object.
-pub struct OneEpoch<H: Host> {
+pub struct OneEpoch<H: HostWithSlots> {
     domain: Domain<H>,
     waiting: Mutex<Vec<Waiting<H>>>,
 }
 
-struct Waiting<H: Host>(NonNull<Header<H>>, Free<H>);
+struct Waiting<H: HostWithSlots>(NonNull<Header<H>>, Free<H>);
 
 // SAFETY: a retired object may be freed by any thread.
-unsafe impl<H: Host> Send for Waiting<H> {}
+unsafe impl<H: HostWithSlots> Send for Waiting<H> {}
 
-impl<H: Host> Reclaims<H> for OneEpoch<H> {
+impl<H: HostWithSlots> Reclaims<H> for OneEpoch<H> {
     fn new() -> Self {
         OneEpoch { domain: Reclaims::new(), waiting: Mutex::default() }
     }
@@ -186,9 +188,9 @@ impl<H: Host> Reclaims<H> for OneEpoch<H> {
 }
 
 /// Reclamation whose readers do not leave: guards are forgotten.
-pub struct NeverLeft<H: Host>(Domain<H>);
+pub struct NeverLeft<H: HostWithSlots>(Domain<H>);
 
-impl<H: Host> Reclaims<H> for NeverLeft<H> {
+impl<H: HostWithSlots> Reclaims<H> for NeverLeft<H> {
     fn new() -> Self {
         NeverLeft(Reclaims::new())
     }

@@ -2,7 +2,7 @@
 //! more; with fewer than there are threads for what a lock does whose waiter has none.
 
 use core::marker::PhantomData;
-use lockyard::platform::{Host, Slot};
+use lockyard::platform::{Host, HostWithSlots, Slot};
 
 /// The host `H` with at most `N` slots: threads beyond have none.
 #[derive(Debug)]
@@ -20,3 +20,6 @@ unsafe impl<H: Host, const N: u32> Host for FewSlots<H, N> {
     }
     lockyard::forward_to_host!(H: memory, activity, rest);
 }
+
+/// Threads beyond `N` are those that come when all slots are taken.
+impl<H: HostWithSlots, const N: u32> HostWithSlots for FewSlots<H, N> {}

@@ -9,7 +9,7 @@ use lockyard::lock::pv::Hooks;
 use lockyard::lock::{
     Clh, CmpxchgGrab, Mcs, PvQueued, PvTicket, Queued, TestAndSet, Ticket, TicketAsmLoop,
 };
-use lockyard::platform::{Host, Portable};
+use lockyard::platform::{HostWithSlots, Portable};
 use lockyard::{FourBytes, TwoBytes};
 
 /// Waiters park soon, so that they do it in runs of few threads too.
@@ -34,7 +34,7 @@ pub trait Primitive: 'static {
     /// What a thread of its program does.
     type Op: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static;
     /// Its program on the host `H`.
-    type Program<H: Host>: Program<Op = Self::Op>;
+    type Program<H: HostWithSlots>: Program<Op = Self::Op>;
     /// A mix in which every wrong step that the primitive can make shows: at least three threads,
     /// of which two contend for the lock.
     const MIX: &'static [Self::Op];
@@ -48,7 +48,7 @@ macro_rules! primitive {
         impl Primitive for $name {
             const NAME: &'static str = $title;
             type Op = $op;
-            type Program<$host: Host> = $program;
+            type Program<$host: HostWithSlots> = $program;
             const MIX: &'static [$op] = &$mix;
         }
     };

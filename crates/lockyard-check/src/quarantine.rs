@@ -5,7 +5,7 @@ use crate::{hooks, ration};
 use core::alloc::Layout;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
-use lockyard::platform::Host;
+use lockyard::platform::{Host, HostWithSlots};
 use std::cell::RefCell;
 
 /// The host `H`, which keeps what is given back until [`begin`].
@@ -47,3 +47,5 @@ unsafe impl<H: Host> Host for Quarantine<H> {
     }
     lockyard::forward_to_host!(H: slots, activity, rest);
 }
+
+impl<H: HostWithSlots> HostWithSlots for Quarantine<H> {}

@@ -15,8 +15,8 @@
 #![no_std]
 
 use lockyard::lane::Lane;
-use lockyard::lock::{LaneLock, Queued, Ticket};
-use lockyard::platform::{Budget, Host, Int, Ordering, Word};
+use lockyard::lock::{Algorithm, LaneLock, Queued, Ticket};
+use lockyard::platform::{Budget, Host, HostWithSlots, Int, Ordering, Word};
 
 /// Some pauses, so that others come meanwhile. In a model they are nothing.
 fn linger<H: Host>() {
@@ -42,16 +42,18 @@ fn clear<L: Lane>(lane: L, bits: u64, order: Ordering) -> u64 {
 #[derive(Debug)]
 pub struct DoesNotExclude;
 
-// SAFETY: it does not keep the contract, on purpose. The programs that use it access what it
-// "protects" by atomic operations only.
-unsafe impl LaneLock for DoesNotExclude {
+impl Algorithm for DoesNotExclude {
     type Token = ();
 
     fn is_held<B: Int>(bits: B) -> bool {
         bits.to_u64() & HELD != 0
     }
+}
 
-    unsafe fn lock<H: Host, L: Lane>(lane: L) {
+// SAFETY: it does not keep the contract, on purpose. The programs that use it access what it
+// "protects" by atomic operations only.
+unsafe impl<H: Host> LaneLock<H> for DoesNotExclude {
+    unsafe fn lock<L: Lane>(lane: L) {
         // Acquire: pairs with the release in `unlock`.
         lane.wait_until::<H>(Ordering::Acquire, |bits| !Self::is_held(bits));
         linger::<H>();
@@ -60,7 +62,7 @@ unsafe impl LaneLock for DoesNotExclude {
         lane.fetch_or(bits::<L>(HELD), Ordering::Acquire);
     }
 
-    unsafe fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
+    unsafe fn try_lock<L: Lane>(lane: L) -> Option<()> {
         if Self::is_held(lane.load(Ordering::Relaxed)) {
             return None;
         }
@@ -69,7 +71,7 @@ unsafe impl LaneLock for DoesNotExclude {
         Some(())
     }
 
-    unsafe fn unlock<H: Host, L: Lane>(lane: L, (): ()) {
+    unsafe fn unlock<L: Lane>(lane: L, (): ()) {
         // Release: pairs with the acquire of the next holder.
         clear(lane, HELD, Ordering::Release);
     }
@@ -80,15 +82,17 @@ unsafe impl LaneLock for DoesNotExclude {
 #[derive(Debug)]
 pub struct LosesWakeUps;
 
-// SAFETY: exclusion is that of a test-and-set lock; that waiters may wait for ever is the mistake.
-unsafe impl LaneLock for LosesWakeUps {
+impl Algorithm for LosesWakeUps {
     type Token = ();
 
     fn is_held<B: Int>(bits: B) -> bool {
         bits.to_u64() & HELD != 0
     }
+}
 
-    unsafe fn lock<H: Host, L: Lane>(lane: L) {
+// SAFETY: exclusion is that of a test-and-set lock; that waiters may wait for ever is the mistake.
+unsafe impl<H: Host> LaneLock<H> for LosesWakeUps {
+    unsafe fn lock<L: Lane>(lane: L) {
         // Acquire: pairs with the release in `unlock`.
         while Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire)) {
             linger::<H>();
@@ -99,12 +103,12 @@ unsafe impl LaneLock for LosesWakeUps {
         }
     }
 
-    unsafe fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
+    unsafe fn try_lock<L: Lane>(lane: L) -> Option<()> {
         // Acquire: pairs with the release in `unlock`.
         (!Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire))).then_some(())
     }
 
-    unsafe fn unlock<H: Host, L: Lane>(lane: L, (): ()) {
+    unsafe fn unlock<L: Lane>(lane: L, (): ()) {
         // Release: pairs with the acquire of the next holder.
         if clear(lane, HELD, Ordering::Release) & WAITING != 0 {
             clear(lane, WAITING, Ordering::Relaxed);
@@ -117,28 +121,30 @@ unsafe impl LaneLock for LosesWakeUps {
 #[derive(Debug)]
 pub struct TouchesAfterRelease;
 
-// SAFETY: exclusion is that of a test-and-set lock; the late access is the mistake, and harmless
-// where the memory is still there.
-unsafe impl LaneLock for TouchesAfterRelease {
+impl Algorithm for TouchesAfterRelease {
     type Token = ();
 
     fn is_held<B: Int>(bits: B) -> bool {
         bits.to_u64() & HELD != 0
     }
+}
 
-    unsafe fn lock<H: Host, L: Lane>(lane: L) {
+// SAFETY: exclusion is that of a test-and-set lock; the late access is the mistake, and harmless
+// where the memory is still there.
+unsafe impl<H: Host> LaneLock<H> for TouchesAfterRelease {
+    unsafe fn lock<L: Lane>(lane: L) {
         // Acquire: pairs with the release in `unlock`.
         while Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire)) {
             lane.wait_until::<H>(Ordering::Relaxed, |bits| !Self::is_held(bits));
         }
     }
 
-    unsafe fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
+    unsafe fn try_lock<L: Lane>(lane: L) -> Option<()> {
         // Acquire: pairs with the release in `unlock`.
         (!Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire))).then_some(())
     }
 
-    unsafe fn unlock<H: Host, L: Lane>(lane: L, (): ()) {
+    unsafe fn unlock<L: Lane>(lane: L, (): ()) {
         // Release: pairs with the acquire of the next holder.
         lane.store_lowest_byte(HELD as u8, 0, Ordering::Release);
         // The mistake: whoever has the lock now may have freed it.
@@ -158,15 +164,17 @@ const STANDING_BACK: u32 = 20_000;
 #[derive(Debug)]
 pub struct Unfair;
 
-// SAFETY: exclusion is that of a test-and-set lock; that others stand back is the mistake.
-unsafe impl LaneLock for Unfair {
+impl Algorithm for Unfair {
     type Token = ();
 
     fn is_held<B: Int>(bits: B) -> bool {
         bits.to_u64() & HELD != 0
     }
+}
 
-    unsafe fn lock<H: Host, L: Lane>(lane: L) {
+// SAFETY: exclusion is that of a test-and-set lock; that others stand back is the mistake.
+unsafe impl<H: Host> LaneLock<H> for Unfair {
+    unsafe fn lock<L: Lane>(lane: L) {
         let half = <L::Bits as Int>::Half::BITS;
         let me = H::slot().map_or(0, |slot| u64::from(slot.0) + 1);
         let seen = lane.load(Ordering::Relaxed).to_u64();
@@ -187,12 +195,12 @@ unsafe impl LaneLock for Unfair {
         }
     }
 
-    unsafe fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
+    unsafe fn try_lock<L: Lane>(lane: L) -> Option<()> {
         // Acquire: pairs with the release in `unlock`.
         (!Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire))).then_some(())
     }
 
-    unsafe fn unlock<H: Host, L: Lane>(lane: L, (): ()) {
+    unsafe fn unlock<L: Lane>(lane: L, (): ()) {
         // Release: pairs with the acquire of the next holder.
         clear(lane, HELD, Ordering::Release);
     }
@@ -202,15 +210,17 @@ unsafe impl LaneLock for Unfair {
 #[derive(Debug)]
 pub struct WakesNobody;
 
-// SAFETY: exclusion is that of a test-and-set lock; that waiters wait for ever is the mistake.
-unsafe impl LaneLock for WakesNobody {
+impl Algorithm for WakesNobody {
     type Token = ();
 
     fn is_held<B: Int>(bits: B) -> bool {
         bits.to_u64() & HELD != 0
     }
+}
 
-    unsafe fn lock<H: Host, L: Lane>(lane: L) {
+// SAFETY: exclusion is that of a test-and-set lock; that waiters wait for ever is the mistake.
+unsafe impl<H: Host> LaneLock<H> for WakesNobody {
+    unsafe fn lock<L: Lane>(lane: L) {
         // Acquire: pairs with the release in `unlock`.
         while Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire)) {
             // The mistake: nobody ever sets it.
@@ -218,19 +228,19 @@ unsafe impl LaneLock for WakesNobody {
         }
     }
 
-    unsafe fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
+    unsafe fn try_lock<L: Lane>(lane: L) -> Option<()> {
         // Acquire: pairs with the release in `unlock`.
         (!Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire))).then_some(())
     }
 
-    unsafe fn unlock<H: Host, L: Lane>(lane: L, (): ()) {
+    unsafe fn unlock<L: Lane>(lane: L, (): ()) {
         // Release: pairs with the acquire of the next holder.
         clear(lane, HELD, Ordering::Release);
     }
 }
 
-/// After so many uses as a ticket lock the word is taken for a queued lock's. Fewer would do, but a queued lock would find a node in it
-/// that no host has, not one that exists and that nobody waits on.
+/// After this many uses as a ticket lock the word is taken for a queued lock's. Then its tail names
+/// a node that exists and that nobody waits on. After fewer it names nobody.
 const TICKETS: u64 = 4;
 
 /// A lock that changes its kind: its word is a ticket lock's for the first few uses, and then, free, is taken for a queued lock's.
@@ -243,7 +253,7 @@ pub struct TicketAsQueued;
 #[derive(Clone, Copy, Debug)]
 pub enum TicketOrQueued {
     /// A ticket.
-    Ticket(<Ticket as LaneLock>::Token),
+    Ticket(<Ticket as Algorithm>::Token),
     /// Nothing.
     Queued,
 }
@@ -256,7 +266,7 @@ fn halves<B: Int>(bits: B) -> (u64, u64) {
 impl TicketAsQueued {
     /// Waits until the word is free as a ticket lock's, and takes the ticket that is next, as [`Ticket`] does; `None` if the word was used
     /// often enough.
-    fn ticket<H: Host, L: Lane>(lane: L) -> Option<<Ticket as LaneLock>::Token> {
+    fn ticket<H: Host, L: Lane>(lane: L) -> Option<<Ticket as Algorithm>::Token> {
         loop {
             let seen = lane.wait_until::<H>(Ordering::Relaxed, |bits| !Self::is_held(bits));
             let (next, owner) = halves(seen);
@@ -272,48 +282,52 @@ impl TicketAsQueued {
     }
 }
 
-// SAFETY: nobody is let in by a word that is free to neither kind; that all wait for ever is the mistake. The word's change of kind
-// breaks what `Queued::lock` asks for, on purpose: the tail names node 0 of slot 0, which every host has and which nobody takes out of
-// the queue.
-unsafe impl LaneLock for TicketAsQueued {
+impl Algorithm for TicketAsQueued {
     type Token = TicketOrQueued;
 
     fn is_held<B: Int>(bits: B) -> bool {
         let (next, owner) = halves(bits);
         next != owner
     }
+}
 
-    unsafe fn lock<H: Host, L: Lane>(lane: L) -> TicketOrQueued {
+// SAFETY: nobody is let in by a word that is free to neither kind; that all wait for ever is the
+// mistake. The word's change of kind breaks what `Queued::lock` asks for, on purpose: the tail
+// names node 0 of slot 0, which every host has and which nobody takes out of the queue.
+unsafe impl<H: HostWithSlots> LaneLock<H> for TicketAsQueued {
+    unsafe fn lock<L: Lane>(lane: L) -> TicketOrQueued {
         match Self::ticket::<H, L>(lane) {
             Some(ticket) => TicketOrQueued::Ticket(ticket),
             None => {
                 // The mistake: the word is another kind's. SAFETY: see above.
-                unsafe { <Queued>::lock::<H, L>(lane) };
+                unsafe { <Queued as LaneLock<H>>::lock(lane) };
                 TicketOrQueued::Queued
             }
         }
     }
 
-    unsafe fn try_lock<H: Host, L: Lane>(lane: L) -> Option<TicketOrQueued> {
+    unsafe fn try_lock<L: Lane>(lane: L) -> Option<TicketOrQueued> {
         let (next, owner) = halves(lane.load(Ordering::Relaxed));
         if next != owner {
             return None;
         }
         if next >= TICKETS {
             // SAFETY: see above.
-            let taken = unsafe { <Queued>::try_lock::<H, L>(lane) };
+            let taken = unsafe { <Queued as LaneLock<H>>::try_lock(lane) };
             return taken.map(|()| TicketOrQueued::Queued);
         }
         // SAFETY: the word is still a ticket lock's; if it is not when it is taken, it is not free as one.
-        unsafe { Ticket::try_lock::<H, L>(lane) }.map(TicketOrQueued::Ticket)
+        unsafe { <Ticket as LaneLock<H>>::try_lock(lane) }.map(TicketOrQueued::Ticket)
     }
 
-    unsafe fn unlock<H: Host, L: Lane>(lane: L, token: TicketOrQueued) {
+    unsafe fn unlock<L: Lane>(lane: L, token: TicketOrQueued) {
         match token {
             // SAFETY: the caller's promise, of the kind that the word had.
-            TicketOrQueued::Ticket(token) => unsafe { Ticket::unlock::<H, L>(lane, token) },
+            TicketOrQueued::Ticket(token) => unsafe {
+                <Ticket as LaneLock<H>>::unlock(lane, token)
+            },
             // SAFETY: the same.
-            TicketOrQueued::Queued => unsafe { <Queued>::unlock::<H, L>(lane, ()) },
+            TicketOrQueued::Queued => unsafe { <Queued as LaneLock<H>>::unlock(lane, ()) },
         }
     }
 }

@@ -12,9 +12,10 @@
 //! cargo run --release -p lockyard-lab --example statistics [ROUNDS]
 //! ```
 
+use lockyard::Counts;
 use lockyard::lock::Queued;
+use lockyard::statistics::Statistics;
 use lockyard::statistics::{PerCpu, PerNode, Shared, Variant};
-use lockyard::{Counts, Statistics};
 use lockyard_lab::host::{Cpus, Orders, pin};
 use lockyard_lab::statistics::{median, median_interval};
 use lockyard_sim::{Machine, Simulated, Simulation, operation_done, stop_requested};
@@ -83,7 +84,10 @@ impl Counter for PerThread {
     }
 }
 
-impl<V: Variant> Counter for Statistics<V> {
+/// Ours, of a variant.
+type Ours<V> = Statistics<V, Queued, lockyard::Native>;
+
+impl<V: Variant> Counter for Ours<V> {
     fn new(_threads: usize) -> Self {
         Statistics::new().expect("there is memory")
     }
@@ -181,9 +185,9 @@ type Run = fn(&Cpus, Measure) -> f64;
 const COUNTERS: [(&str, Run); 5] = [
     ("atomic", measure::<OneAtomic>),
     ("per-thread", measure::<PerThread>),
-    ("shared", measure::<Statistics<Shared>>),
-    ("per-cpu", measure::<Statistics<PerCpu>>),
-    ("per-node", measure::<Statistics<PerNode>>),
+    ("shared", measure::<Ours<Shared>>),
+    ("per-cpu", measure::<Ours<PerCpu>>),
+    ("per-node", measure::<Ours<PerNode>>),
 ];
 
 fn main() {

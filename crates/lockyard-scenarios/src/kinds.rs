@@ -10,7 +10,7 @@ use lockyard::lock::{
 };
 use lockyard::lockref::policy::{NoTrywait, Pause, PauseNoTrywait, Policy, Standard};
 use lockyard::lockref::{Count, LockRef};
-use lockyard::platform::{Host, Portable};
+use lockyard::platform::{HostWithSlots, Portable};
 use lockyard::{NoContext, RawSpinLock};
 use lockyard_controls::{DoesNotExclude, TicketAsQueued, Unfair, WakesNobody};
 use std::alloc::Layout;
@@ -34,9 +34,9 @@ pub(crate) trait LockRefObject: LockObject {
     fn count(&self) -> Option<u32>;
 }
 
-struct LockAt<K: LaneLock, H: Host>(NonNull<RawSpinLock<K, H>>);
+struct LockAt<K: LaneLock<H>, H: HostWithSlots>(NonNull<RawSpinLock<K, H>>);
 
-impl<K: LaneLock, H: Host> LockObject for LockAt<K, H> {
+impl<K: LaneLock<H>, H: HostWithSlots> LockObject for LockAt<K, H> {
     fn locked(&self, body: &mut dyn FnMut()) {
         // SAFETY: the object was written where the pointer points, and lives as long as `self`
         // (`Prepared` frees the memory after its objects).
@@ -55,9 +55,9 @@ impl<K: LaneLock, H: Host> LockObject for LockAt<K, H> {
     }
 }
 
-struct LockRefAt<K: LaneLock, P: Policy, H: Host>(NonNull<LockRef<K, P, H>>);
+struct LockRefAt<K: LaneLock<H>, P: Policy, H: HostWithSlots>(NonNull<LockRef<K, P, H>>);
 
-impl<K: LaneLock, P: Policy, H: Host> LockRefAt<K, P, H> {
+impl<K: LaneLock<H>, P: Policy, H: HostWithSlots> LockRefAt<K, P, H> {
     fn lockref(&self) -> &LockRef<K, P, H, NoContext> {
         // SAFETY: as for `LockAt`.
         unsafe { self.0.as_ref() }
@@ -72,7 +72,7 @@ impl<K: LaneLock, P: Policy, H: Host> LockRefAt<K, P, H> {
     }
 }
 
-impl<K: LaneLock, P: Policy, H: Host> LockObject for LockRefAt<K, P, H> {
+impl<K: LaneLock<H>, P: Policy, H: HostWithSlots> LockObject for LockRefAt<K, P, H> {
     fn locked(&self, body: &mut dyn FnMut()) {
         let _guard = self.lockref().lock();
         body();
@@ -85,7 +85,7 @@ impl<K: LaneLock, P: Policy, H: Host> LockObject for LockRefAt<K, P, H> {
     }
 }
 
-impl<K: LaneLock, P: Policy, H: Host> LockRefObject for LockRefAt<K, P, H> {
+impl<K: LaneLock<H>, P: Policy, H: HostWithSlots> LockRefObject for LockRefAt<K, P, H> {
     fn get(&self, operation: GetOperation) {
         let lockref = self.lockref();
         match operation {
@@ -155,7 +155,7 @@ macro_rules! lock_kinds {
             }
 
             /// Size and alignment of a lock of this kind on host `H`.
-            pub(crate) fn layout<H: Host>(self) -> Layout {
+            pub(crate) fn layout<H: HostWithSlots>(self) -> Layout {
                 match self {
                     $(LockKind::$kind => Layout::new::<RawSpinLock<$algorithm, $host>>(),)*
                 }
@@ -166,7 +166,7 @@ macro_rules! lock_kinds {
             /// # Safety
             ///
             /// `memory` is valid for the kind's layout, and outlives the returned object.
-            pub(crate) unsafe fn make_lock<H: Host>(
+            pub(crate) unsafe fn make_lock<H: HostWithSlots>(
                 self,
                 memory: NonNull<u8>,
             ) -> Box<dyn LockObject> {
@@ -185,7 +185,7 @@ macro_rules! lock_kinds {
             /// # Safety
             ///
             /// `memory` is valid for a lockref (8 bytes), and outlives the returned object.
-            pub(crate) unsafe fn make_lockref<H: Host>(
+            pub(crate) unsafe fn make_lockref<H: HostWithSlots>(
                 self,
                 pause: bool,
                 trywait: bool,
@@ -266,7 +266,7 @@ impl LockKind {
 /// # Safety
 ///
 /// `memory` is valid for a lockref, and outlives the returned object.
-unsafe fn lockref<K: LaneLock, P: Policy, H: Host>(
+unsafe fn lockref<K: LaneLock<H>, P: Policy, H: HostWithSlots>(
     count: u32,
     memory: NonNull<u8>,
 ) -> Box<dyn LockRefObject> {

@@ -1,10 +1,10 @@
 //! The table of page reference counts, by the names that scripts use.
 
-use lockyard::PageRef;
+use lockyard::page_ref::PageRef;
 use lockyard::page_ref::{
     Cmpxchg, Conditional, LockedBit, OptimisticCmpxchg, References, Variant, Xadd,
 };
-use lockyard::platform::Host;
+use lockyard::platform::HostWithSlots;
 use std::ptr::NonNull;
 
 /// A page reference count as the interpreter uses it.
@@ -18,12 +18,12 @@ pub(crate) trait PageObject {
     fn address(&self) -> usize;
 }
 
-struct PageAt<V: Variant, H: Host> {
+struct PageAt<V: Variant, H: HostWithSlots> {
     page: NonNull<PageRef<V, H>>,
     get: fn(&PageRef<V, H>),
 }
 
-impl<V: Variant, H: Host> PageAt<V, H> {
+impl<V: Variant, H: HostWithSlots> PageAt<V, H> {
     fn page(&self) -> &PageRef<V, H> {
         // SAFETY: the object was written where the pointer points, and lives as long as `self`
         // (`Prepared` frees the memory after its objects).
@@ -31,7 +31,7 @@ impl<V: Variant, H: Host> PageAt<V, H> {
     }
 }
 
-impl<V: Variant, H: Host> PageObject for PageAt<V, H> {
+impl<V: Variant, H: HostWithSlots> PageObject for PageAt<V, H> {
     fn get(&self) {
         (self.get)(self.page());
     }
@@ -51,7 +51,7 @@ impl<V: Variant, H: Host> PageObject for PageAt<V, H> {
 }
 
 /// Takes a reference as where there may be none.
-fn get_not_zero<V: Conditional, H: Host>(page: &PageRef<V, H>) {
+fn get_not_zero<V: Conditional, H: HostWithSlots>(page: &PageRef<V, H>) {
     // As above.
     let _ = page.get_not_zero();
 }
@@ -80,7 +80,7 @@ macro_rules! page_kinds {
             /// # Safety
             ///
             /// `memory` is valid for a page reference count (4 bytes), and outlives the returned object.
-            pub(crate) unsafe fn make<H: Host>(
+            pub(crate) unsafe fn make<H: HostWithSlots>(
                 self,
                 count: u32,
                 memory: NonNull<u8>,

@@ -11,7 +11,7 @@ use crate::pages::PageObject;
 use crate::script::{ObjectKind, Step, Variant};
 use crate::stage::Stage;
 use crate::tables::{Key, Of, Operation, TableObject};
-use lockyard::platform::{Cell, DataCell, Host, Ordering, Region, U32, U64, Word};
+use lockyard::platform::{Cell, DataCell, Host, HostWithSlots, Ordering, Region, U32, U64, Word};
 use std::alloc::Layout;
 use std::fmt;
 use std::marker::PhantomData;
@@ -31,7 +31,7 @@ impl fmt::Display for Violation {
 impl std::error::Error for Violation {}
 
 /// An object in memory.
-enum Shared<H: Host> {
+enum Shared<H: HostWithSlots> {
     Lock(Box<dyn LockObject>),
     LockRef(Box<dyn LockRefObject>),
     Page(Box<dyn PageObject>),

@@ -1,12 +1,12 @@
 //! Where a scenario is performed.
 
-use lockyard::platform::{Activity, Host, during};
+use lockyard::platform::{Activity, HostWithSlots, during};
 
 /// A back-end, as a scenario sees it: the host on which the primitives run, and a few things that
 /// only the one who runs the scenario knows.
 pub trait Stage: 'static {
     /// The host on which the primitives run.
-    type Host: Host;
+    type Host: HostWithSlots;
 
     /// Whether [foreign locks](crate::Foreign) run there: only where threads are the operating system's.
     const FOREIGN_LOCKS: bool = false;

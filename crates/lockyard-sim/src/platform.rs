@@ -7,8 +7,8 @@
 use crate::engine::{Op, Pause, Rmw};
 use crate::shared::{DEADLINE, PerThread, Shared};
 use lockyard::platform::{
-    Activity, Announcement, Atomics, Budget, BudgetSpent, ConstAtomics, DataCell, Event, Host, Int,
-    Ordering, Part, QueueNode, Slot, Word, part_of, part_shift,
+    Activity, Announcement, Atomics, Budget, BudgetSpent, ConstAtomics, DataCell, Event, Host,
+    HostWithSlots, Int, Ordering, Part, QueueNode, Slot, Word, part_of, part_shift,
 };
 use std::alloc::Layout;
 use std::cell::UnsafeCell;
@@ -466,6 +466,8 @@ unsafe impl Host for Simulated {
         unreachable!("the engine does not resume a thread that cannot go on")
     }
 }
+
+impl HostWithSlots for Simulated {}
 
 /// Local work of a simulated thread, in nanoseconds (rounded to cycles): it touches no shared line,
 /// and takes longer while another thread of the core is active. Free in setup code.

@@ -123,7 +123,7 @@ impl fmt::Display for Outcome {
 /// A machine, the objects that its threads share, and the threads.
 ///
 /// ```
-/// use lockyard::RawTicketLock;
+/// use lockyard::on::RawTicketLock;
 /// use lockyard_sim::{Machine, Outcome, Simulated, Simulation};
 ///
 /// let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");

@@ -13,12 +13,9 @@
 
 use lockyard::lockref::Count;
 use lockyard::platform::{
-    Event, Execution, Host, NEST_LEVELS, NativeAtomics, NativeU32, QueueNode, Slot,
+    Event, Execution, Host, HostWithSlots, NEST_LEVELS, NativeAtomics, NativeU32, QueueNode, Slot,
 };
-use lockyard::{
-    Context, LockRef, QSpinLock, RawTicketLock8, TicketLock, lock::Ticket,
-    lockref::policy::Standard,
-};
+use lockyard::{Context, on};
 use std::alloc::Layout;
 use std::cell::Cell;
 use std::ptr::NonNull;
@@ -124,6 +121,8 @@ unsafe impl Host for Kernel {
     }
 }
 
+impl HostWithSlots for Kernel {}
+
 /// Interrupts off while a lock is held, and back to what they were.
 struct InterruptsOff;
 
@@ -138,12 +137,18 @@ impl Context for InterruptsOff {
     }
 }
 
+/// The kernel's names for what it uses of the library: each is a line.
+type QSpinLock<T> = on::QSpinLock<T, Kernel>;
+type IrqTicketLock<T> = on::TicketLock<T, Kernel, InterruptsOff>;
+type RawTicketLock8 = on::RawTicketLock8<Kernel>;
+type LockRef = on::LockRef<Kernel>;
+
 /// Two bytes: possible because the host has at most 255 slots.
-static SMALL: RawTicketLock8<Kernel> = <RawTicketLock8<Kernel> as lock_api::RawMutex>::INIT;
+static SMALL: RawTicketLock8 = <RawTicketLock8 as lock_api::RawMutex>::INIT;
 /// Waiters queue on nodes of `NODES`.
-static PAGES: QSpinLock<u64, Kernel> = QSpinLock::new(0);
-static RUN_QUEUE: TicketLock<Vec<usize>, Kernel, InterruptsOff> = TicketLock::new(Vec::new());
-static ENTRY: LockRef<Ticket, Standard, Kernel> = LockRef::new(1);
+static PAGES: QSpinLock<u64> = QSpinLock::new(0);
+static RUN_QUEUE: IrqTicketLock<Vec<usize>> = IrqTicketLock::new(Vec::new());
+static ENTRY: LockRef = LockRef::new(1);
 
 fn main() {
     const ROUNDS: usize = 500;
@@ -189,7 +194,7 @@ fn main() {
     assert!(memory.is_some());
     println!(
         "{cpus} CPUs x {ROUNDS} rounds: nothing was lost; lock of {} bytes, lockref of {}",
-        size_of::<RawTicketLock8<Kernel>>(),
+        size_of::<RawTicketLock8>(),
         size_of_val(&ENTRY)
     );
     for event in Event::ALL {

@@ -15,6 +15,7 @@ mod counting;
 
 use clock::{cpu_time, per};
 use counting::memory;
+use lockyard::Native;
 use lockyard::buffers::{
     Before, BufferCache, Configuration, Hash256, Key, MoveToFront, OnMiss, Outside, ReferencedBit,
     Standard, Switches, TreePerGroup, WideHash, With,
@@ -29,10 +30,10 @@ fn key(number: u64) -> Key {
 }
 
 /// `buffers` buffers without a value: bytes of each, and what a look-up takes.
-fn fill<S: Switches>(name: &str, buffers: u64) {
+fn fill<S: Switches<Native>>(name: &str, buffers: u64) {
     let before = memory();
     let fresh = before.1 < 16 << 20;
-    let cache = BufferCache::<(), S>::new(Configuration::DEFAULT);
+    let cache = BufferCache::<(), S, Native>::new(Configuration::DEFAULT);
     let begin = cpu_time();
     for number in 0..buffers {
         assert!(cache.get_or_fill(key(number), || Ok::<_, Infallible>(())).is_ok());
@@ -68,7 +69,7 @@ fn fill<S: Switches>(name: &str, buffers: u64) {
 
 /// `churn` buffers come into a cache for a million and go; memory is looked at in ten places.
 fn churn(churn: u64) {
-    let cache = BufferCache::<u64>::new(Configuration::DEFAULT.with_limit(MILLION));
+    let cache = lockyard::BufferCache::<u64>::new(Configuration::DEFAULT.with_limit(MILLION));
     let mut most_waiting = 0;
     println!(
         "{:>12} {:>10} {:>14} {:>12} {:>8}",

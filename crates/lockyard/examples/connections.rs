@@ -18,6 +18,7 @@ mod counting;
 
 use clock::{cpu_time, per};
 use counting::memory;
+use lockyard::Native;
 use lockyard::connections::{Bits, ConnectionTable, Locked, LookUp, NEVER, Rcu, Settings, Tuple};
 use std::hint::black_box;
 use std::net::Ipv4Addr;
@@ -33,7 +34,7 @@ fn tuple(number: u32) -> Tuple {
 }
 
 /// A million connections without a value in 2^`bits` buckets: bytes of each, and what a look-up takes.
-fn fill<P: LookUp>(name: &str, bits: u32) {
+fn fill<P: LookUp<Native>>(name: &str, bits: u32) {
     let bits = Bits::new(bits).expect("it is in range");
     let before = memory();
     let fresh = before.1 < 16 << 20;
@@ -75,8 +76,10 @@ fn fill<P: LookUp>(name: &str, bits: u32) {
 
 /// `churn` connections come and go, a million at a time; memory is looked at in ten places.
 fn churn(churn: u32, settings: &Settings) {
-    let table =
-        ConnectionTable::<u64>::with_bits(Bits::for_connections(CONNECTIONS as usize), None);
+    let table = lockyard::ConnectionTable::<u64>::with_bits(
+        Bits::for_connections(CONNECTIONS as usize),
+        None,
+    );
     table.apply(settings).expect("nothing was inserted");
     let sweep = (table.bits().buckets() / 256).max(1);
     let mut most_waiting = 0;

@@ -9,13 +9,13 @@
 use lockyard::kind::{Choice, Kind, StaticChoice};
 use lockyard::lock::pv::Spins;
 use lockyard::lock::{CmpxchgGrab, PvQueued, PvTicket, Queued, Ticket};
-use lockyard::page_ref::{Cmpxchg, LockedBit, OptimisticCmpxchg, Xadd};
+use lockyard::on::{self, RawTicketLock8};
+use lockyard::page_ref::{Cmpxchg, LockedBit, OptimisticCmpxchg, PageRef, Xadd};
 use lockyard::platform::Portable;
 use lockyard::platform::{Host, Native, NativeAtomics, NativeU32, QueueNode, Slot};
 use lockyard::{
-    Held, LockRef, LockRefGuard, PageRef, QSpinLock, RawChosenLock, RawPvQSpinLock,
-    RawPvTicketLock, RawQSpinLock, RawSpinLock, RawTestAndSetLock, RawTicketLock, RawTicketLock8,
-    TicketLock,
+    Held, LockRef, LockRefGuard, QSpinLock, RawChosenLock, RawPvQSpinLock, RawPvTicketLock,
+    RawQSpinLock, RawSpinLock, RawTestAndSetLock, RawTicketLock, TicketLock,
 };
 use std::alloc::Layout;
 use std::hint::black_box;
@@ -130,8 +130,8 @@ pub unsafe fn queued_unlock(lock: &RawQSpinLock, held: Held<RawQSpinLock>) {
 /// `held` is from `lock`.
 #[unsafe(no_mangle)]
 pub unsafe fn queued_portable_unlock(
-    lock: &RawQSpinLock<Portable<Native>>,
-    held: Held<RawQSpinLock<Portable<Native>>>,
+    lock: &on::RawQSpinLock<Portable<Native>>,
+    held: Held<on::RawQSpinLock<Portable<Native>>>,
 ) {
     // SAFETY: the caller's promise.
     unsafe { lock.release(held) }
@@ -406,7 +406,7 @@ fn main() {
     assert!(queued_try_lock(&lock).is_none());
     // SAFETY: taken above.
     unsafe { queued_unlock(&lock, held) };
-    let portable = RawQSpinLock::<Portable<Native>>::new();
+    let portable = on::RawQSpinLock::<Portable<Native>>::new();
     let held = portable.acquire();
     // SAFETY: taken above.
     unsafe { queued_portable_unlock(black_box(&portable), held) };

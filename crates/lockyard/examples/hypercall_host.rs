@@ -10,11 +10,11 @@
 //! cargo run --release -p lockyard --example hypercall_host
 //! ```
 
+use lockyard::on;
 use lockyard::platform::{
-    Announcement, Event, Execution, Host, NEST_LEVELS, NativeAtomics, NativeU32, Ordering,
-    QueueNode, Slot, Word, spread,
+    Announcement, Event, Execution, Host, HostWithSlots, NEST_LEVELS, NativeAtomics, NativeU32,
+    Ordering, QueueNode, Slot, Word, spread,
 };
-use lockyard::{PvQSpinLock, PvTicketLock};
 use std::alloc::Layout;
 use std::cell::Cell;
 use std::ptr::NonNull;
@@ -127,8 +127,14 @@ unsafe impl Host for Guest {
     }
 }
 
-static IN_ORDER: PvTicketLock<u64, Guest> = PvTicketLock::new(0);
-static QUICKLY: PvQSpinLock<u64, Guest> = PvQSpinLock::new(0);
+impl HostWithSlots for Guest {}
+
+/// The locks of this guest: those of the library, on its host.
+type PvTicketLock<T> = on::PvTicketLock<T, Guest>;
+type PvQSpinLock<T> = on::PvQSpinLock<T, Guest>;
+
+static IN_ORDER: PvTicketLock<u64> = PvTicketLock::new(0);
+static QUICKLY: PvQSpinLock<u64> = PvQSpinLock::new(0);
 
 fn main() {
     const ROUNDS: u64 = 500;

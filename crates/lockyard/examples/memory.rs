@@ -14,8 +14,9 @@ mod counting;
 use counting::memory;
 use lockyard::connections::{self, Bits, ConnectionTable, LookUp, NEVER, Tuple};
 use lockyard::id_table::{self, IdTable};
-use lockyard::statistics::{PerCpu, PerNode, Shared};
-use lockyard::{Counts, Statistics, statistics};
+use lockyard::lock::Queued;
+use lockyard::statistics::{PerCpu, PerNode, Shared, Statistics};
+use lockyard::{Counts, Native, statistics};
 use std::net::Ipv4Addr;
 use std::process::{Command, ExitCode};
 
@@ -62,7 +63,7 @@ fn tuple(number: u32) -> Tuple {
     Tuple { protocol: 6, source: (client.into(), port), destination: (server.into(), 443) }
 }
 
-fn connection<T: Default + Send + Sync, P: LookUp>(name: &str) {
+fn connection<T: Default + Send + Sync, P: LookUp<Native>>(name: &str) {
     type Table<T, P> = ConnectionTable<T, P>;
     let insert = |table: &Table<T, P>, number| {
         assert!(table.insert(&tuple(number), T::default(), NEVER).is_ok(), "there is memory");
@@ -82,13 +83,13 @@ fn connection<T: Default + Send + Sync, P: LookUp>(name: &str) {
 
 fn identifier<V: id_table::Variant>(name: &str) {
     let fill = || {
-        let table = IdTable::<u64, V>::new();
+        let table = IdTable::<u64, V, Native>::new();
         for value in 0..MILLION {
             assert_eq!(table.insert(value.into()).ok(), Some(value), "there is memory");
         }
         table
     };
-    row(name, IdTable::<u64, V>::object_bytes(), fill, |table| {
+    row(name, IdTable::<u64, V, Native>::object_bytes(), fill, |table| {
         for id in 0..MILLION {
             let value = table.remove(id).expect("it is there");
             assert_eq!(table.insert(value).ok(), Some(id), "the only one that is free");
@@ -99,7 +100,7 @@ fn identifier<V: id_table::Variant>(name: &str) {
 /// Objects with statistics that so many nodes update.
 fn record<V: statistics::Variant, const NODES: usize>(name: &str) {
     let new = || {
-        let new = Statistics::<V>::new().expect("there is memory");
+        let new = Statistics::<V, Queued, Native>::new().expect("there is memory");
         for update in 0..2 * NODES {
             new.update_at(update % NODES, &Counts::packet(64, 1, 0));
         }

@@ -8,7 +8,7 @@
 /// What a guard switches off while a lock is held.
 ///
 /// ```
-/// use lockyard::{Context, Native, TicketLock};
+/// use lockyard::{Context, Native, on};
 /// use std::cell::Cell;
 ///
 /// std::thread_local!(static PREEMPTION_OFF: Cell<u32> = const { Cell::new(0) });
@@ -20,7 +20,8 @@
 ///     fn leave(_: ()) { PREEMPTION_OFF.set(PREEMPTION_OFF.get() - 1) }
 /// }
 ///
-/// static RUN_QUEUE: TicketLock<Vec<u32>, Native, NoPreemption> = TicketLock::new(Vec::new());
+/// type TicketLock<T> = on::TicketLock<T, Native, NoPreemption>;
+/// static RUN_QUEUE: TicketLock<Vec<u32>> = TicketLock::new(Vec::new());
 /// let mut queue = RUN_QUEUE.lock();
 /// assert_eq!(PREEMPTION_OFF.get(), 1);
 /// queue.push(7);

@@ -98,7 +98,7 @@ impl<L: Acquired> fmt::Debug for Held<L> {
 /// parameter: they decide what the word means.
 #[repr(transparent)]
 pub struct RawSpinLock<
-    K: LaneLock,
+    K: LaneLock<H>,
     H: Host = Native,
     C: Context = NoContext,
     W: Width<H::Atomics> = FourBytes,
@@ -107,17 +107,19 @@ pub struct RawSpinLock<
     _kind: Invariant<(K, C)>,
 }
 
-impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> sealed::Lock
+impl<K: LaneLock<H>, H: Host, C: Context, W: Width<H::Atomics>> sealed::Lock
     for RawSpinLock<K, H, C, W>
 {
 }
 
-impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> Acquired for RawSpinLock<K, H, C, W> {
+impl<K: LaneLock<H>, H: Host, C: Context, W: Width<H::Atomics>> Acquired
+    for RawSpinLock<K, H, C, W>
+{
     type Token = K::Token;
     type State = C::State;
 }
 
-impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H, C, W> {
+impl<K: LaneLock<H>, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H, C, W> {
     /// A free lock. Statics use [`RawMutex::INIT`].
     #[inline]
     pub fn new() -> Self {
@@ -136,7 +138,7 @@ impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H, C
         // SAFETY: the word is private, and was made with 0. What changes it is `K` on `H`, here and
         // in `try_acquire` and `release`. The type is invariant in both, so no reference to this
         // lock has others.
-        let token = during::<H, _>(Region::LockWait, || unsafe { K::lock::<H, _>(self.lane()) });
+        let token = during::<H, _>(Region::LockWait, || unsafe { K::lock(self.lane()) });
         Held::new(token, context)
     }
 
@@ -147,7 +149,7 @@ impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H, C
     pub fn try_acquire(&self) -> Option<Held<Self>> {
         let context = C::enter();
         // SAFETY: as in `acquire`.
-        match unsafe { K::try_lock::<H, _>(self.lane()) } {
+        match unsafe { K::try_lock(self.lane()) } {
             Some(token) => Some(Held::new(token, context)),
             None => {
                 C::leave(context);
@@ -165,7 +167,7 @@ impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H, C
     pub unsafe fn release(&self, held: Held<Self>) {
         // SAFETY: `held` is not `Clone`, so the acquisition that made it has not been given back;
         // the caller says that it was one of this lock.
-        unsafe { K::unlock::<H, _>(self.lane(), held.token) };
+        unsafe { K::unlock(self.lane(), held.token) };
         C::leave(held.context);
     }
 
@@ -177,10 +179,10 @@ impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H, C
     #[inline(always)]
     pub unsafe fn release_fair(&self, held: Held<Self>)
     where
-        K: FairLock,
+        K: FairLock<H>,
     {
         // SAFETY: as in `release`.
-        unsafe { K::unlock_fair::<H, _>(self.lane(), held.token) };
+        unsafe { K::unlock_fair(self.lane(), held.token) };
         C::leave(held.context);
     }
 
@@ -188,13 +190,12 @@ impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H, C
     /// the context.
     pub fn acquire_until(&self, until: Duration) -> Option<Held<Self>>
     where
-        K: TimedLock,
+        K: TimedLock<H>,
     {
         let context = C::enter();
         // SAFETY: as in `acquire`.
-        let taken = during::<H, _>(Region::LockWait, || unsafe {
-            K::lock_until::<H, _>(self.lane(), until)
-        });
+        let taken =
+            during::<H, _>(Region::LockWait, || unsafe { K::lock_until(self.lane(), until) });
         match taken {
             Some(token) => Some(Held { token, context, _on_this_thread: GuardNoSend::new() }),
             None => {
@@ -211,13 +212,15 @@ impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H, C
     }
 }
 
-impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> Default for RawSpinLock<K, H, C, W> {
+impl<K: LaneLock<H>, H: Host, C: Context, W: Width<H::Atomics>> Default
+    for RawSpinLock<K, H, C, W>
+{
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> fmt::Debug
+impl<K: LaneLock<H>, H: Host, C: Context, W: Width<H::Atomics>> fmt::Debug
     for RawSpinLock<K, H, C, W>
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -233,7 +236,7 @@ impl<K: LaneLock, H: Host, C: Context, W: Width<H::Atomics>> fmt::Debug
 // `leave` after it was released.
 unsafe impl<K, H, C, W> RawMutex for RawSpinLock<K, H, C, W>
 where
-    K: LaneLock,
+    K: LaneLock<H>,
     H: Host<Atomics: ConstAtomics>,
     C: Context,
     W: ConstWidth<H::Atomics>,
@@ -264,7 +267,7 @@ where
 // SAFETY: the release is `FairLock`'s, and is a release.
 unsafe impl<K, H, C, W> RawMutexFair for RawSpinLock<K, H, C, W>
 where
-    K: FairLock,
+    K: FairLock<H>,
     H: Host<Atomics: ConstAtomics>,
     C: Context,
     W: ConstWidth<H::Atomics>,
@@ -280,7 +283,7 @@ where
 // SAFETY: the acquisition is `TimedLock`'s.
 unsafe impl<K, H, C, W> RawMutexTimed for RawSpinLock<K, H, C, W>
 where
-    K: TimedLock,
+    K: TimedLock<H>,
     H: Host<Atomics: ConstAtomics>,
     C: Context,
     W: ConstWidth<H::Atomics>,

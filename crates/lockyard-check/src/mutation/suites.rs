@@ -20,13 +20,14 @@ use lockyard::buffers;
 use lockyard::connections;
 use lockyard::id_table::Rcu;
 use lockyard::lock::{LaneLock, PvQueued, Queued, TestAndSet};
+use lockyard::lockref::LockRef;
 use lockyard::lockref::policy::{NoTrywait, Policy, Standard};
+use lockyard::page_ref::PageRef;
 use lockyard::page_ref::{Cmpxchg, LockedBit, OptimisticCmpxchg, Xadd};
 use lockyard::platform::checked::Checked;
 use lockyard::platform::hooked::Hooked;
 use lockyard::reclaim::Domain;
 use lockyard::statistics::PerNode;
-use lockyard::{LockRef, PageRef};
 
 type Host = Hooked<Checked, Scripted>;
 type Of<P> = <P as Primitive>::Program<Host>;
@@ -96,7 +97,7 @@ fn pv_queued() -> Vec<Check> {
 }
 
 /// The checks of a lockref: every pair of operations, and threes.
-fn lockref<K: LaneLock, P: Policy>() -> Vec<Check> {
+fn lockref<K: LaneLock<Host>, P: Policy>() -> Vec<Check> {
     use CountOp::{Get, GetNotDead, GetNotZero, LockSet, MarkDead, PutOrLock, PutReturn};
     let mut checks = Vec::new();
     for (a, b) in pairs(&CountOp::ALL) {

@@ -6,7 +6,7 @@ use super::{Outcome, Program, Seen, linger};
 use crate::finding::{COUNT, FREED};
 use crate::{hooks, ration};
 use lockyard::buffers::{Buffer, BufferCache, Configuration, Groups, Key, Switches};
-use lockyard::platform::Host;
+use lockyard::platform::HostWithSlots;
 use std::alloc::Layout;
 use std::ops::Deref;
 use std::ptr::NonNull;
@@ -49,14 +49,14 @@ fn key(k: usize) -> Key {
 }
 
 /// A cache in memory of the host: it is used before the program is where it stays, and a simulated machine knows no other memory.
-struct Placed<S: Switches, H: Host>(NonNull<BufferCache<Canary<H>, S, H>>);
+struct Placed<S: Switches<H>, H: HostWithSlots>(NonNull<BufferCache<Canary<H>, S, H>>);
 
 // SAFETY: it owns the cache, which is both.
-unsafe impl<S: Switches, H: Host> Send for Placed<S, H> {}
+unsafe impl<S: Switches<H>, H: HostWithSlots> Send for Placed<S, H> {}
 // SAFETY: as above.
-unsafe impl<S: Switches, H: Host> Sync for Placed<S, H> {}
+unsafe impl<S: Switches<H>, H: HostWithSlots> Sync for Placed<S, H> {}
 
-impl<S: Switches, H: Host> Placed<S, H> {
+impl<S: Switches<H>, H: HostWithSlots> Placed<S, H> {
     fn new(cache: BufferCache<Canary<H>, S, H>) -> Self {
         let memory = H::allocate(Layout::for_value(&cache), None).expect("there is memory").cast();
         // SAFETY: the memory is for a cache.
@@ -65,7 +65,7 @@ impl<S: Switches, H: Host> Placed<S, H> {
     }
 }
 
-impl<S: Switches, H: Host> Deref for Placed<S, H> {
+impl<S: Switches<H>, H: HostWithSlots> Deref for Placed<S, H> {
     type Target = BufferCache<Canary<H>, S, H>;
     fn deref(&self) -> &Self::Target {
         // SAFETY: alive until `drop`.
@@ -73,7 +73,7 @@ impl<S: Switches, H: Host> Deref for Placed<S, H> {
     }
 }
 
-impl<S: Switches, H: Host> Drop for Placed<S, H> {
+impl<S: Switches<H>, H: HostWithSlots> Drop for Placed<S, H> {
     fn drop(&mut self) {
         let layout = Layout::for_value(&**self);
         // SAFETY: made by `new` with this layout, and not used any more.
@@ -86,7 +86,7 @@ impl<S: Switches, H: Host> Drop for Placed<S, H> {
 
 /// Threads that use one cache with one list; buffers 0 to `THERE` - 1 are in it at the beginning. With a hash that grows the third buffer doubles its
 /// chains, and the next that is inserted divides one.
-pub struct BufferProgram<S: Switches, H: Host, const THERE: usize> {
+pub struct BufferProgram<S: Switches<H>, H: HostWithSlots, const THERE: usize> {
     cache: Placed<S, H>,
     ops: Vec<BufferOp>,
     seen: Seen,
@@ -100,7 +100,7 @@ pub struct BufferProgram<S: Switches, H: Host, const THERE: usize> {
     places: [AtomicUsize; KEYS],
 }
 
-impl<S: Switches, H: Host, const THERE: usize> BufferProgram<S, H, THERE> {
+impl<S: Switches<H>, H: HostWithSlots, const THERE: usize> BufferProgram<S, H, THERE> {
     /// What must hold of a handle.
     fn look_at(&self, k: usize, buffer: &Buffer<'_, Canary<H>, S, H>) {
         buffer.must_be_alive();
@@ -147,7 +147,7 @@ impl<S: Switches, H: Host, const THERE: usize> BufferProgram<S, H, THERE> {
     }
 }
 
-impl<S: Switches, H: Host, const THERE: usize> Program for BufferProgram<S, H, THERE> {
+impl<S: Switches<H>, H: HostWithSlots, const THERE: usize> Program for BufferProgram<S, H, THERE> {
     type Op = BufferOp;
 
     fn new(ops: &[BufferOp], _rounds: u32) -> Self {

@@ -3,7 +3,7 @@
 use super::{Outcome, Program, Protected, Seen};
 use crate::finding::KINDS;
 use lockyard::kind::{Choice, Chooser, ChosenSpinLock, FixedBy, Kind};
-use lockyard::platform::Host;
+use lockyard::platform::HostWithSlots;
 use std::cell::Cell;
 use std::ptr::{from_ref, null};
 use std::sync::atomic::{AtomicU32, Ordering as Plain};
@@ -44,7 +44,7 @@ pub struct OfProgram;
 
 // SAFETY: a program has one choice and one lock, and sets its choice before each use of the lock (`ChoiceProgram::with_choice`); the threads
 // of a model or of a simulated machine, which share an OS thread, run one program at a time.
-unsafe impl<H: Host> Chooser<H> for OfProgram {
+unsafe impl<H: HostWithSlots> Chooser<H> for OfProgram {
     fn with<R>(use_choice: impl FnOnce(&Choice<H>) -> R) -> R {
         let choice = CHOICE.get().cast::<Choice<H>>();
         // SAFETY: set by `with_choice` from a reference to this type, which lives while the program does, and this is called
@@ -60,7 +60,7 @@ const DEFAULT: Kind = Kind::Ticket;
 ///
 /// Held, beside what a lock must hold: all of them use it as one kind; it is the one that was chosen, if a choice succeeded, and
 /// the default otherwise; at most one choice succeeds; who is refused, or patches, is told the kind in force.
-pub struct ChoiceProgram<H: Host> {
+pub struct ChoiceProgram<H: HostWithSlots> {
     choice: Choice<H>,
     lock: ChosenSpinLock<OfProgram, H>,
     protected: Protected<H>,
@@ -72,7 +72,7 @@ pub struct ChoiceProgram<H: Host> {
     chosen: AtomicU32,
 }
 
-impl<H: Host> ChoiceProgram<H> {
+impl<H: HostWithSlots> ChoiceProgram<H> {
     fn with_choice<R>(&self, body: impl FnOnce() -> R) -> R {
         CHOICE.set(from_ref(&self.choice).cast());
         body()
@@ -107,7 +107,7 @@ impl<H: Host> ChoiceProgram<H> {
     }
 }
 
-impl<H: Host> Program for ChoiceProgram<H>
+impl<H: HostWithSlots> Program for ChoiceProgram<H>
 where
     ChosenSpinLock<OfProgram, H>: Send + Sync,
     Choice<H>: Send + Sync,

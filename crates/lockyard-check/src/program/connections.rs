@@ -6,7 +6,7 @@ use crate::{hooks, ration};
 use lockyard::connections::{
     Bits, Connection, ConnectionTable, Direction, LookUp, Seed, Tuple, Why,
 };
-use lockyard::platform::{Cell, DataCell, Host};
+use lockyard::platform::{Cell, DataCell, HostWithSlots};
 use std::alloc::Layout;
 use std::net::Ipv4Addr;
 use std::ops::Deref;
@@ -44,12 +44,12 @@ const ALIVE: u64 = 7;
 const DEADLINE: u64 = 5;
 
 /// A value that must not be used after it was dropped, and must be dropped once.
-pub(super) struct Canary<H: Host> {
+pub(super) struct Canary<H: HostWithSlots> {
     state: Cell<H, u64>,
     alive: Arc<AtomicI64>,
 }
 
-impl<H: Host> Canary<H> {
+impl<H: HostWithSlots> Canary<H> {
     pub(super) fn new(alive: &Arc<AtomicI64>) -> Self {
         alive.fetch_add(1, Plain::Relaxed);
         Canary { state: DataCell::new(ALIVE), alive: Arc::clone(alive) }
@@ -68,7 +68,7 @@ impl<H: Host> Canary<H> {
     }
 }
 
-impl<H: Host> Drop for Canary<H> {
+impl<H: HostWithSlots> Drop for Canary<H> {
     fn drop(&mut self) {
         // A panic that unwinds has found something already.
         if !std::thread::panicking() {
@@ -80,14 +80,14 @@ impl<H: Host> Drop for Canary<H> {
 }
 
 /// A table in memory of the host: it is used before the program is where it stays, and a simulated machine knows no other memory.
-struct Placed<P: LookUp, H: Host>(NonNull<ConnectionTable<Canary<H>, P, H>>);
+struct Placed<P: LookUp<H>, H: HostWithSlots>(NonNull<ConnectionTable<Canary<H>, P, H>>);
 
 // SAFETY: it owns the table, which is both.
-unsafe impl<P: LookUp, H: Host> Send for Placed<P, H> {}
+unsafe impl<P: LookUp<H>, H: HostWithSlots> Send for Placed<P, H> {}
 // SAFETY: as above.
-unsafe impl<P: LookUp, H: Host> Sync for Placed<P, H> {}
+unsafe impl<P: LookUp<H>, H: HostWithSlots> Sync for Placed<P, H> {}
 
-impl<P: LookUp, H: Host> Placed<P, H> {
+impl<P: LookUp<H>, H: HostWithSlots> Placed<P, H> {
     fn new(table: ConnectionTable<Canary<H>, P, H>) -> Self {
         let memory = H::allocate(Layout::for_value(&table), None).expect("there is memory").cast();
         // SAFETY: the memory is for a table.
@@ -96,7 +96,7 @@ impl<P: LookUp, H: Host> Placed<P, H> {
     }
 }
 
-impl<P: LookUp, H: Host> Deref for Placed<P, H> {
+impl<P: LookUp<H>, H: HostWithSlots> Deref for Placed<P, H> {
     type Target = ConnectionTable<Canary<H>, P, H>;
     fn deref(&self) -> &Self::Target {
         // SAFETY: alive until `drop`.
@@ -104,7 +104,7 @@ impl<P: LookUp, H: Host> Deref for Placed<P, H> {
     }
 }
 
-impl<P: LookUp, H: Host> Drop for Placed<P, H> {
+impl<P: LookUp<H>, H: HostWithSlots> Drop for Placed<P, H> {
     fn drop(&mut self) {
         let layout = Layout::for_value(&**self);
         // SAFETY: made by `new` with this layout, and not used any more.
@@ -117,7 +117,7 @@ impl<P: LookUp, H: Host> Drop for Placed<P, H> {
 
 /// Threads that use one table of two buckets; `THERE` connections are in it at the beginning. If there is none, the first insertion makes
 /// the buckets, and connections may be in either.
-pub struct ConnProgram<P: LookUp, H: Host, const THERE: usize> {
+pub struct ConnProgram<P: LookUp<H>, H: HostWithSlots, const THERE: usize> {
     table: Placed<P, H>,
     keys: [Tuple; KEYS],
     ops: Vec<ConnOp>,
@@ -133,7 +133,7 @@ fn tuple(number: u32) -> Tuple {
     Tuple { protocol: 6, source: end(1, number as u16), destination: end(2, 80) }
 }
 
-impl<P: LookUp, H: Host, const THERE: usize> ConnProgram<P, H, THERE> {
+impl<P: LookUp<H>, H: HostWithSlots, const THERE: usize> ConnProgram<P, H, THERE> {
     fn insert(&self, thread: usize, k: usize) -> Option<Connection<'_, Canary<H>, P, H>> {
         match self.table.insert(&self.keys[k], Canary::new(&self.alive), DEADLINE) {
             Ok(connection) => {
@@ -185,7 +185,7 @@ impl<P: LookUp, H: Host, const THERE: usize> ConnProgram<P, H, THERE> {
     }
 }
 
-impl<P: LookUp, H: Host, const THERE: usize> Program for ConnProgram<P, H, THERE> {
+impl<P: LookUp<H>, H: HostWithSlots, const THERE: usize> Program for ConnProgram<P, H, THERE> {
     type Op = ConnOp;
 
     fn new(ops: &[ConnOp], _rounds: u32) -> Self {

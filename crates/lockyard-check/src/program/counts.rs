@@ -5,7 +5,7 @@ use crate::finding::{COUNT, FREED};
 use lockyard::lock::LaneLock;
 use lockyard::lockref::policy::{Policy, Standard};
 use lockyard::lockref::{Count, LockRef, LockRefGuard};
-use lockyard::platform::{Cell, DataCell, Host};
+use lockyard::platform::{Cell, DataCell, HostWithSlots};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering as Plain};
 
 /// What a thread does with the lockref.
@@ -55,7 +55,12 @@ impl CountOp {
 
 /// Threads that use one lockref and the object that it counts. Besides theirs there are `EXTRA`
 /// references, of somebody who does nothing: without them the count can come to zero.
-pub struct CountProgram<K: LaneLock, H: Host, const EXTRA: u32 = 0, P: Policy = Standard> {
+pub struct CountProgram<
+    K: LaneLock<H>,
+    H: HostWithSlots,
+    const EXTRA: u32 = 0,
+    P: Policy = Standard,
+> {
     lockref: LockRef<K, P, H>,
     /// What the lock protects.
     protected: Protected<H>,
@@ -82,7 +87,7 @@ pub struct CountProgram<K: LaneLock, H: Host, const EXTRA: u32 = 0, P: Policy = 
 
 const ALIVE: u64 = 7;
 
-impl<K: LaneLock, H: Host, const EXTRA: u32, P: Policy> CountProgram<K, H, EXTRA, P> {
+impl<K: LaneLock<H>, H: HostWithSlots, const EXTRA: u32, P: Policy> CountProgram<K, H, EXTRA, P> {
     fn gained(&self, references: i64) {
         self.expected.fetch_add(references, Plain::Relaxed);
     }
@@ -200,7 +205,9 @@ impl<K: LaneLock, H: Host, const EXTRA: u32, P: Policy> CountProgram<K, H, EXTRA
     }
 }
 
-impl<K: LaneLock, H: Host, const EXTRA: u32, P: Policy> Program for CountProgram<K, H, EXTRA, P> {
+impl<K: LaneLock<H>, H: HostWithSlots, const EXTRA: u32, P: Policy> Program
+    for CountProgram<K, H, EXTRA, P>
+{
     type Op = CountOp;
 
     fn new(ops: &[CountOp], rounds: u32) -> Self {

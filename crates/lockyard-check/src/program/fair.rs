@@ -4,7 +4,7 @@ use super::{Outcome, Program, Protected, Seen};
 use crate::finding::STUCK;
 use core::time::Duration;
 use lockyard::lock::{FairLock, TimedLock};
-use lockyard::platform::Host;
+use lockyard::platform::HostWithSlots;
 use lockyard::{Held, RawSpinLock};
 
 /// What a thread does with the lock.
@@ -19,14 +19,14 @@ pub enum FairOp {
 }
 
 /// Threads that take one lock.
-pub struct FairProgram<K: FairLock + TimedLock, H: Host> {
+pub struct FairProgram<K: FairLock<H> + TimedLock<H>, H: HostWithSlots> {
     lock: RawSpinLock<K, H>,
     protected: Protected<H>,
     ops: Vec<FairOp>,
     seen: Seen,
 }
 
-impl<K: FairLock + TimedLock, H: Host> FairProgram<K, H> {
+impl<K: FairLock<H> + TimedLock<H>, H: HostWithSlots> FairProgram<K, H> {
     fn section(&self, thread: usize, held: Held<RawSpinLock<K, H>>, fair: bool) {
         self.seen.note(thread, self.protected.section(thread) as i64);
         // SAFETY: `held` is this lock's.
@@ -34,7 +34,7 @@ impl<K: FairLock + TimedLock, H: Host> FairProgram<K, H> {
     }
 }
 
-impl<K: FairLock + TimedLock, H: Host> Program for FairProgram<K, H> {
+impl<K: FairLock<H> + TimedLock<H>, H: HostWithSlots> Program for FairProgram<K, H> {
     type Op = FairOp;
 
     fn new(ops: &[FairOp], _rounds: u32) -> Self {

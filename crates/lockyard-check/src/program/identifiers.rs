@@ -5,7 +5,7 @@ use crate::finding::{COUNT, FREED};
 use crate::hooks;
 use crate::quarantine;
 use lockyard::id_table::{IdTable, Variant};
-use lockyard::platform::Host;
+use lockyard::platform::HostWithSlots;
 use std::sync::atomic::{AtomicI64, Ordering as Plain};
 
 /// What a thread does.
@@ -30,7 +30,7 @@ struct Object {
 }
 
 /// The program. At first the table has one object, with identifier 0; or none, and no memory, if it is `EMPTY`.
-pub struct IdProgram<V: Variant, H: Host, const EMPTY: bool = false> {
+pub struct IdProgram<V: Variant, H: HostWithSlots, const EMPTY: bool = false> {
     table: IdTable<Object, V, H>,
     ops: Vec<IdOp>,
     seen: Seen,
@@ -40,7 +40,7 @@ pub struct IdProgram<V: Variant, H: Host, const EMPTY: bool = false> {
     born: AtomicI64,
 }
 
-impl<V: Variant, H: Host, const EMPTY: bool> IdProgram<V, H, EMPTY> {
+impl<V: Variant, H: HostWithSlots, const EMPTY: bool> IdProgram<V, H, EMPTY> {
     fn insert(&self, thread: usize) -> u32 {
         let born = self.born.fetch_add(1, Plain::Relaxed);
         let inserted = self.table.insert(Object { born, visits: [0; 2] });
@@ -68,7 +68,7 @@ impl<V: Variant, H: Host, const EMPTY: bool> IdProgram<V, H, EMPTY> {
     }
 }
 
-impl<V: Variant, H: Host, const EMPTY: bool> Program for IdProgram<V, H, EMPTY> {
+impl<V: Variant, H: HostWithSlots, const EMPTY: bool> Program for IdProgram<V, H, EMPTY> {
     type Op = IdOp;
 
     fn new(ops: &[IdOp], _rounds: u32) -> Self {

@@ -3,15 +3,15 @@
 
 use super::{MOST_THREADS, Outcome, Program, Seen, linger, read, write};
 use crate::finding::FREED;
-use lockyard::LockRef;
 use lockyard::lock::LaneLock;
+use lockyard::lockref::LockRef;
 use lockyard::lockref::policy::Policy;
-use lockyard::platform::{Cell, DataCell, Host};
+use lockyard::platform::{Cell, DataCell, HostWithSlots};
 
 const ALIVE: u64 = 7;
 
 /// A reference count.
-pub trait RefCount<H: Host>: Send + Sync + 'static {
+pub trait RefCount<H: HostWithSlots>: Send + Sync + 'static {
     /// `count` references.
     fn new(count: u32) -> Self;
     /// Takes a reference unless there is none; says whether it did.
@@ -20,7 +20,7 @@ pub trait RefCount<H: Host>: Send + Sync + 'static {
     fn put(&self) -> bool;
 }
 
-impl<K: LaneLock, P: Policy, H: Host> RefCount<H> for LockRef<K, P, H> {
+impl<K: LaneLock<H>, P: Policy, H: HostWithSlots> RefCount<H> for LockRef<K, P, H> {
     fn new(count: u32) -> Self {
         LockRef::from_count(count)
     }
@@ -48,7 +48,7 @@ pub enum UseOp {
 }
 
 /// Threads that use one object until nobody has a reference. One round.
-pub struct LastUse<R, H: Host> {
+pub struct LastUse<R, H: HostWithSlots> {
     count: R,
     /// Of the object: one number for each thread, which it writes.
     uses: [Cell<H, u64>; MOST_THREADS],
@@ -58,7 +58,7 @@ pub struct LastUse<R, H: Host> {
     seen: Seen,
 }
 
-impl<R: RefCount<H>, H: Host> LastUse<R, H> {
+impl<R: RefCount<H>, H: HostWithSlots> LastUse<R, H> {
     fn use_and_put(&self, thread: usize) {
         assert!(
             read(&self.object) == ALIVE,
@@ -82,7 +82,7 @@ impl<R: RefCount<H>, H: Host> LastUse<R, H> {
     }
 }
 
-impl<R: RefCount<H>, H: Host> Program for LastUse<R, H> {
+impl<R: RefCount<H>, H: HostWithSlots> Program for LastUse<R, H> {
     type Op = UseOp;
 
     fn new(ops: &[UseOp], rounds: u32) -> Self {

@@ -4,7 +4,7 @@ use super::{Outcome, Program, Protected, Seen};
 use crate::finding::STUCK;
 use crate::hooks;
 use lockyard::lock::LaneLock;
-use lockyard::platform::Host;
+use lockyard::platform::HostWithSlots;
 use lockyard::{FourBytes, Held, NoContext, RawSpinLock, Width};
 
 /// What a thread does with the lock.
@@ -30,7 +30,7 @@ impl LockOp {
 /// If all of them wait for it, the last one out frees the lock, at once after its release: from
 /// then on any access to the lock's word is a failure, in a model. (With [`LockOp::TryLock`] nobody
 /// knows who is the last.)
-pub struct LockProgram<K: LaneLock, H: Host, W: Width<H::Atomics> = FourBytes> {
+pub struct LockProgram<K: LaneLock<H>, H: HostWithSlots, W: Width<H::Atomics> = FourBytes> {
     lock: RawSpinLock<K, H, NoContext, W>,
     protected: Protected<H>,
     ops: Vec<LockOp>,
@@ -39,7 +39,7 @@ pub struct LockProgram<K: LaneLock, H: Host, W: Width<H::Atomics> = FourBytes> {
     last_section: Option<u64>,
 }
 
-impl<K: LaneLock, H: Host, W: Width<H::Atomics>> LockProgram<K, H, W> {
+impl<K: LaneLock<H>, H: HostWithSlots, W: Width<H::Atomics>> LockProgram<K, H, W> {
     /// Is inside for a while, and releases the lock.
     fn section(&self, thread: usize, held: Held<RawSpinLock<K, H, NoContext, W>>) {
         let sections = self.protected.section(thread);
@@ -53,7 +53,7 @@ impl<K: LaneLock, H: Host, W: Width<H::Atomics>> LockProgram<K, H, W> {
     }
 }
 
-impl<K: LaneLock, H: Host, W: Width<H::Atomics, Word: Send + Sync>> Program
+impl<K: LaneLock<H>, H: HostWithSlots, W: Width<H::Atomics, Word: Send + Sync>> Program
     for LockProgram<K, H, W>
 {
     type Op = LockOp;

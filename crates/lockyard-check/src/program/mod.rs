@@ -31,7 +31,7 @@ pub use reclaimed::{ReclaimOp, ReclaimProgram, Reclaims, Unreserved};
 pub use statistics::{StatOp, StatProgram};
 
 use crate::finding::{COUNT, EXCLUSION};
-use lockyard::platform::{Cell, DataCell, Host, Ordering, U32, Word};
+use lockyard::platform::{Cell, DataCell, HostWithSlots, Ordering, U32, Word};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering as Plain};
 
 /// A concurrent program: one thread for each operation that it is made of.
@@ -79,7 +79,7 @@ impl Seen {
 }
 
 /// What a lock protects, in a way that shows whether it does: a stamp of the holder, and plain data.
-pub(crate) struct Protected<H: Host> {
+pub(crate) struct Protected<H: HostWithSlots> {
     /// 0, or one more than the thread inside. Relaxed everywhere: it must not order anything.
     stamp: U32<H>,
     /// How many sections there were; plain data, so that a model finds a missing ordering.
@@ -88,7 +88,7 @@ pub(crate) struct Protected<H: Host> {
     expected: AtomicU64,
 }
 
-impl<H: Host> Protected<H> {
+impl<H: HostWithSlots> Protected<H> {
     pub(crate) fn new() -> Self {
         Protected { stamp: Word::new(0), sections: DataCell::new(0), expected: AtomicU64::new(0) }
     }
@@ -120,7 +120,7 @@ impl<H: Host> Protected<H> {
 pub(crate) const MOST_THREADS: usize = 4;
 
 /// Some pauses, so that others come meanwhile. In a model they are nothing.
-pub(crate) fn linger<H: Host>() {
+pub(crate) fn linger<H: HostWithSlots>() {
     for _ in 0..20 {
         H::relax();
     }

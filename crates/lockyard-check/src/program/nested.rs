@@ -4,7 +4,7 @@
 use super::{Outcome, Program, Protected, Seen};
 use crate::hooks;
 use lockyard::lock::LaneLock;
-use lockyard::platform::{Host, NEST_LEVELS};
+use lockyard::platform::{HostWithSlots, NEST_LEVELS};
 use lockyard::{FourBytes, NoContext, RawSpinLock};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -25,18 +25,18 @@ pub enum NestedOp {
 
 /// Threads that take two locks, some of them while they wait. For models only: natively it is done with
 /// real signals.
-pub struct NestedProgram<K: LaneLock, H: Host>(Arc<Shared<K, H>>);
+pub struct NestedProgram<K: LaneLock<H>, H: HostWithSlots>(Arc<Shared<K, H>>);
 
 /// A lock, and what it protects.
 type Guarded<K, H> = (RawSpinLock<K, H, NoContext, FourBytes>, Protected<H>);
 
-struct Shared<K: LaneLock, H: Host> {
+struct Shared<K: LaneLock<H>, H: HostWithSlots> {
     locks: [Guarded<K, H>; 2],
     ops: Vec<NestedOp>,
     seen: Seen,
 }
 
-impl<K: LaneLock, H: Host> Shared<K, H> {
+impl<K: LaneLock<H>, H: HostWithSlots> Shared<K, H> {
     fn locked<R>(&self, which: usize, thread: usize, then: impl FnOnce() -> R) -> R {
         let (lock, protected) = &self.locks[which];
         let held = lock.acquire();
@@ -55,7 +55,7 @@ impl<K: LaneLock, H: Host> Shared<K, H> {
     }
 }
 
-impl<K: LaneLock, H: Host> Program for NestedProgram<K, H>
+impl<K: LaneLock<H>, H: HostWithSlots> Program for NestedProgram<K, H>
 where
     RawSpinLock<K, H, NoContext, FourBytes>: Send + Sync,
 {

@@ -3,13 +3,13 @@
 use super::{MOST_THREADS, Outcome, Program, RefCount, Seen, linger, read, write};
 use crate::finding::{COUNT, FREED};
 use crate::hooks;
-use lockyard::PageRef;
+use lockyard::page_ref::PageRef;
 use lockyard::page_ref::{Cmpxchg, LockedBit, OptimisticCmpxchg, References, Xadd};
-use lockyard::platform::{Cell, DataCell, Host};
+use lockyard::platform::{Cell, DataCell, HostWithSlots};
 use std::sync::atomic::{AtomicI64, Ordering as Plain};
 
 /// A page reference count.
-pub trait PageCount<H: Host>: Send + Sync + 'static {
+pub trait PageCount<H: HostWithSlots>: Send + Sync + 'static {
     /// `references` references.
     fn new(references: u32) -> Self;
     /// Takes a reference where there is one.
@@ -36,7 +36,7 @@ fn number(references: References) -> Option<u32> {
 
 macro_rules! page_count {
     ($variant:ty, |$page:ident| $get_not_zero:expr) => {
-        impl<H: Host> PageCount<H> for PageRef<$variant, H> {
+        impl<H: HostWithSlots> PageCount<H> for PageRef<$variant, H> {
             fn new(references: u32) -> Self {
                 PageRef::from_references(references)
             }
@@ -67,7 +67,7 @@ page_count!(OptimisticCmpxchg, |page| PageRef::get_not_zero(page));
 page_count!(LockedBit, |page| PageRef::get_not_zero(page));
 page_count!(Xadd, |_page| unreachable!("a look-up needs a variant that can refuse"));
 
-impl<H: Host> RefCount<H> for PageRef<LockedBit, H> {
+impl<H: HostWithSlots> RefCount<H> for PageRef<LockedBit, H> {
     fn new(count: u32) -> Self {
         PageRef::from_references(count)
     }
@@ -118,7 +118,7 @@ impl PageOp {
 ///
 /// If it `FREES`, whoever drops the last reference frees the count too, unless somebody may still look the page up: from
 /// then on any access to it is a failure, in a model.
-pub struct PageProgram<C, H: Host, const FREES: bool = true> {
+pub struct PageProgram<C, H: HostWithSlots, const FREES: bool = true> {
     count: C,
     /// The page: two halves, equal unless its owner is at work; 0 when it was destroyed.
     halves: [Cell<H, u64>; 2],
@@ -134,7 +134,7 @@ pub struct PageProgram<C, H: Host, const FREES: bool = true> {
 
 const ALIVE: u64 = 7;
 
-impl<C: PageCount<H>, H: Host, const FREES: bool> PageProgram<C, H, FREES> {
+impl<C: PageCount<H>, H: HostWithSlots, const FREES: bool> PageProgram<C, H, FREES> {
     fn gained(&self, references: i64) {
         self.expected.fetch_add(references, Plain::Relaxed);
     }
@@ -203,7 +203,7 @@ impl<C: PageCount<H>, H: Host, const FREES: bool> PageProgram<C, H, FREES> {
     }
 }
 
-impl<C: PageCount<H>, H: Host, const FREES: bool> Program for PageProgram<C, H, FREES> {
+impl<C: PageCount<H>, H: HostWithSlots, const FREES: bool> Program for PageProgram<C, H, FREES> {
     type Op = PageOp;
 
     fn new(ops: &[PageOp], rounds: u32) -> Self {

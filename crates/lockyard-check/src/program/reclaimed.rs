@@ -6,14 +6,14 @@
 use super::{MOST_THREADS, Outcome, Program, Seen, linger, read, write};
 use crate::finding::{COUNT, FREED};
 use crate::quarantine;
-use lockyard::platform::{Cell, DataCell, Host, Ordering, U64, Word};
+use lockyard::platform::{Cell, DataCell, HostWithSlots, Ordering, U64, Word};
 use lockyard::reclaim::{Domain, Free, Header};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering as Plain};
 
 /// A way to reclaim.
-pub trait Reclaims<H: Host>: Send + Sync + 'static {
+pub trait Reclaims<H: HostWithSlots>: Send + Sync + 'static {
     /// Without readers.
     fn new() -> Self;
     /// Allocates what threads need.
@@ -40,7 +40,7 @@ pub trait Reclaims<H: Host>: Send + Sync + 'static {
     fn finish(&self);
 }
 
-impl<H: Host> Reclaims<H> for Domain<H> {
+impl<H: HostWithSlots> Reclaims<H> for Domain<H> {
     fn new() -> Self {
         Domain::default()
     }
@@ -113,9 +113,9 @@ macro_rules! forward_reclamation {
 pub(crate) use forward_reclamation;
 
 /// A domain of which nothing is allocated before threads enter.
-pub struct Unreserved<H: Host>(Domain<H>);
+pub struct Unreserved<H: HostWithSlots>(Domain<H>);
 
-impl<H: Host> Reclaims<H> for Unreserved<H> {
+impl<H: HostWithSlots> Reclaims<H> for Unreserved<H> {
     fn new() -> Self {
         Unreserved(Domain::default())
     }
@@ -153,7 +153,7 @@ pub enum ReclaimOp {
 const OBJECTS: usize = 6;
 
 #[repr(C)]
-struct Object<H: Host> {
+struct Object<H: HostWithSlots> {
     header: Header<H>,
     /// A number that no other has, from publishing to freeing; else 0.
     value: Cell<H, u64>,
@@ -191,7 +191,7 @@ impl Pool {
 /// # Safety
 ///
 /// The header is an object's.
-unsafe fn free<H: Host>(header: NonNull<Header<H>>) {
+unsafe fn free<H: HostWithSlots>(header: NonNull<Header<H>>) {
     // SAFETY: the header is the object's first field, and the object is there as long as its program.
     let object = unsafe { header.cast::<Object<H>>().as_ref() };
     assert!(read(&object.value) != 0, "{FREED}an object is freed twice");
@@ -202,7 +202,7 @@ unsafe fn free<H: Host>(header: NonNull<Header<H>>) {
 }
 
 /// The program. `R` is the way to reclaim.
-pub struct ReclaimProgram<R, H: Host> {
+pub struct ReclaimProgram<R, H: HostWithSlots> {
     scheme: R,
     /// 1 + the number of the object that is within reach.
     shared: U64<H>,
@@ -211,7 +211,7 @@ pub struct ReclaimProgram<R, H: Host> {
     seen: Seen,
 }
 
-impl<R: Reclaims<H>, H: Host> ReclaimProgram<R, H> {
+impl<R: Reclaims<H>, H: HostWithSlots> ReclaimProgram<R, H> {
     fn look(&self, thread: usize) {
         // Acquire: pairs with the release of `replace`.
         let name = self.shared.load(Ordering::Acquire);
@@ -246,7 +246,7 @@ impl<R: Reclaims<H>, H: Host> ReclaimProgram<R, H> {
     }
 }
 
-impl<R: Reclaims<H>, H: Host> Program for ReclaimProgram<R, H> {
+impl<R: Reclaims<H>, H: HostWithSlots> Program for ReclaimProgram<R, H> {
     type Op = ReclaimOp;
 
     fn new(ops: &[ReclaimOp], rounds: u32) -> Self {

@@ -3,10 +3,11 @@
 use super::{MOST_THREADS, Outcome, Program, Seen};
 use crate::finding::COUNT;
 use crate::{hooks, ration};
+use lockyard::Counts;
 use lockyard::lock::LaneLock;
-use lockyard::platform::Host;
+use lockyard::platform::HostWithSlots;
+use lockyard::statistics::Statistics;
 use lockyard::statistics::Variant;
-use lockyard::{Counts, Statistics};
 use std::sync::atomic::{AtomicU64, Ordering as Plain};
 
 /// What a thread does with the statistics.
@@ -26,7 +27,7 @@ pub enum StatOp {
 const BYTES: u64 = 3;
 
 /// Threads that use the statistics of one object. `PRIMED`: node 0 has counted a packet before.
-pub struct StatProgram<V: Variant, K: LaneLock, H: Host, const PRIMED: bool> {
+pub struct StatProgram<V: Variant, K: LaneLock<H>, H: HostWithSlots, const PRIMED: bool> {
     statistics: Statistics<V, K, H>,
     ops: Vec<StatOp>,
     seen: Seen,
@@ -37,7 +38,9 @@ pub struct StatProgram<V: Variant, K: LaneLock, H: Host, const PRIMED: bool> {
     times: [AtomicU64; MOST_THREADS],
 }
 
-impl<V: Variant, K: LaneLock, H: Host, const PRIMED: bool> StatProgram<V, K, H, PRIMED> {
+impl<V: Variant, K: LaneLock<H>, H: HostWithSlots, const PRIMED: bool>
+    StatProgram<V, K, H, PRIMED>
+{
     /// A reading is of whole packets, and not of more than there were.
     fn check(&self, sum: &Counts) {
         assert!(sum.bytes == BYTES * sum.packets, "{COUNT}a torn record: {sum:?}");
@@ -46,7 +49,7 @@ impl<V: Variant, K: LaneLock, H: Host, const PRIMED: bool> StatProgram<V, K, H, 
     }
 }
 
-impl<V: Variant, K: LaneLock, H: Host, const PRIMED: bool> Program
+impl<V: Variant, K: LaneLock<H>, H: HostWithSlots, const PRIMED: bool> Program
     for StatProgram<V, K, H, PRIMED>
 {
     type Op = StatOp;

@@ -22,6 +22,7 @@ use lockyard_sim::Simulated;
 use std::sync::Arc;
 
 type Model = Hooked<Checked, Scripted>;
+type Threads = Hooked<Native, Watched<NoFault>>;
 type Wide<K = TestAndSet> = With<OnMiss, Outside, ReferencedBit, WideHash<0, K>>;
 type Old = With<EveryCall, UnderLock, MoveToFront, FixedHash<0, TestAndSet>>;
 type Tree = With<OnMiss, Outside, MoveToFront, TreePerGroup<TestAndSet>>;
@@ -44,7 +45,7 @@ fn reason(a: BufferOp, b: BufferOp) -> Option<&'static str> {
     (looks(a) && looks(b)).then_some("look-ups change nothing but counts of references")
 }
 
-fn all_pairs<S: Switches>(title: &str, preemptions: usize) {
+fn all_pairs<S: Switches<Model>>(title: &str, preemptions: usize) {
     check_pairs(title, &OPS, reason, |ops| {
         must_hold::<BufferProgram<S, Model, 2>>(title, ops, Bounds::preemptions(preemptions))
             .executions
@@ -144,7 +145,7 @@ fn two_first_misses_make_the_shards_once() {
 }
 
 /// Every allocation of a run fails in turn: the caller gets an error, or nothing that it can see, and nothing is lost.
-fn whichever_allocation_fails<S: Switches>(least: u64) {
+fn whichever_allocation_fails<S: Switches<Hooked<Native, Rationed>>>(least: u64) {
     type H = Hooked<Native, Rationed>;
     let run = |failing: u64| {
         ration::begin();
@@ -187,7 +188,7 @@ fn whichever_allocation_fails<S: Switches>(least: u64) {
 
 #[test]
 fn whichever_allocation_fails_the_cache_is_as_it_was() {
-    fn with_index<X: Index>() {
+    fn with_index<X: Index<Hooked<Native, Rationed>>>() {
         // Each buffer's, and the shards'.
         whichever_allocation_fails::<With<OnMiss, Outside, ReferencedBit, X>>(24);
         // What was allocated before it was needed is asked for once more when it is.
@@ -199,7 +200,7 @@ fn whichever_allocation_fails_the_cache_is_as_it_was() {
     with_index::<TreePerGroup>();
 }
 
-fn in_any_order<S: Switches>(title: &str) {
+fn in_any_order<S: Switches<Simulated> + Switches<Threads>>(title: &str) {
     for ops in [
         [LookUp(0), Remove(0), Get(0), Get(2)],
         [Get(2), GetFailing(2), Get(2), Remove(2)],
@@ -207,8 +208,7 @@ fn in_any_order<S: Switches>(title: &str) {
     ] {
         let found = simulated::<BufferProgram<S, Simulated, 2>>(&ops, 30, 5);
         assert!(found.caught.is_none(), "{title} {ops:?}: {found:?}");
-        type H = Hooked<Native, Watched<NoFault>>;
-        let found = native::<BufferProgram<S, H, 2>>(&ops, 200, 3);
+        let found = native::<BufferProgram<S, Threads, 2>>(&ops, 200, 3);
         assert!(found.caught.is_none(), "{title} {ops:?}: {found:?}");
     }
 }

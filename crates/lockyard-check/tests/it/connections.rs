@@ -21,6 +21,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 type Model = Hooked<Checked, Scripted>;
+type Threads = Hooked<Native, Watched<NoFault>>;
 
 /// The operations, over connections 0 and 1 that are there (1 in front of 0) and 2 that is not.
 const OPS: [ConnOp; 9] = [
@@ -40,14 +41,14 @@ fn reason(a: ConnOp, b: ConnOp) -> Option<&'static str> {
     (looks(a) && looks(b)).then_some("look-ups change nothing but counts of references")
 }
 
-fn all_pairs<P: LookUp>(title: &str, preemptions: usize) {
+fn all_pairs<P: LookUp<Model>>(title: &str, preemptions: usize) {
     check_pairs(title, &OPS, reason, |ops| {
         must_hold::<ConnProgram<P, Model, 2>>(title, ops, Bounds::preemptions(preemptions))
             .executions
     });
 }
 
-fn threes<P: LookUp>(title: &str, preemptions: usize) {
+fn threes<P: LookUp<Model>>(title: &str, preemptions: usize) {
     for ops in [
         [ConnOp::LookUp(0), Remove(0), Remove(1)],
         [ConnOp::LookUp(0), Remove(1), Insert(2)],
@@ -156,7 +157,7 @@ fn a_choice_that_races_with_the_first_insertion_counts_or_is_refused() {
 }
 
 /// Every allocation of a run fails in turn: the insertion is refused, gives its value back, and changes nothing.
-fn whichever_allocation_fails<P: LookUp>() {
+fn whichever_allocation_fails<P: LookUp<Hooked<Native, Rationed>>>() {
     type H = Hooked<Native, Rationed>;
     let run = |failing: u64| {
         ration::begin();
@@ -201,7 +202,7 @@ fn whichever_allocation_fails_the_table_is_as_it_was() {
     whichever_allocation_fails::<Rcu>();
 }
 
-fn in_any_order<P: LookUp>(title: &str) {
+fn in_any_order<P: LookUp<Simulated> + LookUp<Threads>>(title: &str) {
     for ops in [
         [ConnOp::LookUp(0), Remove(1), Insert(1), Insert(2)],
         [ConnOp::LookUp(2), InsertRemove(2), InsertRemove(2), Remove(0)],
@@ -209,8 +210,7 @@ fn in_any_order<P: LookUp>(title: &str) {
     ] {
         let found = simulated::<ConnProgram<P, Simulated, 2>>(&ops, 30, 10);
         assert!(found.caught.is_none(), "{title} {ops:?}: {found:?}");
-        type H = Hooked<Native, Watched<NoFault>>;
-        let found = native::<ConnProgram<P, H, 2>>(&ops, 500, 10);
+        let found = native::<ConnProgram<P, Threads, 2>>(&ops, 500, 10);
         assert!(found.caught.is_none(), "{title} {ops:?}: {found:?}");
     }
 }

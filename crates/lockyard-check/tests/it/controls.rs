@@ -1,11 +1,11 @@
 //! The harnesses catch primitives that are wrong by themselves, and find nothing in right ones.
 
 use lockyard::Native;
-use lockyard::PageRef;
 use lockyard::lock::{LaneLock, Queued, TestAndSet, Ticket};
 use lockyard::lockref::LockRef;
 use lockyard::lockref::policy::Standard;
 use lockyard::page_ref::LockedBit;
+use lockyard::page_ref::PageRef;
 use lockyard::platform::checked::Checked;
 use lockyard::platform::hooked::Hooked;
 use lockyard_check::backends::{Verdict, model, native, says, simulated, verdict};
@@ -39,7 +39,10 @@ fn on_a_machine<P: Program>(ops: &[P::Op]) -> Verdict {
     simulated::<P>(ops, 1, 300)
 }
 
-fn lock_is<K: LaneLock>(title: &str, in_a_model: &[Finding], running: &[Finding]) {
+fn lock_is<K>(title: &str, in_a_model: &[Finding], running: &[Finding])
+where
+    K: LaneLock<InModel> + LaneLock<Simulated> + LaneLock<InThreads>,
+{
     let modelled = in_model::<LockProgram<K, InModel>>(&LOCK_TWICE);
     says(&format!("{title}, model"), &modelled, in_a_model);
     let simulated = on_a_machine::<LockProgram<K, Simulated>>(&LOCK_TWICE);

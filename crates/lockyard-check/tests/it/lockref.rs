@@ -48,7 +48,7 @@ fn reason(extra: u32) -> impl Fn(CountOp, CountOp) -> Option<&'static str> {
     }
 }
 
-fn every_pair<K: LaneLock>(title: &str, bounds: Bounds) {
+fn every_pair<K: LaneLock<Host>>(title: &str, bounds: Bounds) {
     let check = |title: &str, pair: &[CountOp; 2]| {
         must_hold::<CountProgram<K, Host, 0>>(title, pair, bounds).executions
     };
@@ -64,7 +64,7 @@ fn every_pair<K: LaneLock>(title: &str, bounds: Bounds) {
     });
 }
 
-fn every_three<K: LaneLock>(title: &str, preemptions: usize) {
+fn every_three<K: LaneLock<Host>>(title: &str, preemptions: usize) {
     let mut executions = 0;
     let mut threes = 0;
     for (i, &a) in CountOp::ALL.iter().enumerate() {
@@ -89,7 +89,7 @@ fn every_three<K: LaneLock>(title: &str, preemptions: usize) {
     );
 }
 
-fn three_deeper<K: LaneLock>(title: &str, preemptions: usize) {
+fn three_deeper<K: LaneLock<Host>>(title: &str, preemptions: usize) {
     for ops in [
         [PutReturn, PutReturn, PutReturn],
         [PutReturn, PutReturn, GetNotZero],
@@ -101,7 +101,7 @@ fn three_deeper<K: LaneLock>(title: &str, preemptions: usize) {
     }
 }
 
-fn four_threads<K: LaneLock>(title: &str, more: &[[CountOp; 4]]) {
+fn four_threads<K: LaneLock<Host>>(title: &str, more: &[[CountOp; 4]]) {
     let all = [
         [PutReturn, PutReturn, PutReturn, GetNotZero],
         [PutOrLock, PutOrLock, PutOrLock, PutOrLock],

@@ -111,7 +111,7 @@ fn a_clh_lock_holds() {
 }
 
 /// Interruptions and held locks nest; in some execution the thread and its interruption both queue.
-fn nested<K: LaneLock>(title: &str) {
+fn nested<K: LaneLock<Hooked<Checked, Scripted>>>(title: &str) {
     type Nested<K> = NestedProgram<K, Hooked<Checked, Scripted>>;
     for ops in [[Holding, First, Second, Interrupted], [Holding, Second, Interrupted, Interrupted]]
     {

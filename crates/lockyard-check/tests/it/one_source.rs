@@ -31,7 +31,7 @@ const DECIDES: [&str; 25] = [
     ".wait_part_assembly(",
     "::park(",
     "::unpark(",
-    "LaneLock for",
+    "Algorithm for",
     "sync::atomic",
     "Mutex",
     "RwLock",

@@ -5,7 +5,7 @@
 //! destroyed; who freezes, or is told of the last reference, is alone with it, and sees what was written before
 //! the others dropped theirs; exactly one is told.
 
-use lockyard::PageRef;
+use lockyard::page_ref::PageRef;
 use lockyard::page_ref::{Cmpxchg, LockedBit, OptimisticCmpxchg, Xadd};
 use lockyard::platform::checked::Checked;
 use lockyard::platform::hooked::Hooked;

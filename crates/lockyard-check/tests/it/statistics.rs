@@ -1,12 +1,13 @@
 //! Per-node statistics: under weak memory, on a simulated machine with nodes, with every allocation failing in turn, and by
 //! random operations against a simple model.
 
+use lockyard::Counts;
 use lockyard::lock::{Queued, TestAndSet};
 use lockyard::platform::checked::Checked;
 use lockyard::platform::hooked::Hooked;
-use lockyard::platform::{Host, Native};
+use lockyard::platform::{HostWithSlots, Native};
+use lockyard::statistics::Statistics;
 use lockyard::statistics::{PerCpu, PerNode, Shared, Variant};
-use lockyard::{Counts, Statistics};
 use lockyard_check::backends::{model, native, simulated, verdict};
 use lockyard_check::controls::DoesNotExclude;
 use lockyard_check::explore::{Bounds, explore};
@@ -325,7 +326,7 @@ fn simulated_threads_lose_nothing_in_any_order() {
 
 #[test]
 fn threads_of_the_host_lose_nothing() {
-    fn run<V: Variant, H: Host>(name: &str) {
+    fn run<V: Variant, H: HostWithSlots>(name: &str) {
         for ops in [
             [Update(0), Update(1), Read, Take],
             [Update(1), Update(1), Update(2), Read],

@@ -4,7 +4,7 @@
 //! tables (`training/*.csv`): an increment, a lockref that reloads after a failed compare-exchange, a ticket lock whose
 //! release is an unlocked addition, a test-and-set lock without a test. The queued lock is lockyard's own.
 
-use lockyard::RawQSpinLock;
+use lockyard::on::RawQSpinLock;
 use lockyard::platform::{Host, Ordering, Word};
 use lockyard_sim::{Placed, Simulated, SimulatedU32, SimulatedU64, Simulation};
 

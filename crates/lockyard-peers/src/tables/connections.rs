@@ -6,6 +6,7 @@
 use super::ids::rows;
 use super::look_up::{LookUp, Object, room, table};
 use super::{Load, Role, Row};
+use lockyard::Native;
 use lockyard::connections::{self, Bits, ConnectionTable, NEVER, Tuple};
 use std::hash::{Hash, Hasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr};
@@ -61,9 +62,9 @@ impl Hash for Key {
 const FULL: &str = "there is no memory for the table's connections";
 
 /// Ours: with as many buckets as connections, or twice as many.
-struct Ours<P: connections::LookUp>(ConnectionTable<Object, P>);
+struct Ours<P: connections::LookUp<Native>>(ConnectionTable<Object, P>);
 
-impl<P: connections::LookUp> LookUp for Ours<P> {
+impl<P: connections::LookUp<Native>> LookUp for Ours<P> {
     type Key = Tuple;
 
     fn filled(load: &Load) -> Result<(Self, Vec<Tuple>), String> {

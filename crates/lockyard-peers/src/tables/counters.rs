@@ -3,8 +3,9 @@
 use super::ids::rows;
 use super::work::{Done, Worker, draws};
 use super::{Load, Role, Row, Subject};
-use lockyard::statistics::{PerCpu, PerNode, Shared, Variant};
-use lockyard::{Counts, Statistics};
+use lockyard::lock::Queued;
+use lockyard::statistics::{self, PerCpu, PerNode, Shared, Variant};
+use lockyard::{Counts, Native};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -150,6 +151,9 @@ impl Counter for PerThread {
         sum
     }
 }
+
+/// Ours, of a variant.
+type Statistics<V> = statistics::Statistics<V, Queued, Native>;
 
 /// The rows of `counter`.
 pub(super) const ROWS: &[Row] = rows! {

@@ -5,6 +5,7 @@
 use super::look_up::{IdHash, LookUp, Object, Session, room, table};
 use super::work::Done;
 use super::{Load, Role, Row};
+use lockyard::Native;
 use lockyard::id_table::{self, IdTable, Rcu};
 use parking_lot::Mutex;
 use seize::Guard as _;
@@ -21,7 +22,7 @@ fn used<const ADD: bool>(object: &mut Object) -> u64 {
 }
 
 /// Ours. `KEPT`: one guard for the whole session, quiescent after each look-up.
-struct Ours<V: id_table::Variant, const KEPT: bool, const ADD: bool>(IdTable<Object, V>);
+struct Ours<V: id_table::Variant, const KEPT: bool, const ADD: bool>(IdTable<Object, V, Native>);
 
 impl<V: id_table::Variant, const KEPT: bool, const ADD: bool> Ours<V, KEPT, ADD> {
     fn filled(load: &Load) -> Result<(Self, Vec<u32>), String> {

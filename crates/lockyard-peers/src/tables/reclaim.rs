@@ -9,7 +9,8 @@ use super::work::{Done, Worker, draws};
 use super::{Load, Role, Row, Subject};
 use crossbeam_epoch as epoch;
 use lockyard::platform::{NativeU64, Word};
-use lockyard::reclaim::{Domain, Guard, Owned};
+use lockyard::reclaim::Owned;
+use lockyard::{Domain, DomainGuard};
 use seize::Guard as _;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -107,7 +108,7 @@ type OwnedObject = Owned<Object>;
 
 impl<const KEPT: bool> Ours<KEPT> {
     #[inline(always)]
-    fn read(&self, guard: &Guard, n: usize) -> u64 {
+    fn read(&self, guard: &DomainGuard, n: usize) -> u64 {
         // Acquire: pairs with the release in `change`.
         let bits = self.pointers[n].0.load(Ordering::Acquire);
         // SAFETY: the pointers hold bits of such objects, loaded inside the guard; `change` retires them to its domain.

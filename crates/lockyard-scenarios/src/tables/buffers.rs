@@ -9,7 +9,7 @@ use lockyard::buffers::{
     BufferCache, Configuration, EveryCall, Groups, Hash256, Key, MoveToFront, OnMiss, Outside,
     ReferencedBit, Switches, TreePerGroup, WideHash, With,
 };
-use lockyard::platform::Host;
+use lockyard::platform::HostWithSlots;
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
@@ -22,13 +22,18 @@ const ONCE: usize = 32 << 10;
 pub(super) struct Buffers;
 
 /// What is done for the switches that a script sets.
-trait Chosen {
+trait Chosen<H: HostWithSlots> {
     type Result;
-    fn with<S: Switches>(self) -> Self::Result;
+    fn with<S: Switches<H>>(self) -> Self::Result;
 }
 
-fn choose<C: Chosen>(table: &Table, then: C) -> C::Result {
-    fn index<A: lockyard::buffers::Allocate, P: lockyard::buffers::Promote, C: Chosen>(
+fn choose<H: HostWithSlots, C: Chosen<H>>(table: &Table, then: C) -> C::Result {
+    fn index<
+        A: lockyard::buffers::Allocate,
+        P: lockyard::buffers::Promote,
+        H: HostWithSlots,
+        C: Chosen<H>,
+    >(
         table: &Table,
         then: C,
     ) -> C::Result {
@@ -39,10 +44,10 @@ fn choose<C: Chosen>(table: &Table, then: C) -> C::Result {
         }
     }
     match (table.name("allocate"), table.name("promote")) {
-        ("every-call", "move-to-front") => index::<EveryCall, MoveToFront, C>(table, then),
-        ("every-call", _) => index::<EveryCall, ReferencedBit, C>(table, then),
-        (_, "move-to-front") => index::<OnMiss, MoveToFront, C>(table, then),
-        _ => index::<OnMiss, ReferencedBit, C>(table, then),
+        ("every-call", "move-to-front") => index::<EveryCall, MoveToFront, H, C>(table, then),
+        ("every-call", _) => index::<EveryCall, ReferencedBit, H, C>(table, then),
+        (_, "move-to-front") => index::<OnMiss, MoveToFront, H, C>(table, then),
+        _ => index::<OnMiss, ReferencedBit, H, C>(table, then),
     }
 }
 
@@ -79,18 +84,18 @@ impl TableKind for Buffers {
         },
     };
 
-    fn layout<H: Host>(table: &Table) -> Layout {
+    fn layout<H: HostWithSlots>(table: &Table) -> Layout {
         struct Of<H>(std::marker::PhantomData<H>);
-        impl<H: Host> Chosen for Of<H> {
+        impl<H: HostWithSlots> Chosen<H> for Of<H> {
             type Result = Layout;
-            fn with<S: Switches>(self) -> Layout {
+            fn with<S: Switches<H>>(self) -> Layout {
                 Layout::new::<BufferCache<u64, S, H>>()
             }
         }
         choose(table, Of::<H>(std::marker::PhantomData))
     }
 
-    unsafe fn make<H: Host>(
+    unsafe fn make<H: HostWithSlots>(
         table: &Table,
         memory: NonNull<u8>,
         drops: bool,
@@ -101,9 +106,9 @@ impl TableKind for Buffers {
             drops: bool,
             host: std::marker::PhantomData<H>,
         }
-        impl<H: Host> Chosen for Make<'_, H> {
+        impl<H: HostWithSlots> Chosen<H> for Make<'_, H> {
             type Result = Option<Box<dyn TableObject>>;
-            fn with<S: Switches>(self) -> Self::Result {
+            fn with<S: Switches<H>>(self) -> Self::Result {
                 // SAFETY: the memory is for a cache of these switches, as the caller of `make` says.
                 unsafe { made::<S, H>(self.table, self.memory, self.drops) }
             }
@@ -115,7 +120,7 @@ impl TableKind for Buffers {
 /// # Safety
 ///
 /// As [`TableKind::make`], with the switches `S`.
-unsafe fn made<S: Switches, H: Host>(
+unsafe fn made<S: Switches<H>, H: HostWithSlots>(
     table: &Table,
     memory: NonNull<u8>,
     drops: bool,
@@ -138,7 +143,7 @@ unsafe fn made<S: Switches, H: Host>(
     Some(Box::new(cached))
 }
 
-struct Cached<S: Switches, H: Host> {
+struct Cached<S: Switches<H>, H: HostWithSlots> {
     cache: Held<BufferCache<u64, S, H>>,
     groups: u64,
     buffers: u64,
@@ -148,14 +153,14 @@ struct Cached<S: Switches, H: Host> {
     refused: Tally,
 }
 
-impl<S: Switches, H: Host> Cached<S, H> {
+impl<S: Switches<H>, H: HostWithSlots> Cached<S, H> {
     /// Groups in turn, and in each its blocks from 0.
     fn key(&self, number: u64) -> Key {
         Key::new((number % self.groups) as u32, number / self.groups)
     }
 }
 
-impl<S: Switches, H: Host> TableObject for Cached<S, H> {
+impl<S: Switches<H>, H: HostWithSlots> TableObject for Cached<S, H> {
     #[inline]
     fn perform(&self, _look_up: Operation, of: Of) {
         let (Of::Entry(number) | Of::Inserted(number)) = of;

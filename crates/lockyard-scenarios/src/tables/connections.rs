@@ -7,7 +7,7 @@ use super::{Allowed, Held, Of, Operation, Row, Setting, Table, TableKind, TableO
 use lockyard::connections::{
     Bits, ConnectionTable, Direction, Locked, LookUp, NEVER, Rcu, Seed, Tuple,
 };
-use lockyard::platform::Host;
+use lockyard::platform::HostWithSlots;
 use std::alloc::Layout;
 use std::net::Ipv4Addr;
 use std::ptr::NonNull;
@@ -41,11 +41,11 @@ impl TableKind for Connections {
         bytes: |table| table.entries() as usize * BYTES[0] + (1 << table.number("bits")) * BYTES[1],
     };
 
-    fn layout<H: Host>(table: &Table) -> Layout {
+    fn layout<H: HostWithSlots>(table: &Table) -> Layout {
         locked_or_rcu!(table, P => Layout::new::<ConnectionTable<u64, P, H>>())
     }
 
-    unsafe fn make<H: Host>(
+    unsafe fn make<H: HostWithSlots>(
         table: &Table,
         memory: NonNull<u8>,
         drops: bool,
@@ -58,7 +58,7 @@ impl TableKind for Connections {
 /// # Safety
 ///
 /// As [`TableKind::make`], of the variant `P`.
-unsafe fn made<P: LookUp, H: Host>(
+unsafe fn made<P: LookUp<H>, H: HostWithSlots>(
     table: &Table,
     memory: NonNull<u8>,
     drops: bool,
@@ -86,7 +86,7 @@ fn tuple(number: u64) -> Tuple {
     Tuple { protocol: 6, source: client, destination: service }
 }
 
-struct Chains<P: LookUp, H: Host> {
+struct Chains<P: LookUp<H>, H: HostWithSlots> {
     table: Held<ConnectionTable<u64, P, H>>,
     connections: u64,
     /// Look-ups that found nothing, or another connection. (Written only then.)
@@ -95,7 +95,7 @@ struct Chains<P: LookUp, H: Host> {
     refused: Tally,
 }
 
-impl<P: LookUp, H: Host> TableObject for Chains<P, H> {
+impl<P: LookUp<H>, H: HostWithSlots> TableObject for Chains<P, H> {
     #[inline]
     fn perform(&self, _look_up: Operation, of: Of) {
         let (Of::Entry(number) | Of::Inserted(number)) = of;

@@ -5,7 +5,7 @@
 use super::tally::Tally;
 use super::{Allowed, Held, Of, Operation, Row, Setting, Table, TableKind, TableObject};
 use lockyard::id_table::{IdTable, Locked, Rcu, Variant};
-use lockyard::platform::Host;
+use lockyard::platform::HostWithSlots;
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
@@ -38,11 +38,11 @@ impl TableKind for Identifiers {
         bytes: |table| table.number("entries") as usize * BYTES,
     };
 
-    fn layout<H: Host>(table: &Table) -> Layout {
+    fn layout<H: HostWithSlots>(table: &Table) -> Layout {
         locked_or_rcu!(table, V => Layout::new::<IdTable<Object, V, H>>())
     }
 
-    unsafe fn make<H: Host>(
+    unsafe fn make<H: HostWithSlots>(
         table: &Table,
         memory: NonNull<u8>,
         drops: bool,
@@ -55,7 +55,7 @@ impl TableKind for Identifiers {
 /// # Safety
 ///
 /// As [`TableKind::make`], of the variant `V`.
-unsafe fn made<V: Variant, H: Host>(
+unsafe fn made<V: Variant, H: HostWithSlots>(
     table: &Table,
     memory: NonNull<u8>,
     drops: bool,
@@ -81,7 +81,7 @@ impl Object {
     }
 }
 
-struct Objects<V: Variant, H: Host> {
+struct Objects<V: Variant, H: HostWithSlots> {
     table: Held<IdTable<Object, V, H>>,
     entries: u64,
     /// Look-ups that found nothing, or another's object. (Written only then.)
@@ -90,7 +90,7 @@ struct Objects<V: Variant, H: Host> {
     refused: Tally,
 }
 
-impl<V: Variant, H: Host> TableObject for Objects<V, H> {
+impl<V: Variant, H: HostWithSlots> TableObject for Objects<V, H> {
     #[inline]
     fn perform(&self, operation: Operation, of: Of) {
         let (id, owner) = match of {

@@ -30,7 +30,7 @@ mod tally;
 pub use settings::Table;
 pub(crate) use settings::{Allowed, Setting, TableEntry};
 
-use lockyard::platform::Host;
+use lockyard::platform::HostWithSlots;
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
@@ -118,7 +118,7 @@ pub(crate) trait TableKind {
     const ROW: &'static Row;
 
     /// The layout of what lies in the object's line; the rest is allocated.
-    fn layout<H: Host>(table: &Table) -> Layout;
+    fn layout<H: HostWithSlots>(table: &Table) -> Layout;
 
     /// Makes the table in `memory`, and fills it; `None` if the host has no memory. If `drops`, what it allocated is given back when
     /// the object is dropped.
@@ -126,7 +126,7 @@ pub(crate) trait TableKind {
     /// # Safety
     ///
     /// `memory` is valid for the layout, is used for nothing else, and outlives the object.
-    unsafe fn make<H: Host>(
+    unsafe fn make<H: HostWithSlots>(
         table: &Table,
         memory: NonNull<u8>,
         drops: bool,
@@ -207,7 +207,7 @@ macro_rules! tables {
 
         impl Table {
             /// The layout of what lies in the object's line.
-            pub(crate) fn layout<H: Host>(&self) -> Layout {
+            pub(crate) fn layout<H: HostWithSlots>(&self) -> Layout {
                 $(if self.is_of(<$kind>::ROW) {
                     return <$kind>::layout::<H>(self);
                 })*
@@ -219,7 +219,7 @@ macro_rules! tables {
             /// # Safety
             ///
             /// `memory` is valid for the layout, is used for nothing else, and outlives the object.
-            pub(crate) unsafe fn make<H: Host>(
+            pub(crate) unsafe fn make<H: HostWithSlots>(
                 &self,
                 memory: NonNull<u8>,
                 drops: bool,

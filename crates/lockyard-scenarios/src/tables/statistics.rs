@@ -5,7 +5,7 @@
 
 use super::tally::Tally;
 use super::{Allowed, Held, Of, Operation, Row, Setting, Table, TableKind, TableObject};
-use lockyard::platform::{Host, Region, during};
+use lockyard::platform::{HostWithSlots, Region, during};
 use lockyard::statistics::{Counts, PerCpu, PerNode, Shared, Statistics, Variant};
 use std::alloc::Layout;
 use std::ptr::NonNull;
@@ -75,11 +75,11 @@ impl TableKind for Records {
         },
     };
 
-    fn layout<H: Host>(table: &Table) -> Layout {
+    fn layout<H: HostWithSlots>(table: &Table) -> Layout {
         with_variant!(table, V => layout::<V, H>(table))
     }
 
-    unsafe fn make<H: Host>(
+    unsafe fn make<H: HostWithSlots>(
         table: &Table,
         memory: NonNull<u8>,
         drops: bool,
@@ -89,7 +89,7 @@ impl TableKind for Records {
     }
 }
 
-fn layout<V: Variant, H: Host>(table: &Table) -> Layout {
+fn layout<V: Variant, H: HostWithSlots>(table: &Table) -> Layout {
     // At most 2^16 flows of at most some lines each.
     Layout::array::<Flow<V, H>>(table.entries() as usize).expect("an array of some megabytes")
 }
@@ -97,7 +97,7 @@ fn layout<V: Variant, H: Host>(table: &Table) -> Layout {
 /// # Safety
 ///
 /// As [`TableKind::make`], of the variant `V`.
-unsafe fn made<V: Variant, H: Host>(
+unsafe fn made<V: Variant, H: HostWithSlots>(
     table: &Table,
     memory: NonNull<u8>,
     drops: bool,
@@ -114,7 +114,7 @@ unsafe fn made<V: Variant, H: Host>(
     Some(Box::new(Flows::<V, H> { flows, refused: Tally::default(), torn: Tally::default() }))
 }
 
-struct Flows<V: Variant, H: Host> {
+struct Flows<V: Variant, H: HostWithSlots> {
     flows: Vec<Held<Flow<V, H>>>,
     /// Insertions that were refused.
     refused: Tally,
@@ -122,7 +122,7 @@ struct Flows<V: Variant, H: Host> {
     torn: Tally,
 }
 
-impl<V: Variant, H: Host> Flows<V, H> {
+impl<V: Variant, H: HostWithSlots> Flows<V, H> {
     /// The flow at an address that `insert` returned.
     ///
     /// # Safety
@@ -135,7 +135,7 @@ impl<V: Variant, H: Host> Flows<V, H> {
     }
 }
 
-impl<V: Variant, H: Host> TableObject for Flows<V, H> {
+impl<V: Variant, H: HostWithSlots> TableObject for Flows<V, H> {
     #[inline]
     fn perform(&self, operation: Operation, of: Of) {
         let flow = match of {

@@ -147,7 +147,7 @@ fn in_a_machine_of_one_complex_memory_is_beyond_the_last_level() {
 fn hash_of(machine: &Machine, seed: u64) -> (u64, Statistics) {
     let mut simulation = Simulation::new(machine, seed);
     let lines = words(&mut simulation, 40, 0);
-    let lock = simulation.place(lockyard::RawQSpinLock::<Simulated>::new(), 64, 1);
+    let lock = simulation.place(lockyard::on::RawQSpinLock::<Simulated>::new(), 64, 1);
     for place in [0, 1, 2, OTHER_SOCKET, OTHER_SOCKET + 1, SIBLING_OF_0] {
         let (lines, lock) = (lines.clone(), lock.clone());
         simulation.spawn(place, move || {

@@ -5,9 +5,11 @@
 
 use crate::support::{OTHER_SOCKET, SIBLING_OF_0, finish, machine, number, on, thread};
 use lockyard::lock::Ticket;
+use lockyard::lockref::LockRef;
 use lockyard::lockref::policy::Standard;
+use lockyard::on::RawTestAndSetLock;
+use lockyard::on::TicketLock;
 use lockyard::platform::{Host, Ordering, Word};
-use lockyard::{LockRef, RawTestAndSetLock, TicketLock};
 use lockyard_sim::{
     Machine, Outcome, Placed, Simulated, SimulatedU64, Simulation, Statistics, now, operation_done,
     stop_requested, work,

@@ -5,7 +5,7 @@
 //! which is the whole input.
 
 use crate::support::{machine, random_machine};
-use lockyard::RawTicketLock;
+use lockyard::on::RawTicketLock;
 use lockyard::platform::{Atomics, DataCell, Host, Ordering, Word};
 use lockyard_sim::{
     Machine, Outcome, Placed, Simulated, SimulatedAtomics, SimulatedCell, SimulatedU64, Simulation,

@@ -6,7 +6,7 @@
 //! the seed, which is the whole input.
 
 use crate::support::{machine, random_machine};
-use lockyard::RawTestAndSetLock;
+use lockyard::on::RawTestAndSetLock;
 use lockyard::platform::{Atomics, DataCell, Host, Ordering, Part, Word};
 use lockyard_sim::{
     Machine, Outcome, Placed, Simulated, SimulatedAtomics, SimulatedCell, SimulatedU64, Simulation,

@@ -4,9 +4,11 @@
 //! In debug builds the engine checks at every switch that a CPU has one thread, that a thread is in one place, and that
 //! who waits for a CPU will have it. A failure names the seed, which is the whole input.
 
+use lockyard::RawSpinLock;
 use lockyard::lock::Mcs;
+use lockyard::on::RawQSpinLock;
+use lockyard::on::RawTicketLock;
 use lockyard::platform::{Host, Ordering, Word};
-use lockyard::{RawQSpinLock, RawSpinLock, RawTicketLock};
 use lockyard_sim::{
     Machine, Outcome, Placed, Simulated, SimulatedU32, SimulatedU64, Simulation, random_below,
     wait_for_others, work,

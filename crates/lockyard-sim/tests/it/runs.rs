@@ -1,7 +1,8 @@
 //! How runs end, and that they are the same each time.
 
+use lockyard::on::RawTestAndSetLock;
+use lockyard::on::RawTicketLock;
 use lockyard::platform::{Host, Ordering, Word};
-use lockyard::{RawTestAndSetLock, RawTicketLock};
 use lockyard_sim::{
     Machine, Outcome, Simulated, SimulatedU32, SimulatedU64, Simulation, operation_done,
     stop_requested, work,

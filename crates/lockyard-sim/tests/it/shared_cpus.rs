@@ -479,7 +479,7 @@ fn the_cycles_of_all_threads_are_accounted_for() {
 fn a_long_run_keeps_no_more_than_a_short_one() {
     let machine = machine(&[("scheduler.pause_window", 4096.0), ("scheduler.pause_gap", 1000.0)]);
     let mut simulation = shared(&machine, 1);
-    let lock = simulation.place(lockyard::RawTicketLock::<Simulated>::new(), 64, 0);
+    let lock = simulation.place(lockyard::on::RawTicketLock::<Simulated>::new(), 64, 0);
     for thread in 0..12 {
         let lock = lock.clone();
         simulation.spawn(thread % 4, move || {

@@ -3,10 +3,10 @@
 use super::entry::Entry;
 use super::index::{Index, Wanted};
 use super::key::Key;
-use super::switches::{Promote, Standard, Switches};
+use super::switches::{Promote, Switches};
 use super::{BufferCache, EntryOf, PartOf};
 use crate::context::{Context, NoContext};
-use crate::platform::{Host, Native, Ordering, Word};
+use crate::platform::{HostWithSlots, Ordering, Word};
 use core::fmt;
 use core::ops::Deref;
 use core::ptr::NonNull;
@@ -15,23 +15,23 @@ use core::ptr::NonNull;
 ///
 /// Cloning it and dropping it are each one compare-exchange of the buffer's lockref. The last one to be dropped, after the buffer has
 /// left the cache, drops the value; a buffer that is in the cache stays there.
-pub struct Buffer<
-    'c,
-    T: Send + Sync,
-    S: Switches = Standard,
-    H: Host = Native,
-    C: Context = NoContext,
-> {
+pub struct Buffer<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context = NoContext> {
     cache: &'c BufferCache<T, S, H, C>,
     entry: NonNull<EntryOf<T, S, H, C>>,
 }
 
 // SAFETY: a handle gives `&T`, and drops a `T` in the thread that drops the last one; `T` is both. The rest of an entry is words.
-unsafe impl<T: Send + Sync, S: Switches, H: Host, C: Context> Send for Buffer<'_, T, S, H, C> {}
+unsafe impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Send
+    for Buffer<'_, T, S, H, C>
+{
+}
 // SAFETY: as above.
-unsafe impl<T: Send + Sync, S: Switches, H: Host, C: Context> Sync for Buffer<'_, T, S, H, C> {}
+unsafe impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Sync
+    for Buffer<'_, T, S, H, C>
+{
+}
 
-impl<'c, T: Send + Sync, S: Switches, H: Host, C: Context> Buffer<'c, T, S, H, C> {
+impl<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Buffer<'c, T, S, H, C> {
     /// A handle that has a reference. It is the caller's alone until it is [ready](Self::hit).
     ///
     /// # Safety
@@ -115,7 +115,9 @@ impl<'c, T: Send + Sync, S: Switches, H: Host, C: Context> Buffer<'c, T, S, H, C
     }
 }
 
-impl<T: Send + Sync, S: Switches, H: Host, C: Context> Deref for Buffer<'_, T, S, H, C> {
+impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Deref
+    for Buffer<'_, T, S, H, C>
+{
     type Target = T;
     #[inline]
     fn deref(&self) -> &T {
@@ -124,14 +126,16 @@ impl<T: Send + Sync, S: Switches, H: Host, C: Context> Deref for Buffer<'_, T, S
     }
 }
 
-impl<T: Send + Sync, S: Switches, H: Host, C: Context> Clone for Buffer<'_, T, S, H, C> {
+impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Clone
+    for Buffer<'_, T, S, H, C>
+{
     fn clone(&self) -> Self {
         self.entry().get_another();
         Buffer { cache: self.cache, entry: self.entry }
     }
 }
 
-impl<T: Send + Sync, S: Switches, H: Host, C: Context> Drop for Buffer<'_, T, S, H, C> {
+impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Drop for Buffer<'_, T, S, H, C> {
     #[inline]
     fn drop(&mut self) {
         if self.entry().put() {
@@ -141,7 +145,7 @@ impl<T: Send + Sync, S: Switches, H: Host, C: Context> Drop for Buffer<'_, T, S,
     }
 }
 
-impl<T: Send + Sync + fmt::Debug, S: Switches, H: Host, C: Context> fmt::Debug
+impl<T: Send + Sync + fmt::Debug, S: Switches<H>, H: HostWithSlots, C: Context> fmt::Debug
     for Buffer<'_, T, S, H, C>
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -155,12 +159,12 @@ impl<T: Send + Sync + fmt::Debug, S: Switches, H: Host, C: Context> fmt::Debug
 
 /// A buffer to which there is no reference, and which is in no index. Dropping it drops the value, and frees the memory when no look-up can
 /// stand on it.
-pub(super) struct Dead<'c, T: Send + Sync, S: Switches, H: Host, C: Context> {
+pub(super) struct Dead<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> {
     cache: &'c BufferCache<T, S, H, C>,
     entry: NonNull<EntryOf<T, S, H, C>>,
 }
 
-impl<'c, T: Send + Sync, S: Switches, H: Host, C: Context> Dead<'c, T, S, H, C> {
+impl<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Dead<'c, T, S, H, C> {
     /// # Safety
     ///
     /// That is so, and there is one of these for the buffer.
@@ -172,7 +176,7 @@ impl<'c, T: Send + Sync, S: Switches, H: Host, C: Context> Dead<'c, T, S, H, C> 
     }
 }
 
-impl<T: Send + Sync, S: Switches, H: Host, C: Context> Drop for Dead<'_, T, S, H, C> {
+impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Drop for Dead<'_, T, S, H, C> {
     #[inline(never)]
     fn drop(&mut self) {
         let cache = self.cache;

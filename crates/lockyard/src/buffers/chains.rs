@@ -48,7 +48,7 @@ pub(super) trait Order {
     /// # Safety
     ///
     /// The shard is the hash's.
-    unsafe fn before<'s, K: LaneLock, H: Host, C: Context>(
+    unsafe fn before<'s, K: LaneLock<H>, H: Host, C: Context>(
         shards: &'s Shards<K, H, C>,
         shard: &'s Shard<K, H, C>,
         hash: u64,
@@ -59,7 +59,7 @@ pub(super) trait Order {
     /// # Safety
     ///
     /// As [`before`](Self::before), and the caller holds the shard's lock.
-    unsafe fn divide<K: LaneLock, H: Host, C: Context>(
+    unsafe fn divide<K: LaneLock<H>, H: Host, C: Context>(
         shards: &Shards<K, H, C>,
         shard: &Shard<K, H, C>,
         hash: u64,
@@ -75,14 +75,14 @@ impl Order for Fixed {
         1
     }
     #[inline(always)]
-    unsafe fn before<'s, K: LaneLock, H: Host, C: Context>(
+    unsafe fn before<'s, K: LaneLock<H>, H: Host, C: Context>(
         _: &'s Shards<K, H, C>,
         shard: &'s Shard<K, H, C>,
         _: u64,
     ) -> &'s Links<H> {
         &shard.root
     }
-    unsafe fn divide<K: LaneLock, H: Host, C: Context>(
+    unsafe fn divide<K: LaneLock<H>, H: Host, C: Context>(
         _: &Shards<K, H, C>,
         _: &Shard<K, H, C>,
         _: u64,
@@ -96,7 +96,7 @@ pub(super) struct Growing<const BITS: u32>;
 impl<const BITS: u32> Growing<BITS> {
     /// The bucket of a hash.
     #[inline(always)]
-    fn bucket<K: LaneLock, H: Host, C: Context>(shards: &Shards<K, H, C>, hash: u64) -> u64 {
+    fn bucket<K: LaneLock<H>, H: Host, C: Context>(shards: &Shards<K, H, C>, hash: u64) -> u64 {
         // Relaxed: with an old number the walk begins earlier, and with a new one whose sentinels are not seen yet too.
         let bits = u64::from(BITS) + shards.doublings.load(Ordering::Relaxed);
         hash & ((1 << bits) - 1)
@@ -104,7 +104,7 @@ impl<const BITS: u32> Growing<BITS> {
 
     /// The sentinel of a bucket beyond the shards' roots; `None` if its segment is not seen yet.
     #[inline(always)]
-    fn sentinel<K: LaneLock, H: Host, C: Context>(
+    fn sentinel<K: LaneLock<H>, H: Host, C: Context>(
         shards: &Shards<K, H, C>,
         bucket: u64,
     ) -> Option<&Links<H>> {
@@ -122,7 +122,7 @@ impl<const BITS: u32> Growing<BITS> {
     /// # Safety
     ///
     /// The bucket is the shard's, and the caller holds the lock.
-    unsafe fn establish<K: LaneLock, H: Host, C: Context>(
+    unsafe fn establish<K: LaneLock<H>, H: Host, C: Context>(
         shards: &Shards<K, H, C>,
         shard: &Shard<K, H, C>,
         bucket: u64,
@@ -156,7 +156,7 @@ impl<const BITS: u32> Order for Growing<BITS> {
     }
 
     #[inline(always)]
-    unsafe fn before<'s, K: LaneLock, H: Host, C: Context>(
+    unsafe fn before<'s, K: LaneLock<H>, H: Host, C: Context>(
         shards: &'s Shards<K, H, C>,
         shard: &'s Shard<K, H, C>,
         hash: u64,
@@ -175,7 +175,7 @@ impl<const BITS: u32> Order for Growing<BITS> {
         &shard.root
     }
 
-    unsafe fn divide<K: LaneLock, H: Host, C: Context>(
+    unsafe fn divide<K: LaneLock<H>, H: Host, C: Context>(
         shards: &Shards<K, H, C>,
         shard: &Shard<K, H, C>,
         hash: u64,
@@ -216,7 +216,7 @@ unsafe fn gap<H: Host>(mut link: &Links<H>, place: u64) -> (&Links<H>, u64) {
 ///
 /// As there.
 #[inline(always)]
-pub(super) unsafe fn find<O: Order, T: Send, K: LaneLock, H: Host, C: Context>(
+pub(super) unsafe fn find<O: Order, T: Send, K: LaneLock<H>, H: Host, C: Context>(
     shards: &Shards<K, H, C>,
     shard: &Shard<K, H, C>,
     wanted: &Wanted,
@@ -254,7 +254,7 @@ pub(super) unsafe fn find<O: Order, T: Send, K: LaneLock, H: Host, C: Context>(
 /// # Safety
 ///
 /// As there.
-pub(super) unsafe fn insert<O: Order, T: Send, K: LaneLock, H: Host, C: Context>(
+pub(super) unsafe fn insert<O: Order, T: Send, K: LaneLock<H>, H: Host, C: Context>(
     shards: &Shards<K, H, C>,
     shard: &Shard<K, H, C>,
     wanted: &Wanted,
@@ -278,7 +278,7 @@ pub(super) unsafe fn insert<O: Order, T: Send, K: LaneLock, H: Host, C: Context>
 /// # Safety
 ///
 /// As there.
-pub(super) unsafe fn remove<O: Order, T: Send, K: LaneLock, H: Host, C: Context>(
+pub(super) unsafe fn remove<O: Order, T: Send, K: LaneLock<H>, H: Host, C: Context>(
     shards: &Shards<K, H, C>,
     shard: &Shard<K, H, C>,
     wanted: &Wanted,
@@ -312,7 +312,7 @@ fn segment_layout<const BITS: u32, H: Host>(doubling: usize) -> Option<(Layout, 
 
 /// See [`Index::grow`](super::index::Index::grow): one doubling at most.
 #[inline]
-pub(super) fn grow<const BITS: u32, K: LaneLock, H: Host, C: Context>(
+pub(super) fn grow<const BITS: u32, K: LaneLock<H>, H: Host, C: Context>(
     shards: &Shards<K, H, C>,
     buffers: u64,
 ) {
@@ -324,7 +324,7 @@ pub(super) fn grow<const BITS: u32, K: LaneLock, H: Host, C: Context>(
 }
 
 #[cold]
-fn double<const BITS: u32, K: LaneLock, H: Host, C: Context>(
+fn double<const BITS: u32, K: LaneLock<H>, H: Host, C: Context>(
     shards: &Shards<K, H, C>,
     doublings: u64,
 ) {
@@ -375,7 +375,7 @@ unsafe fn free_segment<const BITS: u32, H: Host>(first: NonNull<Links<H>>, doubl
 }
 
 /// Bytes of the segments that there are.
-pub(super) fn segment_bytes<const BITS: u32, K: LaneLock, H: Host, C: Context>(
+pub(super) fn segment_bytes<const BITS: u32, K: LaneLock<H>, H: Host, C: Context>(
     shards: &Shards<K, H, C>,
 ) -> usize {
     (0..DOUBLINGS)
@@ -390,7 +390,7 @@ pub(super) fn segment_bytes<const BITS: u32, K: LaneLock, H: Host, C: Context>(
 /// # Safety
 ///
 /// Nobody uses them any more.
-pub(super) unsafe fn free_segments<const BITS: u32, K: LaneLock, H: Host, C: Context>(
+pub(super) unsafe fn free_segments<const BITS: u32, K: LaneLock<H>, H: Host, C: Context>(
     shards: &mut Shards<K, H, C>,
 ) {
     for doubling in 0..DOUBLINGS {

@@ -59,7 +59,7 @@ impl<H: Host> Links<H> {
 
 /// A buffer with value `T`.
 #[repr(C)]
-pub struct Entry<T: Send, K: LaneLock, H: Host, C: Context> {
+pub struct Entry<T: Send, K: LaneLock<H>, H: Host, C: Context> {
     pub(super) links: Links<H>,
     key: Cell<H, Key>,
     references: LockRef<K, Standard, H, C>,
@@ -87,7 +87,7 @@ pub(super) struct Recency<H: Host> {
     pub(super) older: U64<H>,
 }
 
-impl<T: Send, K: LaneLock, H: Host, C: Context> Entry<T, K, H, C> {
+impl<T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<T, K, H, C> {
     /// A buffer without a value that nobody knows yet, with a reference for the cache and one for the caller.
     pub(super) fn allocate(key: Key) -> Result<NonNull<Self>, AllocationFailed> {
         memory::allocate::<Self, H>(None, || {
@@ -332,11 +332,11 @@ impl<T: Send, K: LaneLock, H: Host, C: Context> Entry<T, K, H, C> {
     /// Nobody has a reference, nor can get one; `retire` lets [`free`](Self::free) be called with what it gets, once, when no look-up stands on
     /// the buffer any more.
     pub(super) unsafe fn destroy(entry: NonNull<Self>, retire: impl FnOnce(NonNull<Header<H>>)) {
-        struct Retire<T: Send, K: LaneLock, H: Host, C: Context, F: FnOnce(NonNull<Header<H>>)>(
+        struct Retire<T: Send, K: LaneLock<H>, H: Host, C: Context, F: FnOnce(NonNull<Header<H>>)>(
             NonNull<Entry<T, K, H, C>>,
             Option<F>,
         );
-        impl<T: Send, K: LaneLock, H: Host, C: Context, F: FnOnce(NonNull<Header<H>>)> Drop
+        impl<T: Send, K: LaneLock<H>, H: Host, C: Context, F: FnOnce(NonNull<Header<H>>)> Drop
             for Retire<T, K, H, C, F>
         {
             fn drop(&mut self) {
@@ -378,7 +378,7 @@ impl<T: Send, K: LaneLock, H: Host, C: Context> Entry<T, K, H, C> {
 }
 
 const _: () = {
-    use crate::{NoContext, lock::Queued, platform::Native};
-    assert!(size_of::<Entry<(), Queued, Native, NoContext>>() == 64);
-    assert!(size_of::<Entry<[u64; 3], Queued, Native, NoContext>>() == 88);
+    use crate::{NoContext, lock::Ticket, platform::Native};
+    assert!(size_of::<Entry<(), Ticket, Native, NoContext>>() == 64);
+    assert!(size_of::<Entry<[u64; 3], Ticket, Native, NoContext>>() == 88);
 };

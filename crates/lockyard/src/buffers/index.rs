@@ -37,13 +37,13 @@ impl Wanted {
 type Found<T, K, H, C> = Option<NonNull<Entry<T, K, H, C>>>;
 
 /// How buffers are found: [`Hash256`], [`TreePerGroup`], [`WideHash`]. Sealed.
-pub trait Index: Sealed + 'static {
+pub trait Index<H: Host>: Sealed + 'static {
     /// Its name in tables.
     const NAME: &'static str;
     /// Whether a look-up takes the shard's lock. If not, buffers are freed by [reclamation](crate::reclaim).
     const LOCKS: bool;
     /// The algorithm of the shards' locks, and of the buffers' lockrefs.
-    type Lock: LaneLock;
+    type Lock: LaneLock<H>;
 
     #[doc(hidden)]
     fn shards(configuration: &Configuration) -> usize;
@@ -59,7 +59,7 @@ pub trait Index: Sealed + 'static {
     /// The shard is the key's; its buffers are of this type, and none of them is freed meanwhile. If [`LOCKS`](Self::LOCKS) is true the caller
     /// holds the shard's lock.
     #[doc(hidden)]
-    unsafe fn find<T: Send, H: Host, C: Context>(
+    unsafe fn find<T: Send, C: Context>(
         shards: &Shards<Self::Lock, H, C>,
         shard: &Shard<Self::Lock, H, C>,
         wanted: &Wanted,
@@ -73,7 +73,7 @@ pub trait Index: Sealed + 'static {
     /// As [`find`](Self::find), and the caller holds the shard's lock; the buffer is `wanted`'s, and is in no index; no buffer of the key is in this
     /// one.
     #[doc(hidden)]
-    unsafe fn insert<T: Send, H: Host, C: Context>(
+    unsafe fn insert<T: Send, C: Context>(
         shards: &Shards<Self::Lock, H, C>,
         shard: &Shard<Self::Lock, H, C>,
         wanted: &Wanted,
@@ -86,7 +86,7 @@ pub trait Index: Sealed + 'static {
     ///
     /// As [`find`](Self::find), and the caller holds the shard's lock; the buffer is `wanted`'s, and is in this index.
     #[doc(hidden)]
-    unsafe fn remove<T: Send, H: Host, C: Context>(
+    unsafe fn remove<T: Send, C: Context>(
         shards: &Shards<Self::Lock, H, C>,
         shard: &Shard<Self::Lock, H, C>,
         wanted: &Wanted,
@@ -95,13 +95,13 @@ pub trait Index: Sealed + 'static {
 
     /// Makes room, if `buffers` buffers want it. It takes no lock, and what has no memory is left as it is.
     #[doc(hidden)]
-    fn grow<H: Host, C: Context>(shards: &Shards<Self::Lock, H, C>, buffers: u64) {
+    fn grow<C: Context>(shards: &Shards<Self::Lock, H, C>, buffers: u64) {
         let _ = (shards, buffers);
     }
 
     /// Bytes of what growing has allocated.
     #[doc(hidden)]
-    fn bytes<H: Host, C: Context>(shards: &Shards<Self::Lock, H, C>) -> usize {
+    fn bytes<C: Context>(shards: &Shards<Self::Lock, H, C>) -> usize {
         let _ = shards;
         0
     }
@@ -112,7 +112,7 @@ pub trait Index: Sealed + 'static {
     ///
     /// Nobody uses the index any more.
     #[doc(hidden)]
-    unsafe fn free<H: Host, C: Context>(shards: &mut Shards<Self::Lock, H, C>) {
+    unsafe fn free<C: Context>(shards: &mut Shards<Self::Lock, H, C>) {
         let _ = shards;
     }
 }
@@ -150,7 +150,7 @@ macro_rules! by_chains {
             low_bits(wanted.hash, shards)
         }
         #[inline(always)]
-        unsafe fn find<T: Send, H: Host, C: Context>(
+        unsafe fn find<T: Send, C: Context>(
             shards: &Shards<K, H, C>,
             shard: &Shard<K, H, C>,
             wanted: &Wanted,
@@ -159,7 +159,7 @@ macro_rules! by_chains {
             // SAFETY: the caller's promise.
             unsafe { chains::find::<$growth, T, K, H, C>(shards, shard, wanted, accept) }
         }
-        unsafe fn insert<T: Send, H: Host, C: Context>(
+        unsafe fn insert<T: Send, C: Context>(
             shards: &Shards<K, H, C>,
             shard: &Shard<K, H, C>,
             wanted: &Wanted,
@@ -168,7 +168,7 @@ macro_rules! by_chains {
             // SAFETY: the caller's promise.
             unsafe { chains::insert::<$growth, T, K, H, C>(shards, shard, wanted, entry) }
         }
-        unsafe fn remove<T: Send, H: Host, C: Context>(
+        unsafe fn remove<T: Send, C: Context>(
             shards: &Shards<K, H, C>,
             shard: &Shard<K, H, C>,
             wanted: &Wanted,
@@ -180,7 +180,7 @@ macro_rules! by_chains {
     };
 }
 
-impl<const BITS: u32, K: LaneLock> Index for FixedHash<BITS, K> {
+impl<const BITS: u32, K: LaneLock<H>, H: Host> Index<H> for FixedHash<BITS, K> {
     const NAME: &'static str = if BITS == 8 { "hash-256" } else { "hash-fixed" };
     const LOCKS: bool = true;
     type Lock = K;
@@ -192,7 +192,7 @@ impl<const BITS: u32, K: LaneLock> Index for FixedHash<BITS, K> {
     by_chains!(Fixed);
 }
 
-impl<const BITS: u32, K: LaneLock> Index for WideHash<BITS, K> {
+impl<const BITS: u32, K: LaneLock<H>, H: Host> Index<H> for WideHash<BITS, K> {
     const NAME: &'static str = "wide-hash";
     const LOCKS: bool = false;
     type Lock = K;
@@ -203,19 +203,19 @@ impl<const BITS: u32, K: LaneLock> Index for WideHash<BITS, K> {
     }
     by_chains!(Growing<BITS>);
     #[inline]
-    fn grow<H: Host, C: Context>(shards: &Shards<K, H, C>, buffers: u64) {
+    fn grow<C: Context>(shards: &Shards<K, H, C>, buffers: u64) {
         chains::grow::<BITS, K, H, C>(shards, buffers);
     }
-    fn bytes<H: Host, C: Context>(shards: &Shards<K, H, C>) -> usize {
+    fn bytes<C: Context>(shards: &Shards<K, H, C>) -> usize {
         chains::segment_bytes::<BITS, K, H, C>(shards)
     }
-    unsafe fn free<H: Host, C: Context>(shards: &mut Shards<K, H, C>) {
+    unsafe fn free<C: Context>(shards: &mut Shards<K, H, C>) {
         // SAFETY: the caller's promise.
         unsafe { chains::free_segments::<BITS, K, H, C>(shards) }
     }
 }
 
-impl<K: LaneLock> Index for TreePerGroup<K> {
+impl<K: LaneLock<H>, H: Host> Index<H> for TreePerGroup<K> {
     const NAME: &'static str = "tree-per-group";
     const LOCKS: bool = true;
     type Lock = K;
@@ -228,7 +228,7 @@ impl<K: LaneLock> Index for TreePerGroup<K> {
         wanted.key.group as usize % shards
     }
     #[inline(always)]
-    unsafe fn find<T: Send, H: Host, C: Context>(
+    unsafe fn find<T: Send, C: Context>(
         _: &Shards<K, H, C>,
         shard: &Shard<K, H, C>,
         wanted: &Wanted,
@@ -239,7 +239,7 @@ impl<K: LaneLock> Index for TreePerGroup<K> {
         // SAFETY: it is in the tree.
         accept(unsafe { found.as_ref() }).then_some(found)
     }
-    unsafe fn insert<T: Send, H: Host, C: Context>(
+    unsafe fn insert<T: Send, C: Context>(
         _: &Shards<K, H, C>,
         shard: &Shard<K, H, C>,
         wanted: &Wanted,
@@ -248,7 +248,7 @@ impl<K: LaneLock> Index for TreePerGroup<K> {
         // SAFETY: the caller's promise.
         unsafe { tree::insert(shard, wanted, entry) }
     }
-    unsafe fn remove<T: Send, H: Host, C: Context>(
+    unsafe fn remove<T: Send, C: Context>(
         _: &Shards<K, H, C>,
         shard: &Shard<K, H, C>,
         wanted: &Wanted,

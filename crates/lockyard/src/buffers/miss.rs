@@ -10,7 +10,7 @@ use super::switches::{Allocate, Initialise, Switches};
 use super::{BufferCache, EntryOf, ShardsOf};
 use crate::context::Context;
 use crate::memory::AllocationFailed;
-use crate::platform::{Host, Ordering, Region, Word, during};
+use crate::platform::{HostWithSlots, Ordering, Region, Word, during};
 use core::fmt;
 use core::mem;
 use core::ptr::NonNull;
@@ -51,15 +51,17 @@ impl<E: core::error::Error + 'static> core::error::Error for GetError<E> {
 }
 
 /// Memory for a buffer that nobody knows. Given back if it is not used.
-struct Spare<T: Send + Sync, S: Switches, H: Host, C: Context>(NonNull<EntryOf<T, S, H, C>>);
+struct Spare<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context>(
+    NonNull<EntryOf<T, S, H, C>>,
+);
 
-impl<T: Send + Sync, S: Switches, H: Host, C: Context> Spare<T, S, H, C> {
+impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Spare<T, S, H, C> {
     fn allocate(key: super::Key) -> Result<Self, AllocationFailed> {
         EntryOf::<T, S, H, C>::allocate(key).map(Spare)
     }
 }
 
-impl<T: Send + Sync, S: Switches, H: Host, C: Context> Drop for Spare<T, S, H, C> {
+impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Drop for Spare<T, S, H, C> {
     fn drop(&mut self) {
         // SAFETY: it was not published, and has no value.
         unsafe { EntryOf::<T, S, H, C>::give_back(self.0) };
@@ -67,20 +69,24 @@ impl<T: Send + Sync, S: Switches, H: Host, C: Context> Drop for Spare<T, S, H, C
 }
 
 /// A place within the limit. Given up if it is not kept.
-struct Place<'c, T: Send + Sync, S: Switches, H: Host, C: Context>(&'c BufferCache<T, S, H, C>);
+struct Place<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context>(
+    &'c BufferCache<T, S, H, C>,
+);
 
-impl<T: Send + Sync, S: Switches, H: Host, C: Context> Drop for Place<'_, T, S, H, C> {
+impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Drop for Place<'_, T, S, H, C> {
     fn drop(&mut self) {
         self.0.living.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 /// A buffer whose filling has not succeeded. When it is dropped, it has failed.
-struct Filling<'b, 'c, T: Send + Sync, S: Switches, H: Host, C: Context>(
+struct Filling<'b, 'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context>(
     &'b Buffer<'c, T, S, H, C>,
 );
 
-impl<T: Send + Sync, S: Switches, H: Host, C: Context> Drop for Filling<'_, '_, T, S, H, C> {
+impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Drop
+    for Filling<'_, '_, T, S, H, C>
+{
     fn drop(&mut self) {
         // First it is taken out, so that who is told does not find it again.
         self.0.remove();
@@ -89,7 +95,7 @@ impl<T: Send + Sync, S: Switches, H: Host, C: Context> Drop for Filling<'_, '_, 
     }
 }
 
-impl<T: Send + Sync, S: Switches, H: Host, C: Context> BufferCache<T, S, H, C> {
+impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T, S, H, C> {
     /// The buffer of `key`; if there is none, a new one with the value that `fill` makes. Of all who want it at the same time one fills it, and all get
     /// the same.
     ///

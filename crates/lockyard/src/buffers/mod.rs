@@ -88,7 +88,7 @@ pub use switches::{
 use crate::context::{Context, NoContext};
 use crate::memory::{AllocationFailed, Values, from_word, to_word};
 use crate::platform::{
-    ConstAtomics, Host, Native, NativeAtomics, NativeU64, Ordering, Region, U64, Word, during,
+    ConstAtomics, HostWithSlots, NativeAtomics, NativeU64, Ordering, Region, U64, Word, during,
 };
 use crate::raw::RawSpinLock;
 use crate::reclaim::Domain;
@@ -100,16 +100,17 @@ use index::Wanted;
 use lock_api::RawMutex;
 use shard::{Shard, Shards};
 
-type LockOf<S> = <<S as Switches>::Index as Index>::Lock;
-type EntryOf<T, S, H, C> = Entry<T, LockOf<S>, H, C>;
-type ShardsOf<S, H, C> = Shards<LockOf<S>, H, C>;
+type LockOf<S, H> = <<S as Switches<H>>::Index as Index<H>>::Lock;
+type EntryOf<T, S, H, C> = Entry<T, LockOf<S, H>, H, C>;
+type ShardsOf<S, H, C> = Shards<LockOf<S, H>, H, C>;
 /// A shard, and what all shards have together.
-type PartOf<'c, S, H, C> = (&'c Shard<LockOf<S>, H, C>, &'c ShardsOf<S, H, C>);
+type PartOf<'c, S, H, C> = (&'c Shard<LockOf<S, H>, H, C>, &'c ShardsOf<S, H, C>);
 
 /// A cache of buffers with values `T`. See the [module documentation](self).
 ///
 /// ```
-/// use lockyard::buffers::{BufferCache, Configuration, GetError, Key};
+/// use lockyard::BufferCache;
+/// use lockyard::buffers::{Configuration, GetError, Key};
 ///
 /// static CACHE: BufferCache<Vec<u8>> = BufferCache::new(Configuration::DEFAULT.with_limit(2));
 /// let read = |block: u64| move || Ok::<_, std::io::Error>(vec![block as u8; 4096]);
@@ -131,13 +132,9 @@ type PartOf<'c, S, H, C> = (&'c Shard<LockOf<S>, H, C>, &'c ShardsOf<S, H, C>);
 /// # Ok::<(), GetError<std::io::Error>>(())
 /// ```
 ///
-/// Parameters: the value, the [`Switches`], the [`Host`], the [`Context`] of all locks and guards.
-pub struct BufferCache<
-    T: Send + Sync,
-    S: Switches = Standard,
-    H: Host = Native,
-    C: Context = NoContext,
-> {
+/// Parameters: the value, the [`Switches`], the [`Host`](crate::platform::Host), the [`Context`] of
+/// all locks and guards.
+pub struct BufferCache<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context = NoContext> {
     /// The address of the [`Shards`], or 0 before the first miss.
     shards: U64<H>,
     /// The most buffers that there may be.
@@ -146,7 +143,7 @@ pub struct BufferCache<
     /// Of look-ups that take no lock.
     domain: Domain<H, C>,
     /// Whoever makes the shards holds this.
-    setup: RawSpinLock<LockOf<S>, H, C>,
+    setup: RawSpinLock<LockOf<S, H>, H, C>,
     /// Buffers that there are, or are about to be.
     living: U64<H>,
     /// Which shard was reclaimed from last.
@@ -154,7 +151,7 @@ pub struct BufferCache<
     _buffers: Values<T>,
 }
 
-impl<T: Send + Sync, S: Switches, H: Host<Atomics = NativeAtomics>, C: Context>
+impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots<Atomics = NativeAtomics>, C: Context>
     BufferCache<T, S, H, C>
 where
     H::Atomics: ConstAtomics,
@@ -166,7 +163,7 @@ where
             limit: NativeU64::new(configuration.limit),
             configuration,
             domain: Domain::new(),
-            setup: <RawSpinLock<LockOf<S>, H, C> as RawMutex>::INIT,
+            setup: <RawSpinLock<LockOf<S, H>, H, C> as RawMutex>::INIT,
             living: NativeU64::new(0),
             hand: NativeU64::new(0),
             _buffers: PhantomData,
@@ -174,7 +171,16 @@ where
     }
 }
 
-impl<T: Send + Sync, S: Switches, H: Host, C: Context> BufferCache<T, S, H, C> {
+/// An empty cache with [`Configuration::DEFAULT`].
+impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Default
+    for BufferCache<T, S, H, C>
+{
+    fn default() -> Self {
+        Self::with_configuration(Configuration::DEFAULT)
+    }
+}
+
+impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T, S, H, C> {
     /// An empty cache, on any platform.
     pub fn with_configuration(configuration: Configuration) -> Self {
         BufferCache {
@@ -385,16 +391,18 @@ impl<T: Send + Sync, S: Switches, H: Host, C: Context> BufferCache<T, S, H, C> {
     }
 }
 
-impl<T: Send + Sync, S: Switches, H: Host, C: Context> Drop for BufferCache<T, S, H, C> {
+impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Drop
+    for BufferCache<T, S, H, C>
+{
     /// Handles borrow the cache, so there are none; one that was forgotten cannot be used. If a value's destructor panics the others are dropped all the
     /// same.
     fn drop(&mut self) {
-        struct Rest<T: Send + Sync, S: Switches, H: Host, C: Context>(
+        struct Rest<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context>(
             NonNull<ShardsOf<S, H, C>>,
             usize,
             PhantomData<fn() -> T>,
         );
-        impl<T: Send + Sync, S: Switches, H: Host, C: Context> Rest<T, S, H, C> {
+        impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Rest<T, S, H, C> {
             fn free_buffers(&mut self) {
                 // SAFETY: the shards are alive until `drop`.
                 while self.1 < unsafe { self.0.as_ref() }.number() {
@@ -412,7 +420,7 @@ impl<T: Send + Sync, S: Switches, H: Host, C: Context> Drop for BufferCache<T, S
                 }
             }
         }
-        impl<T: Send + Sync, S: Switches, H: Host, C: Context> Drop for Rest<T, S, H, C> {
+        impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Drop for Rest<T, S, H, C> {
             fn drop(&mut self) {
                 self.free_buffers();
                 // SAFETY: nobody uses them any more.
@@ -428,7 +436,9 @@ impl<T: Send + Sync, S: Switches, H: Host, C: Context> Drop for BufferCache<T, S
     }
 }
 
-impl<T: Send + Sync, S: Switches, H: Host, C: Context> fmt::Debug for BufferCache<T, S, H, C> {
+impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> fmt::Debug
+    for BufferCache<T, S, H, C>
+{
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BufferCache")
             .field("allocate", &S::Allocate::NAME)

@@ -12,13 +12,13 @@ use super::switches::{Promote, Switches};
 use super::{BufferCache, EntryOf, ShardsOf};
 use crate::context::Context;
 use crate::lockref::Count;
-use crate::platform::{Host, Ordering, Word};
+use crate::platform::{HostWithSlots, Ordering, Word};
 use core::ptr::NonNull;
 
 /// Buffers that are looked at under one acquisition of a shard's lock.
 const BATCH: usize = 16;
 
-impl<T: Send + Sync, S: Switches, H: Host, C: Context> BufferCache<T, S, H, C> {
+impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T, S, H, C> {
     /// Frees up to `buffers` buffers that nobody uses, those first that have not been used for long; returns how many. Their values are
     /// dropped before it returns.
     ///

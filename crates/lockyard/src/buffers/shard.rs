@@ -16,7 +16,7 @@ use core::ptr::NonNull;
 
 /// A part of a cache: one line.
 #[repr(C, align(64))]
-pub struct Shard<K: LaneLock, H: Host, C: Context> {
+pub struct Shard<K: LaneLock<H>, H: Host, C: Context> {
     lock: RawSpinLock<K, H, C>,
     /// Buffers in the index. Written under the lock.
     buffers: U32<H>,
@@ -26,7 +26,7 @@ pub struct Shard<K: LaneLock, H: Host, C: Context> {
     oldest: U64<H>,
 }
 
-impl<K: LaneLock, H: Host, C: Context> Shard<K, H, C> {
+impl<K: LaneLock<H>, H: Host, C: Context> Shard<K, H, C> {
     fn new() -> Self {
         Shard {
             lock: RawSpinLock::new(),
@@ -40,11 +40,11 @@ impl<K: LaneLock, H: Host, C: Context> Shard<K, H, C> {
     /// Runs `f`, which may unwind, under the lock.
     #[inline(always)]
     pub(super) fn locked<R>(&self, f: impl FnOnce() -> R) -> R {
-        struct Release<'s, K: LaneLock, H: Host, C: Context> {
+        struct Release<'s, K: LaneLock<H>, H: Host, C: Context> {
             shard: &'s Shard<K, H, C>,
             held: Option<crate::raw::Held<RawSpinLock<K, H, C>>>,
         }
-        impl<K: LaneLock, H: Host, C: Context> Drop for Release<'_, K, H, C> {
+        impl<K: LaneLock<H>, H: Host, C: Context> Drop for Release<'_, K, H, C> {
             #[inline(always)]
             fn drop(&mut self) {
                 if let Some(held) = self.held.take() {
@@ -176,7 +176,7 @@ pub(super) const DOUBLINGS: usize = 22;
 
 /// The array of a cache's shards, and what all of them share; one allocation.
 #[repr(C, align(64))]
-pub struct Shards<K: LaneLock, H: Host, C: Context> {
+pub struct Shards<K: LaneLock<H>, H: Host, C: Context> {
     number: usize,
     /// How often the chains have been doubled.
     pub(super) doublings: U64<H>,
@@ -186,7 +186,7 @@ pub struct Shards<K: LaneLock, H: Host, C: Context> {
     _shards: PhantomData<Shard<K, H, C>>,
 }
 
-impl<K: LaneLock, H: Host, C: Context> Shards<K, H, C> {
+impl<K: LaneLock<H>, H: Host, C: Context> Shards<K, H, C> {
     fn layout(number: usize) -> Option<(Layout, usize)> {
         let shards = Layout::array::<Shard<K, H, C>>(number).ok()?;
         Layout::new::<Self>().extend(shards).ok()
@@ -252,6 +252,6 @@ impl<K: LaneLock, H: Host, C: Context> Shards<K, H, C> {
 }
 
 const _: () = {
-    use crate::{NoContext, lock::Queued, platform::Native};
-    assert!(size_of::<Shard<Queued, Native, NoContext>>() == 64);
+    use crate::{NoContext, lock::Ticket, platform::Native};
+    assert!(size_of::<Shard<Ticket, Native, NoContext>>() == 64);
 };

@@ -4,6 +4,7 @@
 
 use super::index::{FixedHash, Index, TreePerGroup, WideHash};
 use crate::invariance::Invariant;
+use crate::platform::Host;
 
 /// When memory for a new buffer is allocated: [`EveryCall`], [`OnMiss`]. Sealed.
 pub trait Allocate: sealed::Sealed + 'static {
@@ -79,7 +80,7 @@ impl Promote for ReferencedBit {
 }
 
 /// All switches of a cache: [`With`]. Sealed.
-pub trait Switches: sealed::Sealed + 'static {
+pub trait Switches<H: Host>: sealed::Sealed + 'static {
     /// When memory is allocated.
     type Allocate: Allocate;
     /// Where values are made.
@@ -87,7 +88,7 @@ pub trait Switches: sealed::Sealed + 'static {
     /// What a hit notes.
     type Promote: Promote;
     /// How buffers are found.
-    type Index: Index;
+    type Index: Index<H>;
 }
 
 type Named<A, I, P, X> = Invariant<(A, I, P, X)>;
@@ -96,7 +97,9 @@ type Named<A, I, P, X> = Invariant<(A, I, P, X)>;
 #[derive(Debug)]
 pub struct With<A = OnMiss, I = Outside, P = ReferencedBit, X = WideHash>(Named<A, I, P, X>);
 
-impl<A: Allocate, I: Initialise, P: Promote, X: Index> Switches for With<A, I, P, X> {
+impl<A: Allocate, I: Initialise, P: Promote, X: Index<H>, H: Host> Switches<H>
+    for With<A, I, P, X>
+{
     type Allocate = A;
     type Initialise = I;
     type Promote = P;

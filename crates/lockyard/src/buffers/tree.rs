@@ -24,7 +24,7 @@ type Place<'t, H> = &'t U64<H>;
 ///
 /// The place is of a tree with buffers of this type, whose shard's lock the caller holds as long as what is returned is used.
 #[inline(always)]
-unsafe fn root<'t, T: Send, K: LaneLock, H: Host, C: Context>(
+unsafe fn root<'t, T: Send, K: LaneLock<H>, H: Host, C: Context>(
     place: Place<'t, H>,
 ) -> Option<&'t Entry<T, K, H, C>> {
     // SAFETY: what is in the tree stays there while the lock is held.
@@ -37,7 +37,7 @@ unsafe fn root<'t, T: Send, K: LaneLock, H: Host, C: Context>(
 ///
 /// As [`root`].
 #[inline(always)]
-unsafe fn descend<'t, T: Send + 't, K: LaneLock, H: Host, C: Context>(
+unsafe fn descend<'t, T: Send + 't, K: LaneLock<H>, H: Host, C: Context>(
     shard: &'t Shard<K, H, C>,
     key: Key,
     least: u64,
@@ -62,7 +62,7 @@ unsafe fn descend<'t, T: Send + 't, K: LaneLock, H: Host, C: Context>(
 ///
 /// The caller holds the shard's lock; the tree's buffers are of this type.
 #[inline(always)]
-pub(super) unsafe fn find<T: Send, K: LaneLock, H: Host, C: Context>(
+pub(super) unsafe fn find<T: Send, K: LaneLock<H>, H: Host, C: Context>(
     shard: &Shard<K, H, C>,
     key: Key,
 ) -> Option<NonNull<Entry<T, K, H, C>>> {
@@ -76,7 +76,7 @@ pub(super) unsafe fn find<T: Send, K: LaneLock, H: Host, C: Context>(
 /// # Safety
 ///
 /// As [`find`], and the key is not in the tree.
-pub(super) unsafe fn insert<T: Send, K: LaneLock, H: Host, C: Context>(
+pub(super) unsafe fn insert<T: Send, K: LaneLock<H>, H: Host, C: Context>(
     shard: &Shard<K, H, C>,
     wanted: &Wanted,
     entry: NonNull<Entry<T, K, H, C>>,
@@ -111,7 +111,7 @@ pub(super) unsafe fn insert<T: Send, K: LaneLock, H: Host, C: Context>(
 /// # Safety
 ///
 /// As [`find`], and the buffer is in the tree.
-pub(super) unsafe fn remove<T: Send, K: LaneLock, H: Host, C: Context>(
+pub(super) unsafe fn remove<T: Send, K: LaneLock<H>, H: Host, C: Context>(
     shard: &Shard<K, H, C>,
     key: Key,
     entry: NonNull<Entry<T, K, H, C>>,

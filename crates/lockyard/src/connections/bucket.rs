@@ -22,7 +22,7 @@ use core::ptr::NonNull;
 
 /// A chain and its lock.
 #[repr(C)]
-pub struct Bucket<K: LaneLock, H: Host, C: Context> {
+pub struct Bucket<K: LaneLock<H>, H: Host, C: Context> {
     lock: RawSpinLock<K, H, C>,
     /// Entries of the chain. Written under the lock.
     entries: U32<H>,
@@ -41,7 +41,7 @@ pub(super) enum Verdict {
     End,
 }
 
-impl<K: LaneLock, H: Host, C: Context> Bucket<K, H, C> {
+impl<K: LaneLock<H>, H: Host, C: Context> Bucket<K, H, C> {
     fn new() -> Self {
         Bucket { lock: RawSpinLock::new(), entries: Word::new(0), first: Word::new(0) }
     }
@@ -155,14 +155,14 @@ impl<K: LaneLock, H: Host, C: Context> Bucket<K, H, C> {
 
 /// The array of a table's buckets, with what its hash is keyed with; one allocation.
 #[repr(C, align(64))]
-pub(super) struct Buckets<K: LaneLock, H: Host, C: Context> {
+pub(super) struct Buckets<K: LaneLock<H>, H: Host, C: Context> {
     seed: Seed,
     bits: Bits,
     /// The buckets begin where this ends.
     _buckets: PhantomData<Bucket<K, H, C>>,
 }
 
-impl<K: LaneLock, H: Host, C: Context> Buckets<K, H, C> {
+impl<K: LaneLock<H>, H: Host, C: Context> Buckets<K, H, C> {
     /// The layout of an array of 2^`bits` buckets behind `Self`, and where it begins; `None` if there is no such memory.
     fn layout(bits: Bits) -> Option<(Layout, usize)> {
         let buckets = Layout::array::<Bucket<K, H, C>>(bits.buckets()).ok()?;
@@ -245,12 +245,12 @@ impl<K: LaneLock, H: Host, C: Context> Buckets<K, H, C> {
     ///
     /// `this` came from [`allocate`](Self::allocate), nobody uses it any more, and its chains' entries are of this type.
     pub(super) unsafe fn free<T: Send, D>(this: NonNull<Self>) {
-        struct Rest<K: LaneLock, H: Host, C: Context, T: Send, D> {
+        struct Rest<K: LaneLock<H>, H: Host, C: Context, T: Send, D> {
             buckets: NonNull<Buckets<K, H, C>>,
             index: usize,
             _entries: PhantomData<fn() -> (T, D)>,
         }
-        impl<K: LaneLock, H: Host, C: Context, T: Send, D> Rest<K, H, C, T, D> {
+        impl<K: LaneLock<H>, H: Host, C: Context, T: Send, D> Rest<K, H, C, T, D> {
             fn free_entries(&mut self) {
                 // SAFETY: the array is alive until `drop`.
                 let (all, bits) =
@@ -269,7 +269,7 @@ impl<K: LaneLock, H: Host, C: Context> Buckets<K, H, C> {
                 }
             }
         }
-        impl<K: LaneLock, H: Host, C: Context, T: Send, D> Drop for Rest<K, H, C, T, D> {
+        impl<K: LaneLock<H>, H: Host, C: Context, T: Send, D> Drop for Rest<K, H, C, T, D> {
             fn drop(&mut self) {
                 self.free_entries();
                 // SAFETY: the array is alive.
@@ -285,7 +285,7 @@ impl<K: LaneLock, H: Host, C: Context> Buckets<K, H, C> {
 }
 
 const _: () = {
-    use crate::{NoContext, lock::Queued, platform::Native};
-    assert!(size_of::<Bucket<Queued, Native, NoContext>>() == 16);
-    assert!(size_of::<Buckets<Queued, Native, NoContext>>() == 64);
+    use crate::{NoContext, lock::Ticket, platform::Native};
+    assert!(size_of::<Bucket<Ticket, Native, NoContext>>() == 16);
+    assert!(size_of::<Buckets<Ticket, Native, NoContext>>() == 64);
 };

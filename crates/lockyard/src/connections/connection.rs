@@ -2,7 +2,7 @@
 
 use super::bucket::Verdict;
 use super::key::{Direction, Tuple};
-use super::look_up::{LookUp, Rcu, Readers};
+use super::look_up::{LookUp, Readers};
 use super::{ConnectionTable, EntryOf, ReadersOf};
 use crate::context::{Context, NoContext};
 use crate::platform::{Host, Native};
@@ -14,18 +14,17 @@ use core::ptr::NonNull;
 ///
 /// Cloning it and dropping it are each one read-modify-write of the connection's count of references. The last one to be
 /// dropped, after the connection has left the table, drops the value.
-pub struct Connection<'t, T: Send + Sync, P: LookUp = Rcu, H: Host = Native, C: Context = NoContext>
-{
+pub struct Connection<'t, T: Send + Sync, P: LookUp<H>, H: Host = Native, C: Context = NoContext> {
     table: &'t ConnectionTable<T, P, H, C>,
     entry: NonNull<EntryOf<T, P, H, C>>,
 }
 
 // SAFETY: a handle gives `&T`, and drops a `T` in the thread that drops the last one; `T` is both. The rest of an entry is words.
-unsafe impl<T: Send + Sync, P: LookUp, H: Host, C: Context> Send for Connection<'_, T, P, H, C> {}
+unsafe impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> Send for Connection<'_, T, P, H, C> {}
 // SAFETY: as above.
-unsafe impl<T: Send + Sync, P: LookUp, H: Host, C: Context> Sync for Connection<'_, T, P, H, C> {}
+unsafe impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> Sync for Connection<'_, T, P, H, C> {}
 
-impl<'t, T: Send + Sync, P: LookUp, H: Host, C: Context> Connection<'t, T, P, H, C> {
+impl<'t, T: Send + Sync, P: LookUp<H>, H: Host, C: Context> Connection<'t, T, P, H, C> {
     /// A handle that has a reference.
     ///
     /// # Safety
@@ -91,7 +90,7 @@ impl<'t, T: Send + Sync, P: LookUp, H: Host, C: Context> Connection<'t, T, P, H,
     }
 }
 
-impl<T: Send + Sync, P: LookUp, H: Host, C: Context> Deref for Connection<'_, T, P, H, C> {
+impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> Deref for Connection<'_, T, P, H, C> {
     type Target = T;
     #[inline]
     fn deref(&self) -> &T {
@@ -100,14 +99,14 @@ impl<T: Send + Sync, P: LookUp, H: Host, C: Context> Deref for Connection<'_, T,
     }
 }
 
-impl<T: Send + Sync, P: LookUp, H: Host, C: Context> Clone for Connection<'_, T, P, H, C> {
+impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> Clone for Connection<'_, T, P, H, C> {
     fn clone(&self) -> Self {
         self.entry().references.get();
         Connection { table: self.table, entry: self.entry }
     }
 }
 
-impl<T: Send + Sync, P: LookUp, H: Host, C: Context> Drop for Connection<'_, T, P, H, C> {
+impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> Drop for Connection<'_, T, P, H, C> {
     #[inline]
     fn drop(&mut self) {
         if self.entry().references.put() {
@@ -118,7 +117,7 @@ impl<T: Send + Sync, P: LookUp, H: Host, C: Context> Drop for Connection<'_, T, 
 
 /// The last reference is gone.
 #[cold]
-fn destroy<T: Send + Sync, P: LookUp, H: Host, C: Context>(
+fn destroy<T: Send + Sync, P: LookUp<H>, H: Host, C: Context>(
     table: &ConnectionTable<T, P, H, C>,
     entry: NonNull<EntryOf<T, P, H, C>>,
 ) {
@@ -131,7 +130,7 @@ fn destroy<T: Send + Sync, P: LookUp, H: Host, C: Context>(
     }
 }
 
-impl<T: Send + Sync + fmt::Debug, P: LookUp, H: Host, C: Context> fmt::Debug
+impl<T: Send + Sync + fmt::Debug, P: LookUp<H>, H: Host, C: Context> fmt::Debug
     for Connection<'_, T, P, H, C>
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -144,11 +143,11 @@ impl<T: Send + Sync + fmt::Debug, P: LookUp, H: Host, C: Context> fmt::Debug
 }
 
 /// What an insertion comes to.
-pub type Inserted<'t, T, P = Rcu, H = Native, C = NoContext> =
+pub type Inserted<'t, T, P, H = Native, C = NoContext> =
     Result<Connection<'t, T, P, H, C>, Refused<'t, T, P, H, C>>;
 
 /// An insertion that was refused: why, and the value that was to be inserted.
-pub struct Refused<'t, T: Send + Sync, P: LookUp = Rcu, H: Host = Native, C: Context = NoContext> {
+pub struct Refused<'t, T: Send + Sync, P: LookUp<H>, H: Host = Native, C: Context = NoContext> {
     /// What was to be inserted.
     pub value: T,
     /// Why it was not.
@@ -156,14 +155,14 @@ pub struct Refused<'t, T: Send + Sync, P: LookUp = Rcu, H: Host = Native, C: Con
 }
 
 /// Why an insertion was refused.
-pub enum Why<'t, T: Send + Sync, P: LookUp = Rcu, H: Host = Native, C: Context = NoContext> {
+pub enum Why<'t, T: Send + Sync, P: LookUp<H>, H: Host = Native, C: Context = NoContext> {
     /// There is a connection of the tuple, in one direction or the other: this one.
     Exists(Connection<'t, T, P, H, C>),
     /// The host has no memory for the buckets, or for the connection.
     NoMemory,
 }
 
-impl<T: Send + Sync, P: LookUp, H: Host, C: Context> fmt::Display for Refused<'_, T, P, H, C> {
+impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> fmt::Display for Refused<'_, T, P, H, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.why {
             Why::Exists(_) => "there is a connection of this protocol, these addresses and ports",
@@ -172,13 +171,13 @@ impl<T: Send + Sync, P: LookUp, H: Host, C: Context> fmt::Display for Refused<'_
     }
 }
 
-impl<T: Send + Sync, P: LookUp, H: Host, C: Context> fmt::Debug for Refused<'_, T, P, H, C> {
+impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> fmt::Debug for Refused<'_, T, P, H, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Refused({self})")
     }
 }
 
-impl<T: Send + Sync, P: LookUp, H: Host, C: Context> core::error::Error
+impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> core::error::Error
     for Refused<'_, T, P, H, C>
 {
 }

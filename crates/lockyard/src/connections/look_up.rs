@@ -13,16 +13,16 @@ use super::bucket::Bucket;
 use crate::context::Context;
 use crate::invariance::Invariant;
 use crate::lock::{LaneLock, Queued};
-use crate::platform::{ConstAtomics, Host};
+use crate::platform::{ConstAtomics, Host, HostWithSlots};
 use crate::reclaim::{Domain, Header};
 use core::ptr::NonNull;
 
 /// How connections are looked up: [`Rcu`], [`Locked`]. Sealed.
-pub trait LookUp: sealed::Sealed + 'static {
+pub trait LookUp<H: Host>: sealed::Sealed + 'static {
     /// The algorithm of the buckets' locks.
-    type Lock: LaneLock;
+    type Lock: LaneLock<H>;
     #[doc(hidden)]
-    type Readers<H: Host, C: Context>: Readers<Self::Lock, H, C>;
+    type Readers<C: Context>: Readers<Self::Lock, H, C>;
 }
 
 /// What a table keeps for its look-ups.
@@ -32,7 +32,9 @@ pub trait LookUp: sealed::Sealed + 'static {
 /// While `look` of [`reading`](Self::reading) runs, no entry is freed that was in the bucket's chain when it began, or comes into
 /// it.
 #[doc(hidden)]
-pub unsafe trait Readers<K: LaneLock, H: Host, C: Context>: Default + Send + Sync {
+pub unsafe trait Readers<K: LaneLock<H>, H: Host, C: Context>:
+    Default + Send + Sync
+{
     /// What an entry that was taken out needs, to wait for look-ups.
     type Deferred: Send;
 
@@ -80,9 +82,9 @@ mod sealed {
 #[derive(Debug)]
 pub struct Locked<K = Queued>(Invariant<K>);
 
-impl<K: LaneLock> LookUp for Locked<K> {
+impl<K: LaneLock<H>, H: Host> LookUp<H> for Locked<K> {
     type Lock = K;
-    type Readers<H: Host, C: Context> = NoReaders;
+    type Readers<C: Context> = NoReaders;
 }
 
 /// Nothing: who holds the lock keeps everybody from taking anything out of the chain.
@@ -91,7 +93,7 @@ impl<K: LaneLock> LookUp for Locked<K> {
 pub struct NoReaders;
 
 // SAFETY: an entry in a chain has the table's reference, which is given up after it was taken out under the lock.
-unsafe impl<K: LaneLock, H: Host, C: Context> Readers<K, H, C> for NoReaders {
+unsafe impl<K: LaneLock<H>, H: Host, C: Context> Readers<K, H, C> for NoReaders {
     type Deferred = ();
 
     fn deferred() {}
@@ -122,28 +124,28 @@ unsafe impl<K: LaneLock, H: Host, C: Context> Readers<K, H, C> for NoReaders {
 #[derive(Debug)]
 pub struct Rcu<K = Queued>(Invariant<K>);
 
-impl<K: LaneLock> LookUp for Rcu<K> {
+impl<K: LaneLock<H>, H: HostWithSlots> LookUp<H> for Rcu<K> {
     type Lock = K;
-    type Readers<H: Host, C: Context> = InDomain<H, C>;
+    type Readers<C: Context> = InDomain<H, C>;
 }
 
 /// The domain of a table's look-ups.
 #[doc(hidden)]
-pub struct InDomain<H: Host, C: Context>(Domain<H, C>);
+pub struct InDomain<H: HostWithSlots, C: Context>(Domain<H, C>);
 
-impl<H: Host, C: Context> Default for InDomain<H, C> {
+impl<H: HostWithSlots, C: Context> Default for InDomain<H, C> {
     fn default() -> Self {
         InDomain(Domain::default())
     }
 }
 
-impl<H: Host<Atomics: ConstAtomics>, C: Context> ConstReaders for InDomain<H, C> {
+impl<H: HostWithSlots<Atomics: ConstAtomics>, C: Context> ConstReaders for InDomain<H, C> {
     const NEW: Self = InDomain(Domain::new());
 }
 
 // SAFETY: an entry is retired after it was taken out of the chain, and is freed when the guards are gone that were there then; see the
 // module for what `look` can stand on.
-unsafe impl<K: LaneLock, H: Host, C: Context> Readers<K, H, C> for InDomain<H, C> {
+unsafe impl<K: LaneLock<H>, H: HostWithSlots, C: Context> Readers<K, H, C> for InDomain<H, C> {
     type Deferred = Header<H>;
 
     fn deferred() -> Header<H> {

@@ -93,15 +93,16 @@ use look_up::{ConstReaders, Readers};
 /// Connections that leave the table together, under one acquisition of a bucket's lock.
 const BATCH: usize = 16;
 
-type ReadersOf<P, H, C> = <P as LookUp>::Readers<H, C>;
-type DeferredOf<P, H, C> = <ReadersOf<P, H, C> as Readers<<P as LookUp>::Lock, H, C>>::Deferred;
+type ReadersOf<P, H, C> = <P as LookUp<H>>::Readers<C>;
+type DeferredOf<P, H, C> = <ReadersOf<P, H, C> as Readers<<P as LookUp<H>>::Lock, H, C>>::Deferred;
 type EntryOf<T, P, H, C> = Entry<T, H, DeferredOf<P, H, C>>;
-type BucketsOf<P, H, C> = Buckets<<P as LookUp>::Lock, H, C>;
+type BucketsOf<P, H, C> = Buckets<<P as LookUp<H>>::Lock, H, C>;
 
 /// A table of connections with values `T`. See the [module documentation](self).
 ///
 /// ```
-/// use lockyard::connections::{Bits, ConnectionTable, Direction, Tuple};
+/// use lockyard::ConnectionTable;
+/// use lockyard::connections::{Bits, Direction, Tuple};
 /// use std::net::Ipv4Addr;
 /// use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 ///
@@ -130,12 +131,7 @@ type BucketsOf<P, H, C> = Buckets<<P as LookUp>::Lock, H, C>;
 /// ```
 ///
 /// Parameters: the value, the [`LookUp`], the [`Host`], the [`Context`] of the buckets' locks.
-pub struct ConnectionTable<
-    T: Send + Sync,
-    P: LookUp = Rcu,
-    H: Host = Native,
-    C: Context = NoContext,
-> {
+pub struct ConnectionTable<T: Send + Sync, P: LookUp<H>, H: Host = Native, C: Context = NoContext> {
     /// The address of the [`Buckets`], or 0 before the first insertion.
     buckets: U64<H>,
     /// Whoever makes or configures the buckets holds this.
@@ -147,7 +143,7 @@ pub struct ConnectionTable<
     _entries: Values<T>,
 }
 
-impl<T: Send + Sync, P: LookUp, H: Host<Atomics = NativeAtomics>, C: Context>
+impl<T: Send + Sync, P: LookUp<H>, H: Host<Atomics = NativeAtomics>, C: Context>
     ConnectionTable<T, P, H, C>
 where
     ReadersOf<P, H, C>: ConstReaders,
@@ -167,7 +163,14 @@ where
     }
 }
 
-impl<T: Send + Sync, P: LookUp, H: Host, C: Context> ConnectionTable<T, P, H, C> {
+/// An empty table with [`Bits::DEFAULT`], unless they are chosen otherwise.
+impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> Default for ConnectionTable<T, P, H, C> {
+    fn default() -> Self {
+        Self::with_bits(Bits::DEFAULT, None)
+    }
+}
+
+impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H, C> {
     /// An empty table, on any platform: with 2^`bits` buckets, unless they are [chosen](Self::set_bits) otherwise. Its hash is keyed
     /// with `seed`, or, if that is `None`, with a [random one](Seed::random) (without the feature `std`: with a fixed one, which
     /// protects against nobody).
@@ -514,7 +517,7 @@ impl<T: Send + Sync, P: LookUp, H: Host, C: Context> ConnectionTable<T, P, H, C>
 /// Connections that were taken out together. What is left of it when it is dropped is dropped with it.
 type Batch<'t, T, P, H, C> = [Option<Connection<'t, T, P, H, C>>; BATCH];
 
-impl<T: Send + Sync, P: LookUp, H: Host, C: Context> Drop for ConnectionTable<T, P, H, C> {
+impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> Drop for ConnectionTable<T, P, H, C> {
     fn drop(&mut self) {
         if let Some(buckets) = NonNull::new(from_word::<BucketsOf<P, H, C>>(self.buckets.get())) {
             // SAFETY: handles borrow the table, so there are none (one that was forgotten cannot be used); the chains have
@@ -524,7 +527,7 @@ impl<T: Send + Sync, P: LookUp, H: Host, C: Context> Drop for ConnectionTable<T,
     }
 }
 
-impl<T: Send + Sync, P: LookUp, H: Host, C: Context> fmt::Debug for ConnectionTable<T, P, H, C> {
+impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> fmt::Debug for ConnectionTable<T, P, H, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ConnectionTable").field("bits", &self.bits()).finish_non_exhaustive()
     }

@@ -19,7 +19,8 @@ use core::str::FromStr;
 /// What a table is set to at start-up.
 ///
 /// ```
-/// use lockyard::connections::{Bits, ConnectionTable, Settings};
+/// use lockyard::ConnectionTable;
+/// use lockyard::connections::{Bits, Settings};
 ///
 /// static TABLE: ConnectionTable<u64> = ConnectionTable::new(Bits::DEFAULT);
 ///
@@ -136,7 +137,7 @@ impl fmt::Display for SettingsError {
 
 impl core::error::Error for SettingsError {}
 
-impl<T: Send + Sync, P: LookUp, H: Host, C: Context> ConnectionTable<T, P, H, C> {
+impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H, C> {
     /// Makes the table what `settings` say; what they do not say stays.
     ///
     /// # Errors

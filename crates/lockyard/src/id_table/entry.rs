@@ -1,7 +1,7 @@
 //! An object of a table, and holding its lock.
 
-use super::{IdTable, Lock, Rcu, Variant};
-use crate::platform::{Cell, DataCell, Host, Native};
+use super::{IdTable, Lock, Variant};
+use crate::platform::{Cell, DataCell, HostWithSlots};
 use crate::reclaim::{Guard, Owned};
 use crate::{Context, Held, NoContext};
 use core::fmt;
@@ -9,13 +9,13 @@ use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
 /// What a table's word names: the object's lock, and the object, until it is removed. It has one identifier for all its life.
-pub(super) struct Object<T: Send, H: Host, C: Context> {
+pub(super) struct Object<T: Send, H: HostWithSlots, C: Context> {
     lock: Lock<H, C>,
     /// `None` from its removal on. Used under the lock.
     value: Cell<H, Option<T>>,
 }
 
-impl<T: Send, H: Host, C: Context> Object<T, H, C> {
+impl<T: Send, H: HostWithSlots, C: Context> Object<T, H, C> {
     pub(super) fn new(value: T) -> Self {
         Object { lock: Lock::<H, C>::new(), value: DataCell::new(Some(value)) }
     }
@@ -58,7 +58,7 @@ impl<T: Send, H: Host, C: Context> Object<T, H, C> {
 ///
 /// If a panic unwinds through it the lock is released too, and the object stays as it is.
 #[must_use = "if unused the object's lock is released at once"]
-pub struct Entry<'t, T: Send, V: Variant = Rcu, H: Host = Native, C: Context = NoContext> {
+pub struct Entry<'t, T: Send, V: Variant, H: HostWithSlots, C: Context = NoContext> {
     table: &'t IdTable<T, V, H, C>,
     object: &'t Object<T, H, C>,
     id: u32,
@@ -70,7 +70,7 @@ pub struct Entry<'t, T: Send, V: Variant = Rcu, H: Host = Native, C: Context = N
     _value: PhantomData<&'t mut T>,
 }
 
-impl<'t, T: Send, V: Variant, H: Host, C: Context> Entry<'t, T, V, H, C> {
+impl<'t, T: Send, V: Variant, H: HostWithSlots, C: Context> Entry<'t, T, V, H, C> {
     /// Takes the object's lock.
     #[inline(always)]
     pub(super) fn acquire(
@@ -133,7 +133,7 @@ impl<'t, T: Send, V: Variant, H: Host, C: Context> Entry<'t, T, V, H, C> {
     }
 }
 
-impl<T: Send, V: Variant, H: Host, C: Context> Deref for Entry<'_, T, V, H, C> {
+impl<T: Send, V: Variant, H: HostWithSlots, C: Context> Deref for Entry<'_, T, V, H, C> {
     type Target = T;
 
     #[inline]
@@ -144,7 +144,7 @@ impl<T: Send, V: Variant, H: Host, C: Context> Deref for Entry<'_, T, V, H, C> {
     }
 }
 
-impl<T: Send, V: Variant, H: Host, C: Context> DerefMut for Entry<'_, T, V, H, C> {
+impl<T: Send, V: Variant, H: HostWithSlots, C: Context> DerefMut for Entry<'_, T, V, H, C> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: under the object's lock, and the entry is borrowed mutably.
@@ -153,14 +153,16 @@ impl<T: Send, V: Variant, H: Host, C: Context> DerefMut for Entry<'_, T, V, H, C
     }
 }
 
-impl<T: Send, V: Variant, H: Host, C: Context> Drop for Entry<'_, T, V, H, C> {
+impl<T: Send, V: Variant, H: HostWithSlots, C: Context> Drop for Entry<'_, T, V, H, C> {
     #[inline(always)]
     fn drop(&mut self) {
         self.unlock();
     }
 }
 
-impl<T: Send + fmt::Debug, V: Variant, H: Host, C: Context> fmt::Debug for Entry<'_, T, V, H, C> {
+impl<T: Send + fmt::Debug, V: Variant, H: HostWithSlots, C: Context> fmt::Debug
+    for Entry<'_, T, V, H, C>
+{
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Entry").field("id", &self.id).field("object", &**self).finish()
     }

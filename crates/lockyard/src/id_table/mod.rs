@@ -4,7 +4,7 @@
 //! takes the object's own lock; [`remove`](IdTable::remove) takes the object out, and its identifier is free again.
 //!
 //! ```
-//! use lockyard::id_table::IdTable;
+//! use lockyard::IdTable;
 //!
 //! static TIMERS: IdTable<u64> = IdTable::new();
 //!
@@ -59,7 +59,7 @@ pub use segments::MAX_IDS;
 
 use crate::invariance::Invariant;
 use crate::lock::Queued;
-use crate::platform::{ConstAtomics, Host, Native, Ordering, Region, U64, Word, during};
+use crate::platform::{ConstAtomics, HostWithSlots, Ordering, Region, U64, Word, during};
 use crate::reclaim::{Domain, Guard, Owned};
 use crate::{Context, FourBytes, NoContext, RawSpinLock};
 use core::fmt;
@@ -146,7 +146,7 @@ type Lock<H, C> = RawSpinLock<Queued, H, C, FourBytes>;
 /// `C` is what the table's lock, the objects' locks and the guards of its domain switch off while they are held: for a look-up the guard's and
 /// the object's nest, and both are left when the [`Entry`] is dropped.
 #[repr(C)]
-pub struct IdTable<T: Send, V: Variant = Rcu, H: Host = Native, C: Context = NoContext> {
+pub struct IdTable<T: Send, V: Variant, H: HostWithSlots, C: Context = NoContext> {
     /// Readers, and the memory of what was removed. (`Locked` does not use it.)
     domain: Domain<H, C>,
     /// Where the objects are; read by look-ups, changed under the lock.
@@ -160,7 +160,7 @@ pub struct IdTable<T: Send, V: Variant = Rcu, H: Host = Native, C: Context = NoC
 
 /// What insertion and removal share: a line of its own, so that look-ups do not lose theirs.
 #[repr(C, align(64))]
-struct Writers<H: Host, C: Context> {
+struct Writers<H: HostWithSlots, C: Context> {
     lock: Lock<H, C>,
     /// A set bit is a segment without a free identifier. Used under the lock.
     full: U64<H>,
@@ -168,7 +168,7 @@ struct Writers<H: Host, C: Context> {
     len: U64<H>,
 }
 
-impl<T: Send, V: Variant, H: Host<Atomics: ConstAtomics>, C: Context> IdTable<T, V, H, C> {
+impl<T: Send, V: Variant, H: HostWithSlots<Atomics: ConstAtomics>, C: Context> IdTable<T, V, H, C> {
     /// An empty table for up to [`MAX_IDS`] identifiers; for statics too. Where the platform has no constants:
     /// [`IdTable::default`].
     pub const fn new() -> Self {
@@ -192,7 +192,7 @@ impl<T: Send, V: Variant, H: Host<Atomics: ConstAtomics>, C: Context> IdTable<T,
     }
 }
 
-impl<T: Send, V: Variant, H: Host, C: Context> Default for IdTable<T, V, H, C> {
+impl<T: Send, V: Variant, H: HostWithSlots, C: Context> Default for IdTable<T, V, H, C> {
     fn default() -> Self {
         IdTable {
             domain: Domain::default(),
@@ -212,7 +212,7 @@ enum Placed {
     NeedsSegment(usize),
 }
 
-impl<T: Send, V: Variant, H: Host, C: Context> IdTable<T, V, H, C> {
+impl<T: Send, V: Variant, H: HostWithSlots, C: Context> IdTable<T, V, H, C> {
     /// Gives `value` the lowest free identifier.
     ///
     /// Cost: an allocation, the table's lock, and about one line for each level of the bitmap (one for each 64-fold of
@@ -394,7 +394,7 @@ impl<T: Send, V: Variant, H: Host, C: Context> IdTable<T, V, H, C> {
     }
 }
 
-impl<T: Send, H: Host, C: Context> IdTable<T, Rcu, H, C> {
+impl<T: Send, H: HostWithSlots, C: Context> IdTable<T, Rcu, H, C> {
     /// As [`lock`](Self::lock), inside a guard of the table's [domain](Self::domain) that the caller has. With a guard that is kept and made
     /// [quiescent](Guard::quiescent) between look-ups, a look-up has no fence.
     ///
@@ -414,10 +414,13 @@ impl<T: Send, H: Host, C: Context> IdTable<T, Rcu, H, C> {
     }
 }
 
-impl<T: Send, V: Variant, H: Host, C: Context> Drop for IdTable<T, V, H, C> {
+impl<T: Send, V: Variant, H: HostWithSlots, C: Context> Drop for IdTable<T, V, H, C> {
     fn drop(&mut self) {
-        struct Finish<'t, T: Send, H: Host, C: Context>(&'t mut Segments<H>, PhantomData<(T, C)>);
-        impl<T: Send, H: Host, C: Context> Drop for Finish<'_, T, H, C> {
+        struct Finish<'t, T: Send, H: HostWithSlots, C: Context>(
+            &'t mut Segments<H>,
+            PhantomData<(T, C)>,
+        );
+        impl<T: Send, H: HostWithSlots, C: Context> Drop for Finish<'_, T, H, C> {
             fn drop(&mut self) {
                 // What is left after a panic in an object's destructor.
                 // SAFETY: the table is being dropped: nobody else has its objects.
@@ -431,7 +434,7 @@ impl<T: Send, V: Variant, H: Host, C: Context> Drop for IdTable<T, V, H, C> {
     }
 }
 
-impl<T: Send, V: Variant, H: Host, C: Context> fmt::Debug for IdTable<T, V, H, C> {
+impl<T: Send, V: Variant, H: HostWithSlots, C: Context> fmt::Debug for IdTable<T, V, H, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("IdTable").field("variant", &V::NAME).field("len", &self.len()).finish()
     }

@@ -3,7 +3,7 @@
 use super::{Chooser, ChosenToken, FixedBy, Kind, Static, table};
 use crate::context::{Context, NoContext};
 use crate::invariance::Invariant;
-use crate::platform::{ConstAtomics, Host, Native, Ordering, Region, U32, Word, during};
+use crate::platform::{ConstAtomics, HostWithSlots, Native, Ordering, Region, U32, Word, during};
 use crate::raw::{Acquired, Held, sealed};
 use core::fmt;
 use core::marker::PhantomData;
@@ -13,7 +13,7 @@ use lock_api::RawMutex;
 /// [`Choice`](super::Choice) of `S`. See the [module documentation](super). Usually written through
 /// an alias such as [`RawChosenLock`]. Invariant in each parameter.
 #[repr(transparent)]
-pub struct ChosenSpinLock<S: Chooser<H>, H: Host = Native, C: Context = NoContext> {
+pub struct ChosenSpinLock<S: Chooser<H>, H: HostWithSlots, C: Context = NoContext> {
     word: U32<H>,
     _choice: Invariant<(S, C)>,
 }
@@ -21,21 +21,21 @@ pub struct ChosenSpinLock<S: Chooser<H>, H: Host = Native, C: Context = NoContex
 /// The lock of a [`ChosenLock`](crate::ChosenLock).
 pub type RawChosenLock<S, H = Native, C = NoContext> = ChosenSpinLock<Static<S>, H, C>;
 
-impl<S: Chooser<H>, H: Host, C: Context> sealed::Lock for ChosenSpinLock<S, H, C> {}
+impl<S: Chooser<H>, H: HostWithSlots, C: Context> sealed::Lock for ChosenSpinLock<S, H, C> {}
 
-impl<S: Chooser<H>, H: Host, C: Context> Acquired for ChosenSpinLock<S, H, C> {
+impl<S: Chooser<H>, H: HostWithSlots, C: Context> Acquired for ChosenSpinLock<S, H, C> {
     type Token = ChosenToken;
     type State = C::State;
 }
 
-impl<S: Chooser<H>, H: Host, C: Context> Held<ChosenSpinLock<S, H, C>> {
+impl<S: Chooser<H>, H: HostWithSlots, C: Context> Held<ChosenSpinLock<S, H, C>> {
     /// The kind that the lock has.
     pub fn kind(&self) -> Kind {
         self.token.kind()
     }
 }
 
-impl<S: Chooser<H>, H: Host, C: Context> ChosenSpinLock<S, H, C> {
+impl<S: Chooser<H>, H: HostWithSlots, C: Context> ChosenSpinLock<S, H, C> {
     /// A free lock; nothing is chosen by making it. Statics use [`RawMutex::INIT`].
     #[inline]
     pub fn new() -> Self {
@@ -99,13 +99,13 @@ impl<S: Chooser<H>, H: Host, C: Context> ChosenSpinLock<S, H, C> {
     }
 }
 
-impl<S: Chooser<H>, H: Host, C: Context> Default for ChosenSpinLock<S, H, C> {
+impl<S: Chooser<H>, H: HostWithSlots, C: Context> Default for ChosenSpinLock<S, H, C> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<S: Chooser<H>, H: Host, C: Context> fmt::Debug for ChosenSpinLock<S, H, C> {
+impl<S: Chooser<H>, H: HostWithSlots, C: Context> fmt::Debug for ChosenSpinLock<S, H, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = self.in_force().map(|(kind, _)| kind);
         let bits = self.word.load(Ordering::Relaxed);
@@ -118,7 +118,7 @@ impl<S: Chooser<H>, H: Host, C: Context> fmt::Debug for ChosenSpinLock<S, H, C> 
 unsafe impl<S, H, C> RawMutex for ChosenSpinLock<S, H, C>
 where
     S: Chooser<H>,
-    H: Host<Atomics: ConstAtomics>,
+    H: HostWithSlots<Atomics: ConstAtomics>,
     C: Context,
 {
     #[allow(clippy::declare_interior_mutable_const)] // as `RawMutex` has it

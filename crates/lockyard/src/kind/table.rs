@@ -3,8 +3,8 @@
 //! [`Clh`](crate::lock::Clh), are left out: their long paths would stand wherever a chosen lock is taken.)
 
 use crate::lane::{LaneWord, Whole};
-use crate::lock::{LaneLock, PvQueued, PvTicket, Queued, TestAndSet, Ticket};
-use crate::platform::Host;
+use crate::lock::{Algorithm, LaneLock, PvQueued, PvTicket, Queued, TestAndSet, Ticket};
+use crate::platform::HostWithSlots;
 use core::fmt;
 
 /// The name is none of a kind's.
@@ -56,7 +56,7 @@ macro_rules! kinds {
         /// What the holder of a [`RawChosenLock`](super::RawChosenLock) gives back: the token of the lock's kind.
         #[derive(Clone, Copy, Debug)]
         pub enum ChosenToken {
-            $($(#[$doc])* $kind(<$algorithm as LaneLock>::Token),)*
+            $($(#[$doc])* $kind(<$algorithm as Algorithm>::Token),)*
         }
 
         impl ChosenToken {
@@ -74,11 +74,11 @@ macro_rules! kinds {
         ///
         /// As of [`LaneLock::lock`] of the algorithm of that kind.
         #[inline(always)]
-        pub(super) unsafe fn lock<H: Host, W: LaneWord>(kind: Kind, word: &W) -> ChosenToken {
+        pub(super) unsafe fn lock<H: HostWithSlots, W: LaneWord>(kind: Kind, word: &W) -> ChosenToken {
             match kind {
                 $(Kind::$kind => {
                     // SAFETY: the caller's promise.
-                    ChosenToken::$kind(unsafe { <$algorithm>::lock::<H, _>(Whole(word)) })
+                    ChosenToken::$kind(unsafe { <$algorithm as LaneLock<H>>::lock(Whole(word)) })
                 })*
             }
         }
@@ -89,14 +89,14 @@ macro_rules! kinds {
         ///
         /// As of [`lock`].
         #[inline(always)]
-        pub(super) unsafe fn try_lock<H: Host, W: LaneWord>(
+        pub(super) unsafe fn try_lock<H: HostWithSlots, W: LaneWord>(
             kind: Kind,
             word: &W,
         ) -> Option<ChosenToken> {
             match kind {
                 $(Kind::$kind => {
                     // SAFETY: the caller's promise.
-                    let token = unsafe { <$algorithm>::try_lock::<H, _>(Whole(word)) };
+                    let token = unsafe { <$algorithm as LaneLock<H>>::try_lock(Whole(word)) };
                     token.map(ChosenToken::$kind)
                 })*
             }
@@ -108,11 +108,11 @@ macro_rules! kinds {
         ///
         /// As of [`LaneLock::unlock`]: `token` is from the acquisition.
         #[inline(always)]
-        pub(super) unsafe fn unlock<H: Host, W: LaneWord>(word: &W, token: ChosenToken) {
+        pub(super) unsafe fn unlock<H: HostWithSlots, W: LaneWord>(word: &W, token: ChosenToken) {
             match token {
                 $(ChosenToken::$kind(token) => {
                     // SAFETY: the caller's promise; the token says which algorithm made it.
-                    unsafe { <$algorithm>::unlock::<H, _>(Whole(word), token) }
+                    unsafe { <$algorithm as LaneLock<H>>::unlock(Whole(word), token) }
                 })*
             }
         }

@@ -18,20 +18,21 @@
 //! himself it tries a compare-exchange of the word before. (Not after: by then the successor may have freed the
 //! lock.)
 //!
-//! A thread may hold or wait for at most [`NEST_LEVELS`](crate::platform::NEST_LEVELS) of these locks, and one
-//! without a slot may use none; beyond that it ends the program ([`Host::fatal`]). A thread of whose
-//! releases four are not noticed yet waits, in its next `lock`, until one is. A `try_lock` that has no node fails in both
-//! cases. Signal handlers must not use these
-//! locks: a node that a handler has left to its successor could be taken for free by what it interrupted.
+//! A thread may hold or wait for at most [`NEST_LEVELS`](crate::platform::NEST_LEVELS) of these
+//! locks, and one without a slot may use none; beyond that it ends the program
+//! ([`Host::fatal`](crate::platform::Host::fatal)). A thread of whose releases four are not noticed
+//! yet waits, in its next `lock`, until one is. A `try_lock` that has no node fails in both cases.
+//! Signal handlers must not use these locks: a node that a handler has left to its successor could
+//! be taken for free by what it interrupted.
 //!
 //! Source: T. Craig, *Building FIFO and Priority-Queuing Spin Locks from Atomic Swap*, University of
 //! Washington TR 93-02-02, 1993; P. Magnusson, A. Landin and E. Hagersten, *Queue Locks on Cache Coherent
 //! Multiprocessors*, IPPS 1994.
 
-use super::LaneLock;
 use super::queue::{self, Name};
+use super::{Algorithm, LaneLock};
 use crate::lane::Lane;
-use crate::platform::{Event, Host, Int, Ordering, Word};
+use crate::platform::{Event, HostWithSlots, Int, Ordering, Word};
 
 /// The CLH lock. See the [module documentation](self).
 #[derive(Debug)]
@@ -43,7 +44,7 @@ const RELEASED: u32 = 2;
 
 /// Makes a node of the running thread ready to be queued.
 #[inline]
-fn prepare<H: Host>(me: Name) -> Name {
+fn prepare<H: HostWithSlots>(me: Name) -> Name {
     // Relaxed: published by the change of the tail. `parked` is 0: of no other node does `keep` dispose.
     me.node::<H>().ready.store(HELD, Ordering::Relaxed);
     me
@@ -51,7 +52,7 @@ fn prepare<H: Host>(me: Name) -> Name {
 
 /// All nodes are in use: waits for one that a successor has not done with yet.
 #[cold]
-fn wait_for_node<H: Host>() -> Name {
+fn wait_for_node<H: HostWithSlots>() -> Name {
     while queue::wait_for_left::<H>() {
         if let Some(me) = queue::keep::<H>() {
             return me;
@@ -62,7 +63,7 @@ fn wait_for_node<H: Host>() -> Name {
 
 #[cold]
 #[inline(never)]
-fn wait<H: Host>(predecessor: Name) {
+fn wait<H: HostWithSlots>(predecessor: Name) {
     H::count(Event::Slowpath);
     let ready = &predecessor.node::<H>().ready;
     // Acquire, of either: pairs with the release of the predecessor's exchange in `unlock`.
@@ -72,20 +73,22 @@ fn wait<H: Host>(predecessor: Name) {
     queue::done_with::<H>(predecessor);
 }
 
-// SAFETY: who finds the queue empty has the lock, by the swap; everyone else when its predecessor's node says
-// that it was released. The tail goes back to nobody only from the holder's own name. A node is used again only
-// when its one successor has done with it. The orderings are argued at each operation, each of which changes the
-// word by a read-modify-write.
-unsafe impl LaneLock for Clh {
+impl Algorithm for Clh {
     type Token = u16;
 
     #[inline(always)]
     fn is_held<B: Int>(bits: B) -> bool {
         bits.to_u64() != 0
     }
+}
 
+// SAFETY: who finds the queue empty has the lock, by the swap; everyone else when its predecessor's
+// node says that it was released. The tail goes back to nobody only from the holder's own name. A
+// node is used again only when its one successor has done with it. The orderings are argued at each
+// operation, each of which changes the word by a read-modify-write.
+unsafe impl<H: HostWithSlots> LaneLock<H> for Clh {
     #[inline]
-    unsafe fn lock<H: Host, L: Lane>(lane: L) -> u16 {
+    unsafe fn lock<L: Lane>(lane: L) -> u16 {
         const { queue::assert_names_fit::<H, L>() }
         let me = prepare::<H>(queue::keep::<H>().unwrap_or_else(|| wait_for_node::<H>()));
         if let Some(predecessor) = queue::join(lane, me) {
@@ -95,7 +98,7 @@ unsafe impl LaneLock for Clh {
     }
 
     #[inline]
-    unsafe fn try_lock<H: Host, L: Lane>(lane: L) -> Option<u16> {
+    unsafe fn try_lock<L: Lane>(lane: L) -> Option<u16> {
         const { queue::assert_names_fit::<H, L>() }
         if Self::is_held(lane.load(Ordering::Relaxed)) {
             return None;
@@ -109,7 +112,7 @@ unsafe impl LaneLock for Clh {
     }
 
     #[inline]
-    unsafe fn unlock<H: Host, L: Lane>(lane: L, token: u16) {
+    unsafe fn unlock<L: Lane>(lane: L, token: u16) {
         let Some(me) = Name::from_bits(u64::from(token)) else { return };
         let ready = &me.node::<H>().ready;
         // Relaxed: a hint; whoever has not announced himself yet is seen by the compare-exchange.

@@ -7,21 +7,23 @@
 //!                           spins on `ready`        spins on `ready`
 //! ```
 //!
-//! The queued lock ([`Queued`](super::Queued)) differs in that a holder gives its node back when it has
-//! the lock. Here it keeps it until the release: a thread may hold or wait for at most
-//! [`NEST_LEVELS`](crate::platform::NEST_LEVELS) of these locks, and a thread without a slot may use none;
-//! one more ends the program ([`Host::fatal`]; a `try_lock` fails instead). Where the thread's nodes are left to successors of CLH
-//! locks ([`Clh`](super::Clh)) that it has released, `lock` waits until one of those has done with his, for which he needs no more than a
-//! CPU. (A signal handler must not wait so in the middle of his wait for a CLH lock: who has left him the node could
-//! wait for what the handler holds.) And a release is a compare-exchange when nobody waits.
+//! The queued lock ([`Queued`](super::Queued)) differs in that a holder gives its node back when it
+//! has the lock. Here it keeps it until the release: a thread may hold or wait for at most
+//! [`NEST_LEVELS`](crate::platform::NEST_LEVELS) of these locks, and a thread without a slot may
+//! use none; one more ends the program ([`Host::fatal`](crate::platform::Host::fatal); a `try_lock`
+//! fails instead). Where the thread's nodes are left to successors of CLH locks
+//! ([`Clh`](super::Clh)) that it has released, `lock` waits until one of those has done with his,
+//! for which he needs no more than a CPU. (A signal handler must not wait so in the middle of his
+//! wait for a CLH lock: who has left him the node could wait for what the handler holds.) And a
+//! release is a compare-exchange when nobody waits.
 //!
 //! Source: J. Mellor-Crummey and M. Scott, *Algorithms for Scalable Synchronization on Shared-Memory
 //! Multiprocessors*, ACM TOCS 9(1), 1991, section 2.4, with names of nodes instead of addresses.
 
-use super::LaneLock;
 use super::queue::{self, Name};
+use super::{Algorithm, LaneLock};
 use crate::lane::Lane;
-use crate::platform::{Event, Host, Int, Ordering, Word};
+use crate::platform::{Event, HostWithSlots, Int, Ordering, Word};
 
 /// The MCS lock. See the [module documentation](self).
 #[derive(Debug)]
@@ -29,7 +31,7 @@ pub struct Mcs;
 
 /// Makes a node of the running thread ready to be queued.
 #[inline]
-fn prepare<H: Host>(me: Name) -> Name {
+fn prepare<H: HostWithSlots>(me: Name) -> Name {
     let node = me.node::<H>();
     // Relaxed: published by the change of the tail, and by the store to the predecessor's `next`.
     node.next.store(0, Ordering::Relaxed);
@@ -39,7 +41,7 @@ fn prepare<H: Host>(me: Name) -> Name {
 
 /// All nodes are in use: waits for one that a successor has not done with yet.
 #[cold]
-fn wait_for_node<H: Host>() -> Name {
+fn wait_for_node<H: HostWithSlots>() -> Name {
     while queue::wait_for_left::<H>() {
         if let Some(me) = queue::take::<H>() {
             return me;
@@ -50,7 +52,7 @@ fn wait_for_node<H: Host>() -> Name {
 
 #[cold]
 #[inline(never)]
-fn wait<H: Host>(me: Name, predecessor: Name) {
+fn wait<H: HostWithSlots>(me: Name, predecessor: Name) {
     H::count(Event::Slowpath);
     // Release: pairs with the acquire of the predecessor's `unlock`, who then writes to `ready`.
     predecessor.node::<H>().next.store(me.to_bits() as u32, Ordering::Release);
@@ -58,19 +60,21 @@ fn wait<H: Host>(me: Name, predecessor: Name) {
     H::wait_until(&me.node::<H>().ready, Ordering::Acquire, |ready| ready != 0);
 }
 
-// SAFETY: who finds the queue empty has the lock, by the swap; everyone else when its predecessor, the
-// holder, says so, once. The tail goes back to nobody only from the holder's own name. The orderings are argued
-// at each operation, each of which changes the word by a read-modify-write.
-unsafe impl LaneLock for Mcs {
+impl Algorithm for Mcs {
     type Token = u16;
 
     #[inline(always)]
     fn is_held<B: Int>(bits: B) -> bool {
         bits.to_u64() != 0
     }
+}
 
+// SAFETY: who finds the queue empty has the lock, by the swap; everyone else when its predecessor,
+// the holder, says so, once. The tail goes back to nobody only from the holder's own name. The
+// orderings are argued at each operation, each of which changes the word by a read-modify-write.
+unsafe impl<H: HostWithSlots> LaneLock<H> for Mcs {
     #[inline]
-    unsafe fn lock<H: Host, L: Lane>(lane: L) -> u16 {
+    unsafe fn lock<L: Lane>(lane: L) -> u16 {
         const { queue::assert_names_fit::<H, L>() }
         let me = prepare::<H>(queue::take::<H>().unwrap_or_else(|| wait_for_node::<H>()));
         if let Some(predecessor) = queue::join(lane, me) {
@@ -80,7 +84,7 @@ unsafe impl LaneLock for Mcs {
     }
 
     #[inline]
-    unsafe fn try_lock<H: Host, L: Lane>(lane: L) -> Option<u16> {
+    unsafe fn try_lock<L: Lane>(lane: L) -> Option<u16> {
         const { queue::assert_names_fit::<H, L>() }
         if Self::is_held(lane.load(Ordering::Relaxed)) {
             return None;
@@ -94,7 +98,7 @@ unsafe impl LaneLock for Mcs {
     }
 
     #[inline]
-    unsafe fn unlock<H: Host, L: Lane>(lane: L, token: u16) {
+    unsafe fn unlock<L: Lane>(lane: L, token: u16) {
         let Some(me) = Name::from_bits(u64::from(token)) else { return };
         let node = me.node::<H>();
         // Acquire: pairs with the release store of the successor, who has prepared his node before.

@@ -35,10 +35,22 @@ pub use test_and_set::TestAndSet;
 pub use ticket::{Ticket, TicketAsmLoop};
 
 use crate::lane::Lane;
-use crate::platform::{Host, Int};
+use crate::platform::{Host, HostWithSlots, Int};
 
-/// A lock algorithm over a lane. The lane is free when all its bits are 0, and may be free with
-/// other values too.
+/// A lock algorithm as it is on every host: what its holder keeps, and how its lane reads.
+pub trait Algorithm: Sized + 'static {
+    /// What the holder must give back: a ticket, or nothing.
+    type Token: Copy + Send + Sync + core::fmt::Debug + 'static;
+
+    /// Whether someone holds a lock whose lane has this value, or is about to be handed it.
+    fn is_held<B: Int>(bits: B) -> bool;
+}
+
+/// A lock algorithm over a lane, on host `H`. The lane is free when all its bits are 0, and may be
+/// free with other values too.
+///
+/// An algorithm whose waiters have a queue node each is one on [hosts with slots](HostWithSlots)
+/// only, so that the compiler says where it would do something else.
 ///
 /// # Safety
 ///
@@ -47,15 +59,10 @@ use crate::platform::{Host, Int};
 /// [`unlock`](Self::unlock) that is given its token, no other thread is between these two; the
 /// return has acquire and the `unlock` has release ordering, and each synchronises with the other.
 /// No operation changes the rest of the word that the lane is in, or changes a lane for which
-/// [`is_held`](Self::is_held) is true in a way that makes it false, except `unlock`. All changes of
-/// the word are read-modify-writes (so that a release sequence in the rest of the word goes on).
-pub unsafe trait LaneLock: Sized + 'static {
-    /// What the holder must give back: a ticket, or nothing.
-    type Token: Copy + Send + Sync + core::fmt::Debug + 'static;
-
-    /// Whether someone holds a lock whose lane has this value, or is about to be handed it.
-    fn is_held<B: Int>(bits: B) -> bool;
-
+/// [`is_held`](Algorithm::is_held) is true in a way that makes it false, except `unlock`. All
+/// changes of the word are read-modify-writes (so that a release sequence in the rest of the word
+/// goes on).
+pub unsafe trait LaneLock<H: Host>: Algorithm {
     /// Takes the lock; waits as long as it takes.
     ///
     /// # Safety
@@ -63,7 +70,7 @@ pub unsafe trait LaneLock: Sized + 'static {
     /// All bits of the lane were 0 at first, and since then only this algorithm, on this host, has changed
     /// them: other bits may name a queue node on which another thread waits. `lane` keeps to what [`Lane`]
     /// says of each of its operations.
-    unsafe fn lock<H: Host, L: Lane>(lane: L) -> Self::Token;
+    unsafe fn lock<L: Lane>(lane: L) -> Self::Token;
 
     /// Takes the lock if it is free (and if the algorithm has a queue node for it, where it needs one). It does not wait.
     /// When it fails the lane is as it was.
@@ -71,14 +78,14 @@ pub unsafe trait LaneLock: Sized + 'static {
     /// # Safety
     ///
     /// As of [`lock`](Self::lock).
-    unsafe fn try_lock<H: Host, L: Lane>(lane: L) -> Option<Self::Token>;
+    unsafe fn try_lock<L: Lane>(lane: L) -> Option<Self::Token>;
 
     /// Releases the lock. After the releasing store the memory of the lane is not touched.
     ///
     /// # Safety
     ///
     /// The caller holds the lock, and `token` is what the acquisition returned.
-    unsafe fn unlock<H: Host, L: Lane>(lane: L, token: Self::Token);
+    unsafe fn unlock<L: Lane>(lane: L, token: Self::Token);
 }
 
 /// An algorithm that can release a lock without leaving room to steal it: if somebody waits, he is next. What implements it
@@ -89,31 +96,31 @@ pub unsafe trait LaneLock: Sized + 'static {
 /// # Safety
 ///
 /// As of [`LaneLock`].
-pub unsafe trait FairLock: LaneLock {
+pub unsafe trait FairLock<H: Host>: LaneLock<H> {
     /// Releases the lock; if somebody waits in order, nobody takes it before him.
     ///
     /// # Safety
     ///
     /// As of [`LaneLock::unlock`].
     #[inline(always)]
-    unsafe fn unlock_fair<H: Host, L: Lane>(lane: L, token: Self::Token) {
+    unsafe fn unlock_fair<L: Lane>(lane: L, token: Self::Token) {
         // SAFETY: the caller's promise.
-        unsafe { Self::unlock::<H, L>(lane, token) }
+        unsafe { Self::unlock(lane, token) }
     }
 }
 
 // SAFETY: the release is `LaneLock`'s.
-unsafe impl FairLock for Ticket {}
+unsafe impl<H: Host> FairLock<H> for Ticket {}
 // SAFETY: the same.
-unsafe impl FairLock for TicketAsmLoop {}
+unsafe impl<H: Host> FairLock<H> for TicketAsmLoop {}
 // SAFETY: the same.
-unsafe impl<G: queued::Grab> FairLock for Queued<G> {}
+unsafe impl<H: HostWithSlots, G: queued::Grab> FairLock<H> for Queued<G> {}
 // SAFETY: the same.
-unsafe impl FairLock for Mcs {}
+unsafe impl<H: HostWithSlots> FairLock<H> for Mcs {}
 // SAFETY: the same.
-unsafe impl FairLock for Clh {}
+unsafe impl<H: HostWithSlots> FairLock<H> for Clh {}
 // SAFETY: the same.
-unsafe impl<P: pv::Hooks> FairLock for PvTicket<P> {}
+unsafe impl<H: HostWithSlots, P: pv::Hooks> FairLock<H> for PvTicket<P> {}
 
 /// An algorithm whose waiters can give up after a time. What implements it has `lock_api`'s `RawMutexTimed`.
 ///
@@ -126,17 +133,14 @@ unsafe impl<P: pv::Hooks> FairLock for PvTicket<P> {}
 /// # Safety
 ///
 /// As of [`LaneLock`].
-pub unsafe trait TimedLock: LaneLock {
+pub unsafe trait TimedLock<H: Host>: LaneLock<H> {
     /// Takes the lock, unless it is not free for it until `until`: a time by [`Host::now`]. Not before that time it returns
     /// `None`, and has left the lane as it was. On a host without a clock a microsecond is 64 polls, from 0.
     ///
     /// # Safety
     ///
     /// As of [`LaneLock::lock`].
-    unsafe fn lock_until<H: Host, L: Lane>(
-        lane: L,
-        until: core::time::Duration,
-    ) -> Option<Self::Token>;
+    unsafe fn lock_until<L: Lane>(lane: L, until: core::time::Duration) -> Option<Self::Token>;
 }
 
 /// Whether the time of a waiter is over, asked after so many polls.

@@ -8,15 +8,19 @@
 //!
 //! # The hooks
 //!
-//! They are the host's: [`Host::park`] and [`Host::unpark`] (a futex on Linux, a mutex and a condition variable elsewhere, a
-//! hypercall that halts, and one that wakes, in a guest kernel: `examples/hypercall_host.rs`), [`Host::yield_now`],
-//! [`Host::now`] and [`Host::execution`]: an interruption does not park. A waiter waits on a word of its own, in its slot's
-//! queue node, never on the lock; so a host may know from the word's address whom to wake.
+//! They are the host's: [`Host::park`](crate::platform::Host::park) and
+//! [`Host::unpark`](crate::platform::Host::unpark) (a futex on Linux, a mutex and a condition
+//! variable elsewhere, a hypercall that halts, and one that wakes, in a guest kernel:
+//! `examples/hypercall_host.rs`), [`Host::yield_now`](crate::platform::Host::yield_now),
+//! [`Host::now`](crate::platform::Host::now) and
+//! [`Host::execution`](crate::platform::Host::execution): an interruption does not park. A waiter
+//! waits on a word of its own, in its slot's queue node, never on the lock; so a host may know from
+//! the word's address whom to wake.
 //!
 //! # The table
 //!
 //! A lock of four bytes has no room for the name of who is parked. It stands in a table of the host's
-//! ([`Host::announcements`]), by address and turn:
+//! ([`Host::announcements`](crate::platform::Host::announcements)), by address and turn:
 //!
 //! ```text
 //!    63                                        16 15              0
@@ -36,7 +40,7 @@
 
 use super::queue::Name;
 use crate::platform::{
-    Announcement, Event, Execution, Host, Ordering, Region, Word, during, spread,
+    Announcement, Event, Execution, HostWithSlots, Ordering, Region, Word, during, spread,
 };
 use core::fmt::Debug;
 use core::time::Duration;
@@ -84,7 +88,7 @@ pub(super) const KICKED: u32 = 1;
 
 /// Whether the running code may park.
 #[inline]
-pub(super) fn may_park<H: Host>() -> bool {
+pub(super) fn may_park<H: HostWithSlots>() -> bool {
     H::execution() == Execution::Thread
 }
 
@@ -95,10 +99,10 @@ fn tag(lock: usize, turn: u32) -> u64 {
 }
 
 /// A waiter that can be found.
-pub(super) struct Announced<H: Host>(&'static Announcement<H::Atomics>);
+pub(super) struct Announced<H: HostWithSlots>(&'static Announcement<H::Atomics>);
 
 /// Announces that `me` waits for `turn` in the lock at the address `lock`; `None` if there is no room. It orders nothing.
-pub(super) fn announce<H: Host>(lock: usize, turn: u32, me: Name) -> Option<Announced<H>> {
+pub(super) fn announce<H: HostWithSlots>(lock: usize, turn: u32, me: Name) -> Option<Announced<H>> {
     let word = tag(lock, turn) | me.to_bits();
     let words = H::announcements(lock, turn);
     // Relaxed: who is to find it is the caller's business.
@@ -109,7 +113,7 @@ pub(super) fn announce<H: Host>(lock: usize, turn: u32, me: Name) -> Option<Anno
     words.iter().find(free).map(Announced)
 }
 
-impl<H: Host> Announced<H> {
+impl<H: HostWithSlots> Announced<H> {
     /// Takes it back.
     pub(super) fn withdraw(self) {
         // Relaxed: who still finds it wakes somebody for no reason.
@@ -118,7 +122,7 @@ impl<H: Host> Announced<H> {
 }
 
 /// Kicks who has announced to wait for `turn` in the lock at the address `lock`, which may have been freed.
-pub(super) fn kick_announced<H: Host>(lock: usize, turn: u32) {
+pub(super) fn kick_announced<H: HostWithSlots>(lock: usize, turn: u32) {
     let tag = tag(lock, turn);
     for entry in H::announcements(lock, turn) {
         let word = entry.0.load(Ordering::Relaxed);
@@ -131,7 +135,7 @@ pub(super) fn kick_announced<H: Host>(lock: usize, turn: u32) {
 }
 
 /// Kicks the waiter `name`, if it is parked or about to be.
-pub(super) fn kick<H: Host>(name: Name) {
+pub(super) fn kick<H: HostWithSlots>(name: Name) {
     let ready = &name.node::<H>().ready;
     // Relaxed: what the waiter must see is in the lock's word. It may be another wait by now, which then returns for no reason.
     if ready.compare_exchange(PARKED, KICKED, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
@@ -142,12 +146,12 @@ pub(super) fn kick<H: Host>(name: Name) {
 
 /// Makes `me` one that others must kick: before it can be found, and again before it parks again. An exchange, so that it comes
 /// after a kick of its former park. It orders nothing.
-pub(super) fn prepare<H: Host>(me: Name) {
+pub(super) fn prepare<H: HostWithSlots>(me: Name) {
     me.node::<H>().ready.swap(PARKED, Ordering::Relaxed);
 }
 
 /// Parks `me`, until somebody makes something else of its [`PARKED`].
-pub(super) fn park<H: Host>(me: Name, timeout: Option<Duration>) {
+pub(super) fn park<H: HostWithSlots>(me: Name, timeout: Option<Duration>) {
     H::count(Event::Wait);
     during::<H, _>(Region::Idle, || H::park(&me.node::<H>().ready, PARKED, timeout));
 }

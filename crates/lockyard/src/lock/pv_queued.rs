@@ -56,10 +56,12 @@
 
 use super::pv::{self, Announced, Hooks, Parks};
 use super::queue::{self, Name};
-use super::{Deadline, FairLock, LaneLock, Queued, TimedLock};
+use super::{Algorithm, Deadline, FairLock, LaneLock, Queued, TimedLock};
 use crate::invariance::Invariant;
 use crate::lane::{Lane, upper};
-use crate::platform::{Atomics, Event, Host, Int, Ordering, QueueNode, Region, Word, during};
+use crate::platform::{
+    Atomics, Event, HostWithSlots, Int, Ordering, QueueNode, Region, Word, during,
+};
 use core::marker::PhantomData;
 use core::time::Duration;
 
@@ -119,7 +121,7 @@ fn may_steal<P: Hooks>(bits: u64) -> bool {
 
 /// A newcomer takes the lock from a lane for which [`may_steal`] is true; returns its token, or what the lane is instead.
 #[inline(always)]
-fn steal<H: Host, L: Lane>(lane: L, seen: L::Bits) -> Result<u32, L::Bits> {
+fn steal<H: HostWithSlots, L: Lane>(lane: L, seen: L::Bits) -> Result<u32, L::Bits> {
     let before = seen.to_u64();
     let waited_for = before >> TAIL_SHIFT != 0;
     let pass = if waited_for { PASS } else { 0 };
@@ -135,7 +137,7 @@ fn steal<H: Host, L: Lane>(lane: L, seen: L::Bits) -> Result<u32, L::Bits> {
 /// The lock was not free: `seen` is what the lane held.
 #[cold]
 #[inline(never)]
-fn lock_slowly<P: Hooks, H: Host, L: Lane>(lane: L, mut seen: L::Bits) -> u32 {
+fn lock_slowly<P: Hooks, H: HostWithSlots, L: Lane>(lane: L, mut seen: L::Bits) -> u32 {
     H::count(Event::Slowpath);
     for _ in 0..MOST_TRIES {
         if !may_steal::<P>(seen.to_u64()) {
@@ -158,7 +160,7 @@ fn lock_slowly<P: Hooks, H: Host, L: Lane>(lane: L, mut seen: L::Bits) -> u32 {
 
 /// A waiter that cannot queue.
 #[cold]
-fn wait_without_node<P: Hooks, H: Host, L: Lane>(lane: L) -> u32 {
+fn wait_without_node<P: Hooks, H: HostWithSlots, L: Lane>(lane: L) -> u32 {
     H::count(Event::NoNode);
     loop {
         // Relaxed: only the compare-exchange takes the lock.
@@ -170,7 +172,7 @@ fn wait_without_node<P: Hooks, H: Host, L: Lane>(lane: L) -> u32 {
 }
 
 /// A waiter, with its node: joins the queue, waits to be the first, takes the lock, and makes the next one the first.
-fn wait_in_queue<P: Hooks, H: Host, L: Lane>(lane: L, me: Name) -> u32 {
+fn wait_in_queue<P: Hooks, H: HostWithSlots, L: Lane>(lane: L, me: Name) -> u32 {
     let node = me.node::<H>();
     // Relaxed: published by joining, and by the store to the predecessor's `next`.
     node.next.store(0, Ordering::Relaxed);
@@ -186,7 +188,10 @@ fn wait_in_queue<P: Hooks, H: Host, L: Lane>(lane: L, me: Name) -> u32 {
 }
 
 /// Waits, and parks, until the predecessor has the lock.
-fn wait_to_be_first<P: Hooks, H: Host>(node: &'static QueueNode<H::Atomics>, predecessor: Name) {
+fn wait_to_be_first<P: Hooks, H: HostWithSlots>(
+    node: &'static QueueNode<H::Atomics>,
+    predecessor: Name,
+) {
     let is_first = |ready| ready != QUEUED && ready != QUEUED_PARKED;
     // Behind one who is parked it will last. Relaxed: a hint.
     let ahead = predecessor.node::<H>().ready.load(Ordering::Relaxed);
@@ -214,7 +219,7 @@ fn wait_to_be_first<P: Hooks, H: Host>(node: &'static QueueNode<H::Atomics>, pre
 }
 
 /// The first in the queue.
-struct First<P, H: Host, L> {
+struct First<P, H: HostWithSlots, L> {
     lane: L,
     me: Name,
     /// When it joined the queue; zero without a clock.
@@ -229,7 +234,7 @@ struct First<P, H: Host, L> {
     _policy: PhantomData<P>,
 }
 
-impl<P: Hooks, H: Host, L: Lane> First<P, H, L> {
+impl<P: Hooks, H: HostWithSlots, L: Lane> First<P, H, L> {
     fn new(lane: L, me: Name, joined: Duration) -> Self {
         First {
             lane,
@@ -336,7 +341,7 @@ impl<P: Hooks, H: Host, L: Lane> First<P, H, L> {
 }
 
 /// Somebody waits behind `node`, whose thread has the lock: he is the first now. Returns the token: his name, if he is parked.
-fn make_first<H: Host>(node: &QueueNode<H::Atomics>) -> u32 {
+fn make_first<H: HostWithSlots>(node: &QueueNode<H::Atomics>) -> u32 {
     // Relaxed, here and below. The tail was read with acquire, so the successor's preparation of his node is seen; and what he must
     // see is in the lock's word, which he reads with acquire. That the exchanges come before his node's next use is a matter of this
     // one word: he goes on when he has read what the first exchange stored (or, if he was parked, the second), so his later stores to it
@@ -355,7 +360,7 @@ fn make_first<H: Host>(node: &QueueNode<H::Atomics>) -> u32 {
 /// release has seen that the first is.
 #[cold]
 #[inline(never)]
-fn kick<H: Host>(lock: usize, token: u32, first_parked: bool) {
+fn kick<H: HostWithSlots>(lock: usize, token: u32, first_parked: bool) {
     if let Some(name) = Name::from_bits(u64::from(token & (KICK_ANNOUNCED - 1))) {
         pv::kick::<H>(name);
     }
@@ -366,22 +371,25 @@ fn kick<H: Host>(lock: usize, token: u32, first_parked: bool) {
     }
 }
 
-// SAFETY: `locked` goes from 0 to 1 by a compare-exchange only, of a newcomer or of the one first in the queue; only the holder
-// subtracts it. The orderings are argued at each operation, each of which is a read-modify-write of the word. After the
-// subtraction in `unlock` only the address of the word is used. With `Hooks::PARK` false everything is `Queued`'s.
-unsafe impl<P: Hooks> LaneLock for PvQueued<P> {
+impl<P: Hooks> Algorithm for PvQueued<P> {
     type Token = u32;
 
     #[inline(always)]
     fn is_held<B: Int>(bits: B) -> bool {
         bits.to_u64() != 0
     }
+}
 
+// SAFETY: `locked` goes from 0 to 1 by a compare-exchange only, of a newcomer or of the one first
+// in the queue; only the holder subtracts it. The orderings are argued at each operation, each of
+// which is a read-modify-write of the word. After the subtraction in `unlock` only the address of
+// the word is used. With `Hooks::PARK` false everything is `Queued`'s.
+unsafe impl<H: HostWithSlots, P: Hooks> LaneLock<H> for PvQueued<P> {
     #[inline(always)]
-    unsafe fn lock<H: Host, L: Lane>(lane: L) -> u32 {
+    unsafe fn lock<L: Lane>(lane: L) -> u32 {
         if !P::PARK {
             // SAFETY: the caller's promise; with this policy all other changes are `Queued`'s too.
-            unsafe { <Queued>::lock::<H, L>(lane) };
+            unsafe { <Queued as LaneLock<H>>::lock(lane) };
             return 0;
         }
         const { queue::assert_names_fit::<H, L>() }
@@ -396,10 +404,10 @@ unsafe impl<P: Hooks> LaneLock for PvQueued<P> {
     }
 
     #[inline(always)]
-    unsafe fn try_lock<H: Host, L: Lane>(lane: L) -> Option<u32> {
+    unsafe fn try_lock<L: Lane>(lane: L) -> Option<u32> {
         if !P::PARK {
             // SAFETY: as in `lock`.
-            return unsafe { <Queued>::try_lock::<H, L>(lane) }.map(|()| 0);
+            return unsafe { <Queued as LaneLock<H>>::try_lock(lane) }.map(|()| 0);
         }
         const { queue::assert_names_fit::<H, L>() }
         let seen = lane.load(Ordering::Relaxed);
@@ -407,10 +415,10 @@ unsafe impl<P: Hooks> LaneLock for PvQueued<P> {
     }
 
     #[inline(always)]
-    unsafe fn unlock<H: Host, L: Lane>(lane: L, token: u32) {
+    unsafe fn unlock<L: Lane>(lane: L, token: u32) {
         if !P::PARK {
             // SAFETY: the caller's promise.
-            return unsafe { <Queued>::unlock::<H, L>(lane, ()) };
+            return unsafe { <Queued as LaneLock<H>>::unlock(lane, ()) };
         }
         let lock = core::ptr::from_ref(lane.word()).addr();
         // Release: pairs with the acquire of the next holder.
@@ -424,12 +432,12 @@ unsafe impl<P: Hooks> LaneLock for PvQueued<P> {
 
 // SAFETY: the release is one compare-exchange that leaves what others have set, and says that the first in the queue is not to be
 // passed any more, which he clears when he takes the lock.
-unsafe impl<P: Hooks> FairLock for PvQueued<P> {
+unsafe impl<H: HostWithSlots, P: Hooks> FairLock<H> for PvQueued<P> {
     #[inline]
-    unsafe fn unlock_fair<H: Host, L: Lane>(lane: L, token: u32) {
+    unsafe fn unlock_fair<L: Lane>(lane: L, token: u32) {
         if !P::PARK {
             // SAFETY: the caller's promise.
-            return unsafe { <Queued>::unlock_fair::<H, L>(lane, ()) };
+            return unsafe { <Queued as FairLock<H>>::unlock_fair(lane, ()) };
         }
         let lock = core::ptr::from_ref(lane.word()).addr();
         let mut seen = lane.load(Ordering::Relaxed);
@@ -451,13 +459,13 @@ unsafe impl<P: Hooks> FairLock for PvQueued<P> {
 }
 
 // SAFETY: the lock is taken as by any newcomer.
-unsafe impl<P: Hooks> TimedLock for PvQueued<P> {
+unsafe impl<H: HostWithSlots, P: Hooks> TimedLock<H> for PvQueued<P> {
     #[cold]
-    unsafe fn lock_until<H: Host, L: Lane>(lane: L, until: Duration) -> Option<u32> {
+    unsafe fn lock_until<L: Lane>(lane: L, until: Duration) -> Option<u32> {
         let mut deadline = Deadline::new(until);
         loop {
             // SAFETY: the caller's promise.
-            if let Some(token) = unsafe { Self::try_lock::<H, L>(lane) } {
+            if let Some(token) = unsafe { <Self as LaneLock<H>>::try_lock(lane) } {
                 return Some(token);
             }
             if deadline.is_over::<H>() {

@@ -35,7 +35,9 @@
 //! Each hand-over to a parked waiter costs a wake-up: that is the price of strict order. [`PvQueued`](super::PvQueued) lets
 //! others pass meanwhile.
 //!
-//! A waiter without a slot, an interruption ([`Host::execution`]), and one that finds the table full do not park: they yield.
+//! A waiter without a slot, an interruption
+//! ([`Host::execution`](crate::platform::Host::execution)), and one that finds the table full do
+//! not park: they yield.
 //!
 //! Source: J. Fitzhardinge and K. Raghavendra, *Paravirtualized ticket spinlocks*, linux-kernel mailing list, 2013, with the
 //! measurements of the published table `pv-ticketlock-dbench`; that the release must not clear the flag, K. Raghavendra,
@@ -43,10 +45,10 @@
 //! with Lock Holder Preemption*, Xen Summit, 2008. Written from the descriptions, not from an implementation.
 
 use super::pv::{self, Hooks, Parks};
-use super::{LaneLock, Ticket, queue};
+use super::{Algorithm, LaneLock, Ticket, queue};
 use crate::invariance::Invariant;
 use crate::lane::{Lane, lower, upper};
-use crate::platform::{Atomics, Event, Host, Int, Ordering};
+use crate::platform::{Atomics, Event, HostWithSlots, Int, Ordering};
 
 /// The ticket lock whose waiters park. See the [module documentation](self).
 ///
@@ -93,7 +95,7 @@ const fn assert_width<L: Lane>() {
 
 #[cold]
 #[inline(never)]
-fn wait_for_turn<P: Hooks, H: Host, L: Lane>(lane: L, before: L::Bits) {
+fn wait_for_turn<P: Hooks, H: HostWithSlots, L: Lane>(lane: L, before: L::Bits) {
     let ticket = next(before);
     // The distance after the increment.
     if (ticket.wrapping_sub(owner(before)) & HALF) / STEP + 1 > MAX_DISTANCE {
@@ -112,10 +114,13 @@ fn wait_for_turn<P: Hooks, H: Host, L: Lane>(lane: L, before: L::Bits) {
 }
 
 /// Parks until it is the turn of `ticket`; returns the lane in which it was.
-fn park_until_turn<H: Host, L: Lane>(lane: L, ticket: u64) -> L::Bits {
+fn park_until_turn<H: HostWithSlots, L: Lane>(lane: L, ticket: u64) -> L::Bits {
     let mine = |bits: u64| bits & LAST == ticket;
     let lock = core::ptr::from_ref(lane.word()).addr();
     let me = if pv::may_park::<H>() { queue::take::<H>() } else { None };
+    if me.is_none() && pv::may_park::<H>() {
+        H::count(Event::NoNode);
+    }
     let announced = me.and_then(|me| {
         pv::prepare::<H>(me);
         pv::announce::<H>(lock, ticket as u32, me)
@@ -151,29 +156,32 @@ fn park_until_turn<H: Host, L: Lane>(lane: L, ticket: u64) -> L::Bits {
 /// The lock at the address `lock`, which may have been freed, was handed to `ticket`, and somebody may be parked.
 #[cold]
 #[inline(never)]
-fn kick_next<H: Host>(lock: usize, ticket: u64) {
+fn kick_next<H: HostWithSlots>(lock: usize, ticket: u64) {
     // Pairs with the fence in `park_until_turn`.
     H::Atomics::fence(Ordering::SeqCst);
     pv::kick_announced::<H>(lock, ticket as u32);
 }
 
-// SAFETY: as for `Ticket`, with counters of 15 bits: each ticket is out once while at most 2^14 are, which the distance check
-// ensures; only the holder moves `owner` on, and what else is done to the lane leaves both counters as they are: setting the flag,
-// and clearing it by a compare-exchange. All changes are read-modify-writes. After the addition in `unlock` only the address of
-// the word is used. With `Hooks::PARK` false everything is `Ticket`'s.
-unsafe impl<P: Hooks> LaneLock for PvTicket<P> {
+impl<P: Hooks> Algorithm for PvTicket<P> {
     type Token = u16;
 
     #[inline(always)]
     fn is_held<B: Int>(bits: B) -> bool {
         if P::PARK { next(bits) != owner(bits) } else { Ticket::is_held(bits) }
     }
+}
 
+// SAFETY: as for `Ticket`, with counters of 15 bits: each ticket is out once while at most 2^14
+// are, which the distance check ensures; only the holder moves `owner` on, and what else is done to
+// the lane leaves both counters as they are: setting the flag, and clearing it by a
+// compare-exchange. All changes are read-modify-writes. After the addition in `unlock` only the
+// address of the word is used. With `Hooks::PARK` false everything is `Ticket`'s.
+unsafe impl<H: HostWithSlots, P: Hooks> LaneLock<H> for PvTicket<P> {
     #[inline(always)]
-    unsafe fn lock<H: Host, L: Lane>(lane: L) -> u16 {
+    unsafe fn lock<L: Lane>(lane: L) -> u16 {
         if !P::PARK {
             // SAFETY: the caller's promise; with this policy all other changes are `Ticket`'s too.
-            return unsafe { Ticket::lock::<H, L>(lane) };
+            return unsafe { <Ticket as LaneLock<H>>::lock(lane) };
         }
         const { assert_width::<L>() }
         // Acquire: pairs with the release of `unlock`, when the lock was free.
@@ -185,10 +193,10 @@ unsafe impl<P: Hooks> LaneLock for PvTicket<P> {
     }
 
     #[inline(always)]
-    unsafe fn try_lock<H: Host, L: Lane>(lane: L) -> Option<u16> {
+    unsafe fn try_lock<L: Lane>(lane: L) -> Option<u16> {
         if !P::PARK {
             // SAFETY: as in `lock`.
-            return unsafe { Ticket::try_lock::<H, L>(lane) };
+            return unsafe { <Ticket as LaneLock<H>>::try_lock(lane) };
         }
         const { assert_width::<L>() }
         let seen = lane.load(Ordering::Relaxed);
@@ -202,10 +210,10 @@ unsafe impl<P: Hooks> LaneLock for PvTicket<P> {
     }
 
     #[inline(always)]
-    unsafe fn unlock<H: Host, L: Lane>(lane: L, token: u16) {
+    unsafe fn unlock<L: Lane>(lane: L, token: u16) {
         if !P::PARK {
             // SAFETY: the caller's promise; the token is `Ticket`'s.
-            return unsafe { Ticket::unlock::<H, L>(lane, token) };
+            return unsafe { <Ticket as LaneLock<H>>::unlock(lane, token) };
         }
         let ticket = u64::from(token);
         let lock = core::ptr::from_ref(lane.word()).addr();

@@ -25,7 +25,9 @@
 //! use such a node meanwhile. So interruptions use all locks but the CLH lock.)
 
 use crate::lane::Lane;
-use crate::platform::{Host, Int, NEST_LEVELS, Ordering, QueueNode, Slot, Word};
+use crate::platform::{
+    Event, Host, HostWithSlots, Int, NEST_LEVELS, Ordering, QueueNode, Slot, Word,
+};
 
 /// Slots that a name can tell apart: 14 bits, with 0 for nobody.
 const MOST_SLOTS: u32 = (1 << 14) - 1;
@@ -137,10 +139,20 @@ pub(crate) fn is_idle<H: Host>(slot: Slot) -> bool {
     !(0..NEST_LEVELS).any(is_used)
 }
 
+/// The running thread's slot. That it has none is counted.
+#[inline]
+fn slot<H: HostWithSlots>() -> Option<Slot> {
+    let slot = H::slot();
+    if slot.is_none() {
+        H::count(Event::NoSlot);
+    }
+    slot
+}
+
 /// Takes the running thread's lowest free node; `None` if it has no slot, or none is free.
 #[inline]
-pub(super) fn take<H: Host>() -> Option<Name> {
-    let slot = H::slot()?;
+pub(super) fn take<H: HostWithSlots>() -> Option<Name> {
+    let slot = slot::<H>()?;
     // Relaxed, here and below: only this slot, and what interrupts it, uses the bits.
     let bits = H::queue_node(slot, 0).in_use.load(Ordering::Relaxed);
     let busy = if bits < KEPT { bits } else { levels(without_done::<H>(slot, bits)) };
@@ -149,8 +161,8 @@ pub(super) fn take<H: Host>() -> Option<Name> {
 
 /// The same, for a lock that may leave the node to its successor. Not in an interruption.
 #[inline]
-pub(super) fn keep<H: Host>() -> Option<Name> {
-    let slot = H::slot()?;
+pub(super) fn keep<H: HostWithSlots>() -> Option<Name> {
+    let slot = slot::<H>()?;
     let mut bits = H::queue_node(slot, 0).in_use.load(Ordering::Relaxed);
     if bits >= KEPT {
         let now = without_done::<H>(slot, bits);
@@ -169,7 +181,7 @@ pub(super) fn keep<H: Host>() -> Option<Name> {
 
 /// Notes in `bits` that the lowest node that is not `busy` is used; returns its name.
 #[inline]
-fn note_use<H: Host>(slot: Slot, bits: u32, busy: u32, bit: u32) -> Option<Name> {
+fn note_use<H: HostWithSlots>(slot: Slot, bits: u32, busy: u32, bit: u32) -> Option<Name> {
     let level = busy.trailing_ones();
     if level >= NEST_LEVELS {
         return None;
@@ -182,7 +194,7 @@ fn note_use<H: Host>(slot: Slot, bits: u32, busy: u32, bit: u32) -> Option<Name>
 
 /// `bits` without the kept nodes that a successor has done with.
 #[cold]
-fn without_done<H: Host>(slot: Slot, mut bits: u32) -> u32 {
+fn without_done<H: HostWithSlots>(slot: Slot, mut bits: u32) -> u32 {
     for level in 0..NEST_LEVELS {
         let kept = KEPT << level;
         // Acquire: pairs with the release of `done_with`; the successor's last access comes before the
@@ -198,7 +210,7 @@ fn without_done<H: Host>(slot: Slot, mut bits: u32) -> u32 {
 
 /// Gives back a node that the running thread has taken or kept, and that nobody else will access.
 #[inline]
-fn note_end<H: Host>(name: Name, bit: u32) {
+fn note_end<H: HostWithSlots>(name: Name, bit: u32) {
     // What interrupts before here sees that the node is in use.
     H::interruption_fence();
     let in_use = &H::queue_node(name.slot(), 0).in_use;
@@ -209,13 +221,13 @@ fn note_end<H: Host>(name: Name, bit: u32) {
 
 /// Gives back a node from [`take`].
 #[inline]
-pub(super) fn give_back<H: Host>(name: Name) {
+pub(super) fn give_back<H: HostWithSlots>(name: Name) {
     note_end::<H>(name, TAKEN);
 }
 
 /// Gives back a node from [`keep`] that was not left to a successor.
 #[inline]
-pub(super) fn give_back_kept<H: Host>(name: Name) {
+pub(super) fn give_back_kept<H: HostWithSlots>(name: Name) {
     note_end::<H>(name, KEPT);
 }
 
@@ -223,7 +235,7 @@ pub(super) fn give_back_kept<H: Host>(name: Name) {
 /// [`keep`] then find; `false` if it has left none. He does so when he has the lock that was released, for which he needs a CPU and
 /// nothing else.
 #[cold]
-pub(super) fn wait_for_left<H: Host>() -> bool {
+pub(super) fn wait_for_left<H: HostWithSlots>() -> bool {
     let Some(slot) = H::slot() else { return false };
     // Relaxed, both: this thread takes and leaves its nodes itself.
     let bits = H::queue_node(slot, 0).in_use.load(Ordering::Relaxed);
@@ -254,7 +266,7 @@ pub(crate) fn forget_successors<H: Host>(slot: Slot) {
 
 /// Gives back a node of another thread, who has left it to the running one.
 #[inline]
-pub(super) fn done_with<H: Host>(name: Name) {
+pub(super) fn done_with<H: HostWithSlots>(name: Name) {
     // Release: pairs with the acquire in `without_done`.
     name.node::<H>().parked.store(DONE_WITH, Ordering::Release);
 }

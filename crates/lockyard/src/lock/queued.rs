@@ -34,18 +34,19 @@
 //! - Wherever the lock is taken after a wait, the wait's last read is an acquire of the former holder's
 //!   release. A relaxed read followed by a relaxed compare-exchange would acquire nothing from it.
 //!
-//! As long as any bit is set the lock counts as held ([`LaneLock::is_held`]): also in the moment between
+//! As long as any bit is set the lock counts as held ([`Algorithm::is_held`]): also in the moment between
 //! a release and the next acquisition. A lockref therefore leaves its count alone in that moment, and
 //! whoever takes the lock after a wait finds the count that the former holder left.
 //!
 //! # Nodes
 //!
-//! A waiter that queues needs a node of its host's ([`Host::queue_node`]): one for each slot and nesting
-//! level. A held lock needs none, so any number may be held. A waiter that has none, because it has no slot
-//! (the thread is being torn down, or more than [`Host::SLOTS`] threads wait) or because more than
-//! [`NEST_LEVELS`](crate::platform::NEST_LEVELS) waits are nested, spins on the word until it is 0, and is
-//! counted as [`Event::NoNode`]: it excludes as the others do, but it is not in the queue, and may be
-//! overtaken.
+//! A waiter that queues needs a node of its host's
+//! ([`Host::queue_node`](crate::platform::Host::queue_node)): one for each slot and nesting level.
+//! A held lock needs none, so any number may be held. A waiter that has none, because it has no
+//! slot (the thread is being torn down, or more than [`Host::SLOTS`](crate::platform::Host::SLOTS)
+//! threads wait) or because more than [`NEST_LEVELS`](crate::platform::NEST_LEVELS) waits are
+//! nested, spins on the word until it is 0, and is counted as [`Event::NoNode`]: it excludes as the
+//! others do, but it is not in the queue, and may be overtaken.
 //!
 //! While a thread waits it must not be left: a switch of fibres that runs another wait on the same
 //! thread, a `longjmp` out of a signal handler over the wait, or the end of the thread inside it leave a
@@ -61,11 +62,11 @@
 //! measurements are the published table `qspinlock-loop`. Written from the description, not from an
 //! implementation.
 
-use super::LaneLock;
 use super::queue::{self, Name};
+use super::{Algorithm, LaneLock};
 use crate::invariance::Invariant;
 use crate::lane::{Lane, lower, upper};
-use crate::platform::{Event, Host, Int, Ordering, Word};
+use crate::platform::{Event, HostWithSlots, Int, Ordering, Word};
 
 const LOCKED: u64 = 1;
 const PENDING: u64 = 1 << 8;
@@ -128,7 +129,7 @@ fn half<L: Lane>(bits: u64) -> <L::Bits as Int>::Half {
 /// The lock was not free: `seen` is what the lane held.
 #[cold]
 #[inline(never)]
-fn lock_slowly<G: Grab, H: Host, L: Lane>(lane: L, seen: L::Bits) {
+fn lock_slowly<G: Grab, H: HostWithSlots, L: Lane>(lane: L, seen: L::Bits) {
     H::count(Event::Slowpath);
     let mut seen = seen.to_u64();
     for _ in 0..MOST_TRIES {
@@ -164,7 +165,7 @@ fn lock_slowly<G: Grab, H: Host, L: Lane>(lane: L, seen: L::Bits) {
 }
 
 /// The first waiter, whose the pending byte is: waits for the holder, and takes the lock.
-fn wait_as_first<H: Host, L: Lane>(lane: L) {
+fn wait_as_first<H: HostWithSlots, L: Lane>(lane: L) {
     // Acquire: pairs with the release store in `unlock`.
     lane.wait_until::<H>(Ordering::Acquire, |bits| bits.to_u64() & LOCKED == 0);
     // Both bytes of the lower half are this thread's: nobody else takes a lock that is pending, and
@@ -174,7 +175,7 @@ fn wait_as_first<H: Host, L: Lane>(lane: L) {
 }
 
 /// A later waiter, with its node: joins the queue, waits to be its head, and takes the lock.
-fn wait_in_queue<G: Grab, H: Host, L: Lane>(lane: L, me: Name) {
+fn wait_in_queue<G: Grab, H: HostWithSlots, L: Lane>(lane: L, me: Name) {
     let node = me.node::<H>();
     // Relaxed: published by joining, and by the store to the predecessor's `next`.
     node.next.store(0, Ordering::Relaxed);
@@ -211,7 +212,7 @@ fn wait_in_queue<G: Grab, H: Host, L: Lane>(lane: L, me: Name) {
 }
 
 /// Somebody waits behind the node `me`: he is the head now.
-fn make_successor_head<H: Host>(me: Name) {
+fn make_successor_head<H: HostWithSlots>(me: Name) {
     // Acquire: pairs with the release store of the successor, who has prepared his node before.
     let next = H::wait_until(&me.node::<H>().next, Ordering::Acquire, |next| next != 0);
     if let Some(successor) = Name::from_bits(u64::from(next)) {
@@ -222,7 +223,7 @@ fn make_successor_head<H: Host>(me: Name) {
 
 /// A waiter that cannot queue.
 #[cold]
-fn wait_without_node<H: Host, L: Lane>(lane: L) {
+fn wait_without_node<H: HostWithSlots, L: Lane>(lane: L) {
     H::count(Event::NoNode);
     loop {
         // Relaxed: only the compare-exchange takes the lock.
@@ -235,22 +236,24 @@ fn wait_without_node<H: Host, L: Lane>(lane: L) {
     }
 }
 
-// SAFETY: `locked` goes from 0 to 1 by a compare-exchange from a word of 0; by the one thread that set
-// `pending`; or by the one head of the queue, when neither is set, and from a word with a tail, from
-// which no newcomer takes the lock. There is one head: a waiter is it if it joined an empty queue, or when its
-// predecessor, having taken the lock, made it so. The orderings are argued at each operation; each changes
-// the word by a read-modify-write, or by a store of a part, which stands for one, and of which the thread is
-// the only writer.
-unsafe impl<G: Grab> LaneLock for Queued<G> {
+impl<G: Grab> Algorithm for Queued<G> {
     type Token = ();
 
     #[inline(always)]
     fn is_held<B: Int>(bits: B) -> bool {
         bits.to_u64() != 0
     }
+}
 
+// SAFETY: `locked` goes from 0 to 1 by a compare-exchange from a word of 0; by the one thread that
+// set `pending`; or by the one head of the queue, when neither is set, and from a word with a tail,
+// from which no newcomer takes the lock. There is one head: a waiter is it if it joined an empty
+// queue, or when its predecessor, having taken the lock, made it so. The orderings are argued at
+// each operation; each changes the word by a read-modify-write, or by a store of a part, which
+// stands for one, and of which the thread is the only writer.
+unsafe impl<H: HostWithSlots, G: Grab> LaneLock<H> for Queued<G> {
     #[inline(always)]
-    unsafe fn lock<H: Host, L: Lane>(lane: L) {
+    unsafe fn lock<L: Lane>(lane: L) {
         const { queue::assert_names_fit::<H, L>() }
         // Acquire: pairs with the release store in `unlock`.
         let free =
@@ -261,7 +264,7 @@ unsafe impl<G: Grab> LaneLock for Queued<G> {
     }
 
     #[inline(always)]
-    unsafe fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
+    unsafe fn try_lock<L: Lane>(lane: L) -> Option<()> {
         const { queue::assert_names_fit::<H, L>() }
         if lane.load(Ordering::Relaxed).to_u64() != 0 {
             return None;
@@ -271,7 +274,7 @@ unsafe impl<G: Grab> LaneLock for Queued<G> {
     }
 
     #[inline(always)]
-    unsafe fn unlock<H: Host, L: Lane>(lane: L, (): ()) {
+    unsafe fn unlock<L: Lane>(lane: L, (): ()) {
         // Release: pairs with the acquire of the next holder. While the lock is held nobody else writes
         // the byte.
         lane.store_lowest_byte(LOCKED as u8, 0, Ordering::Release);

@@ -11,7 +11,7 @@
 //! Source: Rudolph and Segall, *Dynamic Decentralized Cache Schemes for MIMD Parallel Processors*,
 //! ISCA 1984 (test-and-test-and-set).
 
-use super::{Deadline, LaneLock, TimedLock};
+use super::{Algorithm, Deadline, LaneLock, TimedLock};
 use crate::lane::Lane;
 use crate::platform::{Event, Host, Int, Ordering};
 use core::time::Duration;
@@ -39,18 +39,20 @@ fn lock_slowly<H: Host, L: Lane>(lane: L) {
     }
 }
 
-// SAFETY: bit 0 goes from 0 to 1 only by a read-modify-write that saw 0, so one thread at a time is
-// past `lock`; only it stores 0. Orderings are argued at each operation.
-unsafe impl LaneLock for TestAndSet {
+impl Algorithm for TestAndSet {
     type Token = ();
 
     #[inline(always)]
     fn is_held<B: Int>(bits: B) -> bool {
         bits.to_u64() & 1 != 0
     }
+}
 
+// SAFETY: bit 0 goes from 0 to 1 only by a read-modify-write that saw 0, so one thread at a time is
+// past `lock`; only it stores 0. Orderings are argued at each operation.
+unsafe impl<H: Host> LaneLock<H> for TestAndSet {
     #[inline(always)]
-    unsafe fn lock<H: Host, L: Lane>(lane: L) {
+    unsafe fn lock<L: Lane>(lane: L) {
         // Acquire: pairs with the release store in `unlock`.
         if Self::is_held(lane.fetch_or(held(), Ordering::Acquire)) {
             lock_slowly::<H, L>(lane);
@@ -58,7 +60,7 @@ unsafe impl LaneLock for TestAndSet {
     }
 
     #[inline(always)]
-    unsafe fn try_lock<H: Host, L: Lane>(lane: L) -> Option<()> {
+    unsafe fn try_lock<L: Lane>(lane: L) -> Option<()> {
         if Self::is_held(lane.load(Ordering::Relaxed)) {
             return None;
         }
@@ -67,7 +69,7 @@ unsafe impl LaneLock for TestAndSet {
     }
 
     #[inline(always)]
-    unsafe fn unlock<H: Host, L: Lane>(lane: L, _token: ()) {
+    unsafe fn unlock<L: Lane>(lane: L, _token: ()) {
         // Release: pairs with the acquire of the next holder. While the lock is held others write
         // nothing but the 1 that is there already, so the holder is the byte's only writer.
         lane.store_lowest_byte(1, 0, Ordering::Release);
@@ -75,13 +77,13 @@ unsafe impl LaneLock for TestAndSet {
 }
 
 // SAFETY: the lock is taken as in `lock`.
-unsafe impl TimedLock for TestAndSet {
+unsafe impl<H: Host> TimedLock<H> for TestAndSet {
     #[cold]
-    unsafe fn lock_until<H: Host, L: Lane>(lane: L, until: Duration) -> Option<()> {
+    unsafe fn lock_until<L: Lane>(lane: L, until: Duration) -> Option<()> {
         let mut deadline = Deadline::new(until);
         loop {
             // SAFETY: the caller's promise.
-            if unsafe { Self::try_lock::<H, L>(lane) }.is_some() {
+            if unsafe { <Self as LaneLock<H>>::try_lock(lane) }.is_some() {
                 return Some(());
             }
             if deadline.is_over::<H>() {

@@ -22,7 +22,7 @@
 //! Multiprocessors*, ACM TOCS 9(1), 1991, section 2.2; after Reed and Kanodia, *Synchronization
 //! with Eventcounts and Sequencers*, CACM 22(2), 1979.
 
-use super::LaneLock;
+use super::{Algorithm, LaneLock};
 use crate::lane::{Lane, lower, upper};
 use crate::platform::{Event, Host, Int, Ordering};
 
@@ -133,50 +133,56 @@ fn wait_assembly<H: Host, L: Lane>(lane: L, ticket: <L::Bits as Int>::Half) {
     lane.wait_lower_assembly::<H>(ticket);
 }
 
-// SAFETY: `next` hands out each ticket once while fewer than 2^16 (2^8) are out, which the distance
-// check ensures (with 8 bits, the host); only the thread whose ticket equals `owner` is past `lock`, and only it
-// moves `owner` on. `try_lock` changes `next` only from a value at which the lock was free. The
-// orderings are argued at each operation; each operation changes the lane by a read-modify-write,
-// or by a store of a part, which stands for one.
-unsafe impl LaneLock for Ticket {
+impl Algorithm for Ticket {
     type Token = u16;
 
     #[inline(always)]
     fn is_held<B: Int>(bits: B) -> bool {
         is_held(bits)
     }
+}
+
+// SAFETY: `next` hands out each ticket once while fewer than 2^16 (2^8) are out, which the distance
+// check ensures (with 8 bits, the host); only the thread whose ticket equals `owner` is past
+// `lock`, and only it moves `owner` on. `try_lock` changes `next` only from a value at which the
+// lock was free. The orderings are argued at each operation; each operation changes the lane by a
+// read-modify-write, or by a store of a part, which stands for one.
+unsafe impl<H: Host> LaneLock<H> for Ticket {
     #[inline(always)]
-    unsafe fn lock<H: Host, L: Lane>(lane: L) -> u16 {
+    unsafe fn lock<L: Lane>(lane: L) -> u16 {
         lock::<H, L>(lane, wait_plain::<H, L>)
     }
     #[inline(always)]
-    unsafe fn try_lock<H: Host, L: Lane>(lane: L) -> Option<u16> {
+    unsafe fn try_lock<L: Lane>(lane: L) -> Option<u16> {
         try_lock::<H, L>(lane)
     }
     #[inline(always)]
-    unsafe fn unlock<H: Host, L: Lane>(lane: L, token: u16) {
+    unsafe fn unlock<L: Lane>(lane: L, token: u16) {
         unlock(lane, token);
     }
 }
 
-// SAFETY: as for `Ticket`; only the waiting loop differs.
-unsafe impl LaneLock for TicketAsmLoop {
+impl Algorithm for TicketAsmLoop {
     type Token = u16;
 
     #[inline(always)]
     fn is_held<B: Int>(bits: B) -> bool {
         is_held(bits)
     }
+}
+
+// SAFETY: as for `Ticket`; only the waiting loop differs.
+unsafe impl<H: Host> LaneLock<H> for TicketAsmLoop {
     #[inline(always)]
-    unsafe fn lock<H: Host, L: Lane>(lane: L) -> u16 {
+    unsafe fn lock<L: Lane>(lane: L) -> u16 {
         lock::<H, L>(lane, wait_assembly::<H, L>)
     }
     #[inline(always)]
-    unsafe fn try_lock<H: Host, L: Lane>(lane: L) -> Option<u16> {
+    unsafe fn try_lock<L: Lane>(lane: L) -> Option<u16> {
         try_lock::<H, L>(lane)
     }
     #[inline(always)]
-    unsafe fn unlock<H: Host, L: Lane>(lane: L, token: u16) {
+    unsafe fn unlock<L: Lane>(lane: L, token: u16) {
         unlock(lane, token);
     }
 }

@@ -2,10 +2,10 @@
 
 use super::LockRef;
 use super::count::{Count, MAX_COUNT};
-use super::policy::{Policy, Standard};
+use super::policy::Policy;
 use crate::context::{Context, NoContext};
 use crate::lane::High;
-use crate::lock::{LaneLock, Queued};
+use crate::lock::LaneLock;
 use crate::platform::{Host, Native, Ordering, Word};
 use core::fmt;
 use core::mem::ManuallyDrop;
@@ -14,20 +14,14 @@ use lock_api::GuardNoSend;
 /// Holds the lock of a [`LockRef`]. While it lives nobody else changes the count. Dropping it
 /// releases the lock (release), then leaves the context.
 #[must_use = "if unused the lock is released at once"]
-pub struct LockRefGuard<
-    'a,
-    K: LaneLock = Queued,
-    P: Policy = Standard,
-    H: Host = Native,
-    C: Context = NoContext,
-> {
+pub struct LockRefGuard<'a, K: LaneLock<H>, P: Policy, H: Host = Native, C: Context = NoContext> {
     lockref: &'a LockRef<K, P, H, C>,
     token: K::Token,
     context: ManuallyDrop<C::State>,
     _on_this_thread: GuardNoSend,
 }
 
-impl<'a, K: LaneLock, P: Policy, H: Host, C: Context> LockRefGuard<'a, K, P, H, C> {
+impl<'a, K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRefGuard<'a, K, P, H, C> {
     /// The caller has just taken the lock of `lockref` with `token`.
     #[inline(always)]
     pub(super) fn new(
@@ -94,17 +88,17 @@ impl<'a, K: LaneLock, P: Policy, H: Host, C: Context> LockRefGuard<'a, K, P, H, 
     }
 }
 
-impl<K: LaneLock, P: Policy, H: Host, C: Context> Drop for LockRefGuard<'_, K, P, H, C> {
+impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> Drop for LockRefGuard<'_, K, P, H, C> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: the guard was made by the acquisition that returned `token`, and is dropped once.
-        unsafe { K::unlock::<H, _>(High(&self.lockref.word), self.token) };
+        unsafe { K::unlock(High(&self.lockref.word), self.token) };
         // SAFETY: the guard is being dropped: nobody uses `context` after this.
         C::leave(unsafe { ManuallyDrop::take(&mut self.context) });
     }
 }
 
-impl<K: LaneLock, P: Policy, H: Host, C: Context> fmt::Debug for LockRefGuard<'_, K, P, H, C> {
+impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> fmt::Debug for LockRefGuard<'_, K, P, H, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LockRefGuard").field("count", &self.count()).finish_non_exhaustive()
     }

@@ -32,14 +32,14 @@ pub use guard::LockRefGuard;
 use crate::context::{Context, NoContext};
 use crate::invariance::Invariant;
 use crate::lane::{High, Lane};
-use crate::lock::{LaneLock, Queued};
+use crate::lock::LaneLock;
 use crate::platform::{
     Atomics, Event, Host, Native, NativeAtomics, NativeU64, Ordering, Region, U64, Word, during,
 };
 use core::fmt;
 use core::marker::PhantomData;
 use count::{Get, GetNotDead, GetNotZero, Operation, Put, PutNotLast};
-use policy::{MAX_FAILURES, Policy, Standard, TRYWAIT_POLLS};
+use policy::{MAX_FAILURES, Policy, TRYWAIT_POLLS};
 
 /// A reference count with a lock, in 8 bytes. See the [module documentation](self).
 ///
@@ -65,12 +65,7 @@ use policy::{MAX_FAILURES, Policy, Standard, TRYWAIT_POLLS};
 /// Parameters: the algorithm of the lock, the [`Policy`], the [`Host`], the [`Context`] of the
 /// guard. Invariant in each.
 #[repr(transparent)]
-pub struct LockRef<
-    K: LaneLock = Queued,
-    P: Policy = Standard,
-    H: Host = Native,
-    C: Context = NoContext,
-> {
+pub struct LockRef<K: LaneLock<H>, P: Policy, H: Host = Native, C: Context = NoContext> {
     word: U64<H>,
     _kind: Kind<K, P, C>,
 }
@@ -88,7 +83,7 @@ enum Attempt {
     GaveUp,
 }
 
-impl<K: LaneLock, P: Policy, H: Host<Atomics = NativeAtomics>, C: Context> LockRef<K, P, H, C> {
+impl<K: LaneLock<H>, P: Policy, H: Host<Atomics = NativeAtomics>, C: Context> LockRef<K, P, H, C> {
     /// A free lock and `count` references; for statics, and for every host over native memory.
     ///
     /// # Panics
@@ -101,7 +96,7 @@ impl<K: LaneLock, P: Policy, H: Host<Atomics = NativeAtomics>, C: Context> LockR
     }
 }
 
-impl<K: LaneLock, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
+impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
     /// A free lock and `count` references; on any platform.
     ///
     /// # Panics
@@ -335,7 +330,7 @@ impl<K: LaneLock, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
         // `K` on `H`, here, in `try_lock` and in the guard. The type is invariant in both, so no
         // reference to this lockref has others. The count's changes leave the lane's bits as they
         // are.
-        let token = during::<H, _>(Region::LockWait, || unsafe { K::lock::<H, _>(self.lane()) });
+        let token = during::<H, _>(Region::LockWait, || unsafe { K::lock(self.lane()) });
         LockRefGuard::new(self, token, context)
     }
 
@@ -344,7 +339,7 @@ impl<K: LaneLock, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
     pub fn try_lock(&self) -> Option<LockRefGuard<'_, K, P, H, C>> {
         let context = C::enter();
         // SAFETY: as in `lock`.
-        match unsafe { K::try_lock::<H, _>(self.lane()) } {
+        match unsafe { K::try_lock(self.lane()) } {
             Some(token) => Some(LockRefGuard::new(self, token, context)),
             None => {
                 C::leave(context);
@@ -366,7 +361,7 @@ impl<K: LaneLock, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
     }
 }
 
-impl<K: LaneLock, P: Policy, H: Host, C: Context> fmt::Debug for LockRef<K, P, H, C> {
+impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> fmt::Debug for LockRef<K, P, H, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = self.word.load(Ordering::Relaxed);
         f.debug_struct("LockRef")

@@ -12,7 +12,7 @@
 
 use super::{
     Activity, Announcement, Atomics, Budget, BudgetSpent, ConstAtomics, Event, Execution, Host,
-    Int, Ordering, Part, QueueNode, Slot, U32, Word, part_of,
+    HostWithSlots, Int, Ordering, Part, QueueNode, Slot, U32, Word, part_of,
 };
 use crate::invariance::Invariant;
 use core::alloc::Layout;
@@ -515,3 +515,6 @@ unsafe impl<H: Host, K: Hook> Host for Hooked<H, K> {
         H::fatal(message)
     }
 }
+
+#[diagnostic::do_not_recommend]
+impl<H: HostWithSlots, K: Hook> HostWithSlots for Hooked<H, K> {}

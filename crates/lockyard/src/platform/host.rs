@@ -110,12 +110,14 @@ impl<A: Atomics> Default for Announcement<A> {
 /// the primitive that counts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(usize)]
+#[non_exhaustive]
 pub enum Event {
     /// A queued lock was taken through the pending bit.
     Pending,
     /// A lock was not free and its slow path began.
     Slowpath,
-    /// A queued lock's waiter had no node and spun on the lock word.
+    /// A waiter had no queue node, because it has no slot or because too many waits are nested: it
+    /// spun on the lock's word, or yielded.
     NoNode,
     /// A parked waiter was woken.
     Kick,
@@ -127,11 +129,14 @@ pub enum Event {
     Saturated,
     /// A lockref operation gave up its compare-exchange loop and took the lock.
     RefLocked,
+    /// A thread without a [slot](Host::slot) did what needs one: it waited outside a lock's queue,
+    /// did not park, or was counted by a domain together with others. See [`HostWithSlots`].
+    NoSlot,
 }
 
 impl Event {
     /// All events, in the order of their indices.
-    pub const ALL: [Event; 8] = [
+    pub const ALL: [Event; 9] = [
         Event::Pending,
         Event::Slowpath,
         Event::NoNode,
@@ -140,6 +145,7 @@ impl Event {
         Event::Wait,
         Event::Saturated,
         Event::RefLocked,
+        Event::NoSlot,
     ];
 
     /// The event's name in tables and JSON.
@@ -153,6 +159,7 @@ impl Event {
             Event::Wait => "wait",
             Event::Saturated => "saturated",
             Event::RefLocked => "ref_locked",
+            Event::NoSlot => "no_slot",
         }
     }
 }
@@ -209,6 +216,49 @@ pub(crate) fn count_guards<H: Host>(slot: Slot, change: u32) {
     }
 }
 
+/// A host whose threads have [slots](Host::slot), and so queue nodes.
+///
+/// Locks that queue, waiters that park and readers of a [domain](crate::reclaim::Domain) rest on
+/// slots: without them each would be another lock, or none. So they take a host only if it says
+/// that it has slots. A host says so by
+///
+/// ```
+/// # use lockyard::platform::{Host, HostWithSlots, Native, Slot};
+/// # struct Kernel;
+/// # // SAFETY: everything is `Native`'s.
+/// # unsafe impl Host for Kernel {
+/// #     type Atomics = <Native as Host>::Atomics;
+/// #     const SLOTS: u32 = Native::SLOTS;
+/// #     lockyard::forward_to_host!(Native: slots, memory, activity, rest);
+/// # }
+/// impl HostWithSlots for Kernel {}
+/// ```
+///
+/// and by that promises that [`slot`](Host::slot) is `Some` for every thread that takes a lock, but
+/// for those that come when all [`SLOTS`](Host::SLOTS) are taken, and those that are being torn
+/// down. Nothing is unsound if it does not keep the promise. [`Native`](super::Native) has slots
+/// with the feature `std`.
+///
+/// # A thread without a slot on such a host
+///
+/// | it uses | and |
+/// | --- | --- |
+/// | [`Queued`](crate::lock::Queued), [`PvQueued`](crate::lock::PvQueued) | spins on the lock's word, or yields, outside the queue: others may overtake it |
+/// | [`PvTicket`](crate::lock::PvTicket) | keeps its turn, and yields where it would park |
+/// | [`Mcs`](crate::lock::Mcs), [`Clh`](crate::lock::Clh) | ends the program in `lock`, fails in `try_lock` |
+/// | a [`Domain`](crate::reclaim::Domain) | is counted in a line that all such threads share: two read-modify-writes a guard |
+///
+/// Each is counted as [`Event::NoSlot`].
+#[diagnostic::on_unimplemented(
+    message = "the host `{Self}` has no slots, which locks that queue or park and reclamation domains need",
+    label = "needs a host with slots; `{Self}` does not say that it has them",
+    note = "`lockyard::Native` has slots with the feature `std`, which is on by default",
+    note = "without `std`, write a host of your own and name it: `type Lock<T> = lockyard::on::QSpinLock<T, MyHost>;` \
+            with `impl HostWithSlots for MyHost {{}}`; the library's `examples/bare_host.rs` is a worked one",
+    note = "`TicketLock`, `TestAndSetLock` and `PageRef` need no slots"
+)]
+pub trait HostWithSlots: Host {}
+
 /// Who runs and what it runs on.
 ///
 /// # Safety
@@ -247,8 +297,9 @@ pub unsafe trait Host: Sized + 'static {
     /// with their threads, says `false`.
     const GIVES_SLOTS_BACK: bool = true;
 
-    /// The slot of the running thread, or `None` if it has none: none is left, or the thread is
-    /// being torn down. A lock must work without (it spins on the lock word).
+    /// The slot of the running thread, or `None` if it has none: the host has none at all, none is
+    /// left, or the thread is being torn down. What a lock does without is said at
+    /// [`HostWithSlots`].
     fn slot() -> Option<Slot>;
 
     /// The NUMA node on which the caller runs. A hint: the thread may move at any time.

@@ -7,7 +7,8 @@
 
 use super::{
     Activity, Announcement, Atomics, Budget, BudgetSpent, ConstAtomics, Event, Execution, Host,
-    Int, Ordering, Part, QueueNode, Slot, U32, Word, store_part_by_rmw, swap_part_by_rmw,
+    HostWithSlots, Int, Ordering, Part, QueueNode, Slot, U32, Word, store_part_by_rmw,
+    swap_part_by_rmw,
 };
 use crate::invariance::Invariant;
 use core::alloc::Layout;
@@ -240,3 +241,6 @@ unsafe impl<H: Host> Host for Portable<H> {
         H::fatal(message)
     }
 }
+
+#[diagnostic::do_not_recommend]
+impl<H: HostWithSlots> HostWithSlots for Portable<H> {}

@@ -41,7 +41,7 @@
 use super::Domain;
 use super::record::State;
 use crate::context::Context;
-use crate::platform::{Atomics, Host, Ordering, Slot, Word};
+use crate::platform::{Atomics, HostWithSlots, Ordering, Slot, Word};
 use core::fmt;
 
 /// Epochs from the stamp of an object to its end.
@@ -65,7 +65,7 @@ impl fmt::Display for StillRead {
 
 impl core::error::Error for StillRead {}
 
-impl<H: Host, C: Context> Domain<H, C> {
+impl<H: HostWithSlots, C: Context> Domain<H, C> {
     /// The epoch for what has just been taken out of reach.
     #[inline]
     pub(super) fn stamp(&self) -> u64 {

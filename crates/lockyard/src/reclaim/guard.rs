@@ -11,7 +11,7 @@
 use super::record::{Record, State};
 use super::{Domain, Owned};
 use crate::context::{Context, NoContext};
-use crate::platform::{Atomics, Host, Native, Ordering, Slot, Word, count_guards};
+use crate::platform::{Atomics, Event, Host, HostWithSlots, Ordering, Slot, Word, count_guards};
 use core::fmt;
 use core::mem::ManuallyDrop;
 use lock_api::GuardNoSend;
@@ -21,12 +21,12 @@ use lock_api::GuardNoSend;
 /// It stays on its thread.
 ///
 /// ```compile_fail,E0277
-/// static DOMAIN: lockyard::reclaim::Domain = lockyard::reclaim::Domain::new();
+/// static DOMAIN: lockyard::Domain = lockyard::Domain::new();
 /// let guard = DOMAIN.enter();
 /// std::thread::spawn(move || drop(guard)); // `*mut ()` cannot be sent between threads safely
 /// ```
 #[must_use = "if unused the domain is left at once"]
-pub struct Guard<'d, H: Host = Native, C: Context = NoContext> {
+pub struct Guard<'d, H: HostWithSlots, C: Context = NoContext> {
     domain: &'d Domain<H, C>,
     place: Place<'d, H>,
     context: ManuallyDrop<C::State>,
@@ -43,7 +43,7 @@ enum Place<'d, H: Host> {
     Assumed,
 }
 
-impl<H: Host, C: Context> Domain<H, C> {
+impl<H: HostWithSlots, C: Context> Domain<H, C> {
     /// Enters: until the guard is dropped nothing is freed that can be reached from here on. Never waits.
     ///
     /// Cost: one store to a line that only this slot writes, and a sequentially consistent fence. The first time in a slot
@@ -59,7 +59,7 @@ impl<H: Host, C: Context> Domain<H, C> {
                 Some(record) => self.enter_record(slot, record),
                 None => self.enter_first(slot),
             },
-            None => self.enter_unrecorded(),
+            None => self.enter_without_slot(),
         };
         self.guard(place, context)
     }
@@ -118,6 +118,12 @@ impl<H: Host, C: Context> Domain<H, C> {
     /// Counts a reader without a record. It is counted under the epoch that is current *after* it has been counted: were it counted
     /// under the parity of one that has ended before, the count would be taken for one of the next.
     #[cold]
+    fn enter_without_slot(&self) -> Place<'_, H> {
+        H::count(Event::NoSlot);
+        self.enter_unrecorded()
+    }
+
+    #[cold]
     fn enter_unrecorded(&self) -> Place<'_, H> {
         let mut epoch = self.epoch.load(Ordering::Relaxed);
         loop {
@@ -138,7 +144,7 @@ impl<H: Host, C: Context> Domain<H, C> {
     }
 }
 
-impl<'d, H: Host, C: Context> Guard<'d, H, C> {
+impl<'d, H: HostWithSlots, C: Context> Guard<'d, H, C> {
     /// The domain.
     pub fn domain(&self) -> &'d Domain<H, C> {
         self.domain
@@ -205,7 +211,7 @@ impl<'d, H: Host, C: Context> Guard<'d, H, C> {
     }
 }
 
-impl<H: Host, C: Context> Drop for Guard<'_, H, C> {
+impl<H: HostWithSlots, C: Context> Drop for Guard<'_, H, C> {
     #[inline]
     fn drop(&mut self) {
         self.leave();
@@ -214,7 +220,7 @@ impl<H: Host, C: Context> Drop for Guard<'_, H, C> {
     }
 }
 
-impl<H: Host, C: Context> fmt::Debug for Guard<'_, H, C> {
+impl<H: HostWithSlots, C: Context> fmt::Debug for Guard<'_, H, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let slot = match self.place {
             Place::Record(slot, _) => Some(slot),

@@ -5,7 +5,8 @@
 //! is called a *grace period*. Readers wait for nobody; nobody waits for readers, unless it asks to.
 //!
 //! ```
-//! use lockyard::reclaim::{Domain, Owned};
+//! use lockyard::Domain;
+//! use lockyard::reclaim::Owned;
 //! use lockyard::platform::{NativeU64, Ordering, Word};
 //!
 //! static DOMAIN: Domain = Domain::new();
@@ -96,7 +97,7 @@ pub use retired::{Free, Header};
 use crate::context::{Context, NoContext};
 use crate::invariance::Invariant;
 use crate::memory::AllocationFailed;
-use crate::platform::{ConstAtomics, Host, Native, U64, Word};
+use crate::platform::{ConstAtomics, Host, HostWithSlots, U64, Word};
 use core::fmt;
 use core::marker::PhantomData;
 use record::{List, Records};
@@ -105,7 +106,7 @@ use record::{List, Records};
 ///
 /// `C` is what a guard switches off while it lives. Invariant in both parameters.
 #[repr(C, align(64))]
-pub struct Domain<H: Host = Native, C: Context = NoContext> {
+pub struct Domain<H: HostWithSlots, C: Context = NoContext> {
     /// The epoch; from 0. Changed only by the compare-exchange in `grace.rs`, by one.
     epoch: U64<H>,
     records: Records<H>,
@@ -122,7 +123,7 @@ struct Unrecorded<H: Host> {
     retired: List<H>,
 }
 
-impl<H: Host<Atomics: ConstAtomics>, C: Context> Domain<H, C> {
+impl<H: HostWithSlots<Atomics: ConstAtomics>, C: Context> Domain<H, C> {
     /// A domain without readers and records; for statics too. Where the platform has no constants: [`Domain::default`].
     pub const fn new() -> Self {
         Domain {
@@ -137,7 +138,7 @@ impl<H: Host<Atomics: ConstAtomics>, C: Context> Domain<H, C> {
     }
 }
 
-impl<H: Host, C: Context> Default for Domain<H, C> {
+impl<H: HostWithSlots, C: Context> Default for Domain<H, C> {
     fn default() -> Self {
         Domain {
             epoch: Word::new(0),
@@ -148,7 +149,7 @@ impl<H: Host, C: Context> Default for Domain<H, C> {
     }
 }
 
-impl<H: Host, C: Context> Domain<H, C> {
+impl<H: HostWithSlots, C: Context> Domain<H, C> {
     /// Allocates the records of slots 0 to `slots` - 1 now, so that their first entering does not.
     ///
     /// # Errors
@@ -170,7 +171,7 @@ impl<H: Host, C: Context> Domain<H, C> {
     }
 }
 
-impl<H: Host, C: Context> Domain<H, C> {
+impl<H: HostWithSlots, C: Context> Domain<H, C> {
     /// Frees all that waits. For a domain without guards.
     fn free_all(&mut self) {
         self.records.each_mut(|record| record.retired.free_all());
@@ -178,11 +179,11 @@ impl<H: Host, C: Context> Domain<H, C> {
     }
 }
 
-impl<H: Host, C: Context> Drop for Domain<H, C> {
+impl<H: HostWithSlots, C: Context> Drop for Domain<H, C> {
     /// Frees what waits: no guard of the domain exists any more. If a [`Free`] function panics the others are called all the same.
     fn drop(&mut self) {
-        struct Finish<'d, H: Host, C: Context>(&'d mut Domain<H, C>);
-        impl<H: Host, C: Context> Drop for Finish<'_, H, C> {
+        struct Finish<'d, H: HostWithSlots, C: Context>(&'d mut Domain<H, C>);
+        impl<H: HostWithSlots, C: Context> Drop for Finish<'_, H, C> {
             fn drop(&mut self) {
                 self.0.free_all();
                 self.0.records.free();
@@ -193,7 +194,7 @@ impl<H: Host, C: Context> Drop for Domain<H, C> {
     }
 }
 
-impl<H: Host, C: Context> fmt::Debug for Domain<H, C> {
+impl<H: HostWithSlots, C: Context> fmt::Debug for Domain<H, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Domain").field("pending", &self.pending()).finish_non_exhaustive()
     }

@@ -4,7 +4,7 @@ use super::retired::Header;
 use super::{Domain, Guard};
 use crate::context::Context;
 use crate::memory;
-use crate::platform::{Host, Native};
+use crate::platform::{Host, HostWithSlots, Native};
 use core::alloc::Layout;
 use core::fmt;
 use core::mem::{ManuallyDrop, offset_of};
@@ -152,7 +152,7 @@ impl<T: fmt::Debug, H: Host> fmt::Debug for Owned<T, H> {
     }
 }
 
-impl<H: Host, C: Context> Domain<H, C> {
+impl<H: HostWithSlots, C: Context> Domain<H, C> {
     /// [Retires](Self::retire) an object that was taken out of reach: it is dropped when no reader has it any more. Nothing happens
     /// for `None`.
     ///
@@ -168,7 +168,7 @@ impl<H: Host, C: Context> Domain<H, C> {
     }
 }
 
-impl<H: Host, C: Context> Guard<'_, H, C> {
+impl<H: HostWithSlots, C: Context> Guard<'_, H, C> {
     /// The same as the domain's [`retire_owned`](Domain::retire_owned), inside the guard.
     ///
     /// # Safety

@@ -8,7 +8,7 @@ use super::Domain;
 use super::grace::GRACE;
 use super::record::List;
 use crate::context::Context;
-use crate::platform::{Cell, DataCell, Execution, Host, Native, Ordering, Word};
+use crate::platform::{Cell, DataCell, Execution, Host, HostWithSlots, Native, Ordering, Word};
 use core::fmt;
 use core::mem;
 use core::ptr::NonNull;
@@ -167,7 +167,7 @@ fn own_tender<H: Host>() -> u32 {
     H::slot().map_or(List::<H>::NO_SLOT, |slot| slot.0 + 1)
 }
 
-impl<H: Host, C: Context> Domain<H, C> {
+impl<H: HostWithSlots, C: Context> Domain<H, C> {
     /// Retires an object: `free` is called with its header when no guard is left that was there before this call, in any
     /// thread that retires to the domain, collects, or drops it. Needs no memory; cannot fail.
     ///

@@ -37,7 +37,7 @@ pub use record::Counts;
 pub use variant::{PerCpu, Shared, Variant};
 
 use crate::context::{Context, NoContext};
-use crate::lock::{LaneLock, Queued};
+use crate::lock::{LaneLock, Ticket};
 use crate::memory::AllocationFailed;
 use crate::platform::{Host, Native};
 use core::fmt;
@@ -63,16 +63,11 @@ use variant::Records;
 /// ```
 ///
 /// Parameters: the [`Variant`], the algorithm of the records' locks, the [`Host`], the [`Context`] of those locks.
-pub struct Statistics<
-    V: Variant = PerNode,
-    K: LaneLock = Queued,
-    H: Host = Native,
-    C: Context = NoContext,
-> {
+pub struct Statistics<V: Variant, K: LaneLock<H>, H: Host = Native, C: Context = NoContext> {
     records: V::Records<K, H, C>,
 }
 
-impl<V: Variant, K: LaneLock, H: Host, C: Context> Statistics<V, K, H, C> {
+impl<V: Variant, K: LaneLock<H>, H: Host, C: Context> Statistics<V, K, H, C> {
     /// Statistics in which nothing was counted. One allocation ([`PerNode`]: of 64 bytes, near node 0; [`PerCpu`]: of 64 for each
     /// CPU; [`Shared`]: none).
     ///
@@ -131,7 +126,7 @@ impl<V: Variant, K: LaneLock, H: Host, C: Context> Statistics<V, K, H, C> {
     }
 }
 
-impl<V: Variant, K: LaneLock, H: Host, C: Context> fmt::Debug for Statistics<V, K, H, C> {
+impl<V: Variant, K: LaneLock<H>, H: Host, C: Context> fmt::Debug for Statistics<V, K, H, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Statistics")
             .field("sum", &self.read())
@@ -141,9 +136,9 @@ impl<V: Variant, K: LaneLock, H: Host, C: Context> fmt::Debug for Statistics<V, 
 }
 
 const _: () = {
-    type Of<V> = Statistics<V>;
-    assert!(size_of::<Record<Queued, Native, NoContext>>() == 64);
-    assert!(align_of::<Record<Queued, Native, NoContext>>() == 64);
+    type Of<V> = Statistics<V, Ticket, Native>;
+    assert!(size_of::<Record<Ticket, Native, NoContext>>() == 64);
+    assert!(align_of::<Record<Ticket, Native, NoContext>>() == 64);
     assert!(size_of::<Of<Shared>>() == 64 && align_of::<Of<Shared>>() == 64);
     assert!(size_of::<Of<PerCpu>>() == size_of::<usize>());
     assert!(size_of::<Of<PerNode>>() == 72 && align_of::<Of<PerNode>>() == 8);

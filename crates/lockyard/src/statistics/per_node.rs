@@ -36,7 +36,7 @@ use core::ptr::NonNull;
 pub struct PerNode<const NODES: usize = 8>;
 
 /// The records of [`PerNode`].
-pub struct NodeRecords<K: LaneLock, H: Host, C: Context, const NODES: usize> {
+pub struct NodeRecords<K: LaneLock<H>, H: Host, C: Context, const NODES: usize> {
     /// The address of each node's record, or 0.
     records: [U64<H>; NODES],
     /// 0, or one more than the node that used the first record last.
@@ -45,7 +45,7 @@ pub struct NodeRecords<K: LaneLock, H: Host, C: Context, const NODES: usize> {
     _records: PhantomData<Record<K, H, C>>,
 }
 
-impl<K: LaneLock, H: Host, C: Context, const NODES: usize> NodeRecords<K, H, C, NODES> {
+impl<K: LaneLock<H>, H: Host, C: Context, const NODES: usize> NodeRecords<K, H, C, NODES> {
     /// The record of `node`, if there is one.
     #[inline(always)]
     fn record(&self, node: usize) -> Option<&Record<K, H, C>> {
@@ -109,7 +109,7 @@ impl<K: LaneLock, H: Host, C: Context, const NODES: usize> NodeRecords<K, H, C, 
     }
 }
 
-impl<K: LaneLock, H: Host, C: Context, const NODES: usize> Records<K, H, C>
+impl<K: LaneLock<H>, H: Host, C: Context, const NODES: usize> Records<K, H, C>
     for NodeRecords<K, H, C, NODES>
 {
     fn new() -> Result<Self, AllocationFailed> {
@@ -158,7 +158,7 @@ impl<K: LaneLock, H: Host, C: Context, const NODES: usize> Records<K, H, C>
     }
 }
 
-impl<K: LaneLock, H: Host, C: Context, const NODES: usize> Drop for NodeRecords<K, H, C, NODES> {
+impl<K: LaneLock<H>, H: Host, C: Context, const NODES: usize> Drop for NodeRecords<K, H, C, NODES> {
     fn drop(&mut self) {
         for slot in &mut self.records {
             if let Some(record) = NonNull::new(from_word::<Record<K, H, C>>(slot.get())) {

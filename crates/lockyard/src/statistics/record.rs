@@ -46,12 +46,12 @@ impl Counts {
 
 /// Counts behind a lock of 4 bytes. 64 bytes, so that two records never share a line.
 #[repr(C, align(64))]
-pub struct Record<K: LaneLock, H: Host, C: Context> {
+pub struct Record<K: LaneLock<H>, H: Host, C: Context> {
     lock: RawSpinLock<K, H, C>,
     counts: Cell<H, Counts>,
 }
 
-impl<K: LaneLock, H: Host, C: Context> Record<K, H, C> {
+impl<K: LaneLock<H>, H: Host, C: Context> Record<K, H, C> {
     pub(super) fn new(counts: Counts) -> Self {
         Record { lock: RawSpinLock::new(), counts: DataCell::new(counts) }
     }

@@ -11,11 +11,11 @@ use core::ptr::NonNull;
 /// Where updates go: [`Shared`], [`PerCpu`], [`PerNode`]. Sealed.
 pub trait Variant: sealed::Sealed + 'static {
     #[doc(hidden)]
-    type Records<K: LaneLock, H: Host, C: Context>: Records<K, H, C>;
+    type Records<K: LaneLock<H>, H: Host, C: Context>: Records<K, H, C>;
 }
 
 /// The records of one object. Sealed by its place: nobody outside can name a [`Record`]'s operations.
-pub trait Records<K: LaneLock, H: Host, C: Context>: Sized + Send + Sync {
+pub trait Records<K: LaneLock<H>, H: Host, C: Context>: Sized + Send + Sync {
     /// What a new object has.
     fn new() -> Result<Self, AllocationFailed>;
     /// Where the caller stands: what [`add`](Self::add) takes.
@@ -40,13 +40,13 @@ pub(super) mod sealed {
 pub struct Shared;
 
 impl Variant for Shared {
-    type Records<K: LaneLock, H: Host, C: Context> = OneRecord<K, H, C>;
+    type Records<K: LaneLock<H>, H: Host, C: Context> = OneRecord<K, H, C>;
 }
 
 /// The record of [`Shared`].
-pub struct OneRecord<K: LaneLock, H: Host, C: Context>(Record<K, H, C>);
+pub struct OneRecord<K: LaneLock<H>, H: Host, C: Context>(Record<K, H, C>);
 
-impl<K: LaneLock, H: Host, C: Context> Records<K, H, C> for OneRecord<K, H, C> {
+impl<K: LaneLock<H>, H: Host, C: Context> Records<K, H, C> for OneRecord<K, H, C> {
     fn new() -> Result<Self, AllocationFailed> {
         Ok(OneRecord(Record::new(Counts::default())))
     }
@@ -75,26 +75,26 @@ impl<K: LaneLock, H: Host, C: Context> Records<K, H, C> for OneRecord<K, H, C> {
 pub struct PerCpu<const CPUS: usize = 64>;
 
 impl<const CPUS: usize> Variant for PerCpu<CPUS> {
-    type Records<K: LaneLock, H: Host, C: Context> = AllRecords<K, H, C, CPUS>;
+    type Records<K: LaneLock<H>, H: Host, C: Context> = AllRecords<K, H, C, CPUS>;
 }
 
 /// The records of [`PerCpu`], in one allocation.
-pub struct AllRecords<K: LaneLock, H: Host, C: Context, const CPUS: usize>(
+pub struct AllRecords<K: LaneLock<H>, H: Host, C: Context, const CPUS: usize>(
     NonNull<[Record<K, H, C>; CPUS]>,
 );
 
 // SAFETY: the records are owned, and each is `Send` and `Sync` (a word and a cell of numbers).
-unsafe impl<K: LaneLock, H: Host, C: Context, const CPUS: usize> Send
+unsafe impl<K: LaneLock<H>, H: Host, C: Context, const CPUS: usize> Send
     for AllRecords<K, H, C, CPUS>
 {
 }
 // SAFETY: as above.
-unsafe impl<K: LaneLock, H: Host, C: Context, const CPUS: usize> Sync
+unsafe impl<K: LaneLock<H>, H: Host, C: Context, const CPUS: usize> Sync
     for AllRecords<K, H, C, CPUS>
 {
 }
 
-impl<K: LaneLock, H: Host, C: Context, const CPUS: usize> AllRecords<K, H, C, CPUS> {
+impl<K: LaneLock<H>, H: Host, C: Context, const CPUS: usize> AllRecords<K, H, C, CPUS> {
     #[inline(always)]
     fn records(&self) -> &[Record<K, H, C>; CPUS] {
         // SAFETY: made by `new`, freed by `drop`.
@@ -102,7 +102,7 @@ impl<K: LaneLock, H: Host, C: Context, const CPUS: usize> AllRecords<K, H, C, CP
     }
 }
 
-impl<K: LaneLock, H: Host, C: Context, const CPUS: usize> Records<K, H, C>
+impl<K: LaneLock<H>, H: Host, C: Context, const CPUS: usize> Records<K, H, C>
     for AllRecords<K, H, C, CPUS>
 {
     fn new() -> Result<Self, AllocationFailed> {
@@ -133,7 +133,7 @@ impl<K: LaneLock, H: Host, C: Context, const CPUS: usize> Records<K, H, C>
     }
 }
 
-impl<K: LaneLock, H: Host, C: Context, const CPUS: usize> Drop for AllRecords<K, H, C, CPUS> {
+impl<K: LaneLock<H>, H: Host, C: Context, const CPUS: usize> Drop for AllRecords<K, H, C, CPUS> {
     fn drop(&mut self) {
         // SAFETY: `new` made them, and nobody has a reference to what is being dropped.
         unsafe { memory::free::<_, H>(self.0) };
@@ -141,5 +141,5 @@ impl<K: LaneLock, H: Host, C: Context, const CPUS: usize> Drop for AllRecords<K,
 }
 
 impl<const NODES: usize> Variant for PerNode<NODES> {
-    type Records<K: LaneLock, H: Host, C: Context> = per_node::NodeRecords<K, H, C, NODES>;
+    type Records<K: LaneLock<H>, H: Host, C: Context> = per_node::NodeRecords<K, H, C, NODES>;
 }

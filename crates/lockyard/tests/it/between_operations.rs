@@ -5,19 +5,19 @@
 
 #[cfg(unix)]
 use crate::support::forked::forked;
+use lockyard::RawSpinLock;
 use lockyard::connections::{Bits, ConnectionTable, Rcu, Tuple};
 use lockyard::id_table::{self, IdTable};
 use lockyard::lock::{Clh, Queued};
 #[cfg(unix)]
 use lockyard::lock::{LaneLock, Mcs};
-use lockyard::lockref::Count;
 use lockyard::lockref::policy::NoTrywait;
+use lockyard::lockref::{Count, LockRef};
 use lockyard::page_ref::{
     Cmpxchg, Conditional, MAX_REFERENCES, OptimisticCmpxchg, PageRef, References,
 };
 use lockyard::platform::hooked::{Effect, Hook, Hooked, Kind, Operation};
 use lockyard::platform::{Host as _, Native};
-use lockyard::{LockRef, McsLock, RawSpinLock};
 use std::cell::{Cell, RefCell};
 use std::net::Ipv4Addr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -103,8 +103,9 @@ fn a_look_up_in_the_middle_of_a_put_too_many_finds_no_reference() {
 #[test]
 fn an_interruption_while_a_node_is_taken_loses_none_that_a_successor_has_done_with() {
     static LEFT: RawSpinLock<Clh, Host> = <RawSpinLock<Clh, Host> as lock_api::RawMutex>::INIT;
-    static OUTER: McsLock<(), Host> = McsLock::new(());
-    static INNER: McsLock<(), Host> = McsLock::new(());
+    type McsLock = lock_api::Mutex<RawSpinLock<Mcs, Host>, ()>;
+    static OUTER: McsLock = McsLock::new(());
+    static INNER: McsLock = McsLock::new(());
     let take_and_release = || {
         let held = LEFT.acquire();
         // SAFETY: taken above.
@@ -170,7 +171,7 @@ fn until(condition: impl Fn() -> bool) {
 #[cfg(unix)]
 #[test]
 fn whose_nodes_are_all_left_to_successors_waits_for_one_and_does_not_give_up() {
-    fn waits_for_a_node<K: LaneLock>() {
+    fn waits_for_a_node<K: LaneLock<Host>>() {
         with_all_nodes_left(|waits, go_on| {
             let lock = RawSpinLock::<K, Host>::new();
             assert!(lock.try_acquire().is_none(), "a try does not wait");

@@ -1,11 +1,11 @@
 //! The connection table natively: against a `HashMap` by random operations, its faults, and on real threads. Bounded by operations, not by
 //! time.
 
-use lockyard::AllocationFailed;
 use lockyard::connections::{
     Bits, Connection, ConnectionTable, Direction, Locked, LookUp, NEVER, Rcu, Refused, Seed, Tuple,
     Why,
 };
+use lockyard::{AllocationFailed, Native};
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -49,7 +49,7 @@ fn numbered(number: u32) -> Tuple {
 
 #[test]
 fn what_is_inserted_without_a_look_is_found_and_removed_as_any_other() {
-    let table = ConnectionTable::<u64>::with_bits(Bits::MIN, Some(Seed::new(1)));
+    let table = lockyard::ConnectionTable::<u64>::with_bits(Bits::MIN, Some(Seed::new(1)));
     for number in 0..100 {
         let made = table.insert_absent(&numbered(number), u64::from(number), NEVER);
         assert_eq!(*made.expect("there is memory"), u64::from(number));
@@ -79,7 +79,7 @@ fn expected<'m>(model: &'m Expected, tuple: &Tuple) -> Option<(Tuple, &'m (u64, 
     original.or_else(|| model.get(&tuple.reversed()).map(|there| (tuple.reversed(), there)))
 }
 
-fn behaves<P: LookUp>(table: &ConnectionTable<u64, P>, seed: u64) {
+fn behaves<P: LookUp<Native>>(table: &ConnectionTable<u64, P>, seed: u64) {
     let mut random = Random(seed);
     let mut model = Expected::new();
     let mut now = 100;
@@ -169,7 +169,7 @@ fn behaves<P: LookUp>(table: &ConnectionTable<u64, P>, seed: u64) {
     }
 }
 
-fn behaves_whatever_the_size<P: LookUp>() {
+fn behaves_whatever_the_size<P: LookUp<Native>>() {
     for seed in 1..=5 {
         for bits in [1, 2, 4, 12] {
             let bits = Bits::new(bits).unwrap();
@@ -191,7 +191,7 @@ fn a_table_that_is_looked_up_under_a_lock_behaves_as_a_map() {
 
 #[test]
 fn bits_are_chosen_before_the_first_insertion_and_not_after() {
-    let table = ConnectionTable::<u32>::new(Bits::DEFAULT);
+    let table = lockyard::ConnectionTable::<u32>::new(Bits::DEFAULT);
     assert_eq!(table.bits().get(), 12);
     table.set_bits("7".parse().unwrap()).unwrap();
     table.set_bits("9".parse().unwrap()).unwrap();
@@ -210,14 +210,14 @@ fn bits_are_chosen_before_the_first_insertion_and_not_after() {
     assert!(table.bucket_of(&numbered(1)).is_some_and(|bucket| bucket < 512));
     assert!(table.look_up(&numbered(1)).is_some());
 
-    let started = ConnectionTable::<u32>::new(Bits::MIN);
+    let started = lockyard::ConnectionTable::<u32>::new(Bits::MIN);
     started.start().unwrap();
     assert!(started.set_bits(Bits::DEFAULT).is_err());
 }
 
 #[test]
 fn chains_of_a_seeded_table_are_as_long_as_chance_makes_them() {
-    let table = ConnectionTable::<()>::new(Bits::new(8).unwrap());
+    let table = lockyard::ConnectionTable::<()>::new(Bits::new(8).unwrap());
     let mut chains = [0; 256];
     for number in 0..256 * 64 {
         table.insert(&numbered(number), (), NEVER).unwrap();
@@ -226,7 +226,7 @@ fn chains_of_a_seeded_table_are_as_long_as_chance_makes_them() {
     // 64 on average, with a standard deviation of 8: beyond 8 of them in one of 10^13 seeds.
     assert!(chains.iter().all(|chain| (1..128).contains(chain)), "{chains:?}");
     // Another seed, other chains.
-    let other = ConnectionTable::<()>::new(Bits::new(8).unwrap());
+    let other = lockyard::ConnectionTable::<()>::new(Bits::new(8).unwrap());
     other.start().unwrap();
     let same = (0..100).filter(|&n| other.bucket_of(&numbered(n)) == table.bucket_of(&numbered(n)));
     assert!(same.count() < 50);
@@ -234,7 +234,7 @@ fn chains_of_a_seeded_table_are_as_long_as_chance_makes_them() {
 
 #[test]
 fn a_sweep_goes_on_where_the_last_one_ended() {
-    let table = ConnectionTable::<u32>::new(Bits::new(4).unwrap());
+    let table = lockyard::ConnectionTable::<u32>::new(Bits::new(4).unwrap());
     for number in 0..500 {
         table.insert(&numbered(number), number, 10).unwrap();
     }
@@ -271,7 +271,7 @@ impl Drop for Value {
     }
 }
 
-fn a_panic_loses_what_is_documented<P: LookUp>() {
+fn a_panic_loses_what_is_documented<P: LookUp<Native>>() {
     let living = Arc::new(AtomicUsize::new(0));
     let count = || living.load(Ordering::Relaxed);
     let table = ConnectionTable::<Value, P>::with_bits(Bits::MIN, None);
@@ -325,7 +325,7 @@ fn a_panic_in_the_callers_code_loses_what_is_documented_and_leaks_nothing() {
 #[test]
 fn a_forgotten_handle_leaves_the_table_usable() {
     let living = Arc::new(AtomicUsize::new(0));
-    let table = ConnectionTable::<Value>::new(Bits::MIN);
+    let table = lockyard::ConnectionTable::<Value>::new(Bits::MIN);
     for number in 0..3 {
         let new = table.insert(&numbered(number), Value::new(&living, false), 5).unwrap();
         std::mem::forget(new);
@@ -336,7 +336,7 @@ fn a_forgotten_handle_leaves_the_table_usable() {
 }
 
 /// Threads insert, look up, renew, remove and sweep the same few connections; each value is dropped once, and none is used after.
-fn torture<P: LookUp>(bits: u32) -> Result<(), AllocationFailed> {
+fn torture<P: LookUp<Native>>(bits: u32) -> Result<(), AllocationFailed> {
     const THREADS: u64 = 4;
     const ROUNDS: u64 = 4_000;
     let living = Arc::new(AtomicUsize::new(0));
@@ -414,7 +414,7 @@ fn threads_that_do_everything_at_once_lose_nothing() {
 
 #[test]
 fn what_waits_for_look_ups_is_bounded_under_churn() {
-    let table = ConnectionTable::<u64>::new(Bits::DEFAULT);
+    let table = lockyard::ConnectionTable::<u64>::new(Bits::DEFAULT);
     let mut most = 0;
     for round in 0..20_000 {
         table.insert(&numbered(round % 500), u64::from(round), NEVER).unwrap().remove();
@@ -422,23 +422,23 @@ fn what_waits_for_look_ups_is_bounded_under_churn() {
     }
     assert!(most <= 192, "{most} entries waited");
     assert_eq!(table.bytes() - table_bytes(&table), 0);
-    let locked = ConnectionTable::<u64, Locked>::new(Bits::DEFAULT);
+    let locked = ConnectionTable::<u64, Locked, Native>::new(Bits::DEFAULT);
     locked.insert(&numbered(1), 1, NEVER).unwrap().remove();
     assert_eq!(locked.waiting(), 0);
 }
 
-fn table_bytes<P: LookUp>(table: &ConnectionTable<u64, P>) -> usize {
+fn table_bytes<P: LookUp<Native>>(table: &ConnectionTable<u64, P>) -> usize {
     size_of_val(table) + 64 + 16 * table.bits().buckets()
 }
 
 #[test]
 fn bytes_are_what_the_documentation_says() {
-    assert_eq!(ConnectionTable::<(), Locked>::bytes_of_a_connection(), 64);
-    assert_eq!(ConnectionTable::<[u64; 8], Locked>::bytes_of_a_connection(), 128);
-    assert_eq!(ConnectionTable::<()>::bytes_of_a_connection(), 80);
-    assert_eq!(ConnectionTable::<[u64; 2]>::bytes_of_a_connection(), 80);
-    assert_eq!(ConnectionTable::<[u64; 8]>::bytes_of_a_connection(), 128);
-    let table = ConnectionTable::<u64>::new(Bits::DEFAULT);
+    assert_eq!(ConnectionTable::<(), Locked, Native>::bytes_of_a_connection(), 64);
+    assert_eq!(ConnectionTable::<[u64; 8], Locked, Native>::bytes_of_a_connection(), 128);
+    assert_eq!(lockyard::ConnectionTable::<()>::bytes_of_a_connection(), 80);
+    assert_eq!(lockyard::ConnectionTable::<[u64; 2]>::bytes_of_a_connection(), 80);
+    assert_eq!(lockyard::ConnectionTable::<[u64; 8]>::bytes_of_a_connection(), 128);
+    let table = lockyard::ConnectionTable::<u64>::new(Bits::DEFAULT);
     assert_eq!(table.bytes(), size_of_val(&table), "no bucket before the first insertion");
     for number in 0..10 {
         table.insert(&numbered(number), 0, 1).unwrap();

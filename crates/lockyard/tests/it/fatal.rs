@@ -72,7 +72,7 @@ fn a_fifth_queue_node_is_fatal_whatever_the_thread_released_before() {
 #[test]
 fn a_guard_too_many_is_fatal() {
     const TEST: &str = "a_guard_too_many_is_fatal";
-    let domain: lockyard::reclaim::Domain = lockyard::reclaim::Domain::new();
+    let domain: lockyard::Domain = lockyard::Domain::new();
     let guards: Vec<_> = (0..4095).map(|_| domain.enter()).collect();
     if std::env::var_os("LOCKYARD_DIES").is_some() {
         let _one_more = domain.enter();

@@ -33,7 +33,7 @@ fn lowest_free<T>(model: &BTreeMap<u32, T>) -> u32 {
 
 /// Random operations on a table and on a map, which must agree after each.
 fn agrees_with_the_model<V: Variant>(limit: u32, operations: u32, seed: u64) {
-    let table: IdTable<u64, V> = IdTable::with_limit(limit);
+    let table: IdTable<u64, V, Native> = IdTable::with_limit(limit);
     let mut model: BTreeMap<u32, u64> = BTreeMap::new();
     let mut random = Random(seed);
     // Phases that fill and phases that empty the table.
@@ -87,19 +87,19 @@ fn it_agrees_with_a_map_whatever_is_done_to_it() {
 
 #[test]
 fn identifiers_that_are_beyond_all_segments_are_not_there() {
-    let table: IdTable<()> = IdTable::new();
+    let table: lockyard::IdTable<()> = IdTable::new();
     for id in [0, 1, 15, 16, u32::MAX - 1, u32::MAX] {
         assert!(table.lock(id).is_none() && table.remove(id).is_none());
     }
     assert_eq!(table.limit(), lockyard::id_table::MAX_IDS);
-    let table: IdTable<()> = IdTable::with_limit(0);
+    let table: lockyard::IdTable<()> = IdTable::with_limit(0);
     assert_eq!(table.insert(()), Err(InsertError::Exhausted(())));
 }
 
 #[test]
 fn the_last_identifier_is_given_and_then_refused_until_one_is_free() {
     fn check<V: Variant>() {
-        let table: IdTable<String, V> = IdTable::with_limit(40);
+        let table: IdTable<String, V, Native> = IdTable::with_limit(40);
         for id in 0..40 {
             assert_eq!(table.insert(id.to_string()).unwrap(), id);
         }
@@ -160,7 +160,7 @@ fn an_allocation_that_fails_leaves_the_table_as_it_was() {
 #[test]
 fn a_panic_while_an_object_is_locked_releases_it() {
     fn check<V: Variant>() {
-        let table: IdTable<u64, V> = IdTable::new();
+        let table: IdTable<u64, V, Native> = IdTable::new();
         let id = table.insert(1).unwrap();
         let panicked = catch_unwind(AssertUnwindSafe(|| {
             let mut entry = table.lock(id).unwrap();
@@ -230,7 +230,7 @@ fn torture<V: Variant>(ids: u64) {
     let alive = Arc::new(AtomicUsize::new(0));
     let (inserted, removed, visits) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
     let seen = AtomicU64::new(0);
-    let table = IdTable::<Tracked, V>::with_limit(ids as u32);
+    let table = IdTable::<Tracked, V, Native>::with_limit(ids as u32);
     thread::scope(|scope| {
         for thread in 0..THREADS {
             let (table, alive) = (&table, &alive);
@@ -293,7 +293,7 @@ fn threads_lose_nothing_and_nobody_sees_a_removed_object() {
 
 #[test]
 fn look_ups_inside_a_guard_that_is_kept_need_no_other() {
-    let table: IdTable<u64> = IdTable::new();
+    let table: lockyard::IdTable<u64> = IdTable::new();
     let mut guard = table.domain().enter();
     for round in 0..1_000 {
         let id = table.insert(round).unwrap();
@@ -304,7 +304,7 @@ fn look_ups_inside_a_guard_that_is_kept_need_no_other() {
     }
     assert!(table.domain().pending() <= 192, "{} wait", table.domain().pending());
     drop(guard);
-    let other: IdTable<u64> = IdTable::new();
+    let other: lockyard::IdTable<u64> = IdTable::new();
     let id = table.insert(1).unwrap();
     let of_other = other.domain().enter();
     let refused = catch_unwind(AssertUnwindSafe(|| table.lock_in(&of_other, id).is_some()));
@@ -351,7 +351,7 @@ fn at_a_million_the_bytes_for_each_object_are_what_is_said() {
 
 #[test]
 fn it_is_a_static_as_well() {
-    static TABLE: IdTable<String, Locked> = IdTable::with_limit(10);
+    static TABLE: IdTable<String, Locked, Native> = IdTable::with_limit(10);
     let id = TABLE.insert("static".into()).unwrap();
     assert_eq!(TABLE.lock(id).as_deref().map(String::as_str), Some("static"));
     assert!(format!("{TABLE:?}").contains("locked"));

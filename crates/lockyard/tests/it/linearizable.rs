@@ -8,9 +8,9 @@
 
 use lockyard::connections::{self, Bits, ConnectionTable, LookUp, NEVER, Tuple};
 use lockyard::id_table::{self, IdTable};
-use lockyard::lock::TestAndSet;
-use lockyard::statistics::{PerCpu, PerNode, Shared, Variant};
-use lockyard::{Counts, Statistics};
+use lockyard::lock::{Queued, TestAndSet};
+use lockyard::statistics::{PerCpu, PerNode, Shared, Statistics, Variant};
+use lockyard::{Counts, Native};
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -89,7 +89,7 @@ fn beside_each_other(
 }
 
 fn identifiers<V: id_table::Variant>() {
-    let table: IdTable<u64, V> = IdTable::new();
+    let table: IdTable<u64, V, Native> = IdTable::new();
     // The lowest identifier is always free for the one that comes and goes: the noise is above it.
     let kept: Vec<u32> = (0..8).map(|_| table.insert(0).unwrap()).collect();
     assert_eq!(table.remove(kept[0]), Some(0));
@@ -131,7 +131,7 @@ fn tuple(number: u64) -> Tuple {
     Tuple { protocol: 6, source: end(1, number as u16), destination: end(2, 80) }
 }
 
-fn connections_in<P: LookUp>(bits: Bits) {
+fn connections_in<P: LookUp<Native>>(bits: Bits) {
     let table = ConnectionTable::<u64, P>::with_bits(bits, None);
     // In the same chains, some in front of it and some behind.
     for number in 1..4 {
@@ -171,7 +171,7 @@ fn a_connection_is_found_from_its_insertion_to_its_removal() {
 fn sums<V: Variant>(name: &str) {
     const ROUNDS: u64 = 4_000;
     const THREADS: usize = 3;
-    let statistics = Statistics::<V>::new().unwrap();
+    let statistics = Statistics::<V, Queued, Native>::new().unwrap();
     let (begun, ended) = (AtomicU64::new(0), AtomicU64::new(0));
     let running = AtomicU64::new(THREADS as u64);
     thread::scope(|scope| {

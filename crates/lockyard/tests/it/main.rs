@@ -1,10 +1,12 @@
 //! The library on real threads, in one binary: what it does, what it compiles to, and what must not compile.
 
+mod auto_traits;
 mod between_operations;
 mod buffers;
 mod connections;
 mod does_not_compile;
 mod fatal;
+mod first_line;
 mod hot_paths;
 mod id_table;
 mod kinds;
@@ -21,3 +23,4 @@ mod stealing_bound;
 mod support;
 mod ticket_limits;
 mod torture;
+mod without_slots;

@@ -2,10 +2,11 @@
 
 #![cfg(all(unix, feature = "std"))]
 
+use lockyard::comparators::{ClhLock, McsLock};
 use lockyard::lock::{Clh, Mcs};
 use lockyard::platform::{Host, NEST_LEVELS, Native, Slot, slot_is_idle};
-use lockyard::reclaim::{Domain, StillRead};
-use lockyard::{ClhLock, McsLock, RawSpinLock};
+use lockyard::reclaim::StillRead;
+use lockyard::{Domain, RawSpinLock};
 use std::array;
 use std::cell::RefCell;
 use std::mem;

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 /// Threads that take one lock, some of them asleep inside, while plain code sees whether they exclude each other.
-fn excludes<K: LaneLock>(threads: u64, rounds: u64) {
+fn excludes<K: LaneLock<Native>>(threads: u64, rounds: u64) {
     let lock = RawSpinLock::<K>::new();
     let (inside, sections) = (AtomicU64::new(0), AtomicU64::new(0));
     thread::scope(|scope| {
@@ -50,8 +50,8 @@ fn locks_that_park_exclude_many_more_threads_than_there_are_cpus() {
 }
 
 /// Each lock lies in memory of its own, which the last of its threads gives back at once after its release.
-fn frees_after_the_last_release<K: LaneLock>() {
-    struct Freed<K: LaneLock> {
+fn frees_after_the_last_release<K: LaneLock<Native>>() {
+    struct Freed<K: LaneLock<Native>> {
         lock: RawSpinLock<K>,
         left: AtomicU64,
     }

@@ -8,7 +8,7 @@ use crate::support::forked::forked;
 use crate::support::watchdog::watched;
 use lockyard::lock::{Clh, CmpxchgGrab, LaneLock, Mcs, Queued};
 use lockyard::platform::{
-    Event, Host, Native, NativeAtomics, NativeU32, Portable, QueueNode, Slot,
+    Event, Host, HostWithSlots, Native, NativeAtomics, NativeU32, Portable, QueueNode, Slot,
 };
 use lockyard::{QSpinLock, RawQSpinLock, RawSpinLock};
 use std::alloc::Layout;
@@ -43,8 +43,8 @@ fn is_pending(lock: &impl fmt::Debug) -> bool {
 }
 
 /// Threads that take one lock while plain code sees whether they exclude each other.
-fn excludes<K: LaneLock, H: Host>(threads: u64, rounds: u64) {
-    struct Shared<K: LaneLock, H: Host> {
+fn excludes<K: LaneLock<H>, H: Host>(threads: u64, rounds: u64) {
+    struct Shared<K: LaneLock<H>, H: Host> {
         lock: RawSpinLock<K, H>,
         inside: AtomicU64,
         sections: AtomicU64,
@@ -138,6 +138,8 @@ unsafe impl Host for OneSlot {
         Native::fatal(message)
     }
 }
+
+impl HostWithSlots for OneSlot {}
 
 #[test]
 fn threads_without_a_slot_wait_without_a_node() {

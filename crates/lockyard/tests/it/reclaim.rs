@@ -40,7 +40,7 @@ impl Drop for Counted {
 
 /// A shared pointer to a [`Counted`], replaced and read.
 struct Place {
-    domain: Domain,
+    domain: lockyard::Domain,
     bits: NativeU64,
     alive: Arc<AtomicUsize>,
 }
@@ -202,7 +202,7 @@ fn guards_nest_and_the_outermost_counts() {
 
 #[test]
 fn a_thread_does_not_wait_for_itself() {
-    let domain: Domain = Domain::new();
+    let domain: lockyard::Domain = Domain::new();
     let guard = domain.enter();
     assert!(catch_unwind(AssertUnwindSafe(|| domain.synchronize())).is_err());
     drop(guard);
@@ -269,7 +269,7 @@ fn told(freed: &'static AtomicU64, then: fn()) -> NonNull<Header> {
 #[test]
 fn a_panic_while_freeing_loses_nothing() {
     static FREED: AtomicU64 = AtomicU64::new(0);
-    let domain: Domain = Domain::new();
+    let domain: lockyard::Domain = Domain::new();
     drop(domain.enter());
     for index in 0..10 {
         let then: fn() = if index == 5 { || panic!("on purpose") } else { || () };
@@ -293,7 +293,7 @@ fn a_panic_while_freeing_loses_nothing() {
     assert_eq!(FREED.load(Ordering::Relaxed), 20);
 }
 
-static CHAIN: Domain = Domain::new();
+static CHAIN: lockyard::Domain = Domain::new();
 static CHAIN_FREED: AtomicU64 = AtomicU64::new(0);
 
 #[test]
@@ -313,9 +313,9 @@ fn what_is_freed_may_retire() {
 
 #[test]
 fn a_guard_that_outlives_its_threads_slot_is_left_when_it_is_dropped() {
-    static DOMAIN: Domain = Domain::new();
+    static DOMAIN: lockyard::Domain = Domain::new();
     thread_local! {
-        static KEPT: std::cell::RefCell<Option<lockyard::reclaim::Guard<'static>>> =
+        static KEPT: std::cell::RefCell<Option<lockyard::DomainGuard<'static>>> =
             const { std::cell::RefCell::new(None) };
     }
     for first in [true, false] {
@@ -335,7 +335,7 @@ fn a_guard_that_outlives_its_threads_slot_is_left_when_it_is_dropped() {
 
 #[test]
 fn records_are_one_line_for_each_slot() {
-    let domain: Domain = Domain::new();
+    let domain: lockyard::Domain = Domain::new();
     assert_eq!(domain.record_bytes(), 0, "until somebody enters");
     domain.reserve(8).unwrap();
     assert_eq!(domain.record_bytes(), 8 * 64);
@@ -398,7 +398,7 @@ fn retiring_needs_no_memory() {
 mod signals {
     use super::*;
 
-    static DOMAIN: Domain = Domain::new();
+    static DOMAIN: lockyard::Domain = Domain::new();
     static BITS: NativeU64 = NativeU64::new(0);
     static STOP: AtomicBool = AtomicBool::new(false);
     static HANDLED: AtomicU64 = AtomicU64::new(0);

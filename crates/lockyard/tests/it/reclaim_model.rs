@@ -8,7 +8,7 @@
 //! - when nobody is inside, two ends of an epoch and a collection free everything: no grace period takes for ever.
 
 use lockyard::Native;
-use lockyard::platform::{Host, NativeAtomics, NativeU32, QueueNode, Slot};
+use lockyard::platform::{Host, HostWithSlots, NativeAtomics, NativeU32, QueueNode, Slot};
 use lockyard::reclaim::{Domain, Guard, Header};
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
@@ -62,6 +62,8 @@ unsafe impl Host for Many {
         panic!("{message}")
     }
 }
+
+impl HostWithSlots for Many {}
 
 #[repr(C)]
 struct Object {

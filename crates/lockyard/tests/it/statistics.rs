@@ -1,7 +1,8 @@
 //! Per-node statistics on real threads, bounded by operations: every variant counts what was counted, while others read and clear.
 
-use lockyard::statistics::{PerCpu, PerNode, Shared, Variant};
-use lockyard::{AllocationFailed, Counts, Statistics};
+use lockyard::lock::Queued;
+use lockyard::statistics::{PerCpu, PerNode, Shared, Statistics, Variant};
+use lockyard::{AllocationFailed, Counts, Native};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
@@ -10,7 +11,7 @@ const ROUNDS: u64 = 3_000;
 
 /// Threads update at changing places; one reads, and one clears.
 fn loses_nothing<V: Variant>(name: &str) -> Result<(), AllocationFailed> {
-    let statistics = Statistics::<V>::new()?;
+    let statistics = Statistics::<V, Queued, Native>::new()?;
     let taken = AtomicU64::new(0);
     thread::scope(|scope| {
         for me in 0..THREADS {
@@ -60,11 +61,11 @@ fn every_variant_counts_what_was_counted() {
 
 #[test]
 fn bytes_are_what_the_table_in_the_documentation_says() {
-    let cpus = Statistics::<PerCpu>::new().unwrap();
+    let cpus = Statistics::<PerCpu, Queued, Native>::new().unwrap();
     assert_eq!((cpus.records(), cpus.bytes()), (64, 8 + 64 * 64));
-    let shared = Statistics::<Shared>::new().unwrap();
+    let shared = Statistics::<Shared, Queued, Native>::new().unwrap();
     assert_eq!((shared.records(), shared.bytes()), (1, 64));
-    let nodes = Statistics::<PerNode>::new().unwrap();
+    let nodes = Statistics::<PerNode, Queued, Native>::new().unwrap();
     for (node, records) in [(3, 1), (3, 1), (0, 1), (3, 2), (5, 3), (5, 3), (11, 3), (4, 4)] {
         nodes.update_at(node, &Counts::packet(1, 1, 0));
         assert_eq!((nodes.records(), nodes.bytes()), (records, 8 + 64 + 64 * records), "{node}");
@@ -74,7 +75,7 @@ fn bytes_are_what_the_table_in_the_documentation_says() {
 
 #[test]
 fn counts_wrap_and_clearing_keeps_the_records() {
-    let statistics: Statistics = Statistics::new().unwrap();
+    let statistics: lockyard::Statistics = Statistics::new().unwrap();
     statistics.update_at(0, &Counts { packets: u64::MAX, bytes: u64::MAX, last_used: 9, flags: 1 });
     statistics.update_at(1, &Counts { packets: 2, bytes: 3, last_used: 4, flags: 2 });
     assert_eq!(statistics.take(), Counts { packets: 1, bytes: 2, last_used: 9, flags: 3 });

@@ -9,8 +9,8 @@
 use lockyard::connections::{Bits, ConnectionTable, Locked, LookUp, NEVER, Rcu, Tuple};
 use lockyard::id_table::{self, IdTable, Variant};
 use lockyard::lock::Queued;
-use lockyard::statistics::PerNode;
-use lockyard::{Counts, NoContext, Statistics};
+use lockyard::statistics::{PerNode, Statistics};
+use lockyard::{Counts, NoContext};
 use std::net::Ipv4Addr;
 
 type Failing = crate::support::Failing<1>;
@@ -29,7 +29,7 @@ fn tuple(number: u32) -> Tuple {
 
 /// `there` connections at a time, turned over `times` times: each is found once by a reply, lives until so many others have come, and
 /// expires in a sweep that goes round all buckets meanwhile.
-fn connections<P: LookUp>(there: u32, times: u32) {
+fn connections<P: LookUp<Failing>>(there: u32, times: u32) {
     let bits = Bits::for_connections(there as usize);
     let before = Failing::bytes();
     let table = ConnectionTable::<u64, P, Failing>::with_bits(bits, None);

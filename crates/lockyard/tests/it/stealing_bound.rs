@@ -6,7 +6,8 @@ use lockyard::RawSpinLock;
 use lockyard::lock::PvQueued;
 use lockyard::lock::pv::{Hooks, Parks};
 use lockyard::platform::{
-    Announcement, Event, Execution, Host, Native, NativeAtomics, NativeU32, QueueNode, Slot,
+    Announcement, Event, Execution, Host, HostWithSlots, Native, NativeAtomics, NativeU32,
+    QueueNode, Slot,
 };
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
@@ -91,6 +92,8 @@ unsafe impl Host for Alone {
         Native::fatal(message)
     }
 }
+
+impl HostWithSlots for Alone {}
 
 /// What happened to a waiter.
 struct Waited {

@@ -1,10 +1,11 @@
 //! The ends of a ticket lock's counters: the wrap of both widths, and the contender that is one too many.
 
 use lockyard::lock::Ticket;
+use lockyard::on::RawTicketLock8;
 use lockyard::platform::{
     Host, Native, NativeAtomics, NativeU32, Ordering, Portable, QueueNode, Slot, U32, Word,
 };
-use lockyard::{FourBytes, NoContext, RawSpinLock, RawTicketLock8, TwoBytes};
+use lockyard::{FourBytes, NoContext, RawSpinLock, TwoBytes};
 use std::alloc::Layout;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

@@ -1,11 +1,12 @@
 //! The primitives on real threads: mutual exclusion, nothing lost, wrap-around. Bounded by operations,
 //! not by time. The stamps add shared traffic, so nothing here is a measurement.
 
+use lockyard::comparators::TicketLockAsmLoop;
 use lockyard::lock::{LaneLock, PvQueued, PvTicket, TestAndSet, Ticket, TicketAsmLoop};
 use lockyard::lockref::policy::{NoTrywait, Pause, PauseNoTrywait, Policy, Standard};
 use lockyard::lockref::{Count, LockRef, MAX_COUNT};
 use lockyard::platform::{Native, Portable};
-use lockyard::{RawSpinLock, TestAndSetLock, TicketLock, TicketLockAsmLoop};
+use lockyard::{RawSpinLock, TestAndSetLock, TicketLock};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
 
@@ -32,7 +33,7 @@ impl Inside {
     }
 }
 
-fn excludes<K: LaneLock, H: lockyard::platform::Host>() {
+fn excludes<K: LaneLock<H>, H: lockyard::platform::Host>() {
     let lock = RawSpinLock::<K, H>::new();
     let inside = Inside::default();
     thread::scope(|scope| {
@@ -111,7 +112,7 @@ fn a_ticket_lock_survives_the_wrap_of_its_counters() {
 }
 
 /// Threads get and put in all ways while others take the lock; every count must come back.
-fn conserves<K: LaneLock, P: Policy, H: lockyard::platform::Host>() {
+fn conserves<K: LaneLock<H>, P: Policy, H: lockyard::platform::Host>() {
     let lockref = LockRef::<K, P, H>::from_count(1);
     let inside = Inside::default();
     let refused = AtomicU32::new(0);
@@ -170,8 +171,8 @@ fn a_lockref_loses_no_reference_whatever_its_lock_and_policy() {
 }
 
 /// 2^17 acquisitions and releases: the ticket counters in the upper half wrap twice.
-fn leaves_the_count_alone<K: LaneLock>() {
-    let pass = |lockref: &LockRef<K>| {
+fn leaves_the_count_alone<K: LaneLock<Native>>() {
+    let pass = |lockref: &LockRef<K, Standard>| {
         let before = lockref.count();
         for _ in 0..1 << 17 {
             drop(lockref.lock());
@@ -181,7 +182,7 @@ fn leaves_the_count_alone<K: LaneLock>() {
     for count in [0, 1, MAX_COUNT] {
         pass(&LockRef::new(count));
     }
-    let dead = LockRef::<K>::new(1);
+    let dead = LockRef::<K, Standard>::new(1);
     dead.lock().mark_dead();
     assert_eq!(dead.count(), Count::Dead);
     pass(&dead);
@@ -198,7 +199,7 @@ fn the_lock_of_a_lockref_leaves_the_count_alone() {
 
 #[test]
 fn nothing_revives_a_dead_lockref() {
-    let lockref: LockRef = LockRef::new(2);
+    let lockref: lockyard::LockRef = LockRef::new(2);
     lockref.lock().mark_dead();
     assert!(!lockref.get_not_dead() && !lockref.get_not_zero());
     assert_eq!(lockref.put_return(), None);
@@ -217,7 +218,7 @@ fn nothing_revives_a_dead_lockref() {
 
 #[test]
 fn a_count_that_overflows_saturates_and_stays() {
-    let lockref: LockRef = LockRef::new(MAX_COUNT);
+    let lockref: lockyard::LockRef = LockRef::new(MAX_COUNT);
     lockref.get();
     assert_eq!(lockref.count(), Count::Saturated);
     assert!(lockref.put_return().is_some_and(|left| left > MAX_COUNT));
@@ -228,7 +229,7 @@ fn a_count_that_overflows_saturates_and_stays() {
 
 #[test]
 fn the_last_reference_is_not_dropped_without_the_lock() {
-    let lockref: LockRef = LockRef::new(1);
+    let lockref: lockyard::LockRef = LockRef::new(1);
     assert!(!lockref.put_not_zero());
     assert_eq!(lockref.count(), Count::Live(1));
     let mut guard = lockref.put_or_lock().expect("it is the last one");

@@ -1,6 +1,7 @@
 //! A table of what lives long, given something that does not: who looks it up would find what is gone.
 
-use lockyard::connections::{ConnectionTable, Tuple};
+use lockyard::ConnectionTable;
+use lockyard::connections::Tuple;
 
 fn put<'a>(table: &ConnectionTable<&'a str>, tuple: &Tuple, value: &'a str) {
     assert!(table.insert(tuple, value, 0).is_ok());

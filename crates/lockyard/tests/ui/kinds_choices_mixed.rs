@@ -1,7 +1,7 @@
 //! Locks of two choices, and of a choice and of a kind: each may have another kind.
 
 use lockyard::kind::{Choice, Kind, StaticChoice};
-use lockyard::{Native, RawChosenLock, RawTicketLock};
+use lockyard::{RawChosenLock, RawTicketLock};
 
 struct Cache;
 static CACHE: Choice = Choice::new(Kind::Ticket);
@@ -17,7 +17,7 @@ impl StaticChoice for Table {
 
 fn main() {
     let (cache, table) = (RawChosenLock::<Cache>::new(), RawChosenLock::<Table>::new());
-    let ticket = RawTicketLock::<Native>::new();
+    let ticket = RawTicketLock::new();
     // SAFETY: none of it compiles.
     unsafe {
         cache.release(table.acquire());

@@ -1,12 +1,13 @@
 //! A lock of one kind handed to what takes another: a word keeps its kind.
 
-use lockyard::{Native, QSpinLock, RawQSpinLock, RawTicketLock, RawTicketLock8, TicketLock};
+use lockyard::on::RawTicketLock8;
+use lockyard::{Native, QSpinLock, RawQSpinLock, RawTicketLock, TicketLock};
 
 fn raw(_: &RawQSpinLock) {}
 fn with_data(_: &QSpinLock<u32>) {}
 
 fn main() {
-    raw(&RawTicketLock::<Native>::new());
+    raw(&RawTicketLock::new());
     with_data(&TicketLock::new(0));
-    let _: RawTicketLock8<Native> = RawTicketLock::<Native>::new();
+    let _: RawTicketLock8<Native> = RawTicketLock::new();
 }

@@ -7,14 +7,14 @@ use lockyard::{
 };
 
 fn main() {
-    let (ticket, queued) = (RawTicketLock::<Native>::new(), RawQSpinLock::<Native>::new());
+    let (ticket, queued) = (RawTicketLock::new(), RawQSpinLock::new());
     // SAFETY: none of it compiles.
     unsafe {
         queued.release(ticket.acquire());
-        RawTestAndSetLock::<Native>::new().release(queued.acquire());
+        RawTestAndSetLock::new().release(queued.acquire());
         RawSpinLock::<Queued<CmpxchgGrab>>::new().release(queued.acquire());
         RawSpinLock::<TicketAsmLoop>::new().release(ticket.acquire());
-        RawQSpinLock::<Portable<Native>>::new().release(queued.acquire());
+        lockyard::on::RawQSpinLock::<Portable<Native>>::new().release(queued.acquire());
     }
     let number: TicketLock<i32> = TicketLock::new(0);
     let _guard: QSpinLockGuard<i32> = number.lock();

@@ -1,6 +1,6 @@
 //! A lock given back twice, data used after its lock was released, a lock freed while it is held, and a guard that outlives its lock.
 
-use lockyard::{Native, QSpinLock, RawQSpinLock, TicketLock, TicketLockGuard};
+use lockyard::{QSpinLock, RawQSpinLock, TicketLock, TicketLockGuard};
 
 fn outlives<'a>() -> TicketLockGuard<'a, u32> {
     let lock = TicketLock::new(0);
@@ -8,7 +8,7 @@ fn outlives<'a>() -> TicketLockGuard<'a, u32> {
 }
 
 fn main() {
-    let raw = RawQSpinLock::<Native>::new();
+    let raw = RawQSpinLock::new();
     let held = raw.acquire();
     // SAFETY: acquired above; the second time it does not compile.
     unsafe {

@@ -7,6 +7,6 @@ use lockyard::platform::NativeU32;
 
 fn main() {
     let word = NativeU32::new(4 << 16);
-    Clh::lock::<Native, _>(Whole(&word));
-    let _ = Clh::try_lock::<Native, _>(Whole(&word));
+    <Clh as LaneLock<Native>>::lock(Whole(&word));
+    let _ = <Clh as LaneLock<Native>>::try_lock(Whole(&word));
 }

@@ -1,7 +1,6 @@
 //! The variant for when zero cannot happen has no way to refuse.
 
-use lockyard::PageRef;
-use lockyard::page_ref::Xadd;
+use lockyard::page_ref::{PageRef, Xadd};
 
 fn main() {
     let page = PageRef::<Xadd>::new(1);

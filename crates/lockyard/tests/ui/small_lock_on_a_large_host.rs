@@ -1,7 +1,8 @@
 //! A lock with 8-bit counters on a host with more than 255 slots: a 257th contender would enter beside
 //! the holder.
 
-use lockyard::{Native, RawTicketLock8};
+use lockyard::Native;
+use lockyard::on::RawTicketLock8;
 
 fn main() {
     let lock = RawTicketLock8::<Native>::new();

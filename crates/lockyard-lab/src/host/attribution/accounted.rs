@@ -4,7 +4,7 @@ use super::line::enter;
 use super::stage::Phase;
 use super::tally::Tally;
 use lockyard::Native;
-use lockyard::platform::{Activity, Host, Region};
+use lockyard::platform::{Activity, Host, HostWithSlots, Region};
 use std::cell::Cell;
 
 /// How many phases there are.
@@ -65,6 +65,8 @@ unsafe impl Host for Accounted {
     lockyard::forward_to_host!(Native: slots, memory, rest);
 }
 
+impl HostWithSlots for Accounted {}
+
 #[cfg(test)]
 mod tests {
     use super::super::line::Registered;
@@ -111,6 +113,7 @@ mod tests {
             }
             lockyard::forward_to_host!(Native: slots, memory, rest);
         }
+        impl HostWithSlots for Spy {}
         let lock = RawSpinLock::<lockyard::lock::Queued, Spy, NoContext, FourBytes>::new();
         let held = lock.acquire();
         assert_eq!(SEEN.get(), Some(Region::LockWait.into()));

@@ -11,7 +11,7 @@ use lockyard::lock::{LaneLock, PvQueued, PvTicket, Queued, TestAndSet, Ticket};
 use lockyard::platform::NativeU32;
 
 /// A lock algorithm whose token goes through a register, whatever the kind.
-pub trait Callable: LaneLock {
+pub trait Callable: LaneLock<Native> {
     /// The token as a number.
     fn number(token: Self::Token) -> u32;
     /// The token that [`number`](Self::number) was given.
@@ -125,7 +125,7 @@ impl Compiled {
 #[inline(never)]
 pub unsafe extern "C" fn lock<K: Callable>(word: &NativeU32) -> u32 {
     // SAFETY: the caller's promise.
-    K::number(unsafe { K::lock::<Native, _>(Whole(word)) })
+    K::number(unsafe { K::lock(Whole(word)) })
 }
 
 /// The function that is called.
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn lock<K: Callable>(word: &NativeU32) -> u32 {
 #[inline(never)]
 pub unsafe extern "C" fn unlock<K: Callable>(word: &NativeU32, number: u32) {
     // SAFETY: the caller's promise.
-    unsafe { K::unlock::<Native, _>(Whole(word), K::token(number)) };
+    unsafe { K::unlock(Whole(word), K::token(number)) };
 }
 
 /// # Safety
@@ -146,10 +146,10 @@ pub unsafe extern "C" fn unlock<K: Callable>(word: &NativeU32, number: u32) {
 pub unsafe fn inlined<K: Callable>(section: &mut Section, times: u64) {
     for _ in 0..times {
         // SAFETY: the caller's promise.
-        let token = unsafe { K::lock::<Native, _>(Whole(&section.word)) };
+        let token = unsafe { K::lock(Whole(&section.word)) };
         section.count += 1;
         // SAFETY: locked above.
-        unsafe { K::unlock::<Native, _>(Whole(&section.word), token) };
+        unsafe { K::unlock(Whole(&section.word), token) };
     }
 }
 

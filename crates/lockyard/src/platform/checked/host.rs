@@ -1,6 +1,8 @@
 //! The checked host: slots, queue nodes, parking and allocation inside a model.
 
-use super::super::{Announcement, Event, Host, NEST_LEVELS, Ordering, QueueNode, Slot, U32, Word};
+use super::super::{
+    Announcement, Event, Host, HostWithSlots, NEST_LEVELS, Ordering, QueueNode, Slot, U32, Word,
+};
 use super::memory::{CheckedAtomics, Newest};
 use super::waiting;
 use core::alloc::Layout;
@@ -249,3 +251,6 @@ unsafe impl Host for Checked {
         panic!("{message}")
     }
 }
+
+#[diagnostic::do_not_recommend]
+impl HostWithSlots for Checked {}

@@ -15,7 +15,7 @@
 //! ```
 //! use lockyard::platform::checked::{Checked, Waits, with_waits};
 //! use lockyard::platform::{Cell, DataCell, Host};
-//! use lockyard::RawTicketLock;
+//! use lockyard::on::RawTicketLock;
 //! use std::sync::Arc;
 //!
 //! // What you wrote: two numbers that must always be equal, behind a lock.

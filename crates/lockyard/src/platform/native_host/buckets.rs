@@ -52,7 +52,7 @@ pub(super) fn unpark(word: *const NativeU32, count: u32) {
 #[cfg(test)]
 mod tests {
     use super::super::super::{
-        Announcement, Host, Native, NativeAtomics, NativeU64, QueueNode, Slot,
+        Announcement, Host, HostWithSlots, Native, NativeAtomics, NativeU64, QueueNode, Slot,
     };
     use super::*;
     use crate::RawSpinLock;
@@ -162,9 +162,11 @@ mod tests {
         }
     }
 
+    impl HostWithSlots for InBuckets {}
+
     static PARKS: NativeU64 = NativeU64::new(0);
 
-    fn hands_over_to_threads_that_park<K: LaneLock>() {
+    fn hands_over_to_threads_that_park<K: LaneLock<InBuckets>>() {
         let lock = RawSpinLock::<K, InBuckets>::new();
         let before = PARKS.load(Ordering::Relaxed);
         let inside = NativeU32::new(0);

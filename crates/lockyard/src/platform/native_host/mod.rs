@@ -53,6 +53,8 @@ use buckets as parking;
 #[cfg(all(feature = "std", target_os = "linux"))]
 use futex as parking;
 
+#[cfg(feature = "std")]
+use super::HostWithSlots;
 use super::{Announcement, Event, Execution, Host, NativeAtomics, NativeU32, QueueNode, Slot};
 use core::alloc::Layout;
 use core::ptr::NonNull;
@@ -92,7 +94,11 @@ impl Native {
 ///
 /// With the feature `std`, a thread leases a slot when a lock first asks for one, and gives it back
 /// when it ends; waiting is a futex on Linux and a mutex and condition variable elsewhere. Without
-/// `std` there are no slots, and [`park`](Host::park) returns at once.
+/// `std` it is no [host with slots](super::HostWithSlots), and [`park`](Host::park) returns at
+/// once.
+///
+/// A thread has no slot while 16,383 others have theirs, and in thread-locals' destructors that run
+/// after its slot was given back. [`HostWithSlots`](super::HostWithSlots) says what becomes of it.
 #[derive(Debug)]
 pub struct Native(());
 
@@ -236,3 +242,6 @@ unsafe impl Host for Native {
         }
     }
 }
+
+#[cfg(feature = "std")]
+impl HostWithSlots for Native {}

@@ -1,19 +1,20 @@
 //! Memory: what a buffer takes, and that nothing is kept of those that are gone.
 
+use lockyard::Native;
 use lockyard::buffers::{Before, BufferCache, Configuration, Key, Standard, Switches};
 use std::convert::Infallible;
 
-fn get<S: Switches>(cache: &BufferCache<u64, S>, block: u64) {
+fn get<S: Switches<Native>>(cache: &BufferCache<u64, S, Native>, block: u64) {
     let key = Key::new(block as u32 % 7, block);
     assert_eq!(*cache.get_or_fill(key, || Ok::<_, Infallible>(block)).unwrap(), block);
 }
 
 #[test]
 fn bytes_are_what_the_documentation_says() {
-    assert_eq!(BufferCache::<()>::bytes_of_a_buffer(), 64);
-    assert_eq!(BufferCache::<u64>::bytes_of_a_buffer(), 72);
-    assert_eq!(BufferCache::<[u64; 8], Before>::bytes_of_a_buffer(), 128);
-    let cache = BufferCache::<u64>::new(Configuration::DEFAULT);
+    assert_eq!(lockyard::BufferCache::<()>::bytes_of_a_buffer(), 64);
+    assert_eq!(lockyard::BufferCache::<u64>::bytes_of_a_buffer(), 72);
+    assert_eq!(BufferCache::<[u64; 8], Before, Native>::bytes_of_a_buffer(), 128);
+    let cache = lockyard::BufferCache::<u64>::new(Configuration::DEFAULT);
     assert_eq!(cache.bytes(), size_of_val(&cache), "nothing before the first miss");
     let shards = 192 + 256 * 64;
     for block in 0..512 {
@@ -30,8 +31,8 @@ fn bytes_are_what_the_documentation_says() {
     assert!((8 * 100_000 - 4096..=16 * 100_000).contains(&(chains + 4096)), "{chains}");
 }
 
-fn churns<S: Switches>() {
-    let cache = BufferCache::<u64, S>::new(Configuration::DEFAULT.with_limit(1_000));
+fn churns<S: Switches<Native>>() {
+    let cache = BufferCache::<u64, S, Native>::new(Configuration::DEFAULT.with_limit(1_000));
     (0..1_000).for_each(|block| get(&cache, block));
     let bytes = cache.bytes();
     let mut most = 0;

@@ -1,7 +1,8 @@
 //! What is documented for each fault: panics, errors, forgotten handles, limits.
 
 use super::{ForEach, cache, every_combination};
-use lockyard::buffers::{BufferCache, Configuration, GetError, Key, Switches};
+use lockyard::Native;
+use lockyard::buffers::{Configuration, GetError, Key, Switches};
 use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -43,7 +44,7 @@ fn key(block: u64) -> Key {
 struct Panics;
 
 impl ForEach for Panics {
-    fn with<S: Switches>(&mut self) {
+    fn with<S: Switches<Native>>(&mut self) {
         let living = Arc::new(AtomicUsize::new(0));
         let count = || living.load(Ordering::Relaxed);
         let cache = cache::<Value, S>(Configuration::DEFAULT);
@@ -109,7 +110,7 @@ fn a_panic_in_the_callers_code_loses_what_is_documented_and_leaks_nothing() {
 struct Limits;
 
 impl ForEach for Limits {
-    fn with<S: Switches>(&mut self) {
+    fn with<S: Switches<Native>>(&mut self) {
         let cache = cache::<u64, S>(Configuration::DEFAULT.with_limit(3));
         let get = |block: u64| cache.get_or_fill(key(block), || Ok::<_, Infallible>(block));
         let held: Vec<_> = (0..3).map(|block| get(block).unwrap()).collect();
@@ -145,7 +146,7 @@ fn the_limit_holds_and_referenced_buffers_count() {
 struct Forgotten;
 
 impl ForEach for Forgotten {
-    fn with<S: Switches>(&mut self) {
+    fn with<S: Switches<Native>>(&mut self) {
         let living = Arc::new(AtomicUsize::new(0));
         let cache = cache::<Value, S>(Configuration::DEFAULT);
         for block in 0..3 {
@@ -166,7 +167,7 @@ fn a_forgotten_handle_leaves_the_cache_usable() {
 }
 
 /// Threads want a buffer whose first filling fails: by an error, or a panic. One of them fills it then, and all get that.
-fn those_who_wait_start_over<S: Switches>(panics: bool) {
+fn those_who_wait_start_over<S: Switches<Native>>(panics: bool) {
     const THREADS: usize = 3;
     let cache = cache::<usize, S>(Configuration::DEFAULT);
     let (begun, asked) = (Barrier::new(THREADS), AtomicUsize::new(0));
@@ -208,7 +209,7 @@ fn those_who_wait_start_over<S: Switches>(panics: bool) {
 struct Waiting;
 
 impl ForEach for Waiting {
-    fn with<S: Switches>(&mut self) {
+    fn with<S: Switches<Native>>(&mut self) {
         those_who_wait_start_over::<S>(false);
         those_who_wait_start_over::<S>(true);
     }
@@ -222,7 +223,7 @@ fn those_who_wait_for_a_filling_that_fails_start_over() {
 #[test]
 fn removing_a_buffer_that_is_being_filled_waits_and_takes_it_out() {
     for fails in [false, true] {
-        let cache = BufferCache::<u64>::new(Configuration::DEFAULT);
+        let cache = lockyard::BufferCache::<u64>::new(Configuration::DEFAULT);
         let begun = Barrier::new(2);
         thread::scope(|scope| {
             scope.spawn(|| {

@@ -7,6 +7,7 @@ mod model;
 mod races;
 mod threads;
 
+use lockyard::Native;
 use lockyard::buffers::{
     BufferCache, Configuration, EveryCall, FixedHash, MoveToFront, OnMiss, Outside, ReferencedBit,
     Switches, TreePerGroup, UnderLock, WideHash, With,
@@ -26,10 +27,10 @@ impl Random {
 
 /// Something that is done with every combination of switches.
 pub(crate) trait ForEach {
-    fn with<S: Switches>(&mut self);
+    fn with<S: Switches<Native>>(&mut self);
 }
 
-fn with_index<X: lockyard::buffers::Index>(each: &mut impl ForEach) {
+fn with_index<X: lockyard::buffers::Index<Native>>(each: &mut impl ForEach) {
     each.with::<With<OnMiss, Outside, ReferencedBit, X>>();
     each.with::<With<OnMiss, Outside, MoveToFront, X>>();
     each.with::<With<OnMiss, UnderLock, ReferencedBit, X>>();
@@ -47,8 +48,8 @@ pub(crate) fn every_combination<const BITS: u32>(mut each: impl ForEach) {
     with_index::<TreePerGroup>(&mut each);
 }
 
-pub(crate) fn cache<T: Send + Sync, S: Switches>(
+pub(crate) fn cache<T: Send + Sync, S: Switches<Native>>(
     configuration: Configuration,
-) -> BufferCache<T, S> {
+) -> BufferCache<T, S, Native> {
     BufferCache::new(configuration)
 }

@@ -1,8 +1,9 @@
 //! A cache behaves as a list does that is kept in the order of use: the same buffers, the same limit, the same ones reclaimed.
 
 use super::{ForEach, Random, cache, every_combination};
+use lockyard::Native;
 use lockyard::buffers::{
-    Buffer, BufferCache, Configuration, GetError, Groups, Index, Key, Promote, Switches,
+    Buffer, BufferCache, Configuration, GetError, Groups, Key, Promote, Switches,
 };
 
 /// A buffer as it should be.
@@ -19,7 +20,7 @@ struct Model {
     moves: bool,
 }
 
-type Held<'c, S> = Vec<(Buffer<'c, u64, S>, u64)>;
+type Held<'c, S> = Vec<(Buffer<'c, u64, S, Native>, u64)>;
 
 impl Model {
     fn find(&self, key: Key) -> Option<usize> {
@@ -45,7 +46,7 @@ impl Model {
     }
 
     /// How many buffers there are, with those that are only held.
-    fn living<S: Switches>(&self, held: &Held<'_, S>) -> u64 {
+    fn living<S: Switches<Native>>(&self, held: &Held<'_, S>) -> u64 {
         let mut outside: Vec<u64> = held.iter().map(|(_, value)| *value).collect();
         outside.sort_unstable();
         outside.dedup();
@@ -53,12 +54,12 @@ impl Model {
         (self.items.len() + outside.len()) as u64
     }
 
-    fn unused<S: Switches>(&self, held: &Held<'_, S>) -> usize {
+    fn unused<S: Switches<Native>>(&self, held: &Held<'_, S>) -> usize {
         self.items.iter().filter(|item| held.iter().all(|(_, value)| *value != item.value)).count()
     }
 
     /// As one list would be reclaimed from.
-    fn reclaim<S: Switches>(&mut self, wanted: usize, held: &Held<'_, S>) -> usize {
+    fn reclaim<S: Switches<Native>>(&mut self, wanted: usize, held: &Held<'_, S>) -> usize {
         let mut freed = 0;
         for _ in 0..if self.moves { 2 } else { 3 } {
             for _ in 0..self.items.len() {
@@ -80,7 +81,7 @@ impl Model {
     }
 
     /// Makes room for one; says whether there is.
-    fn reserve<S: Switches>(&mut self, held: &Held<'_, S>) -> bool {
+    fn reserve<S: Switches<Native>>(&mut self, held: &Held<'_, S>) -> bool {
         while self.living(held) >= self.limit {
             if self.reclaim(1, held) == 0 {
                 return false;
@@ -91,7 +92,7 @@ impl Model {
 }
 
 /// Random operations on one list: everything is known exactly.
-fn behaves<S: Switches>(cache: &BufferCache<u64, S>, seed: u64) {
+fn behaves<S: Switches<Native>>(cache: &BufferCache<u64, S, Native>, seed: u64) {
     let name = format!("{cache:?}");
     let mut random = Random(seed);
     let mut model = Model {
@@ -180,7 +181,7 @@ fn behaves<S: Switches>(cache: &BufferCache<u64, S>, seed: u64) {
 struct OneList;
 
 impl ForEach for OneList {
-    fn with<S: Switches>(&mut self) {
+    fn with<S: Switches<Native>>(&mut self) {
         let one = Configuration::DEFAULT.with_groups(Groups::MIN);
         for seed in 1..=3 {
             behaves::<S>(&cache(one), seed);
@@ -195,7 +196,7 @@ fn a_cache_of_one_list_behaves_as_the_list() {
 }
 
 /// Random operations on several lists: which of the unused ones are reclaimed is not known, how many are is.
-fn keeps_what_is_used<S: Switches>(cache: &BufferCache<u64, S>, seed: u64) {
+fn keeps_what_is_used<S: Switches<Native>>(cache: &BufferCache<u64, S, Native>, seed: u64) {
     let name = format!("{cache:?}");
     let mut random = Random(seed);
     let mut model = std::collections::HashMap::new();
@@ -244,7 +245,7 @@ fn keeps_what_is_used<S: Switches>(cache: &BufferCache<u64, S>, seed: u64) {
 struct SeveralLists;
 
 impl ForEach for SeveralLists {
-    fn with<S: Switches>(&mut self) {
+    fn with<S: Switches<Native>>(&mut self) {
         for seed in 1..=2 {
             keeps_what_is_used::<S>(&cache(Configuration::DEFAULT), seed);
         }
@@ -261,7 +262,7 @@ fn a_cache_of_many_lists_keeps_what_is_used_and_finds_what_it_keeps() {
 fn switches_and_indices_have_the_names_of_the_tables() {
     struct Names(Vec<String>);
     impl ForEach for &mut Names {
-        fn with<S: Switches>(&mut self) {
+        fn with<S: Switches<Native>>(&mut self) {
             self.0.push(format!("{:?}", cache::<u64, S>(Configuration::DEFAULT)));
         }
     }
@@ -279,5 +280,6 @@ fn switches_and_indices_have_the_names_of_the_tables() {
     for name in ["every-call", "under-lock", "move-to-front", "hash-256"] {
         assert!(before.contains(name), "{before}");
     }
-    assert_eq!(lockyard::buffers::TreePerGroup::<lockyard::lock::Queued>::NAME, "tree-per-group");
+    let name = <lockyard::buffers::TreePerGroup as lockyard::buffers::Index<Native>>::NAME;
+    assert_eq!(name, "tree-per-group");
 }

@@ -4,7 +4,7 @@ use lockyard::buffers::{
     BufferCache, Configuration, FixedHash, Key, MoveToFront, OnMiss, Outside, ReferencedBit,
     Switches, TreePerGroup, UnderLock, WideHash, With,
 };
-use lockyard::platform::{Host, Native};
+use lockyard::platform::{Host, HostWithSlots, Native};
 use std::alloc::Layout;
 use std::cell::Cell;
 use std::ptr::NonNull;
@@ -36,7 +36,9 @@ unsafe impl Host for Interrupted {
     lockyard::forward_to_host!(Native: slots, activity, rest);
 }
 
-fn the_other_ones_buffer<S: Switches>() {
+impl HostWithSlots for Interrupted {}
+
+fn the_other_ones_buffer<S: Switches<Interrupted>>() {
     let cache: &'static BufferCache<u64, S, Interrupted> =
         Box::leak(Box::new(BufferCache::new(Configuration::DEFAULT.with_limit(1))));
     let get = |block, value| cache.get_or_fill(Key::new(0, block), || Ok::<u64, ()>(value));

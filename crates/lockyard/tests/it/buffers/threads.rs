@@ -2,6 +2,7 @@
 
 use super::faults::Value;
 use super::{ForEach, Random, cache, every_combination};
+use lockyard::Native;
 use lockyard::buffers::{BufferCache, Configuration, Key, Switches, WideHash, With};
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ struct Torture {
 }
 
 impl ForEach for Torture {
-    fn with<S: Switches>(&mut self) {
+    fn with<S: Switches<Native>>(&mut self) {
         const THREADS: u64 = 3;
         const ROUNDS: u64 = 200;
         const KEYS: u64 = 48;
@@ -64,7 +65,7 @@ impl ForEach for Torture {
                             6 if random.below(3) == 0 => {
                                 let removed = kept.pop();
                                 assert!(removed.is_none_or(
-                                    |b: lockyard::buffers::Buffer<'_, _, S>| {
+                                    |b: lockyard::buffers::Buffer<'_, _, S, Native>| {
                                         b.remove();
                                         !b.is_cached()
                                     }
@@ -113,6 +114,7 @@ fn chains_divide_under_those_who_look_up() {
             lockyard::buffers::ReferencedBit,
             WideHash<0>,
         >,
+        Native,
     >;
     const BUFFERS: u64 = 20_000;
     let cache = Growing::new(Configuration::DEFAULT);

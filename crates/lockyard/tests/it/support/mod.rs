@@ -6,7 +6,7 @@ pub(crate) mod forked;
 pub(crate) mod watchdog;
 
 use lockyard::Native;
-use lockyard::platform::{Host, NativeAtomics, NativeU32, QueueNode, Slot};
+use lockyard::platform::{Host, HostWithSlots, NativeAtomics, NativeU32, QueueNode, Slot};
 use std::alloc::Layout;
 use std::cell::Cell;
 use std::ptr::NonNull;
@@ -110,3 +110,5 @@ unsafe impl<const ACCOUNT: usize> Host for Failing<ACCOUNT> {
         Native::fatal(message)
     }
 }
+
+impl<const ACCOUNT: usize> HostWithSlots for Failing<ACCOUNT> {}

@@ -1,0 +1,46 @@
+//! Locks to compare with: they are measured beside the others, and none is the one to use.
+//!
+//! | lock | what it shows | its limits |
+//! | --- | --- | --- |
+//! | [`McsLock`] | a queue in which the holder keeps its node until the release | a thread holds or waits for at most four; one more in [`lock`](lock_api::Mutex::lock), or one in a thread without a slot, **ends the program** ([`Host::fatal`](crate::platform::Host::fatal)); `try_lock` fails instead |
+//! | [`ClhLock`] | a queue in which each waits on its predecessor's node | the same; and no signal handler may use one |
+//! | [`QSpinLockCmpxchgGrab`] | a queued lock whose head always takes it by a compare-exchange | as [`QSpinLock`](crate::QSpinLock) |
+//! | [`TicketLockAsmLoop`] | a ticket lock whose waiting loop is in assembly on x86-64 | as [`TicketLock`](crate::TicketLock) |
+//!
+//! They are on the [native host](crate::Native). On another one write `RawSpinLock<lock::Mcs,
+//! MyHost>`.
+
+use crate::lock::TicketAsmLoop;
+#[cfg(feature = "std")]
+use crate::lock::{Clh, CmpxchgGrab, Mcs, Queued};
+use crate::{Native, RawSpinLock};
+use lock_api::{Mutex, MutexGuard};
+
+/// A value behind a queued spinlock whose queue's head takes the lock by a compare-exchange.
+#[cfg(feature = "std")]
+pub type QSpinLockCmpxchgGrab<T> = Mutex<RawSpinLock<Queued<CmpxchgGrab>, Native>, T>;
+/// The guard of a [`QSpinLockCmpxchgGrab`].
+#[cfg(feature = "std")]
+pub type QSpinLockCmpxchgGrabGuard<'a, T> =
+    MutexGuard<'a, RawSpinLock<Queued<CmpxchgGrab>, Native>, T>;
+
+/// A value behind an [MCS lock](crate::lock::mcs) in 4 bytes. A thread holds at most four; a fifth
+/// ends the program.
+#[cfg(feature = "std")]
+pub type McsLock<T> = Mutex<RawSpinLock<Mcs, Native>, T>;
+/// The guard of an [`McsLock`].
+#[cfg(feature = "std")]
+pub type McsLockGuard<'a, T> = MutexGuard<'a, RawSpinLock<Mcs, Native>, T>;
+
+/// A value behind a [CLH lock](crate::lock::clh) in 4 bytes. A thread holds at most four; a fifth
+/// ends the program.
+#[cfg(feature = "std")]
+pub type ClhLock<T> = Mutex<RawSpinLock<Clh, Native>, T>;
+/// The guard of a [`ClhLock`].
+#[cfg(feature = "std")]
+pub type ClhLockGuard<'a, T> = MutexGuard<'a, RawSpinLock<Clh, Native>, T>;
+
+/// A value behind a ticket lock whose waiting loop is in assembly on x86-64.
+pub type TicketLockAsmLoop<T> = Mutex<RawSpinLock<TicketAsmLoop, Native>, T>;
+/// The guard of a [`TicketLockAsmLoop`].
+pub type TicketLockAsmLoopGuard<'a, T> = MutexGuard<'a, RawSpinLock<TicketAsmLoop, Native>, T>;

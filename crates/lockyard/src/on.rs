@@ -1,0 +1,115 @@
+//! The names of this crate on a host of your own.
+//!
+//! The names at the crate's root are on [`Native`](crate::Native): a value is all that is left to
+//! say. Here each also takes a [host](crate::platform::Host), and, where something is held, a
+//! [`Context`](crate::Context). A kernel gives its locks names of their own, a line each:
+//!
+//! ```
+//! use lockyard::on;
+//! # use lockyard::Native as Kernel;
+//! # use lockyard::NoContext as InterruptsOff;
+//!
+//! type QSpinLock<T> = on::QSpinLock<T, Kernel>;
+//! type IrqTicketLock<T> = on::TicketLock<T, Kernel, InterruptsOff>;
+//! type LockRef = on::LockRef<Kernel>;
+//!
+//! static PAGES: QSpinLock<u64> = QSpinLock::new(0);
+//! static RUN_QUEUE: IrqTicketLock<Vec<u32>> = IrqTicketLock::new(Vec::new());
+//! static ENTRY: LockRef = LockRef::new(1);
+//!
+//! *PAGES.lock() += 1;
+//! RUN_QUEUE.lock().push(7);
+//! assert!(ENTRY.get_not_dead());
+//! ```
+//!
+//! Locks that queue or park, lockrefs and tables take a [host with
+//! slots](crate::platform::HostWithSlots). On another one they do not compile, and the compiler
+//! says why. Everything that a name leaves out is a parameter of the type behind it:
+//! [`RawSpinLock`], [`lockref::LockRef`], and so on.
+
+use crate::lock::{PvQueued, PvTicket, Queued, TestAndSet, Ticket};
+use crate::{NoContext, RawSpinLock, TwoBytes};
+use crate::{buffers, connections, id_table, kind, lockref, page_ref, statistics};
+use lock_api::{Mutex, MutexGuard};
+
+/// A [`QSpinLock`](crate::lock::queued) on host `H`.
+pub type QSpinLock<T, H, C = NoContext> = Mutex<RawQSpinLock<H, C>, T>;
+/// The guard of a [`QSpinLock`].
+pub type QSpinLockGuard<'a, T, H, C = NoContext> = MutexGuard<'a, RawQSpinLock<H, C>, T>;
+/// The lock of a [`QSpinLock`].
+pub type RawQSpinLock<H, C = NoContext> = RawSpinLock<Queued, H, C>;
+
+/// A [`TicketLock`](crate::TicketLock) on host `H`.
+pub type TicketLock<T, H, C = NoContext> = Mutex<RawTicketLock<H, C>, T>;
+/// The guard of a [`TicketLock`].
+pub type TicketLockGuard<'a, T, H, C = NoContext> = MutexGuard<'a, RawTicketLock<H, C>, T>;
+/// The lock of a [`TicketLock`].
+pub type RawTicketLock<H, C = NoContext> = RawSpinLock<Ticket, H, C>;
+
+/// A value behind a ticket lock of 2 bytes, for hosts with at most 255 slots (checked when it is
+/// compiled). [`Native`](crate::Native) has more.
+pub type TicketLock8<T, H, C = NoContext> = Mutex<RawTicketLock8<H, C>, T>;
+/// The guard of a [`TicketLock8`].
+pub type TicketLock8Guard<'a, T, H, C = NoContext> = MutexGuard<'a, RawTicketLock8<H, C>, T>;
+/// The lock of a [`TicketLock8`].
+pub type RawTicketLock8<H, C = NoContext> = RawSpinLock<Ticket, H, C, TwoBytes>;
+
+/// A [`PvQSpinLock`](crate::lock::pv_queued) on host `H`.
+pub type PvQSpinLock<T, H, C = NoContext> = Mutex<RawPvQSpinLock<H, C>, T>;
+/// The guard of a [`PvQSpinLock`].
+pub type PvQSpinLockGuard<'a, T, H, C = NoContext> = MutexGuard<'a, RawPvQSpinLock<H, C>, T>;
+/// The lock of a [`PvQSpinLock`].
+pub type RawPvQSpinLock<H, C = NoContext> = RawSpinLock<PvQueued, H, C>;
+
+/// A [`PvTicketLock`](crate::lock::pv_ticket) on host `H`.
+pub type PvTicketLock<T, H, C = NoContext> = Mutex<RawPvTicketLock<H, C>, T>;
+/// The guard of a [`PvTicketLock`].
+pub type PvTicketLockGuard<'a, T, H, C = NoContext> = MutexGuard<'a, RawPvTicketLock<H, C>, T>;
+/// The lock of a [`PvTicketLock`].
+pub type RawPvTicketLock<H, C = NoContext> = RawSpinLock<PvTicket, H, C>;
+
+/// A [`TestAndSetLock`](crate::TestAndSetLock) on host `H`.
+pub type TestAndSetLock<T, H, C = NoContext> = Mutex<RawTestAndSetLock<H, C>, T>;
+/// The guard of a [`TestAndSetLock`].
+pub type TestAndSetLockGuard<'a, T, H, C = NoContext> = MutexGuard<'a, RawTestAndSetLock<H, C>, T>;
+/// The lock of a [`TestAndSetLock`].
+pub type RawTestAndSetLock<H, C = NoContext> = RawSpinLock<TestAndSet, H, C>;
+
+/// A value behind a lock of 4 bytes on host `H` whose kind is chosen when the program runs: see
+/// [`kind`].
+pub type ChosenLock<T, S, H, C = NoContext> = Mutex<RawChosenLock<S, H, C>, T>;
+/// The guard of a [`ChosenLock`].
+pub type ChosenLockGuard<'a, T, S, H, C = NoContext> = MutexGuard<'a, RawChosenLock<S, H, C>, T>;
+/// The lock of a [`ChosenLock`].
+pub type RawChosenLock<S, H, C = NoContext> = kind::RawChosenLock<S, H, C>;
+
+/// A [lockref](lockref::LockRef) with a queued lock, on host `H`.
+pub type LockRef<H, C = NoContext> = lockref::LockRef<Queued, lockref::policy::Standard, H, C>;
+/// The guard of a [`LockRef`].
+pub type LockRefGuard<'a, H, C = NoContext> =
+    lockref::LockRefGuard<'a, Queued, lockref::policy::Standard, H, C>;
+
+/// A [page reference count](page_ref::PageRef) on host `H`.
+pub type PageRef<H> = page_ref::PageRef<page_ref::Cmpxchg, H>;
+
+/// [Statistics](statistics::Statistics) with a record for each node that updates, on host `H`.
+pub type Statistics<H, C = NoContext> = statistics::Statistics<statistics::PerNode, Queued, H, C>;
+
+/// An [identifier table](id_table::IdTable) whose look-ups take no lock of the table, on host `H`.
+pub type IdTable<T, H, C = NoContext> = id_table::IdTable<T, id_table::Rcu, H, C>;
+/// An object of an [`IdTable`], locked.
+pub type IdEntry<'t, T, H, C = NoContext> = id_table::Entry<'t, T, id_table::Rcu, H, C>;
+
+/// A [connection table](connections::ConnectionTable) whose look-ups take no lock, on host `H`.
+pub type ConnectionTable<T, H, C = NoContext> =
+    connections::ConnectionTable<T, connections::Rcu, H, C>;
+/// A reference to a connection of a [`ConnectionTable`].
+pub type Connection<'t, T, H, C = NoContext> =
+    connections::Connection<'t, T, connections::Rcu, H, C>;
+
+/// A [buffer cache](buffers::BufferCache) with the standard switches, on host `H`.
+pub type BufferCache<T, H, C = NoContext> = buffers::BufferCache<T, buffers::Standard, H, C>;
+/// A reference to a buffer of a [`BufferCache`].
+pub type Buffer<'c, T, H, C = NoContext> = buffers::Buffer<'c, T, buffers::Standard, H, C>;
+
+pub use crate::reclaim::{Domain, Guard as DomainGuard};

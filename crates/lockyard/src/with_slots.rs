@@ -1,0 +1,152 @@
+//! The names at the crate's root that rest on slots: on the native host, which has them with the
+//! feature `std`.
+//!
+//! Without `std` they are not there. [`on`] has each on a host of your own.
+
+use crate::{Native, on};
+
+/// A value behind a queued spinlock of 4 bytes: waiters spin each on a line of its own, first in,
+/// first out.
+///
+/// ```
+/// use lockyard::QSpinLock;
+///
+/// static NAMES: QSpinLock<Vec<&str>> = QSpinLock::new(Vec::new());
+/// NAMES.lock().push("queued");
+/// assert_eq!(*NAMES.lock(), ["queued"]);
+/// assert_eq!(size_of::<QSpinLock<()>>(), 4);
+/// ```
+///
+/// Uncontended: one locked compare-exchange, one plain store. A hand-over costs a fixed number of
+/// line transfers, however many wait. A thread that has no slot, because 16,383 others have theirs
+/// or because it is being torn down, waits outside the queue: see
+/// [`HostWithSlots`](crate::platform::HostWithSlots). The algorithm, what it needs of a thread that
+/// waits, and its source: [`lock::queued`](crate::lock::queued).
+///
+/// On a host of your own, or with a context: [`on::QSpinLock`].
+pub type QSpinLock<T> = on::QSpinLock<T, Native>;
+/// The guard of a [`QSpinLock`].
+pub type QSpinLockGuard<'a, T> = on::QSpinLockGuard<'a, T, Native>;
+/// The lock of a [`QSpinLock`].
+pub type RawQSpinLock = on::RawQSpinLock<Native>;
+
+/// A value behind a queued lock of 4 bytes whose waiters park: for more threads than CPUs, and for
+/// guests of a hypervisor.
+///
+/// ```
+/// use lockyard::PvQSpinLock;
+///
+/// static NAMES: PvQSpinLock<Vec<&str>> = PvQSpinLock::new(Vec::new());
+/// NAMES.lock().push("parks");
+/// assert_eq!(*NAMES.lock(), ["parks"]);
+/// assert_eq!(size_of::<PvQSpinLock<()>>(), 4);
+/// ```
+///
+/// Uncontended: one locked compare-exchange, one locked add. Who comes may take the lock before
+/// those who wait, within a bound. A thread without a slot yields, and may be passed any number of
+/// times. The algorithm, the bound and the sources: [`lock::pv_queued`](crate::lock::pv_queued).
+///
+/// On a host of your own, or with a context: [`on::PvQSpinLock`].
+pub type PvQSpinLock<T> = on::PvQSpinLock<T, Native>;
+/// The guard of a [`PvQSpinLock`].
+pub type PvQSpinLockGuard<'a, T> = on::PvQSpinLockGuard<'a, T, Native>;
+/// The lock of a [`PvQSpinLock`].
+pub type RawPvQSpinLock = on::RawPvQSpinLock<Native>;
+
+/// A value behind a ticket lock of 4 bytes whose waiters park: first come, first served, whoever
+/// runs.
+///
+/// ```
+/// use lockyard::PvTicketLock;
+///
+/// let total = PvTicketLock::new(0);
+/// std::thread::scope(|s| {
+///     for _ in 0..8 {
+///         s.spawn(|| for _ in 0..100 { *total.lock() += 1 });
+///     }
+/// });
+/// assert_eq!(*total.lock(), 800);
+/// assert_eq!(size_of::<PvTicketLock<()>>(), 4);
+/// ```
+///
+/// Uncontended: one locked add, one locked add. A hand-over to a waiter that is parked costs a
+/// wake-up. At most 2^14 threads may hold or wait at once; one more ends the program. A thread
+/// without a slot keeps its turn, and yields. The algorithm and its sources:
+/// [`lock::pv_ticket`](crate::lock::pv_ticket).
+///
+/// On a host of your own, or with a context: [`on::PvTicketLock`].
+pub type PvTicketLock<T> = on::PvTicketLock<T, Native>;
+/// The guard of a [`PvTicketLock`].
+pub type PvTicketLockGuard<'a, T> = on::PvTicketLockGuard<'a, T, Native>;
+/// The lock of a [`PvTicketLock`].
+pub type RawPvTicketLock = on::RawPvTicketLock<Native>;
+
+/// A value behind a lock of 4 bytes whose kind is chosen when the program runs, once and before the
+/// first use: see [`kind`](crate::kind).
+///
+/// On a host of your own, or with a context: [`on::ChosenLock`].
+pub type ChosenLock<T, S> = on::ChosenLock<T, S, Native>;
+/// The guard of a [`ChosenLock`].
+pub type ChosenLockGuard<'a, T, S> = on::ChosenLockGuard<'a, T, S, Native>;
+/// The lock of a [`ChosenLock`].
+pub type RawChosenLock<S> = on::RawChosenLock<S, Native>;
+
+/// A reference count with a queued lock, in 8 bytes: [`lockref::LockRef`](crate::lockref::LockRef)
+/// in its standard variant.
+///
+/// ```
+/// use lockyard::LockRef;
+///
+/// static ENTRY: LockRef = LockRef::new(1);
+/// assert!(ENTRY.get_not_dead());
+/// assert_eq!(ENTRY.put_return(), Some(1));
+/// ```
+///
+/// On a host of your own, or with a context: [`on::LockRef`].
+pub type LockRef = on::LockRef<Native>;
+/// The guard of a [`LockRef`].
+pub type LockRefGuard<'a> = on::LockRefGuard<'a, Native>;
+
+/// Readers that find memory without a lock, and what waits until they have left: see
+/// [`reclaim`](crate::reclaim).
+///
+/// On a host of your own, or with a context: [`reclaim::Domain`](crate::reclaim::Domain).
+pub type Domain = on::Domain<Native>;
+/// Being inside a [`Domain`].
+pub type DomainGuard<'d> = on::DomainGuard<'d, Native>;
+
+/// Statistics of one object, with a record for each NUMA node that updates it: see
+/// [`statistics`](crate::statistics).
+///
+/// On a host of your own, or with a context: [`on::Statistics`].
+pub type Statistics = on::Statistics<Native>;
+
+/// Identifiers for objects, looked up without a lock of the table: see
+/// [`id_table`](crate::id_table).
+///
+/// On a host of your own, or with a context: [`on::IdTable`].
+pub type IdTable<T> = on::IdTable<T, Native>;
+/// An object of an [`IdTable`], locked.
+pub type IdEntry<'t, T> = on::IdEntry<'t, T, Native>;
+
+/// A table of connections, looked up without a lock: see [`connections`](crate::connections).
+///
+/// On a host of your own, or with a context: [`on::ConnectionTable`].
+pub type ConnectionTable<T> = on::ConnectionTable<T, Native>;
+/// A reference to a connection of a [`ConnectionTable`].
+pub type Connection<'t, T> = on::Connection<'t, T, Native>;
+
+/// A cache of buffers, looked up without a lock: see [`buffers`](crate::buffers).
+///
+/// On a host of your own, or with a context: [`on::BufferCache`].
+pub type BufferCache<T> = on::BufferCache<T, Native>;
+/// A reference to a buffer of a [`BufferCache`].
+pub type Buffer<'c, T> = on::Buffer<'c, T, Native>;
+
+const _: () = {
+    const fn is_of<T>(bytes: usize) -> bool {
+        size_of::<T>() == bytes && align_of::<T>() == bytes
+    }
+    assert!(is_of::<RawQSpinLock>(4) && is_of::<RawPvQSpinLock>(4) && is_of::<RawPvTicketLock>(4));
+    assert!(is_of::<LockRef>(8));
+};

@@ -1,0 +1,138 @@
+//! The first line of a user: each name at the root is made by a `let` without a type.
+
+use lockyard::buffers::{Configuration, Key};
+use lockyard::comparators::{ClhLock, McsLock, QSpinLockCmpxchgGrab, TicketLockAsmLoop};
+use lockyard::connections::Bits;
+use lockyard::kind::{Choice, Kind, StaticChoice};
+use lockyard::{
+    BufferCache, ChosenLock, ConnectionTable, Counts, Domain, IdTable, LockRef, PageRef,
+    PvQSpinLock, PvTicketLock, QSpinLock, Statistics, TestAndSetLock, TicketLock,
+};
+
+#[test]
+fn a_lock() {
+    let queued = QSpinLock::new(0);
+    let ticket = TicketLock::new(0);
+    let pv_queued = PvQSpinLock::new(0);
+    let pv_ticket = PvTicketLock::new(0);
+    let test_and_set = TestAndSetLock::new(0);
+    *queued.lock() += 1;
+    *ticket.lock() += 2;
+    *pv_queued.lock() += 3;
+    *pv_ticket.lock() += 4;
+    *test_and_set.lock() += 5;
+    let sum = *queued.lock() + *ticket.lock() + *pv_queued.lock();
+    assert_eq!(sum + *pv_ticket.lock() + *test_and_set.lock(), 15);
+}
+
+#[test]
+fn a_comparator() {
+    let (mcs, clh) = (McsLock::new(1), ClhLock::new(2));
+    let (grab, assembly) = (QSpinLockCmpxchgGrab::new(3), TicketLockAsmLoop::new(4));
+    assert_eq!(*mcs.lock() + *clh.lock() + *grab.lock() + *assembly.lock(), 10);
+}
+
+/// A choice must be named: it decides what the lock is.
+#[test]
+fn a_lock_of_a_chosen_kind() {
+    struct Cache;
+    static CACHE: Choice = Choice::new(Kind::Ticket);
+    impl StaticChoice for Cache {
+        const CHOICE: &'static Choice = &CACHE;
+    }
+    let chosen = ChosenLock::<_, Cache>::new(0);
+    *chosen.lock() += 1;
+    assert_eq!(chosen.into_inner(), 1);
+}
+
+#[test]
+fn a_reference_count() {
+    let lockref = LockRef::new(1);
+    assert!(lockref.get_not_dead());
+    let page = PageRef::new(1);
+    assert!(page.get_not_zero());
+}
+
+#[test]
+fn a_table() {
+    let ids = IdTable::new();
+    let id = ids.insert("seven").unwrap();
+    assert_eq!(ids.remove(id), Some("seven"));
+
+    let connections = ConnectionTable::new(Bits::MIN);
+    let address = (std::net::Ipv4Addr::LOCALHOST.into(), 80);
+    let tuple = lockyard::connections::Tuple { protocol: 6, source: address, destination: address };
+    assert!(connections.insert(&tuple, 7, 1).is_ok());
+
+    let buffers = BufferCache::new(Configuration::DEFAULT);
+    let buffer = buffers.get_or_fill(Key::new(0, 1), || Ok::<_, ()>(7)).unwrap();
+    assert_eq!(*buffer, 7);
+
+    let statistics = Statistics::new().unwrap();
+    statistics.update(&Counts::packet(64, 1, 0));
+    assert_eq!(statistics.read().packets, 1);
+}
+
+#[test]
+fn a_domain() {
+    let domain = Domain::new();
+    drop(domain.enter());
+    assert_eq!(domain.pending(), 0);
+}
+
+/// What is made without an argument has a default.
+#[test]
+fn a_default() {
+    #[derive(Default)]
+    struct Everything {
+        queued: QSpinLock<u32>,
+        ticket: TicketLock<u32>,
+        pv_queued: PvQSpinLock<u32>,
+        pv_ticket: PvTicketLock<u32>,
+        test_and_set: TestAndSetLock<u32>,
+        ids: IdTable<u32>,
+        connections: ConnectionTable<u32>,
+        buffers: BufferCache<u32>,
+        domain: Domain,
+    }
+    let all = Everything::default();
+    assert_eq!(*all.queued.lock() + *all.ticket.lock() + *all.pv_queued.lock(), 0);
+    assert_eq!(*all.pv_ticket.lock() + *all.test_and_set.lock(), 0);
+    assert_eq!((all.ids.len(), all.connections.len(), all.buffers.len()), (0, 0, 0));
+    assert_eq!(all.domain.pending(), 0);
+}
+
+/// Guards have names, for those who return them.
+#[test]
+fn a_guard() {
+    fn queued(lock: &QSpinLock<u32>) -> lockyard::QSpinLockGuard<'_, u32> {
+        lock.lock()
+    }
+    fn ticket(lock: &TicketLock<u32>) -> lockyard::TicketLockGuard<'_, u32> {
+        lock.lock()
+    }
+    fn pv_queued(lock: &PvQSpinLock<u32>) -> lockyard::PvQSpinLockGuard<'_, u32> {
+        lock.lock()
+    }
+    fn pv_ticket(lock: &PvTicketLock<u32>) -> lockyard::PvTicketLockGuard<'_, u32> {
+        lock.lock()
+    }
+    fn test_and_set(lock: &TestAndSetLock<u32>) -> lockyard::TestAndSetLockGuard<'_, u32> {
+        lock.lock()
+    }
+    fn lockref(lockref: &LockRef) -> lockyard::LockRefGuard<'_> {
+        lockref.lock()
+    }
+    fn entry(table: &IdTable<u32>, id: u32) -> Option<lockyard::IdEntry<'_, u32>> {
+        table.lock(id)
+    }
+    fn inside(domain: &Domain) -> lockyard::DomainGuard<'_> {
+        domain.enter()
+    }
+    let sum = *queued(&QSpinLock::new(1)) + *ticket(&TicketLock::new(2));
+    let sum = sum + *pv_queued(&PvQSpinLock::new(3)) + *pv_ticket(&PvTicketLock::new(4));
+    assert_eq!(sum + *test_and_set(&TestAndSetLock::new(5)), 15);
+    assert_eq!(lockref(&LockRef::new(1)).count(), lockyard::lockref::Count::Live(1));
+    assert!(entry(&IdTable::new(), 0).is_none());
+    drop(inside(&Domain::new()));
+}
