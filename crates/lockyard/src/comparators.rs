@@ -1,11 +1,15 @@
 //! Locks to compare with: they are measured beside the others, and none is the one to use.
 //!
-//! | lock | what it shows | its limits |
-//! | --- | --- | --- |
-//! | [`McsLock`] | a queue in which the holder keeps its node until the release | a thread holds or waits for at most four; one more in [`lock`](lock_api::Mutex::lock), or one in a thread without a slot, **ends the program** ([`Host::fatal`](crate::platform::Host::fatal)); `try_lock` fails instead |
-//! | [`ClhLock`] | a queue in which each waits on its predecessor's node | the same; and no signal handler may use one |
-//! | [`QSpinLockCmpxchgGrab`] | a queued lock whose head always takes it by a compare-exchange | as [`QSpinLock`](crate::QSpinLock) |
-//! | [`TicketLockAsmLoop`] | a ticket lock whose waiting loop is in assembly on x86-64 | as [`TicketLock`](crate::TicketLock) |
+//! - [`McsLock`]: a queue in which the holder keeps its node until the release. A thread holds or
+//!   waits for at most four. One more in [`lock`](lock_api::Mutex::lock), or one in a thread
+//!   without a slot, **ends the program** ([`Host::fatal`](crate::platform::Host::fatal)).
+//!   `try_lock` fails instead.
+//! - [`ClhLock`]: a queue in which each waits on its predecessor's node. Its limits are the same,
+//!   and no signal handler may use one.
+//! - [`QSpinLockCmpxchgGrab`]: a [`QSpinLock`](crate::QSpinLock) whose queue's head always takes it
+//!   by a compare-exchange.
+//! - [`TicketLockAsmLoop`]: a [`TicketLock`](crate::TicketLock) whose waiting loop is in assembly
+//!   on x86-64.
 //!
 //! They are on the [native host](crate::Native). On another one write `RawSpinLock<lock::Mcs,
 //! MyHost>`.

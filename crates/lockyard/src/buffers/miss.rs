@@ -20,6 +20,7 @@ const ROOM: u64 = 16;
 
 /// Why there is no buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum GetError<E> {
     /// The host has no memory for it, or for the cache. Nothing was done.
     NoMemory,

@@ -155,6 +155,7 @@ pub struct Refused<'t, T: Send + Sync, P: LookUp<H>, H: Host = Native, C: Contex
 }
 
 /// Why an insertion was refused.
+#[non_exhaustive]
 pub enum Why<'t, T: Send + Sync, P: LookUp<H>, H: Host = Native, C: Context = NoContext> {
     /// There is a connection of the tuple, in one direction or the other: this one.
     Exists(Connection<'t, T, P, H, C>),

@@ -102,6 +102,7 @@ impl Variant for Locked {
 
 /// Why an object was not inserted; with the object.
 #[derive(Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum InsertError<T> {
     /// No identifier below the limit is free.
     Exhausted(T),

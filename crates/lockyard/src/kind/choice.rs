@@ -24,6 +24,7 @@ use core::fmt;
 /// What has fixed a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum FixedBy {
     /// [`Choice::choose`].
     Choice = 1,

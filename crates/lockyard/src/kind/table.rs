@@ -55,6 +55,7 @@ macro_rules! kinds {
 
         /// What the holder of a [`RawChosenLock`](super::RawChosenLock) gives back: the token of the lock's kind.
         #[derive(Clone, Copy, Debug)]
+        #[non_exhaustive]
         pub enum ChosenToken {
             $($(#[$doc])* $kind(<$algorithm as Algorithm>::Token),)*
         }

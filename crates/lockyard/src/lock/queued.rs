@@ -34,9 +34,9 @@
 //! - Wherever the lock is taken after a wait, the wait's last read is an acquire of the former holder's
 //!   release. A relaxed read followed by a relaxed compare-exchange would acquire nothing from it.
 //!
-//! As long as any bit is set the lock counts as held ([`Algorithm::is_held`]): also in the moment between
-//! a release and the next acquisition. A lockref therefore leaves its count alone in that moment, and
-//! whoever takes the lock after a wait finds the count that the former holder left.
+//! As long as any bit is set the lock counts as held ([`Algorithm::is_held`]): also in the moment
+//! between a release and the next acquisition. A lockref therefore leaves its count alone in that
+//! moment, and whoever takes the lock after a wait finds the count that the former holder left.
 //!
 //! # Nodes
 //!

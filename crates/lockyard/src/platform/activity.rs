@@ -12,6 +12,7 @@ use super::Host;
 /// A region of a program's time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum Region {
     /// The system's work, and everything that nobody calls something else.
     #[default]

@@ -166,6 +166,7 @@ impl Event {
 
 /// What kind of code is running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Execution {
     /// A thread: it may park.
     Thread,

@@ -12,6 +12,7 @@ mod id_table;
 mod kinds;
 mod linearizable;
 mod nodes;
+mod outside;
 mod page_ref;
 mod parking_native;
 mod queued_native;

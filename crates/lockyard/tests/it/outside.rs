@@ -1,0 +1,59 @@
+//! The library from outside its workspace: a crate that depends on it, with `std` and without, and
+//! the package.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn cargo(arguments: &[&str]) -> Output {
+    let mut cargo = Command::new(env!("CARGO"));
+    // A directory of its own: the one of this test is locked while it runs.
+    let target = root().join("target/outside");
+    cargo.args(arguments).arg("--offline").current_dir(root()).env("CARGO_TARGET_DIR", target);
+    cargo.output().expect("cargo runs")
+}
+
+fn check(features: &[&str]) -> Output {
+    let manifest = ["check", "--locked", "--manifest-path", "examples/outside/Cargo.toml"];
+    cargo(&[&manifest, features].concat())
+}
+
+#[track_caller]
+fn succeeds(output: &Output) {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_crate_of_its_own_builds_with_std_and_without() {
+    succeeds(&check(&["--all-targets"]));
+    succeeds(&check(&["--lib", "--no-default-features"]));
+}
+
+#[test]
+fn without_std_a_queued_lock_on_the_native_host_is_refused_by_a_check() {
+    let output = check(&["--lib", "--no-default-features", "--features", "mistake"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "it compiles");
+    assert!(said.contains("the host `Native` has no slots"), "{said}");
+    assert!(said.contains("write a host of your own and name it"), "{said}");
+}
+
+#[test]
+fn the_package_has_its_licences_and_what_it_needs() {
+    let output = cargo(&["package", "-p", "lockyard", "--list", "--allow-dirty"]);
+    succeeds(&output);
+    let files = String::from_utf8(output.stdout).expect("names of files");
+    let files: Vec<&str> = files.lines().collect();
+    for file in ["LICENSE-MIT", "LICENSE-APACHE", "README.md", "src/lib.rs"] {
+        assert!(files.contains(&file), "{file} is not in the package: {files:?}");
+    }
+    let foreign = |file: &&&str| file.starts_with("tests/") || file.starts_with("listings/");
+    assert_eq!(files.iter().find(foreign), None, "what only this workspace can run");
+    for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
+        let text = |folder: &str| std::fs::read(root().join(folder).join(licence)).unwrap();
+        assert_eq!(text("."), text("crates/lockyard"), "{licence} of the crate is the project's");
+    }
+}
