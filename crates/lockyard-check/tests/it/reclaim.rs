@@ -165,7 +165,7 @@ struct TendsForEver;
 impl Fault for TendsForEver {
     const NAME: &'static str = "tends for ever";
     fn strikes(operation: &Operation) -> bool {
-        operation.kind == Kind::Store
+        operation.kind == Kind::Swap
             && operation.order == Ordering::Release
             && is_in(operation, "reclaim/retired.rs")
     }

@@ -294,6 +294,8 @@ impl<T: Send, V: Variant, H: HostWithSlots, C: Context> IdTable<T, V, H, C> {
 
     /// The object with identifier `id`, locked; `None` if there is none. Waits while someone else has it locked.
     ///
+    /// Any number of objects may be held at once. A thread that holds one and asks for it again waits for ever.
+    ///
     /// Cost, `Rcu`: what [entering](Domain::enter) costs, three dependent loads, the object's lock. `Locked`: the table's
     /// lock, two loads, the object's lock.
     ///

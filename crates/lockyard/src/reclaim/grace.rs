@@ -111,7 +111,7 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
         Ok(())
     }
 
-    /// Ends the current epoch if that can be done without waiting. Not needed by those who retire, who do this at every 64th retirement.
+    /// Ends the current epoch if that can be done without waiting. Not needed by those that retire, which do this once in 64 retirements.
     ///
     /// Cost: a fence, and a load of every record.
     ///
@@ -132,7 +132,7 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
     /// # Panics
     ///
     /// If the calling thread has a guard of the domain: it would wait for itself. (Of a thread without a record this is not
-    /// noticed, and it waits for ever.)
+    /// noticed, and it waits for ever. Nor is it of a thread that has kept only guards made inside 4,095 others.)
     #[track_caller]
     pub fn synchronize(&self) {
         let own = H::slot().and_then(|slot| self.records.get(slot));

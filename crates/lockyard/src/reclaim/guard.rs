@@ -49,8 +49,8 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
     /// Cost: one store to a line that only this slot writes, and a sequentially consistent fence. The first time in a slot
     /// it may allocate; where that fails, and in a thread without a slot, two read-modify-writes of a shared line in all.
     ///
-    /// 4,095 guards of one domain may nest in a slot; one more ends the program
-    /// ([`Host::fatal`]).
+    /// Any number of guards may nest. The record of a slot counts 4,095 of one domain; those beyond are counted where threads
+    /// without a record are.
     #[inline]
     pub fn enter(&self) -> Guard<'_, H, C> {
         let context = C::enter();
@@ -84,7 +84,7 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
     }
 
     #[inline(always)]
-    fn enter_record<'d>(&self, slot: Slot, record: &'d Record<H>) -> Place<'d, H> {
+    fn enter_record<'d>(&'d self, slot: Slot, record: &'d Record<H>) -> Place<'d, H> {
         // Relaxed: only this slot writes it.
         let before = State(record.state.load(Ordering::Relaxed));
         let after = if before.guards() == 0 {
@@ -93,7 +93,8 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
         } else {
             match before.nested() {
                 Some(after) => after,
-                None => H::fatal("more than 4095 guards of a reclamation domain nest in one slot"),
+                // It keeps what it finds from being freed by itself: it does not count on those inside which it is.
+                None => return self.enter_unrecorded(),
             }
         };
         // Release: pairs with the acquire of the look at it in `end_epoch`, which may see this store instead of the one by which

@@ -39,7 +39,7 @@
 //! | dropping the guard | one store to the same line |
 //! | [`Guard::quiescent`] in a thread that keeps its guard | one load, while no grace period ends; then what `enter` costs |
 //! | [`Domain::assume_entered`] | nothing: the caller's promise |
-//! | [`retire`](Domain::retire) | one fence and two read-modify-writes of the slot's line; every 64th looks at all records and frees |
+//! | [`retire`](Domain::retire) | one fence and two read-modify-writes of the slot's line; one in 64 retirements looks at all records and frees |
 //! | [`synchronize`](Domain::synchronize) | waits for readers, twice; two looks at all records |
 //!
 //! # Where the records are
@@ -52,11 +52,16 @@
 //!
 //! # How much waits to be freed
 //!
-//! Retired objects are linked through the [`Header`] that is part of them, so retiring needs no memory and cannot fail. A slot looks
-//! after what it has retired at every 64th retirement: it tries to end the epoch, and frees what has waited for two. So, while
-//! readers leave, at most what a slot retires in three epochs waits, or 192 objects if that is more. What threads leave behind
-//! that have ended, or retire seldom, is freed by any other thread that retires, four epochs later, and by
-//! [`collect`](Domain::collect) and [`barrier`](Domain::barrier). Dropping the domain frees everything.
+//! Retired objects are linked through the [`Header`] that is part of them, so retiring needs no memory and cannot fail. A slot
+//! looks after its list at the first [`retire`](Domain::retire) that finds 64 or more retirements since somebody last looked, by
+//! [`retire`](Domain::retire) and by [`retire_later`](Domain::retire_later) together. It then tries to end the epoch, and
+//! frees what has waited for two. So, while readers leave, at most 3 (64 + *k*) objects of a slot wait, where at most *k* calls of
+//! [`retire_later`](Domain::retire_later) lie between two of [`retire`](Domain::retire): 192 where all are the latter. A list that
+//! another thread tends is left to it, so what a slot retires meanwhile is added.
+//!
+//! What threads leave behind that have ended, retire seldom, or only [later](Domain::retire_later), is freed by any other thread
+//! that retires, four epochs later, and by [`collect`](Domain::collect) and [`barrier`](Domain::barrier). Dropping the domain
+//! frees everything.
 //!
 //! **A reader that never leaves** stops all freeing: every object that is retired from then on waits, and memory grows with
 //! the number of retirements ([`pending`](Domain::pending) counts them; retiring stays as cheap as it was). Nothing is freed under

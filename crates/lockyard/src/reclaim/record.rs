@@ -80,11 +80,15 @@ impl State {
 pub(super) struct List<H: Host> {
     /// The address of the newest object's header, or 0.
     pub(super) head: U64<H>,
-    /// How many there are.
-    pub(super) pending: U64<H>,
+    /// Number of objects that were ever pushed.
+    pub(super) retired: U64<H>,
+    /// Number of those that were freed. Written by the tender only.
+    pub(super) freed: U64<H>,
+    /// Number of pushed objects when somebody last looked after the list.
+    pub(super) looked: U64<H>,
     /// The epoch in which somebody last looked for what can be freed.
     pub(super) tended: U64<H>,
-    /// Who takes the stack and frees now: one more than his slot, [`List::NO_SLOT`], or 0 for nobody.
+    /// Who takes the stack and frees now: one more than its slot, [`List::NO_SLOT`], or 0 for nobody; with [`List::WAITED`].
     pub(super) tender: U32<H>,
 }
 
@@ -92,27 +96,36 @@ pub(super) struct List<H: Host> {
 impl<H: Host<Atomics: ConstAtomics>> List<H> {
     pub(super) const EMPTY: Self = List {
         head: <H::Atomics as ConstAtomics>::U64_ZERO,
-        pending: <H::Atomics as ConstAtomics>::U64_ZERO,
+        retired: <H::Atomics as ConstAtomics>::U64_ZERO,
+        freed: <H::Atomics as ConstAtomics>::U64_ZERO,
+        looked: <H::Atomics as ConstAtomics>::U64_ZERO,
         tended: <H::Atomics as ConstAtomics>::U64_ZERO,
         tender: <H::Atomics as ConstAtomics>::U32_ZERO,
     };
 }
 
 impl<H: Host> List<H> {
+    /// In `tender`: a thread parks until the tender has done.
+    pub(super) const WAITED: u32 = 1 << 31;
     /// A tender without a slot.
-    pub(super) const NO_SLOT: u32 = u32::MAX;
+    pub(super) const NO_SLOT: u32 = Self::WAITED - 1;
 
     pub(super) fn new() -> Self {
         List {
             head: Word::new(0),
-            pending: Word::new(0),
+            retired: Word::new(0),
+            freed: Word::new(0),
+            looked: Word::new(0),
             tended: Word::new(0),
             tender: Word::new(0),
         }
     }
 
+    /// Number of objects that wait. A snapshot (relaxed); exact when nobody retires or frees.
     pub(super) fn pending(&self) -> u64 {
-        self.pending.load(Ordering::Relaxed)
+        // In this order the difference is negative only where loads are reordered.
+        let freed = self.freed.load(Ordering::Relaxed);
+        self.retired.load(Ordering::Relaxed).saturating_sub(freed)
     }
 
     /// The header at `address`, which a push or a take has left there.

@@ -8,13 +8,17 @@ use super::Domain;
 use super::grace::GRACE;
 use super::record::List;
 use crate::context::Context;
-use crate::platform::{Cell, DataCell, Execution, Host, HostWithSlots, Native, Ordering, Word};
+use crate::platform::{
+    Cell, DataCell, Event, Execution, Host, HostWithSlots, Native, Ordering, Region, Word, during,
+};
 use core::fmt;
 use core::mem;
 use core::ptr::NonNull;
 
-/// A slot looks after its list each time that it has grown by so many.
+/// A slot looks after its list when this many objects were pushed since somebody last did.
 const BATCH: u64 = 64;
+/// Polls of a thread that waits for a tender, before it parks.
+const POLLS: u32 = 64;
 /// A list that nobody has looked after for so many epochs is anybody's.
 const ABANDONED: u64 = 4;
 
@@ -74,17 +78,17 @@ impl<H: Host> fmt::Debug for Header<H> {
 }
 
 impl<H: Host> List<H> {
-    /// Pushes an object; returns how many there are now.
+    /// Pushes an object; returns how many were ever pushed.
     ///
     /// # Safety
     ///
     /// The object is the caller's alone, and stays where it is until `free` is called.
     unsafe fn push(&self, object: NonNull<Header<H>>, stamp: u64, free: Option<Free<H>>) -> u64 {
         // Counted before it can be freed.
-        let pending = self.pending.fetch_add(1, Ordering::Relaxed) + 1;
+        let retired = self.retired.fetch_add(1, Ordering::Relaxed) + 1;
         // SAFETY: the caller's promise.
         unsafe { self.push_counted(object, Links { next: 0, stamp, free }) };
-        pending
+        retired
     }
 
     /// # Safety
@@ -109,6 +113,34 @@ impl<H: Host> List<H> {
         }
     }
 
+    /// Waits until nobody tends the list any more, or for no reason. Parks, where that is allowed. It orders nothing.
+    #[cold]
+    fn wait_for_tender(&self) {
+        let tender = &self.tender;
+        // Relaxed, here and below: the caller looks again, with acquire.
+        if H::wait_within(tender, Ordering::Relaxed, POLLS, |tender| tender == 0).is_ok() {
+            return;
+        }
+        if H::execution() != Execution::Thread {
+            return H::yield_now();
+        }
+        let seen = tender.load(Ordering::Relaxed);
+        let waited = seen | Self::WAITED;
+        // The tender, or a later one, finds the bit when it has done, since its last change of the word is an exchange.
+        if seen != 0
+            && tender.compare_exchange(seen, waited, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        {
+            H::count(Event::Wait);
+            during::<H, _>(Region::Idle, || H::park(tender, waited, None));
+        }
+    }
+
+    /// Notes that somebody looks after the list now.
+    fn note_look(&self) {
+        // Relaxed, both: an old count means that the list is looked after once more than needed.
+        self.looked.store(self.retired.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
     /// Frees everything, whatever its stamp. For a domain that nobody uses any more. After a panic the rest is in the list again.
     pub(super) fn free_all(&mut self) {
         let next = mem::replace(&mut self.head, Word::new(0)).get();
@@ -118,9 +150,12 @@ impl<H: Host> List<H> {
         }
     }
 
+    /// Frees an object that the caller, the tender, has taken.
     fn free_one(&self, object: NonNull<Header<H>>, links: Links<H>) {
-        // Release: pairs with the acquire in `barrier`: whoever finds nothing pending finds the tender, who is about to free it.
-        self.pending.fetch_sub(1, Ordering::Release);
+        // Relaxed: one tender writes it after the other, and each acquires what the one before released.
+        let freed = self.freed.load(Ordering::Relaxed) + 1;
+        // Release: pairs with the acquire in `barrier`: whoever finds nothing pending finds the tender that is about to free it.
+        self.freed.store(freed, Ordering::Release);
         if let Some(free) = links.free {
             // SAFETY: who retired the object says that `free` frees it, once, when no reader has it any more.
             unsafe { free(object) };
@@ -158,8 +193,12 @@ struct Tending<'l, H: Host>(&'l List<H>);
 
 impl<H: Host> Drop for Tending<'_, H> {
     fn drop(&mut self) {
+        let tender = &self.0.tender;
         // Release: pairs with the acquire of the next tender, and of `barrier`.
-        self.0.tender.store(0, Ordering::Release);
+        if tender.swap(0, Ordering::Release) & List::<H>::WAITED != 0 {
+            H::count(Event::Kick);
+            H::unpark(tender, u32::MAX);
+        }
     }
 }
 
@@ -171,8 +210,9 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
     /// Retires an object: `free` is called with its header when no guard is left that was there before this call, in any
     /// thread that retires to the domain, collects, or drops it. Needs no memory; cannot fail.
     ///
-    /// Cost: one fence and two read-modify-writes of the slot's line; every 64th call looks at all records, and frees what is old
-    /// enough.
+    /// Cost: one fence and two read-modify-writes of the slot's line. A call that finds 64 or more retirements of the slot since
+    /// its list was last looked after (by this function and by [`retire_later`](Self::retire_later) together) looks at all
+    /// records, and frees what is old enough. In an interruption it never does.
     ///
     /// # Safety
     ///
@@ -184,14 +224,23 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
     #[inline]
     pub unsafe fn retire(&self, object: NonNull<Header<H>>, free: Free<H>) {
         // SAFETY: the caller's promise.
-        let (list, pending) = unsafe { self.push(object, free) };
-        if pending % BATCH == 0 && H::execution() == Execution::Thread {
+        let (list, retired) = unsafe { self.push(object, free) };
+        // Relaxed: a count from before means that the list is looked after once more than needed.
+        let looked = list.looked.load(Ordering::Relaxed);
+        // More may have been looked at than was retired with this object, by another thread meanwhile.
+        if retired.saturating_sub(looked) >= BATCH && H::execution() == Execution::Thread {
             self.look_after(list);
         }
     }
 
-    /// As [`retire`](Self::retire), and frees nothing: for signal handlers and interrupts. Something else must retire, or
-    /// [collect](Self::collect), now and then.
+    /// As [`retire`](Self::retire), and frees nothing: for signal handlers, interrupts, and other contexts that must not run
+    /// what frees objects. Any number may wait until one of these comes:
+    ///
+    /// - the next [`retire`](Self::retire) in the same slot, if 64 or more were retired since its list was last looked after;
+    /// - in other slots, some [`retire`](Self::retire)s that end four epochs: the list counts as left behind then;
+    /// - [`collect`](Self::collect), [`barrier`](Self::barrier), or the end of the domain.
+    ///
+    /// A program that retires by this function alone must call one of the last three.
     ///
     /// # Safety
     ///
@@ -214,6 +263,7 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
 
     #[cold]
     fn look_after(&self, list: &List<H>) {
+        list.note_look();
         let advanced = self.try_advance().is_ok();
         self.tend(list, false);
         if advanced {
@@ -236,7 +286,8 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
     /// `again`, if it was done in this epoch.
     fn tend(&self, list: &List<H>, again: bool) -> Option<usize> {
         let me = own_tender::<H>();
-        // Acquire: pairs with the release of the former tender: for `barrier`, what he took is freed.
+        // Acquire: pairs with the release of the former tender: for `barrier`, what that one took is freed; and its count of what
+        // was freed is the one to go on from.
         if list.tender.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return None;
         }
@@ -246,6 +297,7 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
             return Some(0);
         }
         list.tended.store(epoch, Ordering::Relaxed);
+        list.note_look();
         // Acquire: pairs with the release of a push.
         let mut taken = Taken { list, next: list.head.swap(0, Ordering::Acquire) };
         let mut young = Taken { list, next: 0 };
@@ -291,18 +343,20 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
     fn free_until_nothing_old_waits(&self) {
         for list in self.lists() {
             loop {
-                // Acquire, both, and in this order: the first pairs with the release in `free_one`, so that who finds nothing
-                // pending finds the tender who is about to free it; the second with the release of the tender, so that what he
-                // frees is freed.
-                let nothing_left = list.pending.load(Ordering::Acquire) == 0;
+                // Acquire, of the first: pairs with the release in `free_one`, so that whoever finds nothing pending finds the
+                // tender that is about to free it.
+                let freed = list.freed.load(Ordering::Acquire);
+                // Relaxed: what was retired before the call is counted in it, and what was freed too, by the load above.
+                let nothing_left = list.retired.load(Ordering::Relaxed) == freed;
+                // Acquire: pairs with the release of the tender, so that what it frees is freed.
                 if nothing_left && list.tender.load(Ordering::Acquire) == 0 {
                     break;
                 }
                 if self.tend(list, true).is_some() {
                     break;
                 }
-                // Somebody else is at it, perhaps by an epoch from before the grace period. Relaxed: the next round looks again.
-                H::wait_until(&list.tender, Ordering::Relaxed, |tender| tender == 0);
+                // Somebody else is at it, perhaps by an epoch from before the grace period: the next round looks again.
+                list.wait_for_tender();
             }
         }
     }

@@ -430,3 +430,16 @@ fn a_context_that_restores_what_was_before_nests_in_a_table_with_one_lock() {
     check::<Rcu>();
     check::<Locked>();
 }
+
+#[test]
+fn as_many_objects_may_be_held_as_there_are() {
+    const OBJECTS: u32 = 5_000; // more than the guards that a record of the table's domain counts
+    let table: lockyard::IdTable<u32> = IdTable::new();
+    let ids: Vec<u32> = (0..OBJECTS).map(|n| table.insert(n).unwrap()).collect();
+    let held: Vec<_> = ids.iter().map(|&id| table.lock(id).unwrap()).collect();
+    assert!(held.iter().zip(0..).all(|(entry, n)| **entry == n));
+    drop(held);
+    assert!(ids.iter().all(|&id| table.remove(id) == Some(id)));
+    table.domain().barrier();
+    assert_eq!(table.domain().pending(), 0);
+}

@@ -17,6 +17,7 @@ mod page_ref;
 mod parking_native;
 mod queued_native;
 mod reclaim;
+mod reclaim_bounds;
 mod reclaim_model;
 mod statistics;
 mod steady;

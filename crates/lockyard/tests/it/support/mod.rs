@@ -1,6 +1,7 @@
 //! A host whose allocations can be made to fail, and which counts the bytes in use, one account for
 //! each file of tests.
 
+pub(crate) mod counting;
 #[cfg(unix)]
 pub(crate) mod forked;
 pub(crate) mod watchdog;
@@ -25,7 +26,7 @@ thread_local! {
     static SLOTLESS: Cell<bool> = const { Cell::new(false) };
 }
 
-const ACCOUNTS: usize = 3;
+const ACCOUNTS: usize = 4;
 static BYTES: [AtomicI64; ACCOUNTS] = [const { AtomicI64::new(0) }; ACCOUNTS];
 static COUNTING: [Mutex<()>; ACCOUNTS] = [const { Mutex::new(()) }; ACCOUNTS];
 

@@ -1,0 +1,103 @@
+//! The native host, which counts what a thread does that waits.
+
+use lockyard::Native;
+use lockyard::platform::{
+    Announcement, Host, HostWithSlots, NativeAtomics, NativeU32, QueueNode, Slot,
+};
+use std::alloc::Layout;
+use std::cell::Cell;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// What threads did that waited.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    parks: AtomicU64,
+    pauses: AtomicU64,
+    yields: AtomicU64,
+}
+
+impl Counts {
+    pub(crate) const fn new() -> Self {
+        Counts { parks: AtomicU64::new(0), pauses: AtomicU64::new(0), yields: AtomicU64::new(0) }
+    }
+
+    /// Counts what the calling thread does from here on.
+    pub(crate) fn watch(&'static self) {
+        WATCHED.set(Some(self));
+    }
+
+    pub(crate) fn parks(&self) -> u64 {
+        self.parks.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn pauses(&self) -> u64 {
+        self.pauses.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn yields(&self) -> u64 {
+        self.yields.load(Ordering::SeqCst)
+    }
+}
+
+thread_local!(static WATCHED: Cell<Option<&'static Counts>> = const { Cell::new(None) });
+
+fn note(counter: impl FnOnce(&'static Counts) -> &'static AtomicU64) {
+    if let Some(counts) = WATCHED.get() {
+        counter(counts).fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// See the file.
+#[derive(Debug)]
+pub(crate) struct Counting(());
+
+// SAFETY: all is `Native`'s.
+unsafe impl Host for Counting {
+    type Atomics = NativeAtomics;
+    const SLOTS: u32 = Native::SLOTS;
+
+    fn slot() -> Option<Slot> {
+        Native::slot()
+    }
+    fn numa_node() -> u32 {
+        Native::numa_node()
+    }
+    fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<NativeAtomics> {
+        Native::queue_node(slot, level)
+    }
+    fn announcements(lock: usize, turn: u32) -> &'static [Announcement<NativeAtomics>] {
+        Native::announcements(lock, turn)
+    }
+    fn relax() {
+        note(|counts| &counts.pauses);
+        Native::relax();
+    }
+    fn yield_now() {
+        note(|counts| &counts.yields);
+        Native::yield_now();
+    }
+    fn now() -> Duration {
+        Native::now()
+    }
+    fn park(word: &NativeU32, expected: u32, timeout: Option<Duration>) {
+        note(|counts| &counts.parks);
+        Native::park(word, expected, timeout);
+    }
+    fn unpark(word: *const NativeU32, count: u32) {
+        Native::unpark(word, count);
+    }
+    fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
+        Native::allocate(layout, node)
+    }
+    unsafe fn deallocate(memory: NonNull<u8>, layout: Layout) {
+        // SAFETY: the caller's promise is the same.
+        unsafe { Native::deallocate(memory, layout) }
+    }
+    fn fatal(message: &'static str) -> ! {
+        Native::fatal(message)
+    }
+}
+
+impl HostWithSlots for Counting {}
