@@ -9,7 +9,7 @@
 //! The operations here are pure. [`super::LockRef`] applies them by compare-exchange or under the
 //! lock.
 
-use crate::platform::Ordering;
+use crate::platform::{Ordering, RELEASE_ACQUIRE_LATE};
 use core::hint;
 
 /// The greatest number of references that is counted exactly.
@@ -126,8 +126,8 @@ impl Operation for GetNotDead {
 /// Drops a reference, the last one too.
 pub(super) struct Put;
 impl Operation for Put {
-    // Release: pairs with the acquire of whoever finds the count at zero, and of `get_not_*`.
-    const SUCCESS: Ordering = Ordering::Release;
+    // Release: pairs with the acquire of whoever finds the count at zero, and of `get_not_*`. Acquire, late, where it is this one.
+    const SUCCESS: Ordering = RELEASE_ACQUIRE_LATE;
 
     #[inline(always)]
     fn apply(bits: u32) -> Option<u32> {

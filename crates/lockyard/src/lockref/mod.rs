@@ -34,7 +34,8 @@ use crate::invariance::Invariant;
 use crate::lane::{High, Lane};
 use crate::lock::LaneLock;
 use crate::platform::{
-    Atomics, Event, Host, Native, NativeAtomics, NativeU64, Ordering, Region, U64, Word, during,
+    Atomics, Event, Host, Native, NativeAtomics, NativeU64, Ordering, Region, U64, Word,
+    acquire_late, during,
 };
 use core::fmt;
 use core::marker::PhantomData;
@@ -135,8 +136,8 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
                 // Saturated: nothing to write, and the object is never freed. What the operation
                 // promises of ordering it keeps.
                 if matches!(O::SUCCESS, Ordering::Acquire) {
-                    // Acquire: pairs with the release of a put, and of an unlock.
-                    H::Atomics::fence(Ordering::Acquire);
+                    // Pairs with the release of a put, and of an unlock.
+                    H::Atomics::acquire_after(&self.word);
                 }
                 return Attempt::Done(new);
             }
@@ -266,8 +267,8 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
         match attempt {
             Attempt::Done(new) => {
                 if new == 0 {
-                    // Acquire: pairs with the release of all other puts.
-                    H::Atomics::fence(Ordering::Acquire);
+                    // Pairs with the release of all other puts.
+                    acquire_late::<H::Atomics>();
                 }
                 Some(new)
             }

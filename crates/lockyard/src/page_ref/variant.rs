@@ -180,8 +180,8 @@ fn put_to_zero<V: Variant, H: Host>(word: &U32<H>) -> bool {
     if drop_one::<V, H>(word) != 1 {
         return false;
     }
-    // Acquire: pairs with the release of all other puts.
-    H::Atomics::fence(Ordering::Acquire);
+    // Pairs with the release of all other puts.
+    H::Atomics::acquire_after(word);
     true
 }
 

@@ -88,6 +88,29 @@ pub unsafe trait Atomics: Sized + 'static {
     /// An atomic fence, as [`core::sync::atomic::fence`].
     #[track_caller]
     fn fence(order: Ordering);
+
+    /// Makes the caller's last read of `word` an acquire: a fence, or another read where there are none
+    /// (`--cfg lockyard_portable`). So the word is still there, and is changed by read-modify-writes only.
+    #[inline(always)]
+    #[track_caller]
+    fn acquire_after<W: Word>(word: &W) {
+        let _ = word;
+        Self::fence(Ordering::Acquire);
+    }
+}
+
+/// Release, for a change of a word that may be gone afterwards, and of whose value the caller then needs an acquire too:
+/// [`acquire_late`] adds it by a fence, or it is in this ordering where there are no fences.
+pub(crate) const RELEASE_ACQUIRE_LATE: Ordering =
+    if cfg!(lockyard_portable) { Ordering::AcqRel } else { Ordering::Release };
+
+/// Makes the change with [`RELEASE_ACQUIRE_LATE`] an acquire.
+#[inline(always)]
+#[track_caller]
+pub(crate) fn acquire_late<A: Atomics>() {
+    if !cfg!(lockyard_portable) {
+        A::fence(Ordering::Acquire);
+    }
 }
 
 /// Constants for initial values, where a platform has them (the model checker's objects are born

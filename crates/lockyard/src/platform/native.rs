@@ -9,11 +9,28 @@
 //! store is a release. It promises no more than release: it is not sequentially consistent, and
 //! a load that follows may be performed before it. Elsewhere, x32 among it (whose 32-bit addresses would stand in
 //! 64-bit registers of which the upper halves are not defined), the portable forms are used.
+//!
+//! A locked operation on the word that the same thread does at once afterwards waits until the store has left the core,
+//! because it cannot be forwarded. Taking and releasing a lock back to back then takes 9.1 ns on an AMD EPYC (family 25), where
+//! releasing it by a read-modify-write takes 5.4; with 9 ns or more in between there is no difference. On an Intel Xeon the plain store
+//! was the quicker one, by 6 ns (example `partial_store`; `docs/measure.md`, "The price of one size").
+//!
+//! # The portable forms everywhere
+//!
+//! With `--cfg lockyard_portable` they are used on x86-64 too, and there are no fences: neither assembly nor a fence is
+//! visible to a sanitizer. The build script selects that for sanitizers that watch accesses. A sequentially consistent fence
+//! is then a read-modify-write of one static word. All of them stand in the order of that word, and each synchronises with
+//! those after it. So what stands before one happens before what stands after each later one, which is more than two fences
+//! say to each other. An acquire fence after a read is another read ([`Atomics::acquire_after`]).
 
 use super::{
     Atomics, Budget, BudgetSpent, ConstAtomics, DataCell, Ordering, Part, Word, part_shift,
 };
-#[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
+#[cfg(not(all(
+    target_arch = "x86_64",
+    target_pointer_width = "64",
+    not(any(miri, lockyard_portable))
+)))]
 use super::{store_part_by_rmw, swap_part_by_rmw};
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, fence};
@@ -137,7 +154,7 @@ native_word!(
 );
 
 /// The address of part `index`, counted from the least significant one.
-#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(any(miri, lockyard_portable))))]
 #[inline(always)]
 fn part_address<W: Word, P>(word: &W, index: usize) -> *mut P {
     // x86-64 is little-endian: part `index` lies `index` parts above the word's address. The
@@ -156,7 +173,7 @@ macro_rules! native_part {
                     "a part is stored with relaxed or release ordering"
                 );
                 part_shift::<$int, $part>(index);
-                #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+                #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(any(miri, lockyard_portable))))]
                 {
                     let _ = old;
                     let part = part_address::<_, $part>(self, index);
@@ -174,7 +191,7 @@ macro_rules! native_part {
                         );
                     }
                 }
-                #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
+                #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(any(miri, lockyard_portable)))))]
                 store_part_by_rmw(self, index, old, new, order);
             }
 
@@ -182,7 +199,7 @@ macro_rules! native_part {
             #[track_caller]
             fn swap_part(&self, index: usize, new: $part, order: Ordering) -> $part {
                 part_shift::<$int, $part>(index);
-                #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+                #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(any(miri, lockyard_portable))))]
                 {
                     let _ = order;
                     let part = part_address::<_, $part>(self, index);
@@ -199,11 +216,11 @@ macro_rules! native_part {
                     }
                     value
                 }
-                #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
+                #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(any(miri, lockyard_portable)))))]
                 swap_part_by_rmw(self, index, new, order)
             }
 
-            #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+            #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(any(miri, lockyard_portable))))]
             #[inline(always)]
             #[track_caller]
             fn wait_part_assembly(&self, index: usize, value: $part, relax: fn()) {
@@ -282,7 +299,21 @@ unsafe impl Atomics for NativeAtomics {
 
     #[inline(always)]
     fn fence(order: Ordering) {
+        #[cfg(lockyard_portable)]
+        if order == Ordering::SeqCst {
+            static FENCES: AtomicU32 = AtomicU32::new(0);
+            // Acquire and release: pair with those of the fences before and after it.
+            FENCES.fetch_add(1, Ordering::AcqRel);
+            return;
+        }
         fence(order)
+    }
+
+    #[cfg(lockyard_portable)]
+    #[inline(always)]
+    fn acquire_after<W: Word>(word: &W) {
+        // Acquire: pairs with what the fence would pair with. The value is that which was read, or a later one.
+        word.load(Ordering::Acquire);
     }
 }
 

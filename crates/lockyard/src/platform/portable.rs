@@ -121,6 +121,10 @@ unsafe impl<A: Atomics> Atomics for PortableAtomics<A> {
     fn fence(order: Ordering) {
         A::fence(order)
     }
+    #[inline(always)]
+    fn acquire_after<W: Word>(word: &W) {
+        A::acquire_after(word)
+    }
 }
 
 impl<A: ConstAtomics> ConstAtomics for PortableAtomics<A> {

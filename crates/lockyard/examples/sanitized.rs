@@ -1,0 +1,235 @@
+//! Every primitive around plain data, for a sanitizer: it must be silent, for the program is right.
+//!
+//! What the locks protect, what reference counts keep, and what reclamation frees are ordinary variables here, which threads write in
+//! turn. The thread sanitizer reports each access that it does not see ordered. It sees the portable forms only, so the
+//! program says which it has. On stable Rust it shows that they work:
+//!
+//! ```text
+//! RUSTFLAGS='--cfg lockyard_portable' cargo run -p lockyard --example sanitized
+//! RUSTFLAGS=-Zsanitizer=thread cargo +nightly run -Zbuild-std --target x86_64-unknown-linux-gnu \
+//!     -p lockyard --example sanitized
+//! ```
+
+use lockyard::IdTable;
+use lockyard::lock::{
+    Clh, CmpxchgGrab, LaneLock, Mcs, PvQueued, PvTicket, Queued, TestAndSet, Ticket, TicketAsmLoop,
+};
+use lockyard::page_ref::{Cmpxchg, Conditional, OptimisticCmpxchg, PageRef};
+use lockyard::platform::{Host, Native, NativeU64, Ordering, Portable, Word};
+use lockyard::reclaim::{Header, Owned};
+use lockyard::{LockRef, RawSpinLock};
+use std::cell::UnsafeCell;
+use std::ptr::NonNull;
+use std::thread;
+use std::time::Duration;
+
+const THREADS: u64 = 3;
+const ROUNDS: u64 = 2_000;
+/// Of locks, most of which spin in order: with more threads than CPUs that is slow.
+const LOCK_ROUNDS: u64 = 200;
+
+/// Plain data that threads share: whoever uses it says why nobody else does.
+struct Plain(UnsafeCell<u64>);
+
+// SAFETY: each use argues that it is alone.
+unsafe impl Sync for Plain {}
+
+impl Plain {
+    const fn new() -> Self {
+        Plain(UnsafeCell::new(0))
+    }
+
+    /// # Safety
+    ///
+    /// Nobody else uses it meanwhile.
+    unsafe fn add(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { *self.0.get() += 1 };
+    }
+}
+
+fn in_threads(work: impl Fn(u64) + Sync) {
+    thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let work = &work;
+            scope.spawn(move || work(thread));
+        }
+    });
+}
+
+fn lock<K: LaneLock<H>, H: Host>(name: &str) {
+    let (lock, data) = (RawSpinLock::<K, H>::new(), Plain::new());
+    in_threads(|_| {
+        for round in 0..LOCK_ROUNDS {
+            let held = if round % 8 == 0 { lock.try_acquire() } else { Some(lock.acquire()) };
+            let Some(held) = held else { continue };
+            // SAFETY: under the lock.
+            unsafe { data.add() };
+            // SAFETY: taken above.
+            unsafe { lock.release(held) };
+            thread::yield_now();
+        }
+    });
+    // SAFETY: the threads have ended.
+    let sum = unsafe { *data.0.get() };
+    assert!(sum >= THREADS * LOCK_ROUNDS * 7 / 8 && !lock.is_held());
+    println!("{name}: {sum} sections");
+}
+
+/// Waits that end by a time, some of them without the lock.
+fn timed() {
+    let lock = lockyard::PvQSpinLock::<u64>::new(0);
+    in_threads(|thread| {
+        for round in 0..300 {
+            if thread % 2 == 0 {
+                let mut guard = lock.lock();
+                *guard += 1;
+                if round % 100 == 0 {
+                    thread::sleep(Duration::from_micros(500));
+                }
+            } else if let Some(mut guard) = lock.try_lock_for(Duration::from_micros(200)) {
+                *guard += 1;
+            }
+        }
+    });
+    println!("waits with a time: {} sections", lock.into_inner());
+}
+
+/// Each thread changes an object, and drops its reference; the last one frees it.
+fn lockref() {
+    struct Object {
+        count: LockRef,
+        data: [Plain; THREADS as usize],
+    }
+    for _ in 0..200 {
+        let data = [const { Plain::new() }; THREADS as usize];
+        let object = Box::new(Object { count: LockRef::from_count(THREADS as u32), data });
+        let object = Box::into_raw(object) as usize;
+        in_threads(|thread| {
+            let pointer = object as *mut Object;
+            // SAFETY: it is not freed before all references are dropped, and this thread's is not.
+            let object = unsafe { &*pointer };
+            object.count.get();
+            // SAFETY: this place is this thread's.
+            unsafe { object.data[thread as usize].add() };
+            assert!(object.count.put_not_zero(), "this thread has two");
+            while object.count.is_locked() {
+                thread::yield_now();
+            }
+            let left = loop {
+                if let Some(left) = object.count.put_return() {
+                    break left;
+                }
+            };
+            if left == 0 {
+                // SAFETY: all others have dropped their references, and touch nothing after that.
+                drop(unsafe { Box::from_raw(pointer) });
+            }
+        });
+    }
+    println!("lockref: 200 objects were freed");
+}
+
+fn page<V: Conditional>(name: &str) {
+    struct Page<V: Conditional> {
+        count: PageRef<V>,
+        data: [Plain; THREADS as usize],
+    }
+    for _ in 0..200 {
+        let data = [const { Plain::new() }; THREADS as usize];
+        let page = Box::new(Page::<V> { count: PageRef::from_references(THREADS as u32), data });
+        let page = Box::into_raw(page) as usize;
+        in_threads(|thread| {
+            let pointer = page as *mut Page<V>;
+            // SAFETY: it is not freed before all references are dropped, and this thread's is not.
+            let page = unsafe { &*pointer };
+            assert!(page.count.get_not_zero(), "this thread has one");
+            // SAFETY: this place is this thread's.
+            unsafe { page.data[thread as usize].add() };
+            assert!(!page.count.put(), "this thread has two");
+            if page.count.put() {
+                // SAFETY: all others have dropped their references, and touch nothing after that.
+                drop(unsafe { Box::from_raw(pointer) });
+            }
+        });
+    }
+    println!("{name}: 200 pages were freed");
+}
+
+/// Readers of an object that is replaced and freed.
+fn reclamation() {
+    static DOMAIN: lockyard::Domain = lockyard::Domain::new();
+    static NEWEST: NativeU64 = NativeU64::new(0);
+    unsafe fn free(header: NonNull<Header>) {
+        // SAFETY: made below, and nobody has it any more.
+        drop(unsafe { Box::from_raw(header.as_ptr()) });
+    }
+    in_threads(|thread| {
+        let mut sum = 0;
+        for round in 0..ROUNDS {
+            if thread % 2 == 0 {
+                let new = Owned::new([round; 4]).expect("there is memory").into_bits();
+                let old = NEWEST.swap(new, Ordering::AcqRel);
+                // SAFETY: the exchange has taken it out of reach, for this thread alone.
+                unsafe { DOMAIN.retire_owned(Owned::<[u64; 4]>::from_bits(old)) };
+                let header = NonNull::from(Box::leak(Box::new(Header::new())));
+                // SAFETY: nobody reads it.
+                unsafe { DOMAIN.retire_later(header, free) };
+            } else {
+                let guard = DOMAIN.enter();
+                let bits = NEWEST.load(Ordering::Acquire);
+                // SAFETY: what it names is retired to the guard's domain.
+                let seen = unsafe { guard.deref_bits::<[u64; 4]>(bits) };
+                sum += seen.map_or(0, |numbers| numbers[3]);
+            }
+            if round % 500 == 0 {
+                DOMAIN.barrier();
+            }
+        }
+        std::hint::black_box(sum);
+    });
+    // SAFETY: the threads have ended.
+    unsafe { DOMAIN.retire_owned(Owned::<[u64; 4]>::from_bits(NEWEST.load(Ordering::Acquire))) };
+    DOMAIN.barrier();
+    assert_eq!(DOMAIN.pending(), 0);
+    println!("reclamation: everything is freed");
+}
+
+/// Threads that insert, change, and remove objects of one table.
+fn id_table() {
+    let table: IdTable<u64> = IdTable::new();
+    let shared = table.insert(0).expect("there is memory");
+    in_threads(|thread| {
+        for round in 0..ROUNDS {
+            if let Some(mut entry) = table.lock(shared) {
+                *entry += 1;
+            }
+            let own = table.insert(thread).expect("there is memory");
+            if let Some(mut entry) = table.lock((shared + round as u32) % (own + 1)) {
+                *entry += 1;
+            }
+            assert!(table.remove(own).is_some(), "nobody else removes it");
+        }
+    });
+    println!("id table: {} additions", table.remove(shared).expect("it is there"));
+}
+
+fn main() {
+    println!("portable forms: {}", cfg!(lockyard_portable));
+    lock::<Ticket, Native>("ticket");
+    lock::<TicketAsmLoop, Native>("ticket asm-loop");
+    lock::<Queued, Native>("queued");
+    lock::<Queued<CmpxchgGrab>, Native>("queued cmpxchg-grab");
+    lock::<Queued, Portable<Native>>("queued, portable host");
+    lock::<Mcs, Native>("mcs");
+    lock::<Clh, Native>("clh");
+    lock::<PvTicket, Native>("pv-ticket");
+    lock::<PvQueued, Native>("pv-queued");
+    lock::<TestAndSet, Native>("test-and-set");
+    timed();
+    lockref();
+    page::<Cmpxchg>("page-ref cmpxchg");
+    page::<OptimisticCmpxchg>("page-ref optimistic-cmpxchg");
+    reclamation();
+    id_table();
+}
