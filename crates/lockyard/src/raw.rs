@@ -11,7 +11,9 @@ use crate::context::{Context, NoContext};
 use crate::invariance::Invariant;
 use crate::lane::{LaneWord, Whole};
 use crate::lock::{FairLock, LaneLock, TimedLock};
-use crate::platform::{Atomics, ConstAtomics, Host, Native, Ordering, Region, Word, during};
+use crate::platform::{
+    Atomics, ConstAtomics, Host, Instant, Native, Ordering, Region, Word, during,
+};
 use core::fmt;
 use core::marker::PhantomData;
 use core::time::Duration;
@@ -186,9 +188,8 @@ impl<K: LaneLock<H>, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H
         C::leave(held.context);
     }
 
-    /// Enters the context and takes the lock, unless it is not free until `until`, a time by [`Host::now`]; then it leaves
-    /// the context.
-    pub fn acquire_until(&self, until: Duration) -> Option<Held<Self>>
+    /// Enters the context and takes the lock, unless it is not free until `until`; then it leaves the context.
+    pub fn acquire_until(&self, until: Instant<H>) -> Option<Held<Self>>
     where
         K: TimedLock<H>,
     {
@@ -279,7 +280,7 @@ where
     }
 }
 
-/// Instants are times by the host's clock, as [`Host::now`] tells them.
+/// Instants are times by the host's clock.
 // SAFETY: the acquisition is `TimedLock`'s.
 unsafe impl<K, H, C, W> RawMutexTimed for RawSpinLock<K, H, C, W>
 where
@@ -289,12 +290,12 @@ where
     W: ConstWidth<H::Atomics>,
 {
     type Duration = Duration;
-    type Instant = Duration;
+    type Instant = Instant<H>;
 
     fn try_lock_for(&self, timeout: Duration) -> Option<Self::Guard> {
-        self.acquire_until(H::now().saturating_add(timeout))
+        self.acquire_until(Instant::now() + timeout)
     }
-    fn try_lock_until(&self, timeout: Duration) -> Option<Self::Guard> {
-        self.acquire_until(timeout)
+    fn try_lock_until(&self, until: Instant<H>) -> Option<Self::Guard> {
+        self.acquire_until(until)
     }
 }

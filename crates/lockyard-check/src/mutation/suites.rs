@@ -13,7 +13,7 @@ use crate::primitives::{
 use crate::program::{
     BufferOp, BufferProgram, ConnOp, ConnProgram, CountOp, CountProgram, FairOp, FairProgram, IdOp,
     IdProgram, LastUse, LockOp, NestedOp, NestedProgram, PageOp, PageProgram, Program, ReclaimOp,
-    ReclaimProgram, StatOp, StatProgram, Unreserved, UseOp,
+    ReclaimProgram, SHORT, StatOp, StatProgram, Unreserved, UseOp,
 };
 use crate::quarantine::Quarantine;
 use lockyard::buffers;
@@ -24,7 +24,7 @@ use lockyard::lockref::LockRef;
 use lockyard::lockref::policy::{NoTrywait, Policy, Standard};
 use lockyard::page_ref::PageRef;
 use lockyard::page_ref::{Cmpxchg, LockedBit, OptimisticCmpxchg, Xadd};
-use lockyard::platform::checked::Checked;
+use lockyard::platform::checked::{Checked, with_clock};
 use lockyard::platform::hooked::Hooked;
 use lockyard::reclaim::Domain;
 use lockyard::statistics::PerNode;
@@ -85,14 +85,26 @@ fn parking<P: Primitive<Op = LockOp>, N: Primitive<Op = LockOp>>() -> Vec<Check>
     ]
 }
 
-/// The same, and fair releases.
+/// A program as a check, on a host with a clock.
+fn timed<P: Program>(ops: &[P::Op], bounds: Bounds) -> Check {
+    let Check { name, run } = check::<P>(ops, bounds);
+    Check { name: format!("{name}, with a clock"), run: Box::new(move || with_clock(SHORT, &run)) }
+}
+
+/// The same, fair releases, and waits with a time.
 fn pv_queued() -> Vec<Check> {
-    use FairOp::{Fair, Timed, Usual};
+    use FairOp::{Fair, GivesUp, Timed, Usual, Woken};
     type P = FairProgram<PvQueued, Host>;
     let mut checks = parking::<PvQueuedLock, PvQueuedNoNode>();
     checks.push(check::<P>(&[Fair, Usual], Bounds::ALL));
     checks.push(check::<P>(&[Fair, Timed], Bounds::ALL));
     checks.push(check::<P>(&[Fair, Fair, Usual], Bounds::stepping_back(2)));
+    for pair in [[Usual, Woken], [Fair, Woken], [Usual, GivesUp], [Woken, GivesUp]] {
+        checks.push(timed::<P>(&pair, Bounds::ALL));
+    }
+    // One that gives up clears what another has set.
+    checks.push(timed::<P>(&[Usual, Woken, GivesUp], Bounds::stepping_back(1)));
+    checks.push(timed::<P>(&[Usual, Usual, GivesUp], Bounds::stepping_back(1)));
     checks
 }
 
@@ -286,7 +298,11 @@ pub fn all() -> Vec<Suite> {
         suite("mcs", &["src/lock/mcs.rs", "src/lock/queue.rs"], lock::<McsOfFour>()),
         suite("clh", &["src/lock/clh.rs", "src/lock/queue.rs"], lock::<ClhOfFour>()),
         suite("pv-ticket", &["src/lock/pv_ticket.rs"], parking::<PvTicketLock, PvTicketNoNode>()),
-        suite("pv-queued", &["src/lock/pv_queued.rs", "src/lock/queue.rs"], pv_queued()),
+        suite(
+            "pv-queued",
+            &["src/lock/pv_queued.rs", "src/lock/pv_timed.rs", "src/lock/queue.rs"],
+            pv_queued(),
+        ),
         suite("lockref(queued)", LOCKREF, lockref::<Queued, Standard>()),
         suite("lockref(queued) no-trywait", LOCKREF, lockref::<Queued, NoTrywait>()),
         suite("page-ref xadd", PAGE, page!(Xadd, true, [Get, Put, Freeze, FreezeToTwo], added)),

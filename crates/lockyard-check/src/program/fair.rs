@@ -4,8 +4,13 @@ use super::{Outcome, Program, Protected, Seen};
 use crate::finding::STUCK;
 use core::time::Duration;
 use lockyard::lock::{FairLock, TimedLock};
-use lockyard::platform::HostWithSlots;
+use lockyard::platform::{HostWithSlots, Instant};
 use lockyard::{Held, RawSpinLock};
+
+/// The longest time after which a park in a model returns at once: see [`with_clock`](lockyard::platform::checked::with_clock).
+pub const SHORT: Duration = Duration::from_micros(10);
+/// A time that is not over before the model is.
+const LONG: Duration = Duration::from_secs(1000);
 
 /// What a thread does with the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +21,10 @@ pub enum FairOp {
     Usual,
     /// Takes it if it is free before its time is over, which it is at once.
     Timed,
+    /// The same, with a time that is over when it has parked once.
+    GivesUp,
+    /// The same, with a time that is not over in the model: it must be woken.
+    Woken,
 }
 
 /// Threads that take one lock.
@@ -48,18 +57,31 @@ impl<K: FairLock<H> + TimedLock<H>, H: HostWithSlots> Program for FairProgram<K,
 
     fn step(&self, thread: usize, _round: u32) {
         let op = self.ops[thread];
-        if op != FairOp::Timed {
-            return self.section(thread, self.lock.acquire(), op == FairOp::Fair);
-        }
-        match self.lock.acquire_until(Duration::ZERO) {
+        let time = match op {
+            FairOp::Fair | FairOp::Usual => {
+                return self.section(thread, self.lock.acquire(), op == FairOp::Fair);
+            }
+            FairOp::Timed => Duration::ZERO,
+            FairOp::GivesUp => SHORT,
+            FairOp::Woken => LONG,
+        };
+        match self.lock.acquire_until(Instant::now() + time) {
             Some(held) => self.section(thread, held, false),
-            None => self.seen.note(thread, 0),
+            None => {
+                assert!(op != FairOp::Woken, "{STUCK}a wait gave up before its time");
+                self.seen.note(thread, 0);
+            }
         }
     }
 
     fn finish(&self) {
         self.protected.finish();
         assert!(!self.lock.is_held(), "{STUCK}everyone has left and the lock is held");
+        let left = format!("{:?}", self.lock);
+        assert!(
+            left.contains("bits: 0,"),
+            "{STUCK}everyone has left, and of the lock is left {left}"
+        );
     }
 
     fn outcome(&self) -> Outcome {

@@ -20,7 +20,7 @@ pub use buffers::{BufferOp, BufferProgram};
 pub use chosen::{ChoiceOp, ChoiceProgram};
 pub use connections::{ConnOp, ConnProgram};
 pub use counts::{CountOp, CountProgram};
-pub use fair::{FairOp, FairProgram};
+pub use fair::{FairOp, FairProgram, SHORT};
 pub use identifiers::{IdOp, IdProgram};
 pub use last_use::{LastUse, RefCount, UseOp};
 pub use locks::{LockOp, LockProgram};

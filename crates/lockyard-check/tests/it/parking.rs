@@ -5,8 +5,9 @@
 //! after its read-modify-write, for the last holder frees it.
 
 use lockyard::lock::PvQueued;
-use lockyard::platform::checked::{Checked, Parking, with_parking};
+use lockyard::platform::checked::{Checked, Parking, with_clock, with_parking};
 use lockyard::platform::hooked::Hooked;
+use lockyard_check::FewSlots;
 use lockyard_check::explore::Bounds;
 use lockyard_check::hooks::Scripted;
 use lockyard_check::matrix::{check_pairs, must_hold};
@@ -14,7 +15,7 @@ use lockyard_check::primitives::{
     Primitive, PvQueuedLock, PvQueuedNoNode, PvQueuedOnce, PvTicketLock, PvTicketNoNode,
 };
 use lockyard_check::program::LockOp::{self, Lock, LockTwice, TryLock};
-use lockyard_check::program::{FairOp, FairProgram};
+use lockyard_check::program::{FairOp, FairProgram, Program, SHORT};
 
 type InModel = Hooked<Checked, Scripted>;
 type Of<P> = <P as Primitive>::Program<InModel>;
@@ -85,6 +86,44 @@ fn fair_releases_and_waits_that_give_up_hold() {
     }
     must_hold::<P>("pv-queued", &[Fair, Fair, Usual], Bounds::stepping_back(2));
     must_hold::<P>("pv-queued", &[Fair, Timed, Usual], Bounds::stepping_back(2));
+}
+
+/// A wait with a time parks, is woken by each kind of release, and leaves nothing behind when it gives up.
+fn waits_with_a_time<P: Program<Op = FairOp>>(title: &str) {
+    use FairOp::{Fair, GivesUp, Usual, Woken};
+    with_clock(SHORT, || {
+        for pair in
+            [[Usual, Woken], [Fair, Woken], [Usual, GivesUp], [Woken, Woken], [Woken, GivesUp]]
+        {
+            must_hold::<P>(title, &pair, Bounds::ALL);
+        }
+        for three in [
+            [Usual, Woken, Woken],
+            [Usual, Usual, Woken],
+            [Usual, Woken, GivesUp],
+            [Usual, Usual, GivesUp],
+        ] {
+            must_hold::<P>(title, &three, Bounds::stepping_back(1));
+        }
+    });
+}
+
+#[test]
+fn waits_with_a_time_are_woken_and_leave_nothing_behind() {
+    waits_with_a_time::<FairProgram<PvQueued, InModel>>("pv-queued, with times");
+}
+
+#[test]
+fn waits_with_a_time_go_on_where_few_have_a_node() {
+    type Few = FewSlots<InModel, 2>;
+    waits_with_a_time::<FairProgram<PvQueued, Few>>("pv-queued, with times, two nodes");
+}
+
+#[test]
+fn waits_with_a_time_park_again_after_a_return_for_no_reason() {
+    with_parking(Parking::SpuriousOnce, || {
+        waits_with_a_time::<FairProgram<PvQueued, InModel>>("pv-queued, with times, spurious");
+    });
 }
 
 /// A park may return for no reason: the waiter parks again, and is found again.

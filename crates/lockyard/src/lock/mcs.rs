@@ -26,6 +26,12 @@ use crate::lane::Lane;
 use crate::platform::{Event, HostWithSlots, Int, Ordering, Word};
 
 /// The MCS lock. See the [module documentation](self).
+///
+/// # Limits
+///
+/// A thread holds or waits for at most [`NEST_LEVELS`](crate::platform::NEST_LEVELS) MCS and CLH locks, and a thread without a
+/// slot for none: one whose thread-local destructors run after its slot was given back, or one of more than
+/// [`Host::SLOTS`]. `lock` then ends the program and says why ([`Host::fatal`]). A `try_lock` fails instead.
 #[derive(Debug)]
 pub struct Mcs;
 

@@ -21,6 +21,7 @@ pub mod mcs;
 pub mod pv;
 pub mod pv_queued;
 pub mod pv_ticket;
+pub mod pv_timed;
 pub(crate) mod queue;
 pub mod queued;
 mod test_and_set;
@@ -35,7 +36,8 @@ pub use test_and_set::TestAndSet;
 pub use ticket::{Ticket, TicketAsmLoop};
 
 use crate::lane::Lane;
-use crate::platform::{Host, HostWithSlots, Int};
+use crate::platform::{Host, HostWithSlots, Instant, Int, Ordering};
+use core::time::Duration;
 
 /// A lock algorithm as it is on every host: what its holder keeps, and how its lane reads.
 pub trait Algorithm: Sized + 'static {
@@ -127,41 +129,75 @@ unsafe impl<H: HostWithSlots, P: pv::Hooks> FairLock<H> for PvTicket<P> {}
 /// A waiter can give up only if it leaves nothing behind. [`TestAndSet`]'s has left nothing. A ticket cannot be given back:
 /// those after it count on its turn; nor can a place in the queue of [`Queued`], [`Mcs`] or [`Clh`], without a predecessor that
 /// helps (Scott and Scherer, *Scalable Queue-Based Spin Locks with Timeout*, PPoPP 2001), for which four bytes have no room.
-/// Those who want such a lock with a time poll [`LaneLock::try_lock`]. [`PvQueued`] lets newcomers steal, so that a waiter with a
+/// Those who want such a lock with a time poll [`LaneLock::try_lock`]. [`PvQueued`] lets newcomers steal, so a waiter with a
 /// time stays a newcomer: it may be passed any number of times.
+///
+/// | lock | what a waiter with a time does |
+/// | --- | --- |
+/// | [`PvQueued`] | spins for a while, then parks until a release or its time ([`pv_timed`]) |
+/// | [`PvQueued`] that spins ([`pv::Spins`]) | spins, and yields after 64 polls: it uses its CPU until its time |
+/// | [`TestAndSet`] | the same |
 ///
 /// # Safety
 ///
 /// As of [`LaneLock`].
 pub unsafe trait TimedLock<H: Host>: LaneLock<H> {
-    /// Takes the lock, unless it is not free for it until `until`: a time by [`Host::now`]. Not before that time it returns
-    /// `None`, and has left the lane as it was. On a host without a clock a microsecond is 64 polls, from 0.
+    /// Takes the lock, unless it is not free for it until `until`. Not before that time it returns `None`, and has left
+    /// nothing of its own in the lane. On a host without a clock a microsecond is 64 polls, from 0.
     ///
     /// # Safety
     ///
     /// As of [`LaneLock::lock`].
-    unsafe fn lock_until<L: Lane>(lane: L, until: core::time::Duration) -> Option<Self::Token>;
+    unsafe fn lock_until<L: Lane>(lane: L, until: Instant<H>) -> Option<Self::Token>;
 }
 
-/// Whether the time of a waiter is over, asked after so many polls.
-struct Deadline {
-    until: core::time::Duration,
+/// The time of a waiter, and what is left of it, asked after each slice of polls.
+struct Deadline<H: Host> {
+    until: Instant<H>,
     slices: u64,
 }
 
-impl Deadline {
+impl<H: Host> Deadline<H> {
     /// Polls between two questions.
     const POLLS: u32 = 64;
 
-    fn new(until: core::time::Duration) -> Self {
+    fn new(until: Instant<H>) -> Self {
         Deadline { until, slices: 0 }
     }
 
     /// Whether it is over; a slice of polls was made since the last question.
-    fn is_over<H: Host>(&mut self) -> bool {
+    fn is_over(&mut self) -> bool {
         self.slices += 1;
-        let now = H::now();
-        let now = if now.is_zero() { core::time::Duration::from_micros(self.slices) } else { now };
+        let now = Instant::now();
+        let now = if now.is_zero() { now + Duration::from_micros(self.slices) } else { now };
         now >= self.until
+    }
+
+    /// The time that is left; `None` if the host has no clock, or it is over.
+    fn left(&self) -> Option<Duration> {
+        let now = Instant::now();
+        let left = self.until.saturating_duration_since(now);
+        (!now.is_zero() && !left.is_zero()).then_some(left)
+    }
+
+    /// Takes `lane` by `try_lock`, in slices of polls of which one finds it `free`, and yields between them.
+    fn poll<L: Lane, T>(
+        mut self,
+        lane: L,
+        free: fn(u64) -> bool,
+        try_lock: impl Fn() -> Option<T>,
+    ) -> Option<T> {
+        loop {
+            if let Some(token) = try_lock() {
+                return Some(token);
+            }
+            if self.is_over() {
+                return None;
+            }
+            // Relaxed: a hint.
+            if lane.wait_within::<H>(Ordering::Relaxed, Self::POLLS, free).is_none() {
+                H::yield_now();
+            }
+        }
     }
 }

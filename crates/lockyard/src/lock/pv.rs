@@ -103,6 +103,20 @@ pub(super) struct Announced<H: HostWithSlots>(&'static Announcement<H::Atomics>)
 
 /// Announces that `me` waits for `turn` in the lock at the address `lock`; `None` if there is no room. It orders nothing.
 pub(super) fn announce<H: HostWithSlots>(lock: usize, turn: u32, me: Name) -> Option<Announced<H>> {
+    announce_from::<H>(0, lock, turn, me)
+}
+
+/// The same, for a waiter beside the queue: the first word of the line is left to those in it.
+pub(super) fn announce_beside<H: HostWithSlots>(lock: usize, me: Name) -> Option<Announced<H>> {
+    announce_from::<H>(1, lock, 0, me)
+}
+
+fn announce_from<H: HostWithSlots>(
+    first: usize,
+    lock: usize,
+    turn: u32,
+    me: Name,
+) -> Option<Announced<H>> {
     let word = tag(lock, turn) | me.to_bits();
     let words = H::announcements(lock, turn);
     // Relaxed: who is to find it is the caller's business.
@@ -110,7 +124,7 @@ pub(super) fn announce<H: HostWithSlots>(lock: usize, turn: u32, me: Name) -> Op
         entry.0.load(Ordering::Relaxed) == 0
             && entry.0.compare_exchange(0, word, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     };
-    words.iter().find(free).map(Announced)
+    words.iter().skip(first).find(free).map(Announced)
 }
 
 impl<H: HostWithSlots> Announced<H> {

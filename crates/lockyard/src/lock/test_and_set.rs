@@ -13,8 +13,7 @@
 
 use super::{Algorithm, Deadline, LaneLock, TimedLock};
 use crate::lane::Lane;
-use crate::platform::{Event, Host, Int, Ordering};
-use core::time::Duration;
+use crate::platform::{Event, Host, Instant, Int, Ordering};
 
 /// The test-and-set lock. See the [module documentation](crate::lock).
 #[derive(Debug)]
@@ -79,23 +78,12 @@ unsafe impl<H: Host> LaneLock<H> for TestAndSet {
 // SAFETY: the lock is taken as in `lock`.
 unsafe impl<H: Host> TimedLock<H> for TestAndSet {
     #[cold]
-    unsafe fn lock_until<L: Lane>(lane: L, until: Duration) -> Option<()> {
-        let mut deadline = Deadline::new(until);
-        loop {
-            // SAFETY: the caller's promise.
-            if unsafe { <Self as LaneLock<H>>::try_lock(lane) }.is_some() {
-                return Some(());
-            }
-            if deadline.is_over::<H>() {
-                return None;
-            }
-            // Relaxed: only the read-modify-write takes the lock.
-            let free = |bits| bits & 1 == 0;
-            while lane.wait_within::<H>(Ordering::Relaxed, Deadline::POLLS, free).is_none() {
-                if deadline.is_over::<H>() {
-                    return None;
-                }
-            }
-        }
+    unsafe fn lock_until<L: Lane>(lane: L, until: Instant<H>) -> Option<()> {
+        // SAFETY: the caller's promise.
+        Deadline::new(until).poll(
+            lane,
+            |bits| bits & 1 == 0,
+            || unsafe { <Self as LaneLock<H>>::try_lock(lane) },
+        )
     }
 }

@@ -21,6 +21,7 @@ mod forwarding;
 #[cfg(feature = "hooks")]
 pub mod hooked;
 mod host;
+mod instant;
 mod native;
 mod native_host;
 mod portable;
@@ -28,6 +29,7 @@ mod portable;
 pub use activity::{Activity, Region, during};
 pub use atomics::*;
 pub use host::*;
+pub use instant::Instant;
 pub use native::{NativeAtomics, NativeCell, NativeU16, NativeU32, NativeU64};
 pub use native_host::Native;
 #[cfg(feature = "events")]

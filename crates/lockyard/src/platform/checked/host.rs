@@ -15,15 +15,16 @@ use std::vec::Vec;
 /// The host of a model: its threads are loom's.
 ///
 /// Slots are given in the order in which threads ask, from 0; one thread keeps its slot to its end.
-/// There is one NUMA node and no clock. [`fatal`](Host::fatal) panics, which is how a model fails.
+/// There is one NUMA node, and no clock but by [`with_clock`]. [`fatal`](Host::fatal) panics, which is how a model fails.
 #[derive(Debug)]
 pub struct Checked(());
 
 /// Slots: as many as loom has threads.
 const SLOTS: u32 = loom::MAX_THREADS as u32;
 
-/// Announcements that there is room for: fewer than loom has threads, so that models come to a full table.
-const ANNOUNCEMENTS: u32 = 2;
+/// Announcements that there is room for: fewer than loom has threads, so that models come to a full table. On a host with a
+/// clock there is one more, so that two waiters beside a queue can announce themselves.
+const ANNOUNCEMENTS: usize = 2;
 
 /// One thread in `park`.
 struct Parked {
@@ -40,6 +41,8 @@ struct World {
     parked: RefCell<Vec<Parked>>,
     /// Slots whose thread has returned from a park for no reason.
     returned_once: RefCell<Vec<Slot>>,
+    /// The time, where there is a clock.
+    clock: Cell<Duration>,
     /// Of modelled memory: changed, relaxed, by every park and unpark, so that loom explores both
     /// orders of the two. Relaxed, so that they order nothing else.
     parking: U32<Checked>,
@@ -48,10 +51,11 @@ struct World {
 loom::lazy_static! {
     static ref WORLD: World = World {
         nodes: (0..SLOTS * NEST_LEVELS).map(|_| QueueNode::new()).collect(),
-        announcements: (0..ANNOUNCEMENTS).map(|_| Announcement::new()).collect(),
+        announcements: (0..ANNOUNCEMENTS + 1).map(|_| Announcement::new()).collect(),
         next_slot: Cell::new(0),
         parked: RefCell::new(Vec::new()),
         returned_once: RefCell::new(Vec::new()),
+        clock: Cell::new(Duration::from_secs(1)),
         parking: Word::new(0),
     };
 }
@@ -78,6 +82,7 @@ pub enum Parking {
 
 std::thread_local! {
     static PARKING: Cell<Parking> = const { Cell::new(Parking::Exact) };
+    static SHORT: Cell<Option<Duration>> = const { Cell::new(None) };
     static ALLOCATIONS_BEFORE_FAILURE: Cell<Option<u32>> = const { Cell::new(None) };
 }
 
@@ -91,6 +96,20 @@ pub fn with_parking<R>(parking: Parking, check: impl FnOnce() -> R) -> R {
         }
     }
     let _restore = Restore(PARKING.replace(parking));
+    check()
+}
+
+/// Runs `check` (a call of loom's `check`) on a host with a clock; without it there is none. It stands still, but for timeouts:
+/// a park with one of at most `short` returns at once, and the clock has gone on by that. One with a longer timeout
+/// lasts until it is woken. So waits that give up and waits that must be woken can meet in one model.
+pub fn with_clock<R>(short: Duration, check: impl FnOnce() -> R) -> R {
+    struct Restore(Option<Duration>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            SHORT.set(self.0);
+        }
+    }
+    let _restore = Restore(SHORT.replace(Some(short)));
     check()
 }
 
@@ -134,13 +153,13 @@ unsafe impl Host for Checked {
         &world.nodes[(slot.0 * NEST_LEVELS + level) as usize]
     }
 
-    /// The same two words for all locks.
+    /// The same words for all locks.
     fn announcements(_lock: usize, _turn: u32) -> &'static [Announcement<CheckedAtomics>] {
         if panicking() {
             return &[];
         }
         let world: &'static World = &WORLD;
-        &world.announcements
+        &world.announcements[..ANNOUNCEMENTS + usize::from(SHORT.get().is_some())]
     }
 
     /// Does nothing: a pause orders nothing, and a thread that goes on at once is one of the
@@ -154,13 +173,23 @@ unsafe impl Host for Checked {
     }
 
     fn now() -> Duration {
-        Duration::ZERO
+        if panicking() || SHORT.get().is_none() {
+            return Duration::ZERO;
+        }
+        let world: &World = &WORLD;
+        world.clock.get()
     }
 
-    /// With a timeout it returns at once: the time may have passed.
+    /// With a timeout it returns at once, but by [`with_clock`]: the time may have passed.
     fn park(word: &U32<Self>, expected: u32, timeout: Option<Duration>) {
-        if panicking() || timeout.is_some() || PARKING.get() == Parking::Spurious {
+        if panicking() || PARKING.get() == Parking::Spurious {
             return;
+        }
+        if let Some(timeout) = timeout
+            && SHORT.get().is_none_or(|short| timeout <= short)
+        {
+            let world: &World = &WORLD;
+            return world.clock.set(world.clock.get() + timeout);
         }
         let slot = Self::slot().expect("a thread that is being torn down parks");
         let world: &World = &WORLD;

@@ -74,6 +74,6 @@ mod host;
 mod memory;
 mod waiting;
 
-pub use host::{Checked, Parking, fail_allocation, with_parking};
+pub use host::{Checked, Parking, fail_allocation, with_clock, with_parking};
 pub use memory::{CheckedAtomics, CheckedCell, CheckedU16, CheckedU32, CheckedU64};
 pub use waiting::{Waits, with_waits};

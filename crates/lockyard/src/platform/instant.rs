@@ -1,0 +1,167 @@
+//! A time by a host's clock.
+
+use super::{Host, Native};
+use core::cmp::Ordering;
+use core::fmt;
+use core::hash::{Hash, Hasher};
+use core::marker::PhantomData;
+use core::ops::{Add, AddAssign};
+use core::time::Duration;
+
+/// A time by the clock of the host `H`: until when a wait may last.
+///
+/// It is no [`Duration`], because "until one second" has no meaning. On a host without a clock, where
+/// [`now`](Self::now) is always the same, a wait counts its polls instead: 64 for a microsecond after that.
+///
+/// ```
+/// use lockyard::PvQSpinLock;
+/// use lockyard::platform::Instant;
+/// use std::time::Duration;
+///
+/// let lock = PvQSpinLock::<u64>::new(7);
+/// let until = Instant::now() + Duration::from_millis(10);
+/// assert_eq!(lock.try_lock_until(until).as_deref(), Some(&7));
+/// // A time of the standard library's clock, too.
+/// let until = std::time::Instant::now() + Duration::from_millis(10);
+/// assert!(lock.try_lock_until(until.into()).is_some());
+/// ```
+///
+/// ```compile_fail,E0308
+/// use lockyard::PvQSpinLock;
+///
+/// let lock = PvQSpinLock::<u64>::new(7);
+/// lock.try_lock_until(std::time::Duration::from_secs(1)); // expected `Instant`, found `Duration`
+/// ```
+pub struct Instant<H: Host = Native> {
+    since: Duration,
+    _host: PhantomData<fn(H) -> H>,
+}
+
+impl<H: Host> Instant<H> {
+    const fn at(since: Duration) -> Self {
+        Instant { since, _host: PhantomData }
+    }
+
+    /// Returns the time by the host's clock: [`Host::now`].
+    #[inline]
+    pub fn now() -> Self {
+        Self::at(H::now())
+    }
+
+    /// Returns the time that much later; the latest there is if that is beyond it.
+    #[must_use]
+    pub const fn saturating_add(self, duration: Duration) -> Self {
+        Self::at(self.since.saturating_add(duration))
+    }
+
+    /// Returns the time that much later; `None` if there is none.
+    #[must_use]
+    pub const fn checked_add(self, duration: Duration) -> Option<Self> {
+        match self.since.checked_add(duration) {
+            Some(since) => Some(Self::at(since)),
+            None => None,
+        }
+    }
+
+    /// Returns how much later it is than `earlier`; zero if it is not.
+    #[must_use]
+    pub const fn saturating_duration_since(self, earlier: Self) -> Duration {
+        self.since.saturating_sub(earlier.since)
+    }
+
+    /// Whether it is the time since which the host counts: always on a host without a clock.
+    #[inline]
+    pub(crate) const fn is_zero(self) -> bool {
+        self.since.is_zero()
+    }
+}
+
+/// The time of the standard library's clock, by the native host's. Reads both clocks.
+#[cfg(feature = "std")]
+impl From<std::time::Instant> for Instant<Native> {
+    fn from(instant: std::time::Instant) -> Self {
+        let (now, now_there) = (Self::now(), std::time::Instant::now());
+        match instant.checked_duration_since(now_there) {
+            Some(later) => now.saturating_add(later),
+            None => Self::at(now.since.saturating_sub(now_there.duration_since(instant))),
+        }
+    }
+}
+
+/// As [`saturating_add`](Instant::saturating_add).
+impl<H: Host> Add<Duration> for Instant<H> {
+    type Output = Self;
+    fn add(self, duration: Duration) -> Self {
+        self.saturating_add(duration)
+    }
+}
+
+/// As [`saturating_add`](Instant::saturating_add).
+impl<H: Host> AddAssign<Duration> for Instant<H> {
+    fn add_assign(&mut self, duration: Duration) {
+        *self = self.saturating_add(duration);
+    }
+}
+
+impl<H: Host> Clone for Instant<H> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<H: Host> Copy for Instant<H> {}
+impl<H: Host> PartialEq for Instant<H> {
+    fn eq(&self, other: &Self) -> bool {
+        self.since == other.since
+    }
+}
+impl<H: Host> Eq for Instant<H> {}
+impl<H: Host> PartialOrd for Instant<H> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl<H: Host> Ord for Instant<H> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.since.cmp(&other.since)
+    }
+}
+impl<H: Host> Hash for Instant<H> {
+    fn hash<S: Hasher>(&self, state: &mut S) {
+        self.since.hash(state);
+    }
+}
+
+impl<H: Host> fmt::Debug for Instant<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Instant").field(&self.since).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_ordered_and_stop_at_the_last_one() {
+        let now = Instant::<Native>::now();
+        let later = now + Duration::from_secs(1);
+        assert!(later > now);
+        assert_eq!(later.saturating_duration_since(now), Duration::from_secs(1));
+        assert_eq!(now.saturating_duration_since(later), Duration::ZERO);
+        assert_eq!(later.checked_add(Duration::MAX), None);
+        assert_eq!(later + Duration::MAX, Instant::at(Duration::MAX));
+    }
+
+    #[cfg(feature = "std")]
+    #[test]
+    fn the_standard_librarys_times_are_the_native_hosts() {
+        let (before, there) = (Instant::<Native>::now(), std::time::Instant::now());
+        let at = Instant::<Native>::from(there);
+        // The two clocks are read one after the other, so it is exact up to the time in between.
+        let slack = Duration::from_secs(60);
+        assert!(at + slack >= before && at <= before + slack);
+        let later = Instant::from(there + Duration::from_secs(3600));
+        assert!(later.saturating_duration_since(at) >= Duration::from_secs(3600) - slack);
+        assert!(Instant::from(there) < Instant::from(there + Duration::from_secs(3600)));
+    }
+}

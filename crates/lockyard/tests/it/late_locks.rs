@@ -1,0 +1,120 @@
+//! A lock that is first used in a thread-local's destructor, before and after the thread's slot is given back: of each kind.
+
+#![cfg(all(unix, feature = "std"))]
+
+use lockyard::RawSpinLock;
+use lockyard::lock::{
+    Clh, CmpxchgGrab, LaneLock, Mcs, PvQueued, PvTicket, Queued, TestAndSet, Ticket, TicketAsmLoop,
+};
+use lockyard::platform::{Host, Native};
+use std::cell::RefCell;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+
+/// Runs a last thing in its destructor.
+struct Late(Option<Box<dyn FnOnce()>>);
+
+impl Drop for Late {
+    fn drop(&mut self) {
+        if let Some(last) = self.0.take() {
+            last();
+        }
+    }
+}
+
+thread_local!(static LATE: RefCell<Late> = const { RefCell::new(Late(None)) });
+
+/// Runs `last` in a destructor of a thread: one that runs after the thread's slot is given back, or before.
+fn in_a_destructor(after_the_slot: bool, last: impl FnOnce() + Send + 'static) {
+    thread::spawn(move || {
+        // Destructors run in the opposite order.
+        if after_the_slot {
+            LATE.with_borrow_mut(|late| late.0 = Some(Box::new(last)));
+            assert!(Native::slot().is_some());
+        } else {
+            assert!(Native::slot().is_some());
+            LATE.with_borrow_mut(|late| late.0 = Some(Box::new(last)));
+        }
+    })
+    .join()
+    .unwrap();
+}
+
+/// Few: locks that serve in order are slow where CPUs are busy.
+const ROUNDS: u32 = 10;
+
+/// Others hold the lock meanwhile, so that the destructor waits as well.
+fn serves<K: LaneLock<Native>>() {
+    for after_the_slot in [false, true] {
+        static SECTIONS: AtomicU32 = AtomicU32::new(0);
+        SECTIONS.store(0, Ordering::Relaxed);
+        let lock: &'static RawSpinLock<K> = Box::leak(Box::new(RawSpinLock::new()));
+        let section = move || {
+            for _ in 0..ROUNDS {
+                let held = lock.acquire();
+                let before = SECTIONS.load(Ordering::Relaxed);
+                thread::yield_now();
+                SECTIONS.store(before + 1, Ordering::Relaxed);
+                // SAFETY: taken above.
+                unsafe { lock.release(held) };
+            }
+        };
+        thread::scope(|scope| {
+            scope.spawn(section);
+            in_a_destructor(after_the_slot, section);
+        });
+        assert_eq!(SECTIONS.load(Ordering::Relaxed), 2 * ROUNDS);
+        assert!(!lock.is_held());
+    }
+}
+
+/// One after the other: they count in one place.
+#[test]
+fn a_lock_that_needs_no_node_to_be_held_serves_in_a_destructor() {
+    serves::<Ticket>();
+    serves::<TicketAsmLoop>();
+    serves::<TestAndSet>();
+    serves::<Queued>();
+    serves::<Queued<CmpxchgGrab>>();
+    serves::<PvTicket>();
+    serves::<PvQueued>();
+}
+
+/// The comparators need a node to be held: a try fails, and the wait ends the program and says why.
+fn is_refused<K: LaneLock<Native>>(test: &str) {
+    let lock: &'static RawSpinLock<K> = Box::leak(Box::new(RawSpinLock::new()));
+    in_a_destructor(false, || {
+        let held = lock.try_acquire().expect("the thread has its slot");
+        // SAFETY: taken above.
+        unsafe { lock.release(held) };
+    });
+    in_a_destructor(true, || assert!(lock.try_acquire().is_none(), "the thread has no slot"));
+    if std::env::var_os("LOCKYARD_DIES").is_some() {
+        in_a_destructor(true, || drop(lock.acquire()));
+        return;
+    }
+    let mut child = Command::new(std::env::current_exe().expect("this test has a file"));
+    child.args(["--exact", test, "--nocapture"]).env("LOCKYARD_DIES", "1").stdout(Stdio::null());
+    let output = child.output().expect("it starts");
+    assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{:?}", output.status);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("a thread without a slot"), "{said}");
+}
+
+/// This test's name, also as one of a module.
+fn name_of<T>(_: T) -> String {
+    let name = std::any::type_name::<T>();
+    name.split_once("::").map_or(name, |(_, name)| name).to_owned()
+}
+
+#[test]
+fn an_mcs_lock_is_refused_where_the_thread_has_no_slot() {
+    is_refused::<Mcs>(&name_of(an_mcs_lock_is_refused_where_the_thread_has_no_slot));
+}
+
+#[test]
+fn a_clh_lock_is_refused_where_the_thread_has_no_slot() {
+    is_refused::<Clh>(&name_of(a_clh_lock_is_refused_where_the_thread_has_no_slot));
+}

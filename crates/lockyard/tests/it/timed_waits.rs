@@ -1,0 +1,226 @@
+//! Waits with a time: they park where the lock's waiters do, are woken, and leave nothing behind. What they cost is counted, not
+//! timed.
+
+#![cfg(all(unix, feature = "std"))]
+
+use crate::support::counting::{Counting, Counts};
+use crate::support::watchdog::watched;
+use lockyard::lock::{LaneLock, PvQueued, TestAndSet, TimedLock};
+use lockyard::platform::{Host, Instant, Native};
+use lockyard::{Held, RawSpinLock};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+type Parking = RawSpinLock<PvQueued, Counting>;
+const HOUR: Duration = Duration::from_secs(3600);
+/// Polls between two questions for the time.
+const SLICE: u64 = 64;
+
+fn in_time<K: TimedLock<H>, H: Host>(
+    lock: &RawSpinLock<K, H>,
+    time: Duration,
+) -> Option<Held<RawSpinLock<K, H>>> {
+    lock.acquire_until(Instant::now() + time)
+}
+
+fn release<K: LaneLock<H>, H: Host>(lock: &RawSpinLock<K, H>, held: Held<RawSpinLock<K, H>>) {
+    // SAFETY: each caller has taken it from this lock.
+    unsafe { lock.release(held) };
+}
+
+fn is_as_new(lock: &Parking) -> bool {
+    format!("{lock:?}") == format!("{:?}", Parking::new())
+}
+
+fn nodes_in_use() -> u32 {
+    Native::queue_node(Native::slot().expect("slots are left"), 0).nodes_in_use()
+}
+
+/// Of a wait that parks: no yield, and polls in proportion to its parks.
+fn assert_parked(counts: &Counts) {
+    let (parks, pauses) = (counts.parks(), counts.pauses());
+    assert!(parks > 0, "it did not park");
+    assert!(pauses <= SLICE * (parks + 2), "{pauses} pauses for {parks} parks");
+    assert_eq!(counts.yields(), 0, "it had a place to park");
+}
+
+#[test]
+fn a_wait_that_gives_up_parks_until_its_time() {
+    static COUNTS: Counts = Counts::new();
+    let lock = Parking::new();
+    let held = lock.acquire();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            COUNTS.watch();
+            assert!(in_time(&lock, Duration::from_millis(20)).is_none(), "it is held");
+            assert_eq!(nodes_in_use(), 0);
+        });
+    });
+    assert_parked(&COUNTS);
+    release(&lock, held);
+    assert!(is_as_new(&lock), "{lock:?}");
+}
+
+#[test]
+fn a_wait_is_woken_by_a_release() {
+    static COUNTS: Counts = Counts::new();
+    watched(|| {
+        for fair in [false, true] {
+            let lock = Parking::new();
+            let held = lock.acquire();
+            let before = COUNTS.parks();
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    COUNTS.watch();
+                    let held = in_time(&lock, HOUR).expect("an hour is long enough");
+                    release(&lock, held);
+                    assert_eq!(nodes_in_use(), 0);
+                });
+                while COUNTS.parks() == before {
+                    thread::yield_now();
+                }
+                // SAFETY: taken above.
+                unsafe { if fair { lock.release_fair(held) } else { lock.release(held) } };
+            });
+            assert!(is_as_new(&lock), "{lock:?}");
+        }
+    });
+    assert_parked(&COUNTS);
+}
+
+/// More than the table has room for: the others poll and yield.
+#[test]
+fn as_many_as_come_are_woken() {
+    const WAITERS: u64 = 12;
+    static COUNTS: Counts = Counts::new();
+    let (lock, inside) = (Parking::new(), AtomicU64::new(0));
+    watched(|| {
+        let held = lock.acquire();
+        thread::scope(|scope| {
+            for _ in 0..WAITERS {
+                scope.spawn(|| {
+                    COUNTS.watch();
+                    let held = in_time(&lock, HOUR).expect("an hour is long enough");
+                    inside.fetch_add(1, Ordering::Relaxed);
+                    release(&lock, held);
+                });
+            }
+            while COUNTS.parks() == 0 || COUNTS.yields() == 0 {
+                thread::yield_now();
+            }
+            release(&lock, held);
+        });
+    });
+    assert_eq!(inside.into_inner(), WAITERS);
+    assert!(is_as_new(&lock), "{lock:?}");
+}
+
+#[test]
+fn waits_that_give_up_and_waits_that_do_not_go_on_together() {
+    const ROUNDS: u64 = 300;
+    let lock = Parking::new();
+    let (inside, sections) = (AtomicU64::new(0), AtomicU64::new(0));
+    let section = |me: u64, round: u64| {
+        assert_eq!(inside.swap(me, Ordering::Relaxed), 0, "two are inside");
+        if round % 32 == 0 {
+            thread::sleep(Duration::from_micros(50));
+        }
+        // Relaxed: the lock orders it.
+        sections.store(sections.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        assert_eq!(inside.swap(0, Ordering::Relaxed), me, "two were inside");
+    };
+    let gave_up = AtomicU64::new(0);
+    watched(|| {
+        thread::scope(|scope| {
+            for me in 1..=8 {
+                let (lock, section, gave_up) = (&lock, &section, &gave_up);
+                scope.spawn(move || {
+                    for round in 0..ROUNDS {
+                        let held = match me % 3 {
+                            0 => Some(lock.acquire()),
+                            1 => in_time(lock, HOUR),
+                            _ => in_time(lock, Duration::from_micros(30)),
+                        };
+                        let Some(held) = held else {
+                            assert_eq!(me % 3, 2, "it had an hour");
+                            gave_up.fetch_add(1, Ordering::Relaxed);
+                            continue;
+                        };
+                        section(me, round);
+                        release(lock, held);
+                    }
+                });
+            }
+        });
+    });
+    assert_eq!(sections.load(Ordering::Relaxed) + gave_up.into_inner(), 8 * ROUNDS);
+    assert!(is_as_new(&lock), "{lock:?}");
+}
+
+/// Each lock lies in memory of its own, which the last of its threads gives back at once after its release.
+#[test]
+fn a_lock_may_be_freed_when_the_last_holder_has_released_it() {
+    struct Freed {
+        lock: Parking,
+        left: AtomicU64,
+    }
+    const THREADS: u64 = 6;
+    watched(|| {
+        for _ in 0..60 {
+            let freed = Box::new(Freed { lock: Parking::new(), left: AtomicU64::new(THREADS) });
+            let freed = Box::into_raw(freed) as usize;
+            thread::scope(|scope| {
+                for thread in 0..THREADS {
+                    scope.spawn(move || {
+                        let freed = freed as *mut Freed;
+                        // SAFETY: nobody frees it before all threads have been inside, and this one has not.
+                        let shared = unsafe { &*freed };
+                        let held = match thread % 2 {
+                            0 => shared.lock.acquire(),
+                            _ => in_time(&shared.lock, HOUR).expect("an hour is long enough"),
+                        };
+                        thread::yield_now();
+                        // Relaxed: the lock orders it.
+                        let left = shared.left.load(Ordering::Relaxed) - 1;
+                        shared.left.store(left, Ordering::Relaxed);
+                        release(&shared.lock, held);
+                        if left == 0 {
+                            // SAFETY: all others have released it, and touch nothing of it after that.
+                            drop(unsafe { Box::from_raw(freed) });
+                        }
+                    });
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_wait_for_a_test_and_set_lock_yields() {
+    static COUNTS: Counts = Counts::new();
+    let lock = RawSpinLock::<TestAndSet, Counting>::new();
+    let held = lock.acquire();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            COUNTS.watch();
+            assert!(in_time(&lock, Duration::from_millis(20)).is_none(), "it is held");
+        });
+    });
+    let (yields, pauses) = (COUNTS.yields(), COUNTS.pauses());
+    assert!(yields > 0 && pauses <= SLICE * (yields + 1), "{pauses} pauses, {yields} yields");
+    assert_eq!(COUNTS.parks(), 0);
+    release(&lock, held);
+    assert!(in_time(&lock, Duration::ZERO).is_some(), "it is free");
+}
+
+#[test]
+fn a_time_that_is_over_is_one_try() {
+    let lock = Parking::new();
+    let held = in_time(&lock, Duration::ZERO).expect("it is free");
+    assert!(in_time(&lock, Duration::ZERO).is_none());
+    release(&lock, held);
+    let since = Instant::from(std::time::Instant::now());
+    let native = RawSpinLock::<PvQueued, Native>::new();
+    assert!(native.acquire_until(since).is_some());
+}
