@@ -70,6 +70,21 @@ impl Running {
         assert_eq!(unsafe { libc::kill(self.child.id() as i32, signal) }, 0);
     }
 
+    /// Waits until the command has read this many bytes, from whatever files.
+    fn wait_until_read(&self, bytes: u64) {
+        let io = format!("/proc/{}/io", self.child.id());
+        let begin = Instant::now();
+        loop {
+            let text = std::fs::read_to_string(&io).expect("it runs");
+            let read = text.lines().find_map(|line| line.strip_prefix("rchar:")).expect("Linux");
+            if read.trim().parse::<u64>().expect("a number") >= bytes {
+                break;
+            }
+            assert!(begin.elapsed() < HANGS, "it never reads {bytes} bytes");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
     /// Waits for the end; nothing is left in the temporary folder.
     fn end(mut self) -> Output {
         // Whoever reads the pipes waits for the end, which does not come if it hangs.
@@ -277,8 +292,8 @@ fn a_second_signal_ends_it_by_the_code_of_the_first() {
     assert_eq!(output.status.code(), Some(143), "{}", last_line(&output));
 }
 
-/// A file of results with so many rows, all of one speed.
-fn results(path: &Path, rows: usize, speed: f64) {
+/// Writes a file of results with `rows` rows, all of one speed. Returns its name and its bytes.
+fn results(path: &Path, rows: usize, speed: f64) -> (String, u64) {
     let rounds: Vec<f64> = (0..100).map(|round| speed + f64::from(round % 7)).collect();
     let row = |index: usize| {
         json!({
@@ -291,28 +306,36 @@ fn results(path: &Path, rows: usize, speed: f64) {
     };
     let rows: Vec<Value> = (0..rows).map(row).collect();
     let document = json!({ "schema": "lockyard-results-1", "environment": {}, "rows": rows });
-    std::fs::write(path, document.to_string()).expect("there is room");
+    let text = document.to_string();
+    std::fs::write(path, &text).expect("there is room");
+    (path.to_str().expect("it is text").to_owned(), text.len() as u64)
 }
+
+/// Number of rows of a comparison that takes seconds on any machine: a file may have no more rounds.
+const ROWS_FOR_SECONDS: usize = 2_000;
 
 #[test]
 fn a_comparison_that_is_interrupted_never_says_slower() {
     let place = directory("compare");
-    let (a, b) = (place.join("a.json"), place.join("b.json"));
-    results(&a, 150, 1000.0);
-    results(&b, 150, 500.0);
-    let path = |path: &Path| path.to_str().expect("it is text").to_owned();
-    let arguments = ["compare", &path(&a), &path(&b)];
+    let files = |rows: usize| {
+        let (a, a_bytes) = results(&place.join(format!("a{rows}.json")), rows, 1000.0);
+        let (b, b_bytes) = results(&place.join(format!("b{rows}.json")), rows, 500.0);
+        ([a, b], a_bytes + b_bytes)
+    };
+    let ([a, b], _) = files(2);
     let mut whole = Command::new(env!("CARGO_BIN_EXE_lockyard"));
-    let whole = whole.args(arguments).output().expect("the command runs");
+    let whole = whole.args(["compare", &a, &b]).output().expect("the command runs");
     assert_eq!(whole.status.code(), Some(1), "all rows are slower: {}", last_line(&whole));
+
+    let ([a, b], bytes) = files(ROWS_FOR_SECONDS);
     for (signal, signal_name, code) in SIGNALS {
-        let running = Running::begin("compare", &arguments);
+        let running = Running::begin("compare", &["compare", &a, &b]);
+        running.wait_until_read(bytes);
         running.signal(signal);
         let output = running.end();
-        assert_eq!(output.status.code(), Some(code), "{signal_name}: {}", last_line(&output));
+        let said = last_line(&output);
+        assert_eq!(output.status.code(), Some(code), "{signal_name}: {said}");
         assert!(output.stdout.is_empty(), "no half comparison");
-        assert!(
-            last_line(&output).starts_with(&format!("lockyard: interrupted ({signal_name}): "))
-        );
+        assert!(said.starts_with(&format!("lockyard: interrupted ({signal_name}): ")), "{said}");
     }
 }
