@@ -229,8 +229,9 @@ impl Simulation {
         self.max_events = events;
     }
 
-    /// Ends all runs soon after somebody has set `flag`, with [`Outcome::Cancelled`]. A flag that
-    /// stays down changes nothing.
+    /// Ends all runs soon after somebody has set `flag`, with [`Outcome::Cancelled`]: a run handles
+    /// at most 32,768 events after that. A flag that stays down changes nothing. A run that was
+    /// cancelled can go on after the flag was taken down.
     pub fn cancel_by(&mut self, flag: &'static AtomicBool) {
         self.cancelled = Some(flag);
     }

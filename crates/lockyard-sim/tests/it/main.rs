@@ -1,6 +1,7 @@
 //! The simulated machine, in one binary: each mechanism, machine files, random programs.
 
 mod ahead;
+mod cancelled;
 mod capacity;
 mod guesses;
 mod machine_files;

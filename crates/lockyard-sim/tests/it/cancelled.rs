@@ -1,0 +1,107 @@
+//! Runs that are cancelled by a flag: before they begin, and while they run. A simulated thread sets
+//! the flag, so each run is the same every time.
+
+use lockyard::platform::{Host, Ordering, Word};
+use lockyard_sim::{Machine, Outcome, Simulated, SimulatedU64, Simulation, operation_done};
+use std::sync::atomic::AtomicBool;
+
+/// Documented by `cancel_by`: a run handles at most this many events after the flag was set.
+const SOON: u64 = 1 << 15;
+
+fn simulation() -> Simulation {
+    Simulation::new(&Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped"), 1)
+}
+
+/// Four threads on two sockets that add to a word this many times each; after `begin` times, the first
+/// one raises the flag.
+fn additions(times: u64, begin: u64, flag: &'static AtomicBool) -> Simulation {
+    let mut simulation = simulation();
+    let word = simulation.place(SimulatedU64::new(0), 64, 0);
+    for place in [0, 1, 24, 25] {
+        let word = word.clone();
+        simulation.spawn(place, move || {
+            for time in 0..times {
+                if place == 0 && time == begin {
+                    flag.store(true, Ordering::Relaxed);
+                }
+                word.fetch_add(1, Ordering::Relaxed);
+                Simulated::relax();
+                operation_done();
+            }
+        });
+    }
+    simulation
+}
+
+#[test]
+fn a_run_that_is_cancelled_before_it_begins_handles_no_event() {
+    static FLAG: AtomicBool = AtomicBool::new(true);
+    let mut simulation = additions(1_000, u64::MAX, &FLAG);
+    simulation.cancel_by(&FLAG);
+    assert!(matches!(simulation.run(), Outcome::Cancelled));
+    assert!(matches!(simulation.run_until(1_000), Outcome::Cancelled));
+    assert_eq!((simulation.statistics().events, simulation.now()), (0, 0));
+    assert_eq!(simulation.operations(), [0; 4]);
+}
+
+#[test]
+fn a_run_that_is_cancelled_while_it_runs_ends_soon() {
+    static FLAG: AtomicBool = AtomicBool::new(false);
+    const BEGIN: u64 = 20_000;
+    // The same run up to the addition that raises the flag, which is never looked at.
+    let mut until_begin = additions(u64::MAX, BEGIN, &FLAG);
+    while !FLAG.load(Ordering::Relaxed) {
+        let next = until_begin.now() + 1_000;
+        assert!(matches!(until_begin.run_until(next), Outcome::TimeOver));
+    }
+    let raised = until_begin.statistics().events;
+    assert!(raised > SOON, "the run looks at the flag at least once before: {raised}");
+
+    FLAG.store(false, Ordering::Relaxed);
+    let mut simulation = additions(u64::MAX, BEGIN, &FLAG);
+    simulation.cancel_by(&FLAG);
+    let outcome = simulation.run();
+    assert!(matches!(outcome, Outcome::Cancelled), "{outcome}");
+    assert!(!outcome.is_sound(), "its figures are of a part");
+    assert_eq!(outcome.to_string(), "cancelled");
+    let events = simulation.statistics().events;
+    assert!(events <= raised + SOON, "{events} events; the flag was raised before {raised}");
+    assert!(simulation.operations()[0] >= BEGIN);
+    // It stays so as long as the flag is up.
+    assert!(matches!(simulation.run(), Outcome::Cancelled));
+    assert_eq!(simulation.statistics().events, events);
+}
+
+#[test]
+fn a_run_whose_threads_are_done_has_finished_whatever_the_flag_says() {
+    static FLAG: AtomicBool = AtomicBool::new(false);
+    let mut simulation = additions(10, 9, &FLAG);
+    simulation.cancel_by(&FLAG);
+    assert!(matches!(simulation.run(), Outcome::Finished));
+    assert!(FLAG.load(Ordering::Relaxed));
+    assert_eq!(simulation.operations(), [10; 4]);
+}
+
+#[test]
+fn a_flag_changes_nothing_of_the_run() {
+    static IGNORED: AtomicBool = AtomicBool::new(false);
+    static DOWN: AtomicBool = AtomicBool::new(false);
+    static RAISED: AtomicBool = AtomicBool::new(false);
+    const TIMES: u64 = 30_000;
+    let mut plain = additions(TIMES, u64::MAX, &IGNORED);
+    assert!(matches!(plain.run(), Outcome::Finished));
+
+    let mut watched = additions(TIMES, u64::MAX, &DOWN);
+    watched.cancel_by(&DOWN);
+    assert!(matches!(watched.run(), Outcome::Finished));
+    assert_eq!(watched.hash(), plain.hash());
+
+    // Cancelled in the middle, and resumed after the flag was taken down.
+    let mut resumed = additions(TIMES, TIMES / 2, &RAISED);
+    resumed.cancel_by(&RAISED);
+    assert!(matches!(resumed.run(), Outcome::Cancelled));
+    RAISED.store(false, Ordering::Relaxed);
+    assert!(matches!(resumed.run(), Outcome::Finished));
+    assert_eq!(resumed.hash(), plain.hash());
+    assert_eq!(resumed.operations(), [TIMES; 4]);
+}
