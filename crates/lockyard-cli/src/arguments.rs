@@ -9,8 +9,9 @@ use std::time::Duration;
 #[derive(Debug, Parser)]
 #[command(name = "lockyard", version, disable_help_subcommand = true)]
 #[command(
-    after_help = "Exit codes: 0 done, 1 failed, 2 bad usage or bad input. A signal ends long work within a second: finished rows \
-                  are printed (JSON has `partial`), and the code is 130 (SIGINT), 143 (SIGTERM) or 129 (SIGHUP)."
+    after_help = "Exit codes: 0 done, 1 failed, 2 bad usage or bad input. A signal ends long work \
+                  within a second: finished rows are printed (JSON has `partial`), and the code is \
+                  130 (SIGINT), 143 (SIGTERM) or 129 (SIGHUP)."
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -38,7 +39,8 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Returns whether the command works for long, and what it has finished is of use when a signal ends it.
+    /// Returns whether the command works for long, and what it has finished is of use when a signal
+    /// ends it.
     pub(crate) fn has_rows_to_keep(&self) -> bool {
         match self {
             Command::Compare(_) => false,
@@ -254,7 +256,8 @@ pub(crate) enum SyscallsFormat {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes: 0 no row is slower beyond the threshold, 1 some are, 2 bad input or not comparable, 130 or 143 a signal came."
+    after_help = "Exit codes: 0 no row is slower beyond the threshold, 1 some are, 2 bad input or \
+                  not comparable, 130 or 143 a signal came."
 )]
 pub(crate) struct Compare {
     /// The results to compare with: what measure, predict or reproduce wrote with --format json

@@ -34,7 +34,8 @@ pub(crate) fn run(options: &Calibrate, format: Format) -> Result<(), Failure> {
         figures.interrupted(passed.min(all), all, "seconds of measuring");
         print(&figures, None)?;
         return Err(Failure::Interrupted(format!(
-            "{passed} of {all} s were measured, {} figures are printed, and no machine file came of it",
+            "{passed} of {all} s were measured, {} figures are printed, and no machine file came \
+             of it",
             figures.rows.len()
         )));
     }

@@ -1,6 +1,7 @@
 //! The command `lockyard`. Arguments in, tables out; what is done in between is the lab's.
 //!
-//! Exit codes: 0 done, 1 failed, 2 bad usage or bad input; 128 and the signal's number after a signal (`signals.rs`).
+//! Exit codes: 0 done, 1 failed, 2 bad usage or bad input; 128 and the signal's number after a
+//! signal (`signals.rs`).
 
 mod arguments;
 mod calibrate;

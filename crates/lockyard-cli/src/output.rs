@@ -18,8 +18,8 @@ pub(crate) fn write(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Prints what a run came to. If it ended early, by an error of its own or because the user interrupted it, the document says
-/// so, and the command fails.
+/// Prints what a run came to. If it ended early, by an error of its own or because the user
+/// interrupted it, the document says so, and the command fails.
 pub(crate) fn finish(
     mut document: Document,
     failure: Option<String>,

@@ -65,8 +65,8 @@ fn make_directory(options: &Reproduce) -> Result<(), Failure> {
     FILES.iter().try_for_each(|(name, _)| output::try_file(directory, name))
 }
 
-/// Writes the files of `--out`; returns what to say of it. A part of the results does not replace whole ones: it gets names
-/// of its own beside them.
+/// Writes the files of `--out`; returns what to say of it. A part of the results does not replace
+/// whole ones: it gets names of its own beside them.
 fn write_files(options: &Reproduce, document: &Document) -> Result<String, Failure> {
     let Some(directory) = &options.out else { return Ok(String::new()) };
     let beside = document.partial.is_some() && holds_whole_results(directory);

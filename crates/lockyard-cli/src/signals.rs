@@ -1,12 +1,13 @@
-//! Signals that ask the command to end: SIGINT (Ctrl-C), SIGTERM, and SIGHUP unless `nohup` has it ignored.
+//! Signals that ask the command to end: SIGINT (Ctrl-C), SIGTERM, and SIGHUP unless `nohup` has it
+//! ignored.
 //!
-//! The exit code is 128 and the signal's number: 130, 143, 129. It is an exit, and the signal is not raised again, so
-//! that what is in buffers and in temporary folders is cleaned up.
+//! The exit code is 128 and the signal's number: 130, 143, 129. It is an exit, and the signal is
+//! not raised again, so that what is in buffers and in temporary folders is cleaned up.
 //!
 //! | when | what happens |
 //! | --- | --- |
 //! | in a command that has no rows to keep ([`begin`]) | the process ends at once |
-//! | the first signal in long work | the work ends soon ([`lockyard_lab::jobs`]), finished rows are printed |
+//! | the first signal in long work | the work ends soon (by [`jobs`]), finished rows are printed |
 //! | a second signal | the process ends at once, with the code of the first one |
 //! | the work has not ended after [`PATIENCE`] | the same |
 
@@ -32,14 +33,16 @@ const LONGEST_READING: Duration = Duration::from_millis(500);
 /// The work has ended: what is left is to print and to write.
 static ENDED: AtomicBool = AtomicBool::new(false);
 
-/// Time in which work ends after the first signal. It takes less than a second but on an overloaded host.
+/// Time in which work ends after the first signal. It takes less than a second but on an overloaded
+/// host.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Signals that follow the first one this soon are the same request: `timeout` signals its child, and then the group
-/// to which the child belongs.
+/// Signals that follow the first one this soon are the same request: `timeout` signals its child,
+/// and then the group to which the child belongs.
 const SAME: Duration = Duration::from_millis(100);
 
-/// The arguments are read. `keeps_rows`: the first signal ends the work, and its finished rows are printed.
+/// The arguments are read. `keeps_rows`: the first signal ends the work, and its finished rows are
+/// printed.
 pub(crate) fn begin(keeps_rows: bool) {
     COMMAND.store(if keeps_rows { KEEPS_ROWS } else { ENDS_AT_ONCE }, Ordering::Relaxed);
 }
@@ -132,8 +135,8 @@ pub(crate) fn install() -> io::Result<()> {
     ctrlc::set_handler(move || handle(SIGINT, &mut first)).map_err(io::Error::other)
 }
 
-/// Returns whether the process was started with a signal ignored, as `nohup` does it; where the system does not say, it was
-/// not.
+/// Returns whether the process was started with a signal ignored, as `nohup` does it; where the
+/// system does not say, it was not.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

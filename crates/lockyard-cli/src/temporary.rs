@@ -1,7 +1,8 @@
-//! Files that are there only while something is written: a file is written under another name, and gets its own when it is whole.
+//! Files that are there only while something is written: a file is written under another name, and
+//! gets its own when it is whole.
 //!
-//! They are in a list, which is locked while one is made, renamed or removed: so a process that ends without unwinding
-//! ([`remove_all`]) leaves none behind.
+//! They are in a list, which is locked while one is made, renamed or removed: so a process that
+//! ends without unwinding ([`remove_all`]) leaves none behind.
 
 use std::fs::{self, File};
 use std::io;
@@ -34,8 +35,8 @@ impl Temporary {
         Ok((Temporary { path: path.to_path_buf() }, file))
     }
 
-    /// Gives whole files their names, all before anybody may end the process. `settle` is told the temporary name and
-    /// the other one.
+    /// Gives whole files their names, all before anybody may end the process. `settle` is told the
+    /// temporary name and the other one.
     ///
     /// # Errors
     ///
@@ -68,7 +69,8 @@ impl Drop for Temporary {
     }
 }
 
-/// Removes the files that are there, and lets nobody make another one: for a process that is about to end without unwinding.
+/// Removes the files that are there, and lets nobody make another one: for a process that is about
+/// to end without unwinding.
 pub(crate) fn remove_all() {
     let mut present = present();
     for path in present.drain(..) {

@@ -1,8 +1,10 @@
 //! What a simulated machine makes of figures that are not its inputs.
 //!
-//! A machine file's `[checks]` are published figures of the machine, or of a relative. Each name below is simulated as the
-//! tool behind the figure works. Some names of the format ([`lockyard_sim::machine::CHECK_NAMES`]) are of figures that are
-//! not simulated, which is said. A figure that is itself an input of the file (`input = true`) shows that the input was met and is not counted.
+//! A machine file's `[checks]` are published figures of the machine, or of a relative. Each name
+//! below is simulated as the tool behind the figure works. Some names of the format
+//! ([`lockyard_sim::machine::CHECK_NAMES`]) are of figures that are not simulated, which is said. A
+//! figure that is itself an input of the file (`input = true`) shows that the input was met and is
+//! not counted.
 
 use crate::output::{self, Format};
 use crate::{hierarchy, jobs, statistics};
@@ -203,7 +205,8 @@ pub(crate) fn rate(machine: &Machine, place: usize, exchange: bool) -> f64 {
     statistics::mean(&runs).unwrap_or(f64::NAN)
 }
 
-/// The figures of the machine's file, each beside its simulation. Those that were not finished before an interrupt are missing.
+/// The figures of the machine's file, each beside its simulation. Those that were not finished
+/// before an interrupt are missing.
 pub fn check(machine: &Machine) -> Vec<Checked> {
     let one = |check: &lockyard_sim::Parameter| {
         let name = check.name.trim_start_matches("checks.");

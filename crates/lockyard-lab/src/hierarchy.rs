@@ -28,8 +28,8 @@ fn words(simulation: &mut Simulation, lines: usize, home: usize) -> Words {
     (0..lines).map(|_| simulation.place(SimulatedU64::new(0), bytes, home)).collect()
 }
 
-/// Runs `code` on hardware thread `place` after all that ran before; the cycles that it says. After an
-/// interrupt they are of no meaning: the caller looks.
+/// Runs `code` on hardware thread `place` after all that ran before; the cycles that it says. After
+/// an interrupt they are of no meaning: the caller looks.
 fn on(simulation: &mut Simulation, place: usize, code: impl FnOnce() -> u64 + 'static) -> u64 {
     let cycles = Rc::new(Cell::new(0));
     let out = Rc::clone(&cycles);

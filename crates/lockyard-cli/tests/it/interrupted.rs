@@ -1,5 +1,5 @@
-//! Signals: the command ends soon, by the signal's exit code; what is finished is printed and written, and says that it is not
-//! all; nothing temporary is left.
+//! Signals: the command ends soon, by the signal's exit code; what is finished is printed and
+//! written, and says that it is not all; nothing temporary is left.
 
 #![cfg(target_os = "linux")]
 
@@ -175,7 +175,8 @@ const LONG: [(&str, &[&str]); 8] = [
 #[test]
 fn a_signal_ends_every_long_command_by_its_code_with_what_is_finished() {
     for (index, (name, arguments)) in LONG.into_iter().enumerate() {
-        // Each signal with some commands, at once and after a while; reproduce, predict and measure have all.
+        // Each signal with some commands, at once and after a while; reproduce, predict and measure
+        // have all.
         let all = ["reproduce", "predict", "measure"].contains(&name);
         let (first, count) = if all { (0, 3) } else { (index % 3, 1) };
         for (signal, signal_name, code) in SIGNALS.into_iter().cycle().skip(first).take(count) {
@@ -311,7 +312,7 @@ fn results(path: &Path, rows: usize, speed: f64) -> (String, u64) {
     (path.to_str().expect("it is text").to_owned(), text.len() as u64)
 }
 
-/// Number of rows of a comparison that takes seconds on any machine: a file may have no more rounds.
+/// Number of rows of a comparison that takes seconds anywhere. A file may have no more rounds.
 const ROWS_FOR_SECONDS: usize = 2_000;
 
 #[test]

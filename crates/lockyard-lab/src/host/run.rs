@@ -104,8 +104,8 @@ static ONE: Mutex<()> = Mutex::new(());
 ///
 /// # Errors
 ///
-/// If it is stalled, the objects are not as they ought to be afterwards, or CPUs were taken away meanwhile. Also
-/// if an interrupt ended it: the caller looks, and the message has no meaning then.
+/// If it is stalled, the objects are not as they ought to be afterwards, or CPUs were taken away
+/// meanwhile. Also if an interrupt ended it: the caller looks, and the message has no meaning then.
 pub(super) fn run<P: Probe>(
     cell: Cell,
     times: Times,

@@ -8,13 +8,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// The main thread looks after this long whether threads make progress: rarely, because it takes a CPU from them.
+/// The main thread looks after this long whether threads make progress: rarely, because it takes a
+/// CPU from them.
 const LONGEST_SLEEP: Duration = Duration::from_millis(500);
 
 /// Longest wait for one message of a thread before the main thread looks for an interrupt.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_millis(50);
 
-/// Time after an interrupt in which threads may stop. Those that are not fast enough are left to the process's end.
+/// Time after an interrupt in which threads may stop. Those that are not fast enough are left to
+/// the process's end.
 pub(super) const LONGEST_STOP: Duration = Duration::from_millis(400);
 
 /// Error of a run that an interrupt ended; the caller looks, and says nothing of it.
@@ -26,8 +28,8 @@ pub(super) const LONGEST_START: Duration = Duration::from_secs(60);
 /// So many counts of threads are in an error.
 const SHOWN: usize = 16;
 
-/// Performs what may take long and cannot be interrupted, on a thread of its own: after an interrupt that is left to the
-/// process's end.
+/// Performs what may take long and cannot be interrupted, on a thread of its own: after an
+/// interrupt that is left to the process's end.
 ///
 /// # Errors
 ///
@@ -101,7 +103,8 @@ impl Watchdog<'_> {
         Ok(())
     }
 
-    /// Waits for a thread that was asked to stop, or to do one thing. Gives up some time after an interrupt.
+    /// Waits for a thread that was asked to stop, or to do one thing. Gives up some time after an
+    /// interrupt.
     pub(super) fn receive<F>(&self, receiver: &Receiver<F>) -> Result<F, String> {
         let (mut last, mut since) = (self.counts(), Instant::now());
         loop {

@@ -1,5 +1,6 @@
-//! CSV: a header, and one line for each row; the first columns are those of the published tables. Where figures were measured only, what
-//! was found beside them has columns at the end. Where rows are missing, there is a last column `partial`, `true` in each row.
+//! CSV: a header, and one line for each row; the first columns are those of the published tables.
+//! Where figures were measured only, what was found beside them has columns at the end. Where rows
+//! are missing, there is a last column `partial`, `true` in each row.
 
 use super::Document;
 use crate::rows::{Detail, Row, Status};

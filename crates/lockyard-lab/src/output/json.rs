@@ -1,5 +1,5 @@
-//! JSON: one object with `schema`, `environment`, `rows` and `summary`; `fits` too if laws were fitted, and `partial` if rows
-//! are missing.
+//! JSON: one object with `schema`, `environment`, `rows` and `summary`; `fits` too if laws were
+//! fitted, and `partial` if rows are missing.
 
 use super::{Document, Partial, fits};
 use crate::pairs::Score;

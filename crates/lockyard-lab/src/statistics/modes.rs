@@ -1,18 +1,20 @@
 //! Whether a series of figures has one value, or two modes, or drifts.
 //!
-//! A median with its interval says nothing of that: of a figure that is 25 ns most of the time and 114 ns the rest, the interval
-//! is as tight as if there were nothing but 25.
+//! A median with its interval says nothing of that: of a figure that is 25 ns most of the time and
+//! 114 ns the rest, the interval is as tight as if there were nothing but 25.
 //!
-//! **Two modes.** The logarithms of the figures are cut into two groups such that the sum of squares within them is least (W. D.
-//! Fisher, *On Grouping for Maximum Homogeneity*, 1958; in one dimension the groups are intervals, so every cut is tried). They are two
-//! modes if each has a tenth of the figures and [`LEAST_GROUP`] at least, their medians differ by [`APART`], and they are
-//! [`SEPARATION`] of their own standard deviations apart (the D of K. M. Ashman, C. M. Bird, S. E. Zepf, *Detecting Bimodality in
-//! Astronomical Datasets*, 1994). A distribution with one mode, cut like this, has at most 3.5 (a uniform one); of 30 figures and more from normal,
-//! uniform, triangular and Laplace distributions fewer than 0.3 % come to 6, of 9 up to 5 % (2,000 draws of each), and only figures that differ by
-//! [`APART`] count at all.
+//! **Two modes.** The logarithms of the figures are cut into two groups such that the sum of
+//! squares within them is least (W. D. Fisher, *On Grouping for Maximum Homogeneity*, 1958; in one
+//! dimension the groups are intervals, so every cut is tried). They are two modes if each has a
+//! tenth of the figures and [`LEAST_GROUP`] at least, their medians differ by [`APART`], and they
+//! are [`SEPARATION`] of their own standard deviations apart (the D of K. M. Ashman, C. M. Bird, S.
+//! E. Zepf, *Detecting Bimodality in Astronomical Datasets*, 1994). A distribution with one mode,
+//! cut like this, has at most 3.5 (a uniform one); of 30 figures and more from normal, uniform,
+//! triangular and Laplace distributions fewer than 0.3 % come to 6, of 9 up to 5 % (2,000 draws of
+//! each), and only figures that differ by [`APART`] count at all.
 //!
-//! **A drift.** The medians of the first and of the last third differ by [`APART`], and their intervals
-//! ([`median_interval`]) do not overlap.
+//! **A drift.** The medians of the first and of the last third differ by [`APART`], and their
+//! intervals ([`median_interval`]) do not overlap.
 
 use super::{mean, median, median_interval, sorted};
 
@@ -22,7 +24,8 @@ const FEWEST: usize = 9;
 /// A group of fewer figures, or of less than a tenth of all, is outliers and no mode.
 const LEAST_GROUP: usize = 3;
 
-/// Values whose ratio is less are as good as one: twice as far apart as what a machine file may miss.
+/// Values whose ratio is less are as good as one: twice as far apart as what a machine file may
+/// miss.
 const APART: f64 = 1.25;
 
 /// Distance of two modes in their own standard deviations.
@@ -66,7 +69,8 @@ impl std::fmt::Display for Unsteady {
                 let s = if *changes == 1 { "" } else { "s" };
                 write!(
                     f,
-                    "{:.1} ns ({:.0} %) and {:.1} ns ({:.0} %), with {changes} change{s} between them",
+                    "{:.1} ns ({:.0} %) and {:.1} ns ({:.0} %), with {changes} change{s} between \
+                     them",
                     low.value,
                     low.share * 100.0,
                     high.value,
@@ -80,7 +84,8 @@ impl std::fmt::Display for Unsteady {
     }
 }
 
-/// What is unsteady about positive figures in the order of time; `None` if nothing is, or they are too few to tell.
+/// What is unsteady about positive figures in the order of time; `None` if nothing is, or they are
+/// too few to tell.
 pub fn unsteady(figures: &[f64]) -> Option<Unsteady> {
     if figures.len() < FEWEST || figures.iter().any(|&figure| figure.is_nan() || figure <= 0.0) {
         return None;

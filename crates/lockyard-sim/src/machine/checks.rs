@@ -1,8 +1,8 @@
-//! Names of the figures that a machine file's `[checks]` may have, so that a misspelt one is not silently a figure that nobody
-//! compares.
+//! Names of the figures that a machine file's `[checks]` may have, so that a misspelt one is not
+//! silently a figure that nobody compares.
 
-/// The names, beside `walk_N_kib` (a walk over N KiB at random). The two `calibration_cell_*` are figures of a publication
-/// that are not simulated.
+/// The names, beside `walk_N_kib` (a walk over N KiB at random). The two `calibration_cell_*` are
+/// figures of a publication that are not simulated.
 pub const CHECK_NAMES: &[&str] = &[
     "atomic_add_uncontended",
     "ping_pong_same_core",

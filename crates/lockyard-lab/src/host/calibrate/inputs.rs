@@ -32,12 +32,13 @@ impl Taken {
         Ok(Taken { machine, why: relative.why, member: relative.member, foreign_to })
     }
 
-    /// The family whose constants stand for those of a maker that has none here, and what to say of that.
+    /// The family whose constants stand for those of a maker that has none here, and what to say of
+    /// that.
     pub(super) fn borrowed(&self) -> Option<(String, String)> {
         let (maker, family) = (self.foreign_to.as_ref()?, self.machine.family()?);
         let said = format!(
-            "no family of machines is fitted on {maker} processors: the protocol's constants are borrowed from {family} (Intel), \
-             which is an assumption"
+            "no family of machines is fitted on {maker} processors: the protocol's constants are \
+             borrowed from {family} (Intel), which is an assumption"
         );
         Some((family.to_owned(), said))
     }

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 /// The version of the JSON format.
 const SCHEMA: &str = "lockyard-calibration-1";
 
-/// The figures, and the file where `file` is given: tables end with it, JSON has it as `machine_file`. A partial calibration
-/// says that measurements or predictions are missing.
+/// The figures, and the file where `file` is given: tables end with it, JSON has it as
+/// `machine_file`. A partial calibration says that measurements or predictions are missing.
 pub fn render(
     measurements: &Measurements,
     figures: &Figures,

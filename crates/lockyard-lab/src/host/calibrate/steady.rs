@@ -1,16 +1,19 @@
-//! Whether what was measured is one value each: a hand-over that takes 25 ns for a while and then 114 makes no machine.
+//! Looks whether each figure that was measured is one value: a hand-over that takes 25 ns for a
+//! while and then 114 makes no machine.
 //!
-//! That is what virtual machines do whose CPUs are siblings of a core at one time and not at another, or that are moved to
-//! another host. Three signs of it are looked for, by the rule of [`crate::statistics::unsteady`]:
+//! That is what virtual machines do whose CPUs are siblings of a core at one time and not at
+//! another, or that are moved to another host. Three signs of it are looked for, by the rule of
+//! [`crate::statistics::unsteady`]:
 //!
-//! | sign | then |
-//! | --- | --- |
-//! | the hand-over of a distance is unsteady in time, for half of its pairs or more: a number of the file would be an accident | no file, unless the user wants it anyway; then the file is marked |
-//! | another figure of a pair is unsteady, or the hand-overs of a distance have two modes from pair to pair | the file is marked |
-//! | an earlier file of the same CPUs has another hand-over | the file is marked |
+//! 1. The hand-over of a distance is unsteady in time, for half of its pairs or more. A number of
+//!    the file would be an accident, so there is no file. With `--anyway` there is a marked one.
+//! 2. Another figure of a pair is unsteady, or the hand-overs of a distance have two modes from
+//!    pair to pair. The file is marked.
+//! 3. An earlier file of the same CPUs has another hand-over. The file is marked.
 //!
-//! A mark is a note of the file, which every command that uses the file repeats. A change that takes longer than the measuring
-//! is seen by the third sign only, so the file of a virtual machine always says that this may happen.
+//! A mark is a note of the file, which every command that uses the file repeats. A change that
+//! takes longer than the measuring is seen by the third sign only, so the file of a virtual machine
+//! always says that this may happen.
 
 use super::{Distance, Measurements, Pair, PairFigure, layout};
 use crate::statistics::{Unsteady, unsteady};
@@ -49,7 +52,8 @@ pub fn steadiness(measurements: &Measurements) -> Steadiness {
                 all => format!(" ({} of {all} pairs are like this)", seen.len()),
             };
             let said = format!(
-                "{name} between {between} has not one value: of CPUs {a} and {b} {how} in {} rounds{count}",
+                "{name} between {between} has not one value: of CPUs {a} and {b} {how} in {} \
+                 rounds{count}",
                 pair.series.len()
             );
             if what == Pair::HandOver && 2 * seen.len() >= pairs.len() {
@@ -63,7 +67,8 @@ pub fn steadiness(measurements: &Measurements) -> Steadiness {
             && let Some(Unsteady::Modes { modes: [low, high], .. }) = unsteady(&medians)
         {
             found.notes.push(format!(
-                "{name} between {between} is {:.1} ns of {:.0} % of the pairs and {:.1} ns of the others: they are not as alike as the system says",
+                "{name} between {between} is {:.1} ns of {:.0} % of the pairs and {:.1} ns of the \
+                 others: they are not as alike as the system says",
                 low.value,
                 low.share * 100.0,
                 high.value
@@ -74,8 +79,8 @@ pub fn steadiness(measurements: &Measurements) -> Steadiness {
 }
 
 /// What to do about measurements that are refused.
-pub const ADVICE: &str = "on a virtual machine two CPUs may be siblings of a core at one time and not at another: pin its virtual CPUs, or \
-     use --anyway for a file that is marked";
+pub const ADVICE: &str = "on a virtual machine two CPUs may be siblings of a core at one time and \
+     not at another: pin its virtual CPUs, or use --anyway for a file that is marked";
 
 /// Says in which hand-overs an earlier file of as many CPUs differs from a new one.
 pub fn differs(earlier: &Machine, new: &Machine) -> Vec<String> {
@@ -86,14 +91,16 @@ pub fn differs(earlier: &Machine, new: &Machine) -> Vec<String> {
         machine.checks().iter().find(|check| check.name == name)?.value.number()
     };
     let hand_overs = new.checks().iter().filter(|check| {
-        check.name.starts_with("checks.ping_pong") && !check.name.ends_with(['0', '9'])
+        let is_quantile = ["_p10", "_p90"].iter().any(|end| check.name.ends_with(end));
+        check.name.starts_with("checks.ping_pong") && !is_quantile
     });
     let differs = hand_overs.filter_map(|check| {
         let (now, before) = (check.value.number()?, figure(earlier, &check.name)?);
         (now.max(before) >= now.min(before) * ANOTHER).then(|| {
             let name = check.name.trim_start_matches("checks.");
             format!(
-                "an earlier calibration ({}) had {name} {before:.1} ns, this one has {now:.1} ns: the host is not one machine over time",
+                "an earlier calibration ({}) had {name} {before:.1} ns, this one has {now:.1} ns: \
+                 the host is not one machine over time",
                 earlier.name()
             )
         })
@@ -102,5 +109,5 @@ pub fn differs(earlier: &Machine, new: &Machine) -> Vec<String> {
 }
 
 /// What the file of a virtual machine says of itself.
-pub(super) const VIRTUAL: &str = "measured on a virtual machine: which of its CPUs share a core may change, and with it every hand-over; calibrate \
-     again at another time and compare";
+pub(super) const VIRTUAL: &str = "measured on a virtual machine: which of its CPUs share a core \
+     may change, and with it every hand-over; calibrate again at another time and compare";

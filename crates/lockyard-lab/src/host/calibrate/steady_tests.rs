@@ -1,4 +1,5 @@
-//! Hand-overs with two values, drifts, pairs that are unlike, families of another maker: what is refused, and what the file says.
+//! Hand-overs with two values, drifts, pairs that are unlike, families of another maker: what is
+//! refused, and what the file says.
 
 use super::tests::{exactly, imitate, imitated};
 use super::*;
@@ -17,8 +18,8 @@ fn hand_overs(measurements: &mut Measurements, distance: Distance, series: &[f64
     }
 }
 
-/// Rounds of the two kinds of a virtual machine whose CPUs are siblings for a while, as the issue has them: 25 and 29, 114 and
-/// 121 ns.
+/// Rounds of the two kinds of a virtual machine whose CPUs are siblings for a while, as the issue
+/// has them: 25 and 29, 114 and 121 ns.
 fn mixture() -> Vec<f64> {
     (0..200)
         .map(|round| if round < 130 { [25.0, 29.0] } else { [114.0, 121.0] }[round % 2])

@@ -103,8 +103,9 @@ impl Shared {
 ///
 /// # Errors
 ///
-/// If a task may not run where it should, nobody makes progress, or the objects are not as they ought to be afterwards. Also
-/// if an interrupt ended it: the caller looks, and the message has no meaning then.
+/// If a task may not run where it should, nobody makes progress, or the objects are not as they
+/// ought to be afterwards. Also if an interrupt ended it: the caller looks, and the message has no
+/// meaning then.
 pub(super) fn visit(
     variant: &Variant,
     cpus: &[usize],

@@ -245,8 +245,8 @@ fn sections_in(window: Duration, ways: &Ways) -> u64 {
     }
 }
 
-/// One round of one way: a little to warm up, and then what is counted; so many sections, of which some at once. `None`
-/// after an interrupt.
+/// One round of one way: a little to warm up, and then what is counted; so many sections, of which
+/// some at once. `None` after an interrupt.
 fn sample(
     ways: &Ways,
     way: Way,

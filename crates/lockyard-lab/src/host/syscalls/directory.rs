@@ -1,7 +1,7 @@
 //! The temporary directory, with the one file on which all tasks act; both go away with it.
 //!
-//! They also go away if the process ends without unwinding (at a second signal), by [`remove_all`]. Nothing can be done
-//! about a process that is killed.
+//! They also go away if the process ends without unwinding (at a second signal), by [`remove_all`].
+//! Nothing can be done about a process that is killed.
 
 use crate::InputError;
 use std::fs::{self, File, OpenOptions};
@@ -12,8 +12,8 @@ use std::sync::Mutex;
 /// The directories that are there. Locked while one is made or removed.
 static PRESENT: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Removes the directories that are there, and lets nobody make another one: for a process that is about to end without
-/// unwinding.
+/// Removes the directories that are there, and lets nobody make another one: for a process that is
+/// about to end without unwinding.
 pub fn remove_all() {
     let mut present = PRESENT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     present.drain(..).for_each(|directory| remove(&directory));

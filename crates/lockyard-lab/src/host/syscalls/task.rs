@@ -204,8 +204,8 @@ pub fn stat(path: &std::ffi::CStr) -> bool {
     unsafe { libc::stat(path.as_ptr(), status.as_mut_ptr()) == 0 }
 }
 
-/// Leaves the signals of a whole group of processes (Ctrl-C, a `timeout`, a terminal that is closed) to the measuring
-/// process, which stops its tasks; and ends when that process ends.
+/// Leaves the signals of a whole group of processes (Ctrl-C, a `timeout`, a terminal that is
+/// closed) to the measuring process, which stops its tasks; and ends when that process ends.
 fn live_and_die_with(parent: libc::pid_t) -> Result<(), String> {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         // SAFETY: no function of ours is installed.
