@@ -247,7 +247,9 @@ mod tests {
 
     #[test]
     fn wide_distributions_with_one_mode_hardly_ever_have_two() {
-        let shapes: [(&str, fn(&mut dyn FnMut() -> f64) -> f64); 3] = [
+        /// Makes a figure of a distribution from uniform ones.
+        type Shape = fn(&mut dyn FnMut() -> f64) -> f64;
+        let shapes: [(&str, Shape); 3] = [
             ("uniform", |noise| noise()),
             ("triangular", |noise| (noise() + noise()) / 2.0),
             ("normal", |noise| (0..12).map(|_| noise()).sum::<f64>() / 12.0),

@@ -1,5 +1,5 @@
-//! Runs that are cancelled by a flag: before they begin, and while they run. A simulated thread sets
-//! the flag, so each run is the same every time.
+//! Runs that are cancelled by a flag: before they begin, and while they run. A simulated thread
+//! sets the flag, so each run is the same every time.
 
 use lockyard::platform::{Host, Ordering, Word};
 use lockyard_sim::{Machine, Outcome, Simulated, SimulatedU64, Simulation, operation_done};
@@ -12,7 +12,7 @@ fn simulation() -> Simulation {
     Simulation::new(&Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped"), 1)
 }
 
-/// Four threads on two sockets that add to a word this many times each; after `begin` times, the first
+/// Four threads on two sockets that add to a word `times` times each. After `begin` times the first
 /// one raises the flag.
 fn additions(times: u64, begin: u64, flag: &'static AtomicBool) -> Simulation {
     let mut simulation = simulation();
