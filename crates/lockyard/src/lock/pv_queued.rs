@@ -37,11 +37,18 @@
 //! What the bound is not: those before it in the queue have it too, and each may be passed. So a waiter with *n* before it in the
 //! queue is passed by at most 1000 (*n* + 1) newcomers; and it waits for *n* wake-ups, where they must be woken.
 //!
-//! To be passed up to the bound is the normal case, wherever others take the lock without a pause: they go on while the waiter is
-//! woken. One thread that comes now and then, beside 15 that do nothing else, was passed 12,013 times in the median and 15,015 at
-//! most; beside 3 and 1, not at all in the median, and 3,003 and 1,001 times at most. (`cargo run --release -p lockyard
-//! --example waits`; an AMD EPYC in a virtual machine of 2 CPUs, busy: load 20. On a quiet one, beside 15: 14,015.) Who cannot live
-//! with that takes [`PvTicket`](super::PvTicket), which serves in order, and pays a wake-up for each hand-over.
+//! Being passed up to the bound is the normal case where others take the lock without a pause: they go
+//! on while the waiter is woken. `cargo run --release -p lockyard --example waits` counts it. One thread
+//! comes now and then, and others do nothing but take the lock (an AMD EPYC, a virtual machine of 2
+//! CPUs, under a load of 20):
+//!
+//! | others | passes, median | most |
+//! | ---: | ---: | ---: |
+//! | 1 | 0 | 1,001 |
+//! | 3 | 0 | 3,003 |
+//! | 15 | 12,013 | 15,015 |
+//!
+//! [`PvTicket`](super::PvTicket) serves in order instead, and pays a wake-up for each hand-over.
 //!
 //! # Why no wake-up is lost
 //!
