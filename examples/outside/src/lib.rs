@@ -106,4 +106,4 @@ pub mod absent {
 }
 
 #[cfg(all(feature = "mistake", not(feature = "std")))]
-static MISTAKE: on::QSpinLock<u32, lockyard::Native> = on::QSpinLock::new(0);
+mod mistake;

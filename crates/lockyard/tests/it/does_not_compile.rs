@@ -23,12 +23,6 @@ fn a_lock_in_a_word_that_is_too_small_for_it() {
 }
 
 #[test]
-fn a_lock_that_needs_slots_on_a_host_without() {
-    let cases = trybuild::TestCases::new();
-    cases.compile_fail("tests/ui/host_without_slots.rs");
-}
-
-#[test]
 fn a_table_of_what_lives_long_given_what_does_not() {
     let cases = trybuild::TestCases::new();
     cases.compile_fail("tests/ui/connections_of_what_lives_shorter.rs");

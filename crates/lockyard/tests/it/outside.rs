@@ -33,12 +33,24 @@ fn a_crate_of_its_own_builds_with_std_and_without() {
 }
 
 #[test]
-fn without_std_a_queued_lock_on_the_native_host_is_refused_by_a_check() {
+fn what_needs_slots_on_a_host_without_is_refused_by_a_check_and_nothing_else() {
     let output = check(&["--lib", "--no-default-features", "--features", "mistake"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success(), "it compiles");
-    assert!(said.contains("the host `Native` has no slots"), "{said}");
     assert!(said.contains("write a host of your own and name it"), "{said}");
+    let source = root().join("examples/outside/src/mistake.rs");
+    let source = std::fs::read_to_string(source).expect("it is committed");
+    let mut errors: Vec<&str> = said.split("error[E0277]: ").skip(1).collect();
+    for (line, number) in source.lines().zip(1..) {
+        let Some((_, host)) = line.split_once("// refused: ") else { continue };
+        let about_it = |error: &&str| {
+            error.starts_with(&format!("the host `{host}` has no slots"))
+                && error.contains(&format!("--> src/mistake.rs:{number}:"))
+        };
+        let error = errors.iter().position(|error| about_it(&error));
+        errors.remove(error.unwrap_or_else(|| panic!("not refused: {line}\n{said}")));
+    }
+    assert_eq!(errors, [""; 0], "refused, though it needs no slots");
 }
 
 #[test]
