@@ -107,9 +107,13 @@ unsafe impl Host for Guest {
         }
     }
     fn unpark(word: *const NativeU32, _count: u32) {
-        // Whose node the word is in.
-        let first = NODES.as_ptr().addr();
-        hypervisor::kick((word.addr() - first) / size_of::<Nodes>());
+        // Whose node the word is in. Words elsewhere (a domain's, a buffer's) may have any waiters:
+        // all are kicked, since a halt may return for no reason.
+        let offset = word.addr().wrapping_sub(NODES.as_ptr().addr());
+        match offset / size_of::<Nodes>() {
+            cpu if cpu < NODES.len() => hypervisor::kick(cpu),
+            _ => (0..NODES.len()).for_each(hypervisor::kick),
+        }
     }
     fn allocate(_layout: Layout, _node: Option<u32>) -> Option<NonNull<u8>> {
         None

@@ -22,9 +22,9 @@
 //! assert!(ENTRY.get_not_dead());
 //! ```
 //!
-//! Locks that queue or park, lockrefs and tables take a [host with
+//! Locks that queue or park, and what is built of them, take a [host with
 //! slots](crate::platform::HostWithSlots). On another one they do not compile, and the compiler
-//! says why. Everything that a name leaves out is a parameter of the type behind it:
+//! says why. A lockref, a connection table or statistics over the ticket lock need none. Everything that a name leaves out is a parameter of the type behind it:
 //! [`RawSpinLock`], [`lockref::LockRef`], and so on.
 
 use crate::lock::{PvQueued, PvTicket, Queued, TestAndSet, Ticket};

@@ -3,8 +3,8 @@
 //!
 //! A waiter or a holder whose CPU does something else (more threads than CPUs; a virtual CPU that its hypervisor does not
 //! run) holds up everyone who spins for it. The remedy is in two halves. A waiter that has spun for a threshold *announces*
-//! itself and parks: its CPU is free for the one it waits for. And a release that sees an announced waiter *kicks* exactly the
-//! one who is next. [`PvTicket`](super::PvTicket) and [`PvQueued`](super::PvQueued) are the two locks of this crate with it.
+//! itself and parks: its CPU is free for the one it waits for. And a release that sees an announced waiter *kicks* it: the
+//! next one, and those that wait with a time. [`PvTicket`](super::PvTicket) and [`PvQueued`](super::PvQueued) are the two locks of this crate with it.
 //!
 //! # The hooks
 //!
@@ -15,7 +15,8 @@
 //! [`Host::now`](crate::platform::Host::now) and
 //! [`Host::execution`](crate::platform::Host::execution): an interruption does not park. A waiter
 //! waits on a word of its own, in its slot's queue node, never on the lock; so a host may know from
-//! the word's address whom to wake.
+//! the word's address whom to wake. (Waiters for a [reclamation domain's](crate::reclaim) barrier, or
+//! for a buffer to be filled, share a word elsewhere.)
 //!
 //! # The table
 //!
@@ -106,9 +107,10 @@ pub(super) fn announce<H: HostWithSlots>(lock: usize, turn: u32, me: Name) -> Op
     announce_from::<H>(0, lock, turn, me)
 }
 
-/// The same, for a waiter beside the queue: the first word of the line is left to those in it.
+/// The same, for a waiter beside the queue. It takes no word of the line's first half, so that waiters
+/// with long times do not keep those from parking that are next.
 pub(super) fn announce_beside<H: HostWithSlots>(lock: usize, me: Name) -> Option<Announced<H>> {
-    announce_from::<H>(1, lock, 0, me)
+    announce_from::<H>(H::announcements(lock, 0).len() / 2, lock, 0, me)
 }
 
 fn announce_from<H: HostWithSlots>(

@@ -116,7 +116,7 @@ pub(super) fn bits<L: Lane>(bits: u64) -> L::Bits {
     L::Bits::truncate(bits)
 }
 
-const fn assert_bound<P: Hooks>() {
+pub(super) const fn assert_bound<P: Hooks>() {
     assert!(
         P::MOST_PASSES >= 1 && P::MOST_PASSES <= 1000,
         "a waiter is passed at least once and at most a thousand times"

@@ -12,9 +12,9 @@
 //! 2. It sets `parked` by a compare-exchange, with release, and only in a word that is locked.
 //! 3. It parks, with a timeout.
 //!
-//! The bit goes away in four ways, and each is followed by a kick of all that are announced then:
+//! A release that sees the bit leaves it in the word, and kicks all that are announced then. The bit is cleared in three
+//! ways, and each comes with such a kick:
 //!
-//! - A release leaves the bit in the word. It has seen it, and kicks.
 //! - A thief takes the lock and clears it. The release before has seen it and kicks; and the thief's own does.
 //! - The first in the queue takes the lock and clears it. The release before has seen it and kicks.
 //! - A waiter with a time gives up. It withdraws, clears the bit, and if it was set kicks the others.
@@ -32,11 +32,11 @@
 //! # Where it does not park
 //!
 //! In an interruption, without a node, on a host without a clock, and where the table's line is full, it polls and yields. One
-//! word of each line is left to those that are first in a queue. It also yields while the lock is free and the first in
+//! half of each line is left to those that are next in a queue. It also yields while the lock is free and the first in
 //! the queue is about to take it.
 
 use super::pv::{self, Announced, Hooks};
-use super::pv_queued::{LOCKED, PARKED, PvQueued, bits, may_steal, steal};
+use super::pv_queued::{LOCKED, PARKED, PvQueued, assert_bound, bits, may_steal, steal};
 use super::queue::{self, Name};
 use super::{Deadline, LaneLock, TimedLock};
 use crate::invariance::Invariant;
@@ -49,6 +49,8 @@ struct Timed<P, H: HostWithSlots, L> {
     lane: L,
     /// Its node, and its word in the table, once it has parked.
     place: Option<(Name, Announced<H>)>,
+    /// No node was left when it first asked. It does not ask again.
+    has_no_node: bool,
     _policy: Invariant<P>,
 }
 
@@ -96,7 +98,7 @@ impl<P: Hooks, H: HostWithSlots, L: Lane> Timed<P, H, L> {
         let Some(left) = deadline.left().filter(|_| pv::may_park::<H>()) else {
             return Parking::Refused;
         };
-        if self.place.is_none() {
+        if self.place.is_none() && !self.has_no_node {
             self.place = self.announce();
         }
         let Some((me, _)) = self.place else { return Parking::Refused };
@@ -118,8 +120,11 @@ impl<P: Hooks, H: HostWithSlots, L: Lane> Timed<P, H, L> {
     }
 
     /// Takes a node and announces it; gives it back if there is no room.
-    fn announce(&self) -> Option<(Name, Announced<H>)> {
-        let me = queue::take::<H>()?;
+    fn announce(&mut self) -> Option<(Name, Announced<H>)> {
+        let Some(me) = queue::take::<H>() else {
+            self.has_no_node = true;
+            return None;
+        };
         // Published by the setting of `parked`.
         pv::prepare::<H>(me);
         let announced = pv::announce_beside::<H>(self.lock_address(), me);
@@ -152,7 +157,11 @@ unsafe impl<H: HostWithSlots, P: Hooks> TimedLock<H> for PvQueued<P> {
     unsafe fn lock_until<L: Lane>(lane: L, until: Instant<H>) -> Option<u32> {
         let deadline = Deadline::new(until);
         if P::PARK {
-            return Timed::<P, H, L> { lane, place: None, _policy: PhantomData }.wait(deadline);
+            const { queue::assert_names_fit::<H, L>() }
+            const { assert_bound::<P>() }
+            let timed =
+                Timed::<P, H, L> { lane, place: None, has_no_node: false, _policy: PhantomData };
+            return timed.wait(deadline);
         }
         // SAFETY: the caller's promise.
         deadline.poll(lane, |bits| bits == 0, || unsafe { <Self as LaneLock<H>>::try_lock(lane) })

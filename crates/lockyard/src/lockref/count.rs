@@ -126,7 +126,8 @@ impl Operation for GetNotDead {
 /// Drops a reference, the last one too.
 pub(super) struct Put;
 impl Operation for Put {
-    // Release: pairs with the acquire of whoever finds the count at zero, and of `get_not_*`. Acquire, late, where it is this one.
+    // Release: pairs with the acquire of whoever finds the count at zero, and of `get_not_*`. `put_return` adds
+    // the acquire by `acquire_late` when the count reaches zero.
     const SUCCESS: Ordering = RELEASE_ACQUIRE_LATE;
 
     #[inline(always)]

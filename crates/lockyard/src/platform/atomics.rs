@@ -90,7 +90,8 @@ pub unsafe trait Atomics: Sized + 'static {
     fn fence(order: Ordering);
 
     /// Makes the caller's last read of `word` an acquire: a fence, or another read where there are none
-    /// (`--cfg lockyard_portable`). So the word is still there, and is changed by read-modify-writes only.
+    /// (`--cfg lockyard_portable`). The caller ensures that the word still exists, and that only
+    /// read-modify-writes change it.
     #[inline(always)]
     #[track_caller]
     fn acquire_after<W: Word>(word: &W) {
@@ -99,8 +100,8 @@ pub unsafe trait Atomics: Sized + 'static {
     }
 }
 
-/// Release, for a change of a word that may be gone afterwards, and of whose value the caller then needs an acquire too:
-/// [`acquire_late`] adds it by a fence, or it is in this ordering where there are no fences.
+/// Ordering of a change that releases, and that [`acquire_late`] may later turn into an acquire without
+/// touching the word again: by a fence, or by being part of this ordering where there are no fences.
 pub(crate) const RELEASE_ACQUIRE_LATE: Ordering =
     if cfg!(lockyard_portable) { Ordering::AcqRel } else { Ordering::Release };
 

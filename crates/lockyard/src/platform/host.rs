@@ -316,8 +316,9 @@ pub unsafe trait Host: Sized + 'static {
     /// The places in which a waiter of the lock at the address `lock`, for its turn `turn`,
     /// announces that it is about to park, so that the one who releases the lock finds it: a part
     /// of a bounded table of the host's, one line of it say, that [`spread`] may choose. Others
-    /// announce themselves there too. Where there are none left, and on a host that has none,
-    /// waiters of the [locks that park](crate::lock::pv) do not park but yield.
+    /// announce themselves there too; waiters with a time do so in the second half of it only. Where
+    /// there are none left, and on a host that has none, waiters of the [locks that
+    /// park](crate::lock::pv) do not park but yield.
     #[inline(always)]
     fn announcements(lock: usize, turn: u32) -> &'static [Announcement<Self::Atomics>] {
         let _ = (lock, turn);
@@ -346,7 +347,8 @@ pub unsafe trait Host: Sized + 'static {
     /// Blocks while `word` equals `expected`, like a futex: it returns after an
     /// [`unpark`](Self::unpark) of the same word that comes after the comparison, at once if the
     /// comparison fails, after `timeout` if there is one, and *may return for no reason*. It orders
-    /// nothing: who needs an acquire loads the word again. A host that cannot block returns.
+    /// nothing: who needs an acquire loads the word again. A host that cannot block [yields](Self::yield_now)
+    /// and returns. The word is in a queue node (locks), in a [domain](crate::reclaim) or in a buffer.
     fn park(word: &U32<Self>, expected: u32, timeout: Option<Duration>);
 
     /// Wakes at most `count` threads that are parked on `word`. It orders nothing, and does not

@@ -69,7 +69,7 @@ impl<H: Host> Instant<H> {
         self.since.saturating_sub(earlier.since)
     }
 
-    /// Whether it is the time since which the host counts: always on a host without a clock.
+    /// Returns whether it is zero, as it always is on a host without a clock.
     #[inline]
     pub(crate) const fn is_zero(self) -> bool {
         self.since.is_zero()
@@ -80,7 +80,9 @@ impl<H: Host> Instant<H> {
 #[cfg(feature = "std")]
 impl From<std::time::Instant> for Instant<Native> {
     fn from(instant: std::time::Instant) -> Self {
-        let (now, now_there) = (Self::now(), std::time::Instant::now());
+        // In this order: a pre-emption between the two makes the time later, not earlier.
+        let now_there = std::time::Instant::now();
+        let now = Self::now();
         match instant.checked_duration_since(now_there) {
             Some(later) => now.saturating_add(later),
             None => Self::at(now.since.saturating_sub(now_there.duration_since(instant))),

@@ -304,7 +304,6 @@ unsafe impl Atomics for NativeAtomics {
             static FENCES: AtomicU32 = AtomicU32::new(0);
             // Acquire and release: pair with those of the fences before and after it.
             FENCES.fetch_add(1, Ordering::AcqRel);
-            return;
         }
         fence(order)
     }

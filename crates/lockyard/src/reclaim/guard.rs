@@ -93,7 +93,7 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
         } else {
             match before.nested() {
                 Some(after) => after,
-                // It keeps what it finds from being freed by itself: it does not count on those inside which it is.
+                // It protects what it finds without relying on the outer guards.
                 None => return self.enter_unrecorded(),
             }
         };
@@ -116,14 +116,15 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
         }
     }
 
-    /// Counts a reader without a record. It is counted under the epoch that is current *after* it has been counted: were it counted
-    /// under the parity of one that has ended before, the count would be taken for one of the next.
+    /// Counts a reader whose thread has no slot, and that it has none.
     #[cold]
     fn enter_without_slot(&self) -> Place<'_, H> {
         H::count(Event::NoSlot);
         self.enter_unrecorded()
     }
 
+    /// Counts a reader without a record. It is counted under the epoch that is current *after* it has been counted: were it counted
+    /// under the parity of one that has ended before, the count would be taken for one of the next.
     #[cold]
     fn enter_unrecorded(&self) -> Place<'_, H> {
         let mut epoch = self.epoch.load(Ordering::Relaxed);

@@ -55,9 +55,10 @@
 //! Retired objects are linked through the [`Header`] that is part of them, so retiring needs no memory and cannot fail. A slot
 //! looks after its list at the first [`retire`](Domain::retire) that finds 64 or more retirements since somebody last looked, by
 //! [`retire`](Domain::retire) and by [`retire_later`](Domain::retire_later) together. It then tries to end the epoch, and
-//! frees what has waited for two. So, while readers leave, at most 3 (64 + *k*) objects of a slot wait, where at most *k* calls of
-//! [`retire_later`](Domain::retire_later) lie between two of [`retire`](Domain::retire): 192 where all are the latter. A list that
-//! another thread tends is left to it, so what a slot retires meanwhile is added.
+//! frees what has waited for two. If each look finds no reader that entered in an earlier epoch, at most 3 (64 + *k*) objects of a
+//! slot wait, where at most *k* calls of [`retire_later`](Domain::retire_later) lie between two of
+//! [`retire`](Domain::retire): 192 where all are the latter. Otherwise add what is retired while such a reader stays. Add, too,
+//! what is retired while another thread tends the slot's list. Retirements in interruptions count as later ones.
 //!
 //! What threads leave behind that have ended, retire seldom, or only [later](Domain::retire_later), is freed by any other thread
 //! that retires, four epochs later, and by [`collect`](Domain::collect) and [`barrier`](Domain::barrier). Dropping the domain

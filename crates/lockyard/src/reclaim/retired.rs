@@ -113,7 +113,7 @@ impl<H: Host> List<H> {
         }
     }
 
-    /// Waits until nobody tends the list any more, or for no reason. Parks, where that is allowed. It orders nothing.
+    /// Waits until the list has no tender; may return early. Parks, where that is allowed. It orders nothing.
     #[cold]
     fn wait_for_tender(&self) {
         let tender = &self.tender;

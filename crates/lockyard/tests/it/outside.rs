@@ -59,7 +59,7 @@ fn the_package_has_its_licences_and_what_it_needs() {
     succeeds(&output);
     let files = String::from_utf8(output.stdout).expect("names of files");
     let files: Vec<&str> = files.lines().collect();
-    for file in ["LICENSE-MIT", "LICENSE-APACHE", "README.md", "src/lib.rs"] {
+    for file in ["LICENSE-MIT", "LICENSE-APACHE", "README.md", "build.rs", "src/lib.rs"] {
         assert!(files.contains(&file), "{file} is not in the package: {files:?}");
     }
     let foreign = |file: &&&str| file.starts_with("tests/") || file.starts_with("listings/");

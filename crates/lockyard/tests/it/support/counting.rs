@@ -6,8 +6,10 @@ use lockyard::platform::{
 };
 use std::alloc::Layout;
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// What threads did that waited.
@@ -68,7 +70,13 @@ unsafe impl Host for Counting {
         Native::queue_node(slot, level)
     }
     fn announcements(lock: usize, turn: u32) -> &'static [Announcement<NativeAtomics>] {
-        Native::announcements(lock, turn)
+        // A line for each lock and turn: no other test fills it.
+        static LINES: Mutex<BTreeMap<(usize, u32), &[Announcement<NativeAtomics>]>> =
+            Mutex::new(BTreeMap::new());
+        let mut lines = LINES.lock().unwrap_or_else(PoisonError::into_inner);
+        lines
+            .entry((lock, turn))
+            .or_insert_with(|| Box::leak(Box::new([const { Announcement::UNUSED }; 8])))
     }
     fn relax() {
         note(|counts| &counts.pauses);
