@@ -79,15 +79,6 @@ pub trait Lane: Copy {
         Self::bits(self.word().fetch_or(bits, order))
     }
 
-    /// Atomic bitwise and of `bits` with the lane; returns the lane before.
-    #[inline(always)]
-    #[track_caller]
-    fn fetch_and(&self, bits: Self::Bits, order: Ordering) -> Self::Bits {
-        let lane = Self::Bits::truncate(u64::MAX).to_u64();
-        let kept = !((lane & !bits.to_u64()) << Self::SHIFT);
-        Self::bits(self.word().fetch_and(<Self::Word as Word>::Int::truncate(kept), order))
-    }
-
     /// Replaces the lower half, of which the caller is the only writer and which holds `old`
     /// (see [`Part::store_part`]).
     #[inline(always)]

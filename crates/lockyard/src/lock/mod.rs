@@ -143,7 +143,7 @@ unsafe impl<H: HostWithSlots, P: pv::Hooks> FairLock<H> for PvTicket<P> {}
 /// As of [`LaneLock`].
 pub unsafe trait TimedLock<H: Host>: LaneLock<H> {
     /// Takes the lock, unless it is not free for it until `until`. Returns `None` only after that time, and leaves nothing
-    /// of its own in the lane. Without a clock, time begins at zero, and a microsecond is at most 64 polls.
+    /// in the lane that another acquisition would have to wait for. Without a clock, time begins at zero, and a microsecond is at most 64 polls.
     ///
     /// # Safety
     ///

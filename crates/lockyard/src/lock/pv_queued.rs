@@ -19,7 +19,6 @@
 //!   (t, 1, n, k, 0) --first, others behind it: compare-exchange--> (t, 0, 0, 0, 1)   takes the lock; the next is first
 //!   (t, c, n, k, 1) --unlock, fetch-and-sub--> (t, c, n, k, 0)                   and kicks who is parked
 //!   (t, c, n, k, 1) --waiter with a time, compare-exchange--> (t, c, n, 1, 1)    parks, beside the queue ([`pv_timed`](super::pv_timed))
-//!   (t, c, n, k, l) --the same, which gives up, fetch-and--> (t, c, n, 0, l)     and kicks who else is parked, if k
 //!
 //!   a waiter's node, `ready`:
 //!   QUEUED --parks--> QUEUED_PARKED        QUEUED --its predecessor has the lock--> KICKED: it is the first, and awake

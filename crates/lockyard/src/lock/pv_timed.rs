@@ -12,12 +12,11 @@
 //! 2. It sets `parked` by a compare-exchange, with release, and only in a word that is locked.
 //! 3. It parks, with a timeout.
 //!
-//! A release that sees the bit leaves it in the word, and kicks all that are announced then. The bit is cleared in three
-//! ways, and each comes with such a kick:
+//! A release that sees the bit leaves it in the word, and kicks all that are announced then. The bit is cleared in two
+//! ways, and each comes after such a kick:
 //!
 //! - A thief takes the lock and clears it. The release before has seen it and kicks; and the thief's own does.
 //! - The first in the queue takes the lock and clears it. The release before has seen it and kicks.
-//! - A waiter with a time gives up. It withdraws, clears the bit, and if it was set kicks the others.
 //!
 //! So whoever has set the bit is kicked after the next release, or before. All changes of the word are read-modify-writes,
 //! so each that follows the setting continues its release sequence, and whoever sees the bit with acquire sees the
@@ -25,9 +24,11 @@
 //!
 //! # What is left behind
 //!
-//! Nothing: the bit is cleared and the announcement withdrawn before the waiter returns. Meanwhile the bit may stand in a free
-//! lock's word. There it does not count as held, a newcomer takes the lock on its slow path, and `try_lock` takes it too.
-//! A kick that comes too late meets a node that is used for something else, or nothing: every waiter is prepared for it.
+//! A waiter withdraws its announcement and gives its node back. If it gives up it leaves the bit: another waiter may have
+//! set it too, and whoever cleared it would have to wake that one. The next acquisition clears it, on its slow path. In a free
+//! lock's word the bit does not count as held, and `try_lock` takes the lock all the same. A release that sees the bit and
+//! finds nobody announced has looked at one line of the table for nothing. A kick that comes too late meets a node that is
+//! used for something else, or nothing: every waiter is prepared for it.
 //!
 //! # Where it does not park
 //!
@@ -77,11 +78,11 @@ impl<P: Hooks, H: HostWithSlots, L: Lane> Timed<P, H, L> {
             if may_steal::<P>(seen.to_u64())
                 && let Ok(token) = steal::<H, L>(self.lane, seen)
             {
-                self.leave(false);
+                self.leave();
                 return Some(token);
             }
             if deadline.is_over() {
-                self.leave(true);
+                self.leave();
                 return None;
             }
             let polls = Deadline::<H>::POLLS;
@@ -134,18 +135,10 @@ impl<P: Hooks, H: HostWithSlots, L: Lane> Timed<P, H, L> {
         announced.map(|announced| (me, announced))
     }
 
-    /// Takes back what others could find; if it `gives_up`, in the lock's word too.
-    fn leave(self, gives_up: bool) {
-        let lock = self.lock_address();
+    /// Takes back what others could find, but for `parked`.
+    fn leave(self) {
         let Some((me, announced)) = self.place else { return };
         announced.withdraw();
-        if gives_up {
-            // Acquire: pairs with the release of whoever has set it too; its announcement is seen.
-            let before = self.lane.fetch_and(bits::<L>(!PARKED), Ordering::Acquire);
-            if before.to_u64() & PARKED != 0 {
-                pv::kick_announced::<H>(lock, 0);
-            }
-        }
         queue::give_back::<H>(me);
     }
 }
