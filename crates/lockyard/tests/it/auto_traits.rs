@@ -56,7 +56,7 @@ macro_rules! lacks {
             impl<T> Ambiguous<()> for T {}
             struct WithTrait;
             impl<T: $trait> Ambiguous<WithTrait> for T {}
-            let _ = <$type as Ambiguous<_>>::which;
+            const _: fn() = <$type as Ambiguous<_>>::which;
         };
     )*};
 }

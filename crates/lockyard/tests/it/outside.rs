@@ -47,7 +47,7 @@ fn what_needs_slots_on_a_host_without_is_refused_by_a_check_and_nothing_else() {
             error.starts_with(&format!("the host `{host}` has no slots"))
                 && error.contains(&format!("--> src/mistake.rs:{number}:"))
         };
-        let error = errors.iter().position(|error| about_it(&error));
+        let error = errors.iter().position(about_it);
         errors.remove(error.unwrap_or_else(|| panic!("not refused: {line}\n{said}")));
     }
     assert_eq!(errors, [""; 0], "refused, though it needs no slots");

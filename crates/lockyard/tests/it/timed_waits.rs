@@ -131,7 +131,7 @@ fn waits_that_give_up_and_waits_that_do_not_go_on_together() {
     let (inside, sections) = (AtomicU64::new(0), AtomicU64::new(0));
     let section = |me: u64, round: u64| {
         assert_eq!(inside.swap(me, Ordering::Relaxed), 0, "two are inside");
-        if round % 32 == 0 {
+        if round.is_multiple_of(32) {
             thread::sleep(Duration::from_micros(50));
         }
         // Relaxed: the lock orders it.

@@ -51,6 +51,9 @@ fn note(counter: impl FnOnce(&'static Counts) -> &'static AtomicU64) {
     }
 }
 
+/// The lines of the table, by lock and turn.
+type Lines = BTreeMap<(usize, u32), &'static [Announcement<NativeAtomics>]>;
+
 /// See the file.
 #[derive(Debug)]
 pub(crate) struct Counting(());
@@ -71,8 +74,7 @@ unsafe impl Host for Counting {
     }
     fn announcements(lock: usize, turn: u32) -> &'static [Announcement<NativeAtomics>] {
         // A line for each lock and turn: no other test fills it.
-        static LINES: Mutex<BTreeMap<(usize, u32), &[Announcement<NativeAtomics>]>> =
-            Mutex::new(BTreeMap::new());
+        static LINES: Mutex<Lines> = Mutex::new(BTreeMap::new());
         let mut lines = LINES.lock().unwrap_or_else(PoisonError::into_inner);
         lines
             .entry((lock, turn))
