@@ -2,8 +2,8 @@
 //! do not depend on how many threads there were.
 //!
 //! Also the interrupt: the wish of the user that the process ends with what is finished. Work looks
-//! at it often enough to end within half a second: simulations by their flag ([`cancellable`]),
-//! what waits by [`sleep`], and what waits for threads of its own by [`since_interrupt`].
+//! at it often enough to end within half a second: simulations by their flag (`cancellable`),
+//! what waits by `sleep`, and what waits for threads of its own by `since_interrupt`.
 
 use lockyard_sim::Simulation;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -31,7 +31,7 @@ use crate::platform::{Event, HostWithSlots, Int, Ordering, Word};
 ///
 /// A thread holds or waits for at most [`NEST_LEVELS`](crate::platform::NEST_LEVELS) MCS and CLH locks, and a thread without a
 /// slot for none: one whose thread-local destructors run after its slot was given back, or one of more than
-/// [`Host::SLOTS`]. `lock` then ends the program and says why ([`Host::fatal`]). A `try_lock` fails instead.
+/// [`Host::SLOTS`](crate::platform::Host::SLOTS). `lock` then ends the program and says why ([`Host::fatal`](crate::platform::Host::fatal)). A `try_lock` fails instead.
 #[derive(Debug)]
 pub struct Mcs;
 
