@@ -55,16 +55,6 @@ struct Timed<P, H: HostWithSlots, L> {
     _policy: Invariant<P>,
 }
 
-/// What became of an attempt to park.
-enum Parking {
-    /// The waiter has parked, or the lock was free.
-    Done,
-    /// The lock is free, and somebody else is next.
-    NotNext,
-    /// It cannot park.
-    Refused,
-}
-
 impl<P: Hooks, H: HostWithSlots, L: Lane> Timed<P, H, L> {
     fn lock_address(&self) -> usize {
         core::ptr::from_ref(self.lane.word()).addr()
@@ -88,21 +78,22 @@ impl<P: Hooks, H: HostWithSlots, L: Lane> Timed<P, H, L> {
             let polls = Deadline::<H>::POLLS;
             // Relaxed: a hint.
             let free = self.lane.wait_within::<H>(Ordering::Relaxed, polls, may_steal::<P>);
-            if free.is_none() && !matches!(self.park(&deadline), Parking::Done) {
+            if free.is_none() && !self.park(&deadline) {
                 H::yield_now();
             }
         }
     }
 
-    /// Parks until the lock is released, or the time is over.
-    fn park(&mut self, deadline: &Deadline<H>) -> Parking {
+    /// Parks until the lock is released, or the time is over. Returns `false` if it cannot park, or the
+    /// lock is free and somebody else is next.
+    fn park(&mut self, deadline: &Deadline<H>) -> bool {
         let Some(left) = deadline.left().filter(|_| pv::may_park::<H>()) else {
-            return Parking::Refused;
+            return false;
         };
         if self.place.is_none() && !self.has_no_node {
             self.place = self.announce();
         }
-        let Some((me, _)) = self.place else { return Parking::Refused };
+        let Some((me, _)) = self.place else { return false };
         // Published by the setting of `parked`.
         pv::prepare::<H>(me);
         let mut seen = self.lane.load(Ordering::Relaxed);
@@ -112,12 +103,12 @@ impl<P: Hooks, H: HostWithSlots, L: Lane> Timed<P, H, L> {
             match self.lane.compare_exchange(seen, parked, Ordering::Release) {
                 Ok(_) => {
                     pv::park::<H>(me, Some(left));
-                    return Parking::Done;
+                    return true;
                 }
                 Err(actual) => seen = actual,
             }
         }
-        if may_steal::<P>(seen.to_u64()) { Parking::Done } else { Parking::NotNext }
+        may_steal::<P>(seen.to_u64())
     }
 
     /// Takes a node and announces it; gives it back if there is no room.
