@@ -8,11 +8,13 @@
 //! Printed for each: nanoseconds of work between two visits of the lock, visits for one of the table's unit (job, record), the
 //! predicted ratio of the queued lock's throughput to the ticket lock's, and what dominates with the ticket lock.
 
-use lockyard_lab::placement::Placement;
-use lockyard_lab::simulate::Effort;
-use lockyard_lab::{jobs, predict, published, simulate};
+use lockyard_predict::calibration;
+use lockyard_predict::placement::Placement;
+use lockyard_predict::simulate::{self, Effort};
+use lockyard_results::published;
 use lockyard_scenarios::{ObjectKind, Region, Script, Step};
 use lockyard_sim::Machine;
+use lockyard_support::jobs;
 use std::process::ExitCode;
 
 const EXPERIMENTS: [&str; 3] = ["aim7-disk/xfs", "aim7-disk/ext4", "ebizzy-m"];
@@ -165,7 +167,7 @@ fn row(name: &str, instead: Instead, machine: &str) -> Result<String, String> {
     let on = Machine::shipped(machine).ok_or_else(|| format!("there is no machine {machine}"))?;
     let ticket = script.variant("ticket").ok_or("no ticket lock")?;
     let calibrated =
-        predict::calibrated(&script, ticket, machine, &tables).map_err(|e| e.to_string())?;
+        calibration::calibrated(&script, ticket, machine, &tables).map_err(|e| e.to_string())?;
     let tasks = script.tasks(None).ok_or("no number of tasks")?.min(on.hardware_threads());
     let order = Placement::Order(script.order);
     let run = |variant: &str| {

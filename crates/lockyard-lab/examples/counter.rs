@@ -10,7 +10,7 @@
 //! (`training/atomic_increment_zen4_guest.csv`): its neighbouring CPUs are siblings, as it sees them, but need not be on the host, so both are simulated.
 
 use lockyard::platform::{Ordering, Word};
-use lockyard_lab::statistics;
+use lockyard_results::statistics;
 use lockyard_sim::{Machine, Outcome, SimulatedU64, Simulation};
 
 const MESH: &str = include_str!("../../../training/atomic_increment_platinum_8176.csv");

@@ -19,9 +19,10 @@
 mod pinned;
 
 use lockyard::Native;
-use lockyard::platform::{Host, Ordering::Acquire, Ordering::Relaxed as Weak, Ordering::Release};
-use lockyard::platform::{Part, U32, Word};
-use lockyard_lab::{names, statistics};
+use lockyard::platform::Ordering::{Acquire, Relaxed as Weak, Release};
+use lockyard::platform::{Host, Part, U32, Word};
+use lockyard_predict::names;
+use lockyard_results::statistics;
 use lockyard_sim::{Machine, Outcome, Simulated, Simulation};
 use pinned::{allowed, cpu_time, pin};
 use std::arch::x86_64::{_mm_lfence, _rdtsc};
@@ -29,7 +30,8 @@ use std::cell::Cell;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::SeqCst;
 use std::time::Instant;
 
 const TRIES: usize = 3;

@@ -19,8 +19,10 @@
 #[path = "support/pinned.rs"]
 mod pinned;
 
-use lockyard::platform::{Host, Ordering::Relaxed as Weak, Word};
-use lockyard_lab::{names, statistics};
+use lockyard::platform::Ordering::Relaxed as Weak;
+use lockyard::platform::{Host, Word};
+use lockyard_predict::names;
+use lockyard_results::statistics;
 use lockyard_sim::{Machine, Simulated, SimulatedU64, Simulation};
 use pinned::{allowed, cpu_time, pin};
 use std::arch::asm;
@@ -28,7 +30,8 @@ use std::cell::Cell;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::{Duration, Instant};
 
 const WINDOW: Duration = Duration::from_micros(150);

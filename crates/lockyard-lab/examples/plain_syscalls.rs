@@ -11,8 +11,8 @@
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
     let mut arguments = std::env::args_os().skip(1);
-    if arguments.next().is_some_and(|first| first == lockyard_lab::host::syscalls::TASK) {
-        return lockyard_lab::host::syscalls::task::perform(arguments);
+    if arguments.next().is_some_and(|first| first == lockyard_measure::syscalls::TASK) {
+        return lockyard_measure::syscalls::task::perform(arguments);
     }
     match on_linux::plain_or_compare() {
         Ok(()) => std::process::ExitCode::SUCCESS,
@@ -30,11 +30,11 @@ fn main() {
 
 #[cfg(target_os = "linux")]
 mod on_linux {
-    use lockyard_lab::host::syscalls::{
+    use lockyard_measure::cpus::{Cpus, Placement, pin};
+    use lockyard_measure::syscalls::{
         Directory, Experiment, Kind, Launcher, Plan, Stopped, Times, sample, task,
     };
-    use lockyard_lab::host::{Cpus, Placement, pin};
-    use lockyard_lab::statistics::{median, median_interval};
+    use lockyard_results::statistics::{median, median_interval};
     use std::ffi::CString;
     use std::fs::OpenOptions;
     use std::os::fd::AsRawFd;

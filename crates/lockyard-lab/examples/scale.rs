@@ -10,7 +10,7 @@
 //! must rise with the number. Numbers of cycles are whole, so the latency has steps: the least number that has it, and the one
 //! before.
 
-use lockyard_lab::check;
+use lockyard_predict::machine::known_figures;
 use lockyard_sim::Machine;
 use std::path::Path;
 use std::process::ExitCode;
@@ -31,7 +31,8 @@ fn solve(arguments: &[String]) -> Result<(), String> {
     let wanted = value(wanted)?;
     let play = |x: f64| -> Result<f64, String> {
         let changed = machine.clone().with(number, x).ok_or(format!("{number} cannot be {x}"))?;
-        check::ping_pong(&changed, place, 0).ok_or("that ping-pong cannot be played".to_owned())
+        known_figures::ping_pong(&changed, place, 0)
+            .ok_or("that ping-pong cannot be played".to_owned())
     };
     if play(below)? >= wanted || play(above)? < wanted {
         return Err(format!("{wanted} ns is not between {number} = {below} and {above}"));

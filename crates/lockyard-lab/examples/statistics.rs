@@ -14,10 +14,10 @@
 
 use lockyard::Counts;
 use lockyard::lock::Queued;
-use lockyard::statistics::Statistics;
-use lockyard::statistics::{PerCpu, PerNode, Shared, Variant};
-use lockyard_lab::host::{Cpus, Orders, pin};
-use lockyard_lab::statistics::{median, median_interval};
+use lockyard::statistics::{PerCpu, PerNode, Shared, Statistics, Variant};
+use lockyard_measure::cpus::{Cpus, pin};
+use lockyard_measure::order::Orders;
+use lockyard_results::statistics::{median, median_interval};
 use lockyard_sim::{Machine, Simulated, Simulation, operation_done, stop_requested};
 use std::hint::black_box;
 use std::sync::Barrier;

@@ -5,13 +5,13 @@
 #![cfg(target_os = "linux")]
 
 use lockyard::platform::during;
-use lockyard_lab::host::attribution::{
+use lockyard_measure::attribution::{
     Accounted, Registered, Sampler, Tally, by_activity, by_phase, enter, numbers,
 };
-use lockyard_lab::listing::Listing;
 use lockyard_scenarios::{Activity, Part, Region};
 use std::hint::black_box;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::channel;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -240,7 +240,7 @@ fn regions_and_named_parts_of_them_are_found() {
         })
         .0
     });
-    let listing = Listing::of_tally(&by_activity(&found, named.len()), &named);
+    let listing = lockyard_measure::attribution::listing(&by_activity(&found, named.len()), &named);
     let share = |name: &str| listing.share_of(&[name.to_owned()]);
     let shares = [share("__memcpy"), share("look-up"), share("lock-wait")];
     assert_near(&found, shares, [0.7, 0.2, 0.1], found.effective_samples());

@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// The calls whose cost is measured: the lab's own source.
-#[path = "../../lockyard-lab/src/host/call_path/ways.rs"]
+#[path = "../../lockyard-measure/src/call_path/ways.rs"]
 pub mod ways;
 
 /// This machine, as far as 255 threads of it go: for the ticket lock of 2 bytes.

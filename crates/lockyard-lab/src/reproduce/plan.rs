@@ -1,11 +1,11 @@
 //! What it takes to reproduce published cells: runs, each simulated once for all cells that are figures of it, and calibrations.
 
-use crate::figures::Outcome;
-use crate::host::call_path;
-use crate::placement::Placement;
-use crate::predict::{self, Calibrated};
-use crate::published::{Cell, Table};
-use crate::simulate::{self, Prediction};
+use lockyard_measure::call_path;
+use lockyard_predict::calibration::{self, Calibrated};
+use lockyard_predict::placement::Placement;
+use lockyard_predict::simulate::{self, Prediction};
+use lockyard_results::outcome::Outcome;
+use lockyard_results::published::{Cell, Table};
 use lockyard_scenarios::{Figure, Metric, OfTasks, Script, Variant};
 use lockyard_sim::Machine;
 
@@ -88,7 +88,7 @@ impl Model {
     /// The figure of the trivial model: the cost of an operation in the calibration cell, held constant.
     pub(super) fn trivial(&self, run: &Run, metric: Metric) -> Option<f64> {
         let cell = self.calibrated_by.as_ref()?;
-        let throughput = predict::calibration_throughput(&run.script, metric, cell)?;
+        let throughput = calibration::calibration_throughput(&run.script, metric, cell)?;
         if let Figure::Sample { of, .. } = self.figure {
             // Every sample is as the first.
             return Some(match of {
@@ -128,7 +128,7 @@ impl Plan {
             let all = machine.hardware_threads();
             return Err(format!("the machine has {all} hardware threads").into());
         }
-        let by = predict::calibration_cell(&script, &cell.variant, &cell.machine, tables);
+        let by = calibration::calibration_cell(&script, &cell.variant, &cell.machine, tables);
         let gave = by.is_some_and(|by| {
             let of_its_run = Cell {
                 metric: by.metric.clone(),

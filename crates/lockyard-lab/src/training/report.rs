@@ -1,11 +1,13 @@
 //! The rows of the training tables: each cell beside what the simulated machine makes of it.
 
 use super::{Cell, cells, simulate};
-use crate::jobs;
-use crate::names;
-use crate::predict::{Failure, ORDER_SPREAD};
-use crate::rows::{Detail, Row, Status, Summary, summarise};
+use lockyard_predict::failure::Failure;
+use lockyard_predict::names;
+use lockyard_results::row::keys::ORDER_SPREAD;
+use lockyard_results::row::{Detail, Row, Status};
+use lockyard_results::summary::{Summary, summarise};
 use lockyard_sim::Machine;
+use lockyard_support::jobs;
 use std::collections::BTreeMap;
 
 /// Runs of a cell, each with a seed of its own.
@@ -53,11 +55,15 @@ pub fn report(jobs: usize, done: &(impl Fn() + Sync)) -> Result<Report, Failure>
         let Some(figure) = figure else { continue };
         let of_seeds = figure.map_err(|e| Failure::Run(format!("{}: {e}", cell.table)))?;
         let mut row = row(cell, of_seeds.iter().sum::<f64>() / SEEDS as f64);
-        let (low, high) = crate::simulate::range(&of_seeds);
+        let (low, high) = lockyard_predict::simulate::range(&of_seeds);
         let spread = high / low - 1.0;
-        apart += usize::from(cell.threads > 1 && spread > crate::simulate::NEAR);
+        apart += usize::from(cell.threads > 1 && spread > lockyard_predict::simulate::NEAR);
         row.detail.insert(ORDER_SPREAD.to_owned(), Detail::Number(spread));
-        crate::simulate::identify(&machines[cell.machine], SEEDS as usize, &mut row.detail);
+        lockyard_predict::simulate::identify(
+            &machines[cell.machine],
+            SEEDS as usize,
+            &mut row.detail,
+        );
         rows.push(row);
     }
     let mut tables: Vec<&str> = cells.iter().map(|cell| cell.table).collect();

@@ -8,9 +8,10 @@
 //! simulated for a while: all threads; and, when those of a socket are done, the others. The threads of one socket are taken as equally fast. (They are
 //! nearly so: with all 44 of a socket a thread's mean time is 0.9 to 1 of the whole time in the tables.)
 
-use super::{Cell, programs::Shared};
-use crate::jobs;
-use crate::simulate::SimulationError;
+use super::Cell;
+use super::programs::Shared;
+use lockyard_predict::interruptible;
+use lockyard_predict::simulate::SimulationError;
 use lockyard_sim::{Machine, Outcome, Simulation};
 
 /// Simulated nanoseconds before counting begins, once all threads have begun, and that are counted
@@ -123,7 +124,7 @@ fn together(
     (warm_up, at_least): (f64, f64),
     threads: &[usize],
 ) -> Result<(f64, Vec<u64>), SimulationError> {
-    let mut simulation = jobs::cancellable(Simulation::new(machine, seed));
+    let mut simulation = interruptible(Simulation::new(machine, seed));
     let shared = Shared::new(&mut simulation, cell.program);
     let [inside, between, own] = cell.work;
     // In a random order: in the order of their numbers, siblings would always be neighbours in a

@@ -5,9 +5,9 @@
 //! gives `min(N / (Z + D), 1 / D)` operations a second. The simulated times differ from the
 //! script's by the few nanoseconds that taking and releasing a lock costs its own thread.
 
-use lockyard_lab::explain::{Bound, Cause, Costs, LITTLE};
-use lockyard_lab::placement::Placement;
-use lockyard_lab::simulate::{self, Effort};
+use lockyard_predict::explain::{Bound, Cause, Costs, LITTLE};
+use lockyard_predict::placement::Placement;
+use lockyard_predict::simulate::{self, Effort};
 use lockyard_scenarios::{Order, Script};
 use lockyard_sim::Machine;
 
@@ -263,5 +263,5 @@ fn prose_fits_a_terminal() {
         assert!(wide.clone().all(|line| of_lines(&line) || line.starts_with("  queue nodes")));
         assert!(wide.count() <= 3, "{table}");
     }
-    assert!(lockyard_lab::explain::legend().lines().all(|line| line.chars().count() <= 80));
+    assert!(lockyard_predict::explain::legend().lines().all(|line| line.chars().count() <= 80));
 }

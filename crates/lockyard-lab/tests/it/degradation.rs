@@ -1,9 +1,9 @@
 //! A lockref under a steady stream of operations, and one brief holder: without trywait everyone ends up on the lock and stays there, with
 //! it everyone comes back. On a simulated Sapphire Rapids, so the figures are exact.
 
-use lockyard_lab::figures::SampleFigures;
-use lockyard_lab::placement::Placement;
-use lockyard_lab::simulate;
+use lockyard_predict::placement::Placement;
+use lockyard_predict::simulate;
+use lockyard_results::outcome::SampleFigures;
 use lockyard_scenarios::{Samples, Script, Variant};
 use lockyard_sim::Machine;
 

@@ -1,9 +1,9 @@
 //! Programs whose cost has a known cause: the explanation names it.
 
 use lockyard::platform::{Host, Ordering, Word};
-use lockyard_lab::explain::{Cause, Costs};
-use lockyard_lab::placement::Placement;
-use lockyard_lab::simulate::{self, Effort};
+use lockyard_predict::explain::{Cause, Costs};
+use lockyard_predict::placement::Placement;
+use lockyard_predict::simulate::{self, Effort};
 use lockyard_scenarios::{Order, Script};
 use lockyard_sim::{Distance, Machine, Outcome, Phase, Simulated, SimulatedU64, Simulation};
 

@@ -1,7 +1,7 @@
 //! Guests that share CPUs: what figures are of, and that nothing else changes.
 
-use lockyard_lab::placement::Placement;
-use lockyard_lab::simulate::{self, Effort, Prediction};
+use lockyard_predict::placement::Placement;
+use lockyard_predict::simulate::{self, Effort, Prediction};
 use lockyard_scenarios::{Order, Script};
 use lockyard_sim::{Machine, Phase};
 

@@ -2,11 +2,11 @@
 //! prediction, and the effects of the other tables are there. Simulated, so exact from run to run; what is asserted of figures are
 //! ranges, which say what the effect is.
 
-use lockyard_lab::placement::Placement;
-use lockyard_lab::published::{self, Table};
 use lockyard_lab::reproduce::{self, Request};
-use lockyard_lab::rows::{Row, Status};
-use lockyard_lab::simulate::{self, Effort, Prediction};
+use lockyard_predict::placement::Placement;
+use lockyard_predict::simulate::{self, Effort, Prediction};
+use lockyard_results::published::{self, Table};
+use lockyard_results::row::{Row, Status};
 use lockyard_scenarios::Script;
 use lockyard_sim::Machine;
 

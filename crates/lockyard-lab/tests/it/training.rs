@@ -1,6 +1,9 @@
 //! The training tables: they are read whole, and the simulated machines meet them.
 
-use lockyard_lab::{jobs, names, statistics, training};
+use lockyard_lab::training;
+use lockyard_predict::names;
+use lockyard_results::statistics;
+use lockyard_support::jobs;
 
 #[test]
 fn every_cell_is_positive_and_none_is_lost() {
