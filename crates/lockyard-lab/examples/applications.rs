@@ -10,7 +10,7 @@
 
 use lockyard_predict::calibration;
 use lockyard_predict::placement::Placement;
-use lockyard_predict::simulate::{self, Effort};
+use lockyard_predict::simulate::{CellSpec, Effort, RunPlan, simulate};
 use lockyard_results::published;
 use lockyard_scenarios::{ObjectKind, Region, Script, Step};
 use lockyard_sim::Machine;
@@ -172,8 +172,15 @@ fn row(name: &str, instead: Instead, machine: &str) -> Result<String, String> {
     let order = Placement::Order(script.order);
     let run = |variant: &str| {
         let variant = script.variant(variant).ok_or("no such variant")?;
-        let (place, work) = ((&order, script.home), calibrated.nanoseconds());
-        simulate::cell(&on, variant, place, tasks, work, Effort::usual(&on, &order, tasks))
+        let cell = CellSpec {
+            machine: &on,
+            variant: variant,
+            placement: &order,
+            home: script.home,
+            threads: tasks,
+            local_work: calibrated.nanoseconds(),
+        };
+        simulate(&cell, &RunPlan::of_windows(Effort::usual(&on, &order, tasks)))
             .map_err(|e| e.to_string())
     };
     let (ticket, queued) = (run("ticket")?, run("qspinlock")?);

@@ -2,8 +2,9 @@
 
 use crate::failure::Failure;
 use crate::local_work::{self, LocalWork};
+use crate::names;
 use crate::placement::{Placement, check_threads};
-use crate::{names, simulate};
+use crate::simulate::{CellSpec, Effort, RunPlan, simulate};
 use lockyard_results::published::{Cell, Table};
 use lockyard_scenarios::{Calibration, Gives, Length, Metric, Region, Script, Step, Variant};
 use lockyard_support::InputError;
@@ -109,7 +110,7 @@ fn per_operation(
     };
     check_threads(&machine, tasks)?;
     let placement = Placement::Order(of.order);
-    let effort = simulate::Effort::usual(&machine, &placement, tasks);
+    let effort = Effort::usual(&machine, &placement, tasks);
     // What it takes over of another script, as far as that has work to calibrate.
     let work = if own.is_some() {
         own
@@ -123,7 +124,15 @@ fn per_operation(
         Metric::Throughput(rate) => rate.with_per_operation(1.0),
         _ => unreachable!("the parser allows it for a throughput only"),
     });
-    simulate::cell(&machine, variant, (&placement, of.home), tasks, work, effort)
+    let spec = CellSpec {
+        machine: &machine,
+        variant,
+        placement: &placement,
+        home: of.home,
+        threads: tasks,
+        local_work: work,
+    };
+    simulate(&spec, &RunPlan::of_windows(effort))
         .map(|found| cell.value / one.figure(found.throughput, tasks))
         .map_err(|e| Failure::Run(format!("{}, {}: calibration: {e}", of.name, variant.name)))
 }
@@ -220,13 +229,20 @@ pub fn local_work(
     };
     check_threads(&machine, tasks)?;
     let order = Placement::Order(script.order);
-    let placement = (&order, script.home);
+    let spec = CellSpec {
+        machine: &machine,
+        variant,
+        placement: &order,
+        home: script.home,
+        threads: tasks,
+        local_work: 0.0,
+    };
     let solved = match calibration.gives {
         Gives::WorkAndUnit { region } => {
             let share = cpu_share(script, cell, region, tables)?;
-            local_work::solve_cpu_time(&machine, variant, placement, tasks, (region, share))
+            local_work::solve_cpu_time(&spec, region, share)
         }
-        _ => local_work::solve(&machine, variant, placement, tasks, throughput),
+        _ => local_work::solve(&spec, throughput),
     };
     solved.map(Some).map_err(|e| Failure::Run(format!("{}, {of}: calibration: {e}", script.name)))
 }

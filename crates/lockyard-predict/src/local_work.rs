@@ -9,10 +9,8 @@
 //! [`solve_cpu_time`] is for operations of which nobody says how many the published unit is: their work is found from CPU time,
 //! which has the waits for locks in it.
 
-use crate::placement::Placement;
-use crate::simulate::{self, Effort, SimulationError};
-use lockyard_scenarios::{Region, Variant};
-use lockyard_sim::Machine;
+use crate::simulate::{CellSpec, Effort, Prediction, RunPlan, SimulationError, simulate};
+use lockyard_scenarios::Region;
 use std::cell::RefCell;
 
 /// A calibration is met if the simulated figure is this near to the published one.
@@ -50,23 +48,22 @@ impl LocalWork {
     }
 }
 
-/// Finds the local work with which `variant`, on `threads` threads, does `throughput` operations a
-/// second.
+/// Simulates a cell with another local work.
+fn at(cell: &CellSpec, local_work: f64) -> Result<Prediction, SimulationError> {
+    simulate(&CellSpec { local_work, ..*cell }, &RunPlan::of_windows(Effort::SEARCH))
+}
+
+/// Finds the local work with which a cell does `throughput` operations a second. That of the cell is
+/// ignored.
 ///
 /// # Errors
 ///
 /// If a run fails.
-pub fn solve(
-    machine: &Machine,
-    variant: &Variant,
-    placement: (&Placement, usize),
-    threads: usize,
-    throughput: f64,
-) -> Result<LocalWork, SimulationError> {
+pub fn solve(cell: &CellSpec, throughput: f64) -> Result<LocalWork, SimulationError> {
     let miss_at = |work: f64| -> Result<f64, SimulationError> {
-        let cell = simulate::cell(machine, variant, placement, threads, work, Effort::SEARCH)?;
-        Ok(cell.throughput / throughput - 1.0)
+        Ok(at(cell, work)?.throughput / throughput - 1.0)
     };
+    let threads = cell.threads;
     if threads == 1 {
         let published_ns = 1e9 / throughput;
         let (mut work, mut miss) = (0.0, miss_at(0.0)?);
@@ -122,18 +119,15 @@ const WORKS: (f64, f64) = (1e2, 1e6);
 ///
 /// If a run fails.
 pub fn solve_cpu_time(
-    machine: &Machine,
-    variant: &Variant,
-    placement: (&Placement, usize),
-    threads: usize,
-    (region, share): (Region, f64),
+    cell: &CellSpec,
+    region: Region,
+    share: f64,
 ) -> Result<LocalWork, SimulationError> {
     // In powers of ten: how long operations are is not known at all.
     let tried = RefCell::new(Vec::new());
     let miss_at = |exponent: f64| -> Result<f64, SimulationError> {
         let work = 10f64.powf(exponent);
-        let cell = simulate::cell(machine, variant, placement, threads, work, Effort::SEARCH)?;
-        let miss = cell.cpu.of(region) / share - 1.0;
+        let miss = at(cell, work)?.cpu.of(region) / share - 1.0;
         tried.borrow_mut().push((work, miss));
         Ok(miss)
     };
@@ -188,7 +182,9 @@ fn bisect(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::placement::Placement;
     use lockyard_scenarios::Script;
+    use lockyard_sim::Machine;
 
     #[test]
     fn the_first_least_miss_is_chosen_and_a_second_crossing_is_not() {
@@ -208,18 +204,24 @@ mod tests {
         let machine = Machine::shipped("westmere-ex-4s10c").expect("it is shipped");
         let script = Script::shipped("aim7-disk/ext4").expect("it is shipped");
         let ticket = script.variant("ticket").expect("it has it");
-        let place = (&Placement::Order(script.order), script.home);
+        let placement = Placement::Order(script.order);
         // A machine with a part of its CPUs, so that the test is short.
         let known = 1000.0;
-        let run = simulate::cell(&machine, ticket, place, 10, known, Effort::SEARCH).unwrap();
+        let cell = CellSpec {
+            machine: &machine,
+            variant: ticket,
+            placement: &placement,
+            home: script.home,
+            threads: 10,
+            local_work: known,
+        };
+        let run = at(&cell, known).unwrap();
         assert!(run.cpu.system > 1.5 * run.cpu.idle && run.cpu.idle > 0.5, "{:?}", run.cpu);
-        let asked = (Region::System, run.cpu.system);
-        let found = solve_cpu_time(&machine, ticket, place, 10, asked).expect("it runs");
+        let found = solve_cpu_time(&cell, Region::System, run.cpu.system).expect("it runs");
         assert!(found.is_met(), "{found:?}");
         assert!((found.nanoseconds / known - 1.0).abs() < 0.1, "{found:?}");
         // More than tasks can wait: the least work is the nearest, and does not meet it.
-        let asked = (Region::System, 20.0);
-        let found = solve_cpu_time(&machine, ticket, place, 10, asked).expect("it runs");
+        let found = solve_cpu_time(&cell, Region::System, 20.0).expect("it runs");
         assert!((found.nanoseconds - WORKS.0).abs() < 1e-6 && !found.is_met(), "{found:?}");
     }
 
@@ -227,13 +229,18 @@ mod tests {
     fn a_one_thread_cell_is_met() {
         let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
         let script = Script::shipped("fstat2").expect("it is shipped");
-        let variant = &script.variants[0];
-        let work = solve(&machine, variant, (&Placement::Order(script.order), 0), 1, 3e6)
-            .expect("it runs");
+        let cell = CellSpec {
+            machine: &machine,
+            variant: &script.variants[0],
+            placement: &Placement::Order(script.order),
+            home: 0,
+            threads: 1,
+            local_work: 0.0,
+        };
+        let work = solve(&cell, 3e6).expect("it runs");
         assert!(work.is_met() && work.is_determined(), "{work:?}");
         // More than an operation can do: no work at all is the nearest.
-        let work = solve(&machine, variant, (&Placement::Order(script.order), 0), 1, 1e9)
-            .expect("it runs");
+        let work = solve(&cell, 1e9).expect("it runs");
         assert!(work.nanoseconds == 0.0 && !work.is_met(), "{work:?}");
     }
 }

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::local_work::LocalWork;
 use crate::placement::{Placement, check_threads};
 use crate::sensitivity::{self, Sensitivity};
-use crate::simulate;
+use crate::simulate::{CellSpec, Effort, RunPlan, identify, simulate};
 use lockyard_results::listing;
 use lockyard_results::outcome::Outcome;
 use lockyard_results::published::Table;
@@ -100,10 +100,8 @@ pub fn run(
         &cells,
         request.jobs,
         |&(variant, threads, work)| {
-            let work = work.nanoseconds();
-            let placement = (placement, script.home);
-            let of = (script.samples, &script.run);
-            simulate::cell_with_siblings(&request.machine, variant, placement, threads, work, of)
+            let spec = spec(request, placement, variant, threads, work);
+            simulate(&spec, &RunPlan::full(&spec, &script.run, script.samples))
         },
         done,
     );
@@ -126,19 +124,14 @@ pub fn run(
         });
         let Calibrated { work, metric } = calibrated;
         let mut detail = detail(metric, &prediction, threads, work);
-        simulate::identify(&request.machine, prediction.runs.len(), &mut detail);
+        identify(&request.machine, prediction.runs.len(), &mut detail);
         if request.sensitivity {
-            let cell = sensitivity::Cell {
-                machine: &request.machine,
-                variant,
-                placement: (placement, script.home),
-                threads,
-                local_work: calibrated.nanoseconds(),
-                metric,
-                run: &script.run,
-            };
+            let spec = spec(request, placement, variant, threads, calibrated);
+            let plan = RunPlan::of_run(Effort::SEARCH, &script.run);
             let failed = |e| Failure::Run(format!("{}, {}: {e}", script.name, variant.name));
-            let Some(one) = sensitivity::of(cell, request.jobs, done).map_err(failed)? else {
+            let Some(one) =
+                sensitivity::of(&spec, &plan, metric, request.jobs, done).map_err(failed)?
+            else {
                 break;
             };
             let one = one.around(metric.figure(prediction.throughput, threads));
@@ -175,6 +168,24 @@ pub fn run(
         found.costs.push(prediction.costs);
     }
     Ok(found)
+}
+
+/// Returns what is simulated of one cell of a request.
+fn spec<'a>(
+    request: &'a Request,
+    placement: &'a Placement,
+    variant: &'a Variant,
+    threads: usize,
+    calibrated: Calibrated,
+) -> CellSpec<'a> {
+    CellSpec {
+        machine: &request.machine,
+        variant,
+        placement,
+        home: request.script.home,
+        threads,
+        local_work: calibrated.nanoseconds(),
+    }
 }
 
 /// Refuses a variant whose lock is native code of another library.

@@ -9,10 +9,9 @@
 //! numbers are named, with what they were changed to; those that stay what they are, too.
 
 use crate::explain::Costs;
-use crate::placement::Placement;
-use crate::simulate::{self, Effort, SimulationError};
+use crate::simulate::{CellSpec, RunPlan, SimulationError, simulate};
 use lockyard_results::row::Detail;
-use lockyard_scenarios::{Metric, RunOf, Variant};
+use lockyard_scenarios::Metric;
 use lockyard_sim::Machine;
 use lockyard_support::jobs;
 use std::collections::BTreeMap;
@@ -28,25 +27,6 @@ const LOCAL_WORK: &str = "local work";
 
 /// The row in which a family's latencies change together.
 const SCALE: &str = "family.scale";
-
-/// A cell whose sensitivity is asked for.
-#[derive(Clone, Copy, Debug)]
-pub struct Cell<'a> {
-    /// The machine.
-    pub machine: &'a Machine,
-    /// The variant.
-    pub variant: &'a Variant,
-    /// Where the tasks run, and the objects' home.
-    pub placement: (&'a Placement, usize),
-    /// How many tasks.
-    pub threads: usize,
-    /// Local work, in nanoseconds.
-    pub local_work: f64,
-    /// What is predicted.
-    pub metric: Metric,
-    /// The run that it is of.
-    pub run: &'a RunOf,
-}
 
 /// What a change of one input does to the figure, as a share of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,13 +81,15 @@ fn inputs(machine: &Machine, local_work: f64) -> Vec<(String, f64)> {
     inputs
 }
 
-/// The sensitivity of a cell. `done` is called after each simulation.
+/// The sensitivity of a cell, in the terms of a metric, by runs as the plan says. `done` is called after each simulation.
 ///
 /// # Errors
 ///
 /// If a run fails. `None` after an interrupt.
 pub fn of(
-    cell: Cell,
+    cell: &CellSpec,
+    plan: &RunPlan,
+    metric: Metric,
     jobs: usize,
     done: &(impl Fn() + Sync),
 ) -> Result<Option<Sensitivity>, SimulationError> {
@@ -128,10 +110,8 @@ pub fn of(
             }
             None => {}
         }
-        let (variant, threads) = (cell.variant, cell.threads);
-        let effort = (Effort::SEARCH, cell.run);
-        simulate::cell_of_run(&machine, variant, cell.placement, threads, work, effort)
-            .map(|prediction| cell.metric.figure(prediction.throughput, threads))
+        simulate(&CellSpec { machine: &machine, local_work: work, ..*cell }, plan)
+            .map(|prediction| metric.figure(prediction.throughput, cell.threads))
     };
     let mut figures = Vec::new();
     for figure in jobs::run(&changes, jobs, figure, done) {
@@ -292,22 +272,26 @@ impl Sensitivity {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::placement::Placement;
+    use crate::simulate::Effort;
     use lockyard_scenarios::{Order, Script};
 
     #[test]
     fn an_operation_alone_depends_on_its_own_work_and_the_clock() {
         let machine = Machine::shipped("skylake-client-4c").expect("it is shipped");
         let script = Script::shipped("fstat2").expect("it is shipped");
-        let cell = Cell {
+        let cell = CellSpec {
             machine: &machine,
             variant: &script.variants[0],
-            placement: (&Placement::Order(Order::SiblingsLast), 0),
+            placement: &Placement::Order(Order::SiblingsLast),
+            home: 0,
             threads: 1,
             local_work: 1000.0,
-            metric: script.metric,
-            run: &RunOf::default(),
         };
-        let found = of(cell, 1, &|| ()).expect("it runs").expect("nobody interrupts");
+        let plan = RunPlan::of_windows(Effort::SEARCH);
+        let found = of(&cell, &plan, script.metric, 1, &|| ())
+            .expect("it runs")
+            .expect("nobody interrupts");
         assert_eq!(found.effects[0].input, LOCAL_WORK);
         let effect = &found.effects[0];
         // A little more than the share itself: some of the work hides, however much there is.
@@ -343,16 +327,18 @@ mod tests {
     fn the_interval_of_all_inputs_is_the_root_of_the_sum_of_squares_without_the_scale() {
         let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
         let script = Script::shipped("fstat2").expect("it is shipped");
-        let cell = Cell {
+        let cell = CellSpec {
             machine: &machine,
             variant: &script.variants[0],
-            placement: (&Placement::Order(Order::SiblingsLast), 0),
+            placement: &Placement::Order(Order::SiblingsLast),
+            home: 0,
             threads: 4,
             local_work: 100.0,
-            metric: script.metric,
-            run: &RunOf::default(),
         };
-        let found = of(cell, 2, &|| ()).expect("it runs").expect("nobody interrupts");
+        let plan = RunPlan::of_windows(Effort::SEARCH);
+        let found = of(&cell, &plan, script.metric, 2, &|| ())
+            .expect("it runs")
+            .expect("nobody interrupts");
         let (mut down, mut up): (f64, f64) = (0.0, 0.0);
         for effect in found.effects.iter().filter(|effect| effect.input != SCALE) {
             let (low, high) = (effect.less.min(effect.more), effect.less.max(effect.more));

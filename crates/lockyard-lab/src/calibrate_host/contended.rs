@@ -1,6 +1,6 @@
 //! The contended scenarios, and what the machine that was made of a host makes of them.
 
-use lockyard_predict::simulate::{self, Effort, SimulationError};
+use lockyard_predict::simulate::{CellSpec, Effort, RunPlan, SimulationError, simulate};
 use lockyard_predict::{local_work, placement};
 use lockyard_scenarios::{Order, Region, Script, Step, Variant};
 use lockyard_sim::Machine;
@@ -54,7 +54,15 @@ impl Performed {
                 .push(Step::CalibratedWork { share: 1.0, activity: Region::System.into() });
         }
         let place = placement::Placement::Order(Order::SiblingsLast);
-        let work = local_work::solve(machine, &variant, (&place, 0), 1, alone)?;
+        let cell = CellSpec {
+            machine,
+            variant: &variant,
+            placement: &place,
+            home: 0,
+            threads: 1,
+            local_work: 0.0,
+        };
+        let work = local_work::solve(&cell, alone)?;
         Ok(Performed { variant, work: work.nanoseconds })
     }
 
@@ -70,8 +78,15 @@ impl Performed {
     ) -> Result<f64, SimulationError> {
         let tasks = places.len();
         let place = placement::Placement::List(places);
-        let found =
-            simulate::cell(machine, &self.variant, (&place, 0), tasks, self.work, Effort::SEARCH)?;
+        let cell = CellSpec {
+            machine,
+            variant: &self.variant,
+            placement: &place,
+            home: 0,
+            threads: tasks,
+            local_work: self.work,
+        };
+        let found = simulate(&cell, &RunPlan::of_windows(Effort::SEARCH))?;
         Ok(found.throughput)
     }
 }

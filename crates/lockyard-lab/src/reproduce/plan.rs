@@ -3,7 +3,7 @@
 use lockyard_measure::call_path;
 use lockyard_predict::calibration::{self, Calibrated};
 use lockyard_predict::placement::Placement;
-use lockyard_predict::simulate::{self, Prediction};
+use lockyard_predict::simulate::{CellSpec, Prediction, RunPlan, simulate};
 use lockyard_results::outcome::Outcome;
 use lockyard_results::published::{Cell, Table};
 use lockyard_scenarios::{Figure, Metric, OfTasks, Script, Variant};
@@ -76,10 +76,15 @@ impl Run {
     /// If it fails.
     pub(super) fn simulate(&self, calibrated: Calibrated) -> Result<Prediction, String> {
         let order = Placement::Order(self.script.order);
-        let (variant, order) = (&self.variant, (&order, self.script.home));
-        let work = calibrated.nanoseconds();
-        let of = (self.script.samples, &self.script.run);
-        simulate::cell_with_siblings(&self.machine, variant, order, self.tasks, work, of)
+        let spec = CellSpec {
+            machine: &self.machine,
+            variant: &self.variant,
+            placement: &order,
+            home: self.script.home,
+            threads: self.tasks,
+            local_work: calibrated.nanoseconds(),
+        };
+        simulate(&spec, &RunPlan::full(&spec, &self.script.run, self.script.samples))
             .map_err(|e| format!("{}, {}: {e}", self.script.name, self.variant.name))
     }
 }

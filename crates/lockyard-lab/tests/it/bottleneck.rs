@@ -7,7 +7,7 @@
 
 use lockyard_predict::explain::{Bound, Cause, Costs, LITTLE};
 use lockyard_predict::placement::Placement;
-use lockyard_predict::simulate::{self, Effort};
+use lockyard_predict::simulate::{CellSpec, Effort, RunPlan, simulate};
 use lockyard_scenarios::{Order, Script};
 use lockyard_sim::Machine;
 
@@ -34,8 +34,16 @@ fn costs(head: &str, objects: &[(&str, &str)], steps: &[Step], threads: usize) -
     text += "[[variants]]\nname = \"v\"\ntitle = \"v\"\n[placement]\norder = \"siblings-last\"\n";
     let script = Script::parse("fixture.toml", &text).expect("it is a script");
     let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
-    let place = (&Placement::Order(Order::SiblingsLast), 0);
-    let found = simulate::cell(&machine, &script.variants[0], place, threads, 0.0, Effort::SEARCH);
+    let placement = Placement::Order(Order::SiblingsLast);
+    let cell = CellSpec {
+        machine: &machine,
+        variant: &script.variants[0],
+        placement: &placement,
+        home: 0,
+        threads: threads,
+        local_work: 0.0,
+    };
+    let found = simulate(&cell, &RunPlan::of_windows(Effort::SEARCH));
     let costs = found.expect("it runs").costs;
     println!("{}", costs.table(&format!("{threads} threads")));
     costs

@@ -3,7 +3,7 @@
 use lockyard::platform::{Host, Ordering, Word};
 use lockyard_predict::explain::{Cause, Costs};
 use lockyard_predict::placement::Placement;
-use lockyard_predict::simulate::{self, Effort};
+use lockyard_predict::simulate::{CellSpec, Effort, RunPlan, simulate};
 use lockyard_scenarios::{Order, Script};
 use lockyard_sim::{Distance, Machine, Outcome, Phase, Simulated, SimulatedU64, Simulation};
 
@@ -21,9 +21,16 @@ fn costs(objects_and_steps: &str, order: Order, threads: usize) -> Costs {
     let script = Script::parse("fixture.toml", &text).expect("it is a script");
     let placement = Placement::Order(order);
     let variant = &script.variants[0];
-    simulate::cell(&machine(), variant, (&placement, 0), threads, 0.0, Effort::SEARCH)
-        .expect("it runs")
-        .costs
+    let machine = machine();
+    let cell = CellSpec {
+        machine: &machine,
+        variant: variant,
+        placement: &placement,
+        home: 0,
+        threads: threads,
+        local_work: 0.0,
+    };
+    simulate(&cell, &RunPlan::of_windows(Effort::SEARCH)).expect("it runs").costs
 }
 
 fn assert_cause(costs: &Costs, cause: Cause, line: Option<&str>, words: &str) {

@@ -1,7 +1,7 @@
 //! Guests that share CPUs: what figures are of, and that nothing else changes.
 
 use lockyard_predict::placement::Placement;
-use lockyard_predict::simulate::{self, Effort, Prediction};
+use lockyard_predict::simulate::{CellSpec, Effort, Prediction, RunPlan, simulate};
 use lockyard_scenarios::{Order, Script};
 use lockyard_sim::{Machine, Phase};
 
@@ -25,7 +25,15 @@ fn cell(script: &Script) -> Prediction {
             .into_iter()
             .fold(machine, |machine, (name, value)| machine.with(name, value).expect("it has it"));
     let placement = Placement::Order(Order::SiblingsLast);
-    simulate::cell(&machine, &script.variants[0], (&placement, 0), 4, 0.0, EFFORT).expect("it runs")
+    let cell = CellSpec {
+        machine: &machine,
+        variant: &script.variants[0],
+        placement: &placement,
+        home: 0,
+        threads: 4,
+        local_work: 0.0,
+    };
+    simulate(&cell, &RunPlan::of_windows(EFFORT)).expect("it runs")
 }
 
 const WORK: &str = "[[steps]]\ndo = \"work\"\nns = 50000.0";

@@ -2,7 +2,7 @@
 
 use lockyard_predict::placement::Placement;
 use lockyard_predict::request::{self, Request};
-use lockyard_predict::simulate::{self, Effort, Prediction};
+use lockyard_predict::simulate::{CellSpec, Effort, Prediction, RunPlan, simulate};
 use lockyard_results::render::{self, Document};
 use lockyard_results::row::{Detail, Row};
 use lockyard_scenarios::{Order, Script, Starts};
@@ -61,8 +61,16 @@ fn run(starts: Starts, tasks: usize, seeds: u64) -> Prediction {
     script.variants[0].starts = starts;
     let placement = Placement::Order(Order::SiblingsLast);
     let effort = Effort { seeds, ..Effort::SEARCH };
-    simulate::cell(&machine(), &script.variants[0], (&placement, 0), tasks, 0.0, effort)
-        .expect("it runs")
+    let machine = machine();
+    let cell = CellSpec {
+        machine: &machine,
+        variant: &script.variants[0],
+        placement: &placement,
+        home: 0,
+        threads: tasks,
+        local_work: 0.0,
+    };
+    simulate(&cell, &RunPlan::of_windows(effort)).expect("it runs")
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use lockyard_lab::reproduce::{self, Request};
 use lockyard_predict::placement::Placement;
-use lockyard_predict::simulate::{self, Effort, Prediction};
+use lockyard_predict::simulate::{CellSpec, Effort, Prediction, RunPlan, simulate};
 use lockyard_results::published::{self, Table};
 use lockyard_results::row::{Row, Status};
 use lockyard_scenarios::Script;
@@ -71,8 +71,15 @@ fn simulated(script: &str, variant: &str) -> Prediction {
     let variant = script.variant(variant).expect("it has it");
     let effort =
         Effort { window_ns: 4_000_000.0, seeds: 3, ..Effort::usual(&machine, &placement, tasks) };
-    simulate::cell(&machine, variant, (&placement, script.home), tasks, 0.0, effort)
-        .unwrap_or_else(|e| panic!("{e}"))
+    let cell = CellSpec {
+        machine: &machine,
+        variant: variant,
+        placement: &placement,
+        home: script.home,
+        threads: tasks,
+        local_work: 0.0,
+    };
+    simulate(&cell, &RunPlan::of_windows(effort)).unwrap_or_else(|e| panic!("{e}"))
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! What results say of the host they were measured on: enough to see whether two of them can be compared.
 
-use super::{Description, Quota, warnings};
+use super::description::Description;
+use super::limits::Quota;
+use super::warnings::warnings;
 use serde::{Serialize, Serializer};
 
 /// What stands where the system does not say.

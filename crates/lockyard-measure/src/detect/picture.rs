@@ -1,6 +1,8 @@
 //! A picture of a host in text: sockets, core complexes, CPUs, and the distances between its NUMA nodes.
 
-use super::{CpuList, Description, NOT_AVAILABLE};
+use super::description::Description;
+use super::environment::NOT_AVAILABLE;
+use super::list::CpuList;
 use lockyard_results::render::boxes::{drawn, framed};
 
 /// The picture; ends with a line feed.
@@ -112,7 +114,7 @@ fn cores(host: &Description, cpus: &CpuList) -> String {
 fn third(host: &Description, complex: &CpuList) -> String {
     let cache = host.caches.iter().find(|c| c.level == 3 && c.shared_by.contains(complex));
     match cache.and_then(|cache| cache.size_kib) {
-        Some(kib) => format!("; L3 {}", super::report::size(kib)),
+        Some(kib) => format!("; L3 {}", super::size::size(kib)),
         None => String::new(),
     }
 }

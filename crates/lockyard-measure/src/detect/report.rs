@@ -1,7 +1,11 @@
 //! The description of a host for people (a picture, a table, the warnings) and for programs (JSON, CSV).
 
+use super::description::Description;
+use super::environment::NOT_AVAILABLE;
+use super::limits::Quota;
 use super::picture::picture;
-use super::{Description, NOT_AVAILABLE, Quota, Warning, warnings};
+use super::size::size;
+use super::warnings::{Warning, warnings};
 use comfy_table::{ContentArrangement, Table, presets};
 use lockyard_results::render::Format;
 use serde_json::json;
@@ -104,14 +108,6 @@ fn text(host: &Description, warnings: &[Warning], format: Format) -> String {
 /// A value as a cell of a Markdown table can hold it.
 fn in_cell(value: String, markdown: bool) -> String {
     if markdown { value.replace('|', "\\|") } else { value }
-}
-
-/// A size for people.
-pub(super) fn size(kib: u64) -> String {
-    match kib {
-        _ if kib >= 1024 && kib.is_multiple_of(1024) => format!("{} MiB", kib / 1024),
-        _ => format!("{kib} KiB"),
-    }
 }
 
 fn facts(host: &Description) -> Vec<Fact> {

@@ -1,7 +1,9 @@
 //! What spoils a measurement on a host, each with what to do about it. What is not known is no reason to warn, but for the
 //! clock: without it nothing can be said in cycles.
 
-use super::{Clock, Description, Quota};
+use super::clock::Clock;
+use super::description::Description;
+use super::limits::Quota;
 use serde::Serialize;
 
 /// Something that spoils a measurement.

@@ -11,3 +11,4 @@ pub mod run;
 pub mod stage;
 mod timeline;
 pub mod warnings;
+pub(crate) mod watch;

@@ -11,6 +11,7 @@ use super::presence::{Presence, Round};
 use super::probe::{Counting, Nothing, Phases, Previous, WaitTimes};
 use super::run::{self, Times};
 use super::stage::{clock_ns, rounds_per_ns};
+use super::watch::HostCell;
 use crate::attribution::{self, Attribution};
 use crate::counters::{self, Counted, Source, System};
 use crate::cpus::placement::Placement;
@@ -292,7 +293,7 @@ pub fn samples(
         window: effort.window,
         stalled_after: effort.stalled_after,
     };
-    let cell = run::Cell { samples: Some(samples), ..cell(task) };
+    let cell = HostCell { samples: Some(samples), ..cell(task) };
     let run = match run::run(cell, times, Nothing) {
         Err(_) if jobs::interrupted() => return Ok(None),
         run => run?,
@@ -340,8 +341,8 @@ fn takes_a_lock(steps: &[Step]) -> bool {
     steps.iter().any(|step| matches!(step, Step::Locked { .. }))
 }
 
-pub(crate) fn cell(task: &Task) -> run::Cell<'_> {
-    run::Cell {
+pub(crate) fn cell(task: &Task) -> HostCell<'_> {
+    HostCell {
         variant: &task.variant,
         threads: task.threads,
         local_work: task.local_work,

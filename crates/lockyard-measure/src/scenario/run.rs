@@ -7,11 +7,11 @@ use super::presence::{self, Begun, Stamps};
 use super::probe::Probe;
 use super::stage::set_stop;
 use super::timeline;
-use crate::cpus::placement::Placement;
+use super::watch::{HostCell, Shared, Watch};
 use crate::cpus::{guard, pin};
 use crate::membarrier;
 use crate::watchdog::{INTERRUPTED, LONGEST_START, Progress, Watchdog, abandonable};
-use lockyard_scenarios::{Prepared, Samples, Stage, Variant};
+use lockyard_scenarios::Prepared;
 use lockyard_support::jobs;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
@@ -30,17 +30,6 @@ pub(crate) struct Times {
     pub(crate) window: Duration,
     /// Without an operation of any thread for so long, the run is stalled.
     pub(crate) stalled_after: Duration,
-}
-
-/// What to run.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Cell<'a> {
-    pub(crate) variant: &'a Variant,
-    pub(crate) threads: usize,
-    pub(crate) local_work: f64,
-    pub(crate) placement: &'a Placement,
-    /// The samples of the window, and what happens in them; if there are none, the window is one.
-    pub(crate) samples: Option<Samples>,
 }
 
 /// What a run came to.
@@ -81,15 +70,6 @@ impl<F, S> Run<F, S> {
     }
 }
 
-pub(crate) struct Shared<S: Stage> {
-    /// The objects of each guest.
-    pub(crate) prepared: Vec<Prepared<S>>,
-    progress: Vec<Progress>,
-    /// How many threads are ready.
-    ready: AtomicUsize,
-    go: AtomicBool,
-}
-
 /// What a thread says when it has stopped.
 struct Stopped<F> {
     pinned: bool,
@@ -109,7 +89,7 @@ static ONE: Mutex<()> = Mutex::new(());
 /// If it is stalled, the objects are not as they ought to be afterwards, or CPUs were taken away
 /// meanwhile. Also if an interrupt ended it: the caller looks, and the message has no meaning then.
 pub(crate) fn run<P: Probe>(
-    cell: Cell,
+    cell: HostCell,
     times: Times,
     probe: P,
 ) -> Result<Run<P::Found, P::Seen>, String> {
@@ -240,11 +220,4 @@ pub(crate) fn run<P: Probe>(
     guard::check(cell.placement, cell.threads, pinned, kept)?;
     let counted = before.iter().zip(after).map(|(before, after)| after - before).collect();
     Ok(Run { counted, guests, operations, samples, window, pinned, threads, found, seen })
-}
-
-/// The main thread's view of a run.
-pub(crate) struct Watch<'a, S: Stage> {
-    pub(crate) cell: Cell<'a>,
-    pub(crate) shared: &'a Arc<Shared<S>>,
-    pub(crate) dog: Watchdog<'a>,
 }

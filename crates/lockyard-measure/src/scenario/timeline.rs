@@ -1,7 +1,7 @@
 //! The window of a run that has samples: each is counted when it is over, and what other tasks do in between begins at its moment,
 //! on a thread of its own.
 
-use super::run::Watch;
+use super::watch::Watch;
 use lockyard_scenarios::{Samples, Stage};
 use lockyard_support::jobs;
 use std::sync::Arc;

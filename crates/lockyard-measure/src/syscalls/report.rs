@@ -16,6 +16,7 @@ use crate::order::Orders;
 use crate::scenario::probe::Nothing;
 use crate::scenario::run;
 use crate::scenario::stage::rounds_per_ns;
+use crate::scenario::watch::HostCell;
 use lockyard_results::row::{Detail, Measured, Row};
 use lockyard_results::statistics::{self, coverage};
 use lockyard_scenarios::{Order, Script, Variant};
@@ -278,7 +279,7 @@ impl Rounds<'_> {
                 let Some((_, variant)) = found else {
                     unreachable!("a cell is of one of the variants")
                 };
-                let cell = run::Cell {
+                let cell = HostCell {
                     variant,
                     threads: tasks,
                     local_work,

@@ -1,6 +1,7 @@
 //! The cost that dominates: rules over what was counted, so that each can be argued with.
 
-use super::{Costs, LockTime};
+use super::costs::Costs;
+use super::lock_time::LockTime;
 use lockyard_sim::{Distance, LineCounts, Phase};
 
 /// What dominates. The rules, in this order; shares are of the cycles in which threads had a CPU:

@@ -17,7 +17,8 @@
 //! value analysis, which is the same with one lock (M. Reiser and S. Lavenberg, *Journal of the
 //! ACM* 27, 1980).
 
-use super::{Costs, LockTime};
+use super::costs::Costs;
+use super::lock_time::LockTime;
 
 /// Gain of an ideal lock, as a share of the throughput, below which a faster lock changes little:
 /// predictions of published figures are wrong by about as much (the README's median of errors).

@@ -1,7 +1,10 @@
 //! What is said of a cell to people, in a few sentences.
 
+use super::cause::Cause;
 use super::cause::transfers;
-use super::{Bound, Cause, Costs, LITTLE, LockTime};
+use super::costs::Costs;
+use super::ideal::{Bound, LITTLE};
+use super::lock_time::LockTime;
 use lockyard_sim::Phase;
 
 fn percent(share: f64) -> String {

@@ -81,7 +81,7 @@ const LARGE_TABLE: usize = 4 << 20;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::per_task;
+    use crate::simulate::{CellSpec, RunPlan, simulate};
     use lockyard_scenarios::Script;
 
     #[test]
@@ -91,9 +91,15 @@ mod tests {
         let placement = Placement::Order(script.order);
         let usual = Effort::usual(&machine, &placement, 4);
         let variant = script.variant("xadd").expect("it has it");
-        let of = (usual, &script.run);
-        let found =
-            per_task::cell(&machine, variant, (&placement, 0), 4, 0.0, of).expect("it runs");
+        let cell = CellSpec {
+            machine: &machine,
+            variant,
+            placement: &placement,
+            home: 0,
+            threads: 4,
+            local_work: 0.0,
+        };
+        let found = simulate(&cell, &RunPlan::of_run(usual, &script.run)).expect("it runs");
         assert_eq!(found.runs.len() as u64, usual.seeds);
         // As of a normal distribution: the range of 40 is 4.3 standard deviations.
         let deviation = (found.range.1 - found.range.0) / 4.3 / found.throughput;

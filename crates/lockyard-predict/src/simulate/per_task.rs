@@ -6,13 +6,13 @@
 //! of a slow task counts as much as that of a fast one. Such a run is simulated from its beginning to its end; all else that is said of the cell is of the
 //! time when all go on.
 
+use super::objects::{objects, simulation};
+use super::prediction::{Prediction, SimulationError, range};
+use super::spec::CellSpec;
 use super::starts::Beginnings;
-use super::{Effort, Prediction, SimulationError, objects, range, simulation};
-use crate::placement::Placement;
-use crate::simulate::rare_events;
+use super::{Effort, windows};
 use lockyard_results::statistics;
-use lockyard_scenarios::{RunOf, Variant};
-use lockyard_sim::{Machine, Outcome};
+use lockyard_sim::Outcome;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -21,8 +21,11 @@ use std::rc::Rc;
 /// apart, and their figure is 1 to 2 % low.
 const EACH: u64 = 2_000;
 
-/// ... or as many as all do in so long, in simulated nanoseconds, if that is less; but so many at least.
-const LONG_ENOUGH: (f64, u64) = (2e9, 20);
+/// Longest run, in simulated nanoseconds: each task then has fewer operations to do ...
+const LONG_ENOUGH: f64 = 2e9;
+
+/// ... but this many at least.
+const FEWEST_EACH: u64 = 20;
 
 /// Operations of all tasks in all runs of a cell, at most: with many tasks, their places make less of a difference. Of unpinned tasks on several sockets there
 /// are 40 runs with four of them, 30 with eight, 15 with 16.
@@ -34,40 +37,29 @@ const FEWEST: u64 = 3;
 /// A run that takes so many times as long as it would if all went on for ever is stuck.
 const STUCK: f64 = 1e3;
 
-/// As [`super::cell`], but of the run that the script says: the mean over so many seconds (see [`super::LongRun`]), or until each task is done. In the latter case
-/// only the throughput, its range and that of each run are of such runs: the one with which all tasks would take the tasks' mean time if they went on for ever.
+/// Simulates runs in which each of several tasks is timed until it is done. Only the throughput, its
+/// range and that of each run are of such runs: the one with which all tasks would take the tasks'
+/// mean time if they went on for ever.
 ///
 /// # Errors
 ///
-/// As [`super::cell`].
+/// As [`windows::simulate`].
 ///
 /// # Panics
 ///
-/// As [`super::cell`].
-pub fn cell(
-    machine: &Machine,
-    variant: &Variant,
-    placement: (&Placement, usize),
-    threads: usize,
-    local_work: f64,
-    (effort, run): (Effort, &RunOf),
-) -> Result<Prediction, SimulationError> {
-    // One task takes as long, whether it ends or not.
-    if !run.until_each_is_done || threads < 2 {
-        let of = (effort, run.mean_over);
-        return rare_events::cell(machine, variant, placement, threads, local_work, of);
-    }
+/// As [`windows::simulate`].
+pub(super) fn simulate(cell: &CellSpec, effort: Effort) -> Result<Prediction, SimulationError> {
+    let threads = cell.threads;
     let seeds = effort.seeds.min((ENOUGH / (EACH * threads as u64)).max(FEWEST));
-    let effort = Effort { seeds, ..effort }.for_tables(variant);
-    let found = super::cell(machine, variant, placement, threads, local_work, effort)?;
+    let effort = Effort { seeds, ..effort }.for_tables(cell.variant);
+    let found = windows::simulate(cell, effort, false)?;
     // Of one task, in nanoseconds.
     let operation = threads as f64 * 1e9 / found.throughput;
-    let (long, fewest) = LONG_ENOUGH;
-    let each = EACH.min((long / operation) as u64).max(fewest);
-    let longest = machine.cycles(each as f64 * operation * STUCK);
+    let each = EACH.min((LONG_ENOUGH / operation) as u64).max(FEWEST_EACH);
+    let longest = cell.machine.cycles(each as f64 * operation * STUCK);
     let times = (1..=effort.seeds)
         .map(|seed| {
-            mean_time(machine, variant, placement, (threads, local_work), (each, longest), seed)
+            mean_time(cell, each, longest, seed)
                 .map_err(|e| SimulationError(format!("{threads} threads, seed {seed}: {e}")))
         })
         .collect::<Result<Vec<f64>, _>>()?;
@@ -83,26 +75,21 @@ pub fn cell(
     })
 }
 
-/// The mean of the tasks' times for an operation in one run of so many operations each, in nanoseconds; a run of more cycles is stuck.
-fn mean_time(
-    machine: &Machine,
-    variant: &Variant,
-    (placement, home): (&Placement, usize),
-    (threads, local_work): (usize, f64),
-    (each, longest): (u64, u64),
-    seed: u64,
-) -> Result<f64, String> {
-    let mut simulation = simulation(machine, variant, seed);
-    let objects = objects(&mut simulation, machine, variant, home, local_work, seed)?;
+/// Mean of the tasks' times for an operation in one run of `each` operations of each task, in
+/// nanoseconds. A run of more than `longest` cycles is stuck.
+fn mean_time(cell: &CellSpec, each: u64, longest: u64, seed: u64) -> Result<f64, String> {
+    let mut simulation = simulation(cell, seed);
+    let objects = objects(&mut simulation, cell, seed)?;
     // In cycles.
     let times = Rc::new(RefCell::new(Vec::new()));
-    // The harness lets all tasks begin together, and its runs are so long that who came a little
-    // earlier gains nothing. So clocks start when all are there, in an order that is nobody's.
-    let beginnings = Beginnings::draw(&mut simulation, variant.starts, threads);
+    // The harness lets all tasks begin together, and its runs are so long that a task that came a
+    // little earlier gains nothing. So clocks start when all are there, in an order that is nobody's.
+    let beginnings = Beginnings::draw(&mut simulation, cell.variant.starts, cell.threads);
     let all_there = beginnings.end();
-    for (task, place) in placement.places(machine, threads, seed).into_iter().enumerate() {
+    let places = cell.placement.places(cell.machine, cell.threads, seed);
+    for (task, place) in places.into_iter().enumerate() {
         let (objects, times) = (Rc::clone(&objects), Rc::clone(&times));
-        beginnings.spawn(&mut simulation, task, (0, place), move || {
+        beginnings.spawn(&mut simulation, task, 0, place, move || {
             let begun = Cell::new(0);
             let ready = || lockyard_sim::now() >= all_there;
             objects.run_operations_after(ready, || begun.set(lockyard_sim::now()), each);
@@ -116,13 +103,16 @@ fn mean_time(
     let operations = simulation.operations().iter().sum();
     simulation.setup(|| objects.verify(operations)).map_err(|e| e.to_string())?;
     let all: u64 = times.borrow().iter().sum();
-    Ok(machine.nanoseconds(all) / (each * threads as u64) as f64)
+    Ok(cell.machine.nanoseconds(all) / (each * cell.threads as u64) as f64)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::placement::Placement;
+    use crate::simulate::{RunPlan, simulate};
     use lockyard_scenarios::{Order, Script};
+    use lockyard_sim::Machine;
 
     const EFFORT: Effort = Effort { warm_up_ns: 50_000.0, window_ns: 100_000.0, seeds: 3 };
 
@@ -131,8 +121,15 @@ mod tests {
         let machine = Machine::shipped(machine).expect("it is shipped");
         let script = Script::shipped("page-ref").expect("it is shipped");
         let variant = script.variant(variant).expect("it has it");
-        let of = (EFFORT, &script.run);
-        let found = cell(&machine, variant, (places, 0), threads, 0.0, of).expect("it runs");
+        let cell = CellSpec {
+            machine: &machine,
+            variant,
+            placement: places,
+            home: 0,
+            threads,
+            local_work: 0.0,
+        };
+        let found = simulate(&cell, &RunPlan::of_run(EFFORT, &script.run)).expect("it runs");
         let figure = |throughput| script.metric.figure(throughput, threads);
         (figure(found.while_all_go_on.unwrap_or(found.throughput)), figure(found.throughput))
     }
@@ -162,8 +159,15 @@ mod tests {
         let script = Script::shipped("page-ref").expect("it is shipped");
         assert!(script.run.until_each_is_done);
         let variant = script.variant("xadd").expect("it has it");
-        let of = (EFFORT, &script.run);
-        let found = cell(&machine, variant, (&places, 0), 1, 0.0, of).expect("it runs");
+        let cell = CellSpec {
+            machine: &machine,
+            variant,
+            placement: &places,
+            home: 0,
+            threads: 1,
+            local_work: 0.0,
+        };
+        let found = simulate(&cell, &RunPlan::of_run(EFFORT, &script.run)).expect("it runs");
         assert_eq!(found.while_all_go_on, None);
     }
 }

@@ -1,11 +1,13 @@
 //! The samples of a run on a simulated machine, with what other tasks do meanwhile.
 
+use super::Effort;
+use super::objects::{DRAIN_NS, objects, simulation};
+use super::prediction::SimulationError;
+use super::spec::CellSpec;
 use super::starts::Beginnings;
-use super::{DRAIN_NS, Effort, SimulationError};
-use crate::placement::Placement;
 use lockyard_results::outcome::SampleFigures;
-use lockyard_scenarios::{Samples, Variant};
-use lockyard_sim::{Machine, Outcome};
+use lockyard_scenarios::Samples;
+use lockyard_sim::Outcome;
 use std::rc::Rc;
 
 /// How often a run is simulated, each with a seed of its own. Samples are long, and their totals differ little from seed to seed.
@@ -16,21 +18,16 @@ pub const SEEDS: usize = 3;
 ///
 /// # Errors
 ///
-/// As [`super::cell`]; and if there is no hardware thread for a disturbance.
+/// As [`super::simulate`]; and if there is no hardware thread for a disturbance.
 ///
 /// # Panics
 ///
 /// If the placement has no room for the tasks.
-pub fn samples(
-    machine: &Machine,
-    variant: &Variant,
-    (placement, home): (&Placement, usize),
-    (tasks, local_work): (usize, f64),
-    samples: Samples,
-) -> Result<Vec<SampleFigures>, SimulationError> {
+pub fn samples(cell: &CellSpec, samples: Samples) -> Result<Vec<SampleFigures>, SimulationError> {
+    let tasks = cell.threads;
     let mut sums = vec![SampleFigures::default(); samples.number];
     for seed in 1..=SEEDS as u64 {
-        let one = run(machine, variant, (placement, home), (tasks, local_work), samples, seed)
+        let one = run(cell, samples, seed)
             .map_err(|e| SimulationError(format!("{tasks} threads, seed {seed}: {e}")))?;
         for (sum, counts) in sums.iter_mut().zip(one) {
             let one = SampleFigures::of_counts(&counts, samples.simulated_seconds * SEEDS as f64);
@@ -43,16 +40,10 @@ pub fn samples(
 }
 
 /// Operations of each task in each sample.
-fn run(
-    machine: &Machine,
-    variant: &Variant,
-    (placement, home): (&Placement, usize),
-    (tasks, local_work): (usize, f64),
-    samples: Samples,
-    seed: u64,
-) -> Result<Vec<Vec<u64>>, String> {
-    let mut simulation = super::simulation(machine, variant, seed);
-    let prepared = super::objects(&mut simulation, machine, variant, home, local_work, seed)?;
+fn run(cell: &CellSpec, samples: Samples, seed: u64) -> Result<Vec<Vec<u64>>, String> {
+    let CellSpec { machine, variant, placement, threads: tasks, .. } = *cell;
+    let mut simulation = simulation(cell, seed);
+    let prepared = objects(&mut simulation, cell, seed)?;
     let disturbances = variant.disturbances.len();
     let room = placement.room(machine);
     if tasks + disturbances > room {
@@ -65,7 +56,7 @@ fn run(
     for (task, &place) in places[..tasks].iter().enumerate() {
         let prepared = Rc::clone(&prepared);
         let code = move || prepared.run_task(|_| ());
-        beginnings.spawn(&mut simulation, task, (0, place), code);
+        beginnings.spawn(&mut simulation, task, 0, place, code);
     }
     let length = samples.simulated_seconds * 1e9;
     let all_there = beginnings.end();

@@ -31,12 +31,13 @@ impl Beginnings {
         Beginnings { moments }
     }
 
-    /// Adds task number `task` of the run, in `group`.
+    /// Adds task number `task` of the run, of a group, on a hardware thread.
     pub(super) fn spawn(
         &self,
         simulation: &mut Simulation,
         task: usize,
-        (group, place): (u32, usize),
+        group: u32,
+        place: usize,
         code: impl FnOnce() + 'static,
     ) {
         match self.moments.get(task) {
@@ -112,7 +113,7 @@ mod tests {
         for task in 0..8 {
             let moments = Rc::clone(&moments);
             let code = move || moments.borrow_mut()[task] = lockyard_sim::now();
-            beginnings.spawn(&mut simulation, task, (0, 3 * task), code);
+            beginnings.spawn(&mut simulation, task, 0, 3 * task, code);
         }
         assert!(matches!(simulation.run(), lockyard_sim::Outcome::Finished));
         (beginnings, moments.take())

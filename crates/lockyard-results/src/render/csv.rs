@@ -2,7 +2,7 @@
 //! Where figures were measured only, what was found beside them has columns at the end. Where rows
 //! are missing, there is a last column `partial`, `true` in each row.
 
-use super::Document;
+use super::document::Document;
 use crate::row::{Detail, Row, Status};
 
 const COLUMNS: [&str; 16] = [

@@ -1,6 +1,6 @@
 //! Fitted laws, for people and for programs.
 
-use super::table::{figure, new_table};
+use super::cells::{figure, new_table};
 use crate::scaling::{Fit, VariantFit};
 use comfy_table::TableStyle;
 use serde_json::{Value, json};

@@ -1,7 +1,8 @@
 //! JSON: one object with `schema`, `environment`, `rows` and `summary`; `fits` too if laws were
 //! fitted, and `partial` if rows are missing.
 
-use super::{Document, Partial, fits};
+use super::document::{Document, Partial, mark_partial};
+use super::fits;
 use crate::row::{Detail, Row};
 use crate::summary::{Errors, Summary};
 use crate::variant_ratios::Score;
@@ -28,7 +29,7 @@ pub fn json(document: &Document) -> String {
         object.insert("fits".to_owned(), Value::from(fits));
     }
     if let Some(Partial { why, extent }) = &document.partial {
-        super::mark_partial(&mut object, why, extent.finished, extent.asked);
+        mark_partial(&mut object, why, extent.finished, extent.asked);
     }
     // Nothing in it can fail to be written.
     let mut text = serde_json::to_string_pretty(&object).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Where the CPU time of measured rows went, for people.
 
-use super::table::new_table;
+use super::cells::new_table;
 use crate::phase::Phase;
 use crate::row::{Detail, Row};
 use comfy_table::{Table, TableStyle};

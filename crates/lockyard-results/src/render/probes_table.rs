@@ -1,7 +1,7 @@
 //! What was looked at beside the figures, as a table: whether all threads ran, between whom locks were handed over, and what
 //! the processor counted. Columns in which no row has anything are left out.
 
-use super::table::{figure, new_table};
+use super::cells::{figure, new_table};
 use crate::row::{Detail, Row};
 use comfy_table::{Table, TableStyle};
 

@@ -1,13 +1,15 @@
 //! Tables for people: one for each experiment, then the summary, then notes.
 
-use super::{Document, Partial, fits, phases};
+use super::cells::{figure, new_table};
+use super::document::{Document, Partial};
+use super::{fits, phases};
 use crate::listing::{COUNT, SHARE};
 use crate::render::probes_table;
 use crate::row::keys::{ORDERS_AGREE, ORDERS_DIFFER, PREDICTED};
 use crate::row::{Detail, Measured, Row, Status};
 use crate::summary::{Errors, Summary};
 use crate::variant_ratios::NEAR;
-use comfy_table::{CellAlignment, Table, TableStyle, presets};
+use comfy_table::{Table, TableStyle, presets};
 
 /// The document for a terminal.
 pub fn table(document: &Document) -> String {
@@ -160,19 +162,6 @@ fn family(row: &Row) -> &str {
         metric if metric.starts_with(COUNT) => "samples of a profiler",
         metric => metric,
     }
-}
-
-/// A table whose columns after the first ones, of text, are of figures.
-pub fn new_table(preset: &TableStyle, header: &[&str], text_columns: usize) -> Table {
-    let mut table = Table::new();
-    table.load_style(*preset);
-    table.set_header(header.to_vec());
-    for (index, column) in table.column_iter_mut().enumerate() {
-        if index >= text_columns {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table
 }
 
 fn rows_table(rows: &[&Row], preset: &TableStyle) -> Table {
@@ -355,22 +344,6 @@ fn summary_table(summaries: &[Summary], preset: &TableStyle) -> Table {
         }
     }
     table
-}
-
-/// A figure with its thousands apart.
-pub fn figure(value: f64) -> String {
-    if value < 1000.0 {
-        return format!("{value:.1}");
-    }
-    let digits = format!("{value:.0}");
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(' ');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 fn percent(value: f64) -> String {
