@@ -1,12 +1,14 @@
-//! What each mechanism of the simulated machine is worth: errors with it switched off, and nothing fitted anew.
+//! What each mechanism of the simulated machine is worth: errors with it switched off, and nothing
+//! fitted anew.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example ablation
 //! ```
 //!
-//! Median |error| in per cent: of the training tables at twelve numbers of threads, and of the cells that are reported as
-//! predictions in the tables of primitives (Broadwell-EX at 64 and 128 threads left out). The local work stays as it was calibrated.
-//! Tables of whole programs hang on what their scripts say more than on mechanisms, and are left out.
+//! Median |error| in per cent: of the training tables at twelve numbers of threads, and of the
+//! cells that are reported as predictions in the tables of primitives (Broadwell-EX at 64 and 128
+//! threads left out). The local work stays as it was calibrated. Tables of whole programs hang on
+//! what their scripts say more than on mechanisms, and are left out.
 
 use lockyard_lab::training;
 use lockyard_predict::{names, request};

@@ -1,12 +1,14 @@
-//! What the table `qspinlock-applications` does not determine, and how far the predicted ratio depends on it: each of the shipped
-//! scripts with another assumption in place of one that it states, calibrated anew on the ticket lock's row and predicted.
+//! What the table `qspinlock-applications` does not determine, and how far the predicted ratio
+//! depends on it: each of the shipped scripts with another assumption in place of one that it
+//! states, calibrated anew on the ticket lock's row and predicted.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example applications [-- MACHINE]
 //! ```
 //!
-//! Printed for each: nanoseconds of work between two visits of the lock, visits for one of the table's unit (job, record), the
-//! predicted ratio of the queued lock's throughput to the ticket lock's, and what dominates with the ticket lock.
+//! Printed for each: nanoseconds of work between two visits of the lock, visits for one of the
+//! table's unit (job, record), the predicted ratio of the queued lock's throughput to the ticket
+//! lock's, and what dominates with the ticket lock.
 
 use lockyard_predict::calibration;
 use lockyard_predict::placement::Placement;
@@ -70,7 +72,8 @@ impl Instead {
         }
     }
 
-    /// Puts it in place. `system` is the published system time over the user time, with the ticket lock.
+    /// Puts it in place. `system` is the published system time over the user time, with the ticket
+    /// lock.
     fn apply(self, script: &mut Script, system: f64) {
         for variant in &mut script.variants {
             match self {

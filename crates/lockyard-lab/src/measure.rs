@@ -75,7 +75,8 @@ pub fn rounds(request: &Request) -> Result<usize, Failure> {
     Ok(variants.len() * (request.threads.len() * passes + windows))
 }
 
-/// The windows in which longest waits are measured, if the request has peers, and the CPUs of its placement.
+/// The windows in which longest waits are measured, if the request has peers, and the CPUs of its
+/// placement.
 fn windows(request: &Request) -> Option<(Windows, usize)> {
     let effort = request.effort;
     let foreign = |variant: &&Variant| variant.foreign_locks().next().is_some();
@@ -279,25 +280,30 @@ fn notes(
     if let Some(guests) = tasks.iter().find_map(|task| task.variant.guests) {
         let s = if guests == 1 { "" } else { "s" };
         notes.push(format!(
-            "{guests} guest{s}, each with the threads of its row and objects of its own, are threads of this host; figures are of one \
-             guest. The operating system schedules them: nobody notices that a thread spins, as a hypervisor does."
+            "{guests} guest{s}, each with the threads of its row and objects of its own, are \
+            threads of this host; figures are of one \
+             guest. The operating system schedules them: nobody notices that a thread spins, as a \
+             hypervisor does."
         ));
     }
     if tasks.iter().any(|task| task.variant.waits_for_others()) {
         notes.push(String::from(
-            "To wait for others is the system call membarrier: it interrupts the CPUs on which other threads run, and does not wait \
+            "To wait for others is the system call membarrier: it interrupts the CPUs on which \
+            other threads run, and does not wait \
              for threads that are off their CPU.",
         ));
     }
     if tasks.iter().any(|task| most(task) > places) {
         notes.push(format!(
-            "More threads than the {places} CPUs of the placement share them: figures then depend on the operating \
+            "More threads than the {places} CPUs of the placement share them: figures then depend \
+            on the operating \
              system's scheduler."
         ));
     }
     let effort = request.effort;
     notes.push(format!(
-        "Measured on this host: {} rounds of {} s, the cells in an order shuffled for each round; the median, with an \
+        "Measured on this host: {} rounds of {} s, the cells in an order shuffled for each round; \
+        the median, with an \
          interval of at least 95 % ({}; that of the bootstrap is in JSON).",
         effort.repeats,
         effort.window.as_secs_f64(),
@@ -305,35 +311,44 @@ fn notes(
     ));
     if let Some(name) = &request.relative_to {
         notes.push(format!(
-            "Ratio: the figure over that of {name} in the same round; the median of the rounds, with its interval."
+            "Ratio: the figure over that of {name} in the same round; the median of the rounds, \
+            with its interval."
         ));
     }
     if measured.results.iter().flatten().any(|result| result.attribution.is_some()) {
         notes.push(
-            "CPU time by phase: sampled in a pass of its own, as long as all rounds together, weighed with the threads' \
-             CPU-time clocks; the interval of a share is for phases shorter than the time between samples. Waiting is every \
-             call that takes a lock, or takes or drops a reference; between: the interpreter. Sampler: its CPU time, in per cent \
-             of what it saw; cost: CPU time for an operation in this pass over that without attribution."
+            "CPU time by phase: sampled in a pass of its own, as long as all rounds together, \
+            weighed with the threads' \
+             CPU-time clocks; the interval of a share is for phases shorter than the time between \
+             samples. Waiting is every \
+             call that takes a lock, or takes or drops a reference; between: the interpreter. \
+             Sampler: its CPU time, in per cent \
+             of what it saw; cost: CPU time for an operation in this pass over that without \
+             attribution."
                 .to_owned(),
         );
     }
     if let Some(clock_ns) = measured.clock_ns {
         notes.push(format!(
-            "Waits: from the call that takes a lock, or takes or drops a reference, to its return, in a pass of its own; \
+            "Waits: from the call that takes a lock, or takes or drops a reference, to its \
+            return, in a pass of its own; \
              each contains about {clock_ns:.0} ns of reading the clock."
         ));
     }
     if results().any(|(_, result)| result.handovers.is_some()) {
         notes.push(
-            "Handed over from: where the lock's last holder ran, in a pass of its own; recording: the throughput of that pass over \
+            "Handed over from: where the lock's last holder ran, in a pass of its own; recording: \
+            the throughput of that pass over \
              that of the rounds."
                 .to_owned(),
         );
     }
     if let Some(samples) = request.script.samples {
         notes.push(format!(
-            "Samples: of one run, {} of {} s one after another; in operations a second of the task that did the fewest, of the one \
-             that did the most, and of all. What disturbs them comes from a thread that is not pinned.",
+            "Samples: of one run, {} of {} s one after another; in operations a second of the \
+            task that did the fewest, of the one \
+             that did the most, and of all. What disturbs them comes from a thread that is not \
+             pinned.",
             samples.number, samples.seconds
         ));
     }

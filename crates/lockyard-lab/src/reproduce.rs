@@ -44,7 +44,8 @@ pub struct Report {
     pub asked: usize,
     /// How far this host could measure, in a sentence.
     pub measured: String,
-    /// Why the rest was not measured: a lock that is stalled or does not exclude, CPUs that were taken away.
+    /// Why the rest was not measured: a lock that is stalled or does not exclude, CPUs that were
+    /// taken away.
     pub failure: Option<String>,
 }
 
@@ -118,7 +119,8 @@ pub fn run(
 ) -> Result<Report, Failure> {
     let cells = select(tables, &request.names)?;
     let asked = cells.len();
-    // Each variant of each script is calibrated once, and each run that published cells share is simulated once.
+    // Each variant of each script is calibrated once, and each run that published cells share is
+    // simulated once.
     let mut plan = Plan::default();
     let jobs: Vec<Job> = cells
         .into_iter()
@@ -174,7 +176,8 @@ pub fn run(
 /// In the details of rows that are reported apart: why.
 const DOUBTFUL: &str = "doubtful";
 
-/// In the details of rows that say what another row of the same run says: its metric. They count in no summary.
+/// In the details of rows that say what another row of the same run says: its metric. They count in
+/// no summary.
 const REPEATS: &str = "repeats";
 
 /// The tables of primitives, whose scripts leave nothing open that a whole program would.
@@ -184,8 +187,9 @@ const PRIMITIVES: [&str; 3] = ["lockref-will-it-scale", "qspinlock-loop", "page-
 /// small errors say little.
 const FLAT: &str = "qspinlock-loop";
 
-/// One summary for each table, one for the primitives with and without the flat one, where all their
-/// tables are there, and one for all. Doubtful rows are summed up apart, and not in the summary of all; rows that repeat others are in none.
+/// One summary for each table, one for the primitives with and without the flat one, where all
+/// their tables are there, and one for all. Doubtful rows are summed up apart, and not in the
+/// summary of all; rows that repeat others are in none.
 fn summaries(rows: &[Row]) -> Vec<Summary> {
     let mut names: Vec<&str> = Vec::new();
     for row in rows {
@@ -322,7 +326,8 @@ const OF_THE_METRIC: [&str; 6] = [
     "predicted_high_by_lock_fallbacks",
 ];
 
-/// In the details of a row: how many tasks were simulated, where the table says another number, or none.
+/// In the details of a row: how many tasks were simulated, where the table says another number, or
+/// none.
 const SIMULATED_TASKS: &str = "simulated_tasks";
 
 /// Measures the rows that this host has CPUs for; returns how far that was, and why not further.
@@ -384,7 +389,8 @@ fn measure_rows(
     };
     let s = if cpus.len() == 1 { "" } else { "s" };
     let mut how_far = format!(
-        "this process may use {} CPU{s}: {} rows were measured, {beyond} ask for more threads and were not",
+        "this process may use {} CPU{s}: {} rows were measured, {beyond} ask for more threads and \
+        were not",
         cpus.len(),
         rows.iter().filter(|(_, row)| row.measured.is_some()).count(),
     );

@@ -1,9 +1,11 @@
-//! Waiting for other processors on this host: a system call that interrupts all CPUs on which threads of this process run.
+//! Waiting for other processors on this host: a system call that interrupts all CPUs on which
+//! threads of this process run.
 //!
-//! Linux has `membarrier(2)` with the command "private expedited": it interrupts each CPU that runs a thread of this process, and
-//! returns when each has executed a barrier. That is what a script's step `wait-for-others` is, but for threads that are
-//! off their CPU: the system call does not wait for these, because switching is a barrier already. What waiting for
-//! virtual CPUs that do not run costs is therefore not measured here; the simulated machine has it.
+//! Linux has `membarrier(2)` with the command "private expedited": it interrupts each CPU that runs
+//! a thread of this process, and returns when each has executed a barrier. That is what a script's
+//! step `wait-for-others` is, but for threads that are off their CPU: the system call does not wait
+//! for these, because switching is a barrier already. What waiting for virtual CPUs that do not run
+//! costs is therefore not measured here; the simulated machine has it.
 
 use std::sync::OnceLock;
 

@@ -1,5 +1,6 @@
-//! In which order cells are measured: each once a round, shuffled anew for each round, so that a slow minute of the host
-//! touches all of them, and none is always measured after the same other one.
+//! In which order cells are measured: each once a round, shuffled anew for each round, so that a
+//! slow minute of the host touches all of them, and none is always measured after the same other
+//! one.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -20,7 +21,8 @@ impl Orders {
         Orders { order: (0..cells).collect(), random: Xoshiro256PlusPlus::seed_from_u64(SEED) }
     }
 
-    /// The next order: every one as probable as any other (R. Durstenfeld, *Algorithm 235: Random permutation*, 1964).
+    /// The next order: every one as probable as any other (R. Durstenfeld, *Algorithm 235: Random
+    /// permutation*, 1964).
     pub fn next_round(&mut self) -> &[usize] {
         for i in (1..self.order.len()).rev() {
             let below = i as u128 + 1;

@@ -1,7 +1,9 @@
-//! The watchdog of a run: what the main thread sees of its threads, which count what they have done, and how it waits for them.
+//! The watchdog of a run: what the main thread sees of its threads, which count what they have
+//! done, and how it waits for them.
 //!
-//! The threads are not joined: one that waits for a lock that nobody releases would be joined for ever. Each counts its operations in a
-//! line of its own; if no count moves for long, the run is stalled, which is an error.
+//! The threads are not joined: one that waits for a lock that nobody releases would be joined for
+//! ever. Each counts its operations in a line of its own; if no count moves for long, the run is
+//! stalled, which is an error.
 
 use lockyard_support::jobs;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -93,7 +95,8 @@ impl Watchdog<'_> {
         }
     }
 
-    /// Waits until the counts are such; returns early if the threads are stalled, or after an interrupt.
+    /// Waits until the counts are such; returns early if the threads are stalled, or after an
+    /// interrupt.
     pub fn until(&self, are_such: impl Fn(&[u64]) -> bool) -> Result<(), String> {
         let (mut last, mut since) = (self.counts(), Instant::now());
         while !are_such(&last) && !jobs::interrupted() {
@@ -136,7 +139,8 @@ impl Watchdog<'_> {
         let counts: Vec<String> = now.iter().take(SHOWN).map(u64::to_string).collect();
         let more = if now.len() > SHOWN { ", ..." } else { "" };
         Err(format!(
-            "{} is stalled: no operation was finished for {:.1} s; operations of each thread before: {}{more}",
+            "{} is stalled: no operation was finished for {:.1} s; operations of each thread \
+            before: {}{more}",
             self.what,
             self.stalled_after.as_secs_f64(),
             counts.join(", ")

@@ -1,4 +1,5 @@
-//! What a script's calibration cell gives: the local work of an operation, or how much of the metric's unit one operation is.
+//! What a script's calibration cell gives: the local work of an operation, or how much of the
+//! metric's unit one operation is.
 
 use crate::failure::Failure;
 use crate::local_work::{self, LocalWork};
@@ -9,8 +10,8 @@ use lockyard_results::published::{Cell, Table};
 use lockyard_scenarios::{Calibration, Gives, Length, Metric, Region, Script, Step, Variant};
 use lockyard_support::InputError;
 
-/// The published cell that calibrates `variant` for `machine`, by the script's calibration: the machine's own, or, where
-/// it has none, the first machine's.
+/// The published cell that calibrates `variant` for `machine`, by the script's calibration: the
+/// machine's own, or, where it has none, the first machine's.
 pub fn calibration_cell<'t>(
     script: &Script,
     variant: &str,
@@ -35,8 +36,8 @@ pub fn calibration_cell<'t>(
     })
 }
 
-/// Operations a second of a script's calibration cell, in a metric; `None` if nobody says how many tasks ran, or the cell gave
-/// numbers of the script and says nothing of its metric.
+/// Operations a second of a script's calibration cell, in a metric; `None` if nobody says how many
+/// tasks ran, or the cell gave numbers of the script and says nothing of its metric.
 pub fn calibration_throughput(script: &Script, metric: Metric, cell: &Cell) -> Option<f64> {
     if script.calibration.as_ref().is_some_and(|c| c.gives == Gives::Numbers) {
         return None;
@@ -86,8 +87,9 @@ pub fn calibrated(
     Ok(Calibrated { work, metric })
 }
 
-/// How much of the metric's unit one operation is: the published figure of the calibration cell over the simulated one, where an
-/// operation is one. `own` is the local work that the same calibration gave.
+/// How much of the metric's unit one operation is: the published figure of the calibration cell
+/// over the simulated one, where an operation is one. `own` is the local work that the same
+/// calibration gave.
 fn per_operation(
     script: &Script,
     calibration: &Calibration,
@@ -104,7 +106,8 @@ fn per_operation(
     let machine = names::machine(&cell.machine)?;
     let Some(tasks) = of.tasks(cell.threads) else {
         return Err(Failure::Input(InputError(format!(
-            "scenario `{}`: neither its calibration cell nor `tasks` in [run] says how many tasks ran",
+            "scenario `{}`: neither its calibration cell nor `tasks` in [run] says how many tasks \
+            ran",
             of.name
         ))));
     };
@@ -137,7 +140,8 @@ fn per_operation(
         .map_err(|e| Failure::Run(format!("{}, {}: calibration: {e}", of.name, variant.name)))
 }
 
-/// The script whose published cell calibrates `script`: itself, or the shipped one that its calibration names.
+/// The script whose published cell calibrates `script`: itself, or the shipped one that its
+/// calibration names.
 fn calibrating(script: &Script, calibration: &Calibration) -> Result<Script, Failure> {
     let own = |name: &&String| **name != script.name;
     let Some(name) = calibration.experiment.as_ref().filter(own) else {
@@ -190,8 +194,8 @@ fn has_calibrated_work(steps: &[Step]) -> bool {
     })
 }
 
-/// The local work of a variant, from its calibration cell on the cell's machine; `None` if the variant
-/// has no calibrated work. `machine` is the machine to predict for.
+/// The local work of a variant, from its calibration cell on the cell's machine; `None` if the
+/// variant has no calibrated work. `machine` is the machine to predict for.
 ///
 /// # Errors
 ///
@@ -223,7 +227,8 @@ pub fn local_work(
         (script.tasks(cell.threads), calibration_throughput(script, script.metric, cell))
     else {
         return Err(Failure::Input(InputError(format!(
-            "scenario `{}`: neither its calibration cell nor `tasks` in [run] says how many tasks ran",
+            "scenario `{}`: neither its calibration cell nor `tasks` in [run] says how many tasks \
+            ran",
             script.name
         ))));
     };
@@ -247,7 +252,8 @@ pub fn local_work(
     solved.map(Some).map_err(|e| Failure::Run(format!("{}, {of}: calibration: {e}", script.name)))
 }
 
-/// CPU time of all tasks in a region, in seconds a second, in the run of a calibration cell: from its second cell.
+/// CPU time of all tasks in a region, in seconds a second, in the run of a calibration cell: from
+/// its second cell.
 fn cpu_share(
     script: &Script,
     cell: &Cell,

@@ -21,7 +21,8 @@ pub fn identify_figure(
         detail.insert("simulated_sample_seconds".to_owned(), Detail::Number(simulated));
         if simulated != samples.seconds {
             let mut notes = format!(
-                "simulated samples are of {} ms, in operations a second all the same; published ones are of {} s",
+                "simulated samples are of {} ms, in operations a second all the same; published \
+                ones are of {} s",
                 simulated * 1e3,
                 samples.seconds
             );
@@ -66,7 +67,8 @@ pub fn detail(
     let mut notes = Vec::new();
     if prediction.locked > 0 && prediction.long.is_none() {
         notes.push(String::from(
-            "operations of some cells gave up their compare-exchange and took the lock (see `lock_fallbacks` in JSON); then \
+            "operations of some cells gave up their compare-exchange and took the lock (see \
+            `lock_fallbacks` in JSON); then \
              operations keep each other there, so the figure depends on how long is simulated",
         ));
     }
@@ -85,9 +87,12 @@ pub fn detail(
             detail.insert("predicted_high_by_lock_fallbacks".to_owned(), Detail::Number(high));
         }
         notes.push(format!(
-            "some figures are means over a run of {} s, in which an operation is to be expected to give up its compare-exchange and take the \
-             lock; from then on operations keep each other there (docs/degradation.md; `until_a_lock_fallback` and \
-             `from_a_lock_fallback_on` in JSON); all else that is said of such a cell is of the longer part of the run",
+            "some figures are means over a run of {} s, in which an operation is to be expected \
+            to give up its compare-exchange and take the \
+             lock; from then on operations keep each other there (docs/degradation.md; \
+             `until_a_lock_fallback` and \
+             `from_a_lock_fallback_on` in JSON); all else that is said of such a cell is of the \
+             longer part of the run",
             long.seconds
         ));
     }
@@ -95,7 +100,8 @@ pub fn detail(
         let figure = metric.figure(all, threads);
         detail.insert("while_all_go_on".to_owned(), Detail::Number(figure));
         notes.push(String::from(
-            "figures are of tasks that are timed until each is done; what explains them is of the time when all go on",
+            "figures are of tasks that are timed until each is done; what explains them is of the \
+            time when all go on",
         ));
     }
     if let Some(orders) = prediction.orders {
@@ -114,7 +120,8 @@ pub fn detail(
         let figure = metric.figure(apart, threads);
         detail.insert("siblings_share_nothing".to_owned(), Detail::Number(figure));
         notes.push(String::from(
-            "what the threads of a core share of a line is not settled (docs/machines.md); `siblings apart` is the figure if they \
+            "what the threads of a core share of a line is not settled (docs/machines.md); \
+            `siblings apart` is the figure if they \
              share nothing of an ownership",
         ));
     }
@@ -131,7 +138,8 @@ pub fn detail(
         }
         if !work.is_determined() {
             notes.push(format!(
-                "the calibration cell does not determine the local work: {:.0} ns was taken, and works \
+                "the calibration cell does not determine the local work: {:.0} ns was taken, and \
+                works \
                  from {:.0} to {:.0} ns are among those that meet it within 5 %",
                 work.nanoseconds, work.as_good.0, work.as_good.1
             ));

@@ -1,13 +1,15 @@
 //! The local work of an operation, from the one published cell that may give it.
 //!
-//! With one thread the time of an operation grows with the local work, cycle by cycle but for work that hides behind an
-//! operation before it: what the simulated time lacks is added to the work until nothing is lacking. With more threads the figure may hardly depend on the work
-//! (the line is busy all the time), and more than one work may meet the cell. Then it is the smallest work
-//! at which the simulated figure is nearest to the cell among its neighbours, and near enough to be meant;
-//! and the result says between which works the cell is met about as well. No other cell is looked at.
+//! With one thread the time of an operation grows with the local work, cycle by cycle but for work
+//! that hides behind an operation before it: what the simulated time lacks is added to the work
+//! until nothing is lacking. With more threads the figure may hardly depend on the work (the line
+//! is busy all the time), and more than one work may meet the cell. Then it is the smallest work at
+//! which the simulated figure is nearest to the cell among its neighbours, and near enough to be
+//! meant; and the result says between which works the cell is met about as well. No other cell is
+//! looked at.
 //!
-//! [`solve_cpu_time`] is for operations of which nobody says how many the published unit is: their work is found from CPU time,
-//! which has the waits for locks in it.
+//! [`solve_cpu_time`] is for operations of which nobody says how many the published unit is: their
+//! work is found from CPU time, which has the waits for locks in it.
 
 use crate::simulate::{CellSpec, Effort, Prediction, RunPlan, SimulationError, simulate};
 use lockyard_scenarios::Region;
@@ -29,8 +31,8 @@ pub struct LocalWork {
     pub nanoseconds: f64,
     /// Simulated over published throughput of the cell, less 1.
     pub miss: f64,
-    /// The least and the greatest work, of those that were tried, that meet the cell within 5 %. Works
-    /// between them need not.
+    /// The least and the greatest work, of those that were tried, that meet the cell within 5 %.
+    /// Works between them need not.
     pub as_good: (f64, f64),
 }
 
@@ -53,8 +55,8 @@ fn at(cell: &CellSpec, local_work: f64) -> Result<Prediction, SimulationError> {
     simulate(&CellSpec { local_work, ..*cell }, &RunPlan::of_windows(Effort::SEARCH))
 }
 
-/// Finds the local work with which a cell does `throughput` operations a second. That of the cell is
-/// ignored.
+/// Finds the local work with which a cell does `throughput` operations a second. That of the cell
+/// is ignored.
 ///
 /// # Errors
 ///
@@ -102,7 +104,8 @@ pub fn solve(cell: &CellSpec, throughput: f64) -> Result<LocalWork, SimulationEr
     Ok(LocalWork { nanoseconds: best.0, miss: best.1, as_good: as_good(best.0, &tried) })
 }
 
-/// The least and the greatest work of those that were `tried` (work and miss), and `best`, that meet the cell about as well.
+/// The least and the greatest work of those that were `tried` (work and miss), and `best`, that
+/// meet the cell about as well.
 fn as_good(best: f64, tried: &[(f64, f64)]) -> (f64, f64) {
     let good = tried.iter().filter(|(_, miss)| miss.abs() <= AS_GOOD).map(|(work, _)| *work);
     good.fold((best, best), |(least, greatest), work| (least.min(work), greatest.max(work)))
@@ -111,9 +114,10 @@ fn as_good(best: f64, tried: &[(f64, f64)]) -> (f64, f64) {
 /// Works between which [`solve_cpu_time`] looks, in nanoseconds.
 const WORKS: (f64, f64) = (1e2, 1e6);
 
-/// Finds the local work of an operation with which the CPU time of all tasks in a region is `share` seconds a second. Where
-/// tasks wait for a lock, that is the work at which they wait so long; how many operations the published unit is, is not
-/// asked. [`LocalWork::miss`] is that of the CPU time.
+/// Finds the local work of an operation with which the CPU time of all tasks in a region is `share`
+/// seconds a second. Where tasks wait for a lock, that is the work at which they wait so long; how
+/// many operations the published unit is, is not asked. [`LocalWork::miss`] is that of the CPU
+/// time.
 ///
 /// # Errors
 ///
@@ -143,8 +147,8 @@ pub fn solve_cpu_time(
     Ok(LocalWork { nanoseconds: work, miss, as_good: as_good(work, &tried.take()) })
 }
 
-/// The first of `tried` whose miss is no greater than its neighbours' and is meant; if there is none, the
-/// one with the least miss.
+/// The first of `tried` whose miss is no greater than its neighbours' and is meant; if there is
+/// none, the one with the least miss.
 fn first_meant(tried: &[(f64, f64)]) -> usize {
     let miss = |index: usize| tried.get(index).map_or(f64::INFINITY, |(_, miss)| miss.abs());
     let is_least = |&index: &usize| {
@@ -157,8 +161,8 @@ fn first_meant(tried: &[(f64, f64)]) -> usize {
         .unwrap_or(0)
 }
 
-/// The work between `a` and `b` (work and miss), whose misses have different signs, that meets the cell
-/// best.
+/// The work between `a` and `b` (work and miss), whose misses have different signs, that meets the
+/// cell best.
 fn bisect(
     mut a: (f64, f64),
     mut b: (f64, f64),

@@ -14,7 +14,8 @@ pub enum Placement {
 }
 
 impl Placement {
-    /// A placement by name (`fill`, `siblings-last`, `spread`, `unpinned`), or a list of hardware threads: `0,24,1`.
+    /// A placement by name (`fill`, `siblings-last`, `spread`, `unpinned`), or a list of hardware
+    /// threads: `0,24,1`.
     ///
     /// # Errors
     ///
@@ -29,7 +30,8 @@ impl Placement {
                 let hint = hint(text, &Order::ALL.map(Order::name), "allowed");
                 let text = printable(text);
                 return Err(InputError(format!(
-                    "--placement: `{text}` is no placement; {hint} (or a list of hardware threads, such as 0,1)"
+                    "--placement: `{text}` is no placement; {hint} (or a list of hardware \
+                    threads, such as 0,1)"
                 )));
             };
             let all = machine.hardware_threads();
@@ -37,7 +39,8 @@ impl Placement {
                 let last = all - 1;
                 let name = machine.name();
                 return Err(InputError(format!(
-                    "--placement: machine `{name}` has no hardware thread {place}; allowed: 0 to {last}"
+                    "--placement: machine `{name}` has no hardware thread {place}; allowed: 0 to \
+                    {last}"
                 )));
             }
             if list.contains(&place) {
@@ -103,8 +106,8 @@ impl Placement {
     }
 }
 
-/// 0 to `count` - 1 in a random order (Fisher and Yates; the generator is SplitMix64, public domain, because results must
-/// not change with a library's version).
+/// 0 to `count` - 1 in a random order (Fisher and Yates; the generator is SplitMix64, public
+/// domain, because results must not change with a library's version).
 fn shuffled(count: usize, seed: u64) -> Vec<usize> {
     let mut state = seed;
     let mut next = move || {

@@ -55,8 +55,8 @@ pub struct Predictions {
     pub sensitivities: Vec<Sensitivity>,
 }
 
-/// Predicts the cells of a request: variant by variant, in the order of `threads`. A row whose cell was
-/// published has the published figure too, if its tasks run where the script says.
+/// Predicts the cells of a request: variant by variant, in the order of `threads`. A row whose cell
+/// was published has the published figure too, if its tasks run where the script says.
 ///
 /// # Errors
 ///
@@ -192,7 +192,8 @@ fn spec<'a>(
 fn refuse_foreign(variant: &Variant) -> Result<(), InputError> {
     match variant.foreign_locks().next() {
         Some(name) => Err(InputError(format!(
-            "`{name}` is native code that only a real host can run: lockyard measure SCENARIO --peers={name}"
+            "`{name}` is native code that only a real host can run: lockyard measure SCENARIO \
+            --peers={name}"
         ))),
         None => Ok(()),
     }

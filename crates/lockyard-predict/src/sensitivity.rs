@@ -1,12 +1,15 @@
-//! Which of a machine's numbers, were it wrong by 20 %, would move a prediction most, and the interval that follows.
+//! Which of a machine's numbers, were it wrong by 20 %, would move a prediction most, and the
+//! interval that follows.
 //!
-//! Each time of the machine, each number of its protocol and the local work are made 20 % smaller and 20 % larger, one at a
-//! time, and the cell is simulated anew. Two intervals follow. One takes the changes as independent: it ends at the root of
-//! the sum of the squares of all changes downwards, and of all upwards. The other is for one wrong input, whichever it is: it
-//! ends at the largest single change downwards, and upwards. Numbers of a family were fitted together, so that they may all be
-//! wrong together: the row `family.scale` says what that does; it is in the second interval, and not in the first, which has
-//! its parts. A whole number is changed to the nearest whole one, which of a small one is another change than by 20 %: such
-//! numbers are named, with what they were changed to; those that stay what they are, too.
+//! Each time of the machine, each number of its protocol and the local work are made 20 % smaller
+//! and 20 % larger, one at a time, and the cell is simulated anew. Two intervals follow. One takes
+//! the changes as independent: it ends at the root of the sum of the squares of all changes
+//! downwards, and of all upwards. The other is for one wrong input, whichever it is: it ends at the
+//! largest single change downwards, and upwards. Numbers of a family were fitted together, so that
+//! they may all be wrong together: the row `family.scale` says what that does; it is in the second
+//! interval, and not in the first, which has its parts. A whole number is changed to the nearest
+//! whole one, which of a small one is another change than by 20 %: such numbers are named, with
+//! what they were changed to; those that stay what they are, too.
 
 use crate::explain::Costs;
 use crate::simulate::{CellSpec, RunPlan, SimulationError, simulate};
@@ -61,8 +64,8 @@ pub struct Sensitivity {
     pub single: (f64, f64),
     /// Inputs that stay what they are, because 20 % more and less round to the same whole number.
     pub unchanged: Vec<String>,
-    /// Inputs that were changed by another share, because 20 % more or less is no whole number or not allowed: each with what it
-    /// was changed to, for people.
+    /// Inputs that were changed by another share, because 20 % more or less is no whole number or
+    /// not allowed: each with what it was changed to, for people.
     pub coarse: Vec<String>,
 }
 
@@ -81,7 +84,8 @@ fn inputs(machine: &Machine, local_work: f64) -> Vec<(String, f64)> {
     inputs
 }
 
-/// The sensitivity of a cell, in the terms of a metric, by runs as the plan says. `done` is called after each simulation.
+/// The sensitivity of a cell, in the terms of a metric, by runs as the plan says. `done` is called
+/// after each simulation.
 ///
 /// # Errors
 ///
@@ -152,8 +156,8 @@ pub fn of(
 /// A change counts as one by 20 % if it is by this share more or less.
 const NEARLY: f64 = 0.05;
 
-/// The inputs of a machine that a change of 20 % leaves as they are, rounded and kept within what a file may say; and those that
-/// it changes by another share.
+/// The inputs of a machine that a change of 20 % leaves as they are, rounded and kept within what a
+/// file may say; and those that it changes by another share.
 fn rounded(machine: &Machine, inputs: &[(String, f64)]) -> (Vec<String>, Vec<String>) {
     let (mut unchanged, mut coarse) = (Vec::new(), Vec::new());
     for (name, value) in inputs {
@@ -228,12 +232,14 @@ impl Sensitivity {
             costs.cause().0.name()
         );
         text.push_str(&format!(
-            "  from {:.4e} to {:.4e} if every input may be wrong by 20 % on its own (root of the sum of squares)\n",
+            "  from {:.4e} to {:.4e} if every input may be wrong by 20 % on its own (root of the \
+            sum of squares)\n",
             self.interval.0, self.interval.1
         ));
         let most = self.effects.first().map_or("none", |effect| &effect.input);
         text.push_str(&format!(
-            "  from {:.4e} to {:.4e} if one input is wrong by 20 %, whichever it is; {most} moves it most\n",
+            "  from {:.4e} to {:.4e} if one input is wrong by 20 %, whichever it is; {most} moves \
+            it most\n",
             self.single.0, self.single.1
         ));
         let (value, less, more) = ("value", "20 % less", "20 % more");

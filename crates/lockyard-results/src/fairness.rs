@@ -1,4 +1,5 @@
-//! How alike threads were served, and how long they waited: the same figures of this host and of simulated machines.
+//! How alike threads were served, and how long they waited: the same figures of this host and of
+//! simulated machines.
 
 use crate::row::Detail;
 use crate::statistics;
@@ -12,8 +13,9 @@ pub struct Fairness {
     pub minimum: f64,
     /// Operations of the fastest thread over the mean.
     pub maximum: f64,
-    /// Jain's index of each round, their median: 1 if all threads did the same, 1/n if one of n did everything
-    /// (R. Jain, D. Chiu, W. Hawe, *A Quantitative Measure of Fairness*, DEC-TR-301, 1984).
+    /// Jain's index of each round, their median: 1 if all threads did the same, 1/n if one of n did
+    /// everything (R. Jain, D. Chiu, W. Hawe, *A Quantitative Measure of Fairness*, DEC-TR-301,
+    /// 1984).
     pub jain: f64,
     /// The least index of a round.
     pub jain_least: f64,
@@ -108,7 +110,8 @@ impl Waits {
     }
 }
 
-/// An empty histogram of waits in nanoseconds, to three digits; longer ones than an hour count as an hour.
+/// An empty histogram of waits in nanoseconds, to three digits; longer ones than an hour count as
+/// an hour.
 pub fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 3_600_000_000_000, 3).expect("the bounds are in order")
 }

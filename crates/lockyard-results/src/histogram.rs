@@ -48,8 +48,9 @@ fn double(edge: u64) -> u64 {
     edge.saturating_mul(2).max(1)
 }
 
-/// A picture: a line for each doubling (three dots for some in which there is nothing), its share as a bar, and where each of
-/// `marks` (a name, and a value) lies. Ends with a line feed; empty if there is nothing.
+/// A picture: a line for each doubling (three dots for some in which there is nothing), its share
+/// as a bar, and where each of `marks` (a name, and a value) lies. Ends with a line feed; empty if
+/// there is nothing.
 pub fn picture(heading: &str, buckets: &[Bucket], marks: &[(&str, u64)]) -> String {
     let total: u64 = buckets.iter().map(|bucket| bucket.count).sum();
     let Some((first, last)) = buckets.first().zip(buckets.last()) else { return String::new() };

@@ -1,7 +1,8 @@
-//! Where CPU time went, as a profiler's listing: a share for each region of the code, and for each part of one that a script names.
+//! Where CPU time went, as a profiler's listing: a share for each region of the code, and for each
+//! part of one that a script names.
 //!
-//! Simulated runs account for every cycle, native ones sample. A profiler sees what runs, so neither counts what is idle, nor
-//! threads that another has displaced.
+//! Simulated runs account for every cycle, native ones sample. A profiler sees what runs, so
+//! neither counts what is idle, nor threads that another has displaced.
 
 use crate::published::Table;
 use crate::row::{Measured, Row, Status};
@@ -30,7 +31,8 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// Of the CPU time of activities, in any unit, each once; of a variant whose steps name `parts`.
+    /// Of the CPU time of activities, in any unit, each once; of a variant whose steps name
+    /// `parts`.
     pub fn new(times: impl IntoIterator<Item = (Activity, f64)>, parts: &[Part]) -> Listing {
         let named = |activity: Activity| match Part::of(parts, activity) {
             Some(part) => (part.name.clone(), part.region),
@@ -96,8 +98,9 @@ impl Of<'_> {
     }
 }
 
-/// A row for each line of a listing, in per cent. First those that the published listing has, in its order, each with what it is here: so
-/// the two stand side by side; then the lines of which it says nothing.
+/// A row for each line of a listing, in per cent. First those that the published listing has, in
+/// its order, each with what it is here: so the two stand side by side; then the lines of which it
+/// says nothing.
 pub fn rows(listing: &Listing, of: Of, tables: &[Table]) -> Vec<Row> {
     let script = of.script;
     let stands_for = script.profile.machine.as_deref();

@@ -1,6 +1,8 @@
-//! The figures of a run by their rules: a published table may have several of one run, each its own row.
+//! The figures of a run by their rules: a published table may have several of one run, each its own
+//! row.
 //!
-//! What a rule is stands in the script's crate ([`Figure`]); here it is evaluated on what runs came to, simulated or measured.
+//! What a rule is stands in the script's crate ([`Figure`]); here it is evaluated on what runs came
+//! to, simulated or measured.
 
 use crate::listing::Listing;
 use crate::row::Measured;
@@ -95,7 +97,8 @@ impl<'a> Outcome<'a> {
         Some((cpu.user + cpu.system) / self.throughput)
     }
 
-    /// The figure by a rule; `None` if the runs do not tell. `reference` is what the variant came to with which the rule compares.
+    /// The figure by a rule; `None` if the runs do not tell. `reference` is what the variant came
+    /// to with which the rule compares.
     pub fn figure(&self, figure: &Figure, reference: Option<&Outcome>) -> Option<f64> {
         let own = |of: &Outcome| of.metric.figure(of.throughput, of.tasks);
         match figure {

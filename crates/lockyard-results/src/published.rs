@@ -1,7 +1,7 @@
 //! The tables that others published: `published/*.csv`, which are in the binary too.
 //!
-//! The first line is `# source: ...`, the second the header. A broken row is an error that names file,
-//! line and column: a table is data that people will compare with, so nothing is skipped.
+//! The first line is `# source: ...`, the second the header. A broken row is an error that names
+//! file, line and column: a table is data that people will compare with, so nothing is skipped.
 
 use lockyard_scenarios::DIRECTION;
 use lockyard_support::InputError;
@@ -192,8 +192,8 @@ pub fn parse(name: &str, origin: &str, text: &str) -> Result<Table, InputError> 
     Ok(Table { name: name.to_owned(), source: source.to_owned(), cells })
 }
 
-/// The line of the file on which a record of `body`, all but the first line, begins. The reader's own
-/// position is before the line ends that it skips.
+/// The line of the file on which a record of `body`, all but the first line, begins. The reader's
+/// own position is before the line ends that it skips.
 fn line_of(body: &str, position: Option<&csv::Position>) -> u64 {
     let begin = position.map_or(0, |position| position.byte() as usize);
     let rest = body.get(begin..).unwrap_or_default();
@@ -250,7 +250,8 @@ fn cell(record: &csv::StringRecord) -> Result<Cell, String> {
     if !UNITS.contains(&&record[6]) && !in_words(&record[6]) {
         let (found, units) = (show(&record[6]), UNITS.join("; "));
         return Err(format!(
-            "`unit` is `{found}`; allowed: {units}`x of ...`, `% of ...`, `{DIRECTION}...`, or nothing"
+            "`unit` is `{found}`; allowed: {units}`x of ...`, `% of ...`, `{DIRECTION}...`, or \
+            nothing"
         ));
     }
     Ok(Cell {

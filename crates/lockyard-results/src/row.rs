@@ -1,8 +1,9 @@
 //! Rows: one result each.
 //!
-//! A row has the published tables' names, so that it can be joined to them. Its status is exactly one
-//! of: *calibration* (the cell gave the local work; its prediction is no prediction), *predicted*, *training* (the
-//! machine's protocol was fitted on the cell's table), *measured* (there is a measured figure and no prediction), *not modelled* (with a reason).
+//! A row has the published tables' names, so that it can be joined to them. Its status is exactly
+//! one of: *calibration* (the cell gave the local work; its prediction is no prediction),
+//! *predicted*, *training* (the machine's protocol was fitted on the cell's table), *measured*
+//! (there is a measured figure and no prediction), *not modelled* (with a reason).
 
 pub mod keys;
 
@@ -60,7 +61,8 @@ impl Measured {
         Measured { value, ci_low: value, ci_high: value, samples: 1 }
     }
 
-    /// The figures of `threads` tasks that were measured as operations a second, in the terms of a metric.
+    /// The figures of `threads` tasks that were measured as operations a second, in the terms of a
+    /// metric.
     pub fn in_metric(self, metric: Metric, threads: usize) -> Measured {
         let (ci_low, ci_high) = metric.range((self.ci_low, self.ci_high), threads);
         Measured { value: metric.figure(self.value, threads), ci_low, ci_high, ..self }
@@ -120,8 +122,8 @@ pub struct Row {
 }
 
 impl Row {
-    /// A row of this host that is in no published table; its figure, and everything else, is still missing. `metric` has the unit
-    /// beside it.
+    /// A row of this host that is in no published table; its figure, and everything else, is still
+    /// missing. `metric` has the unit beside it.
     pub fn here(experiment: &str, variant: &str, threads: usize, metric: (&str, &str)) -> Row {
         Row {
             table: String::new(),
@@ -141,7 +143,8 @@ impl Row {
         }
     }
 
-    /// `predicted / published - 1`, where both are there and the row is a prediction, or a training cell.
+    /// `predicted / published - 1`, where both are there and the row is a prediction, or a training
+    /// cell.
     pub fn error(&self) -> Option<f64> {
         match (self.status, self.predicted, self.published) {
             // Of nothing there is no share: a direction was published.

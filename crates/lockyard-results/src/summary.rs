@@ -22,7 +22,8 @@ pub struct Summary {
     pub table: String,
     /// How many cells are predictions.
     pub cells: usize,
-    /// Variant pairs whose published figures differ by more than 5 % of the smaller one, at least one a prediction.
+    /// Variant pairs whose published figures differ by more than 5 % of the smaller one, at least
+    /// one a prediction.
     pub winners_total: usize,
     /// Our errors.
     pub model: Errors,

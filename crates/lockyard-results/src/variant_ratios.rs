@@ -1,9 +1,10 @@
 //! Pairs of variants that a table is about: whether the change from one to the other is predicted.
 //!
-//! Where two variants differ by less than a prediction errs, errors of figures say nothing about which is faster, and a winner
-//! of so little is no winner (see [`crate::summary::summarise`]). But an error that both figures have is not in their ratio: so the
-//! predicted change (`second / first - 1`) is compared with the published one, in its direction and in its size. Which pairs
-//! a table is about stands in its scripts (`[[pairs]]`).
+//! Where two variants differ by less than a prediction errs, errors of figures say nothing about
+//! which is faster, and a winner of so little is no winner (see [`crate::summary::summarise`]). But
+//! an error that both figures have is not in their ratio: so the predicted change (`second / first
+//! - 1`) is compared with the published one, in its direction and in its size. Which pairs a table
+//! is about stands in its scripts (`[[pairs]]`).
 
 use crate::row::{Detail, Row};
 
@@ -51,8 +52,9 @@ pub struct Pairs {
     pub trivial: Score,
 }
 
-/// Says in the details of the second row of each pair that `wanted` names what share of the first row's figure it has, published
-/// and predicted: `ratio_to_FIRST_published` and `ratio_to_FIRST_predicted`.
+/// Says in the details of the second row of each pair that `wanted` names what share of the first
+/// row's figure it has, published and predicted: `ratio_to_FIRST_published` and
+/// `ratio_to_FIRST_predicted`.
 pub fn add_ratios(rows: &mut [Row], wanted: &[Wanted]) {
     let found: Vec<(usize, usize)> = (0..rows.len())
         .flat_map(|first| (0..rows.len()).map(move |second| (first, second)))

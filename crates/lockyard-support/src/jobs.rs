@@ -1,5 +1,5 @@
-//! Independent pieces of work on several threads, with the results in the order of the work: so they
-//! do not depend on how many threads there were.
+//! Independent pieces of work on several threads, with the results in the order of the work: so
+//! they do not depend on how many threads there were.
 //!
 //! Also the interrupt: the wish of the user that the process ends with what is finished. Work looks
 //! at it often enough to end within half a second: simulations by [`interrupt_flag`],
@@ -46,8 +46,8 @@ pub fn interrupt_flag() -> &'static AtomicBool {
     &INTERRUPTED
 }
 
-/// Runs `work` on each of `items`, on `threads` threads, and calls `done` after each. A piece that was
-/// not finished before an interrupt is `None`.
+/// Runs `work` on each of `items`, on `threads` threads, and calls `done` after each. A piece that
+/// was not finished before an interrupt is `None`.
 pub fn run<T: Sync, R: Send>(
     items: &[T],
     threads: usize,

@@ -1,18 +1,18 @@
-//! What comes from outside: small text files, names that may be misspelt, and where in a text an error
-//! is. Machine files, scripts, tables and arguments are read with this, so that all are refused in the
-//! same way: in one line that says where, what, and what is allowed.
+//! What comes from outside: small text files, names that may be misspelt, and where in a text an
+//! error is. Machine files, scripts, tables and arguments are read with this, so that all are
+//! refused in the same way: in one line that says where, what, and what is allowed.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// The text of a file of at most `max_bytes` bytes; `what` says what it ought to be ("a machine file is
-/// TOML").
+/// The text of a file of at most `max_bytes` bytes; `what` says what it ought to be ("a machine
+/// file is TOML").
 ///
 /// # Errors
 ///
-/// A line that begins with the path: if it cannot be read, is not a file (it is not waited for), is too
-/// large, or is not UTF-8 (with the line).
+/// A line that begins with the path: if it cannot be read, is not a file (it is not waited for), is
+/// too large, or is not UTF-8 (with the line).
 pub fn read_text(path: &Path, max_bytes: u64, what: &str) -> Result<String, String> {
     let origin = path.display();
     let unreadable = |error: std::io::Error| format!("{origin}: cannot be read: {error}");
@@ -38,8 +38,8 @@ pub fn line_of(text: &[u8], offset: usize) -> usize {
     before.iter().filter(|&&byte| byte == b'\n').count() + 1
 }
 
-/// The one of `allowed` that `name` was probably meant to be: few letters differ (a third of them), or it
-/// begins so.
+/// The one of `allowed` that `name` was probably meant to be: few letters differ (a third of them),
+/// or it begins so.
 pub fn nearest<'a>(name: &str, allowed: &[&'a str]) -> Option<&'a str> {
     if name.is_empty() || name.len() > 64 {
         return None;

@@ -1,7 +1,8 @@
-//! What one CPU costs by itself: the clock, and loads, stores, locked operations, the fence and the pause on a line that nobody
-//! else wants.
+//! What one CPU costs by itself: the clock, and loads, stores, locked operations, the fence and the
+//! pause on a line that nobody else wants.
 //!
-//! A try is some tens of microseconds, so that most fit between two interrupts. A sample is the median of a few tries.
+//! A try is some tens of microseconds, so that most fit between two interrupts. A sample is the
+//! median of a few tries.
 
 use super::OnCpu;
 use lockyard_results::statistics;
@@ -144,8 +145,9 @@ fn per_operation(operations: u64, run: impl Fn(u64)) -> f64 {
     begin.elapsed().as_nanos().max(1) as f64 / operations as f64
 }
 
-/// A chain of dependent operations, two a round, each of one cycle on every processor of the last twenty years: an exclusive
-/// or and an addition, both between registers, because some processors add constants for nothing.
+/// A chain of dependent operations, two a round, each of one cycle on every processor of the last
+/// twenty years: an exclusive or and an addition, both between registers, because some processors
+/// add constants for nothing.
 fn chain(rounds: u64) {
     let (a, b) = (black_box(0x9e37_79b9_7f4a_7c15u64), black_box(0xbf58_476d_1ce4_e5b9u64));
     let mut x = black_box(1u64);
@@ -155,8 +157,8 @@ fn chain(rounds: u64) {
     black_box(x);
 }
 
-/// Places of the chain of loads: few enough for any first cache. More than one, because there are processors that guess what a
-/// load finds that has always found the same.
+/// Places of the chain of loads: few enough for any first cache. More than one, because there are
+/// processors that guess what a load finds that has always found the same.
 const PLACES: usize = 64;
 
 /// Loads, each from the address that the one before it found.
@@ -171,8 +173,8 @@ fn loads(operations: u64) {
     }
     let mut at: NonNull<AtomicPtr<u8>> = NonNull::from(&places[0].0);
     for _ in 0..operations {
-        // SAFETY: `at` is the address of one of `places`, which live until the end of this function, and each of them holds
-        // the address of another one.
+        // SAFETY: `at` is the address of one of `places`, which live until the end of this
+        // function, and each of them holds the address of another one.
         let found = unsafe { at.as_ref() }.load(Ordering::Relaxed);
         match NonNull::new(found.cast::<AtomicPtr<u8>>()) {
             Some(next) => at = next,

@@ -17,7 +17,8 @@ pub(super) enum Origin {
     Source(String),
     /// It is somebody else's.
     Assumed(String),
-    /// It was solved for here, and means what it means only if something holds that nobody has shown.
+    /// It was solved for here, and means what it means only if something holds that nobody has
+    /// shown.
     Both(String, String),
 }
 
@@ -144,7 +145,8 @@ impl Draft {
         }
         if !self.checks.is_empty() {
             text.push_str(
-                "\n# Figures that are not inputs, unless they say so: what the model makes of them is its test.\n[checks]\n",
+                "\n# Figures that are not inputs, unless they say so: what the model makes of \
+                them is its test.\n[checks]\n",
             );
         }
         for check in &self.checks {

@@ -1,7 +1,9 @@
-//! What was measured on the host, beside what the machine that was made of it says: the machine's test.
+//! What was measured on the host, beside what the machine that was made of it says: the machine's
+//! test.
 //!
-//! A figure by which a number of the file was set is an input: it shows that this was done, and is not counted. Of a contended
-//! scenario the figure of one task is an input too: it gives the local work.
+//! A figure by which a number of the file was set is an input: it shows that this was done, and is
+//! not counted. Of a contended scenario the figure of one task is an input too: it gives the local
+//! work.
 
 use super::contended::{self, Performed};
 use super::solve::place_at;
@@ -99,8 +101,8 @@ impl Figures {
     }
 }
 
-/// Sets what was measured beside what the machine says; `jobs` cells at the same time, `done` after each. An interrupt ends it
-/// early: figures that were not simulated have no prediction then.
+/// Sets what was measured beside what the machine says; `jobs` cells at the same time, `done` after
+/// each. An interrupt ends it early: figures that were not simulated have no prediction then.
 ///
 /// # Errors
 ///
@@ -152,19 +154,22 @@ pub fn compare(
     let first = measurements.contended.iter().filter(|found| shares_a_core(found));
     if let Some(threads) = first.map(|found| found.tasks.len()).min() {
         figures.notes.push(format!(
-            "from {threads} threads on, scenarios have two tasks on a core; what siblings share of a line is not settled \
+            "from {threads} threads on, scenarios have two tasks on a core; what siblings share \
+            of a line is not settled \
              (docs/machines.md), and the predictions are those of the file's `sibling_turn`"
         ));
     }
     if measurements.lost > 0.0 {
         figures.notes.push(format!(
-            "of the tries with pairs and scenarios {:.1} % are not counted, because a thread did not have its CPU all the time",
+            "of the tries with pairs and scenarios {:.1} % are not counted, because a thread did \
+            not have its CPU all the time",
             measurements.lost * 100.0
         ));
     }
     if measurements.processor.virtualised {
         figures.notes.push(
-            "this is a virtual machine: its CPUs may share cores without the system's saying so, and what the hypervisor takes \
+            "this is a virtual machine: its CPUs may share cores without the system's saying so, \
+            and what the hypervisor takes \
              from them is not seen"
                 .to_owned(),
         );
@@ -333,7 +338,8 @@ fn missing(measurements: &Measurements) -> Vec<String> {
     let mut notes = Vec::new();
     if measurements.layout.cpus().len() == 1 {
         notes.push(
-            "the process may use one CPU: hand-overs, loads of lines modified elsewhere and everything contended cannot be \
+            "the process may use one CPU: hand-overs, loads of lines modified elsewhere and \
+            everything contended cannot be \
              measured here, and no figure is a prediction"
                 .to_owned(),
         );
@@ -341,7 +347,8 @@ fn missing(measurements: &Measurements) -> Vec<String> {
     for distance in measurements.layout.pairs().into_keys() {
         if measurements.pair(Pair::HandOver, distance).is_none() {
             notes.push(format!(
-                "hand-overs between {} could not be measured: the threads hardly ever had their CPUs at the same time",
+                "hand-overs between {} could not be measured: the threads hardly ever had their \
+                CPUs at the same time",
                 layout::describe(distance)
             ));
         }
@@ -379,7 +386,8 @@ fn siblings(measurements: &Measurements, machine: &Machine) -> Result<Option<Str
     };
     let millions = |value: f64| format!("{:.2} M op/s", value / 1e6);
     let mut text = format!(
-        "what siblings share of a line (fstat2, lockref-pause, three cores with their siblings): measured {}, {} to {}; \
+        "what siblings share of a line (fstat2, lockref-pause, three cores with their siblings): \
+        measured {}, {} to {}; \
          predicted {} if they share an ownership, {} if not: {verdict}",
         millions(measured),
         millions(three.figure.ci_low),

@@ -1,5 +1,5 @@
-//! The numbers of a host's machine file that are not solved for: what was measured, as it is, and what cannot be measured, from
-//! the nearest relative among the shipped machines.
+//! The numbers of a host's machine file that are not solved for: what was measured, as it is, and
+//! what cannot be measured, from the nearest relative among the shipped machines.
 
 use super::draft::{self, Check, Draft, Origin, figure_text};
 use super::{Alone, Measurements, slug, steady};
@@ -79,7 +79,8 @@ impl Taken {
 ///
 /// # Errors
 ///
-/// If the clock or an atomic addition was not measured, a figure is no number, or the host is larger than a file can say.
+/// If the clock or an atomic addition was not measured, a figure is no number, or the host is
+/// larger than a file can say.
 pub(super) fn begin(
     measurements: &Measurements,
     taken: &Taken,
@@ -169,7 +170,8 @@ fn head(measurements: &Measurements, taken: &Taken, processor: &str) -> Vec<Stri
     let mut head = vec![
         format!("{processor}, {}.", measurements.layout.describe()),
         format!(
-            "Written by `lockyard machines calibrate`, {}: {:.0} s, {} rounds. Figures are medians with their intervals.",
+            "Written by `lockyard machines calibrate`, {}: {:.0} s, {} rounds. Figures are \
+            medians with their intervals.",
             measurements.date, measurements.seconds, measurements.rounds
         ),
         "What was not measured is from the nearest relative and its family. The relative:"
@@ -253,8 +255,8 @@ fn protocol(draft: &mut Draft, measurements: &Measurements, taken: &Taken, ghz: 
     }
     let buffer = taken.number("protocol.store_buffer");
     draft.set("protocol", "store_buffer", buffer, taken.assumed("protocol.store_buffer"));
-    // What the relative does unlike its family. (Not `cycles.idle_answer`: the measured ping-pong between two of many sockets has it in
-    // `socket_leg` already.)
+    // What the relative does unlike its family. (Not `cycles.idle_answer`: the measured ping-pong
+    // between two of many sockets has it in `socket_leg` already.)
     for name in ["run_ahead", "early_loads", "redirect"] {
         let full = format!("protocol.{name}");
         if taken.is_its_own(&full) {

@@ -1,8 +1,10 @@
-//! Which of the process's CPUs share a core, a complex, a package; and the regular machine that has places for all of them.
+//! Which of the process's CPUs share a core, a complex, a package; and the regular machine that has
+//! places for all of them.
 //!
-//! A machine file describes sockets that are alike, of complexes that are alike, of cores that are alike. What the process may
-//! use need not be: a part of a socket, cores with one thread and cores with two. The machine then is the least one that has
-//! room, and every CPU has its place in it; places without a CPU stay empty.
+//! A machine file describes sockets that are alike, of complexes that are alike, of cores that are
+//! alike. What the process may use need not be: a part of a socket, cores with one thread and cores
+//! with two. The machine then is the least one that has room, and every CPU has its place in it;
+//! places without a CPU stay empty.
 
 use lockyard_measure::cpus::{Cpus, package};
 use lockyard_measure::detect::CpuList;
@@ -53,7 +55,8 @@ pub struct Layout {
     pub cores: usize,
     /// Threads a core.
     pub threads: usize,
-    /// The CPUs, whole cores first, and socket, complex, core, thread of each, counted within what is around it.
+    /// The CPUs, whole cores first, and socket, complex, core, thread of each, counted within what
+    /// is around it.
     places: Vec<(usize, [usize; 4])>,
     /// What a reader should know.
     pub notes: Vec<String>,
@@ -86,7 +89,8 @@ impl Layout {
         let merged = alone && cpus.iter().any(several);
         if merged {
             notes.push(
-                "the system says that no two of these cores share a last-level cache; they are taken as one complex a socket"
+                "the system says that no two of these cores share a last-level cache; they are \
+                taken as one complex a socket"
                     .to_owned(),
             );
         }
@@ -118,7 +122,8 @@ impl Layout {
         let all = self.sockets * self.complexes * self.cores * self.threads;
         if all != self.places.len() {
             self.notes.push(format!(
-                "the process may use {} CPUs that make no regular machine; the file's has {all} hardware threads, of which \
+                "the process may use {} CPUs that make no regular machine; the file's has {all} \
+                hardware threads, of which \
                  they are some",
                 self.places.len()
             ));
@@ -131,7 +136,8 @@ impl Layout {
         self.places.iter().map(|(cpu, _)| *cpu).collect()
     }
 
-    /// The hardware thread of the machine on which task `index` runs, if tasks run on [`Layout::cpus`] in this order.
+    /// The hardware thread of the machine on which task `index` runs, if tasks run on
+    /// [`Layout::cpus`] in this order.
     pub fn place(&self, index: usize) -> usize {
         let [socket, complex, core, thread] = self.places[index].1;
         let all = self.sockets * self.complexes * self.cores;
@@ -160,7 +166,8 @@ impl Layout {
         pairs
     }
 
-    /// Tasks on cores with two threads at least: those on the first threads, and those on the second ones.
+    /// Tasks on cores with two threads at least: those on the first threads, and those on the
+    /// second ones.
     pub fn siblings(&self) -> Vec<(usize, usize)> {
         let pairs = self.pairs();
         let of_core = pairs.get(&Distance::Core).cloned().unwrap_or_default();

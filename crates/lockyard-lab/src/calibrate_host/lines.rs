@@ -1,7 +1,9 @@
-//! Lines that one CPU modifies and another one loads, one after the other, in an order that no prefetcher knows.
+//! Lines that one CPU modifies and another one loads, one after the other, in an order that no
+//! prefetcher knows.
 //!
-//! Each line holds where the next one is, so a load can begin only when the one before it has ended; the memory is the
-//! process's own and fresh, so that it is at home in the NUMA node of the thread that touches it first.
+//! Each line holds where the next one is, so a load can begin only when the one before it has
+//! ended; the memory is the process's own and fresh, so that it is at home in the NUMA node of the
+//! thread that touches it first.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -35,12 +37,14 @@ impl Lines {
     }
 
     fn lines(&self) -> &[Line] {
-        // SAFETY: the memory has room for `LINES` lines and their alignment (a page's is larger), is zero at first, which is a
-        // valid line, lives as long as `self`, and is only used as these lines, whose fields are atomic.
+        // SAFETY: the memory has room for `LINES` lines and their alignment (a page's is larger),
+        // is zero at first, which is a valid line, lives as long as `self`, and is only used as
+        // these lines, whose fields are atomic.
         unsafe { std::slice::from_raw_parts(self.memory.start.cast::<Line>().as_ptr(), LINES) }
     }
 
-    /// The calling thread touches the lines first, and says which follows which: one round through all, in a random order.
+    /// The calling thread touches the lines first, and says which follows which: one round through
+    /// all, in a random order.
     pub(super) fn settle(&self) {
         let mut order: Vec<u32> = (0..LINES as u32).collect();
         // Any shuffle will do.
@@ -91,7 +95,8 @@ unsafe impl Sync for Memory {}
 #[cfg(unix)]
 impl Memory {
     fn new(bytes: usize) -> Option<Memory> {
-        // SAFETY: a private anonymous mapping at an address that the system chooses touches nothing that is there.
+        // SAFETY: a private anonymous mapping at an address that the system chooses touches nothing
+        // that is there.
         let start = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),

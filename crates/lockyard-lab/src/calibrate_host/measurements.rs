@@ -52,7 +52,8 @@ pub struct Measurements {
     pub pairs: Vec<PairFigure>,
     /// The contended scenarios.
     pub contended: Vec<Contended>,
-    /// The factor by which the lab's local work is slowed by a busy sibling, where there are siblings.
+    /// The factor by which the lab's local work is slowed by a busy sibling, where there are
+    /// siblings.
     pub beside_sibling: Option<Measured>,
     /// The experiment on what siblings share, where it can be made.
     pub siblings: Vec<Contended>,
@@ -138,7 +139,8 @@ pub(super) fn sampled(
         return None;
     }
     Some(format!(
-        "there are too many pairs of CPUs for the time; hand-overs were measured of a sample: {}. Give more --seconds for all",
+        "there are too many pairs of CPUs for the time; hand-overs were measured of a sample: {}. \
+        Give more --seconds for all",
         some.join(", ")
     ))
 }
@@ -149,8 +151,8 @@ pub(super) fn today() -> String {
     date(now / 86_400)
 }
 
-/// The day so many days after the first of 1970, in the Gregorian calendar (Fliegel and van Flandern, Communications of the ACM
-/// 11(10), 1968, with the year counted from March).
+/// The day so many days after the first of 1970, in the Gregorian calendar (Fliegel and van
+/// Flandern, Communications of the ACM 11(10), 1968, with the year counted from March).
 fn date(days: u64) -> String {
     // Days since the first of March of the year 0; 400 years have 146,097.
     let days = days + 719_468;

@@ -1,5 +1,5 @@
-//! A machine file of this host: what it costs, measured; the file that follows; and what the simulated machine then makes of
-//! contended figures of the host that are no inputs of the file.
+//! A machine file of this host: what it costs, measured; the file that follows; and what the
+//! simulated machine then makes of contended figures of the host that are no inputs of the file.
 //!
 //! | module | what |
 //! | --- | --- |
@@ -77,7 +77,8 @@ impl<T: Send + 'static> OnCpu<T> {
             return Ok(OnCpu(thread));
         }
         Err(format!(
-            "a thread cannot be pinned to CPU {cpu}: the system does not allow it, or the CPU was taken away"
+            "a thread cannot be pinned to CPU {cpu}: the system does not allow it, or the CPU was \
+            taken away"
         ))
     }
 

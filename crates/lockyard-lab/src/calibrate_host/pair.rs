@@ -1,9 +1,10 @@
-//! What two CPUs cost each other: handing a word over, changing it at the same time, and loading lines that the other one has
-//! modified.
+//! What two CPUs cost each other: handing a word over, changing it at the same time, and loading
+//! lines that the other one has modified.
 //!
-//! Two threads, each pinned, meet before every try. A try is some tens to hundreds of microseconds. One in which a thread
-//! did not have its CPU all the time is not counted (`share`). A thread that waits for the other one gives up after [`PATIENCE`], so that a CPU
-//! that is taken away ends the try and not the program.
+//! Two threads, each pinned, meet before every try. A try is some tens to hundreds of microseconds.
+//! One in which a thread did not have its CPU all the time is not counted (`share`). A thread that
+//! waits for the other one gives up after [`PATIENCE`], so that a CPU that is taken away ends the
+//! try and not the program.
 
 use super::OnCpu;
 use super::lines::Lines;
@@ -32,8 +33,8 @@ const WINDOW: Duration = Duration::from_micros(150);
 /// Operations between two looks at the clock.
 const BATCH: u64 = 64;
 
-/// Words that tries take in turn: how long a hand-over takes depends on where the line's home is, and lines beside each other
-/// have theirs in different places.
+/// Words that tries take in turn: how long a hand-over takes depends on where the line's home is,
+/// and lines beside each other have theirs in different places.
 const WORDS: usize = 61;
 
 /// What two CPUs do.
@@ -351,7 +352,8 @@ mod tests {
     fn two_threads_on_one_cpu_end_too() {
         let cpu = Cpus::allowed().cpu(0);
         for what in ALL {
-            // Each waits for the other to be scheduled; what comes of it is lost or slow, but it ends.
+            // Each waits for the other to be scheduled; what comes of it is lost or slow, but it
+            // ends.
             if let Ok(visit) = visit(what, cpu, cpu, 0) {
                 assert!(visit.counted + visit.lost >= TRIES - 1, "{visit:?}");
             }

@@ -1,4 +1,5 @@
-//! Which processor this is, and which shipped machine is its nearest relative: what cannot be measured is taken from there.
+//! Which processor this is, and which shipped machine is its nearest relative: what cannot be
+//! measured is taken from there.
 
 use lockyard_measure::detect;
 use std::fs;

@@ -124,7 +124,8 @@ fn summary(figures: &Figures) -> String {
     }
 }
 
-/// Rates in whole operations, with spaces between the thousands; times to the precision that they have.
+/// Rates in whole operations, with spaces between the thousands; times to the precision that they
+/// have.
 fn number(value: f64, unit: &str) -> String {
     if unit == "op/s" {
         let digits = format!("{value:.0}");

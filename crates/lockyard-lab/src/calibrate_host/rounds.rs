@@ -1,5 +1,6 @@
-//! Everything that is measured, in rounds: each round visits each thing once, in an order that is shuffled anew, so that a slow
-//! minute of the host touches all of them. Rounds go on until the time is over.
+//! Everything that is measured, in rounds: each round visits each thing once, in an order that is
+//! shuffled anew, so that a slow minute of the host touches all of them. Rounds go on until the
+//! time is over.
 
 use super::measurements::{figure, sampled, today};
 use super::pair::{self, Visit};
@@ -42,7 +43,8 @@ const CLOSER_LOOKS: usize = 3;
 /// Local work of a try beside a sibling, in nanoseconds.
 const BESIDE_WORK: f64 = 50_000.0;
 
-/// Local work of an operation of the experiment on siblings, in nanoseconds: about that of the published table.
+/// Local work of an operation of the experiment on siblings, in nanoseconds: about that of the
+/// published table.
 const SIBLINGS_WORK: f64 = 300.0;
 
 /// Something that is measured.
@@ -69,12 +71,13 @@ struct Plan {
     notes: Vec<String>,
 }
 
-/// Measures this host for about `seconds`; `progress` is told how many have passed. An interrupt ends it after the visit that
-/// is under way, with what there is.
+/// Measures this host for about `seconds`; `progress` is told how many have passed. An interrupt
+/// ends it after the visit that is under way, with what there is.
 ///
 /// # Errors
 ///
-/// If threads cannot be pinned, a run of a scenario fails, or the host is so busy that nothing can be measured.
+/// If threads cannot be pinned, a run of a scenario fails, or the host is so busy that nothing can
+/// be measured.
 pub fn measure(seconds: f64, progress: &mut dyn FnMut(f64)) -> Result<Measurements, String> {
     let layout = Layout::of_process();
     let mut plan = plan(&layout, seconds);
@@ -89,7 +92,8 @@ pub fn measure(seconds: f64, progress: &mut dyn FnMut(f64)) -> Result<Measuremen
             let over = passed > 2.0 * seconds + 10.0;
             if over && rounds < LEAST_ROUNDS {
                 return Err(format!(
-                    "after {passed:.0} s not even {LEAST_ROUNDS} rounds are done: the CPUs are too busy, or were taken away"
+                    "after {passed:.0} s not even {LEAST_ROUNDS} rounds are done: the CPUs are \
+                    too busy, or were taken away"
                 ));
             }
             if over || jobs::interrupted() {
@@ -191,7 +195,8 @@ fn numbers_of_tasks(all: usize) -> Vec<usize> {
     numbers
 }
 
-/// The cells of the experiment on siblings: one task, three cores with their siblings, and six cores where there are.
+/// The cells of the experiment on siblings: one task, three cores with their siblings, and six
+/// cores where there are.
 fn experiment(layout: &Layout, siblings: &[(usize, usize)]) -> Result<Vec<Vec<usize>>, String> {
     if layout.threads < 2 {
         return Err("no core has two threads that the process may use".to_owned());

@@ -1,5 +1,5 @@
-//! How much of the time that passes a thread has its CPU: where the host is busy with other things, a try in which a measuring
-//! thread had to wait for its CPU says nothing of the caches.
+//! How much of the time that passes a thread has its CPU: where the host is busy with other things,
+//! a try in which a measuring thread had to wait for its CPU says nothing of the caches.
 
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,10 @@
-//! The latencies of a host's machine file, such that the simulated hand-over of each distance takes as long as the measured one.
+//! The latencies of a host's machine file, such that the simulated hand-over of each distance takes
+//! as long as the measured one.
 //!
-//! One number is solved for after the other, from near to far: each simulated hand-over depends on one number that is not yet
-//! known. All are whole cycles but the scale, and the latencies that it multiplies are whole, so a simulated figure is a
-//! staircase; of the values that were tried the one that comes nearest is taken, and what is left is said.
+//! One number is solved for after the other, from near to far: each simulated hand-over depends on
+//! one number that is not yet known. All are whole cycles but the scale, and the latencies that it
+//! multiplies are whole, so a simulated figure is a staircase; of the values that were tried the
+//! one that comes nearest is taken, and what is left is said.
 
 use super::draft::{Draft, Origin, figure_text};
 use super::inputs::{self, Taken, round4};
@@ -22,7 +24,8 @@ const SCALES: (f64, f64) = (0.05, 20.0);
 
 /// A turn between siblings, and a leg, may take so many cycles.
 const MOST_TURN: f64 = 500.0;
-/// The turns that are tried one by one: a ping-pong does not grow with short ones, as with some of them more branches are guessed wrongly.
+/// The turns that are tried one by one: a ping-pong does not grow with short ones, as with some of
+/// them more branches are guessed wrongly.
 const SHORT_TURNS: u32 = 64;
 const MOST_LEG: f64 = 5000.0;
 
@@ -60,8 +63,8 @@ impl Calibrated {
 ///
 /// # Errors
 ///
-/// If no valid machine file comes of it: the clock or the cost of an atomic addition is missing, a number is not allowed in a
-/// file, or a measured hand-over is out of reach.
+/// If no valid machine file comes of it: the clock or the cost of an atomic addition is missing, a
+/// number is not allowed in a file, or a measured hand-over is out of reach.
 pub fn calibrate(measurements: &Measurements, name: Option<&str>) -> Result<Calibrated, String> {
     let taken = Taken::of(measurements)?;
     let mut draft = inputs::begin(measurements, &taken, name)?;
@@ -85,7 +88,8 @@ pub fn calibrate(measurements: &Measurements, name: Option<&str>) -> Result<Cali
         .count();
     let all = machine.parameters().len();
     notes.push(format!(
-        "of the file's {all} numbers {assumed} are assumed, {of_family} are the family's ({}; the latencies times {}), and {} \
+        "of the file's {all} numbers {assumed} are assumed, {of_family} are the family's ({}; the \
+        latencies times {}), and {} \
          were measured here or follow from the layout; relative: {}",
         draft.family,
         draft.scale.0,
@@ -130,8 +134,8 @@ impl Found {
     }
 }
 
-/// The value between `low` and `high` at which `figure`, which grows with it but for steps, is nearest to `target`. `round`
-/// says which values there are.
+/// The value between `low` and `high` at which `figure`, which grows with it but for steps, is
+/// nearest to `target`. `round` says which values there are.
 fn nearest(
     (mut low, mut high): (f64, f64),
     target: f64,
@@ -169,8 +173,8 @@ fn nearest(
     Ok(best)
 }
 
-/// The middle one of the most in a row that miss by little more than the one that misses least: where a figure jumps, a value at an edge, or one between
-/// others that do not do, says less.
+/// The middle one of the most in a row that miss by little more than the one that misses least:
+/// where a figure jumps, a value at an edge, or one between others that do not do, says less.
 ///
 /// # Panics
 ///
@@ -191,7 +195,8 @@ fn solved(
     found: Found,
 ) -> String {
     format!(
-        "set so that the simulated ping-pong between {} is {:.2} ns; measured by `machines calibrate`, {}: {}",
+        "set so that the simulated ping-pong between {} is {:.2} ns; measured by `machines \
+        calibrate`, {}: {}",
         layout::describe(distance),
         found.figure,
         measurements.date,
@@ -210,7 +215,8 @@ fn judge(
     let miss = found.figure / measured.value - 1.0;
     if miss.abs() > TOLERANCE {
         return Err(format!(
-            "the ping-pong between {} was measured as {:.1} ns; the nearest that any `{what}` gives is {:.1} ns, so no machine \
+            "the ping-pong between {} was measured as {:.1} ns; the nearest that any `{what}` \
+            gives is {:.1} ns, so no machine \
              file comes of it",
             layout::describe(distance),
             measured.value,
@@ -236,7 +242,8 @@ fn scale(
     let distance = Distance::Complex;
     let Some(measured) = measurements.pair(Pair::HandOver, distance) else {
         notes.push(format!(
-            "the ping-pong between {} was not measured, so `scale` is assumed, and with it everything that the file says about \
+            "the ping-pong between {} was not measured, so `scale` is assumed, and with it \
+            everything that the file says about \
              CPUs that share a line",
             layout::describe(distance)
         ));
@@ -260,8 +267,9 @@ fn scale(
     Ok(())
 }
 
-/// Whether a load that a locked operation of its line follows fetches the line exclusively: whichever brings two cores that change
-/// a word by a load and a compare-exchange nearer to what was measured.
+/// Whether a load that a locked operation of its line follows fetches the line exclusively:
+/// whichever brings two cores that change a word by a load and a compare-exchange nearer to what
+/// was measured.
 fn exclusive_loads(draft: &mut Draft, measurements: &Measurements) -> Result<(), String> {
     let Some(measured) = measurements.pair(Pair::CompareExchange, Distance::Complex) else {
         return Ok(());
@@ -277,7 +285,8 @@ fn exclusive_loads(draft: &mut Draft, measurements: &Measurements) -> Result<(),
     let miss = |figure: f64| (figure / measured.value).ln().abs();
     let value = if miss(figures[1]) < miss(figures[0]) { 1.0 } else { 0.0 };
     let source = format!(
-        "chosen by what two cores take for an addition by compare-exchange: simulated {:.1} ns with 0, {:.1} ns with 1; measured by \
+        "chosen by what two cores take for an addition by compare-exchange: simulated {:.1} ns \
+        with 0, {:.1} ns with 1; measured by \
          `machines calibrate`, {}: {}",
         figures[0],
         figures[1],
@@ -289,8 +298,8 @@ fn exclusive_loads(draft: &mut Draft, measurements: &Measurements) -> Result<(),
     Ok(())
 }
 
-/// Where the relative has a turn between siblings, this host's is solved for; where training tables say that there is none, its
-/// hand-over is a figure to compare with.
+/// Where the relative has a turn between siblings, this host's is solved for; where training tables
+/// say that there is none, its hand-over is a figure to compare with.
 fn sibling_turn(
     draft: &mut Draft,
     measurements: &Measurements,
@@ -317,7 +326,8 @@ fn sibling_turn(
     let found = if short.miss(target) < longer.miss(target) { short } else { longer };
     if found.miss(target) > TOLERANCE {
         notes.push(format!(
-            "no `sibling_turn` gives the ping-pong between threads of a core, {:.1} ns: {} cycles give {:.1} ns",
+            "no `sibling_turn` gives the ping-pong between threads of a core, {:.1} ns: {} cycles \
+            give {:.1} ns",
             measured.value, found.value, found.figure
         ));
     } else {
@@ -346,7 +356,8 @@ fn leg(
     // Farther, and not slower: virtual machines move.
     if found.value == 0.0 && found.figure > measured.value {
         notes.push(format!(
-            "the ping-pong between {}, {:.1} ns, is no longer than the nearer one: `{name}` is 0, and the simulated one {:.1} ns",
+            "the ping-pong between {}, {:.1} ns, is no longer than the nearer one: `{name}` is 0, \
+            and the simulated one {:.1} ns",
             layout::describe(distance),
             measured.value,
             found.figure
@@ -368,7 +379,8 @@ fn directory(draft: &mut Draft, measurements: &Measurements) -> Result<(), Strin
     let more = (reader.value - writer.value).max(0.0);
     let cycles = draft.machine()?.cycles(more).min(MOST_LEG as u64);
     let source = format!(
-        "measured by `machines calibrate`, {}: a load of a line that the other socket modified takes {:.1} ns if it is at home \
+        "measured by `machines calibrate`, {}: a load of a line that the other socket modified \
+        takes {:.1} ns if it is at home \
          with the reader and {:.1} ns if with the writer",
         measurements.date, reader.value, writer.value
     );

@@ -1,5 +1,6 @@
-//! From measurements to a file and to predictions, deterministically: "measured" is what a shipped machine simulates, so the file
-//! must find that machine again; and measurements that no machine can have are refused in one line.
+//! From measurements to a file and to predictions, deterministically: "measured" is what a shipped
+//! machine simulates, so the file must find that machine again; and measurements that no machine
+//! can have are refused in one line.
 
 use super::contended::{self, Performed};
 use super::solve::place_at;
@@ -34,7 +35,8 @@ fn layout_of(machine: &Machine, cores: usize) -> Layout {
     Layout::new(&(0..machine.hardware_threads()).filter(in_part).map(at).collect::<Vec<_>>())
 }
 
-/// What a machine would be measured as, `cores` cores of each socket, with contended scenarios or without.
+/// What a machine would be measured as, `cores` cores of each socket, with contended scenarios or
+/// without.
 pub(super) fn imitate(
     machine: &Machine,
     (vendor, model): (&str, u32),

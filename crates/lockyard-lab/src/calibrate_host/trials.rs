@@ -1,8 +1,8 @@
 //! Scenarios on CPUs of this host, in short tries.
 //!
-//! All threads meet, perform operations until the first of them has seen the window pass, and stop. As with pairs a try counts only
-//! if every thread had its CPU all the time: with locks that keep the order, one thread that waits for its CPU holds up
-//! all others for milliseconds.
+//! All threads meet, perform operations until the first of them has seen the window pass, and stop.
+//! As with pairs a try counts only if every thread had its CPU all the time: with locks that keep
+//! the order, one thread that waits for its CPU holds up all others for milliseconds.
 
 use super::OnCpu;
 use super::pair::Visit;
@@ -43,7 +43,8 @@ const LINE_BYTES: usize = 128;
 #[repr(align(128))]
 struct Line<T>(T);
 
-/// The stop flag of the run, which is the process's, as a stage has no `self`; [`ONE`] is held while it is used.
+/// The stop flag of the run, which is the process's, as a stage has no `self`; [`ONE`] is held
+/// while it is used.
 static STOP: Line<AtomicBool> = Line(AtomicBool::new(false));
 static ONE: Mutex<()> = Mutex::new(());
 
@@ -99,8 +100,8 @@ impl Shared {
     }
 }
 
-/// One visit: operations a second of tasks on `cpus`, all together, each with `local_work` nanoseconds of work an operation where
-/// the variant has calibrated work.
+/// One visit: operations a second of tasks on `cpus`, all together, each with `local_work`
+/// nanoseconds of work an operation where the variant has calibrated work.
 ///
 /// # Errors
 ///
@@ -116,7 +117,8 @@ pub(super) fn visit(
     let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     // Measures the work loop, once in a process, before anything else does.
     OnHost::work(1.0);
-    // How long a transfer takes depends on where the line's home is, so every round's objects lie elsewhere.
+    // How long a transfer takes depends on where the line's home is, so every round's objects lie
+    // elsewhere.
     let padding: Vec<u8> = Vec::with_capacity(round % 61 * 192 + 64);
     let prepared = Prepared::<InTry>::new(variant, LINE_BYTES, None, local_work)
         .ok_or("there is no memory for the scenario's objects")?;

@@ -1,4 +1,5 @@
-//! The rows of the samples of runs: of each variant and number of threads one run, which its script's disturbances disturb.
+//! The rows of the samples of runs: of each variant and number of threads one run, which its
+//! script's disturbances disturb.
 
 use lockyard_measure::scenario::rounds::{self, Effort, Task};
 use lockyard_results::row::keys::ROUNDS;
@@ -7,7 +8,8 @@ use lockyard_scenarios::{Figure, Script};
 use lockyard_support::jobs;
 use std::collections::BTreeMap;
 
-/// Measures the samples of `tasks`, if the script has any; the rows, and why the rest was not measured.
+/// Measures the samples of `tasks`, if the script has any; the rows, and why the rest was not
+/// measured.
 pub(super) fn rows(
     script: &Script,
     tasks: &[Task],

@@ -1,4 +1,5 @@
-//! What it takes to reproduce published cells: runs, each simulated once for all cells that are figures of it, and calibrations.
+//! What it takes to reproduce published cells: runs, each simulated once for all cells that are
+//! figures of it, and calibrations.
 
 use lockyard_measure::call_path;
 use lockyard_predict::calibration::{self, Calibrated};
@@ -90,7 +91,8 @@ impl Run {
 }
 
 impl Model {
-    /// The figure of the trivial model: the cost of an operation in the calibration cell, held constant.
+    /// The figure of the trivial model: the cost of an operation in the calibration cell, held
+    /// constant.
     pub(super) fn trivial(&self, run: &Run, metric: Metric) -> Option<f64> {
         let cell = self.calibrated_by.as_ref()?;
         let throughput = calibration::calibration_throughput(&run.script, metric, cell)?;
@@ -185,7 +187,8 @@ impl Plan {
         self.runs.len() - 1
     }
 
-    /// The number of a calibration. A script whose calibration names its variant is calibrated once for all of them.
+    /// The number of a calibration. A script whose calibration names its variant is calibrated once
+    /// for all of them.
     fn calibration(&mut self, script: &Script, variant: &Variant, machine: &str) -> usize {
         let shared = script.calibration.as_ref().is_some_and(|c| c.variant.is_some());
         let same = |known: &Calibration| {

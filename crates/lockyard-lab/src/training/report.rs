@@ -16,7 +16,8 @@ const SEEDS: u64 = 2;
 /// What came of it.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// One row for each cell, in the order of the tables; without those not begun before an interrupt.
+    /// One row for each cell, in the order of the tables; without those not begun before an
+    /// interrupt.
     pub rows: Vec<Row>,
     /// One summary for each program of a table, and one for each table.
     pub summaries: Vec<Summary>,
@@ -82,9 +83,12 @@ pub fn report(jobs: usize, done: &(impl Fn() + Sync)) -> Result<Report, Failure>
         summaries.push(summarise(table, &of_table));
     }
     let notes = vec![
-        "Published: nanoseconds for one operation, all threads together, less what the benchmark's own threads and loops \
-         take (training/*.csv say how much). Each thread does the same number of operations, and the time is until the last has done \
-         them; so it is simulated. The protocol of the simulated machines was fitted on these tables: no \
+        "Published: nanoseconds for one operation, all threads together, less what the \
+        benchmark's own threads and loops \
+         take (training/*.csv say how much). Each thread does the same number of operations, and \
+         the time is until the last has done \
+         them; so it is simulated. The protocol of the simulated machines was fitted on these \
+         tables: no \
          figure here is a prediction."
             .to_owned(),
         format!(
@@ -92,7 +96,8 @@ pub fn report(jobs: usize, done: &(impl Fn() + Sync)) -> Result<Report, Failure>
             left.not_overlapping
         ),
         format!(
-            "Each figure is the mean of {SEEDS} runs, whose threads began in different orders. Those \
+            "Each figure is the mean of {SEEDS} runs, whose threads began in different orders. \
+            Those \
              of {apart} cells differ by more than 5 % (`{ORDER_SPREAD}` in JSON)."
         ),
     ];

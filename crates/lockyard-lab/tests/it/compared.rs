@@ -1,5 +1,6 @@
-//! Comparing result files: known differences get the verdict they deserve, chance gets none more often than promised, and
-//! what is not comparable is refused with its reason. All random numbers are from seeds: nothing here depends on the host.
+//! Comparing result files: known differences get the verdict they deserve, chance gets none more
+//! often than promised, and what is not comparable is refused with its reason. All random numbers
+//! are from seeds: nothing here depends on the host.
 
 use lockyard_results::compare::comparison::{Verdict, compare, holm};
 use lockyard_results::compare::read::Kind;

@@ -1,5 +1,6 @@
-//! A lockref under a steady stream of operations, and one brief holder: without trywait everyone ends up on the lock and stays there, with
-//! it everyone comes back. On a simulated Sapphire Rapids, so the figures are exact.
+//! A lockref under a steady stream of operations, and one brief holder: without trywait everyone
+//! ends up on the lock and stays there, with it everyone comes back. On a simulated Sapphire
+//! Rapids, so the figures are exact.
 
 use lockyard_predict::placement::Placement;
 use lockyard_predict::simulate::{self, CellSpec};

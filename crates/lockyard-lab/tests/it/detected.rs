@@ -1,5 +1,6 @@
-//! Hosts that are described from recordings: a server, a container, a laptop, one with several core complexes, and one whose
-//! files are broken. What is recorded is said, what is not is not guessed, and nothing that a file may contain is fatal.
+//! Hosts that are described from recordings: a server, a container, a laptop, one with several core
+//! complexes, and one whose files are broken. What is recorded is said, what is not is not guessed,
+//! and nothing that a file may contain is fatal.
 
 use crate::support::{recording, unpack, write};
 use lockyard_measure::detect::{

@@ -98,7 +98,8 @@ fn a_word_that_was_written_once_beside_a_counter_is_falsely_shared_too() {
 
 #[test]
 fn a_word_that_another_socket_reads_comes_from_there() {
-    // One thread writes, and keeps the line as far as writing goes: there is no hand-over, but readers fetch it.
+    // One thread writes, and keeps the line as far as writing goes: there is no hand-over, but
+    // readers fetch it.
     let costs = costs_of_words(&[0, 24, 25, 26, 27, 28, 29, 30], "flag", |number, words| {
         for n in 0..if number == 0 { 1000 } else { 500 } {
             if number == 0 {
@@ -160,7 +161,8 @@ fn pauses_that_wait_for_nothing_are_no_work_of_the_threads() {
 
 #[test]
 fn a_line_with_one_word_never_moves_needlessly() {
-    // Loads, then compare-exchanges: while a load is on its way, whoever asked for the line before takes it.
+    // Loads, then compare-exchanges: while a load is on its way, whoever asked for the line before
+    // takes it.
     let entry = "[[objects]]\nname = \"entry\"\nkind = \"lockref\"\nlock = \"queued\"\nline = \"a\"\n\
                  [[steps]]\ndo = \"get\"\nobject = \"entry\"\n[[steps]]\ndo = \"put\"\nobject = \"entry\"\n";
     for threads in [2, 8] {

@@ -1,6 +1,7 @@
-//! The experiments on tables: each published row of `id-table-timer-gettime` has one status, nothing of the table with a lock is in its
-//! prediction, and the effects of the other tables are there. Simulated, so exact from run to run; what is asserted of figures are
-//! ranges, which say what the effect is.
+//! The experiments on tables: each published row of `id-table-timer-gettime` has one status,
+//! nothing of the table with a lock is in its prediction, and the effects of the other tables are
+//! there. Simulated, so exact from run to run; what is asserted of figures are ranges, which say
+//! what the effect is.
 
 use lockyard_lab::reproduce::{self, Request};
 use lockyard_predict::placement::Placement;
@@ -61,7 +62,8 @@ fn the_rows_of_the_look_up_without_a_lock_give_numbers_and_the_others_are_predic
     assert!((ratio / 23.9 - 1.0).abs() < 0.4, "{ratio}");
 }
 
-/// A variant of a script on the machine that stands for the published one, with the tasks that the script says.
+/// A variant of a script on the machine that stands for the published one, with the tasks that the
+/// script says.
 fn simulated(script: &str, variant: &str) -> Prediction {
     let script = Script::shipped(script).expect("it is shipped");
     let machine = script.profile.machine.as_deref().and_then(Machine::shipped);

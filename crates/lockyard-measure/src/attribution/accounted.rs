@@ -1,4 +1,5 @@
-//! This machine as a host that keeps account: each thread says in which phase it is and what it does, as one number in its line.
+//! This machine as a host that keeps account: each thread says in which phase it is and what it
+//! does, as one number in its line.
 
 use super::line::enter;
 use super::tally::Tally;
@@ -10,7 +11,8 @@ use std::cell::Cell;
 /// How many phases there are.
 const PHASES: usize = Phase::NAMES.len();
 
-/// The numbers of what threads do that run a program with so many [parts](Activity::part) of regions, in all phases.
+/// The numbers of what threads do that run a program with so many [parts](Activity::part) of
+/// regions, in all phases.
 pub fn numbers(parts: usize) -> usize {
     (Region::COUNT + parts) * PHASES
 }
@@ -25,7 +27,8 @@ pub fn by_activity(tally: &Tally, parts: usize) -> Tally {
     tally.grouped(Region::COUNT + parts, |number| number / PHASES)
 }
 
-/// This machine, whose threads say what they do. That is a store for each region that begins or ends.
+/// This machine, whose threads say what they do. That is a store for each region that begins or
+/// ends.
 #[derive(Debug)]
 pub struct Accounted(());
 

@@ -13,16 +13,16 @@ struct Line(AtomicU32);
 /// Where threads write that are not registered.
 static NOWHERE: Line = Line(AtomicU32::new(0));
 
-/// Lines whose threads have gone. Lines are never freed, so that whoever looks can look at any time; there are as many as
-/// there were registered threads at the same time.
+/// Lines whose threads have gone. Lines are never freed, so that whoever looks can look at any
+/// time; there are as many as there were registered threads at the same time.
 static FREE: Mutex<Vec<&'static Line>> = Mutex::new(Vec::new());
 
 std::thread_local! {
     static MINE: Cell<&'static Line> = const { Cell::new(&NOWHERE) };
 }
 
-/// The calling thread is in phase `phase` from now on. A store to a line that the sampler reads now and then; on a thread
-/// that is not [`Registered`] it has no effect.
+/// The calling thread is in phase `phase` from now on. A store to a line that the sampler reads now
+/// and then; on a thread that is not [`Registered`] it has no effect.
 #[inline(always)]
 pub fn enter(phase: u32) {
     // Relaxed: nothing is published by it but itself.

@@ -1,4 +1,5 @@
-//! Looking: one thread that wakes up at random intervals and reads the clocks and the phases of the others.
+//! Looking: one thread that wakes up at random intervals and reads the clocks and the phases of the
+//! others.
 
 use super::line::{Clock, Watched};
 use super::tally::Tally;
@@ -10,8 +11,8 @@ use std::time::Duration;
 /// The mean time between two looks that serves most: two thousand looks a second.
 pub const INTERVAL: Duration = Duration::from_micros(500);
 
-/// The sampler sleeps at least so many times the CPU time of a look, in the mean: with many threads it looks less often, and it
-/// never takes more than a sixth of a CPU.
+/// The sampler sleeps at least so many times the CPU time of a look, in the mean: with many threads
+/// it looks less often, and it never takes more than a sixth of a CPU.
 const LEAST_SLEEP: u32 = 5;
 
 /// A thread that looks at others.
@@ -22,7 +23,8 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Begins to look at `watched`, whose phases are numbered below `phases`, every `interval` in the mean.
+    /// Begins to look at `watched`, whose phases are numbered below `phases`, every `interval` in
+    /// the mean.
     ///
     /// # Errors
     ///
@@ -97,9 +99,9 @@ fn look(watched: &[Watched], phases: usize, interval: Duration, stop: &AtomicBoo
     tally
 }
 
-/// The times between looks: exponentially distributed. Each moment is as likely as any other, whatever was before, so looks
-/// cannot keep step with a program whose phases come again and again. Times that are drawn between two bounds can, where
-/// the program's period is near them.
+/// The times between looks: exponentially distributed. Each moment is as likely as any other,
+/// whatever was before, so looks cannot keep step with a program whose phases come again and again.
+/// Times that are drawn between two bounds can, where the program's period is near them.
 struct Intervals {
     random: u64,
 }
@@ -120,9 +122,10 @@ impl Intervals {
     }
 }
 
-/// Asks the kernel to wake the thread when it wants to be woken: no slack for its timers, and the short slice of a thread
-/// that needs little, so that it need not wait until a spinning thread has used up its own. Where the kernel knows neither,
-/// samples come later and are fewer; their weights are right all the same.
+/// Asks the kernel to wake the thread when it wants to be woken: no slack for its timers, and the
+/// short slice of a thread that needs little, so that it need not wait until a spinning thread has
+/// used up its own. Where the kernel knows neither, samples come later and are fewer; their weights
+/// are right all the same.
 #[cfg(target_os = "linux")]
 fn be_prompt() {
     /// `struct sched_attr` of sched_setattr(2), its first version.
@@ -161,8 +164,8 @@ fn be_prompt() {}
 mod tests {
     use super::*;
 
-    /// What looks at a program find whose phases, 70, 20 and 10 % of `period`, come again and again. No thread runs, no clock
-    /// is read: the result is always the same.
+    /// What looks at a program find whose phases, 70, 20 and 10 % of `period`, come again and
+    /// again. No thread runs, no clock is read: the result is always the same.
     fn found(period: Duration, mut next: impl FnMut() -> Duration) -> Vec<f64> {
         let phase =
             |time: Duration| match time.as_nanos() % period.as_nanos() * 10 / period.as_nanos() {

@@ -22,8 +22,8 @@ fn say_unless_held(outside: Phase) {
     say(if HELD.get() > 0 { Phase::Holding } else { outside });
 }
 
-/// This host, with threads that say what they do. That is a store or two for each step, so what runs on this stage is not
-/// counted.
+/// This host, with threads that say what they do. That is a store or two for each step, so what
+/// runs on this stage is not counted.
 #[derive(Debug)]
 pub struct OnHostAttributed(());
 

@@ -26,9 +26,10 @@ impl Tally {
         Tally { nanoseconds: vec![0.0; phases], ..Tally::default() }
     }
 
-    /// A thread that was in phase `before` when it was last seen, and is in phase `now`, has used `cpu` since, and had used
-    /// `earlier` between the two looks before: half of `cpu` is given to each phase. A phase beyond the last counts as the last.
-    /// A look at a thread that has not run since the last is none: it would be counted as if it said something new.
+    /// A thread that was in phase `before` when it was last seen, and is in phase `now`, has used
+    /// `cpu` since, and had used `earlier` between the two looks before: half of `cpu` is given to
+    /// each phase. A phase beyond the last counts as the last. A look at a thread that has not run
+    /// since the last is none: it would be counted as if it said something new.
     pub fn add(&mut self, (before, now): (u32, u32), (earlier, cpu): (Duration, Duration)) {
         let Some(last) = self.nanoseconds.len().checked_sub(1) else { return };
         let weight = cpu.as_nanos() as f64;
@@ -81,16 +82,16 @@ impl Tally {
         self.samples
     }
 
-    /// How many samples of one weight would say as much: the square of the sum of the weights over the sum of their squares
-    /// (L. Kish, *Survey Sampling*, 1965, section 11.7).
+    /// How many samples of one weight would say as much: the square of the sum of the weights over
+    /// the sum of their squares (L. Kish, *Survey Sampling*, 1965, section 11.7).
     pub fn effective_samples(&self) -> f64 {
         let all: f64 = self.nanoseconds.iter().sum();
         if self.squares > 0.0 { all * all / self.squares } else { 0.0 }
     }
 
-    /// Half the width of an interval that covers the share of a phase with a probability of 95 %, if the phases are much
-    /// shorter than the time between samples: 1.96 standard deviations of a binomial share. Longer phases are known better. At
-    /// least that of a share of one sample.
+    /// Half the width of an interval that covers the share of a phase with a probability of 95 %,
+    /// if the phases are much shorter than the time between samples: 1.96 standard deviations of a
+    /// binomial share. Longer phases are known better. At least that of a share of one sample.
     pub fn half_width(&self, share: f64) -> f64 {
         statistics::half_width(self.effective_samples(), share)
     }
@@ -119,8 +120,9 @@ pub struct Attribution {
 }
 
 impl Attribution {
-    /// For results: `cpu_share_` and `cpu_share_half_width_` of each phase, `cpu_seconds`, `cpu_samples`,
-    /// `cpu_samples_effective`, `cpu_sampler_share` (of the sampler, over all that was seen), `cpu_cost_ratio`.
+    /// For results: `cpu_share_` and `cpu_share_half_width_` of each phase, `cpu_seconds`,
+    /// `cpu_samples`, `cpu_samples_effective`, `cpu_sampler_share` (of the sampler, over all that
+    /// was seen), `cpu_cost_ratio`.
     pub fn detail(&self, detail: &mut BTreeMap<String, Detail>) {
         let Some(shares) = self.tally.shares() else { return };
         let mut number = |name: String, value: f64| {

@@ -1,7 +1,8 @@
 //! What a call costs: an uncontended lock and unlock, reached in different ways, on one CPU.
 //!
-//! Nothing of it can be simulated (how instructions are fetched and predicted is not modelled), so it is measured on this host or not at
-//! all. The lock is the library's, of a kind that is chosen once ([`CHOICE`]); nobody contends for it.
+//! Nothing of it can be simulated (how instructions are fetched and predicted is not modelled), so
+//! it is measured on this host or not at all. The lock is the library's, of a kind that is chosen
+//! once ([`CHOICE`]); nobody contends for it.
 //!
 //! | way | what is executed |
 //! | --- | --- |
@@ -25,8 +26,8 @@ use lockyard::platform::NativeU32;
 use page::Page;
 use ways::{Compiled, Section, indirect};
 
-/// The kind of the experiment's lock: the ticket lock, that of the published figures, unless another one is chosen before
-/// call sites are patched for it.
+/// The kind of the experiment's lock: the ticket lock, that of the published figures, unless
+/// another one is chosen before call sites are patched for it.
 pub static CHOICE: Choice = Choice::new(Kind::Ticket);
 
 /// How an operation is reached.
@@ -59,8 +60,8 @@ impl Way {
         }
     }
 
-    /// The variant of the published table that it stands for. The publisher says what was built, not what was executed, so all but the first
-    /// are inferred: see `docs/lock-call-path.md`.
+    /// The variant of the published table that it stands for. The publisher says what was built,
+    /// not what was executed, so all but the first are inferred: see `docs/lock-call-path.md`.
     pub fn published(self) -> Option<&'static str> {
         match self {
             Way::Direct => Some("native"),
@@ -108,7 +109,8 @@ impl Ways {
     unsafe fn run(&self, way: Way, section: &mut Section, times: u64) {
         // The compiler must not know the table: it would call directly.
         let table = std::hint::black_box(&raw const self.compiled.table);
-        // SAFETY: the caller's promise; all ways of this object are of one kind, and nobody writes its table.
+        // SAFETY: the caller's promise; all ways of this object are of one kind, and nobody writes
+        // its table.
         unsafe {
             match (way, &self.page) {
                 (Way::Inlined, _) => (self.compiled.inlined)(section, times),

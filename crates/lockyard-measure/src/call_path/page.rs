@@ -1,16 +1,18 @@
 //! Call sites that are patched at start-up, on a page of this program's own.
 //!
-//! The page is written with *indirect* calls through a table, as a program with hooks is compiled; then each call site is
-//! overwritten by a *direct* call of what the table holds, and the page is made executable, and not writable any more:
+//! The page is written with *indirect* calls through a table, as a program with hooks is compiled;
+//! then each call site is overwritten by a *direct* call of what the table holds, and the page is
+//! made executable, and not writable any more:
 //!
 //! ```text
 //!   ff 15 d0 d1 d2 d3    call [rip + d]     6 bytes
 //!   e8 r0 r1 r2 r3 90    call r; nop        6 bytes: the same place, the same length
 //! ```
 //!
-//! Two loops are on it, in the instructions of the compiled direct call (`ways.rs`; a test compares the listings): `patched`, whose own
-//! calls are patched, and `nested`, which directly calls two functions whose calls are patched, as a kernel's lock functions call
-//! their hooks. The page lies within 2 GiB of the program's code, so that a direct call reaches it.
+//! Two loops are on it, in the instructions of the compiled direct call (`ways.rs`; a test compares
+//! the listings): `patched`, whose own calls are patched, and `nested`, which directly calls two
+//! functions whose calls are patched, as a kernel's lock functions call their hooks. The page lies
+//! within 2 GiB of the program's code, so that a direct call reaches it.
 //!
 //! The sites know the [`Choice`] of the kind for which they are patched: patching fixes it.
 
@@ -114,8 +116,8 @@ impl Code {
         self.bytes.extend((to as i32 - next as i32).to_le_bytes());
     }
 
-    /// Lock, add one, unlock, so many times; the calls are made by `lock` and `unlock`. The instructions are those of the compiled
-    /// direct call.
+    /// Lock, add one, unlock, so many times; the calls are made by `lock` and `unlock`. The
+    /// instructions are those of the compiled direct call.
     fn whole_loop(
         &mut self,
         lock: impl FnOnce(&mut Code, Entry),
@@ -186,7 +188,8 @@ impl Memory {
         let (access, kind) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANON);
         let hint = std::ptr::without_provenance_mut(wanted);
-        // SAFETY: a new mapping at a place that the system chooses (the address is a hint): it replaces nothing.
+        // SAFETY: a new mapping at a place that the system chooses (the address is a hint): it
+        // replaces nothing.
         let memory = unsafe { libc::mmap(hint, PAGE_BYTES, access, kind, -1, 0) };
         if memory == libc::MAP_FAILED {
             return Err(refused("mmap"));
@@ -232,11 +235,13 @@ pub struct Page {
 }
 
 impl Page {
-    /// Writes the loops, patches their calls for the kind in force (and puts it in force), and makes the page executable.
+    /// Writes the loops, patches their calls for the kind in force (and puts it in force), and
+    /// makes the page executable.
     ///
     /// # Errors
     ///
-    /// Where the system does not allow that: a sentence without an end that begins with "refused here".
+    /// Where the system does not allow that: a sentence without an end that begins with "refused
+    /// here".
     pub fn patched(choice: &Choice) -> Result<Page, String> {
         Page::with(choice, true)
     }
@@ -254,8 +259,8 @@ impl Page {
             code.patch(memory.0.as_ptr().addr(), &table)?;
         }
         assert!(code.bytes.len() <= PAGE_BYTES, "the code fits a page");
-        // SAFETY: the page is this object's, writable, aligned for a table, and as long as is written; nobody else has
-        // its address yet.
+        // SAFETY: the page is this object's, writable, aligned for a table, and as long as is
+        // written; nobody else has its address yet.
         unsafe {
             std::ptr::copy_nonoverlapping(code.bytes.as_ptr(), memory.0.as_ptr(), code.bytes.len());
             memory.0.cast::<Table>().write(table);
@@ -295,15 +300,17 @@ impl Page {
             return;
         }
         let begin = self.memory.0.as_ptr().wrapping_add(offset);
-        // SAFETY: at this offset of the page, which is executable while this object is there, begins a function of this type
-        // (`Code::whole_loop`): it keeps the registers that it must keep, leaves the stack as it was, and changes the section only, by
-        // the functions of `kind` and by adding to its count.
+        // SAFETY: at this offset of the page, which is executable while this object is there,
+        // begins a function of this type (`Code::whole_loop`): it keeps the registers that it must
+        // keep, leaves the stack as it was, and changes the section only, by the functions of
+        // `kind` and by adding to its count.
         unsafe { std::mem::transmute::<*mut u8, Loop>(begin)(section, times) }
     }
 }
 
 impl Code {
-    /// Overwrites each indirect call by a direct one of what the table holds, for a page at this address.
+    /// Overwrites each indirect call by a direct one of what the table holds, for a page at this
+    /// address.
     fn patch(&mut self, page: usize, table: &Table) -> Result<(), String> {
         for site in &self.sites {
             let target = match site.entry {
@@ -383,7 +390,8 @@ mod tests {
         assert_eq!(Code::new().listing[..compiled.len() - 2], compiled[2..]);
     }
 
-    /// What `objdump -D -b binary -m i386:x86-64` makes of these bytes is the text beside them in `whole_loop`.
+    /// What `objdump -D -b binary -m i386:x86-64` makes of these bytes is the text beside them in
+    /// `whole_loop`.
     #[test]
     fn the_code_is_what_it_was_when_it_was_disassembled() {
         let code = Code::new();

@@ -32,7 +32,8 @@ pub fn rows(rounds: &Rounds) -> Report {
         }
     }
     let mut notes = vec![format!(
-        "An uncontended lock and unlock of the {} lock, on one CPU: per cent of the direct call in the same round, the median of {} rounds \
+        "An uncontended lock and unlock of the {} lock, on one CPU: per cent of the direct call \
+        in the same round, the median of {} rounds \
          of {} each.",
         rounds.kind,
         rounds.finished(),
@@ -75,12 +76,14 @@ fn fill(row: &mut Row, rounds: &Rounds, way: Way, metric: Metric) {
     }
 }
 
-/// Whether a row of the published table is what the others are set in relation to: 100 by definition.
+/// Whether a row of the published table is what the others are set in relation to: 100 by
+/// definition.
 pub fn is_reference(experiment: &str, variant: &str) -> bool {
     experiment == EXPERIMENT && Some(variant) == Way::Direct.published()
 }
 
-/// Why a row of the published table is not modelled, as long as nothing is measured; `None` of other experiments.
+/// Why a row of the published table is not modelled, as long as nothing is measured; `None` of
+/// other experiments.
 pub fn without_measurement(experiment: &str) -> Option<String> {
     let why =
         "how instructions are fetched is not modelled: it is measured on this host, or not at all";

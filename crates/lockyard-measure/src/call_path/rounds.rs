@@ -1,7 +1,9 @@
-//! The rounds: each way once a round, in an order that is shuffled for each round, and what is counted of each.
+//! The rounds: each way once a round, in an order that is shuffled for each round, and what is
+//! counted of each.
 //!
-//! A figure is the ratio of a way to the direct call *in the same round*, the median of the rounds with its interval: what a slow
-//! moment of the host does to one it does to the other. All ways perform the same number of sections.
+//! A figure is the ratio of a way to the direct call *in the same round*, the median of the rounds
+//! with its interval: what a slow moment of the host does to one it does to the other. All ways
+//! perform the same number of sections.
 
 use super::{CHOICE, Way, Ways, new_section};
 use crate::counters::{Counted, Event, Source, System};
@@ -23,7 +25,8 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// Many short rounds: a time slice of something else spoils those that it meets, and the median is of the others.
+    /// Many short rounds: a time slice of something else spoils those that it meets, and the median
+    /// is of the others.
     pub const USUAL: Effort = Effort { window: Duration::from_millis(2), repeats: 101 };
 }
 
@@ -121,7 +124,8 @@ impl Rounds {
     ///
     /// # Errors
     ///
-    /// Why there is none, in a sentence without an end: "refused here: ..." or "not available here: ...".
+    /// Why there is none, in a sentence without an end: "refused here: ..." or "not available here:
+    /// ...".
     pub fn relative(&self, way: Way, metric: Metric) -> Result<Relative, String> {
         if let Some((_, reason)) = self.refused.iter().find(|(of, _)| *of == way) {
             return Err(reason.clone());
@@ -161,8 +165,8 @@ impl Rounds {
     }
 }
 
-/// Measures all ways that this host has, and calls `done` after each sample. An interrupt ends it after the round's sample that runs;
-/// rounds that were not finished are not counted.
+/// Measures all ways that this host has, and calls `done` after each sample. An interrupt ends it
+/// after the round's sample that runs; rounds that were not finished are not counted.
 ///
 /// # Errors
 ///

@@ -1,4 +1,5 @@
-//! Where no call site is patched: other processors have other calls, other systems other ways to get memory.
+//! Where no call site is patched: other processors have other calls, other systems other ways to
+//! get memory.
 
 use super::ways::Section;
 use lockyard::kind::{Choice, Kind};

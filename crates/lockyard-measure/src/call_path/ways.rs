@@ -1,8 +1,10 @@
-//! The calls that the compiler makes: the same lock and unlock inlined, called directly, and called through a table.
+//! The calls that the compiler makes: the same lock and unlock inlined, called directly, and called
+//! through a table.
 //!
-//! Each is a loop over the same section: lock, add one to a word, unlock, on one thread, so that nobody is ever waited for. The
-//! lock is the library's; what differs is how its two operations are reached. This file needs the library only:
-//! `crates/lockyard/examples/hot_paths.rs` includes it, and what the loops compile to is held against committed listings.
+//! Each is a loop over the same section: lock, add one to a word, unlock, on one thread, so that
+//! nobody is ever waited for. The lock is the library's; what differs is how its two operations are
+//! reached. This file needs the library only: `crates/lockyard/examples/hot_paths.rs` includes it,
+//! and what the loops compile to is held against committed listings.
 
 use lockyard::Native;
 use lockyard::kind::Kind;
@@ -173,7 +175,8 @@ pub unsafe fn direct<K: Callable>(section: &mut Section, times: u64) {
 #[inline]
 pub unsafe fn indirect(table: *const Table, section: &mut Section, times: u64) {
     for _ in 0..times {
-        // SAFETY: the caller's promise. Volatile: the table is read for each call, as it is where somebody may change it.
+        // SAFETY: the caller's promise. Volatile: the table is read for each call, as it is where
+        // somebody may change it.
         let lock = unsafe { (&raw const (*table).lock).read_volatile() };
         // SAFETY: the caller's promise.
         let number = unsafe { lock(&section.word) };

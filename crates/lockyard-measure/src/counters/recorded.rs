@@ -1,6 +1,7 @@
-//! A reading that was recorded, or written by hand, as text: a line for each event, `EVENT VALUE ENABLED RUNNING` or `EVENT error NUMBER`; in
-//! front of them what the host was, `host paranoid 2 unit no virtualised yes`. `#` begins a comment. `cargo run -p lockyard-lab
-//! --example counters` records one.
+//! A reading that was recorded, or written by hand, as text: a line for each event, `EVENT VALUE
+//! ENABLED RUNNING` or `EVENT error NUMBER`; in front of them what the host was, `host paranoid 2
+//! unit no virtualised yes`. `#` begins a comment. `cargo run -p lockyard-lab --example counters`
+//! records one.
 
 use super::{Count, Counters, Event, Reading, Source, Surroundings, why};
 use std::fmt::Write;

@@ -1,4 +1,5 @@
-//! Linux's counters, by `perf_event_open`. Each is opened alone and not as a group: what one cannot count does not take the others away.
+//! Linux's counters, by `perf_event_open`. Each is opened alone and not as a group: what one cannot
+//! count does not take the others away.
 
 use super::{Count, Counters, Event, Reading, Recorded, Source, Surroundings, why};
 use perf_event::events::Hardware;

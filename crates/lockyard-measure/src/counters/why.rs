@@ -1,4 +1,5 @@
-//! Why the operating system does not count, for people: what it answered, and what about this host explains that.
+//! Why the operating system does not count, for people: what it answered, and what about this host
+//! explains that.
 
 /// What there is to know about a host that does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +33,8 @@ impl Surroundings {
     }
 }
 
-// The same on every architecture that Linux runs on, but Alpha, MIPS and SPARC, where the text falls back to the number.
+// The same on every architecture that Linux runs on, but Alpha, MIPS and SPARC, where the text
+// falls back to the number.
 const EPERM: i32 = 1;
 const ENOENT: i32 = 2;
 const EACCES: i32 = 13;
@@ -40,21 +42,25 @@ const ENODEV: i32 = 19;
 const ENOSYS: i32 = 38;
 const EOPNOTSUPP: i32 = 95;
 
-/// From this `perf_event_paranoid` on nobody may count without a capability (kernels of Debian and Ubuntu have it).
+/// From this `perf_event_paranoid` on nobody may count without a capability (kernels of Debian and
+/// Ubuntu have it).
 const NOBODY: i32 = 3;
 
-/// Why opening a counter failed with this error number of Linux: a sentence without an end, and where something can be done, what.
+/// Why opening a counter failed with this error number of Linux: a sentence without an end, and
+/// where something can be done, what.
 pub fn why(error: i32, host: Surroundings) -> String {
     match error {
         EPERM | EACCES => match host.paranoid {
             Some(level) if level >= NOBODY => format!(
-                "kernel.perf_event_paranoid is {level}, so this process may not count (2 or less lets it: sysctl \
+                "kernel.perf_event_paranoid is {level}, so this process may not count (2 or less \
+                lets it: sysctl \
                  kernel.perf_event_paranoid=2; or the capability CAP_PERFMON)"
             ),
             _ => "this process may not count: a sandbox or container forbids perf_event_open (allow it there)".to_owned(),
         },
         ENOENT | ENODEV | EOPNOTSUPP if !host.unit && host.virtualised => {
-            "this is a virtual machine without a performance monitoring unit (its host can give it one; else measure on \
+            "this is a virtual machine without a performance monitoring unit (its host can give \
+            it one; else measure on \
              hardware)"
                 .to_owned()
         }

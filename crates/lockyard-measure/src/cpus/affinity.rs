@@ -1,5 +1,5 @@
-//! Which CPUs the calling thread may use, and pinning it to one. The operating system's set can be larger than the
-//! C library's fixed type, so it is passed as words.
+//! Which CPUs the calling thread may use, and pinning it to one. The operating system's set can be
+//! larger than the C library's fixed type, so it is passed as words.
 
 /// CPU numbers from this one on are not believed: no kernel is built for so many.
 pub(crate) const MOST_CPUS: usize = 1 << 16;
@@ -15,8 +15,8 @@ pub(crate) fn allowed() -> Option<Vec<usize>> {
     while words <= MOST_CPUS / WORD_BITS {
         let mut set: Vec<libc::c_ulong> = vec![0; words];
         let bytes = size_of_val(set.as_slice());
-        // SAFETY: `set` is live, exclusive, aligned as a `cpu_set_t` (an array of `c_ulong`), and `bytes` long, which is
-        // all that the call may write; 0 is the calling thread.
+        // SAFETY: `set` is live, exclusive, aligned as a `cpu_set_t` (an array of `c_ulong`), and
+        // `bytes` long, which is all that the call may write; 0 is the calling thread.
         let result = unsafe { libc::sched_getaffinity(0, bytes, set.as_mut_ptr().cast()) };
         if result == 0 {
             let cpus = (0..words * WORD_BITS)
@@ -46,8 +46,8 @@ pub fn pin(cpu: usize) -> bool {
     let mut set: Vec<libc::c_ulong> = vec![0; (cpu / WORD_BITS + 1).max(1024 / WORD_BITS)];
     set[cpu / WORD_BITS] |= 1 << (cpu % WORD_BITS);
     let bytes = size_of_val(set.as_slice());
-    // SAFETY: `set` is live, aligned as a `cpu_set_t` (an array of `c_ulong`), and `bytes` long, which is all that the call
-    // reads; 0 is the calling thread.
+    // SAFETY: `set` is live, aligned as a `cpu_set_t` (an array of `c_ulong`), and `bytes` long,
+    // which is all that the call reads; 0 is the calling thread.
     unsafe { libc::sched_setaffinity(0, bytes, set.as_ptr().cast()) == 0 }
 }
 

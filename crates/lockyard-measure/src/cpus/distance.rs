@@ -1,4 +1,5 @@
-//! How far apart two CPUs of this host are: whether they are one, or share a core, a last-level cache, a socket.
+//! How far apart two CPUs of this host are: whether they are one, or share a core, a last-level
+//! cache, a socket.
 
 use crate::detect::{self, Cpu, CpuList};
 use std::collections::BTreeMap;
@@ -60,7 +61,8 @@ impl Places {
         Places::of(&detect::allowed_cpus())
     }
 
-    /// Of these CPUs. What the system does not say is not known; then two CPUs are taken to be of one socket.
+    /// Of these CPUs. What the system does not say is not known; then two CPUs are taken to be of
+    /// one socket.
     fn of(cpus: &[Cpu]) -> Places {
         let first = |list: &Option<CpuList>| list.as_ref().and_then(CpuList::first);
         let place = |cpu: &Cpu| Place {
@@ -99,7 +101,8 @@ mod tests {
 
     #[test]
     fn distances_are_those_of_the_topology() {
-        // Two sockets, each with two complexes of two cores of two threads: CPU = thread * 8 + core.
+        // Two sockets, each with two complexes of two cores of two threads: CPU = thread * 8 +
+        // core.
         let cpu = |number: usize| {
             let core = number % 8;
             let first = core / 2 * 2;

@@ -1,6 +1,7 @@
-//! Whether the CPUs are still there. Somebody else may change what a process may use while it runs: another process, by
-//! `taskset`, or a container's cpuset. What is measured after that is not what was asked for, so each run looks, when its
-//! threads have stopped, and a run whose CPUs were taken away has no figure.
+//! Whether the CPUs are still there. Somebody else may change what a process may use while it runs:
+//! another process, by `taskset`, or a container's cpuset. What is measured after that is not what
+//! was asked for, so each run looks, when its threads have stopped, and a run whose CPUs were taken
+//! away has no figure.
 
 use super::affinity::allowed;
 use super::placement::Placement;
@@ -9,7 +10,8 @@ use std::sync::OnceLock;
 /// What the process might use when it first measured. One process measures one thing at a time.
 static AT_FIRST: OnceLock<Vec<usize>> = OnceLock::new();
 
-/// Remembers, before the first run, what the calling thread may use. The threads of a run begin with the same.
+/// Remembers, before the first run, what the calling thread may use. The threads of a run begin
+/// with the same.
 pub(crate) fn begin() {
     AT_FIRST.get_or_init(current);
 }
@@ -19,7 +21,8 @@ pub(crate) fn is_pinned_to(cpu: usize) -> bool {
     allowed().is_none_or(|cpus| cpus == [cpu])
 }
 
-/// Looks after a run of so many threads. `pinned` says whether they could be pinned, `kept` whether they stayed so.
+/// Looks after a run of so many threads. `pinned` says whether they could be pinned, `kept` whether
+/// they stayed so.
 ///
 /// # Errors
 ///
@@ -38,7 +41,8 @@ pub(crate) fn check(
     match disturbance(at_first, &now, wanted.as_deref(), kept) {
         None => Ok(()),
         Some(what) => Err(format!(
-            "{what}: another process (taskset) or a cpuset changed that. The round in which it was noticed is not counted, and nothing \
+            "{what}: another process (taskset) or a cpuset changed that. The round in which it \
+            was noticed is not counted, and nothing \
              was measured after it; measure again when nobody changes it"
         )),
     }

@@ -33,7 +33,8 @@ impl Cpus {
         let known: BTreeMap<usize, Cpu> = cpus.into_iter().map(|cpu| (cpu.number, cpu)).collect();
         let all = CpuList::new(known.keys().copied().collect());
         let mut ranked: Vec<(usize, usize, usize)> =
-            // The position among the siblings of a core comes first: first threads of all cores, then second ones.
+            // The position among the siblings of a core comes first: first threads of all cores,
+            // then second ones.
             known.values().map(|cpu| (cpu.rank(&all), package(cpu), cpu.number)).collect();
         ranked.sort_unstable();
         Cpus { cpus: ranked.into_iter().map(|(.., cpu)| cpu).collect(), known }
@@ -63,7 +64,8 @@ impl Cpus {
         &self.cpus
     }
 
-    /// All of them, the packages in turn: the first whole core of each, then the second, then the siblings.
+    /// All of them, the packages in turn: the first whole core of each, then the second, then the
+    /// siblings.
     pub fn spread(&self) -> Vec<usize> {
         let mut of_package: BTreeMap<usize, usize> = BTreeMap::new();
         let mut ranked: Vec<(usize, usize, usize)> = Vec::new();
@@ -77,7 +79,8 @@ impl Cpus {
         ranked.into_iter().map(|(.., cpu)| cpu).collect()
     }
 
-    /// All of them, package by package, complex by complex, the threads of a core one after another.
+    /// All of them, package by package, complex by complex, the threads of a core one after
+    /// another.
     pub fn siblings_together(&self) -> Vec<usize> {
         let complex = |cpu: &Cpu| cpu.complex.as_ref().and_then(CpuList::first).unwrap_or(0);
         let mut cpus: Vec<_> = self
@@ -127,7 +130,8 @@ mod tests {
 
     #[test]
     fn threads_are_placed_by_cores_complexes_and_packages() {
-        // Two packages of two cores of two threads; CPUs are numbered as the firmware of many servers does.
+        // Two packages of two cores of two threads; CPUs are numbered as the firmware of many
+        // servers does.
         let cpus = Cpus::of(
             (0..8)
                 .map(|n| cpu(n, Some(n % 4 / 2), &format!("{},{}", n % 4, n % 4 + 4), ""))

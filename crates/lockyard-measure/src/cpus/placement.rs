@@ -24,8 +24,9 @@ impl Placement {
         }
     }
 
-    /// A placement by name, or a list of CPUs: `fill` (the threads of a core one after another), `siblings-last` (whole
-    /// cores, package by package, then their siblings), `spread` (the packages in turn), `unpinned`, `0,2,5`.
+    /// A placement by name, or a list of CPUs: `fill` (the threads of a core one after another),
+    /// `siblings-last` (whole cores, package by package, then their siblings), `spread` (the
+    /// packages in turn), `unpinned`, `0,2,5`.
     ///
     /// # Errors
     ///

@@ -1,6 +1,7 @@
 //! The clock: how fast the CPUs run, what changes that, and what time is taken from.
 //!
-//! What cannot be read from files is asked of the processor (`cpuid`), if the host that is described is the one that runs.
+//! What cannot be read from files is asked of the processor (`cpuid`), if the host that is
+//! described is the one that runs.
 
 use super::list::CpuList;
 use super::processor::Instruction;
@@ -89,7 +90,8 @@ pub(super) fn read(
     let at = format!("sys/devices/system/cpu/cpu{first}");
     let file = |path: &str, per_mhz: f64, source| {
         let path = format!("{at}/{path}");
-        // A kernel without the feature does not have the file; 0 is said where the firmware does not know.
+        // A kernel without the feature does not have the file; 0 is said where the firmware does
+        // not know.
         frequency(tree.number::<f64>(&path)? / per_mhz, source)
     };
     let asked = |mhz: Option<f64>, source| mhz.and_then(|mhz| frequency(mhz, source));

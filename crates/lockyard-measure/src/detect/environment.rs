@@ -1,4 +1,5 @@
-//! What results say of the host they were measured on: enough to see whether two of them can be compared.
+//! What results say of the host they were measured on: enough to see whether two of them can be
+//! compared.
 
 use super::description::Description;
 use super::limits::Quota;
@@ -8,8 +9,8 @@ use serde::{Serialize, Serializer};
 /// What stands where the system does not say.
 pub const NOT_AVAILABLE: &str = "not available here";
 
-/// What a result says of its host, as it was at the start: texts by name. What is known is a text even if it is a number,
-/// since in its place may stand [`NOT_AVAILABLE`].
+/// What a result says of its host, as it was at the start: texts by name. What is known is a text
+/// even if it is a number, since in its place may stand [`NOT_AVAILABLE`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Environment(Vec<(&'static str, String)>);
 

@@ -1,4 +1,5 @@
-//! The kernel: its release, what it does against flaws of processors, and what it does on its own accord during a run.
+//! The kernel: its release, what it does against flaws of processors, and what it does on its own
+//! accord during a run.
 
 use super::tree::{Tree, clean};
 use serde::Serialize;

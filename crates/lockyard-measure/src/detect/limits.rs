@@ -1,8 +1,8 @@
 //! What control groups leave to the process: CPU time (quota) and CPUs (cpuset), version 1 and 2.
 //!
-//! A group is limited by those above it too, as far as they can be seen from inside a container. Formats: `cpu.max` and
-//! `cpu.stat` of version 2 and `cpu.cfs_quota_us` of version 1, as the kernel's administration guide has them; mount points
-//! from `/proc/self/mountinfo`, proc(5).
+//! A group is limited by those above it too, as far as they can be seen from inside a container.
+//! Formats: `cpu.max` and `cpu.stat` of version 2 and `cpu.cfs_quota_us` of version 1, as the
+//! kernel's administration guide has them; mount points from `/proc/self/mountinfo`, proc(5).
 
 use super::list::CpuList;
 use super::tree::{Tree, clean};
@@ -94,7 +94,8 @@ pub(super) fn read(tree: &Tree) -> Limits {
         && tree.exists(&format!("{level}/cgroup.controllers"))
         && !unified.iter().any(|level| tree.exists(&format!("{level}/cpu.max")))
     {
-        // No group that can be seen has a limit: the root has no file for one, nor has a group without the controller.
+        // No group that can be seen has a limit: the root has no file for one, nor has a group
+        // without the controller.
         limits.version = Some(2);
         limits.group = clean(&format!("/{level}"));
         limits.quota = Some(Quota::Unlimited);
@@ -110,8 +111,8 @@ pub(super) fn read(tree: &Tree) -> Limits {
     limits
 }
 
-/// The directories of the process's group and of those above it, from the tree's root; of the version 1 hierarchy with
-/// `controller`, or of version 2.
+/// The directories of the process's group and of those above it, from the tree's root; of the
+/// version 1 hierarchy with `controller`, or of version 2.
 fn levels(mounts: &[Mount], groups: &str, controller: Option<&str>) -> Vec<String> {
     let path = groups.lines().find_map(|line| {
         let mut fields = line.splitn(3, ':');
@@ -127,7 +128,8 @@ fn levels(mounts: &[Mount], groups: &str, controller: Option<&str>) -> Vec<Strin
         None => mount.kind == "cgroup2",
     });
     let (Some(path), Some(mount)) = (path, mount) else { return Vec::new() };
-    // A path that is not below what is mounted here (`..`: outside the namespace) cannot be followed.
+    // A path that is not below what is mounted here (`..`: outside the namespace) cannot be
+    // followed.
     let relative = plain(Path::new(path))
         .and_then(|path| path.strip_prefix(&mount.root).ok().map(Path::to_owned));
     let relative = relative.unwrap_or_default();
@@ -164,7 +166,8 @@ fn unescaped(text: &str) -> String {
         .fold(text.to_owned(), |text, pair| text.replace(&pair[..4], &pair[4..]))
 }
 
-/// The quota of a group of version 2, and its period in milliseconds: `max 100000` or `250000 100000`.
+/// The quota of a group of version 2, and its period in milliseconds: `max 100000` or `250000
+/// 100000`.
 fn quota_2(tree: &Tree, level: &str) -> Option<(Quota, f64)> {
     tree.parsed(&format!("{level}/cpu.max"), |text| {
         let mut fields = text.split_whitespace();

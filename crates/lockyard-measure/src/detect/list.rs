@@ -4,7 +4,8 @@ use crate::cpus::affinity::MOST_CPUS;
 use serde::{Serialize, Serializer};
 use std::fmt;
 
-/// Numbers of CPUs (or of NUMA nodes), ascending, each once. It is written as Linux writes it: `0-3,8`.
+/// Numbers of CPUs (or of NUMA nodes), ascending, each once. It is written as Linux writes it:
+/// `0-3,8`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CpuList(Vec<usize>);
 
@@ -16,8 +17,8 @@ impl CpuList {
         CpuList(cpus)
     }
 
-    /// The list that Linux wrote; nothing and white space are the empty list. `None` if it is malformed, or has numbers
-    /// that no machine has.
+    /// The list that Linux wrote; nothing and white space are the empty list. `None` if it is
+    /// malformed, or has numbers that no machine has.
     pub fn parse(text: &str) -> Option<CpuList> {
         let mut cpus = Vec::new();
         if text.trim().is_empty() {
@@ -27,7 +28,8 @@ impl CpuList {
             let mut ends = part.splitn(2, '-').map(|end| end.parse::<usize>());
             let first = ends.next()?.ok()?;
             let last = ends.next().unwrap_or(Ok(first)).ok()?;
-            // Each number at most once, in total: a list cannot be made to take more memory than a machine's.
+            // Each number at most once, in total: a list cannot be made to take more memory than a
+            // machine's.
             if first > last || last >= MOST_CPUS || cpus.len() + (last - first) >= MOST_CPUS {
                 return None;
             }

@@ -1,7 +1,9 @@
-//! What else runs on the host: how busy the CPUs of the process are, how much of their time a hypervisor gave to others.
+//! What else runs on the host: how busy the CPUs of the process are, how much of their time a
+//! hypervisor gave to others.
 //!
-//! Load averages look back for minutes and know nothing of which CPUs are busy, so the kernel's counters of each CPU are
-//! read twice, a moment apart, while this process sleeps: what they count in between is other processes' doing.
+//! Load averages look back for minutes and know nothing of which CPUs are busy, so the kernel's
+//! counters of each CPU are read twice, a moment apart, while this process sleeps: what they count
+//! in between is other processes' doing.
 
 use super::list::CpuList;
 use super::tree::Tree;
@@ -15,7 +17,8 @@ const MOMENT: Duration = Duration::from_millis(250);
 /// What else runs on the host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Load {
-    /// How many tasks wanted to run, on average over 1, 5 and 15 minutes: the whole host's, with this process's.
+    /// How many tasks wanted to run, on average over 1, 5 and 15 minutes: the whole host's, with
+    /// this process's.
     pub averages: Option<[f64; 3]>,
     /// The number of the process's CPUs that other processes kept busy just now.
     pub busy_cpus: Option<f64>,
@@ -61,7 +64,8 @@ fn stat(tree: &Tree) -> BTreeMap<usize, Ticks> {
     text.lines().filter_map(ticks).collect()
 }
 
-/// `cpu0 user nice system idle iowait irq softirq steal guest guest_nice`; guests' time is in the user's.
+/// `cpu0 user nice system idle iowait irq softirq steal guest guest_nice`; guests' time is in the
+/// user's.
 fn ticks(line: &str) -> Option<(usize, Ticks)> {
     let mut fields = line.split_whitespace();
     let cpu = fields.next()?.strip_prefix("cpu")?.parse().ok()?;
@@ -72,8 +76,8 @@ fn ticks(line: &str) -> Option<(usize, Ticks)> {
     Some((cpu, Ticks { busy, steal, all: sum(&[busy, idle, iowait, steal]) }))
 }
 
-/// How many of `cpus` were busy between two readings, and the share of their time that was stolen; `None` if nothing was
-/// counted. What has not been read before began at 0.
+/// How many of `cpus` were busy between two readings, and the share of their time that was stolen;
+/// `None` if nothing was counted. What has not been read before began at 0.
 fn between(
     before: &BTreeMap<usize, Ticks>,
     after: &BTreeMap<usize, Ticks>,
@@ -107,7 +111,8 @@ mod tests {
     #[test]
     fn the_load_is_that_of_the_cpus_of_the_process_between_two_readings() {
         let before = readings(
-            "cpu 9 9 9 9 9 9 9 9\ncpu0 100 0 0 100 0 0 0 0 0 0\ncpu1 0 0 0 500 0 0 0 0\ncpu9 0 0 0 0 0 0 0 0",
+            "cpu 9 9 9 9 9 9 9 9\ncpu0 100 0 0 100 0 0 0 0 0 0\ncpu1 0 0 0 500 0 0 0 0\ncpu9 0 0 \
+            0 0 0 0 0 0",
         );
         let after = readings(
             "cpu0 110 5 5 120 0 3 2 5 0 0\ncpu1 0 0 0 540 10 0 0 0\ncpu9 99 0 0 0 0 0 0 0",

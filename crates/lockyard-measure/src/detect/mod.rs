@@ -1,5 +1,5 @@
-//! What this host is: its CPUs and what they share, its clock, what limits the process, what else runs, and what of all
-//! that spoils a measurement.
+//! What this host is: its CPUs and what they share, its clock, what limits the process, what else
+//! runs, and what of all that spoils a measurement.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -9,11 +9,13 @@
 //! | `environment.rs` | what results say of their host |
 //! | `report.rs`, `picture.rs` | the description for people and programs |
 //!
-//! Nothing is guessed: what the system does not say is `None`, and is printed as "not available here". The directory with
-//! `sys` and `proc` is a parameter, so that hosts that are not at hand are described, and tested, from recordings.
+//! Nothing is guessed: what the system does not say is `None`, and is printed as "not available
+//! here". The directory with `sys` and `proc` is a parameter, so that hosts that are not at hand
+//! are described, and tested, from recordings.
 //!
-//! Files are read with code of its own: `procfs` reads no `/sys` and has no root to choose, `hwlocality` needs a C library,
-//! `core_affinity` knows no topology. What only the processor can say is asked by `raw-cpuid`.
+//! Files are read with code of its own: `procfs` reads no `/sys` and has no root to choose,
+//! `hwlocality` needs a C library, `core_affinity` knows no topology. What only the processor can
+//! say is asked by `raw-cpuid`.
 
 mod caches;
 mod clock;

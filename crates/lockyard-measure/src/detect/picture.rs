@@ -1,4 +1,5 @@
-//! A picture of a host in text: sockets, core complexes, CPUs, and the distances between its NUMA nodes.
+//! A picture of a host in text: sockets, core complexes, CPUs, and the distances between its NUMA
+//! nodes.
 
 use super::description::Description;
 use super::environment::NOT_AVAILABLE;

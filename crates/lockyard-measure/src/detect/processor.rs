@@ -1,4 +1,5 @@
-//! The processor: its model as the kernel says it, its flags, and what only the processor itself can be asked.
+//! The processor: its model as the kernel says it, its flags, and what only the processor itself
+//! can be asked.
 
 use super::tree::{Tree, clean};
 use serde::Serialize;
@@ -8,7 +9,8 @@ use serde::Serialize;
 pub struct Processor {
     /// Its model, as it says.
     pub model: Option<String>,
-    /// The architecture that this program is compiled for, if it describes the host that it runs on.
+    /// The architecture that this program is compiled for, if it describes the host that it runs
+    /// on.
     pub architecture: Option<&'static str>,
     /// The version of its microcode.
     pub microcode: Option<String>,
@@ -45,8 +47,8 @@ pub(super) fn read(tree: &Tree, live: bool) -> Processor {
     }
 }
 
-/// What `cpuid` says of the processor that runs this program; nothing on other architectures, and nothing of a host that is
-/// only recorded.
+/// What `cpuid` says of the processor that runs this program; nothing on other architectures, and
+/// nothing of a host that is only recorded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Instruction {
     pub(super) base_mhz: Option<f64>,

@@ -12,8 +12,8 @@ use lockyard_support::InputError;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// The host that runs, as it was when this was first called: do so before anything is measured, since its load is in it.
-/// Takes a quarter of a second then, and nothing later.
+/// The host that runs, as it was when this was first called: do so before anything is measured,
+/// since its load is in it. Takes a quarter of a second then, and nothing later.
 pub fn here() -> &'static Description {
     static HERE: OnceLock<Description> = OnceLock::new();
     HERE.get_or_init(|| {
@@ -22,8 +22,8 @@ pub fn here() -> &'static Description {
     })
 }
 
-/// The host whose `sys` and `proc` are in `root`. Nothing is known of its load just now, nor what its processor says itself;
-/// the CPUs that the process may use are those of `proc/self/status`.
+/// The host whose `sys` and `proc` are in `root`. Nothing is known of its load just now, nor what
+/// its processor says itself; the CPUs that the process may use are those of `proc/self/status`.
 ///
 /// # Errors
 ///
@@ -48,8 +48,8 @@ pub fn recorded(root: &Path) -> Result<Description, InputError> {
     Ok(describe(&tree, allowed, &Instruction::default(), false))
 }
 
-/// Of the CPUs that the calling thread may use, what placing threads needs to know. Unlike [`here`] this is asked anew each
-/// time, and it is cheap.
+/// Of the CPUs that the calling thread may use, what placing threads needs to know. Unlike [`here`]
+/// this is asked anew each time, and it is cheap.
 pub(crate) fn allowed_cpus() -> Vec<Cpu> {
     let allowed = affinity::allowed().unwrap_or_else(|| {
         (0..std::thread::available_parallelism().map_or(1, usize::from)).collect()
@@ -85,8 +85,8 @@ fn describe(
     }
 }
 
-/// What there is to know about this host, by name; for results. As it was when something of [`here`] was first
-/// asked for: do so before anything is measured.
+/// What there is to know about this host, by name; for results. As it was when something of
+/// [`here`] was first asked for: do so before anything is measured.
 pub fn environment() -> Vec<(&'static str, String)> {
     Environment::of(here()).pairs().to_vec()
 }

@@ -1,4 +1,5 @@
-//! The description of a host for people (a picture, a table, the warnings) and for programs (JSON, CSV).
+//! The description of a host for people (a picture, a table, the warnings) and for programs (JSON,
+//! CSV).
 
 use super::description::Description;
 use super::environment::NOT_AVAILABLE;
@@ -46,7 +47,8 @@ fn json(host: &Description, warnings: &[Warning]) -> String {
     format!("{}\n", serde_json::to_string_pretty(&object).unwrap_or_default())
 }
 
-/// Facts, then warnings and what to do about them, in four columns; what is not available has an empty value.
+/// Facts, then warnings and what to do about them, in four columns; what is not available has an
+/// empty value.
 fn csv(host: &Description, warnings: &[Warning]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let mut write = |part: &str, what: &str, value: &str, unit: &str| {

@@ -1,7 +1,7 @@
 //! Which CPUs there are, and which of them share a core, a last-level cache, a socket, a NUMA node.
 //!
-//! Where the system does not say, a field is `None`, and a count that would need it is too. Lists that contradict each
-//! other (a CPU that is not among its own siblings) are not believed.
+//! Where the system does not say, a field is `None`, and a count that would need it is too. Lists
+//! that contradict each other (a CPU that is not among its own siblings) are not believed.
 
 use super::list::CpuList;
 use super::tree::Tree;
@@ -104,7 +104,8 @@ impl Topology {
         groups(self.cpus.iter().map(|cpu| cpu.complex.as_ref()))
     }
 
-    /// The largest number of threads of one core that the process may use; `None` if that is not known of any of its CPUs.
+    /// The largest number of threads of one core that the process may use; `None` if that is not
+    /// known of any of its CPUs.
     pub fn threads_per_core(&self) -> Option<usize> {
         let mine = self.cpus.iter().filter(|cpu| cpu.allowed);
         let counts: Option<Vec<usize>> =
@@ -124,7 +125,8 @@ impl Cpu {
         self.siblings.as_ref().and_then(CpuList::first).unwrap_or(self.number)
     }
 
-    /// Its position among those CPUs of its core that are in `among`; 0 where the system does not say.
+    /// Its position among those CPUs of its core that are in `among`; 0 where the system does not
+    /// say.
     pub fn rank(&self, among: &CpuList) -> usize {
         let siblings = self.siblings.as_ref().map(|siblings| siblings.both(among));
         let position = |s: CpuList| s.numbers().iter().position(|&cpu| cpu == self.number);
@@ -132,7 +134,8 @@ impl Cpu {
     }
 }
 
-/// The different lists among `lists`, in the order of their first CPUs; `None` if any is missing or there is none.
+/// The different lists among `lists`, in the order of their first CPUs; `None` if any is missing or
+/// there is none.
 fn groups<'a>(lists: impl Iterator<Item = Option<&'a CpuList>>) -> Option<Vec<CpuList>> {
     let different: Option<BTreeSet<&CpuList>> = lists.collect();
     let different: Vec<CpuList> = different?.into_iter().cloned().collect();

@@ -1,8 +1,9 @@
-//! Reading what a kernel shows as files, below any directory: `/` for the host that runs, or a recording of another one.
+//! Reading what a kernel shows as files, below any directory: `/` for the host that runs, or a
+//! recording of another one.
 //!
-//! What is not there, cannot be read, or cannot be understood is `None`. A file that was there but could not be understood
-//! is remembered, so that it can be said. Contents are not trusted: what is read is bounded, need not be UTF-8, and what is
-//! kept for printing has no control characters.
+//! What is not there, cannot be read, or cannot be understood is `None`. A file that was there but
+//! could not be understood is remembered, so that it can be said. Contents are not trusted: what is
+//! read is bounded, need not be UTF-8, and what is kept for printing has no control characters.
 
 use super::list::CpuList;
 use std::cell::RefCell;
@@ -122,7 +123,8 @@ impl Tree {
 /// The longest text that is kept.
 const MOST_CHARACTERS: usize = 160;
 
-/// A text from outside, trimmed, in one line and without control characters; `None` if nothing is left.
+/// A text from outside, trimmed, in one line and without control characters; `None` if nothing is
+/// left.
 pub(super) fn clean(text: &str) -> Option<String> {
     let text = text.trim();
     (!text.is_empty()).then(|| printed(text))

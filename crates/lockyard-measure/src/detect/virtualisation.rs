@@ -17,8 +17,8 @@ pub struct Virtualisation {
     pub container: Option<String>,
 }
 
-/// What firmware that is a hypervisor's says, in lower case, and the hypervisor. A cloud's name is none: it also stands on
-/// machines that are not virtual.
+/// What firmware that is a hypervisor's says, in lower case, and the hypervisor. A cloud's name is
+/// none: it also stands on machines that are not virtual.
 const FIRMWARE: [(&str, &str); 8] = [
     ("vmware virtual", "VMware"),
     ("virtualbox", "VirtualBox"),

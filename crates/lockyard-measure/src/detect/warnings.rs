@@ -1,5 +1,5 @@
-//! What spoils a measurement on a host, each with what to do about it. What is not known is no reason to warn, but for the
-//! clock: without it nothing can be said in cycles.
+//! What spoils a measurement on a host, each with what to do about it. What is not known is no
+//! reason to warn, but for the clock: without it nothing can be said in cycles.
 
 use super::clock::Clock;
 use super::description::Description;
@@ -95,11 +95,13 @@ fn quota(host: &Description) -> Found {
     let file = if host.limits.version == Some(1) { "cpu.cfs_quota_us" } else { "cpu.max" };
     Some((
         format!(
-            "The control group may use the time of {quota:.1} CPUs, on {cpus}: with more running threads all of them are \
+            "The control group may use the time of {quota:.1} CPUs, on {cpus}: with more running \
+            threads all of them are \
              stopped for a part of {period} period."
         ),
         format!(
-            "Lift the limit ({file} of {group} or of a group above it; `docker run --cpus`, `resources.limits.cpu`, \
+            "Lift the limit ({file} of {group} or of a group above it; `docker run --cpus`, \
+            `resources.limits.cpu`, \
              `CPUQuota=`), or measure with {}.",
             match quota as usize {
                 0 | 1 => "one thread".to_owned(),
@@ -114,7 +116,8 @@ fn load(host: &Description) -> Found {
     let cpus = host.topology.allowed.len() as f64;
     if let Some(busy) = host.load.busy_cpus {
         let what = format!(
-            "Other processes keep {busy:.1} of {cpus:.0} CPUs busy: threads share CPUs with them, and wait for locks \
+            "Other processes keep {busy:.1} of {cpus:.0} CPUs busy: threads share CPUs with them, \
+            and wait for locks \
              whose holders do not run."
         );
         return (busy > BUSY_CPUS.max(cpus / 100.0)).then_some((what, to_do.to_owned()));
@@ -122,7 +125,8 @@ fn load(host: &Description) -> Found {
     // Of a recorded host, and where the counters are not shown, the averages have to do.
     let [last_minute, ..] = host.load.averages?;
     let what = format!(
-        "In the last minute {last_minute:.1} tasks wanted to run, on average, where the process may use {cpus:.0} CPUs: \
+        "In the last minute {last_minute:.1} tasks wanted to run, on average, where the process \
+        may use {cpus:.0} CPUs: \
          threads share CPUs with them."
     );
     (last_minute > (2.0 * BUSY_CPUS).max(cpus / 20.0)).then_some((what, to_do.to_owned()))
@@ -138,7 +142,8 @@ fn steal(host: &Description) -> Found {
         .flatten()
         .collect();
     let what = format!(
-        "The hypervisor gave the time of the CPUs to others: {}. A thread that is stopped with a lock makes all wait.",
+        "The hypervisor gave the time of the CPUs to others: {}. A thread that is stopped with a \
+        lock makes all wait.",
         said.join(", ")
     );
     let to_do = "Use CPUs that are not shared (dedicated or pinned ones, or bare metal), or measure at a quieter time and \
@@ -153,11 +158,13 @@ fn virtual_machine(host: &Description) -> Found {
     let name = host.virtualisation.hypervisor.as_ref().map(|n| format!(" ({n})"));
     Some((
         format!(
-            "This is a virtual machine{}: cores, caches and nodes are what the hypervisor shows, and it may move or stop \
+            "This is a virtual machine{}: cores, caches and nodes are what the hypervisor shows, \
+            and it may move or stop \
              a CPU at any time.",
             name.unwrap_or_default()
         ),
-        "Measure on the hardware itself for figures of the hardware. Here, trust ratios within one run more than figures, \
+        "Measure on the hardware itself for figures of the hardware. Here, trust ratios within \
+        one run more than figures, \
          and repeat at another time."
             .to_owned(),
     ))
@@ -167,7 +174,8 @@ fn governor(clock: &Clock) -> Found {
     let slow: Vec<&str> =
         clock.governors.iter().map(|(g, _)| g.as_str()).filter(|g| *g != "performance").collect();
     let what = format!(
-        "The frequency governor is {}: the clock follows the load, so figures depend on what ran before.",
+        "The frequency governor is {}: the clock follows the load, so figures depend on what ran \
+        before.",
         clock.governor()?
     );
     let to_do = "As root: `cpupower frequency-set -g performance`, or write `performance` to \
@@ -178,7 +186,8 @@ fn governor(clock: &Clock) -> Found {
 fn turbo(clock: &Clock) -> Found {
     let turbo = clock.turbo.as_ref().filter(|turbo| turbo.on)?;
     Some((
-        "Turbo is on: the fewer cores are busy and the cooler they are the faster they run, so figures with few threads \
+        "Turbo is on: the fewer cores are busy and the cooler they are the faster they run, so \
+        figures with few threads \
          are too good beside those with many."
             .to_owned(),
         format!("As root: `echo {} > {}`; back again afterwards.", turbo.off, turbo.file),
@@ -206,7 +215,8 @@ fn smt(host: &Description) -> Found {
     };
     Some((
         format!(
-            "SMT is on: {threads} of the process's CPUs share a core and slow each other, and between them a cache line \
+            "SMT is on: {threads} of the process's CPUs share a core and slow each other, and \
+            between them a cache line \
              costs nothing to move."
         ),
         format!("Measure with at most {cores} threads and `--placement siblings-last`{control}."),
@@ -238,7 +248,8 @@ fn affinity(host: &Description) -> Found {
     (!left_out.is_empty()).then(|| {
         (
             format!(
-                "The process may use {} of {} CPUs that are online ({}): others share caches and memory with them.",
+                "The process may use {} of {} CPUs that are online ({}): others share caches and \
+                memory with them.",
                 host.topology.allowed.len(),
                 online.len(),
                 host.topology.allowed.brief()
@@ -255,8 +266,11 @@ fn affinity(host: &Description) -> Found {
 fn tsc(clock: &Clock) -> Found {
     (clock.tsc_constant == Some(false)).then(|| {
         (
-            "The time-stamp counter is not constant: it may change its rate, or stop, with the CPU.".to_owned(),
-            "Do not compare times in cycles, and set a fixed frequency (governor `performance`, turbo off)."
+            "The time-stamp counter is not constant: it may change its rate, or stop, with the \
+            CPU."
+                .to_owned(),
+            "Do not compare times in cycles, and set a fixed frequency (governor `performance`, \
+            turbo off)."
                 .to_owned(),
         )
     })
@@ -266,7 +280,8 @@ fn clock_source(clock: &Clock) -> Found {
     let source = clock.source.as_deref().filter(|source| !FAST_CLOCKS.contains(source))?;
     Some((
         format!(
-            "The kernel takes the time from `{source}`: reading it may be a system call, and waits are timed with it."
+            "The kernel takes the time from `{source}`: reading it may be a system call, and \
+            waits are timed with it."
         ),
         "Look at `clock_ns` of the results before you believe waits; a faster source is in \
          /sys/devices/system/clocksource/clocksource0/available_clocksource, if there is one."
@@ -278,9 +293,12 @@ fn numa_balancing(host: &Description) -> Found {
     let several = host.topology.nodes.len() > 1;
     (several && host.kernel.moves_memory == Some(true)).then(|| {
         (
-            "The kernel moves memory between NUMA nodes while programs run, and takes pages away to see who uses them."
+            "The kernel moves memory between NUMA nodes while programs run, and takes pages away \
+            to see who uses them."
                 .to_owned(),
-            "As root: `echo 0 > /proc/sys/kernel/numa_balancing`; back again afterwards.".to_owned(),
+            "As root: `echo 0 > /proc/sys/kernel/numa_balancing`; back again \
+            afterwards."
+                .to_owned(),
         )
     })
 }
@@ -288,9 +306,11 @@ fn numa_balancing(host: &Description) -> Found {
 fn clock(clock: &Clock) -> Found {
     (clock.nominal.is_none() && clock.maximum.is_none()).then(|| {
         (
-            "The clock's frequency is not available here: figures cannot be told in cycles, nor whether the clock changes."
+            "The clock's frequency is not available here: figures cannot be told in cycles, nor \
+            whether the clock changes."
                 .to_owned(),
-            "Keep to nanoseconds, and to ratios within one run; compare with another host's only if its data sheet is \
+            "Keep to nanoseconds, and to ratios within one run; compare with another host's only \
+            if its data sheet is \
              known."
                 .to_owned(),
         )

@@ -1,6 +1,7 @@
 //! Tables, counters and reclamation beside what people use instead, measured on this host, as rows.
 //!
-//! The subjects are those of `lockyard_peers::tables`; how one is measured is [`crate::measure_tables::subjects`]'s.
+//! The subjects are those of `lockyard_peers::tables`; how one is measured is
+//! [`crate::measure_tables::subjects`]'s.
 
 mod subjects;
 
@@ -39,8 +40,8 @@ pub struct Request {
     pub placement: Placement,
     /// How long and how often.
     pub effort: Effort,
-    /// The row to whose figure those of the others are set in relation, round by round; if it is not given, the fastest one of each
-    /// cell that is not ours.
+    /// The row to whose figure those of the others are set in relation, round by round; if it is
+    /// not given, the fastest one of each cell that is not ours.
     pub relative_to: Option<String>,
 }
 
@@ -49,7 +50,8 @@ pub struct Request {
 pub struct Report {
     /// Number of subjects that have a figure, of those that were asked for.
     pub extent: Extent,
-    /// A row for each subject, share of reading and number of threads, and those of what it held back and missed, if that was counted.
+    /// A row for each subject, share of reading and number of threads, and those of what it held
+    /// back and missed, if that was counted.
     pub rows: Vec<Row>,
     /// Why the rest was not measured.
     pub failure: Option<String>,
@@ -214,7 +216,8 @@ fn row(
     Row { measured: Some(measured), detail, ..row }
 }
 
-/// Sets the figure of a cell in relation to that of the row that was named, or of the fastest that is not ours, round by round.
+/// Sets the figure of a cell in relation to that of the row that was named, or of the fastest that
+/// is not ours, round by round.
 fn compare(
     request: &Request,
     cells: &[(&'static Group, Task)],
@@ -264,12 +267,14 @@ fn notes(
     }
     if request.threads.iter().any(|&threads| threads > places) {
         notes.push(format!(
-            "More threads than the {places} CPUs of the placement share them: figures then depend on the operating system's scheduler."
+            "More threads than the {places} CPUs of the placement share them: figures then depend \
+            on the operating system's scheduler."
         ));
     }
     let effort = request.effort;
     notes.push(format!(
-        "Measured on this host: {} rounds of {} s, the cells in an order shuffled for each round, each with a new subject; the median, \
+        "Measured on this host: {} rounds of {} s, the cells in an order shuffled for each round, \
+        each with a new subject; the median, \
          with an interval of at least 95 % ({}).",
         effort.repeats,
         effort.window.as_secs_f64(),
@@ -305,14 +310,17 @@ fn notes(
     }
     if results.figures.iter().flatten().any(|figures| figures.held_back.is_some()) {
         notes.push(
-            "Held back: the most objects, of ten looks in a round, that were taken out and whose memory was not given back; the median \
+            "Held back: the most objects, of ten looks in a round, that were taken out and whose \
+            memory was not given back; the median \
              of the rounds."
                 .to_owned(),
         );
     }
     if results.figures.iter().flatten().any(|figures| figures.missed.is_some()) {
         notes.push(
-            "Missed: of the reads of what is asked for again and again, how many had to make it again.".to_owned(),
+            "Missed: of the reads of what is asked for again and again, how many had to make it \
+            again."
+                .to_owned(),
         );
     }
     notes

@@ -1,8 +1,10 @@
-//! Measuring subjects of `lockyard_peers::tables` on this host: tables, counters and reclamation, ours and other people's, in the same rounds.
+//! Measuring subjects of `lockyard_peers::tables` on this host: tables, counters and reclamation,
+//! ours and other people's, in the same rounds.
 //!
-//! As with scenarios each cell is measured once a round, in an order that is shuffled anew for each round; each time with a new
-//! subject, filled anew, so that where it happens to lie in memory is part of what the interval says. The threads are not joined: one
-//! that does not come back is named, and left to the process's end.
+//! As with scenarios each cell is measured once a round, in an order that is shuffled anew for each
+//! round; each time with a new subject, filled anew, so that where it happens to lie in memory is
+//! part of what the interval says. The threads are not joined: one that does not come back is
+//! named, and left to the process's end.
 
 use crate::cpus::placement::Placement;
 use crate::cpus::{guard, pin};
@@ -33,9 +35,11 @@ pub(super) struct Task {
 pub(super) struct Figures {
     /// Throughput, fairness, presence.
     pub result: rounds::Result,
-    /// The most objects that were taken out and not given back, median of the rounds, of those that count them.
+    /// The most objects that were taken out and not given back, median of the rounds, of those that
+    /// count them.
     pub held_back: Option<Measured>,
-    /// Per cent of the reads that had to make what they wanted, median of the rounds, of those that may.
+    /// Per cent of the reads that had to make what they wanted, median of the rounds, of those that
+    /// may.
     pub missed: Option<Measured>,
 }
 
@@ -71,8 +75,8 @@ struct Stopped {
 /// One run at a time: two would measure each other.
 static ONE: Mutex<()> = Mutex::new(());
 
-/// Measures `tasks`, all at one placement, and calls `done` after each round of each. An interrupt ends it after the run that runs; so does
-/// a failure.
+/// Measures `tasks`, all at one placement, and calls `done` after each round of each. An interrupt
+/// ends it after the run that runs; so does a failure.
 pub(super) fn run(
     tasks: &[Task],
     placement: &Placement,

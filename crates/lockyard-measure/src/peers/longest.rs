@@ -1,8 +1,10 @@
-//! Longest waits beside those of the fastest peer: what a lock that serves in order of arrival is for.
+//! Longest waits beside those of the fastest peer: what a lock that serves in order of arrival is
+//! for.
 //!
-//! Two figures of each: the longest wait of the pass in which waits were timed, and the median over many short windows of the
-//! longest wait in each ([`crate::scenario::longest_waits`]). Both over the same figure of the peer with the highest throughput; with
-//! two threads or more, and no more of them than CPUs for the windows: where threads share CPUs, the longest wait is the
+//! Two figures of each: the longest wait of the pass in which waits were timed, and the median over
+//! many short windows of the longest wait in each ([`crate::scenario::longest_waits`]). Both over
+//! the same figure of the peer with the highest throughput; with two threads or more, and no more
+//! of them than CPUs for the windows: where threads share CPUs, the longest wait is the
 //! scheduler's.
 
 use crate::scenario::longest_waits::{self, Windows};
@@ -15,14 +17,16 @@ use lockyard_results::statistics;
 use lockyard_scenarios::{Script, Variant};
 use std::time::Duration;
 
-/// A window is no longer than this: long enough for a lock without order to pass someone over for thousands of turns, and short
-/// enough that on a host that is busy elsewhere too many windows are undisturbed.
+/// A window is no longer than this: long enough for a lock without order to pass someone over for
+/// thousands of turns, and short enough that on a host that is busy elsewhere too many windows are
+/// undisturbed.
 const WINDOW: Duration = Duration::from_millis(20);
 
 /// Windows of a cell for each round of it.
 const WINDOWS_PER_ROUND: usize = 3;
 
-/// What the row's details call it: the median over the windows, its interval, and how many windows there were.
+/// What the row's details call it: the median over the windows, its interval, and how many windows
+/// there were.
 const MEDIAN: &str = "window_longest_wait_ns";
 const LOW: &str = "window_longest_wait_ns_ci_low";
 const HIGH: &str = "window_longest_wait_ns_ci_high";
@@ -33,13 +37,14 @@ pub fn of_rounds(length: Duration, rounds: usize, stalled_after: Duration) -> Wi
     Windows { length: length.min(WINDOW), count: rounds * WINDOWS_PER_ROUND, stalled_after }
 }
 
-/// Whether windows of a cell are measured: it has someone to wait for, and all its threads can run at a time.
+/// Whether windows of a cell are measured: it has someone to wait for, and all its threads can run
+/// at a time.
 pub fn has_windows(threads: usize, cpus: usize) -> bool {
     (2..=cpus).contains(&threads)
 }
 
-/// Measures the windows of `tasks`, and writes what they come to into the row of each; there is a row for each task that has
-/// one, found by variant and threads.
+/// Measures the windows of `tasks`, and writes what they come to into the row of each; there is a
+/// row for each task that has one, found by variant and threads.
 ///
 /// # Errors
 ///
@@ -99,7 +104,8 @@ fn number(row: &Row, name: &str) -> Option<f64> {
     }
 }
 
-/// A table for each number of threads above one, the highest throughput first, and what it says of the FIFO locks.
+/// A table for each number of threads above one, the highest throughput first, and what it says of
+/// the FIFO locks.
 pub fn tables(script: &Script, rows: &[Row]) -> Vec<String> {
     let mut threads: Vec<usize> =
         rows.iter().filter_map(|row| row.threads).filter(|&n| n > 1).collect();
@@ -156,7 +162,8 @@ fn table(script: &Script, rows: &[Row], threads: usize) -> Option<String> {
         table.add_row(cells);
     }
     let mut text = format!(
-        "Longest waits on {threads} threads, beside those of {}, the peer with the highest throughput\n\n{table}\n\n",
+        "Longest waits on {threads} threads, beside those of {}, the peer with the highest \
+        throughput\n\n{table}\n\n",
         best.variant
     );
     let of = |wanted: Lock| rows.iter().copied().filter(move |row| lock(script, row) == wanted);
@@ -172,8 +179,8 @@ fn table(script: &Script, rows: &[Row], threads: usize) -> Option<String> {
     Some(text)
 }
 
-/// Beside which peers the longest wait of the scenario's FIFO locks is at most a tenth. Peers that are FIFO themselves are
-/// not asked.
+/// Beside which peers the longest wait of the scenario's FIFO locks is at most a tenth. Peers that
+/// are FIFO themselves are not asked.
 fn verdict(what: &str, name: &str, fifo: &[&Row], peers: &[&Row]) -> Option<String> {
     let of_fifo = |row: &&Row| Some((row.variant.clone(), number(row, name)?));
     let longest = fifo.iter().filter_map(of_fifo).max_by(|a, b| a.1.total_cmp(&b.1))?;
@@ -186,7 +193,8 @@ fn verdict(what: &str, name: &str, fifo: &[&Row], peers: &[&Row]) -> Option<Stri
         of => of.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
     };
     Some(format!(
-        "{what}: of the scenario's FIFO locks at most {:.1} us ({}). That is at most a tenth of that of: {}; more than a tenth \
+        "{what}: of the scenario's FIFO locks at most {:.1} us ({}). That is at most a tenth of \
+        that of: {}; more than a tenth \
          of that of: {}.\n",
         longest.1 / 1e3,
         longest.0,
@@ -236,9 +244,11 @@ mod tests {
         let text = &tables[0];
         assert!(text.starts_with("Longest waits on 2 threads, beside those of spin,"), "{text}");
         for expected in [
-            "Longest wait of the pass: of the scenario's FIFO locks at most 0.9 us (ticket). That is at most a tenth of that \
+            "Longest wait of the pass: of the scenario's FIFO locks at most 0.9 us (ticket). That \
+            is at most a tenth of that \
              of: spin; more than a tenth of that of: std-mutex.",
-            "Longest wait of a window (median of 0): of the scenario's FIFO locks at most 0.1 us (mcs). That is at most a tenth \
+            "Longest wait of a window (median of 0): of the scenario's FIFO locks at most 0.1 us \
+            (mcs). That is at most a tenth \
              of that of: spin; more than a tenth of that of: std-mutex.",
         ] {
             assert!(text.contains(expected), "{expected}: {text}");

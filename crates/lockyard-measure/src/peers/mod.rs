@@ -1,8 +1,9 @@
-//! Peers beside a scenario's own variants: other people's locks from the table of `lockyard-peers`, in the place of the
-//! scenario's lock, and what is said of them in results.
+//! Peers beside a scenario's own variants: other people's locks from the table of `lockyard-peers`,
+//! in the place of the scenario's lock, and what is said of them in results.
 //!
-//! A peer becomes a variant of the script like any other, so that it is measured in the same rounds by the same interpreter,
-//! with the same checks. A simulated machine cannot run it: [`refuse`] says so.
+//! A peer becomes a variant of the script like any other, so that it is measured in the same rounds
+//! by the same interpreter, with the same checks. A simulated machine cannot run it: [`refuse`]
+//! says so.
 
 pub mod longest;
 
@@ -15,7 +16,8 @@ use std::collections::BTreeMap;
 /// The word with which all peers are asked for.
 pub const ALL: &str = "all";
 
-/// The peers of a list of names, such as `spin,std-mutex`; all of them for [`ALL`]. Each once, in the order of the table.
+/// The peers of a list of names, such as `spin,std-mutex`; all of them for [`ALL`]. Each once, in
+/// the order of the table.
 ///
 /// # Errors
 ///
@@ -39,8 +41,8 @@ pub fn parse(list: &str) -> Result<Vec<&'static Peer>, InputError> {
     Ok(PEERS.iter().filter(|peer| wanted.contains(&peer.name)).collect())
 }
 
-/// The variants to measure: those of `script` that are named, all if none is, and the peers of `list` beside them, which are
-/// added to the script.
+/// The variants to measure: those of `script` that are named, all if none is, and the peers of
+/// `list` beside them, which are added to the script.
 ///
 /// # Errors
 ///
@@ -85,25 +87,29 @@ pub fn refuse(variant: &Variant) -> Result<(), InputError> {
     }
 }
 
-/// Adds `peers` to the variants of `script`: what its first variant does, with the peer for its lock.
+/// Adds `peers` to the variants of `script`: what its first variant does, with the peer for its
+/// lock.
 ///
 /// # Errors
 ///
-/// If that variant has no lock in a word of its own, or a variant of the script is called as a peer is.
+/// If that variant has no lock in a word of its own, or a variant of the script is called as a peer
+/// is.
 pub fn add(script: &mut Script, peers: &[&'static Peer]) -> Result<(), InputError> {
     let first = script.variants[0].clone();
     for peer in peers {
         let name = &script.name;
         if script.variant(peer.name).is_some() {
             return Err(InputError(format!(
-                "--peers: scenario `{name}` has a variant `{}` of its own; rename it, or name the peers to be measured: \
+                "--peers: scenario `{name}` has a variant `{}` of its own; rename it, or name the \
+                peers to be measured: \
                  --peers=NAME,NAME",
                 peer.name
             )));
         }
         let Some(variant) = first.with_foreign_lock(peer.name, peer.what, peer.lock) else {
             return Err(InputError(format!(
-                "--peers: scenario `{name}` has no lock for which a peer could stand; allowed: scenarios with an object of \
+                "--peers: scenario `{name}` has no lock for which a peer could stand; allowed: \
+                scenarios with an object of \
                  kind `lock`, such as {}",
                 with_locks().join(", ")
             )));
@@ -126,7 +132,8 @@ fn with_locks() -> Vec<&'static str> {
 fn not_simulated(name: &str) -> String {
     let from = find(name).map_or("foreign", |peer| peer.from);
     format!(
-        "`{name}` is a peer (from {from}), native code that only a real host can run: lockyard measure SCENARIO --peers={name}"
+        "`{name}` is a peer (from {from}), native code that only a real host can run: lockyard \
+        measure SCENARIO --peers={name}"
     )
 }
 
@@ -162,7 +169,8 @@ pub fn notes(script: &Script, rows: &[Row]) -> Vec<String> {
 /// The C library and its version, where it can be asked.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn c_library() -> String {
-    // SAFETY: the function takes nothing and returns a string that ends with a zero and lives as long as the process.
+    // SAFETY: the function takes nothing and returns a string that ends with a zero and lives as
+    // long as the process.
     let version = unsafe { std::ffi::CStr::from_ptr(libc::gnu_get_libc_version()) };
     format!("glibc {}", version.to_string_lossy())
 }

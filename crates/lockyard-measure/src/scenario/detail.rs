@@ -6,7 +6,8 @@ use lockyard_results::row::keys::{NOT_PINNED, ROUNDS};
 use lockyard_scenarios::Metric;
 use std::collections::BTreeMap;
 
-/// What a row of `threads` tasks that was measured says beside its figure; the rounds in the metric's terms.
+/// What a row of `threads` tasks that was measured says beside its figure; the rounds in the
+/// metric's terms.
 pub fn detail(result: &Measurement, metric: Metric, threads: usize) -> BTreeMap<String, Detail> {
     let mut detail = BTreeMap::new();
     let mut put = |name: &str, value: Detail| {

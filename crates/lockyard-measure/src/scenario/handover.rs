@@ -1,8 +1,9 @@
 //! How far a lock travels: where its holder runs, and where the one before it ran.
 //!
-//! Each holder reads under the lock who held it before, and writes down itself. That is one more line that moves with the lock,
-//! so the recording has a pass of its own, whose throughput is not reported but as what the recording costs: over that of the
-//! rounds. It lengthens the time for which the lock is held, so an unfair lock may travel less or more than without it.
+//! Each holder reads under the lock who held it before, and writes down itself. That is one more
+//! line that moves with the lock, so the recording has a pass of its own, whose throughput is not
+//! reported but as what the recording costs: over that of the rounds. It lengthens the time for
+//! which the lock is held, so an unfair lock may travel less or more than without it.
 
 use crate::cpus::distance::{Distance, Places};
 use lockyard_results::row::Detail;
@@ -55,7 +56,8 @@ impl Handovers {
     }
 }
 
-/// Who held a lock last, in a line of its own: 0 if nobody did, else the thread plus one in the upper half, and the CPU.
+/// Who held a lock last, in a line of its own: 0 if nobody did, else the thread plus one in the
+/// upper half, and the CPU.
 #[repr(align(128))]
 #[derive(Debug, Default)]
 struct LastHolder(AtomicU64);
@@ -115,7 +117,8 @@ pub(crate) fn held(object: usize) {
 impl Recorder {
     fn held(&mut self, object: usize, cpu: usize) {
         let Some(holder) = self.holders.of_object.get(object) else { return };
-        // Relaxed: the lock orders them; of a lock that does not exclude nothing is made but a count.
+        // Relaxed: the lock orders them; of a lock that does not exclude nothing is made but a
+        // count.
         let before = holder.0.load(Ordering::Relaxed);
         let me = (self.thread as u64 + 1) << 32 | cpu as u64;
         holder.0.store(me, Ordering::Relaxed);

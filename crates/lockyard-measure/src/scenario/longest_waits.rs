@@ -1,9 +1,9 @@
 //! The longest wait in each of many short windows.
 //!
-//! The longest wait of a whole pass is the longest time for which the host took a CPU away from whoever held the lock, or was
-//! next: of the same size for all locks, and the host's. In most windows of some hundredths of a second that does not happen,
-//! and the longest wait there is what the lock does to who is unlucky. The median over the windows is reported, with its
-//! interval.
+//! The longest wait of a whole pass is the longest time for which the host took a CPU away from
+//! whoever held the lock, or was next: of the same size for all locks, and the host's. In most
+//! windows of some hundredths of a second that does not happen, and the longest wait there is what
+//! the lock does to who is unlucky. The median over the windows is reported, with its interval.
 
 use super::probe::WaitTimes;
 use super::rounds::{Task, cell};
@@ -22,8 +22,8 @@ pub struct Windows {
     pub stalled_after: Duration,
 }
 
-/// The longest waits of each of `tasks`, in nanoseconds, one for each window that was finished; the tasks in turn, so that a
-/// slow moment of the host touches all. An interrupt ends it early.
+/// The longest waits of each of `tasks`, in nanoseconds, one for each window that was finished; the
+/// tasks in turn, so that a slow moment of the host touches all. An interrupt ends it early.
 ///
 /// # Errors
 ///

@@ -1,9 +1,11 @@
 //! Whether the threads of a run ran: the share of time in which all of them did.
 //!
-//! Each thread notes when it began and ended, how much processor time it had, how long it was ready to run and did not (where
-//! the system says), and how often it was made to leave its CPU. From shares of time alone it does not follow when the
-//! threads were away, so the share in which *all* ran is between two bounds: if they were away at different times, 1 less the sum of
-//! what each missed; if at the same time, what the one ran that ran least (the Bonferroni and the trivial bound).
+//! Each thread notes when it began and ended, how much processor time it had, how long it was ready
+//! to run and did not (where the system says), and how often it was made to leave its CPU. From
+//! shares of time alone it does not follow when the threads were away, so the share in which *all*
+//! ran is between two bounds: if they were away at different times, 1 less the sum of what each
+//! missed; if at the same time, what the one ran that ran least (the Bonferroni and the trivial
+//! bound).
 
 use lockyard_results::row::Detail;
 use lockyard_results::statistics::median;
@@ -81,7 +83,8 @@ pub(crate) struct Round {
 }
 
 impl Round {
-    /// Of the threads of a round with this window; `None` if the system does not say how long threads ran.
+    /// Of the threads of a round with this window; `None` if the system does not say how long
+    /// threads ran.
     pub(crate) fn of(threads: &[Stamps], window: (Instant, Instant)) -> Option<Round> {
         let length = (window.1 - window.0).as_secs_f64();
         let began = threads.iter().map(|thread| thread.began).max()?.max(window.0);
@@ -119,8 +122,8 @@ pub struct Presence {
     pub all_ran_least: f64,
     /// The greatest.
     pub all_ran_most: f64,
-    /// The share of time that a thread was ready and did not run: mean of the threads and the rounds. `None` if the system does
-    /// not say.
+    /// The share of time that a thread was ready and did not run: mean of the threads and the
+    /// rounds. `None` if the system does not say.
     pub waited: Option<f64>,
     /// How often threads were made to leave their CPUs, all rounds together.
     pub preempted: Option<u64>,
@@ -160,8 +163,9 @@ impl Presence {
         }
     }
 
-    /// What is to be said and done if some of the threads (so many) were kept from running, in a sentence without an end; `None` if they were not. Threads
-    /// that sleep because their lock lets them are not kept from it.
+    /// What is to be said and done if some of the threads (so many) were kept from running, in a
+    /// sentence without an end; `None` if they were not. Threads that sleep because their lock lets
+    /// them are not kept from it.
     pub fn warning(&self, threads: usize) -> Option<String> {
         let kept = match (self.waited, self.preempted) {
             (Some(waited), _) => waited > KEPT_AWAY,
@@ -185,7 +189,8 @@ impl Presence {
             ),
         };
         Some(format!(
-            "{ran}{preempted}: something else used the CPU{}; stop what else runs, or leave it a CPU (fewer --threads, or \
+            "{ran}{preempted}: something else used the CPU{}; stop what else runs, or leave it a \
+            CPU (fewer --threads, or \
              --placement), and measure again",
             if threads == 1 { "" } else { "s" }
         ))
@@ -246,7 +251,8 @@ mod tests {
     #[test]
     fn shares_of_time_bound_the_share_in_which_all_ran() {
         let base = Instant::now();
-        // Away for 20 and for 10 of 100: if at once, all ran for 80; if one after the other, for 70.
+        // Away for 20 and for 10 of 100: if at once, all ran for 80; if one after the other, for
+        // 70.
         let threads = [stamps(base, (0, 100), 80, 20), stamps(base, (0, 100), 90, 10)];
         let round = Round::of(&threads, window(base, 0, 100)).unwrap();
         assert!((round.least - 0.7).abs() < 1e-9 && (round.most - 0.8).abs() < 1e-9, "{round:?}");

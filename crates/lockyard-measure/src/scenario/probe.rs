@@ -1,5 +1,5 @@
-//! What a pass records of each thread beside its operations: nothing, its waits, who held a lock before it, its phases, or the
-//! processor's counters.
+//! What a pass records of each thread beside its operations: nothing, its waits, who held a lock
+//! before it, its phases, or the processor's counters.
 
 use super::handover::{self, Handovers, Holders};
 use super::stage::{OnHost, OnHostHolders, OnHostTimed, begin_waits, take_waits};
@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// A way to look at threads.
 pub(crate) trait Probe: Send + Sync + 'static {
-    /// A run ends no sooner than so many operations are finished: on a host whose CPUs others use, a short window may pass
-    /// without any, and then there would be nothing to look at.
+    /// A run ends no sooner than so many operations are finished: on a host whose CPUs others use,
+    /// a short window may pass without any, and then there would be nothing to look at.
     const LEAST_OPERATIONS: u64 = 2;
 
     /// Where the scenario is performed.
@@ -30,7 +30,8 @@ pub(crate) trait Probe: Send + Sync + 'static {
     fn begin(_ready: &mut Self::Ready) {}
     /// It has ended.
     fn end(ready: Self::Ready) -> Self::Found;
-    /// The window opens: all threads are ready, and run. What is returned is called, on the same thread, when it closes.
+    /// The window opens: all threads are ready, and run. What is returned is called, on the same
+    /// thread, when it closes.
     fn watch(&self) -> Box<dyn FnOnce() -> Self::Seen>;
 }
 

@@ -1,10 +1,11 @@
-//! Measuring cells on this host: a warm-up, a window of bounded time, repeated, the cells interleaved.
+//! Measuring cells on this host: a warm-up, a window of bounded time, repeated, the cells
+//! interleaved.
 //!
-//! The cells of a request (each variant with each number of threads) are measured in rounds, each cell once a round, in an
-//! order that is shuffled anew for each round. A figure is the median over the rounds, with the interval of
-//! [`lockyard_results::statistics::median_interval`]. What takes time to look at (waits, hand-overs, the processor's counters) has
-//! passes of its own after the rounds, one window long, whose throughput is not reported. So has the attribution of CPU
-//! time.
+//! The cells of a request (each variant with each number of threads) are measured in rounds, each
+//! cell once a round, in an order that is shuffled anew for each round. A figure is the median over
+//! the rounds, with the interval of [`lockyard_results::statistics::median_interval`]. What takes
+//! time to look at (waits, hand-overs, the processor's counters) has passes of its own after the
+//! rounds, one window long, whose throughput is not reported. So has the attribution of CPU time.
 
 use super::handover::{Handovers, Holders};
 use super::presence::{Presence, Round};
@@ -37,9 +38,11 @@ pub struct Effort {
     pub window: Duration,
     /// Rounds.
     pub repeats: usize,
-    /// Whether waits are timed, hand-overs recorded and the processor's counters read, each in a pass of its own.
+    /// Whether waits are timed, hand-overs recorded and the processor's counters read, each in a
+    /// pass of its own.
     pub waits: bool,
-    /// Whether CPU time is attributed to phases, in a pass of its own that is as long as all windows together.
+    /// Whether CPU time is attributed to phases, in a pass of its own that is as long as all
+    /// windows together.
     pub attribution: bool,
     /// Without an operation of any thread for so long, a run is stalled.
     pub stalled_after: Duration,
@@ -95,8 +98,8 @@ pub struct Result {
     pub fairness: Fairness,
     /// Whether all threads that should be were pinned.
     pub pinned: bool,
-    /// CPU time of all threads for an operation, in nanoseconds, the median of the rounds; `None` where the system does not
-    /// count it.
+    /// CPU time of all threads for an operation, in nanoseconds, the median of the rounds; `None`
+    /// where the system does not count it.
     pub cpu_ns: Option<f64>,
     /// Where CPU time went, if that was asked.
     pub attribution: Option<Attribution>,
@@ -137,8 +140,8 @@ impl Result {
         self.rounds.iter().zip(&other.rounds).map(|(a, b)| a / b).collect()
     }
 
-    /// The throughput over that of `other` in the same round: the median of the rounds that both finished, with its
-    /// interval. What a slow moment of the host does to a round it does to both.
+    /// The throughput over that of `other` in the same round: the median of the rounds that both
+    /// finished, with its interval. What a slow moment of the host does to a round it does to both.
     pub fn relative_to(&self, other: &Result) -> Option<(f64, statistics::Interval)> {
         let ratios = self.ratios(other);
         Some((statistics::median(&ratios)?, statistics::median_interval(&ratios)?))
@@ -168,8 +171,9 @@ pub fn passes(effort: Effort) -> usize {
     effort.repeats + if effort.waits { AFTER } else { 0 } + usize::from(effort.attribution)
 }
 
-/// Measures `tasks`, and calls `done` after each pass of each. An interrupt ends it after the round that runs; so does a
-/// failure, after which threads may still run, and nothing can be measured any more in this process.
+/// Measures `tasks`, and calls `done` after each pass of each. An interrupt ends it after the round
+/// that runs; so does a failure, after which threads may still run, and nothing can be measured any
+/// more in this process.
 pub fn run(tasks: &[Task], effort: Effort, done: &mut dyn FnMut()) -> Results {
     run_with(tasks, effort, &(Arc::new(System::default()) as Arc<dyn Source>), done)
 }

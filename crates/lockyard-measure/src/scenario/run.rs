@@ -1,7 +1,8 @@
 //! One run of a scenario with threads of this host, under a [watchdog](crate::watchdog).
 //!
-//! The threads are not joined. Each counts its operations in a line of its own, which the main thread reads at the beginning and the
-//! end of the window and, as the watchdog, in between. What they leave behind when they are stuck is the process's end.
+//! The threads are not joined. Each counts its operations in a line of its own, which the main
+//! thread reads at the beginning and the end of the window and, as the watchdog, in between. What
+//! they leave behind when they are stuck is the process's end.
 
 use super::presence::{self, Begun, Stamps};
 use super::probe::Probe;
@@ -40,7 +41,8 @@ pub(crate) struct Run<F, S> {
     guests: usize,
     /// Operations of all threads, from their beginning to their end.
     pub(crate) operations: u64,
-    /// Operations of each thread in each sample of the window, and how long it was; none without samples.
+    /// Operations of each thread in each sample of the window, and how long it was; none without
+    /// samples.
     pub(crate) samples: Vec<(Duration, Vec<u64>)>,
     /// When the window began and ended.
     pub(crate) window: (Instant, Instant),
@@ -62,8 +64,8 @@ impl<F, S> Run<F, S> {
         operations / (end - begin).as_secs_f64()
     }
 
-    /// CPU time of all threads for an operation, in nanoseconds, from beginning to end; `None` where the system does not
-    /// count it, or nothing was done.
+    /// CPU time of all threads for an operation, in nanoseconds, from beginning to end; `None`
+    /// where the system does not count it, or nothing was done.
     pub(crate) fn cpu_ns(&self) -> Option<f64> {
         let ran = presence::ran(&self.threads)?;
         (self.operations > 0).then(|| ran.as_nanos() as f64 / self.operations as f64)

@@ -33,8 +33,8 @@ std::thread_local! {
 }
 
 /// A chain of dependent shifts: six cycles a round. It begins where the thread's last one ended:
-/// otherwise the processor would begin the next piece while this one runs, even beyond a locked operation
-/// between them, and a piece of 100 ns would take 65.
+/// otherwise the processor would begin the next piece while this one runs, even beyond a locked
+/// operation between them, and a piece of 100 ns would take 65.
 #[inline(never)]
 fn spin(rounds: u64) {
     let mut x = CHAIN.get();
@@ -50,8 +50,8 @@ fn spin(rounds: u64) {
 /// How long the work loop is measured.
 const CALIBRATION: Duration = Duration::from_millis(50);
 
-/// Measures the work loop against the clock: the fastest of many tries, since whatever disturbs a try
-/// makes it slower, over longer than a host's slow moments last.
+/// Measures the work loop against the clock: the fastest of many tries, since whatever disturbs a
+/// try makes it slower, over longer than a host's slow moments last.
 pub(crate) fn rounds_per_ns() -> f64 {
     *ROUNDS_PER_NS.get_or_init(|| {
         // A try is short, so that some fit between two interrupts.
@@ -88,8 +88,8 @@ impl Stage for OnHost {
     fn operation_done() {}
 }
 
-/// This host, with the time that each wait takes, in a histogram of the thread. Reading the clock takes time too, so what
-/// is run on this stage is not counted.
+/// This host, with the time that each wait takes, in a histogram of the thread. Reading the clock
+/// takes time too, so what is run on this stage is not counted.
 #[derive(Debug)]
 pub struct OnHostTimed(());
 
@@ -153,8 +153,8 @@ impl Stage for OnHostTimed {
     }
 }
 
-/// This host, with a record of who held each lock before. What is run on this stage is not counted: the record is one more
-/// line that moves with the lock.
+/// This host, with a record of who held each lock before. What is run on this stage is not counted:
+/// the record is one more line that moves with the lock.
 #[derive(Debug)]
 pub(crate) struct OnHostHolders(());
 

@@ -1,5 +1,5 @@
-//! The window of a run that has samples: each is counted when it is over, and what other tasks do in between begins at its moment,
-//! on a thread of its own.
+//! The window of a run that has samples: each is counted when it is over, and what other tasks do
+//! in between begins at its moment, on a thread of its own.
 
 use super::watch::Watch;
 use lockyard_scenarios::{Samples, Stage};
@@ -16,8 +16,8 @@ enum Event {
     Disturbance(usize),
 }
 
-/// Lets the samples pass, from `begin` on; returns how long each was, and the operations of each thread. Ends early after an
-/// interrupt.
+/// Lets the samples pass, from `begin` on; returns how long each was, and the operations of each
+/// thread. Ends early after an interrupt.
 ///
 /// # Errors
 ///

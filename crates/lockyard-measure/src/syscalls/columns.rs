@@ -1,10 +1,11 @@
 //! The columns that will-it-scale prints and that scripts around it read:
 //! `tasks,processes,processes_idle,threads,threads_idle,linear`.
 //!
-//! They are known here from result files that people posted to public mailing lists, not from the program. There is a line of
-//! no task, with 100 % idle. `processes` and `threads` are operations a second, all tasks together, the mean of the samples;
-//! the columns beside them how idle the host was meanwhile, in per cent. `linear` is what perfect scaling would be: the number
-//! of tasks times the better figure of one task.
+//! They are known here from result files that people posted to public mailing lists, not from the
+//! program. There is a line of no task, with 100 % idle. `processes` and `threads` are operations a
+//! second, all tasks together, the mean of the samples; the columns beside them how idle the host
+//! was meanwhile, in per cent. `linear` is what perfect scaling would be: the number of tasks times
+//! the better figure of one task.
 
 use super::Kind;
 use super::report::{Report, Whose};
@@ -21,13 +22,15 @@ pub const HEADER: &str = "tasks,processes,processes_idle,threads,threads_idle,li
 pub fn check(kinds: &[Kind], tasks: &[usize]) -> Result<(), InputError> {
     if ![Kind::Processes, Kind::Threads].iter().all(|kind| kinds.contains(kind)) {
         return Err(InputError(
-            "--format will-it-scale has columns of processes and of threads: leave --as out, or --as both"
+            "--format will-it-scale has columns of processes and of threads: leave --as out, or \
+            --as both"
                 .to_owned(),
         ));
     }
     if !tasks.contains(&1) {
         return Err(InputError(
-            "--format will-it-scale: its column `linear` is a multiple of the figure of one task; --tasks must \
+            "--format will-it-scale: its column `linear` is a multiple of the figure of one task; \
+            --tasks must \
              contain 1"
                 .to_owned(),
         ));
@@ -35,8 +38,9 @@ pub fn check(kinds: &[Kind], tasks: &[usize]) -> Result<(), InputError> {
     Ok(())
 }
 
-/// The lines, of all numbers of tasks of which both kinds were measured; nothing but the header and its zeros where one task
-/// was not. A share of idleness that the system does not tell is left empty.
+/// The lines, of all numbers of tasks of which both kinds were measured; nothing but the header and
+/// its zeros where one task was not. A share of idleness that the system does not tell is left
+/// empty.
 pub fn print(report: &Report) -> String {
     let mut text = format!("{HEADER}\n0,0,100,0,100,0\n");
     let of = |kind, tasks| {

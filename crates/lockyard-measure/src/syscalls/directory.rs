@@ -87,7 +87,8 @@ impl Directory {
         OpenOptions::new().read(true).write(true).open(self.file())
     }
 
-    /// The name of the file system that it is on, where it is one of the usual; its number in hexadecimal otherwise.
+    /// The name of the file system that it is on, where it is one of the usual; its number in
+    /// hexadecimal otherwise.
     pub fn file_system(&self) -> String {
         use std::os::unix::ffi::OsStrExt;
         let Ok(path) = std::ffi::CString::new(self.path.as_os_str().as_bytes()) else {

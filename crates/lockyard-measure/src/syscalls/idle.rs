@@ -15,8 +15,8 @@ impl Ticks {
         Self::parse(&fs::read_to_string("/proc/stat").ok()?)
     }
 
-    /// The first line of proc(5)'s `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal; then guests' time, which
-    /// is contained in the first two.
+    /// The first line of proc(5)'s `/proc/stat`: user, nice, system, idle, iowait, irq, softirq,
+    /// steal; then guests' time, which is contained in the first two.
     fn parse(stat: &str) -> Option<Ticks> {
         let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
         let mut ticks = [0u64; 8];
@@ -32,7 +32,8 @@ impl Ticks {
         Some(Ticks { idle: ticks[3], all: ticks.iter().sum() })
     }
 
-    /// The share of time between `earlier` and now in which CPUs were idle, in per cent; `None` if no tick has passed.
+    /// The share of time between `earlier` and now in which CPUs were idle, in per cent; `None` if
+    /// no tick has passed.
     pub(super) fn idle_since(self, earlier: Ticks) -> Option<f64> {
         let all = self.all.checked_sub(earlier.all).filter(|&all| all > 0)?;
         // The kernel may correct its count of idle ticks downwards.

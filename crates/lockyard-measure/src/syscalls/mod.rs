@@ -1,14 +1,17 @@
-//! The running kernel's own lockref: system calls on one file of a temporary directory, by many tasks at once.
+//! The running kernel's own lockref: system calls on one file of a temporary directory, by many
+//! tasks at once.
 //!
-//! `open3`, `fstat2`, `access2` and `stat2` are the experiments of the published tables. Every task performs one system
-//! call on the same file, so that the tasks meet at the file's directory entry, whose reference count is the kernel's
-//! lockref. A task is a process or a thread; it is pinned, and counts its operations in a line of its own of memory that
-//! it shares with the measuring process.
+//! `open3`, `fstat2`, `access2` and `stat2` are the experiments of the published tables. Every task
+//! performs one system call on the same file, so that the tasks meet at the file's directory entry,
+//! whose reference count is the kernel's lockref. A task is a process or a thread; it is pinned,
+//! and counts its operations in a line of its own of memory that it shares with the measuring
+//! process.
 //!
-//! Tasks never run in the measuring process. It has threads (for Ctrl-C, for progress), and a fork of it would inherit
-//! locks that nobody releases; so it starts its own program again, with a word in front of the arguments by which
-//! [`task::perform`] is called ([`TASK`]). That keeps the process of a task as small as a plain program's, without a
-//! second thread that would make the kernel count references to open files; and a task that hangs can be killed.
+//! Tasks never run in the measuring process. It has threads (for Ctrl-C, for progress), and a fork
+//! of it would inherit locks that nobody releases; so it starts its own program again, with a word
+//! in front of the arguments by which [`task::perform`] is called ([`TASK`]). That keeps the
+//! process of a task as small as a plain program's, without a second thread that would make the
+//! kernel count references to open files; and a task that hangs can be killed.
 //!
 //! | module | what |
 //! | --- | --- |
@@ -93,10 +96,10 @@ impl Experiment {
         }
     }
 
-    /// Our own lockref's part in it: the script that does to shared memory what the system call does to the directory
-    /// entry, and those of its variants that are measured, each with its name beside this experiment. `stat2` has no
-    /// script of its own: a path is looked up, a reference taken and dropped, which is `access2` without the count of
-    /// credentials.
+    /// Our own lockref's part in it: the script that does to shared memory what the system call
+    /// does to the directory entry, and those of its variants that are measured, each with its name
+    /// beside this experiment. `stat2` has no script of its own: a path is looked up, a reference
+    /// taken and dropped, which is `access2` without the count of credentials.
     pub fn beside(self) -> (&'static str, &'static [(&'static str, &'static str)]) {
         match self {
             Experiment::Open3 | Experiment::Fstat2 => {
@@ -157,14 +160,15 @@ pub struct Launcher {
 }
 
 impl Launcher {
-    /// The running program, with [`TASK`] as its first argument: its `main` must hand what follows to
-    /// [`task::perform`] before it does anything else.
+    /// The running program, with [`TASK`] as its first argument: its `main` must hand what follows
+    /// to [`task::perform`] before it does anything else.
     ///
     /// # Errors
     ///
     /// If the system does not say which file the running program is.
     pub fn this_program() -> Result<Launcher, String> {
-        // The link itself, not what it points to: the program is found though its file was replaced since.
+        // The link itself, not what it points to: the program is found though its file was replaced
+        // since.
         let itself = PathBuf::from("/proc/self/exe");
         let program = if itself.exists() {
             itself

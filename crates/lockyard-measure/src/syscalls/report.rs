@@ -1,13 +1,14 @@
-//! The rounds: each cell of the kernel, and each of our own lockref beside it, once a round, in an order that is shuffled for
-//! each round; and what they come to, as rows.
+//! The rounds: each cell of the kernel, and each of our own lockref beside it, once a round, in an
+//! order that is shuffled for each round; and what they come to, as rows.
 //!
-//! A sample has a minimum, a maximum and a total over its tasks, in operations a second, as will-it-scale prints them. The
-//! figure of a cell is the median of its totals, with an interval.
+//! A sample has a minimum, a maximum and a total over its tasks, in operations a second, as
+//! will-it-scale prints them. The figure of a cell is the median of its totals, with an interval.
 //!
-//! Our lockref is performed by the script of the same experiment (`scenarios/`), with threads. Its local work is what one
-//! operation of one task of the kernel takes here, less what one operation of the script takes without any: found before the
-//! rounds, from medians of a few short samples of both. So one task does about the same number of operations by construction,
-//! and what differs with more tasks is the contended part.
+//! Our lockref is performed by the script of the same experiment (`scenarios/`), with threads. Its
+//! local work is what one operation of one task of the kernel takes here, less what one operation
+//! of the script takes without any: found before the rounds, from medians of a few short samples of
+//! both. So one task does about the same number of operations by construction, and what differs
+//! with more tasks is the contended part.
 
 use super::{Directory, Experiment, Kind, Launcher, MOST_TASKS, Plan, Stopped, Times, sample};
 use crate::cpus::{Cpus, Placement};
@@ -134,7 +135,8 @@ impl Cell {
 /// What came of it.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// The cells that were asked for, in the order of the rows; those that were not begun have no sample.
+    /// The cells that were asked for, in the order of the rows; those that were not begun have no
+    /// sample.
     pub cells: Vec<Cell>,
     /// One row for each cell with a sample.
     pub rows: Vec<Row>,
@@ -313,8 +315,9 @@ impl Rounds<'_> {
         Ok((counts.iter().map(|&count| count as f64 / seconds).collect(), idle))
     }
 
-    /// The local work with which one operation of ours takes as long as one of the kernel's. Ours is measured without any and
-    /// with some, since a nanosecond of it takes longer than that on a host with other work to do.
+    /// The local work with which one operation of ours takes as long as one of the kernel's. Ours
+    /// is measured without any and with some, since a nanosecond of it takes longer than that on a
+    /// host with other work to do.
     fn find_local_work(&mut self) -> Result<(), Stopped> {
         let Some((name, _)) = self.variants.first() else { return Ok(()) };
         rounds_per_ns();
@@ -336,7 +339,8 @@ impl Rounds<'_> {
     }
 }
 
-/// The local work for an operation of `target` nanoseconds, if it takes `without` nanoseconds without any and `with` with
+/// The local work for an operation of `target` nanoseconds, if it takes `without` nanoseconds
+/// without any and `with` with
 /// [`TRIED_WORK`]: on the line through both. None is less than no work.
 fn local_work(target: f64, without: f64, with: f64) -> f64 {
     let slope = ((with - without) / TRIED_WORK).max(MOST_SPEED);
@@ -401,13 +405,15 @@ fn notes(request: &Request, placement: &Placement, cpus: &Cpus, local_work: f64)
     let places = placement.cpus(cpus);
     if request.tasks.iter().any(|&tasks| tasks > places) {
         notes.push(format!(
-            "More tasks than the {places} CPUs of the placement share them: figures then depend on the operating \
+            "More tasks than the {places} CPUs of the placement share them: figures then depend \
+            on the operating \
              system's scheduler."
         ));
     }
     let experiment = request.experiment;
     notes.push(format!(
-        "{}: {}, all tasks on one file. {} rounds of one sample of {} s, the cells in an order shuffled for each round; \
+        "{}: {}, all tasks on one file. {} rounds of one sample of {} s, the cells in an order \
+        shuffled for each round; \
          the median, with an interval of at least 95 % ({}).",
         experiment.name(),
         experiment.operation(),
@@ -416,12 +422,14 @@ fn notes(request: &Request, placement: &Placement, cpus: &Cpus, local_work: f64)
         coverage(request.repeats)
     ));
     notes.push(format!(
-        "Ratio: the figure over that of {} in the same round; the median of the rounds, with its interval.",
+        "Ratio: the figure over that of {} in the same round; the median of the rounds, with its \
+        interval.",
         request.kinds[0].variant()
     ));
     if request.beside {
         notes.push(format!(
-            "Beside it: our lockref, performed by threads as the scenario `{}` says, with {local_work:.0} ns of local work in an \
+            "Beside it: our lockref, performed by threads as the scenario `{}` says, with \
+            {local_work:.0} ns of local work in an \
              operation, with which one task takes about as long as one of {}.",
             experiment.beside().0,
             request.kinds[0].variant()
@@ -484,7 +492,8 @@ mod tests {
         assert_eq!(
             listing(Experiment::Open3, &cell).as_deref(),
             Some(
-                "open3, tasks: 3, processes:\nmin:10 max:30 total:60\nmin:10 max:10 total:30\naverage:45\n"
+                "open3, tasks: 3, processes:\nmin:10 max:30 total:60\nmin:10 max:10 \
+                total:30\naverage:45\n"
             )
         );
     }

@@ -1,6 +1,7 @@
 //! One sample of one cell: tasks are started, warmed up, counted for a window, stopped and reaped.
 //!
-//! Whatever happens, no task is left behind: [`Children`] kills and reaps what has not ended by itself.
+//! Whatever happens, no task is left behind: [`Children`] kills and reaps what has not ended by
+//! itself.
 
 use super::directory::Directory;
 use super::idle::Ticks;
@@ -39,7 +40,8 @@ pub struct Sample {
     pub counts: Vec<u64>,
     /// How long the window was.
     pub window: Duration,
-    /// The share of the window in which the host's CPUs were idle, in per cent, where the system says it.
+    /// The share of the window in which the host's CPUs were idle, in per cent, where the system
+    /// says it.
     pub idle: Option<f64>,
 }
 
@@ -61,7 +63,8 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(200);
 ///
 /// # Errors
 ///
-/// If it was interrupted, or a task cannot be started, cannot be pinned, fails, or does not end; tasks have ended then too.
+/// If it was interrupted, or a task cannot be started, cannot be pinned, fails, or does not end;
+/// tasks have ended then too.
 pub fn sample(plan: &Plan, times: Times) -> Result<Sample, Stopped> {
     let result = attempt(plan, times);
     // A task that was interrupted too may have failed for that.
@@ -135,7 +138,8 @@ impl Run<'_> {
             Ok(child) => self.children.0.push(child),
             Err(error) => {
                 return self.failed(format_args!(
-                    "task {first} cannot be started: {error} (a limit such as `ulimit -u` allows fewer?)"
+                    "task {first} cannot be started: {error} (a limit such as `ulimit -u` allows \
+                    fewer?)"
                 ));
             }
         }
@@ -187,11 +191,13 @@ impl Run<'_> {
             FAILED_TO_PIN => {
                 let cpu = self.plan.placement.cpu(task).unwrap_or(0);
                 self.failed(format_args!(
-                    "task {task} cannot be pinned to CPU {cpu}: {error} (--placement unpinned leaves it to the system)"
+                    "task {task} cannot be pinned to CPU {cpu}: {error} (--placement unpinned \
+                    leaves it to the system)"
                 ))
             }
             FAILED_TO_START => self.failed(format_args!(
-                "thread {task} cannot be started: {error} (a limit such as `ulimit -u` allows fewer?)"
+                "thread {task} cannot be started: {error} (a limit such as `ulimit -u` allows \
+                fewer?)"
             )),
             FAILED_TO_CALL => {
                 let done = line.count.load(Ordering::Relaxed);
@@ -203,7 +209,8 @@ impl Run<'_> {
             MOVED => {
                 let cpu = self.plan.placement.cpu(task).unwrap_or(0);
                 self.failed(format_args!(
-                    "task {task} is not pinned to CPU {cpu} any more: what it may use was changed while it ran (by \
+                    "task {task} is not pinned to CPU {cpu} any more: what it may use was changed \
+                    while it ran (by \
                      taskset, or a container's cpuset); run again when that has settled"
                 ))
             }
@@ -292,7 +299,8 @@ impl Children {
 
 impl Drop for Children {
     fn drop(&mut self) {
-        // A process that the kernel holds (in a file system that does not answer) is not waited for for ever.
+        // A process that the kernel holds (in a file system that does not answer) is not waited for
+        // for ever.
         const PATIENCE: Duration = Duration::from_secs(10);
         for child in &mut self.0 {
             // It may have ended by itself.

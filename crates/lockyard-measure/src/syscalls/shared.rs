@@ -1,7 +1,8 @@
 //! The memory that the measuring process and its tasks share: a flag, and a line for each task.
 //!
-//! It is an anonymous file in memory, handed to a task as its standard input, so that there is nothing to name, to find or to
-//! leave behind. Only relaxed operations run while tasks count; a task's line has one writer.
+//! It is an anonymous file in memory, handed to a task as its standard input, so that there is
+//! nothing to name, to find or to leave behind. Only relaxed operations run while tasks count; a
+//! task's line has one writer.
 
 use super::last_error;
 use std::fs::File;
@@ -46,7 +47,8 @@ pub(super) struct Shared {
     tasks: usize,
 }
 
-// SAFETY: the memory is mapped until `self` is dropped, belongs to no thread, and is accessed by atomics only.
+// SAFETY: the memory is mapped until `self` is dropped, belongs to no thread, and is accessed by
+// atomics only.
 unsafe impl Send for Shared {}
 // SAFETY: as above.
 unsafe impl Sync for Shared {}
@@ -109,8 +111,9 @@ impl Shared {
     }
 
     pub(super) fn header(&self) -> &Header {
-        // SAFETY: the mapping begins with a header, is aligned to a page, and lives as long as `self`. Every bit pattern
-        // is a valid atomic integer, and all processes access it by atomics.
+        // SAFETY: the mapping begins with a header, is aligned to a page, and lives as long as
+        // `self`. Every bit pattern is a valid atomic integer, and all processes access it by
+        // atomics.
         unsafe { self.memory.cast().as_ref() }
     }
 
@@ -120,8 +123,8 @@ impl Shared {
     pub(super) fn line(&self, task: usize) -> &Line {
         assert!(task < self.tasks, "task {task} of {}", self.tasks);
         let offset = bytes_of(task);
-        // SAFETY: the line is within the mapping, since `task` is below the number that it was made for; its offset is a
-        // multiple of its alignment. Otherwise as in `header`.
+        // SAFETY: the line is within the mapping, since `task` is below the number that it was made
+        // for; its offset is a multiple of its alignment. Otherwise as in `header`.
         unsafe { self.memory.add(offset).cast().as_ref() }
     }
 

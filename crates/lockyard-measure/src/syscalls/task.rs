@@ -1,9 +1,9 @@
-//! What a task's process does: find the shared memory, pin itself, say that it is ready, and from then on one system call
-//! after another.
+//! What a task's process does: find the shared memory, pin itself, say that it is ready, and from
+//! then on one system call after another.
 //!
-//! Its arguments are written by [`super::sample`], of the same program. Its standard input is the shared memory, its standard
-//! output the open file. It ends when the flag says stop, and is killed by the kernel if the measuring process ends without
-//! having said so.
+//! Its arguments are written by [`super::sample`], of the same program. Its standard input is the
+//! shared memory, its standard output the open file. It ends when the flag says stop, and is killed
+//! by the kernel if the measuring process ends without having said so.
 
 use super::shared::{
     FAILED_TO_CALL, FAILED_TO_PIN, FAILED_TO_START, GO, Line, MOVED, PREPARE, READY, STOP, Shared,
@@ -17,7 +17,8 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// How often a task looks whether it may go: it must not take a CPU from those that are not ready yet.
+/// How often a task looks whether it may go: it must not take a CPU from those that are not ready
+/// yet.
 const LOOKS: Duration = Duration::from_micros(100);
 
 /// A thread of a task needs no more stack than this.
@@ -145,8 +146,9 @@ impl Task {
     }
 }
 
-/// Says that the task is ready, waits until it may go, and performs `call` until it is told to stop. A call costs a load of
-/// a line that nobody writes and a store to the task's own line besides.
+/// Says that the task is ready, waits until it may go, and performs `call` until it is told to
+/// stop. A call costs a load of a line that nobody writes and a store to the task's own line
+/// besides.
 fn repeat(shared: &Shared, line: &Line, call: impl Fn() -> bool) -> Result<(), std::io::Error> {
     let flag = &shared.header().flag;
     // Relaxed, all of them: nothing is published but the numbers themselves.
@@ -200,7 +202,8 @@ pub fn access(path: &std::ffi::CStr) -> bool {
 #[inline(always)]
 pub fn stat(path: &std::ffi::CStr) -> bool {
     let mut status = std::mem::MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: the path is a C string; `status` is live, and as large as the call writes; it is not read.
+    // SAFETY: the path is a C string; `status` is live, and as large as the call writes; it is not
+    // read.
     unsafe { libc::stat(path.as_ptr(), status.as_mut_ptr()) == 0 }
 }
 

@@ -38,7 +38,8 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// Adds what one run spent in a window of `window` cycles, and how the locks were held in it, by name.
+    /// Adds what one run spent in a window of `window` cycles, and how the locks were held in it,
+    /// by name.
     pub fn add(
         &mut self,
         machine: &Machine,
@@ -79,14 +80,15 @@ impl Costs {
         if total > 0.0 { self.nanoseconds[phase as usize] / total } else { 0.0 }
     }
 
-    /// The share of a phase in the cycles that threads had a CPU, 0 to 1. The same as [`share`](Self::share) where each has its
-    /// own.
+    /// The share of a phase in the cycles that threads had a CPU, 0 to 1. The same as
+    /// [`share`](Self::share) where each has its own.
     pub fn share_on_cpu(&self, phase: Phase) -> f64 {
         let on_cpu = 1.0 - self.share(Phase::OffCpu);
         if on_cpu > 0.0 { self.share(phase) / on_cpu } else { 0.0 }
     }
 
-    /// The phases for people and programs: those of threads that share CPUs only where there are such.
+    /// The phases for people and programs: those of threads that share CPUs only where there are
+    /// such.
     pub(super) fn phases(&self) -> impl Iterator<Item = Phase> {
         let always = |phase: Phase| !matches!(phase, Phase::Answers | Phase::OffCpu);
         Phase::ALL.into_iter().filter(move |&phase| always(phase) || self.share(phase) > 0.0)
@@ -225,7 +227,8 @@ impl Costs {
             };
             let name = short(name);
             text.push_str(&format!(
-                "  {name:<28} {:>9.1} {:>8.1} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}\n",
+                "  {name:<28} {:>9.1} {:>8.1} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} \
+                {:>8} {:>8}\n",
                 line.lost() as f64 * self.cycle / operations,
                 line.cycles[Phase::Draining as usize] as f64 * self.cycle / operations,
                 per_operation(line.hand_overs[0]),

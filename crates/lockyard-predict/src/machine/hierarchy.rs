@@ -1,7 +1,9 @@
-//! The caches of a simulated machine: what a load costs at each level, and a table of them for people.
+//! The caches of a simulated machine: what a load costs at each level, and a table of them for
+//! people.
 //!
-//! Each figure is simulated as the tools behind published ones work: loads that depend on each other, so that one begins when the
-//! one before it has ended, at random places, so that no prefetcher would help (the simulated machine has none).
+//! Each figure is simulated as the tools behind published ones work: loads that depend on each
+//! other, so that one begins when the one before it has ended, at random places, so that no
+//! prefetcher would help (the simulated machine has none).
 
 use crate::interruptible;
 use lockyard::platform::{Ordering, Word};
@@ -17,7 +19,8 @@ const LINES: usize = 400;
 const ROUNDS: usize = 3;
 const LEAST_LOADS: usize = 20_000;
 
-/// The largest working set of a walk, in KiB: of what a published curve has beyond, the simulation would take a gigabyte.
+/// The largest working set of a walk, in KiB: of what a published curve has beyond, the simulation
+/// would take a gigabyte.
 pub(crate) const LARGEST_WALK: usize = 32 * 1024;
 
 type Words = Vec<Placed<SimulatedU64>>;
@@ -64,8 +67,8 @@ pub(crate) fn first_level(machine: &Machine) -> f64 {
     mean(machine, cycles)
 }
 
-/// Nanoseconds of a load that hits in the second level: of a machine whose first level holds one line. `None` if the second level
-/// is not said.
+/// Nanoseconds of a load that hits in the second level: of a machine whose first level holds one
+/// line. `None` if the second level is not said.
 pub(crate) fn second_level(machine: &Machine) -> Option<f64> {
     let kib = |name: &str| number(machine, name).filter(|&kib| kib > 0.0);
     let line = machine.line_bytes() as f64 / 1024.0;
@@ -80,7 +83,8 @@ pub(crate) fn second_level(machine: &Machine) -> Option<f64> {
     Some(mean(machine, cycles))
 }
 
-/// Nanoseconds of a load of a line that the complex's last level has, and of its cores only one that has not changed it.
+/// Nanoseconds of a load of a line that the complex's last level has, and of its cores only one
+/// that has not changed it.
 pub(crate) fn last_level(machine: &Machine) -> Option<f64> {
     if machine.cores_per_complex() < 2 {
         return None;
@@ -93,8 +97,8 @@ pub(crate) fn last_level(machine: &Machine) -> Option<f64> {
     Some(mean(machine, cycles))
 }
 
-/// Nanoseconds of a load, by hardware thread 0, of a line that no cache has and whose home is socket `home`; `None` if the file
-/// says nothing of memory, or the machine has no such socket.
+/// Nanoseconds of a load, by hardware thread 0, of a line that no cache has and whose home is
+/// socket `home`; `None` if the file says nothing of memory, or the machine has no such socket.
 pub(crate) fn memory(machine: &Machine, home: usize) -> Option<f64> {
     number(machine, "caches.dram")?;
     if home >= machine.sockets() {
@@ -107,7 +111,8 @@ pub(crate) fn memory(machine: &Machine, home: usize) -> Option<f64> {
     Some(mean(machine, cycles))
 }
 
-/// Nanoseconds of one load of a walk at random over `kib` KiB, by one thread that has walked there before.
+/// Nanoseconds of one load of a walk at random over `kib` KiB, by one thread that has walked there
+/// before.
 pub(crate) fn walk(machine: &Machine, kib: usize) -> Option<f64> {
     number(machine, "caches.dram")?;
     let lines = kib * 1024 / machine.line_bytes();
@@ -224,7 +229,8 @@ mod tests {
         }
     }
 
-    /// The published curve of a Westmere-EP: in cycles, up to sizes at which its last level is the larger machine's too.
+    /// The published curve of a Westmere-EP: in cycles, up to sizes at which its last level is the
+    /// larger machine's too.
     #[test]
     fn the_walk_s_curve_has_the_steps_of_the_published_one() {
         const CURVE: &str = include_str!("../../../../training/cache_latencies.csv");
@@ -246,7 +252,8 @@ mod tests {
             println!("{kib:6} KiB: {cycles:6.1} cycles, published {published}");
             assert!(cycles >= before - 0.5, "{kib} KiB: a larger set costs less");
             before = cycles;
-            // In the core's own caches to a cycle; beyond, as far as the last level is from what is published.
+            // In the core's own caches to a cycle; beyond, as far as the last level is from what is
+            // published.
             let near = if kib <= 256 {
                 (cycles - published).abs() < 1.0
             } else {

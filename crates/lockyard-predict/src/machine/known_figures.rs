@@ -119,8 +119,8 @@ pub fn uncontended(machine: &Machine) -> f64 {
     machine.nanoseconds(cycles.get()) / TURNS as f64
 }
 
-/// Nanoseconds for one hand-over of a word that hardware thread 0 and `place` change in turn, each by a compare-exchange that
-/// it repeats until it succeeds.
+/// Nanoseconds for one hand-over of a word that hardware thread 0 and `place` change in turn, each
+/// by a compare-exchange that it repeats until it succeeds.
 pub fn ping_pong(machine: &Machine, place: usize, home: usize) -> Option<f64> {
     let mut simulation = interruptible(Simulation::new(machine, 1));
     let word = simulation.place(SimulatedU64::new(0), 64, home);
@@ -139,8 +139,8 @@ pub fn ping_pong(machine: &Machine, place: usize, home: usize) -> Option<f64> {
     Some(machine.nanoseconds(simulation.now()) / (2 * TURNS) as f64)
 }
 
-/// Nanoseconds of a load by hardware thread 0 of a line that `writer` has modified; the line's home is the socket of the
-/// writer (`home` 1) or of the reader (0).
+/// Nanoseconds of a load by hardware thread 0 of a line that `writer` has modified; the line's home
+/// is the socket of the writer (`home` 1) or of the reader (0).
 pub fn load(machine: &Machine, writer: usize, home: usize) -> f64 {
     const LINES: usize = 64;
     let mut simulation = interruptible(Simulation::new(machine, 1));
@@ -166,8 +166,8 @@ pub fn load(machine: &Machine, writer: usize, home: usize) -> f64 {
     machine.nanoseconds(cycles.get()) / LINES as f64
 }
 
-/// Nanoseconds for one operation of hardware threads 0 and `place` together on one word: an addition, or an addition by
-/// compare-exchange that begins with a load.
+/// Nanoseconds for one operation of hardware threads 0 and `place` together on one word: an
+/// addition, or an addition by compare-exchange that begins with a load.
 pub fn rate(machine: &Machine, place: usize, exchange: bool) -> f64 {
     const WINDOW_NS: f64 = 200_000.0;
     let runs: Vec<f64> = (1..=5)
@@ -379,8 +379,10 @@ fn table_text(all: &[(&Machine, Vec<Checked>)], format: Format) -> String {
     }
     if let Some(median) = statistics::median(&errors) {
         text.push_str(&format!(
-            "{} figures that are not inputs: median |error| {:.1} %, largest {:.1} %. Every pair of cores at one distance \
-             costs the same here, so 10th and 90th percentiles show the spread that is not modelled.\n",
+            "{} figures that are not inputs: median |error| {:.1} %, largest {:.1} %. Every pair \
+            of cores at one distance \
+             costs the same here, so 10th and 90th percentiles show the spread that is not \
+             modelled.\n",
             errors.len(),
             median * 100.0,
             errors.iter().copied().fold(0.0, f64::max) * 100.0
@@ -423,7 +425,8 @@ mod tests {
                     let most = match (name, row.name.as_str()) {
                         // On one core the figure goes in steps of more than a nanosecond.
                         (_, "ping_pong_same_core") => 0.15,
-                        // It gives `socket_leg` as if the other sockets answered at once (its file).
+                        // It gives `socket_leg` as if the other sockets answered at once (its
+                        // file).
                         ("westmere-ex-4s10c", "load_memory_remote") => 0.1,
                         _ => 0.06,
                     };

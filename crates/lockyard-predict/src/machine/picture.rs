@@ -1,4 +1,5 @@
-//! A picture of a machine's topology in text: sockets, complexes, cores, hardware threads, and what is between them.
+//! A picture of a machine's topology in text: sockets, complexes, cores, hardware threads, and what
+//! is between them.
 
 use crate::machine::known_figures::ping_pong;
 use lockyard_results::render::boxes::{DRAWN, drawn, framed};

@@ -19,15 +19,18 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// Enough for the tables, for tasks whose places do not depend on the seed, or do not matter: the runs of a cell differ by less than 4 %.
+    /// Enough for the tables, for tasks whose places do not depend on the seed, or do not matter:
+    /// the runs of a cell differ by less than 4 %.
     pub(super) const USUAL: Effort =
         Effort { warm_up_ns: 150_000.0, window_ns: 1_000_000.0, seeds: 5 };
-    /// For the search of a calibration, and for changes of a figure, which are simulated with the same seeds.
+    /// For the search of a calibration, and for changes of a figure, which are simulated with the
+    /// same seeds.
     pub const SEARCH: Effort = Effort { warm_up_ns: 100_000.0, window_ns: 400_000.0, seeds: 3 };
 
-    /// Enough for the tables, for tasks that are not pinned. There a seed is a placement, and placements differ more than windows:
-    /// the runs of `page-ref` with 4 threads on Broadwell-EX differ by up to a factor of 2.3, mostly upwards. The standard error
-    /// of the mean of 40 is 2 to 4 % there.
+    /// Enough for the tables, for tasks that are not pinned. There a seed is a placement, and
+    /// placements differ more than windows: the runs of `page-ref` with 4 threads on Broadwell-EX
+    /// differ by up to a factor of 2.3, mostly upwards. The standard error of the mean of 40 is 2
+    /// to 4 % there.
     pub(super) const UNPINNED: Effort =
         Effort { warm_up_ns: 150_000.0, window_ns: 500_000.0, seeds: 40 };
 
@@ -46,8 +49,8 @@ impl Effort {
         }
     }
 
-    /// With tables that the caches do not hold at first, which are filled anew for each run: one run, and longer, until the caches hold
-    /// what they then do.
+    /// With tables that the caches do not hold at first, which are filled anew for each run: one
+    /// run, and longer, until the caches hold what they then do.
     pub(super) fn for_tables(self, variant: &Variant) -> Effort {
         if variant.tables().all(|table| table.bytes() < LARGE_TABLE) {
             return self;

@@ -13,8 +13,8 @@ const TAIL: f64 = 0.02;
 /// Minimum number of them.
 const ENOUGH: u64 = 50;
 
-/// Of each lockref of a variant: how many losses in a row are a fallback. With trywait an operation tries as often again before it takes
-/// the lock.
+/// Of each lockref of a variant: how many losses in a row are a fallback. With trywait an operation
+/// tries as often again before it takes the lock.
 pub(super) fn bounds(variant: &Variant) -> impl Iterator<Item = usize> {
     variant.objects.iter().filter_map(|object| match object.kind {
         ObjectKind::LockRef { trywait, .. } => {
@@ -51,7 +51,8 @@ impl Fallbacks {
         Fallbacks { bounds: bounds(variant).collect(), ..Fallbacks::default() }
     }
 
-    /// Adds a run of so many seconds with so many fallbacks, and the losses in a row before it and after it.
+    /// Adds a run of so many seconds with so many fallbacks, and the losses in a row before it and
+    /// after it.
     pub(super) fn add(
         &mut self,
         seconds: f64,
@@ -76,7 +77,8 @@ impl Fallbacks {
         self.without.push(Without { seconds, throughput, lost });
     }
 
-    /// How many are to be expected in a second: as many as were seen, a first one in each run; if none was, as the runs let expect.
+    /// How many are to be expected in a second: as many as were seen, a first one in each run; if
+    /// none was, as the runs let expect.
     pub(super) fn per_second(&self) -> f64 {
         match self.fell {
             0 => self.extrapolated(self.without.iter()),
@@ -84,9 +86,9 @@ impl Fallbacks {
         }
     }
 
-    /// Where their number is with 95 % confidence: by how many were seen, or else by how the runs differ (a jackknife of the rate's
-    /// logarithm); `None` of fewer than four runs, or if without one of them nothing is to be expected. That the tail is geometric is not in
-    /// doubt here.
+    /// Where their number is with 95 % confidence: by how many were seen, or else by how the runs
+    /// differ (a jackknife of the rate's logarithm); `None` of fewer than four runs, or if without
+    /// one of them nothing is to be expected. That the tail is geometric is not in doubt here.
     pub(super) fn interval(&self) -> Option<(f64, f64)> {
         if self.fell > 0 {
             let (least, greatest) = statistics::poisson(self.fell);
@@ -135,8 +137,9 @@ impl Fallbacks {
     }
 }
 
-/// Of operations of which `counts[n]` lost `n` times in a row: how many are to be expected to lose `bound` times or more. The tail of the
-/// distribution is taken to be geometric, as it is if each further try has the same chance; its parameter is the one of greatest likelihood.
+/// Of operations of which `counts[n]` lost `n` times in a row: how many are to be expected to lose
+/// `bound` times or more. The tail of the distribution is taken to be geometric, as it is if each
+/// further try has the same chance; its parameter is the one of greatest likelihood.
 fn expected(counts: &[u64], bound: usize) -> f64 {
     let all: u64 = counts.iter().sum();
     let enough = ENOUGH.max((all as f64 * TAIL) as u64);
@@ -160,7 +163,8 @@ fn expected(counts: &[u64], bound: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// Counts of a million operations that lose each try with probability `again`, the first `free` never.
+    /// Counts of a million operations that lose each try with probability `again`, the first `free`
+    /// never.
     fn geometric(again: f64, free: usize) -> Vec<u64> {
         let count = |n: usize| match n.checked_sub(free) {
             None => 0,

@@ -1,5 +1,6 @@
-//! What a simulated figure was simulated with: the machine's numbers and the seeds. Two figures of one library with the
-//! same identity are the same figure, bit for bit; with another, they answer another question.
+//! What a simulated figure was simulated with: the machine's numbers and the seeds. Two figures of
+//! one library with the same identity are the same figure, bit for bit; with another, they answer
+//! another question.
 
 use lockyard_results::row::Detail;
 use lockyard_sim::Machine;
@@ -10,14 +11,16 @@ pub const MACHINE_HASH: &str = "machine_hash";
 /// How many seeds were simulated (1, 2, ...), in a row's details.
 pub const SEEDS: &str = "simulated_seeds";
 
-/// Says in the details of a row that was simulated on `machine` with so many seeds what it was simulated with.
+/// Says in the details of a row that was simulated on `machine` with so many seeds what it was
+/// simulated with.
 pub fn identify(machine: &Machine, seeds: usize, detail: &mut BTreeMap<String, Detail>) {
     detail.insert(MACHINE_HASH.to_owned(), Detail::Text(machine_hash(machine)));
     detail.insert(SEEDS.to_owned(), Detail::Count(seeds as u64));
 }
 
-/// A hash of every number of the machine and of its order of service, not of its name, comments or sources. It is
-/// FNV-1a with 64 bits (Fowler, Noll, Vo): two files that differ by accident differ in it, nobody is kept from forging one.
+/// A hash of every number of the machine and of its order of service, not of its name, comments or
+/// sources. It is FNV-1a with 64 bits (Fowler, Noll, Vo): two files that differ by accident differ
+/// in it, nobody is kept from forging one.
 fn machine_hash(machine: &Machine) -> String {
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
     let mut add = |bytes: &[u8]| {

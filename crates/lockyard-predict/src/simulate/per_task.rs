@@ -1,10 +1,12 @@
 //! Runs in which every task has as many operations to do, and its own clock.
 //!
-//! Some benchmarks' harnesses (google-benchmark is one) give each task a number of operations, begin together, and stop a task's clock when it has done
-//! its own. The figure is the mean of the tasks' times. Where tasks are not served alike that is another thing than the number of tasks over what all do
-//! together in a second, if all go on for ever: those that get on faster are done first, and the others go on without them, with less contention; but the time
-//! of a slow task counts as much as that of a fast one. Such a run is simulated from its beginning to its end; all else that is said of the cell is of the
-//! time when all go on.
+//! Some benchmarks' harnesses (google-benchmark is one) give each task a number of operations,
+//! begin together, and stop a task's clock when it has done its own. The figure is the mean of the
+//! tasks' times. Where tasks are not served alike that is another thing than the number of tasks
+//! over what all do together in a second, if all go on for ever: those that get on faster are done
+//! first, and the others go on without them, with less contention; but the time of a slow task
+//! counts as much as that of a fast one. Such a run is simulated from its beginning to its end; all
+//! else that is said of the cell is of the time when all go on.
 
 use super::objects::{objects, simulation};
 use super::prediction::{Prediction, SimulationError, range};
@@ -16,9 +18,10 @@ use lockyard_sim::Outcome;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// Operations of each task. The benchmark's are more (of `page-ref` ten and more times with up to 16 tasks, 2 to 5 times with 64 and 128): the end of a run is the
-/// same share of it, but fewer operations are by chance further apart, so that tasks that are served alike end up to a few per cent
-/// apart, and their figure is 1 to 2 % low.
+/// Operations of each task. The benchmark's are more (of `page-ref` ten and more times with up to
+/// 16 tasks, 2 to 5 times with 64 and 128): the end of a run is the same share of it, but fewer
+/// operations are by chance further apart, so that tasks that are served alike end up to a few per
+/// cent apart, and their figure is 1 to 2 % low.
 const EACH: u64 = 2_000;
 
 /// Longest run, in simulated nanoseconds: each task then has fewer operations to do ...
@@ -27,8 +30,9 @@ const LONG_ENOUGH: f64 = 2e9;
 /// ... but this many at least.
 const FEWEST_EACH: u64 = 20;
 
-/// Operations of all tasks in all runs of a cell, at most: with many tasks, their places make less of a difference. Of unpinned tasks on several sockets there
-/// are 40 runs with four of them, 30 with eight, 15 with 16.
+/// Operations of all tasks in all runs of a cell, at most: with many tasks, their places make less
+/// of a difference. Of unpinned tasks on several sockets there are 40 runs with four of them, 30
+/// with eight, 15 with 16.
 const ENOUGH: u64 = 480_000;
 
 /// ... but so many runs at least.
@@ -37,9 +41,9 @@ const FEWEST: u64 = 3;
 /// A run that takes so many times as long as it would if all went on for ever is stuck.
 const STUCK: f64 = 1e3;
 
-/// Simulates runs in which each of several tasks is timed until it is done. Only the throughput, its
-/// range and that of each run are of such runs: the one with which all tasks would take the tasks'
-/// mean time if they went on for ever.
+/// Simulates runs in which each of several tasks is timed until it is done. Only the throughput,
+/// its range and that of each run are of such runs: the one with which all tasks would take the
+/// tasks' mean time if they went on for ever.
 ///
 /// # Errors
 ///
@@ -83,7 +87,8 @@ fn mean_time(cell: &CellSpec, each: u64, longest: u64, seed: u64) -> Result<f64,
     // In cycles.
     let times = Rc::new(RefCell::new(Vec::new()));
     // The harness lets all tasks begin together, and its runs are so long that a task that came a
-    // little earlier gains nothing. So clocks start when all are there, in an order that is nobody's.
+    // little earlier gains nothing. So clocks start when all are there, in an order that is
+    // nobody's.
     let beginnings = Beginnings::draw(&mut simulation, cell.variant.starts, cell.threads);
     let all_there = beginnings.end();
     let places = cell.placement.places(cell.machine, cell.threads, seed);

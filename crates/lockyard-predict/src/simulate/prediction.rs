@@ -10,14 +10,16 @@ use lockyard_scenarios::Metric;
 /// Result of the runs of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
-    /// Operations a second, all threads together (of one guest, where guests share CPUs): the mean over the seeds.
+    /// Operations a second, all threads together (of one guest, where guests share CPUs): the mean
+    /// over the seeds.
     pub throughput: f64,
-    /// The lowest and highest throughput of a seed; of a mean over a long run also of those of its other part.
+    /// The lowest and highest throughput of a seed; of a mean over a long run also of those of its
+    /// other part.
     pub range: (f64, f64),
     /// The throughput of each seed; of a mean over a long run those of its longer part.
     pub runs: Vec<f64>,
-    /// CPU time of all threads (of one guest) by region. Each has its hardware thread all the time, but where guests share CPUs, and
-    /// is idle in steps of that region only.
+    /// CPU time of all threads (of one guest) by region. Each has its hardware thread all the time,
+    /// but where guests share CPUs, and is idle in steps of that region only.
     pub cpu: CpuTime,
     /// Operations of the slowest and of the fastest thread, over all seeds.
     pub per_thread: (u64, u64),
@@ -34,7 +36,8 @@ pub struct Prediction {
     /// What the runs, each of which began in another order, say of that. `None` of one task, of one
     /// run, and of tasks whose places differ from run to run.
     pub orders: Option<Orders>,
-    /// The throughput if threads of a core share nothing of an ownership; `None` if no core has two.
+    /// The throughput if threads of a core share nothing of an ownership; `None` if no core has
+    /// two.
     pub siblings_apart: Option<f64>,
     /// How alike threads were served, in each run; the runs are rounds.
     pub fairness: Fairness,
@@ -46,14 +49,17 @@ pub struct Prediction {
     pub listing: Listing,
     /// Lockref operations that gave up and took the lock, in all windows.
     pub locked: u64,
-    /// How many are to be expected in a second of the machine's time, from how many compare-exchanges operations lose in a row; that is
-    /// hardly ever often enough to be seen in a window.
+    /// How many are to be expected in a second of the machine's time, from how many
+    /// compare-exchanges operations lose in a row; that is hardly ever often enough to be seen in a
+    /// window.
     pub fallbacks_per_second: f64,
-    /// Where that is with 95 % confidence, by how many were seen, or else by how the runs differ; `None` of too few runs.
+    /// Where that is with 95 % confidence, by how many were seen, or else by how the runs differ;
+    /// `None` of too few runs.
     pub fallbacks_interval: Option<(f64, f64)>,
     /// Operations a second of the runs that had none; `None` if all had some.
     pub without_fallbacks: Option<f64>,
-    /// What such a fallback makes of a run so long that one is to be expected; `None` if it is not so long.
+    /// What such a fallback makes of a run so long that one is to be expected; `None` if it is not
+    /// so long.
     pub long: Option<LongRun>,
     /// The samples of runs that have them; empty if they have none.
     pub samples: Vec<SampleFigures>,
@@ -106,13 +112,14 @@ pub struct LongRun {
     pub from_then: f64,
     /// The share of the run until then, on the average.
     pub share: f64,
-    /// Operations a second, the mean over the run, if there are as many fallbacks a second as the greatest rate and the least rate of its
-    /// interval say.
+    /// Operations a second, the mean over the run, if there are as many fallbacks a second as the
+    /// greatest rate and the least rate of its interval say.
     pub by_rate: Option<(f64, f64)>,
 }
 
 impl LongRun {
-    /// Of a run of so many seconds with so many fallbacks a second: a first one comes at an exponentially distributed time.
+    /// Of a run of so many seconds with so many fallbacks a second: a first one comes at an
+    /// exponentially distributed time.
     pub(super) fn new(
         seconds: f64,
         fallbacks_per_second: f64,

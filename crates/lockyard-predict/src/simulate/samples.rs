@@ -10,11 +10,13 @@ use lockyard_scenarios::Samples;
 use lockyard_sim::Outcome;
 use std::rc::Rc;
 
-/// How often a run is simulated, each with a seed of its own. Samples are long, and their totals differ little from seed to seed.
+/// How often a run is simulated, each with a seed of its own. Samples are long, and their totals
+/// differ little from seed to seed.
 pub const SEEDS: usize = 3;
 
-/// Operations a second in each sample, of the means over the seeds. Each disturbance has a task of its own, on a hardware thread
-/// after those of the tasks; where the machine has none left, it has none, and that is an error.
+/// Operations a second in each sample, of the means over the seeds. Each disturbance has a task of
+/// its own, on a hardware thread after those of the tasks; where the machine has none left, it has
+/// none, and that is an error.
 ///
 /// # Errors
 ///

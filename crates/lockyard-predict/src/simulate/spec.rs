@@ -59,7 +59,8 @@ impl RunPlan {
         }
     }
 
-    /// Plan of a script's run with full effort: its samples too, and the figure with siblings apart.
+    /// Plan of a script's run with full effort: its samples too, and the figure with siblings
+    /// apart.
     pub fn full(cell: &CellSpec, run: &RunOf, samples: Option<Samples>) -> RunPlan {
         let effort = Effort::usual(cell.machine, cell.placement, cell.threads);
         RunPlan { samples, siblings_apart: true, ..RunPlan::of_run(effort, run) }

@@ -1,6 +1,8 @@
-//! A simulated machine as a scenario sees it, and what it records: how long steps wait and locks are held.
+//! A simulated machine as a scenario sees it, and what it records: how long steps wait and locks
+//! are held.
 //!
-//! Recording costs no simulated time. A simulation stays on its OS thread, so the record is the OS thread's.
+//! Recording costs no simulated time. A simulation stays on its OS thread, so the record is the OS
+//! thread's.
 
 use super::locks::{Locks, Now};
 use crate::explain::LockTime;
@@ -37,8 +39,8 @@ thread_local! {
     static RECORD: RefCell<Option<Record>> = const { RefCell::new(None) };
 }
 
-/// A record that has begun. Dropped before its end, as by a run that failed, it is forgotten: the next run of the OS thread, which
-/// may have more threads, records nothing into it.
+/// A record that has begun. Dropped before its end, as by a run that failed, it is forgotten: the
+/// next run of the OS thread, which may have more threads, records nothing into it.
 pub(super) struct Recording(());
 
 /// Begins a record of `guests` guests, each with `threads` threads and `objects` objects. How locks

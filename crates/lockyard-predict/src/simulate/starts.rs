@@ -1,9 +1,9 @@
 //! When the tasks of a simulated run begin, and whether it matters.
 //!
 //! Tasks begin in a random order, microseconds apart, unless a script says otherwise: a queue of
-//! tasks that all come back keeps its first order for ever. Each seed has another order. So the runs
-//! of a cell are also a check: if they differ by more than each of them varies in its own window,
-//! the figure depends on an order that nobody chose, and the row says so.
+//! tasks that all come back keeps its first order for ever. Each seed has another order. So the
+//! runs of a cell are also a check: if they differ by more than each of them varies in its own
+//! window, the figure depends on an order that nobody chose, and the row says so.
 
 use lockyard_results::statistics;
 use lockyard_scenarios::Starts;

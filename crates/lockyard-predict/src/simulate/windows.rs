@@ -1,7 +1,7 @@
 //! Runs of which a window is counted while all tasks go on.
 //!
-//! A run warms up, is counted for a window, and is then stopped and verified. Several runs, each with
-//! a seed of its own, make a prediction.
+//! A run warms up, is counted for a window, and is then stopped and verified. Several runs, each
+//! with a seed of its own, make a prediction.
 
 use super::Effort;
 use super::effort::places_are_alike;
@@ -35,9 +35,9 @@ const LONGEST_WINDOW_NS: f64 = 2e9;
 /// The last task has come by a lock this long after its beginning, in simulated nanoseconds.
 const COMES_BY_NS: f64 = 1000.0;
 
-/// Simulates a cell. If its runs are to begin `fallen`, the task that begins first holds the locks of
-/// all lockrefs until the others have begun, so that they queue in a random order. Such a variant has
-/// no guests.
+/// Simulates a cell. If its runs are to begin `fallen`, the task that begins first holds the locks
+/// of all lockrefs until the others have begun, so that they queue in a random order. Such a
+/// variant has no guests.
 ///
 /// # Errors
 ///

@@ -1,10 +1,11 @@
-//! The interval of a ratio of medians, by the bootstrap (B. Efron, R. Tibshirani, *An Introduction to the Bootstrap*, 1993,
-//! chapter 13: percentile intervals).
+//! The interval of a ratio of medians, by the bootstrap (B. Efron, R. Tibshirani, *An Introduction
+//! to the Bootstrap*, 1993, chapter 13: percentile intervals).
 //!
-//! Each replicate draws as many rounds as a run had, with replacement, and takes the medians. Cells of a run are measured
-//! in rounds, each cell once a round, so what a slow moment of the host does to a round it does to all cells: a replicate
-//! therefore draws the same rounds for all rows of a file that have as many, and the interval of their mean knows that
-//! they move together. The numbers are drawn from a fixed seed: the same two files give the same intervals.
+//! Each replicate draws as many rounds as a run had, with replacement, and takes the medians. Cells
+//! of a run are measured in rounds, each cell once a round, so what a slow moment of the host does
+//! to a round it does to all cells: a replicate therefore draws the same rounds for all rows of a
+//! file that have as many, and the interval of their mean knows that they move together. The
+//! numbers are drawn from a fixed seed: the same two files give the same intervals.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;
@@ -101,7 +102,8 @@ mod tests {
 
     #[test]
     fn a_replicate_of_nine_rounds_has_the_distribution_of_the_textbook() {
-        // P(median of a replicate <= x(2)) = P(Binomial(9, 2/9) >= 5) = 0.0302: the interval begins at x(2) or x(3).
+        // P(median of a replicate <= x(2)) = P(Binomial(9, 2/9) >= 5) = 0.0302: the interval begins
+        // at x(2) or x(3).
         let rounds: Vec<f64> = (1..=9).map(f64::from).collect();
         let medians = medians(&rounds, Side::A);
         let share = |below: f64| {

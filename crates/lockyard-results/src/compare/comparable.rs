@@ -1,10 +1,12 @@
-//! Whether two runs answer the same question. What was run where, for how long and with which inputs must be the same;
-//! only the program, or what is under test, may differ. What is not known of both is not compared, and said.
+//! Whether two runs answer the same question. What was run where, for how long and with which
+//! inputs must be the same; only the program, or what is under test, may differ. What is not known
+//! of both is not compared, and said.
 
 use super::read::{Figure, Kind, Results};
 use lockyard_support::printable;
 
-/// What makes another host, in the environment. A difference is refused unless the user wants it anyway.
+/// What makes another host, in the environment. A difference is refused unless the user wants it
+/// anyway.
 pub const HOST: [&str; 15] = [
     "cpu",
     "architecture",
@@ -32,7 +34,8 @@ pub const MEASURING: [&str; 3] = ["seconds", "warm_up_seconds", "placement"];
 /// How it was simulated, in the environment.
 pub const SIMULATING: [&str; 1] = ["placement"];
 
-/// Checks that the pairs of `a` and `b` can be compared; returns what is to be said of them nevertheless.
+/// Checks that the pairs of `a` and `b` can be compared; returns what is to be said of them
+/// nevertheless.
 ///
 /// # Errors
 ///

@@ -1,10 +1,12 @@
 //! Verdicts: which figures of two files differ, and on what evidence.
 //!
-//! Of each measured pair two tests ask whether the rounds differ at all, and whether the second file is slower by more than
-//! the threshold. Among many rows some differ by chance, so each question's probabilities are corrected for the number of
-//! rows (S. Holm, *A Simple Sequentially Rejective Multiple Test Procedure*, 1979): a false verdict anywhere among the rows
-//! has a probability of at most [`FAMILY_ERROR`], whatever the rows have to do with one another. A verdict also needs the
-//! interval of the difference of medians to agree. Simulated figures have no sampling error: they are the same or not.
+//! Of each measured pair two tests ask whether the rounds differ at all, and whether the second
+//! file is slower by more than the threshold. Among many rows some differ by chance, so each
+//! question's probabilities are corrected for the number of rows (S. Holm, *A Simple Sequentially
+//! Rejective Multiple Test Procedure*, 1979): a false verdict anywhere among the rows has a
+//! probability of at most [`FAMILY_ERROR`], whatever the rows have to do with one another. A
+//! verdict also needs the interval of the difference of medians to agree. Simulated figures have no
+//! sampling error: they are the same or not.
 
 use super::bootstrap::{self, Side};
 use super::direction::Direction;
@@ -72,7 +74,8 @@ pub struct Compared {
     pub interval: Option<(f64, f64)>,
     /// How many rounds the figures are of.
     pub rounds: Option<(usize, usize)>,
-    /// The probability of rounds that differ so much if the files do not, corrected for the number of rows.
+    /// The probability of rounds that differ so much if the files do not, corrected for the number
+    /// of rows.
     pub probability: Option<f64>,
     /// What the rounds say.
     pub verdict: Verdict,
@@ -293,7 +296,8 @@ pub fn holm(probabilities: &[f64]) -> Vec<f64> {
     corrected
 }
 
-/// The geometric mean of the speeds of the rows of a kind. The replicates of all rows of a file draw the same rounds.
+/// The geometric mean of the speeds of the rows of a kind. The replicates of all rows of a file
+/// draw the same rounds.
 fn mean(kind: Kind, rows: &[Compared], evidence: &[Option<Evidence>]) -> Option<Mean> {
     let of_kind: Vec<usize> = (0..rows.len()).filter(|&i| rows[i].key.kind == kind).collect();
     let count = of_kind.len();
@@ -327,7 +331,8 @@ fn other_work(pairs: &[(&Figure, &Figure)]) -> Option<String> {
     let count = pairs.iter().filter(differs).count();
     let (a, b) = (first.0.local_work?, first.1.local_work?);
     Some(format!(
-        "The local work of {count} row{} differs ({}: A {a:.1} ns, B {b:.1} ns): part of their difference is the work's.",
+        "The local work of {count} row{} differs ({}: A {a:.1} ns, B {b:.1} ns): part of their \
+        difference is the work's.",
         if count == 1 { "" } else { "s" },
         first.0.key.place
     ))
@@ -345,7 +350,8 @@ fn too_few_rounds(rows: &[Compared]) -> Option<String> {
     let wanted = (FEWEST_ROUNDS..1000).find(|&n| enough(n, n))?;
     (few > 0).then(|| {
         format!(
-            "{few} row{} too few rounds for a verdict among {measured} rows: measure with --repeats {wanted} or more.",
+            "{few} row{} too few rounds for a verdict among {measured} rows: measure with \
+            --repeats {wanted} or more.",
             if few == 1 { " has" } else { "s have" }
         )
     })
@@ -358,7 +364,8 @@ fn all_alike(rows: &[Compared]) -> Option<String> {
     let alike = first == Verdict::Faster || first == Verdict::Slower;
     (measured.len() >= 4 && alike && measured.iter().all(|row| row.verdict == first)).then(|| {
         format!(
-            "All {} measured rows are {}: that is more often the host than the program. Measure A again.",
+            "All {} measured rows are {}: that is more often the host than the program. Measure A \
+            again.",
             measured.len(),
             first.name()
         )

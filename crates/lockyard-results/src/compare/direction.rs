@@ -10,8 +10,9 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// The direction of a metric in a unit; `None` if neither says. The unit decides, because a name may stand for
-    /// anything: what is counted per second is to go up, what is seconds is to go down.
+    /// The direction of a metric in a unit; `None` if neither says. The unit decides, because a
+    /// name may stand for anything: what is counted per second is to go up, what is seconds is to
+    /// go down.
     pub fn of(metric: &str, unit: &str) -> Option<Direction> {
         match unit {
             "op/s" | "MB/s" | "jobs/s" | "jobs/min" | "records/s" | "transactions/s" => {

@@ -1,5 +1,5 @@
-//! Which figures of two files belong together: those of the same experiment, machine, variant, number of threads, metric
-//! and unit, that came about in the same way.
+//! Which figures of two files belong together: those of the same experiment, machine, variant,
+//! number of threads, metric and unit, that came about in the same way.
 
 use super::read::{Figure, Key, Place, Results};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -19,7 +19,8 @@ pub struct Joined<'r> {
 ///
 /// # Errors
 ///
-/// If they have none in common, or measured different things of the same place: the message says what differs.
+/// If they have none in common, or measured different things of the same place: the message says
+/// what differs.
 pub fn join<'r>(a: &'r Results, b: &'r Results) -> Result<Joined<'r>, String> {
     let of_b: HashMap<&Key, &Figure> = b.figures.iter().map(|f| (&f.key, f)).collect();
     let of_a: HashSet<&Key> = a.figures.iter().map(|f| &f.key).collect();
@@ -51,12 +52,14 @@ fn differs(a: &Key, b: &Key) -> String {
     let place = &a.place;
     if (&a.metric, &a.unit) != (&b.metric, &b.unit) {
         return format!(
-            "{place}: A has {} in {}, B {} in {}; only figures of the same metric and unit are compared",
+            "{place}: A has {} in {}, B {} in {}; only figures of the same metric and unit are \
+            compared",
             a.metric, a.unit, b.metric, b.unit
         );
     }
     format!(
-        "{place}: A's figure is {}, B's is {}; only figures that came about in the same way are compared",
+        "{place}: A's figure is {}, B's is {}; only figures that came about in the same way are \
+        compared",
         a.kind.name(),
         b.kind.name()
     )
@@ -80,7 +83,8 @@ fn nothing_in_common(a: &Results, b: &Results) -> String {
         (all(a, |f| f.key.kind.name().to_owned()), all(b, |f| f.key.kind.name().to_owned()));
     if kinds_a.is_disjoint(&kinds_b) {
         return format!(
-            "nothing in common: A's figures are {} (on {}), B's are {} (on {}); `reproduce` sets simulated and measured \
+            "nothing in common: A's figures are {} (on {}), B's are {} (on {}); `reproduce` sets \
+            simulated and measured \
              figures side by side",
             list(&kinds_a),
             list(&machines(a)),
@@ -103,7 +107,8 @@ fn nothing_in_common(a: &Results, b: &Results) -> String {
     }
     let count = |results: &Results| results.figures.len();
     format!(
-        "nothing in common: none of A's {} figures and B's {} has the same experiment, machine, variant, threads, metric and unit",
+        "nothing in common: none of A's {} figures and B's {} has the same experiment, machine, \
+        variant, threads, metric and unit",
         count(a),
         count(b)
     )

@@ -1,10 +1,12 @@
-//! Whether the rounds of one run are above those of another: the rank-sum test (H. B. Mann, D. R. Whitney, *On a Test of
-//! Whether one of Two Random Variables is Stochastically Larger than the Other*, 1947).
+//! Whether the rounds of one run are above those of another: the rank-sum test (H. B. Mann, D. R.
+//! Whitney, *On a Test of Whether one of Two Random Variables is Stochastically Larger than the
+//! Other*, 1947).
 //!
-//! It asks how many of all ways to deal the pooled ranks to the two runs give a rank sum as extreme as the one found. That
-//! assumes nothing of the distribution but that the rounds are independent, and it is exact for small runs, ties included;
-//! for large ones the sum's normal approximation is used, with the correction for ties (M. Hollander, D. A. Wolfe,
-//! *Nonparametric Statistical Methods*, section 4.1).
+//! It asks how many of all ways to deal the pooled ranks to the two runs give a rank sum as extreme
+//! as the one found. That assumes nothing of the distribution but that the rounds are independent,
+//! and it is exact for small runs, ties included; for large ones the sum's normal approximation is
+//! used, with the correction for ties (M. Hollander, D. A. Wolfe, *Nonparametric Statistical
+//! Methods*, section 4.1).
 
 /// Up to so many rounds of both runs together, all ways are counted.
 const EXACT_UP_TO: usize = 60;
@@ -25,8 +27,8 @@ impl Probabilities {
     }
 }
 
-/// Whether the values of `b` are below or above those of `a`. Costs the product of the numbers of values and of the
-/// possible rank sums for at most 60 values, else a sort.
+/// Whether the values of `b` are below or above those of `a`. Costs the product of the numbers of
+/// values and of the possible rank sums for at most 60 values, else a sort.
 ///
 /// # Panics
 ///
@@ -57,7 +59,8 @@ pub fn rank_test(a: &[f64], b: &[f64]) -> Probabilities {
 /// All ways to choose `count` of `ranks`, by their sum.
 fn exact(ranks: &[usize], count: usize, found: usize) -> Probabilities {
     let most: usize = ranks.iter().sum();
-    // ways[c][s]: in how many ways c of the ranks seen so far have the sum s. As floats: at most 2^60 ways.
+    // ways[c][s]: in how many ways c of the ranks seen so far have the sum s. As floats: at most
+    // 2^60 ways.
     let mut ways = vec![vec![0.0f64; most + 1]; count + 1];
     ways[0][0] = 1.0;
     for (seen, &rank) in ranks.iter().enumerate() {
@@ -89,8 +92,9 @@ fn approximate(a: f64, b: f64, found: f64, ties: f64) -> Probabilities {
     Probabilities { below: normal(below), above: normal(-above) }
 }
 
-/// The normal distribution function; W. J. Cody's error function would be better than needed: Abramowitz and Stegun 7.1.26
-/// is off by at most 1.5e-7, which is added, so that no probability is understated.
+/// The normal distribution function; W. J. Cody's error function would be better than needed:
+/// Abramowitz and Stegun 7.1.26 is off by at most 1.5e-7, which is added, so that no probability is
+/// understated.
 fn normal(z: f64) -> f64 {
     let x = z.abs() / std::f64::consts::SQRT_2;
     let t = 1.0 / (1.0 + 0.327_591_1 * x);
@@ -116,7 +120,8 @@ mod tests {
         assert!((three.two_sided() - 0.1).abs() < 1e-15, "{three:?}");
         let nine = rank_test(&run(9, 0.0), &run(9, 10.0));
         assert!((nine.above - 1.0 / 48_620.0).abs() < 1e-18);
-        // The ranks 4, 7, 8, a sum of 19; as much have 5, 6, 8 and 5, 7, 8 and 6, 7, 8, of 56 ways to choose three.
+        // The ranks 4, 7, 8, a sum of 19; as much have 5, 6, 8 and 5, 7, 8 and 6, 7, 8, of 56 ways
+        // to choose three.
         let a = [1.0, 2.0, 3.0, 5.0, 6.0];
         let b = [4.0, 7.0, 8.0];
         assert!((rank_test(&a, &b).above - 4.0 / 56.0).abs() < 1e-12, "{:?}", rank_test(&a, &b));
@@ -173,7 +178,8 @@ mod tests {
             let b: Vec<f64> = (0..30).map(|_| random() + shift).collect();
             let exact = rank_test(&a, &b);
             let ranks_of = |extra: f64| {
-                // One more round each is above the limit, in the middle of both, so it changes little.
+                // One more round each is above the limit, in the middle of both, so it changes
+                // little.
                 let (mut a, mut b) = (a.clone(), b.clone());
                 a.push(50.0 + shift / 2.0 + extra);
                 b.push(50.0 + shift / 2.0 - extra);

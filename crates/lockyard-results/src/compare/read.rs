@@ -1,6 +1,6 @@
-//! Result files, from outside. Any bytes give a list of figures, or one line that says what is wrong, where, and what is
-//! allowed. Memory is bounded by the file's size, which is bounded: what is not needed is skipped, not kept, and what is
-//! kept has limits of its own ([`super::values`]).
+//! Result files, from outside. Any bytes give a list of figures, or one line that says what is
+//! wrong, where, and what is allowed. Memory is bounded by the file's size, which is bounded: what
+//! is not needed is skipped, not kept, and what is kept has limits of its own ([`super::values`]).
 
 use super::values::{List, MAX_REMARK_BYTES, Number, Text, Whole};
 use crate::render::SCHEMA;
@@ -25,8 +25,8 @@ const MAX_ENVIRONMENT: usize = 500;
 const MAX_THREADS: u64 = 100_000;
 /// What the name of every schema of result files begins with; a number follows.
 const SCHEMA_FAMILY: &str = "lockyard-results-";
-/// Figures below are nothing: a ratio to them says nothing. A round in which no operation was finished counts as so little,
-/// or, where times are measured, as its inverse.
+/// Figures below are nothing: a ratio to them says nothing. A round in which no operation was
+/// finished counts as so little, or, where times are measured, as its inverse.
 const LEAST: f64 = 1e-18;
 
 /// How a figure came about.
@@ -129,7 +129,8 @@ pub struct Results {
 ///
 /// # Errors
 ///
-/// If it cannot be read, is no file, is too large, is not UTF-8, or is not a result file of this schema.
+/// If it cannot be read, is no file, is too large, is not UTF-8, or is not a result file of this
+/// schema.
 pub fn load(path: &Path) -> Result<Results, InputError> {
     let text = lockyard_support::read_text(path, MAX_FILE_BYTES, "a result file is JSON")
         .map_err(InputError)?;
@@ -212,7 +213,8 @@ fn refusal(origin: &str, text: &str, error: &serde_json::Error) -> InputError {
 fn check_schema(schema: Option<Text>) -> Result<(), String> {
     let Some(Text(schema)) = schema else {
         return Err(format!(
-            "has no `schema`; a result file has `{SCHEMA}`: what measure, predict and reproduce write with --format json"
+            "has no `schema`; a result file has `{SCHEMA}`: what measure, predict and reproduce \
+            write with --format json"
         ));
     };
     if schema == SCHEMA {
@@ -222,15 +224,18 @@ fn check_schema(schema: Option<Text>) -> Result<(), String> {
     let shown = printable(&schema);
     Err(match (version(&schema), version(SCHEMA)) {
         (Some(found), Some(ours)) if found > ours => format!(
-            "its schema is `{shown}`, which is newer than this lockyard's `{SCHEMA}`: compare with the lockyard that wrote it, or a \
+            "its schema is `{shown}`, which is newer than this lockyard's `{SCHEMA}`: compare \
+            with the lockyard that wrote it, or a \
              later one"
         ),
         (Some(_), Some(_)) => format!(
-            "its schema is `{shown}`, which is older than this lockyard's `{SCHEMA}`: run it again, or compare with the lockyard that \
+            "its schema is `{shown}`, which is older than this lockyard's `{SCHEMA}`: run it \
+            again, or compare with the lockyard that \
              wrote it"
         ),
         _ => format!(
-            "its schema is `{shown}`; allowed: `{SCHEMA}`, what measure, predict and reproduce write"
+            "its schema is `{shown}`; allowed: `{SCHEMA}`, what measure, predict and reproduce \
+            write"
         ),
     })
 }
@@ -329,9 +334,11 @@ impl RawRow {
     }
 }
 
-/// The median of `rounds`; `value`, if there is none. A figure that is not among its rounds is not their median.
+/// The median of `rounds`; `value`, if there is none. A figure that is not among its rounds is not
+/// their median.
 fn within(value: f64, rounds: &[f64]) -> Result<f64, String> {
-    // In the terms of a metric the median of an even number of rounds is not exactly the figure of their median.
+    // In the terms of a metric the median of an even number of rounds is not exactly the figure of
+    // their median.
     const ROUNDING: f64 = 1e-9;
     let least = rounds.iter().copied().fold(f64::INFINITY, f64::min);
     let most = rounds.iter().copied().fold(0.0, f64::max);
@@ -341,7 +348,8 @@ fn within(value: f64, rounds: &[f64]) -> Result<f64, String> {
     let value = value.clamp(LEAST, 1.0 / LEAST);
     if value < least * (1.0 - ROUNDING) || value > most * (1.0 + ROUNDING) {
         return Err(format!(
-            "`measured` is {value}, and its `measured_rounds` are {least} to {most}; it must be their median"
+            "`measured` is {value}, and its `measured_rounds` are {least} to {most}; it must be \
+            their median"
         ));
     }
     Ok(super::bootstrap::median(&mut rounds.to_vec()))

@@ -1,5 +1,5 @@
-//! Numbers and texts of result files, of bounded size. They are checked while the file is parsed, so that what is wrong
-//! is refused with its line, and nothing larger than its bound is ever kept.
+//! Numbers and texts of result files, of bounded size. They are checked while the file is parsed,
+//! so that what is wrong is refused with its line, and nothing larger than its bound is ever kept.
 
 use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Unexpected, Visitor};
 use std::fmt::{Formatter, Result as Format};
@@ -91,7 +91,8 @@ impl<'de, const MOST: u64> Deserialize<'de> for Whole<MOST> {
     }
 }
 
-/// A list of at most `MOST` things. The first one too many is refused, so the list never grows beyond.
+/// A list of at most `MOST` things. The first one too many is refused, so the list never grows
+/// beyond.
 #[derive(Clone, Debug, PartialEq)]
 pub struct List<T, const MOST: usize>(pub Vec<T>);
 

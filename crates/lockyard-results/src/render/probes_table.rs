@@ -1,5 +1,6 @@
-//! What was looked at beside the figures, as a table: whether all threads ran, between whom locks were handed over, and what
-//! the processor counted. Columns in which no row has anything are left out.
+//! What was looked at beside the figures, as a table: whether all threads ran, between whom locks
+//! were handed over, and what the processor counted. Columns in which no row has anything are left
+//! out.
 
 use super::cells::{figure, new_table};
 use crate::row::{Detail, Row};

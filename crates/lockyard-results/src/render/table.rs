@@ -139,7 +139,8 @@ fn of_interest<'r>(rows: &[&'r Row]) -> Vec<&'r Row> {
     rows.iter().filter(said).copied().collect()
 }
 
-/// Why none of `rows` has a figure of ours, if the reason is the same for all; and how many they are.
+/// Why none of `rows` has a figure of ours, if the reason is the same for all; and how many they
+/// are.
 fn one_reason(rows: &[&Row]) -> Option<String> {
     let (rows, what) = match of_interest(rows) {
         none if none.is_empty() => (rows.to_vec(), "are inputs"),
@@ -154,7 +155,8 @@ fn same_group(a: &Row, b: &Row) -> bool {
     (&a.experiment, &a.machine, family(a)) == (&b.experiment, &b.machine, family(b))
 }
 
-/// The metrics that have a table together: those of samples, and of a listing; every other one has its own.
+/// The metrics that have a table together: those of samples, and of a listing; every other one has
+/// its own.
 fn family(row: &Row) -> &str {
     match row.metric.as_str() {
         metric if metric.contains("@sample") => "throughput of samples",
@@ -313,7 +315,8 @@ fn pairs(summary: &Summary) -> Option<String> {
     let pairs = summary.pairs.filter(|_| summary.table != "all")?;
     let points = NEAR * 100.0;
     Some(format!(
-        "Pairs of variants that {} is about: {}. Changes in the published direction: simulated {}, trivial {}. Within {points} \
+        "Pairs of variants that {} is about: {}. Changes in the published direction: simulated \
+        {}, trivial {}. Within {points} \
          points of the published change: simulated {}, trivial {}.",
         summary.table,
         pairs.total,

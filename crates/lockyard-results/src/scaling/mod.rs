@@ -1,9 +1,11 @@
-//! Scaling in three numbers: the Universal Scalability Law, fitted to the figures of some numbers of threads.
+//! Scaling in three numbers: the Universal Scalability Law, fitted to the figures of some numbers
+//! of threads.
 //!
-//! [`usl`] has the law, `solve` finds the parameters. Their intervals are of the bootstrap over rounds: the rounds are drawn
-//! again with replacement, each with the figures of all numbers of threads, because what a slow moment of the host did to a
-//! round it did to all of them; medians are taken and the law is fitted anew. So they contain what differs between rounds, and not
-//! that the law may be wrong: that is what R squared and the greatest residual are for.
+//! [`usl`] has the law, `solve` finds the parameters. Their intervals are of the bootstrap over
+//! rounds: the rounds are drawn again with replacement, each with the figures of all numbers of
+//! threads, because what a slow moment of the host did to a round it did to all of them; medians
+//! are taken and the law is fitted anew. So they contain what differs between rounds, and not that
+//! the law may be wrong: that is what R squared and the greatest residual are for.
 
 mod report;
 mod solve;
@@ -15,7 +17,8 @@ pub use usl::Usl;
 use crate::statistics::{median, percentiles, resample};
 use lockyard_support::InputError;
 
-/// Fewer different numbers of threads are not fitted: three parameters go through any three figures.
+/// Fewer different numbers of threads are not fitted: three parameters go through any three
+/// figures.
 pub const FEWEST_POINTS: usize = 4;
 
 /// Fewer rounds have no intervals: a bootstrap of them would promise what it does not hold.
@@ -28,7 +31,8 @@ const DRAWS: usize = 1000;
 const GREATEST_RESIDUAL: f64 = 0.2;
 /// Nor if less than this share of the variance is explained ...
 const LEAST_R_SQUARED: f64 = 0.9;
-/// ... and a residual is beyond this: of figures that are nearly the same there is no variance that could be explained.
+/// ... and a residual is beyond this: of figures that are nearly the same there is no variance that
+/// could be explained.
 const SMALL_RESIDUAL: f64 = 0.1;
 
 /// The figures of a number of threads.
@@ -60,7 +64,8 @@ pub struct Fit {
     pub law: Usl,
     /// Their intervals; `None` with too few rounds.
     pub intervals: Option<Intervals>,
-    /// The share of the variance of the figures that the law explains; `None` if they are all the same. It can be below 0.
+    /// The share of the variance of the figures that the law explains; `None` if they are all the
+    /// same. It can be below 0.
     pub r_squared: Option<f64>,
     /// The greatest residual, `law / observed - 1`, and its number of threads.
     pub worst: (usize, f64),
@@ -69,7 +74,8 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// Whether the law describes the figures: what is said about the knee is worth nothing if it does not.
+    /// Whether the law describes the figures: what is said about the knee is worth nothing if it
+    /// does not.
     pub fn describes(&self) -> bool {
         let worst = self.worst.1.abs();
         let explained = self.r_squared.is_none_or(|r| r >= LEAST_R_SQUARED);
@@ -83,7 +89,8 @@ impl Fit {
         if !self.describes() {
             let r = self.r_squared.map_or(String::new(), |r| format!("R squared is {r:.4}, and "));
             remarks.push(format!(
-                "the law does not describe these figures ({r}with {} threads it is off by {:+.0} %): do not use its parameters \
+                "the law does not describe these figures ({r}with {} threads it is off by {:+.0} \
+                %): do not use its parameters \
                  or its knee; look at the figures themselves",
                 self.worst.0,
                 self.worst.1 * 100.0
@@ -92,13 +99,15 @@ impl Fit {
         let knee = self.law.knee();
         if knee.is_finite() && knee > most as f64 {
             remarks.push(format!(
-                "the knee is beyond {most} threads, the most that were observed: it is extrapolated; \
+                "the knee is beyond {most} threads, the most that were observed: it is \
+                extrapolated; \
                  observe more threads if there are CPUs for them"
             ));
         }
         if self.law.sigma > 1.0 {
             remarks.push(
-                "sigma is above 1, so two threads do less together than one: it is no share of serial work, but what it costs \
+                "sigma is above 1, so two threads do less together than one: it is no share of \
+                serial work, but what it costs \
                  to hand the shared line over instead of keeping it"
                     .to_owned(),
             );
@@ -126,7 +135,8 @@ pub fn check(threads: &[usize]) -> Result<(), InputError> {
     }
     let listed: Vec<String> = different.iter().map(usize::to_string).collect();
     Err(InputError(format!(
-        "--fit: {} different number{} of threads ({}); at least {FEWEST_POINTS} are needed, since three parameters go through \
+        "--fit: {} different number{} of threads ({}); at least {FEWEST_POINTS} are needed, since \
+        three parameters go through \
          any three figures",
         different.len(),
         if different.len() == 1 { "" } else { "s" },
@@ -188,7 +198,8 @@ fn intervals(points: &[&Point], threads: &[f64]) -> Option<Intervals> {
         });
         laws.extend(solve::solve(threads, &figures.collect::<Vec<f64>>()));
     });
-    // A drawing without a law is left out; if they are many, the intervals would be of the others only.
+    // A drawing without a law is left out; if they are many, the intervals would be of the others
+    // only.
     if laws.len() < DRAWS * 9 / 10 {
         return None;
     }
@@ -209,7 +220,8 @@ mod tests {
 
     const THREADS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
-    /// Points of a law with noise that is the same in each run: about normal, the sum of twelve uniform numbers.
+    /// Points of a law with noise that is the same in each run: about normal, the sum of twelve
+    /// uniform numbers.
     fn noisy(law: Usl, rounds: usize, deviation: f64, seed: u64) -> Vec<Point> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut uniform = move || random.next_u64() as f64 / 2f64.powi(64);
@@ -306,7 +318,8 @@ mod tests {
         assert!(check(&[1, 2, 4, 8]).is_ok());
         assert_eq!(
             check(&[2, 1, 2, 2]).unwrap_err().to_string(),
-            "--fit: 2 different numbers of threads (1,2); at least 4 are needed, since three parameters go through any three \
+            "--fit: 2 different numbers of threads (1,2); at least 4 are needed, since three \
+            parameters go through any three \
              figures"
         );
         assert!(check(&[1]).unwrap_err().to_string().contains("1 different number of threads (1)"));

@@ -29,7 +29,8 @@ impl VariantFit {
         if let (Ok(_), Some(cpus)) = (&self.fit, self.shared) {
             let s = if cpus == 1 { "" } else { "s" };
             remarks.push(format!(
-                "more threads than the {cpus} CPU{s} of the placement are in the fit: of those it describes the scheduler and not \
+                "more threads than the {cpus} CPU{s} of the placement are in the fit: of those it \
+                describes the scheduler and not \
                  the lock; fit numbers of threads for which there are CPUs"
             ));
         }
@@ -37,8 +38,9 @@ impl VariantFit {
     }
 }
 
-/// Fits the law to each variant of `rows`, of one experiment on one machine: measured ones by their rounds, predicted
-/// ones by their predicted throughput. Each row then says in its details what the law makes of it.
+/// Fits the law to each variant of `rows`, of one experiment on one machine: measured ones by their
+/// rounds, predicted ones by their predicted throughput. Each row then says in its details what the
+/// law makes of it.
 pub fn of_rows(rows: &mut [Row]) -> Vec<VariantFit> {
     let mut variants: Vec<String> = Vec::new();
     for row in rows.iter() {

@@ -1,9 +1,10 @@
 //! The parameters of the law with the least sum of squared differences from what was observed.
 //!
-//! The law is fitted as `X(N) = N / (a + b (N - 1) + c N (N - 1))`, with `lambda = 1/a`, `sigma = b/a`, `kappa = c/a`, by Levenberg
-//! and Marquardt's method. It begins with the solution of the linear problem `N / X = a + b (N - 1) + c N (N - 1)`, each equation
-//! weighted by what an error of it does to X. That `b` and `c` are at least 0 holds by trying each set of those that
-//! are 0 (four), and taking the best in which the others are not negative.
+//! The law is fitted as `X(N) = N / (a + b (N - 1) + c N (N - 1))`, with `lambda = 1/a`, `sigma =
+//! b/a`, `kappa = c/a`, by Levenberg and Marquardt's method. It begins with the solution of the
+//! linear problem `N / X = a + b (N - 1) + c N (N - 1)`, each equation weighted by what an error of
+//! it does to X. That `b` and `c` are at least 0 holds by trying each set of those that are 0
+//! (four), and taking the best in which the others are not negative.
 
 use super::Usl;
 use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
@@ -12,7 +13,8 @@ use nalgebra::{DMatrix, DVector, Dyn, Owned};
 /// Which of `b` and `c` are not 0, those with the fewest first.
 const FACES: [&[usize]; 4] = [&[0], &[0, 1], &[0, 2], &[0, 1, 2]];
 
-/// A fit with more parameters must be better by this share of the sum of squares: else the difference is of rounding.
+/// A fit with more parameters must be better by this share of the sum of squares: else the
+/// difference is of rounding.
 const ROUNDING: f64 = 1e-16;
 
 /// The factors of `a`, `b` and `c`.
@@ -71,15 +73,16 @@ impl LeastSquaresProblem<f64, Dyn, Dyn> for Problem<'_> {
     }
 }
 
-/// The best parameters, for numbers of threads and the throughput of each; `None` if there are none: then a throughput is not
-/// above 0, or there are fewer numbers than parameters.
+/// The best parameters, for numbers of threads and the throughput of each; `None` if there are
+/// none: then a throughput is not above 0, or there are fewer numbers than parameters.
 pub(super) fn solve(threads: &[f64], observed: &[f64]) -> Option<Usl> {
     let most = observed.iter().copied().fold(0.0, f64::max);
     let usable = |&x: &f64| x > 0.0 && x.is_finite();
     if threads.len() < 3 || threads.len() != observed.len() || !observed.iter().all(usable) {
         return None;
     }
-    // In units of the greatest, parameters and tolerances are of the same size whatever is measured.
+    // In units of the greatest, parameters and tolerances are of the same size whatever is
+    // measured.
     let observed: Vec<f64> = observed.iter().map(|x| x / most).collect();
     let squares: f64 = observed.iter().map(|x| x * x).sum();
     let mut best: Option<([f64; 3], f64)> = None;
@@ -107,7 +110,8 @@ fn face(threads: &[f64], observed: &[f64], free: &'static [usize]) -> Option<([f
     (allowed && rest.is_finite()).then_some((parameters, rest))
 }
 
-/// Where the search begins: the solution of the linear problem, if a law is there, or else linear scaling.
+/// Where the search begins: the solution of the linear problem, if a law is there, or else linear
+/// scaling.
 fn start(threads: &[f64], observed: &[f64], free: &'static [usize]) -> Option<DVector<f64>> {
     // An error of d in N / X is one of X^2 / N times d in X.
     let weight = |row: usize| observed[row] * observed[row] / threads[row];
@@ -159,7 +163,8 @@ mod tests {
 
     #[test]
     fn superlinear_figures_have_the_best_law_that_is_allowed() {
-        // Twice the threads do three times as much: no such law. The best is linear scaling, not a negative sigma.
+        // Twice the threads do three times as much: no such law. The best is linear scaling, not a
+        // negative sigma.
         let found = solve(&[1.0, 2.0, 4.0, 8.0], &[1.0, 3.0, 9.0, 27.0]).unwrap();
         assert_eq!((found.sigma, found.kappa), (0.0, 0.0));
         // Least squares of lambda N: sum(N X) / sum(N^2).

@@ -1,14 +1,16 @@
-//! The Universal Scalability Law: what N threads do together if part of the work is serial, and the threads keep the shared
-//! state coherent between each two of them.
+//! The Universal Scalability Law: what N threads do together if part of the work is serial, and the
+//! threads keep the shared state coherent between each two of them.
 //!
 //! ```text
 //! X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1))
 //! ```
 //!
-//! N. J. Gunther, *A Simple Capacity Model of Massively Parallel Transaction Systems*, CMG 1993; *Guerrilla Capacity Planning*, 2007,
-//! chapter 4. `lambda` is what one thread does alone; `sigma` (contention) the share of the work that is serial, as in Amdahl's
-//! law, which this one is if `kappa` is 0; `kappa` (coherence) what each pair of threads costs, in the work of one operation. With
-//! `kappa` above 0 there is a number of threads, the knee, beyond which more threads do less together.
+//! N. J. Gunther, *A Simple Capacity Model of Massively Parallel Transaction Systems*, CMG 1993;
+//! *Guerrilla Capacity Planning*, 2007, chapter 4. `lambda` is what one thread does alone; `sigma`
+//! (contention) the share of the work that is serial, as in Amdahl's law, which this one is if
+//! `kappa` is 0; `kappa` (coherence) what each pair of threads costs, in the work of one operation.
+//! With `kappa` above 0 there is a number of threads, the knee, beyond which more threads do less
+//! together.
 
 /// The parameters of the law.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,8 +30,8 @@ impl Usl {
         self.lambda * threads / (1.0 + self.sigma * others + self.kappa * threads * others)
     }
 
-    /// The number of threads, at least 1, that do most together; infinite if more do always more, or never less:
-    /// `sqrt((1 - sigma) / kappa)`.
+    /// The number of threads, at least 1, that do most together; infinite if more do always more,
+    /// or never less: `sqrt((1 - sigma) / kappa)`.
     pub fn knee(&self) -> f64 {
         if self.sigma >= 1.0 && self.kappa + self.sigma > 1.0 {
             return 1.0;
@@ -40,7 +42,8 @@ impl Usl {
         ((1.0 - self.sigma).max(0.0) / self.kappa).sqrt().max(1.0)
     }
 
-    /// What the threads do together at most: at the knee, or with threads without end (infinite if `sigma` is 0, too).
+    /// What the threads do together at most: at the knee, or with threads without end (infinite if
+    /// `sigma` is 0, too).
     pub fn most(&self) -> f64 {
         let knee = self.knee();
         if knee.is_finite() {

@@ -1,14 +1,17 @@
-//! Bootstrap intervals: what a statistic comes to when its samples are drawn again, with replacement, from themselves.
+//! Bootstrap intervals: what a statistic comes to when its samples are drawn again, with
+//! replacement, from themselves.
 //!
-//! The interval is the percentile one (B. Efron, R. Tibshirani, *An Introduction to the Bootstrap*, 1993, section 13.3). Not
-//! BCa: its acceleration comes from the jackknife, which is inconsistent for a median (the same, section 11.6). The
-//! generator and its seed are fixed: the same samples give the same interval, on every host.
+//! The interval is the percentile one (B. Efron, R. Tibshirani, *An Introduction to the Bootstrap*,
+//! 1993, section 13.3). Not BCa: its acceleration comes from the jackknife, which is inconsistent
+//! for a median (the same, section 11.6). The generator and its seed are fixed: the same samples
+//! give the same interval, on every host.
 //!
-//! It is for statistics about whose distribution nothing better is known: the parameters of a fit, the place of a maximum.
-//! For the median of one sample more is known. There the percentile interval consists of order statistics too, but its
-//! coverage holds only for many samples: with 7 rounds it takes the second and the sixth, which cover the
-//! median in 87.5 %. [`super::median_interval`] takes those that cover it in at least 95 %, whatever the distribution, so that one
-//! is what tables show, and this one stands beside it in JSON.
+//! It is for statistics about whose distribution nothing better is known: the parameters of a fit,
+//! the place of a maximum. For the median of one sample more is known. There the percentile
+//! interval consists of order statistics too, but its coverage holds only for many samples: with 7
+//! rounds it takes the second and the sixth, which cover the median in 87.5 %.
+//! [`super::median_interval`] takes those that cover it in at least 95 %, whatever the
+//! distribution, so that one is what tables show, and this one stands beside it in JSON.
 
 use super::{median, quantile};
 use rand_core::{Rng, SeedableRng};
@@ -36,8 +39,9 @@ pub fn resample(n: usize, draws: usize, mut of: impl FnMut(&[usize])) {
     }
 }
 
-/// The interval between the percentiles 2.5 and 97.5 of what the drawings came to; `None` of nothing. Infinite figures are
-/// figures; an end between a finite and an infinite one is the nearer of the two outwards.
+/// The interval between the percentiles 2.5 and 97.5 of what the drawings came to; `None` of
+/// nothing. Infinite figures are figures; an end between a finite and an infinite one is the nearer
+/// of the two outwards.
 pub fn percentiles(figures: &[f64]) -> Option<(f64, f64)> {
     if figures.iter().all(|figure| figure.is_finite()) {
         return Some((quantile(figures, TAIL)?, quantile(figures, 1.0 - TAIL)?));
@@ -82,8 +86,9 @@ mod tests {
 
     #[test]
     fn the_interval_of_a_median_has_the_ranks_that_are_known_exactly() {
-        // The median of n (odd) drawings is at most the k-th of n values if at least half of them are among the first k:
-        // P(Binomial(n, k/n) >= (n+1)/2) (Maritz and Jarrett, 1978). The lower end is the first for which that is 2.5 %.
+        // The median of n (odd) drawings is at most the k-th of n values if at least half of them
+        // are among the first k: P(Binomial(n, k/n) >= (n+1)/2) (Maritz and Jarrett, 1978). The
+        // lower end is the first for which that is 2.5 %.
         for n in [5i32, 7, 9, 11, 21, 31] {
             let reaches = |k: &i32| at_least(n, f64::from(*k) / f64::from(n), (n + 1) / 2) >= TAIL;
             let rank = (1..=n).find(reaches).unwrap();
@@ -108,7 +113,8 @@ mod tests {
         let mut counts = [0u32; 7];
         resample(7, 10_000, |indices| indices.iter().for_each(|&i| counts[i] += 1));
         assert_eq!(counts.iter().sum::<u32>(), 70_000);
-        // Six standard deviations of a binomial count are 556; the generator is fixed, so this holds or not for ever.
+        // Six standard deviations of a binomial count are 556; the generator is fixed, so this
+        // holds or not for ever.
         assert!(counts.iter().all(|&count| count.abs_diff(10_000) < 556), "{counts:?}");
     }
 

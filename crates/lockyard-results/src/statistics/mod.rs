@@ -36,8 +36,9 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     if values.is_empty() { None } else { Some(values.iter().sum::<f64>() / values.len() as f64) }
 }
 
-/// How many standard errors a mean is away with 5 % probability, both sides together: Student's distribution with so many degrees of freedom
-/// (M. Abramowitz, I. Stegun, *Handbook of Mathematical Functions*, 26.7.5: from 3 on within 1 %).
+/// How many standard errors a mean is away with 5 % probability, both sides together: Student's
+/// distribution with so many degrees of freedom (M. Abramowitz, I. Stegun, *Handbook of
+/// Mathematical Functions*, 26.7.5: from 3 on within 1 %).
 pub fn student(degrees: usize) -> f64 {
     // Of the normal distribution.
     let x: f64 = 1.959_964;
@@ -48,8 +49,8 @@ pub fn student(degrees: usize) -> f64 {
     x + first / n + second / n.powi(2) + third / n.powi(3)
 }
 
-/// Where the mean of a Poisson distribution is with 95 % confidence that gave `seen` (F. Garwood, *Fiducial Limits for the Poisson
-/// Distribution*, Biometrika 28, 1936).
+/// Where the mean of a Poisson distribution is with 95 % confidence that gave `seen` (F. Garwood,
+/// *Fiducial Limits for the Poisson Distribution*, Biometrika 28, 1936).
 pub fn poisson(seen: u64) -> (f64, f64) {
     // The probability of so many or fewer.
     let up_to = |most: u64, mean: f64| {
@@ -88,9 +89,9 @@ pub struct Interval {
     pub coverage: f64,
 }
 
-/// The narrowest interval of two order statistics, equally far from both ends, that covers the median
-/// with probability at least 0.95; the whole range where there are too few values (below 6). It
-/// assumes nothing but independent values (W. J. Conover, *Practical Nonparametric Statistics*,
+/// The narrowest interval of two order statistics, equally far from both ends, that covers the
+/// median with probability at least 0.95; the whole range where there are too few values (below 6).
+/// It assumes nothing but independent values (W. J. Conover, *Practical Nonparametric Statistics*,
 /// section 3.2). `None` of nothing.
 pub fn median_interval(values: &[f64]) -> Option<Interval> {
     let sorted = sorted(values);

@@ -1,20 +1,22 @@
 //! Rounds that are far from the others.
 //!
-//! The modified z-score of B. Iglewicz and D. Hoaglin (*How to Detect and Handle Outliers*, ASQC Basic References in Quality
-//! Control 16, 1993): the distance from the median in median absolute deviations, which a few outliers do not
-//! move. The limit is hyperfine's, ten standard deviations of a normal distribution (hyperfine,
-//! `benchmark/`, `outlier_detection`; theirs is 3.5): measured rounds are not normal, and a warning that comes every time is not read.
+//! The modified z-score of B. Iglewicz and D. Hoaglin (*How to Detect and Handle Outliers*, ASQC
+//! Basic References in Quality Control 16, 1993): the distance from the median in median absolute
+//! deviations, which a few outliers do not move. The limit is hyperfine's, ten standard deviations
+//! of a normal distribution (hyperfine, `benchmark/`, `outlier_detection`; theirs is 3.5): measured
+//! rounds are not normal, and a warning that comes every time is not read.
 
 use super::median;
 
-/// Modified z-scores, in median absolute deviations, from here on are outliers: 1.4826 of them are a standard deviation of a
-/// normal distribution.
+/// Modified z-scores, in median absolute deviations, from here on are outliers: 1.4826 of them are
+/// a standard deviation of a normal distribution.
 const LIMIT: f64 = 1.4826 * 10.0;
 
 /// Of fewer values none is an outlier: two of three are always near each other.
 const FEWEST: usize = 5;
 
-/// Values nearer to the median than this share of it are not outliers, however alike the others are.
+/// Values nearer to the median than this share of it are not outliers, however alike the others
+/// are.
 const ALIKE: f64 = 0.01;
 
 /// What is odd about the rounds of a cell.
@@ -22,7 +24,8 @@ const ALIKE: f64 = 0.01;
 pub enum Oddity {
     /// The first is far below the median: this share of it.
     SlowFirst(f64),
-    /// These others are far from the median: their indices, and the share of the median of the farthest.
+    /// These others are far from the median: their indices, and the share of the median of the
+    /// farthest.
     Outliers {
         /// Indices of the rounds, from 0.
         rounds: Vec<usize>,
@@ -92,7 +95,8 @@ mod tests {
         assert_eq!(oddities(&rounds), [Oddity::Outliers { rounds: vec![4], farthest: 0.5 }]);
         rounds[0] = 60.0;
         assert_eq!(oddities(&rounds).len(), 2);
-        // A first round that is fast is an outlier, and not a slow first one (the median is then 100.5).
+        // A first round that is fast is an outlier, and not a slow first one (the median is then
+        // 100.5).
         let mut rounds = CALM;
         rounds[0] = 200.0;
         assert_eq!(
