@@ -308,8 +308,8 @@ fn row(job: &Job, plan: &Plan, found: &[Option<Found>]) -> Option<Row> {
     if cell.threads != Some(run.tasks) {
         row.detail.insert(SIMULATED_TASKS.to_owned(), Detail::Count(run.tasks as u64));
     }
-    let of = (&model.figure, prediction.runs.len());
-    identify_figure(&run.script, &run.machine, of, &mut row.detail);
+    let seeds = prediction.runs.len();
+    identify_figure(&run.script, &run.machine, &model.figure, seeds, &mut row.detail);
     if let Some(reason) = cell.threads.and_then(|n| run.script.doubt(&cell.machine, n)) {
         row.detail.insert(DOUBTFUL.to_owned(), Detail::Text(reason.to_owned()));
     }

@@ -4,12 +4,10 @@ use crate::calibration::{Calibrated, calibrated, calibration_cell};
 use crate::detail::{detail, identify_figure};
 use crate::explain::Costs;
 use crate::failure::Failure;
-use crate::local_work::LocalWork;
 use crate::placement::{Placement, check_threads};
 use crate::sensitivity::{self, Sensitivity};
-use crate::simulate::{CellSpec, Effort, RunPlan, identify, simulate};
+use crate::simulate::{CellSpec, Effort, Prediction, RunPlan, SimulationError, identify, simulate};
 use lockyard_results::listing;
-use lockyard_results::outcome::Outcome;
 use lockyard_results::published::Table;
 use lockyard_results::row::{Detail, Row, Status};
 use lockyard_scenarios::{Script, Variant};
@@ -55,8 +53,8 @@ pub struct Predictions {
     pub sensitivities: Vec<Sensitivity>,
 }
 
-/// Predicts the cells of a request: variant by variant, in the order of `threads`. A row whose cell
-/// was published has the published figure too, if its tasks run where the script says.
+/// Predicts the cells of a request: variant by variant, in the order of `threads`. A row whose cell was
+/// published has the published figure too, if its tasks run where the script says.
 ///
 /// # Errors
 ///
@@ -71,16 +69,7 @@ pub fn run(
     variants.iter().try_for_each(|variant| refuse_foreign(variant))?;
     let scripted = Placement::Order(script.order);
     let placement = request.placement.as_ref().unwrap_or(&scripted);
-    for &threads in &request.threads {
-        check_threads(&request.machine, threads)?;
-        let room = placement.room(&request.machine);
-        if threads > room {
-            let what = placement.describe();
-            return Err(Failure::Input(InputError(format!(
-                "{threads} threads on {what}; allowed: 1 to {room}"
-            ))));
-        }
-    }
+    check_room(request, placement)?;
     let asked = variants.len() * request.threads.len();
     let works = jobs::run(
         &variants,
@@ -93,98 +82,149 @@ pub fn run(
         let Some(work) = work else {
             return Ok(Predictions { asked, ..Predictions::default() });
         };
-        let work = work?;
-        cells.extend(request.threads.iter().map(|&threads| (variant, threads, work)));
+        let calibrated = work?;
+        cells.extend(request.threads.iter().map(|&threads| {
+            let spec = CellSpec {
+                machine: &request.machine,
+                variant,
+                placement,
+                home: script.home,
+                threads,
+                local_work: calibrated.nanoseconds(),
+            };
+            // A figure that was published for other places, in some run, is no figure to compare with.
+            let places = |of: &Placement, seed| of.places(&request.machine, threads, seed);
+            let as_scripted = |seed| places(placement, seed) == places(&scripted, seed);
+            Cell { request, spec, calibrated, is_as_published: (1..=2).all(as_scripted) }
+        }));
     }
     let predictions = jobs::run(
         &cells,
         request.jobs,
-        |&(variant, threads, work)| {
-            let spec = spec(request, placement, variant, threads, work);
-            simulate(&spec, &RunPlan::full(&spec, &script.run, script.samples))
-        },
+        |cell| simulate(&cell.spec, &RunPlan::full(&cell.spec, &script.run, script.samples)),
         done,
     );
     let mut found = Predictions { asked, ..Predictions::default() };
-    for ((variant, threads, calibrated), prediction) in cells.into_iter().zip(predictions) {
+    for (cell, prediction) in cells.iter().zip(predictions) {
         let Some(prediction) = prediction else { continue };
-        let prediction = prediction
-            .map_err(|e| Failure::Run(format!("{}, {}: {e}", script.name, variant.name)))?;
-        // A figure that was published for other places, in some run, is no figure to compare with.
-        let places = |of: &Placement, seed| of.places(&request.machine, threads, seed);
-        let same_places = (1..=2).all(|seed| places(placement, seed) == places(&scripted, seed));
-        let published = tables.iter().flat_map(|table| &table.cells).find(|cell| {
-            same_places
-                && cell.experiment == script.name
-                && cell.machine == request.machine.name()
-                && cell.variant == variant.name
-                && script.tasks(cell.threads) == Some(threads)
-                && cell.metric == script.metric.name()
-                && cell.unit == script.metric.unit()
-        });
-        let Calibrated { work, metric } = calibrated;
+        if !cell.add(prediction.map_err(|error| cell.failed(error))?, tables, done, &mut found)? {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// Refuses numbers of threads for which the machine or the placement has no room.
+fn check_room(request: &Request, placement: &Placement) -> Result<(), InputError> {
+    for &threads in &request.threads {
+        check_threads(&request.machine, threads)?;
+        let room = placement.room(&request.machine);
+        if threads > room {
+            let what = placement.describe();
+            return Err(InputError(format!("{threads} threads on {what}; allowed: 1 to {room}")));
+        }
+    }
+    Ok(())
+}
+
+/// One cell of a request.
+struct Cell<'a> {
+    request: &'a Request,
+    spec: CellSpec<'a>,
+    calibrated: Calibrated,
+    /// Tasks run where they ran for published figures.
+    is_as_published: bool,
+}
+
+impl Cell<'_> {
+    fn failed(&self, error: SimulationError) -> Failure {
+        let (script, variant) = (&self.request.script.name, &self.spec.variant.name);
+        Failure::Run(format!("{script}, {variant}: {error}"))
+    }
+
+    /// Adds the rows of the cell; returns false after an interrupt.
+    fn add(
+        &self,
+        prediction: Prediction,
+        tables: &[Table],
+        done: &(impl Fn() + Sync),
+        found: &mut Predictions,
+    ) -> Result<bool, Failure> {
+        let (request, script) = (self.request, &self.request.script);
+        let (variant, threads) = (self.spec.variant, self.spec.threads);
+        let Calibrated { work, metric } = self.calibrated;
+        let figure = metric.figure(prediction.throughput, threads);
         let mut detail = detail(metric, &prediction, threads, work);
         identify(&request.machine, prediction.runs.len(), &mut detail);
         if request.sensitivity {
-            let spec = spec(request, placement, variant, threads, calibrated);
             let plan = RunPlan::of_run(Effort::SEARCH, &script.run);
-            let failed = |e| Failure::Run(format!("{}, {}: {e}", script.name, variant.name));
-            let Some(one) =
-                sensitivity::of(&spec, &plan, metric, request.jobs, done).map_err(failed)?
-            else {
-                break;
-            };
-            let one = one.around(metric.figure(prediction.throughput, threads));
+            let one = sensitivity::of(&self.spec, &plan, metric, request.jobs, done);
+            let Some(one) = one.map_err(|error| self.failed(error))? else { return Ok(false) };
+            let one = one.around(figure);
             one.detail(&mut detail);
             found.sensitivities.push(one);
         }
         let outcome = prediction.outcome(metric, threads);
-        let of = (variant.name.as_str(), threads, same_places);
-        found.figures.extend(figures(request, outcome, of, work, tables));
+        for (metric, unit, figure) in script.figures() {
+            let mut detail = BTreeMap::new();
+            if let Some(work) = work {
+                detail.insert("local_work_ns".to_owned(), Detail::Number(work.nanoseconds));
+            }
+            let seeds = outcome.runs.len();
+            identify_figure(script, &request.machine, &figure, seeds, &mut detail);
+            let predicted = outcome.figure(&figure, None);
+            found.figures.push(self.row(&metric, unit, predicted, detail, tables));
+        }
         if request.attribution {
             let machine = Some(request.machine.name());
             let listed = listing::Of { script, machine, variant: &variant.name, threads };
-            let tables_of = if same_places { tables } else { &[] };
-            found.listings.extend(listing::rows(&prediction.listing, listed, tables_of));
+            let tables = if self.is_as_published { tables } else { &[] };
+            found.listings.extend(listing::rows(&prediction.listing, listed, tables));
         }
-        let calibration = calibration_cell(script, &variant.name, request.machine.name(), tables);
+        let (name, unit) = (script.metric.name(), script.metric.unit());
+        found.rows.push(self.row(name, unit, Some(figure), detail, tables));
+        found.costs.push(prediction.costs);
+        Ok(true)
+    }
+
+    /// The row of one figure of the cell, beside the published one.
+    fn row(
+        &self,
+        metric: &str,
+        unit: &str,
+        predicted: Option<f64>,
+        detail: BTreeMap<String, Detail>,
+        tables: &[Table],
+    ) -> Row {
+        let (script, machine) = (&self.request.script, self.request.machine.name());
+        let variant = &self.spec.variant.name;
+        let published = tables.iter().flat_map(|table| &table.cells).find(|cell| {
+            self.is_as_published
+                && cell.experiment == script.name
+                && cell.machine == machine
+                && cell.variant == *variant
+                && script.tasks(cell.threads) == Some(self.spec.threads)
+                && cell.metric == metric
+                && cell.unit == unit
+        });
+        let calibration = calibration_cell(script, variant, machine, tables);
         let is_calibration = published.is_some() && published == calibration;
-        found.rows.push(Row {
+        Row {
             table: String::new(),
             experiment: script.name.clone(),
-            machine: request.machine.name().to_owned(),
-            variant: variant.name.clone(),
-            threads: Some(threads),
-            metric: script.metric.name().to_owned(),
-            unit: script.metric.unit().to_owned(),
+            machine: machine.to_owned(),
+            variant: variant.clone(),
+            threads: Some(self.spec.threads),
+            metric: metric.to_owned(),
+            unit: unit.to_owned(),
             published: published.map(|cell| cell.value),
-            predicted: Some(metric.figure(prediction.throughput, threads)),
+            predicted,
             trivial: None,
             measured: None,
             status: if is_calibration { Status::Calibration } else { Status::Predicted },
             reason: None,
             detail,
-        });
-        found.costs.push(prediction.costs);
-    }
-    Ok(found)
-}
-
-/// Returns what is simulated of one cell of a request.
-fn spec<'a>(
-    request: &'a Request,
-    placement: &'a Placement,
-    variant: &'a Variant,
-    threads: usize,
-    calibrated: Calibrated,
-) -> CellSpec<'a> {
-    CellSpec {
-        machine: &request.machine,
-        variant,
-        placement,
-        home: request.script.home,
-        threads,
-        local_work: calibrated.nanoseconds(),
+        }
     }
 }
 
@@ -197,54 +237,4 @@ fn refuse_foreign(variant: &Variant) -> Result<(), InputError> {
         ))),
         None => Ok(()),
     }
-}
-
-/// The rows of the figures that runs of a variant have beside the script's metric.
-fn figures(
-    request: &Request,
-    outcome: Outcome,
-    (variant, threads, same_places): (&str, usize, bool),
-    work: Option<LocalWork>,
-    tables: &[Table],
-) -> Vec<Row> {
-    let script = &request.script;
-    let calibration = calibration_cell(script, variant, request.machine.name(), tables);
-    let mut rows = Vec::new();
-    for (metric, unit, figure) in script.figures() {
-        let published = tables.iter().flat_map(|table| &table.cells).find(|cell| {
-            same_places
-                && cell.experiment == script.name
-                && cell.machine == request.machine.name()
-                && cell.variant == variant
-                && script.tasks(cell.threads) == Some(threads)
-                && cell.metric == metric
-                && cell.unit == unit
-        });
-        let mut detail = BTreeMap::new();
-        if let Some(work) = work {
-            detail.insert("local_work_ns".to_owned(), Detail::Number(work.nanoseconds));
-        }
-        identify_figure(script, &request.machine, (&figure, outcome.runs.len()), &mut detail);
-        rows.push(Row {
-            table: String::new(),
-            experiment: script.name.clone(),
-            machine: request.machine.name().to_owned(),
-            variant: variant.to_owned(),
-            threads: Some(threads),
-            metric,
-            unit: unit.to_owned(),
-            published: published.map(|cell| cell.value),
-            predicted: outcome.figure(&figure, None),
-            trivial: None,
-            measured: None,
-            status: if published.is_some() && published == calibration {
-                Status::Calibration
-            } else {
-                Status::Predicted
-            },
-            reason: None,
-            detail,
-        });
-    }
-    rows
 }
