@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 
-type Failing = crate::support::Failing<2>;
+use crate::support::failing::Failing;
 
 /// A value that counts how many of it are alive, and is recognised when it is read.
 struct Counted {
