@@ -4,7 +4,7 @@ use super::entry::Entry;
 use super::index::{Index, Wanted};
 use super::key::Key;
 use super::switches::{Promote, Switches};
-use super::{BufferCache, EntryOf, PartOf};
+use super::{BufferCache, EntryOf, Part};
 use core::fmt;
 use core::ops::Deref;
 use core::ptr::NonNull;
@@ -73,7 +73,7 @@ impl<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Buffer<'c
             // SAFETY: the handle has a reference, and the buffer is ready.
             unsafe { self.entry().set_referenced() };
         } else if !S::Index::LOCKS {
-            self.under_lock(|(shard, _), _| {
+            self.under_lock(|Part { shard, .. }, _| {
                 // SAFETY: under the shard's lock, and it is in the shard's list.
                 unsafe { shard.move_to_front(self.entry) };
             });
@@ -83,12 +83,12 @@ impl<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Buffer<'c
 
     /// Runs `f` under the lock of the buffer's shard, if the buffer is in the cache. `f` gets the
     /// shard with the state of all shards, and what is wanted.
-    fn under_lock<R>(&self, f: impl FnOnce(PartOf<'_, S, H, C>, &Wanted) -> R) -> Option<R> {
+    fn under_lock<R>(&self, f: impl FnOnce(Part<'_, S, H, C>, &Wanted) -> R) -> Option<R> {
         let shards = self.cache.shards()?;
         let wanted = Wanted::new(self.key());
         // SAFETY: published shards are there as long as the cache.
         let part = unsafe { self.cache.part(shards, &wanted) };
-        part.0.locked(|| {
+        part.shard.locked(|| {
             // SAFETY: the handle has a reference.
             let cached = unsafe { self.entry().is_cached() };
             cached.then(|| f(part, &wanted))

@@ -10,7 +10,7 @@
 use super::buffer::Buffer;
 use super::index::{Index, Wanted};
 use super::switches::{Allocate, Initialise, Switches};
-use super::{BufferCache, EntryOf, ShardsOf};
+use super::{BufferCache, EntryOf, Part, ShardsOf};
 use crate::memory::AllocationFailed;
 use core::fmt;
 use core::mem;
@@ -215,7 +215,7 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
         prepare: impl FnOnce() -> Result<(), E>,
     ) -> Result<Option<Buffer<'_, T, S, H, C>>, E> {
         // SAFETY: published shards are there as long as the cache.
-        let (shard, all) = unsafe { self.part(shards, wanted) };
+        let Part { shard, all } = unsafe { self.part(shards, wanted) };
         let there = shard.locked(|| {
             // SAFETY: the shard is the key's, and its lock is held: nothing is taken out, so
             // nothing is freed.

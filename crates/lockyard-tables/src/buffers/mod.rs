@@ -123,7 +123,10 @@ type LockOf<S, H> = <<S as Switches<H>>::Index as Index<H>>::Lock;
 type EntryOf<T, S, H, C> = Entry<T, LockOf<S, H>, H, C>;
 type ShardsOf<S, H, C> = Shards<LockOf<S, H>, H, C>;
 /// A shard, and the state that all shards share.
-type PartOf<'c, S, H, C> = (&'c Shard<LockOf<S, H>, H, C>, &'c ShardsOf<S, H, C>);
+struct Part<'c, S: Switches<H>, H: HostWithSlots, C: Context> {
+    shard: &'c Shard<LockOf<S, H>, H, C>,
+    all: &'c ShardsOf<S, H, C>,
+}
 
 /// A cache of buffers with values `T`. See the [module documentation](self).
 ///
@@ -231,11 +234,12 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
         &self,
         shards: NonNull<ShardsOf<S, H, C>>,
         wanted: &Wanted,
-    ) -> PartOf<'_, S, H, C> {
+    ) -> Part<'_, S, H, C> {
         // SAFETY: published shards are there as long as the cache.
         let all = unsafe { shards.as_ref() };
         // SAFETY: as above; an index's shards are below their number.
-        (unsafe { Shards::at(shards, S::Index::shard(wanted, all.number())) }, all)
+        let shard = unsafe { Shards::at(shards, S::Index::shard(wanted, all.number())) };
+        Part { shard, all }
     }
 
     /// Takes a buffer out of the index and out of its shard's list.
@@ -245,7 +249,7 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
     /// The shard is that of `wanted`, the caller holds its lock, and the buffer is in the index and
     /// in the list.
     unsafe fn take_out(
-        (shard, all): PartOf<'_, S, H, C>,
+        Part { shard, all }: Part<'_, S, H, C>,
         wanted: &Wanted,
         entry: NonNull<EntryOf<T, S, H, C>>,
     ) {
@@ -310,7 +314,7 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
     fn find(&self, wanted: &Wanted) -> Option<Buffer<'_, T, S, H, C>> {
         let shards = self.shards()?;
         // SAFETY: published shards are there as long as the cache.
-        let (shard, all) = unsafe { self.part(shards, wanted) };
+        let Part { shard, all } = unsafe { self.part(shards, wanted) };
         let look = || {
             // SAFETY: under the lock nothing is taken out, so nothing is freed. Without it the
             // guard keeps all buffers that can be reached from being freed: see `chains.rs`.
@@ -345,14 +349,14 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
         let shards = self.shards()?;
         let wanted = Wanted::new(key);
         // SAFETY: published shards are there as long as the cache.
-        let (shard, all) = unsafe { self.part(shards, &wanted) };
+        let Part { shard, all } = unsafe { self.part(shards, &wanted) };
         let taken = shard.locked(|| {
             // SAFETY: under the lock nothing else is taken out; the found buffer is in the index
             // and in the list.
             unsafe {
                 let found: NonNull<EntryOf<T, S, H, C>> =
                     S::Index::find(all, shard, &wanted, |_| true)?;
-                Self::take_out((shard, all), &wanted, found);
+                Self::take_out(Part { shard, all }, &wanted, found);
                 Some(found)
             }
         })?;

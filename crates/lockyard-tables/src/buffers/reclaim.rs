@@ -11,7 +11,7 @@
 use super::buffer::Dead;
 use super::index::{Index, Wanted};
 use super::switches::{Promote, Switches};
-use super::{BufferCache, EntryOf, ShardsOf};
+use super::{BufferCache, EntryOf, Part, ShardsOf};
 use core::ptr::NonNull;
 use lockyard::Context;
 use lockyard::lockref::Count;
@@ -99,7 +99,7 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
                         // SAFETY: under the lock, and it is in the index and in the list.
                         unsafe {
                             let wanted = Wanted::new(oldest.as_ref().key());
-                            Self::take_out((shard, all), &wanted, oldest);
+                            Self::take_out(Part { shard, all }, &wanted, oldest);
                         }
                         // SAFETY: it was marked dead with the last reference, and was taken out.
                         dead[taken] = Some(unsafe { Dead::new(self, oldest) });

@@ -13,5 +13,6 @@ mod does_not_compile;
 mod first_line;
 mod id_table;
 mod linearizable;
+mod outside;
 mod statistics;
 mod steady;

@@ -12,7 +12,6 @@ mod hot_paths;
 mod kinds;
 mod late_locks;
 mod nodes;
-mod outside;
 mod page_ref;
 mod parking_native;
 mod queued_native;

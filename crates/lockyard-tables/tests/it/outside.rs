@@ -1,5 +1,5 @@
-//! The library from outside its workspace: a crate that depends on it, with `std` and without, and
-//! the package.
+//! The libraries from outside their workspace: a crate that depends on them, with `std` and without;
+//! and their packages.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -54,18 +54,24 @@ fn what_needs_slots_on_a_host_without_is_refused_by_a_check_and_nothing_else() {
 }
 
 #[test]
-fn the_package_has_its_licences_and_what_it_needs() {
-    let output = cargo(&["package", "-p", "lockyard", "--list", "--allow-dirty"]);
-    succeeds(&output);
-    let files = String::from_utf8(output.stdout).expect("names of files");
-    let files: Vec<&str> = files.lines().collect();
-    for file in ["LICENSE-MIT", "LICENSE-APACHE", "README.md", "build.rs", "src/lib.rs"] {
-        assert!(files.contains(&file), "{file} is not in the package: {files:?}");
-    }
-    let foreign = |file: &&&str| file.starts_with("tests/") || file.starts_with("listings/");
-    assert_eq!(files.iter().find(foreign), None, "what only this workspace can run");
-    for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
-        let text = |folder: &str| std::fs::read(root().join(folder).join(licence)).unwrap();
-        assert_eq!(text("."), text("crates/lockyard"), "{licence} of the crate is the project's");
+fn each_package_has_its_licences_and_what_it_needs() {
+    let needs = [("lockyard", &["build.rs"][..]), ("lockyard-tables", &[])];
+    for (package, more) in needs {
+        let output = cargo(&["package", "-p", package, "--list", "--allow-dirty"]);
+        succeeds(&output);
+        let files = String::from_utf8(output.stdout).expect("names of files");
+        let files: Vec<&str> = files.lines().collect();
+        for file in ["LICENSE-MIT", "LICENSE-APACHE", "README.md", "src/lib.rs"].iter().chain(more)
+        {
+            assert!(files.contains(file), "{package}: {file} is not in the package: {files:?}");
+        }
+        let foreign = |file: &&&str| file.starts_with("tests/") || file.starts_with("listings/");
+        let found = files.iter().find(foreign);
+        assert_eq!(found, None, "{package}: what only this workspace can run");
+        for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
+            let text = |folder: &str| std::fs::read(root().join(folder).join(licence)).unwrap();
+            let of_the_crate = text(&format!("crates/{package}"));
+            assert_eq!(text("."), of_the_crate, "{licence} of {package} is the project's");
+        }
     }
 }
