@@ -1,13 +1,10 @@
 //! Per-node statistics: under weak memory, on a simulated machine with nodes, with every allocation failing in turn, and by
 //! random operations against a simple model.
 
-use lockyard::Counts;
 use lockyard::lock::{Queued, TestAndSet};
 use lockyard::platform::checked::Checked;
 use lockyard::platform::hooked::Hooked;
 use lockyard::platform::{HostWithSlots, Native};
-use lockyard::statistics::Statistics;
-use lockyard::statistics::{PerCpu, PerNode, Shared, Variant};
 use lockyard_check::backends::{model, native, simulated, verdict};
 use lockyard_check::controls::DoesNotExclude;
 use lockyard_check::explore::{Bounds, explore};
@@ -18,6 +15,9 @@ use lockyard_check::program::StatOp::{self, Read, Take, Update, UpdateHere};
 use lockyard_check::program::StatProgram;
 use lockyard_check::ration::{self, Rationed};
 use lockyard_sim::{Machine, Outcome, Simulated, Simulation};
+use lockyard_tables::Counts;
+use lockyard_tables::statistics::Statistics;
+use lockyard_tables::statistics::{PerCpu, PerNode, Shared, Variant};
 use std::sync::Arc;
 
 type Model = Hooked<Checked, Scripted>;

@@ -1,15 +1,15 @@
 //! Regions: every cycle of every thread is of one, and of one phase.
 
 use crate::support::{OTHER_SOCKET, finish, machine, thread};
-use lockyard::id_table::{IdTable, Locked};
+use lockyard::RawSpinLock;
 use lockyard::lock::Queued;
 use lockyard::platform::{Activity, Ordering, Region, Word, during};
-use lockyard::{FourBytes, NoContext, RawSpinLock};
 use lockyard_sim::{Attribution, PHASES, Phase, Simulated, SimulatedU64, Simulation, now, work};
+use lockyard_tables::id_table::{IdTable, Locked};
 use std::cell::Cell;
 use std::rc::Rc;
 
-type Lock = RawSpinLock<Queued, Simulated, NoContext, FourBytes>;
+type Lock = RawSpinLock<Queued, Simulated>;
 
 /// Cycles of a region, with its parts.
 fn cycles_of(spent: &Attribution, region: Region) -> u64 {

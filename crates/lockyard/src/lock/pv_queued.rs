@@ -106,7 +106,7 @@ use super::pv::{self, Announced, Hooks, Parks};
 use super::queue::{self, Name};
 use super::{Algorithm, FairLock, LaneLock, Queued};
 use crate::invariance::Invariant;
-use crate::lane::{Lane, upper};
+use crate::lane::{FourBytes, Lane, upper};
 use crate::platform::{
     Event, HostWithSlots, Int, Ordering, QueueNode, RELEASE_ACQUIRE_LATE, Region, Word,
     acquire_late, during,
@@ -433,6 +433,7 @@ fn kick<H: HostWithSlots>(lock: usize, token: u32, parked: bool) {
 
 impl<P: Hooks> Algorithm for PvQueued<P> {
     type Token = u32;
+    type Width = FourBytes;
 
     #[inline(always)]
     fn is_held<B: Int>(bits: B) -> bool {
