@@ -28,7 +28,7 @@
 //! E7-8800/4800/2800 Product Families, Datasheet*, volume 2, 5.2: Directory Assisted Snoopy).
 
 use super::Engine;
-use super::attribution::LineTrace;
+use super::accounting::LineTrace;
 use super::event::Event;
 use super::line::{Line, Miss, Request, State};
 use super::work::whole;

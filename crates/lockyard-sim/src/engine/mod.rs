@@ -8,9 +8,9 @@
 //! | `work.rs` | local work, beside that of siblings |
 //! | `schedule.rs` | threads that share CPUs: queues, slices, switches |
 //! | `yields.rs` | spinning threads that leave their CPU |
-//! | `answers.rs` | waiting for other processors |
-//! | `ahead.rs` | local work under operations that are not complete |
-//! | `guesses.rs` | which outcomes a core expects of compare-exchanges |
+//! | `shootdown.rs` | waiting for other processors |
+//! | `out_of_order.rs` | local work under operations that are not complete |
+//! | `branch_prediction.rs` | which outcomes a core expects of compare-exchanges |
 //! | `caches.rs` | misses, fills, snoops; who goes first when a line arrives |
 //! | `capacity.rs` | how many lines each cache holds, and what gives way |
 //! | `agents.rs` | the directory: agents of domains, home agents |
@@ -19,45 +19,46 @@
 //! | `sparse.rs` | tables of which few entries are used |
 //! | `places.rs` | where cores, domains and sockets are |
 //! | `coroutine.rs` | the code of a simulated thread |
-//! | `attribution.rs`, `regions.rs` | where the cycles go |
-//! | `statistics.rs`, `tries.rs` | what is counted |
+//! | `accounting/`, `regions.rs` | where the cycles go |
+//! | `statistics.rs`, `failure_streaks.rs` | what is counted |
 
+mod accounting;
 mod agents;
-mod ahead;
-mod answers;
-mod attribution;
+mod branch_prediction;
 mod caches;
 mod capacity;
 mod coroutine;
 mod event;
-mod guesses;
+mod failure_streaks;
 mod invariants;
 mod line;
+mod out_of_order;
 mod places;
 mod regions;
 mod schedule;
+mod shootdown;
 mod sparse;
 mod statistics;
 mod threads;
-mod tries;
 mod wheel;
 mod work;
 mod yields;
 
-pub use attribution::{Attribution, Distance, LineCounts, PHASES, Phase};
+pub use accounting::{Attribution, Distance, LineCounts, PHASES, Phase};
 pub use statistics::Statistics;
 
 use crate::arena::Arena;
 use crate::machine::Machine;
 use crate::random::Random;
 use crate::shared::Shared;
-use ahead::{Ahead, Followed};
-use attribution::{LineTrace, Spending};
+use accounting::{LineTrace, Spending};
+use branch_prediction::Guess;
 use capacity::Capacity;
 use coroutine::SimulatedThread;
 use event::{Event, Kind, Packed};
-use guesses::Guess;
+use failure_streaks::Losses;
 use line::{Line, View, Waiter};
+use out_of_order::{Ahead, Followed};
 use places::Places;
 use regions::{Regions, Spent};
 use schedule::Scheduler;
@@ -66,7 +67,6 @@ use std::collections::VecDeque;
 use std::panic::Location;
 use std::rc::Rc;
 use threads::Activity;
-use tries::Losses;
 use wheel::Wheel;
 use work::{CoreThreads, Work};
 

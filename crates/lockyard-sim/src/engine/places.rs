@@ -1,6 +1,6 @@
 //! Where the cores, the domains and the sockets are: tables, because an operation asks several times and a division is slow.
 
-use super::attribution::Distance;
+use super::accounting::Distance;
 use crate::machine::Machine;
 
 /// Where a core is.

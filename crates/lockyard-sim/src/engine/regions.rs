@@ -3,7 +3,7 @@
 //! What a thread does changes while its code runs, which takes no simulated time; so all cycles from one operation to the next
 //! are of what it did last, and every cycle of every thread is in one region and in one phase.
 
-use super::attribution::PHASES;
+use super::accounting::PHASES;
 use lockyard::platform::{Activity, Region};
 
 /// Cycles by what threads do: of regions, and behind them of their parts, each by its [index](Activity::index).

@@ -8,7 +8,7 @@
 //! | parked | a parked thread gives its CPU up; woken, it goes to an idle CPU, and goes before a thread that has run more than `lead` longer |
 //! | idle | a CPU that becomes idle takes the next thread of the fullest queue |
 //! | pause loops | a thread that spins for `pause_window` leaves its CPU, for a thread that has run at most `lead` longer. With directed yields it does so for another preempted thread of its own group, wherever that is queued: one that did not itself leave while it spun, or was passed over since (`yields.rs`) |
-//! | answers | a running thread answers others of its group after `interrupt`, one that is off its CPU when it runs next, a parked one is woken for it (`answers.rs`) |
+//! | answers | a running thread answers others of its group after `interrupt`, one that is off its CPU when it runs next, a parked one is woken for it (`shootdown.rs`) |
 //!
 //! A waiting loop that sleeps until its line moves is a spinning thread: it has the CPU. One that is off its CPU sleeps on no
 //! line; when it runs again it looks. The rules are those of a fair scheduler that keeps run times (Linux from 2.6.23 to 6.5) as its documentation and tuning
@@ -16,7 +16,7 @@
 //!
 //! A run without a scheduler has none of this: each thread has its hardware thread.
 
-use super::attribution::Phase;
+use super::accounting::Phase;
 use super::event::Event;
 use super::{Engine, Op};
 use crate::machine::Machine;

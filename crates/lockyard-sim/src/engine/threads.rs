@@ -1,6 +1,6 @@
 //! The threads: what each operation does at its core, the store buffer, waiting and parking.
 
-use super::attribution::Phase;
+use super::accounting::Phase;
 use super::coroutine::Progress;
 use super::event::Event;
 use super::line::{State, Waiter};

@@ -37,7 +37,7 @@ pub(super) struct CoreThreads {
     pub running: u32,
     /// How many of them have [`Work`].
     pub working: u32,
-    /// How far each of them can run ahead (see `ahead.rs`).
+    /// How far each of them can run ahead (see `out_of_order.rs`).
     pub reach: u64,
 }
 

@@ -5,7 +5,7 @@
 //! answers when it runs next: that is what overcommitment makes expensive. A parked one is woken to answer, and then looks again.
 //! The one that waits spins, and answers others meanwhile.
 
-use super::attribution::Phase;
+use super::accounting::Phase;
 use super::event::Event;
 use super::schedule::Whereabouts;
 use super::{Engine, Fate, Op};

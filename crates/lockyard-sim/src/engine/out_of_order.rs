@@ -5,7 +5,7 @@
 //! share it in equal parts while they are there). So a transfer hides behind the work that follows it, and the next
 //! read-modify-write of the line finds its own work done.
 //!
-//! The outcome of a compare-exchange, or of a swap, is guessed (`guesses.rs`); one that was guessed wrongly discards what was done ahead.
+//! The outcome of a compare-exchange, or of a swap, is guessed (`branch_prediction.rs`); one that was guessed wrongly discards what was done ahead.
 //! So do the end of a waiting loop, a pause, a fence, a park, and the way into the kernel or out of it: measured on
 //! an Emerald Rapids, two CPUs that add to a word and then call the kernel take as long with a fence before the call as without.
 //! Read-modify-writes themselves complete in order.

@@ -7,10 +7,10 @@
 //! others, *The Detection and Elimination of Useless Misses in Multiprocessors*, ISCA 1993). A hand-over of a unit that another
 //! touched last is needed too, though its value was read before, and so is a thread's first move.
 
+use super::failure_streaks::Tries;
 use super::places::Places;
 use super::sparse::Sparse;
 use super::threads::Activity;
-use super::tries::Tries;
 use super::{Engine, Op, Thread};
 use lockyard::platform::{Activity as Doing, Region};
 use std::ops::{Add, Sub};
