@@ -1,0 +1,13 @@
+//! What a thread is doing, as the threads that share its core see it.
+
+/// What a thread is doing, for siblings and for reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Activity {
+    Running,
+    /// The core belongs to its siblings. The thread waits for a line or for its store buffer,
+    /// sleeps in a waiting loop, is parked, or pauses.
+    Yielding,
+    /// Its code has returned, and stores are still in its buffer.
+    Draining,
+    Finished,
+}
