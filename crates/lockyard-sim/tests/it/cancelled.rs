@@ -5,7 +5,7 @@ use lockyard::platform::{Host, Ordering, Word};
 use lockyard_sim::{Machine, Outcome, Simulated, SimulatedU64, Simulation, operation_done};
 use std::sync::atomic::AtomicBool;
 
-/// Documented by `cancel_by`: a run handles at most this many events after the flag was set.
+/// Maximum number of events that a run handles after the flag was set, as `cancel_by` documents.
 const SOON: u64 = 1 << 15;
 
 fn simulation() -> Simulation {
@@ -48,7 +48,7 @@ fn a_run_that_is_cancelled_before_it_begins_handles_no_event() {
 fn a_run_that_is_cancelled_while_it_runs_ends_soon() {
     static FLAG: AtomicBool = AtomicBool::new(false);
     const BEGIN: u64 = 20_000;
-    // The same run up to the addition that raises the flag, which is never looked at.
+    // The same run up to the addition that raises the flag, which is never checked.
     let mut until_begin = additions(u64::MAX, BEGIN, &FLAG);
     while !FLAG.load(Ordering::Relaxed) {
         let next = until_begin.now() + 1_000;
@@ -67,7 +67,7 @@ fn a_run_that_is_cancelled_while_it_runs_ends_soon() {
     let events = simulation.statistics().events;
     assert!(events <= raised + SOON, "{events} events; the flag was raised before {raised}");
     assert!(simulation.operations()[0] >= BEGIN);
-    // It stays so as long as the flag is up.
+    // It stays cancelled while the flag is up.
     assert!(matches!(simulation.run(), Outcome::Cancelled));
     assert_eq!(simulation.statistics().events, events);
 }

@@ -1,5 +1,6 @@
-//! Each mechanism of the simulated machine, by itself, on raw words: what it costs, and what moves.
-//! Runs are deterministic, so figures are compared exactly where the machine file gives them, and
+//! Each mechanism of the simulated machine, by itself, on raw words: its cost, and what moves.
+//!
+//! Runs are deterministic. So figures are compared exactly where the machine file gives them, and
 //! within the jitter of the messages (9 cycles each) where messages are involved.
 
 use lockyard::platform::{Atomics, DataCell, Host, Ordering, Part, Word};
@@ -24,17 +25,17 @@ fn machine() -> Machine {
     Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped")
 }
 
-/// Performs the operation for what it costs, not for its value.
+/// Performs the operation for its cost, not for its value.
 fn touch(value: u64) {
     std::hint::black_box(value);
 }
 
-/// Runs one thread on hardware thread 0 and returns what it says.
+/// Runs one thread on hardware thread 0 and returns its result.
 fn alone<T: 'static>(simulation: &mut Simulation, code: impl FnOnce() -> T + 'static) -> T {
     on(simulation, 0, code)
 }
 
-/// Runs one thread on hardware thread `place`, after all that ran before, and returns what it says.
+/// Runs one thread on hardware thread `place`, after all that ran before, and returns its result.
 fn on<T: 'static>(
     simulation: &mut Simulation,
     place: usize,
@@ -48,7 +49,7 @@ fn on<T: 'static>(
     result.take().expect("the thread has finished")
 }
 
-/// The cycles that `code` takes.
+/// Cycles of `code`.
 fn timed(code: impl FnOnce()) -> u64 {
     let begin = now();
     code();
@@ -220,9 +221,10 @@ fn an_upgrade_invalidates_the_sharers_and_needs_no_transfer() {
 
 #[test]
 fn an_upgrade_leaves_no_ownership_window() {
-    // Core 0 upgrades a line that core 2 shares too, and goes on adding to it; core 1 wants it at the same
-    // time. After an exclusive *transfer* the agent is busy until the owner has had time for a second
-    // addition; after an upgrade it is not, so the next core's request is on its way at once.
+    // Core 0 upgrades a line that core 2 shares too, and goes on adding to it. Core 1 wants it at
+    // the same time. After an exclusive *transfer* the agent is busy until the owner has had time
+    // for a second addition. After an upgrade it is not, so the next core's request is on its way
+    // at once.
     let mut simulation = Simulation::new(&machine(), 1);
     let word = simulation.place(SimulatedU64::new(0), 64, 0);
     for place in [0, 2] {
@@ -281,8 +283,8 @@ fn waiting_takes_no_events() {
 
 #[test]
 fn a_waiter_looks_again_when_its_running_pause_ends() {
-    // The sibling changes the word in their common cache: nothing but the rest of the pause, and the
-    // load, is between the change and the moment at which the waiter has seen it.
+    // The sibling changes the word in their common cache. Only the rest of the pause and the load
+    // lie between the change and the moment at which the waiter has seen it.
     let delay = |seed: u64| {
         let mut simulation = Simulation::new(&machine(), seed);
         let word = simulation.place(SimulatedU64::new(0), 64, 0);
@@ -369,7 +371,7 @@ fn the_service_order_is_the_machines() {
 
 #[test]
 fn a_release_costs_a_read_for_each_waiter_one_after_another() {
-    // `waiters` cores wait for a word; how long until the last one has seen its change?
+    // Nanoseconds until the last of `waiters` cores that wait for a word has seen its change.
     let storm = |waiters: usize| {
         let mut simulation = Simulation::new(&machine(), 1);
         let word = simulation.place(SimulatedU64::new(0), 64, 0);

@@ -1,4 +1,4 @@
-//! Regions: every cycle of every thread is of one, and of one phase.
+//! Regions: every cycle of every thread is in exactly one, and in one phase.
 
 use crate::support::{OTHER_SOCKET, finish, machine, thread};
 use lockyard::id_table::{IdTable, Locked};
@@ -51,14 +51,14 @@ fn every_cycle_of_every_thread_is_of_one_region_and_of_one_phase() {
     for region in [Region::User, Region::LockWait, Region::Copy] {
         assert!(cycles_of(&spent, region) > 0, "{}", region.name());
     }
-    // The work and nothing else, on cores that have no other thread: 30 ns, 250 times.
+    // Only the work, on cores that have no other thread: 30 ns, 250 times.
     let user = spent.regions[Region::User as usize].1;
     assert_eq!(user[Phase::Working as usize], user.iter().sum::<u64>());
-    // Of lines, too: what was lost on one is lost in some region.
+    // The same holds of lines: cycles lost on a line are lost in some region.
     for (name, line) in &spent.lines {
         assert_eq!(line.regions.iter().sum::<u64>(), line.lost(), "{name}");
     }
-    // Parts are told apart, and are of their region.
+    // Each part has its own cycles, and belongs to its region.
     let parts = &spent.regions[Region::COUNT..];
     assert_eq!(parts.len(), 3);
     assert!(parts.iter().all(|(doing, cycles)| doing.region == Region::Copy && cycles[0] > 0));

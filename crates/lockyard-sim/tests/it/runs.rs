@@ -1,4 +1,4 @@
-//! How runs end, and that they are the same each time.
+//! Ends of runs, and that runs are the same each time.
 
 use lockyard::on::RawTestAndSetLock;
 use lockyard::on::RawTicketLock;
@@ -13,7 +13,7 @@ fn machine() -> Machine {
     Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped")
 }
 
-/// A run that has something of everything: a contended lock, data, pauses, work; its hash and its
+/// A run with some of everything: a contended lock, data, pauses, work. Returns its hash and its
 /// operations.
 fn eventful(seed: u64) -> (u64, Vec<u64>) {
     let machine = machine();
@@ -70,8 +70,8 @@ fn pointers_in_words_do_not_change_the_hash() {
 
 #[test]
 fn the_hash_of_this_run_is_known() {
-    // It changes when the physics, the machine file or the ticket lock changes: then look at the
-    // tables, and put the new value here.
+    // The hash changes when the physics, the machine file or the ticket lock changes. Then check
+    // the tables, and put the new value here.
     assert_eq!(eventful(1).0, KNOWN_HASH);
 }
 
@@ -163,10 +163,8 @@ fn a_word_outside_the_arena_is_an_error() {
         stray.load(Ordering::Relaxed);
     });
     let outcome = simulation.run();
-    assert!(
-        matches!(&outcome, Outcome::Panicked { message, .. } if message.contains("outside the simulation's arena")),
-        "{outcome}"
-    );
+    let Outcome::Panicked { message, .. } = &outcome else { panic!("{outcome}") };
+    assert!(message.contains("outside the simulation's arena"), "{outcome}");
 }
 
 #[test]
@@ -204,7 +202,7 @@ fn a_thousand_threads_take_turns() {
 
 #[test]
 fn parking_loses_no_wake_up() {
-    // As the native host's: a release store and then the unpark, which must not overtake it.
+    // As in the native host: a release store and then the unpark, which must not overtake it.
     const TURNS: u32 = 20;
     for (seed, other) in (0..100).map(|seed| (seed, [1, 24, 48][seed as usize % 3])) {
         hand_over(seed, other, TURNS);
@@ -300,7 +298,7 @@ fn very_long_times_are_only_long() {
     simulation.spawn(2, || work(f64::INFINITY));
     let outcome = simulation.run_until(1 << 40);
     assert!(matches!(outcome, Outcome::TimeOver), "{outcome}");
-    // The parked thread was woken and has finished: it is not in the report of a run without end.
+    // The parked thread was woken and has finished: it is not in the report of an endless run.
     simulation.limit_events(0);
     assert!(matches!(simulation.run(), Outcome::TooManyEvents(left) if left.len() == 1));
 }
