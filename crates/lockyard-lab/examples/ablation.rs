@@ -11,7 +11,7 @@
 use lockyard_lab::rows::Status;
 use lockyard_lab::{jobs, names, predict, published, statistics, training};
 use lockyard_scenarios::Script;
-use lockyard_sim::{Machine, Order};
+use lockyard_sim::{Machine, ServiceOrder};
 use std::collections::BTreeSet;
 
 /// The tables of primitives.
@@ -24,7 +24,7 @@ type Change = fn(Machine) -> Option<Machine>;
 /// Mechanisms, and how each is switched off.
 const MECHANISMS: &[(&str, Change)] = &[
     ("all there", Some),
-    ("first in, first out at the agents", |m| Some(m.with_order(Order::Fifo))),
+    ("first in, first out at the agents", |m| Some(m.with_order(ServiceOrder::Fifo))),
     ("no ownership window", |m| {
         m.with("cycles.hold_exclusive", 0.0)?.with("cycles.hold_shared", 0.0)
     }),

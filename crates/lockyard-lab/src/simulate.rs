@@ -26,7 +26,7 @@ use crate::statistics;
 use effort::places_are_alike;
 use lockyard::platform::Event;
 use lockyard_scenarios::{Object, ObjectKind, Prepared, RunOf, Samples, Starts, Variant};
-use lockyard_sim::{Machine, Outcome, Simulation};
+use lockyard_sim::{Machine, RunEnd, Simulation};
 use stage::OnMachine;
 pub(crate) use starts::NEAR;
 use starts::{Beginnings, PARTS};
@@ -262,7 +262,7 @@ fn runs(
             }
             prepared.push(objects);
         }
-        let fail = |outcome: Outcome| {
+        let fail = |outcome: RunEnd| {
             Err(SimulationError(format!("{threads} threads, seed {seed}: {outcome}")))
         };
         let begin = beginnings.end() + machine.cycles(effort.warm_up_ns);
@@ -359,7 +359,7 @@ fn runs(
         // Drain, and look whether everything is as it ought to be.
         simulation.request_stop();
         let outcome = simulation.run_until(end + machine.cycles(DRAIN_NS));
-        if !matches!(outcome, Outcome::Finished) {
+        if !matches!(outcome, RunEnd::Finished) {
             return fail(outcome);
         }
         let operations = simulation.operations();

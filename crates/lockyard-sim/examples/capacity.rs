@@ -16,7 +16,7 @@ mod chain;
 
 use chain::{BYTES, OBJECTS};
 use lockyard::platform::{Ordering, Word};
-use lockyard_sim::{Machine, Outcome, random_below};
+use lockyard_sim::{Machine, RunEnd, random_below};
 use std::time::Instant;
 
 const CHAIN: usize = 256;
@@ -55,7 +55,7 @@ fn main() {
     }
     let begin = Instant::now();
     let outcome = simulation.run();
-    assert!(matches!(outcome, Outcome::Finished), "{outcome}");
+    assert!(matches!(outcome, RunEnd::Finished), "{outcome}");
     let seconds = begin.elapsed().as_secs_f64();
     let counted = simulation.statistics();
     let loads = counted.loads as f64;

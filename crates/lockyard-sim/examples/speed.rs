@@ -13,7 +13,7 @@ use corosensei::{Coroutine, CoroutineResult};
 use lockyard::lock::Queued;
 use lockyard::lockref::LockRef;
 use lockyard::lockref::policy::Pause;
-use lockyard_sim::{Machine, Outcome, Simulated, Simulation, stop_requested, work};
+use lockyard_sim::{Machine, RunEnd, Simulated, Simulation, stop_requested, work};
 use std::time::Instant;
 
 /// Simulates `threads` threads of `machine` for `milliseconds`, and prints the host's time.
@@ -35,7 +35,7 @@ fn simulate(machine: &Machine, threads: usize, milliseconds: f64) {
     let begin = Instant::now();
     let outcome = simulation.run_until(machine.cycles(milliseconds * 1e6));
     let seconds = begin.elapsed().as_secs_f64();
-    assert!(matches!(outcome, Outcome::TimeOver), "{outcome}");
+    assert!(matches!(outcome, RunEnd::TimeOver), "{outcome}");
     let statistics = simulation.statistics();
     println!(
         "{threads:5} threads, {milliseconds} ms of {}: {seconds:.3} s; \
@@ -46,7 +46,7 @@ fn simulate(machine: &Machine, threads: usize, milliseconds: f64) {
     );
     simulation.request_stop();
     let outcome = simulation.run();
-    assert!(matches!(outcome, Outcome::Finished), "{outcome}");
+    assert!(matches!(outcome, RunEnd::Finished), "{outcome}");
 }
 
 /// Switches between coroutines in turn, with nothing in between. Returns switches a second.

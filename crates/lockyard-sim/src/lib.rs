@@ -47,11 +47,13 @@ mod random;
 mod shared;
 mod simulation;
 
-pub use engine::{Attribution, Distance, LineCounts, PHASES, Phase, Statistics, ThreadReport};
-pub use machine::{Machine, MachineError, Order, Parameter, Place};
+pub use engine::{
+    CycleAttribution, CyclePhase, Distance, LineCounts, PHASES, RunStatistics, ThreadReport,
+};
+pub use machine::{Machine, MachineError, Parameter, Place, ServiceOrder};
 pub use platform::{
     Simulated, SimulatedAtomics, SimulatedCell, SimulatedU16, SimulatedU32, SimulatedU64, hidden,
     nanoseconds, now, off_cpu, operation_done, random_below, stalled, stop_requested, thread_index,
     wait_for_others, work, work_behind_entry,
 };
-pub use simulation::{Outcome, Placed, Simulation};
+pub use simulation::{Placed, RunEnd, Simulation};

@@ -1,7 +1,7 @@
 //! A simulation: a machine, the objects that its threads share, and the threads.
 
 use crate::arena::Arena;
-use crate::engine::{Attribution, Engine, Fate, Statistics, ThreadReport};
+use crate::engine::{CycleAttribution, Engine, Fate, RunStatistics, ThreadReport};
 use crate::machine::description::Machine;
 use crate::random::Random;
 use crate::shared::Shared;
@@ -54,7 +54,7 @@ impl<T: fmt::Debug> fmt::Debug for Placed<T> {
 
 /// The end of a run.
 #[derive(Clone, Debug)]
-pub enum Outcome {
+pub enum RunEnd {
     /// All threads finished.
     Finished,
     /// The time was over, and threads are still running.
@@ -82,14 +82,14 @@ pub enum Outcome {
     Cancelled,
 }
 
-impl Outcome {
+impl RunEnd {
     /// Returns `true` if the run ended as it should: finished, or out of time.
     pub fn is_sound(&self) -> bool {
-        matches!(self, Outcome::Finished | Outcome::TimeOver)
+        matches!(self, RunEnd::Finished | RunEnd::TimeOver)
     }
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for RunEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |f: &mut fmt::Formatter<'_>, reports: &[ThreadReport]| {
             for report in reports.iter().take(8) {
@@ -101,18 +101,18 @@ impl fmt::Display for Outcome {
             if reports.len() > 8 { write!(f, "; and {} more", reports.len() - 8) } else { Ok(()) }
         };
         match self {
-            Outcome::Finished => f.write_str("finished"),
-            Outcome::TimeOver => f.write_str("time over"),
-            Outcome::Stuck(reports) => {
+            RunEnd::Finished => f.write_str("finished"),
+            RunEnd::TimeOver => f.write_str("time over"),
+            RunEnd::Stuck(reports) => {
                 write!(f, "stuck: {} threads wait for ever", reports.len())?;
                 list(f, reports)
             }
-            Outcome::Panicked { thread, message } => {
+            RunEnd::Panicked { thread, message } => {
                 write!(f, "thread {thread} panicked: {message}")
             }
-            Outcome::Fatal { thread, message } => write!(f, "thread {thread} stopped: {message}"),
-            Outcome::Cancelled => f.write_str("cancelled"),
-            Outcome::TooManyEvents(reports) => {
+            RunEnd::Fatal { thread, message } => write!(f, "thread {thread} stopped: {message}"),
+            RunEnd::Cancelled => f.write_str("cancelled"),
+            RunEnd::TooManyEvents(reports) => {
                 write!(f, "gave up after too many events, {} threads unfinished", reports.len())?;
                 list(f, reports)
             }
@@ -124,7 +124,7 @@ impl fmt::Display for Outcome {
 ///
 /// ```
 /// use lockyard::on::RawTicketLock;
-/// use lockyard_sim::{Machine, Outcome, Simulated, Simulation};
+/// use lockyard_sim::{Machine, RunEnd, Simulated, Simulation};
 ///
 /// let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
 /// let mut simulation = Simulation::new(&machine, 1);
@@ -140,7 +140,7 @@ impl fmt::Display for Outcome {
 ///         }
 ///     });
 /// }
-/// assert!(matches!(simulation.run(), Outcome::Finished));
+/// assert!(matches!(simulation.run(), RunEnd::Finished));
 /// ```
 pub struct Simulation {
     engine: Engine,
@@ -232,7 +232,7 @@ impl Simulation {
         self.max_events = events;
     }
 
-    /// Ends all runs soon after `flag` is set, with [`Outcome::Cancelled`]: a run handles at most
+    /// Ends all runs soon after `flag` is set, with [`RunEnd::Cancelled`]: a run handles at most
     /// 32,768 events after that. A flag that stays down changes nothing. A cancelled run can go on
     /// after the flag was taken down.
     pub fn cancel_by(&mut self, flag: &'static AtomicBool) {
@@ -331,41 +331,41 @@ impl Simulation {
     }
 
     /// Runs until all threads have finished.
-    pub fn run(&mut self) -> Outcome {
+    pub fn run(&mut self) -> RunEnd {
         self.run_until(u64::MAX)
     }
 
     /// Runs until cycle `until`, or until all threads have finished.
-    pub fn run_until(&mut self, until: u64) -> Outcome {
+    pub fn run_until(&mut self, until: u64) -> RunEnd {
         let shared = Rc::clone(&self.shared);
         shared.while_current(|| {
             loop {
                 match self.engine.fate.clone() {
                     Some(Fate::Panicked { thread, message }) => {
-                        return Outcome::Panicked { thread: shared.place_of(thread), message };
+                        return RunEnd::Panicked { thread: shared.place_of(thread), message };
                     }
                     Some(Fate::Fatal { thread, message }) => {
-                        return Outcome::Fatal { thread: shared.place_of(thread), message };
+                        return RunEnd::Fatal { thread: shared.place_of(thread), message };
                     }
                     None => {}
                 }
                 if self.engine.live() == 0 {
-                    return Outcome::Finished;
+                    return RunEnd::Finished;
                 }
                 if self.engine.statistics.events >= self.max_events {
-                    return Outcome::TooManyEvents(self.engine.unfinished());
+                    return RunEnd::TooManyEvents(self.engine.unfinished());
                 }
                 // Relaxed: nothing else is read because of the flag.
                 if self.cancelled.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-                    return Outcome::Cancelled;
+                    return RunEnd::Cancelled;
                 }
                 let left = self.max_events - self.engine.statistics.events;
                 let left = left.min(EVENTS_BETWEEN_LOOKS);
                 if !self.engine.run(until, left) {
                     return if self.engine.is_idle() {
-                        Outcome::Stuck(self.engine.unfinished())
+                        RunEnd::Stuck(self.engine.unfinished())
                     } else {
-                        Outcome::TimeOver
+                        RunEnd::TimeOver
                     };
                 }
             }
@@ -413,16 +413,16 @@ impl Simulation {
     }
 
     /// Counts of the run so far.
-    pub fn statistics(&self) -> Statistics {
+    pub fn statistics(&self) -> RunStatistics {
         self.engine.statistics
     }
 
     /// Account of the run's cycles so far.
-    pub fn attribution(&mut self) -> Attribution {
+    pub fn attribution(&mut self) -> CycleAttribution {
         self.engine.attribution()
     }
 
-    /// Names the `bytes` bytes at `address` in an [`Attribution`].
+    /// Names the `bytes` bytes at `address` in a [`CycleAttribution`].
     pub fn name(&mut self, address: usize, bytes: usize, name: &str) {
         self.shared.name(address, bytes, name.to_owned());
     }

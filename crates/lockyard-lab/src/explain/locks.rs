@@ -7,7 +7,7 @@
 //! without a queue. More threads wait longer, and throughput does not rise.
 
 use super::Costs;
-use lockyard_sim::Phase;
+use lockyard_sim::CyclePhase;
 use std::iter::Sum;
 use std::ops::{Add, Div};
 
@@ -166,6 +166,6 @@ impl Costs {
 
     /// Whether threads had to share CPUs.
     pub(super) fn shares_cpus(&self) -> bool {
-        self.share(Phase::OffCpu) > 0.0
+        self.share(CyclePhase::OffCpu) > 0.0
     }
 }

@@ -11,7 +11,7 @@ use super::{Effort, Prediction, SimulationError, long, objects, range, simulatio
 use crate::placement::Placement;
 use crate::statistics;
 use lockyard_scenarios::{RunOf, Variant};
-use lockyard_sim::{Machine, Outcome};
+use lockyard_sim::{Machine, RunEnd};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -109,7 +109,7 @@ fn mean_time(
         });
     }
     let outcome = simulation.run_until(all_there + longest);
-    if !matches!(outcome, Outcome::Finished) {
+    if !matches!(outcome, RunEnd::Finished) {
         return Err(outcome.to_string());
     }
     let operations = simulation.operations().iter().sum();

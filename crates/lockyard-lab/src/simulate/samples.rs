@@ -5,7 +5,7 @@ use super::{DRAIN_NS, Effort, SimulationError};
 use crate::figures::SampleFigures;
 use crate::placement::Placement;
 use lockyard_scenarios::{Samples, Variant};
-use lockyard_sim::{Machine, Outcome};
+use lockyard_sim::{Machine, RunEnd};
 use std::rc::Rc;
 
 /// How often a run is simulated, each with a seed of its own. Samples are long, and their totals differ little from seed to seed.
@@ -91,7 +91,7 @@ fn run(
     simulation.request_stop();
     let end = at(samples.number as f64) + machine.cycles(DRAIN_NS);
     let outcome = simulation.run_until(end);
-    if !matches!(outcome, Outcome::Finished) {
+    if !matches!(outcome, RunEnd::Finished) {
         return Err(outcome.to_string());
     }
     let operations: u64 = simulation.operations().iter().sum();

@@ -34,7 +34,7 @@ use super::cycles::whole;
 use super::event::Event;
 use super::line::{Miss, Request, State};
 use super::state::Engine;
-use crate::machine::description::Order;
+use crate::machine::description::ServiceOrder;
 
 /// Cycles after which a grant that met a busy agent comes again.
 const GRANT_RETRY: u64 = 4;
@@ -86,8 +86,8 @@ impl Engine {
             }
         } else {
             match self.machine.order() {
-                Order::Fifo => 0,
-                Order::Random => self.draw_request(line, domain),
+                ServiceOrder::Fifo => 0,
+                ServiceOrder::Random => self.draw_request(line, domain),
             }
         };
         let agent = &mut self.lines[line as usize].agents[domain as usize];

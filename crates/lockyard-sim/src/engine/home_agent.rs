@@ -11,7 +11,7 @@
 use super::event::Event;
 use super::line::{HomeRequest, Line, Request, State};
 use super::state::Engine;
-use crate::machine::description::Order;
+use crate::machine::description::ServiceOrder;
 
 impl Engine {
     /// Queues a domain's request for the line at the home agent.
@@ -32,8 +32,8 @@ impl Engine {
             return;
         }
         let chosen = match self.machine.order() {
-            Order::Fifo => 0,
-            Order::Random => self.random.below(entry.home_queue.len() as u64) as usize,
+            ServiceOrder::Fifo => 0,
+            ServiceOrder::Random => self.random.below(entry.home_queue.len() as u64) as usize,
         };
         let HomeRequest { domain, exclusive } = entry.home_queue.remove(chosen);
         entry.home_busy = true;

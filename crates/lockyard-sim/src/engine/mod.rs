@@ -58,10 +58,10 @@ mod wheel;
 mod work;
 mod yields;
 
-pub use accounting::attribution::{Attribution, LineCounts};
+pub use accounting::attribution::{CycleAttribution, LineCounts};
 pub use accounting::distance::Distance;
-pub use accounting::phase::{PHASES, Phase};
-pub use accounting::statistics::Statistics;
+pub use accounting::phase::{CyclePhase, PHASES};
+pub use accounting::statistics::RunStatistics;
 pub(crate) use report::Fate;
 pub use report::ThreadReport;
 pub(crate) use state::Engine;

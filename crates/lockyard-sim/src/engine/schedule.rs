@@ -23,7 +23,7 @@
 //!
 //! In a run without a scheduler each thread has its hardware thread, and none of this applies.
 
-use super::accounting::phase::Phase;
+use super::accounting::phase::CyclePhase;
 use super::event::Event;
 use super::scheduler::{Held, Scheduler, Whereabouts};
 use super::state::Engine;
@@ -82,7 +82,7 @@ impl Engine {
         task.since = now;
         let ran = task.ran;
         s.cpu(cpu).queue.push(thread);
-        self.change_phase(thread, Some(Phase::OffCpu), None);
+        self.change_phase(thread, Some(CyclePhase::OffCpu), None);
         let s = self.scheduler();
         if s.is_idle(cpu) {
             self.switch_to_next(cpu, None);
@@ -120,7 +120,7 @@ impl Engine {
         let cpu = task.cpu;
         s.cpu(cpu).running = None;
         s.cpu(cpu).queue.push(thread);
-        self.start_waiting(thread, Phase::OffCpu, None);
+        self.start_waiting(thread, CyclePhase::OffCpu, None);
         self.switch_to_next(cpu, yields.then_some(thread));
     }
 

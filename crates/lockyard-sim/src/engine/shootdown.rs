@@ -6,7 +6,7 @@
 //! thread is woken to answer, and then looks again. The thread that waits spins, and answers others
 //! meanwhile.
 
-use super::accounting::phase::Phase;
+use super::accounting::phase::CyclePhase;
 use super::event::Event;
 use super::report::Fate;
 use super::scheduler::Whereabouts;
@@ -40,7 +40,7 @@ impl Engine {
 
     /// Makes the running thread wait, from `now` on, for missing answers.
     pub(super) fn keep_waiting(&mut self, thread: u32, now: u64) {
-        self.start_waiting(thread, Phase::Answers, None);
+        self.start_waiting(thread, CyclePhase::Answers, None);
         if self.scheduler().task(thread).missing == 0 {
             self.at(now, Event::Resume { thread, value: 0 });
             return;

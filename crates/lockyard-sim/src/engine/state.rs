@@ -5,7 +5,7 @@
 
 use super::accounting::line_trace::LineTrace;
 use super::accounting::regions::Regions;
-use super::accounting::statistics::Statistics;
+use super::accounting::statistics::RunStatistics;
 use super::cache_contents::Capacity;
 use super::core_threads::CoreThreads;
 use super::event::Event;
@@ -68,7 +68,7 @@ pub(crate) struct Engine {
     /// No thread is left, or one cannot go on.
     pub(super) over: bool,
     pub(crate) fate: Option<Fate>,
-    pub(crate) statistics: Statistics,
+    pub(crate) statistics: RunStatistics,
     pub(crate) hash: u64,
 }
 
@@ -97,7 +97,7 @@ impl Engine {
             live: 0,
             over: true,
             fate: None,
-            statistics: Statistics::default(),
+            statistics: RunStatistics::default(),
             hash: 0,
             machine,
             shared,

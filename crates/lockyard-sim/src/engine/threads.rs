@@ -1,6 +1,6 @@
 //! The threads: what each operation does at its core.
 
-use super::accounting::phase::Phase;
+use super::accounting::phase::CyclePhase;
 use super::activity::Activity;
 use super::coroutine::Progress;
 use super::event::Event;
@@ -109,7 +109,7 @@ impl Engine {
             Pause::Yield => self.machine.numbers().wakeup,
         };
         self.discard_run_ahead(thread);
-        self.start_waiting(thread, Phase::Waiting, None);
+        self.start_waiting(thread, CyclePhase::Waiting, None);
         self.at(self.now() + cycles, Event::Resume { thread, value: 0 });
     }
 

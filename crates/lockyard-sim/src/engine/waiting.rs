@@ -1,6 +1,6 @@
 //! Threads that wait: asleep in a waiting loop, or parked.
 
-use super::accounting::phase::Phase;
+use super::accounting::phase::CyclePhase;
 use super::event::Event;
 use super::line::State;
 use super::scheduler::Whereabouts;
@@ -34,7 +34,7 @@ impl Engine {
             let n = self.machine.numbers();
             let period = n.pause + n.poll;
             let rest = self.random.below(period + 1);
-            self.start_waiting(thread, Phase::Waiting, Some(line));
+            self.start_waiting(thread, CyclePhase::Waiting, Some(line));
             self.at(now + rest, Event::Resume { thread, value: shared::LOOK_AGAIN });
             return;
         };
@@ -42,7 +42,7 @@ impl Engine {
         entry.generation += 1;
         entry.pending = true;
         let generation = entry.generation;
-        self.start_waiting(thread, Phase::Waiting, Some(line));
+        self.start_waiting(thread, CyclePhase::Waiting, Some(line));
         self.core_lines[core_line as usize].sleepers.push(thread);
         if let Some(deadline) = deadline {
             self.at(deadline, Event::Deadline { thread, generation });
@@ -115,7 +115,7 @@ impl Engine {
         entry.pending = true;
         let generation = entry.generation;
         let line = self.line_index(word);
-        self.start_waiting(thread, Phase::Waiting, Some(line));
+        self.start_waiting(thread, CyclePhase::Waiting, Some(line));
         self.parked.push(Parked { word, thread });
         if let Some(timeout) = timeout {
             self.at(now.saturating_add(timeout), Event::Deadline { thread, generation });

@@ -4,7 +4,7 @@ use super::parameters::{self, Numbers, Parameter, Value};
 
 /// The order in which a home agent serves the requests that wait for a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum ServiceOrder {
     /// A random one of the waiting requests: requests that conflict are rejected and retried.
     Random,
     /// The oldest request.
@@ -34,7 +34,7 @@ pub struct Machine {
     pub(super) title: String,
     pub(super) family: Option<String>,
     pub(super) numbers: Numbers,
-    pub(super) order: Order,
+    pub(super) order: ServiceOrder,
     pub(super) parameters: Vec<Parameter>,
     pub(super) checks: Vec<Parameter>,
     pub(super) notes: Vec<String>,
@@ -83,13 +83,13 @@ impl Machine {
     }
 
     /// The order in which a home agent serves waiting requests.
-    pub fn order(&self) -> Order {
+    pub fn order(&self) -> ServiceOrder {
         self.order
     }
 
     /// The same machine with another service order: for ablations.
     #[must_use]
-    pub fn with_order(mut self, order: Order) -> Machine {
+    pub fn with_order(mut self, order: ServiceOrder) -> Machine {
         self.order = order;
         self
     }

@@ -2,7 +2,7 @@
 //! an error says where it is, what is wrong, and what is allowed.
 
 use super::checks::unknown;
-use super::description::{Machine, Order};
+use super::description::{Machine, ServiceOrder};
 use super::family::{self, Inherited};
 use super::parameters::{self, Field, Numbers, OPTIONAL, Parameter, SECTIONS, SPECS, Spec, Value};
 use super::source::{
@@ -49,7 +49,7 @@ pub(super) fn parse(origin: &str, text: &str, beside: Option<&std::path::Path>) 
     let notes = notes(&source, top)?;
 
     let mut numbers = Numbers::before_the_file();
-    let mut order = Order::Random;
+    let mut order = ServiceOrder::Random;
     let mut parameters = Vec::new();
     let family = family_of(&source, top)?;
     let inherited = match &family {
@@ -165,7 +165,7 @@ fn inherited_parameter(
     spec: &Spec,
     number: &family::Number,
     numbers: &mut Numbers,
-    order: &mut Order,
+    order: &mut ServiceOrder,
 ) -> Result<Parameter> {
     let name = format!("{}.{}", spec.section, spec.name);
     let text = &number.text;
@@ -178,8 +178,8 @@ fn inherited_parameter(
     let value = match spec.field {
         Field::Order => {
             *order = match text.as_str() {
-                "random" => Order::Random,
-                "fifo" => Order::Fifo,
+                "random" => ServiceOrder::Random,
+                "fifo" => ServiceOrder::Fifo,
                 _ => return Err(refuse()),
             };
             Value::Word(text.clone())
@@ -214,7 +214,7 @@ fn parameter(
     spec: &Spec,
     value: &Spanned<DeValue>,
     numbers: &mut Numbers,
-    order: &mut Order,
+    order: &mut ServiceOrder,
 ) -> Result<Parameter> {
     let name = format!("{}.{}", spec.section, spec.name);
     let entry = entry_table(source, &name, value, false)?;
@@ -242,8 +242,8 @@ fn parameter(
         },
         Field::Order => {
             *order = match found.as_str() {
-                Some("random") => Order::Random,
-                Some("fifo") => Order::Fifo,
+                Some("random") => ServiceOrder::Random,
+                Some("fifo") => ServiceOrder::Fifo,
                 _ => return Err(refuse(written(source, &span))),
             };
             Value::Word(found.as_str().unwrap_or_default().to_owned())

@@ -22,6 +22,6 @@ mod shipped;
 mod source;
 
 pub use checks::{CHECK_NAMES, walked_kib};
-pub use description::{Machine, Order, Place};
+pub use description::{Machine, Place, ServiceOrder};
 pub use parameters::{Parameter, Value};
 pub use source::{MAX_FILE_BYTES, MachineError};

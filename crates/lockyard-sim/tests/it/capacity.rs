@@ -8,7 +8,7 @@
 use crate::support::{OTHER_SOCKET, SIBLING_OF_0, finish, number, on};
 use lockyard::platform::{Host, Ordering, Word};
 use lockyard_sim::{
-    Machine, Outcome, Placed, Simulated, SimulatedU64, Simulation, Statistics, now, random_below,
+    Machine, Placed, RunEnd, RunStatistics, Simulated, SimulatedU64, Simulation, now, random_below,
 };
 use std::alloc::Layout;
 
@@ -147,7 +147,7 @@ fn in_a_machine_of_one_complex_memory_is_beyond_the_last_level() {
 }
 
 /// A program with contention, sharing and queue nodes. Returns its hash.
-fn hash_of(machine: &Machine, seed: u64) -> (u64, Statistics) {
+fn hash_of(machine: &Machine, seed: u64) -> (u64, RunStatistics) {
     let mut simulation = Simulation::new(machine, seed);
     let lines = words(&mut simulation, 40, 0);
     let lock = simulation.place(lockyard::on::RawQSpinLock::<Simulated>::new(), 64, 1);
@@ -385,5 +385,5 @@ fn a_machine_file_without_caches_has_caches_that_hold_everything() {
     let after = simulation.statistics();
     assert_eq!((after.evictions, after.memory_reads), (0, 0));
     assert_eq!(after.load_misses, before.load_misses);
-    assert!(matches!(simulation.run(), Outcome::Finished));
+    assert!(matches!(simulation.run(), RunEnd::Finished));
 }

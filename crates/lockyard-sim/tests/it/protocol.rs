@@ -11,8 +11,8 @@ use lockyard::on::RawTestAndSetLock;
 use lockyard::on::TicketLock;
 use lockyard::platform::{Host, Ordering, Word};
 use lockyard_sim::{
-    Machine, Outcome, Placed, Simulated, SimulatedU64, Simulation, Statistics, now, operation_done,
-    stop_requested, work,
+    Machine, Placed, RunEnd, RunStatistics, Simulated, SimulatedU64, Simulation, now,
+    operation_done, stop_requested, work,
 };
 use std::rc::Rc;
 
@@ -52,10 +52,10 @@ fn add_until_stopped(word: &SimulatedU64) {
 
 /// Runs for `nanoseconds`, then lets the threads finish. Returns each thread's operations and the
 /// statistics at the end of that time.
-fn run_for(simulation: &mut Simulation, nanoseconds: f64) -> (Vec<u64>, Statistics) {
+fn run_for(simulation: &mut Simulation, nanoseconds: f64) -> (Vec<u64>, RunStatistics) {
     let until = simulation.now() + simulation.machine().cycles(nanoseconds);
     let outcome = simulation.run_until(until);
-    assert!(matches!(outcome, Outcome::TimeOver), "{outcome}");
+    assert!(matches!(outcome, RunEnd::TimeOver), "{outcome}");
     let result = (simulation.operations(), simulation.statistics());
     simulation.request_stop();
     finish(simulation);
@@ -465,7 +465,7 @@ fn a_panic_under_a_lock_unlocks_it_in_simulated_time() {
         panic!("on purpose");
     });
     let outcome = simulation.run();
-    assert!(matches!(&outcome, Outcome::Panicked { message, .. } if message == "on purpose"));
+    assert!(matches!(&outcome, RunEnd::Panicked { message, .. } if message == "on purpose"));
     assert!(!simulation.setup(|| lock.is_locked()), "the guard was dropped on the way");
 }
 
@@ -511,7 +511,7 @@ fn runs_that_are_stuck_do_not_disturb_later_ones() {
             let lock = lock.clone();
             simulation.spawn(place, move || drop(lock.acquire()));
         }
-        assert!(matches!(simulation.run(), Outcome::Stuck(reports) if reports.len() == 7));
+        assert!(matches!(simulation.run(), RunEnd::Stuck(reports) if reports.len() == 7));
         drop(simulation);
         assert_eq!(clean(5), first);
     }

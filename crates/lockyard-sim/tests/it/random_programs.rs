@@ -9,7 +9,7 @@ use crate::support::{machine, random_machine};
 use lockyard::on::RawTestAndSetLock;
 use lockyard::platform::{Atomics, DataCell, Host, Ordering, Part, Word};
 use lockyard_sim::{
-    Machine, Outcome, Placed, Simulated, SimulatedAtomics, SimulatedCell, SimulatedU64, Simulation,
+    Machine, Placed, RunEnd, Simulated, SimulatedAtomics, SimulatedCell, SimulatedU64, Simulation,
     now, random_below, work,
 };
 use std::cell::Cell;
@@ -162,7 +162,7 @@ fn check(machine: &Machine, seed: u64) {
     }
     simulation.limit_events(10_000_000);
     let outcome = simulation.run();
-    assert!(matches!(outcome, Outcome::Finished), "seed {seed}: {outcome}");
+    assert!(matches!(outcome, RunEnd::Finished), "seed {seed}: {outcome}");
     if let Err(left) = simulation.check_quiet() {
         panic!("seed {seed}: {left}");
     }

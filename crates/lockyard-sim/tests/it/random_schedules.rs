@@ -11,7 +11,7 @@ use lockyard::on::RawQSpinLock;
 use lockyard::on::RawTicketLock;
 use lockyard::platform::{Host, Ordering, Word};
 use lockyard_sim::{
-    Machine, Outcome, Placed, Simulated, SimulatedU32, SimulatedU64, Simulation, random_below,
+    Machine, Placed, RunEnd, Simulated, SimulatedU32, SimulatedU64, Simulation, random_below,
     wait_for_others, work,
 };
 use std::cell::Cell;
@@ -119,7 +119,7 @@ fn run(machine: &Machine, seed: u64) -> u64 {
     }
     simulation.limit_events(20_000_000);
     let outcome = simulation.run();
-    assert!(matches!(outcome, Outcome::Finished), "seed {seed}: {outcome}");
+    assert!(matches!(outcome, RunEnd::Finished), "seed {seed}: {outcome}");
     if let Err(left) = simulation.check_quiet() {
         panic!("seed {seed}: {left}");
     }

@@ -5,20 +5,22 @@ use lockyard::id_table::{IdTable, Locked};
 use lockyard::lock::Queued;
 use lockyard::platform::{Activity, Ordering, Region, Word, during};
 use lockyard::{FourBytes, NoContext, RawSpinLock};
-use lockyard_sim::{Attribution, PHASES, Phase, Simulated, SimulatedU64, Simulation, now, work};
+use lockyard_sim::{
+    CycleAttribution, CyclePhase, PHASES, Simulated, SimulatedU64, Simulation, now, work,
+};
 use std::cell::Cell;
 use std::rc::Rc;
 
 type Lock = RawSpinLock<Queued, Simulated, NoContext, FourBytes>;
 
 /// Cycles of a region, with its parts.
-fn cycles_of(spent: &Attribution, region: Region) -> u64 {
+fn cycles_of(spent: &CycleAttribution, region: Region) -> u64 {
     let of = spent.regions.iter().filter(|(doing, _)| doing.region == region);
     of.flat_map(|(_, cycles)| cycles).sum()
 }
 
 /// The sum of all regions by phase.
-fn by_phase(spent: &Attribution) -> [u64; PHASES] {
+fn by_phase(spent: &CycleAttribution) -> [u64; PHASES] {
     std::array::from_fn(|phase| spent.regions.iter().map(|(_, cycles)| cycles[phase]).sum())
 }
 
@@ -53,7 +55,7 @@ fn every_cycle_of_every_thread_is_of_one_region_and_of_one_phase() {
     }
     // Only the work, on cores that have no other thread: 30 ns, 250 times.
     let user = spent.regions[Region::User as usize].1;
-    assert_eq!(user[Phase::Working as usize], user.iter().sum::<u64>());
+    assert_eq!(user[CyclePhase::Working as usize], user.iter().sum::<u64>());
     // The same holds of lines: cycles lost on a line are lost in some region.
     for (name, line) in &spent.lines {
         assert_eq!(line.regions.iter().sum::<u64>(), line.lost(), "{name}");

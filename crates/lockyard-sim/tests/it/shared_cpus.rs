@@ -4,7 +4,7 @@
 use crate::support::finish;
 use lockyard::platform::{Host, Ordering, Word};
 use lockyard_sim::{
-    Machine, Outcome, Phase, Simulated, SimulatedU32, SimulatedU64, Simulation, now,
+    CyclePhase, Machine, RunEnd, Simulated, SimulatedU32, SimulatedU64, Simulation, now,
     operation_done, stop_requested, wait_for_others, work,
 };
 use std::cell::Cell;
@@ -144,7 +144,7 @@ fn a_spinner_off_its_cpu_does_not_see_its_line_move_until_it_runs() {
     finish(&mut simulation);
     let late = said(&seen) - said(&set);
     assert!(late < 101_500, "{late}: within a slice");
-    let off = simulation.attribution().cycles[Phase::OffCpu as usize];
+    let off = simulation.attribution().cycles[CyclePhase::OffCpu as usize];
     assert!(off > 150_000, "{off}: they were off their CPU in turn");
     assert!(said(&worker) > 1_100_000, "the spinner had its slices: {}", said(&worker));
 }
@@ -382,7 +382,7 @@ fn without_shared_cpus_nobody_can_wait_for_others() {
     let mut simulation = Simulation::new(&machine(&[]), 1);
     simulation.spawn(0, wait_for_others);
     let outcome = simulation.run();
-    assert!(matches!(&outcome, Outcome::Fatal { message, .. } if message.contains("no scheduler")));
+    assert!(matches!(&outcome, RunEnd::Fatal { message, .. } if message.contains("no scheduler")));
 }
 
 #[test]
@@ -478,9 +478,9 @@ fn the_cycles_of_all_threads_are_accounted_for() {
     let cycles = simulation.attribution().cycles;
     let all: u64 = cycles.iter().sum();
     assert!((8_999_000..=9_000_000).contains(&all), "{cycles:?}");
-    let off = cycles[Phase::OffCpu as usize] as f64 / all as f64;
+    let off = cycles[CyclePhase::OffCpu as usize] as f64 / all as f64;
     assert!((0.66..0.69).contains(&off), "{off}: two of three, and the switches");
-    assert_eq!(cycles[Phase::Waiting as usize], 0);
+    assert_eq!(cycles[CyclePhase::Waiting as usize], 0);
 }
 
 #[test]

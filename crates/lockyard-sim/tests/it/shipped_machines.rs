@@ -4,7 +4,7 @@
 use crate::support::ping_pong;
 use lockyard::platform::{Ordering, Word};
 use lockyard_sim::machine::Value;
-use lockyard_sim::{Machine, Outcome, SimulatedU64, Simulation};
+use lockyard_sim::{Machine, RunEnd, SimulatedU64, Simulation};
 
 fn machines() -> Vec<Machine> {
     Machine::names().map(|name| Machine::shipped(name).expect("it is shipped")).collect()
@@ -79,7 +79,7 @@ fn a_machine_runs_with_all_its_hardware_threads() {
                 }
             });
         }
-        assert!(matches!(simulation.run(), Outcome::Finished), "{}", machine.name());
+        assert!(matches!(simulation.run(), RunEnd::Finished), "{}", machine.name());
         let total = simulation.setup(|| word.load(Ordering::Relaxed));
         assert_eq!(total, 20 * machine.hardware_threads() as u64, "{}", machine.name());
     }

@@ -3,7 +3,7 @@
 
 use crate::support::{OTHER_SOCKET, SIBLING_OF_0, finish, machine, number, ping_pong, thread};
 use lockyard::platform::{Ordering, Word};
-use lockyard_sim::{Machine, SimulatedU64, Simulation, Statistics, nanoseconds, now, work};
+use lockyard_sim::{Machine, RunStatistics, SimulatedU64, Simulation, nanoseconds, now, work};
 
 #[test]
 fn a_sibling_waits_for_its_turn() {
@@ -49,7 +49,7 @@ fn additions(
     machine: &Machine,
     places: impl IntoIterator<Item = usize>,
     times: usize,
-) -> Statistics {
+) -> RunStatistics {
     let mut simulation = Simulation::new(machine, 1);
     let word = simulation.place(SimulatedU64::new(0), 64, 0);
     for place in places {

@@ -3,7 +3,8 @@
 use crate::support::{OTHER_SOCKET, finish, machine, number, on, thread};
 use lockyard::platform::{Host, Ordering, Word};
 use lockyard_sim::{
-    PHASES, Phase, Simulated, SimulatedU64, Simulation, now, random_below, stop_requested, work,
+    CyclePhase, PHASES, Simulated, SimulatedU64, Simulation, now, random_below, stop_requested,
+    work,
 };
 use std::cell::Cell;
 use std::rc::Rc;
@@ -128,12 +129,12 @@ fn waits_for(value: u64, begin: u64) -> ([u64; PHASES], u64) {
 #[test]
 fn a_thread_waits_from_its_first_poll_that_failed() {
     let (cycles, polls) = waits_for(1, 10_000);
-    let of = |phase: Phase| cycles[phase as usize];
-    assert_eq!((of(Phase::Waiting), polls), (0, 0), "the first look finds what it wants");
-    assert!(of(Phase::Moving) > 200, "it brings the line from the other socket: {cycles:?}");
+    let of = |phase: CyclePhase| cycles[phase as usize];
+    assert_eq!((of(CyclePhase::Waiting), polls), (0, 0), "the first look finds what it wants");
+    assert!(of(CyclePhase::Moving) > 200, "it brings the line from the other socket: {cycles:?}");
     let (cycles, polls) = waits_for(2, 10_000);
-    let of = |phase: Phase| cycles[phase as usize];
+    let of = |phase: CyclePhase| cycles[phase as usize];
     assert_eq!(polls, 1, "the second look misses, as the word was changed");
-    let waited = of(Phase::Waiting);
+    let waited = of(CyclePhase::Waiting);
     assert!(waited > 9_500, "from the first look until the change is here: {cycles:?}");
 }

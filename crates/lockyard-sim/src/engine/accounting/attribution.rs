@@ -20,7 +20,7 @@ use std::ops::{Add, Sub};
 /// Counts of one line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineCounts {
-    /// Cycles that threads waited for this line, or for its word to change, by [`Phase`].
+    /// Cycles that threads waited for this line, or for its word to change, by [`CyclePhase`].
     pub cycles: [u64; PHASES],
     /// The same cycles, by [`Region`].
     pub regions: [u64; Region::COUNT],
@@ -111,20 +111,20 @@ impl Add for LineCounts {
 
 /// Where the cycles of a run went so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Attribution {
-    /// Cycles of all threads, by [`Phase`].
+pub struct CycleAttribution {
+    /// Cycles of all threads, by [`CyclePhase`].
     pub cycles: [u64; PHASES],
-    /// Cycles by [`Phase`] of each region of the threads' code, followed by those of the regions'
+    /// Cycles by [`CyclePhase`] of each region of the threads' code, followed by those of the regions'
     /// parts. Every cycle is in exactly one of them.
     pub regions: Vec<(Activity, [u64; PHASES])>,
     /// The lines that were used, with their names, in the order of their first use.
     pub lines: Vec<(String, LineCounts)>,
 }
 
-impl Attribution {
+impl CycleAttribution {
     /// Returns what was added after `before`, an earlier attribution of the same run.
     #[must_use]
-    pub fn since(&self, before: &Attribution) -> Attribution {
+    pub fn since(&self, before: &CycleAttribution) -> CycleAttribution {
         let lines = self.lines.iter().enumerate().map(|(index, (name, counts))| {
             let before = before.lines.get(index).map_or(LineCounts::default(), |(_, c)| *c);
             (name.clone(), *counts - before)
@@ -133,7 +133,7 @@ impl Attribution {
             let before = before.regions.get(index).map_or([0; PHASES], |(_, cycles)| *cycles);
             (*doing, std::array::from_fn(|i| cycles[i] - before[i]))
         });
-        Attribution {
+        CycleAttribution {
             cycles: std::array::from_fn(|i| self.cycles[i] - before.cycles[i]),
             regions: regions.collect(),
             lines: lines.collect(),

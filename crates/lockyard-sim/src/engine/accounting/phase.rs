@@ -1,11 +1,11 @@
 //! The phases in which threads spend cycles.
 
-/// Number of [`Phase`]s.
+/// Number of [`CyclePhase`]s.
 pub const PHASES: usize = 6;
 
 /// What a thread spends its cycles on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum CyclePhase {
     /// Its own work, operations whose line is there, and the wait for the right instructions after
     /// a misprediction.
     Working,
@@ -21,26 +21,26 @@ pub enum Phase {
     OffCpu,
 }
 
-impl Phase {
+impl CyclePhase {
     /// All phases, in the order of their numbers.
-    pub const ALL: [Phase; PHASES] = [
-        Phase::Working,
-        Phase::Moving,
-        Phase::Draining,
-        Phase::Waiting,
-        Phase::Answers,
-        Phase::OffCpu,
+    pub const ALL: [CyclePhase; PHASES] = [
+        CyclePhase::Working,
+        CyclePhase::Moving,
+        CyclePhase::Draining,
+        CyclePhase::Waiting,
+        CyclePhase::Answers,
+        CyclePhase::OffCpu,
     ];
 
     /// Name of the phase in reports.
     pub fn name(self) -> &'static str {
         match self {
-            Phase::Working => "working",
-            Phase::Moving => "moving lines",
-            Phase::Draining => "draining stores",
-            Phase::Waiting => "waiting",
-            Phase::Answers => "waiting for answers",
-            Phase::OffCpu => "off the cpu",
+            CyclePhase::Working => "working",
+            CyclePhase::Moving => "moving lines",
+            CyclePhase::Draining => "draining stores",
+            CyclePhase::Waiting => "waiting",
+            CyclePhase::Answers => "waiting for answers",
+            CyclePhase::OffCpu => "off the cpu",
         }
     }
 }

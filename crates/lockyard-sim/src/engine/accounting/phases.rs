@@ -1,9 +1,9 @@
 //! Changes of phase: what each thread spends its cycles on, and what operations do to lines'
 //! counts.
 
-use super::attribution::{Attribution, LineCounts};
+use super::attribution::{CycleAttribution, LineCounts};
 use super::line_trace::LineTrace;
-use super::phase::Phase;
+use super::phase::CyclePhase;
 use super::spending::{Missed, Spending};
 use crate::engine::activity::Activity;
 use crate::engine::state::Engine;
@@ -18,7 +18,7 @@ impl Thread {
     fn change_phase(
         &mut self,
         now: u64,
-        phase: Option<Phase>,
+        phase: Option<CyclePhase>,
         line: Option<u32>,
         traces: &mut [LineTrace],
     ) -> Option<Missed> {
@@ -28,7 +28,7 @@ impl Thread {
         let on = std::mem::replace(&mut spending.line, line);
         if let Some(before) = before {
             self.spent[before as usize] += cycles;
-            let stalls = matches!(before, Phase::Moving | Phase::Draining);
+            let stalls = matches!(before, CyclePhase::Moving | CyclePhase::Draining);
             self.waited += if stalls { cycles } else { 0 };
             if let Some(line) = on {
                 let counts = &mut traces[line as usize].counts;
@@ -36,7 +36,7 @@ impl Thread {
                 counts.regions[self.doing.region as usize] += cycles;
             }
         }
-        let works = phase == Some(Phase::Working);
+        let works = phase == Some(CyclePhase::Working);
         if works { spending.missed.take() } else { None }
     }
 }
@@ -46,18 +46,18 @@ impl Engine {
     #[inline(always)]
     pub(crate) fn start_working(&mut self, thread: u32) {
         let Thread { spending, activity, .. } = &self.threads[thread as usize];
-        let works = spending.phase == Some(Phase::Working);
+        let works = spending.phase == Some(CyclePhase::Working);
         debug_assert_eq!(works, *activity == Activity::Running, "who works competes for the core");
         debug_assert!(!works || spending.missed.is_none(), "a load that missed waits");
         if !works {
-            self.change_activity(thread, Activity::Running, Phase::Working, None);
+            self.change_activity(thread, Activity::Running, CyclePhase::Working, None);
         }
     }
 
     /// The thread leaves its core to its siblings from now on. Its cycles are spent on `phase`, for
     /// `line`.
     #[inline(always)]
-    pub(crate) fn start_waiting(&mut self, thread: u32, phase: Phase, line: Option<u32>) {
+    pub(crate) fn start_waiting(&mut self, thread: u32, phase: CyclePhase, line: Option<u32>) {
         self.change_activity(thread, Activity::Yielding, phase, line);
     }
 
@@ -67,7 +67,7 @@ impl Engine {
         &mut self,
         thread: u32,
         activity: Activity,
-        phase: Phase,
+        phase: CyclePhase,
         line: Option<u32>,
     ) {
         let now = self.now();
@@ -115,7 +115,12 @@ impl Engine {
     }
 
     /// Spends the thread's cycles from now on on `phase`, for `line`.
-    pub(crate) fn change_phase(&mut self, thread: u32, phase: Option<Phase>, line: Option<u32>) {
+    pub(crate) fn change_phase(
+        &mut self,
+        thread: u32,
+        phase: Option<CyclePhase>,
+        line: Option<u32>,
+    ) {
         let now = self.now();
         let arrived =
             self.threads[thread as usize].change_phase(now, phase, line, &mut self.traces);
@@ -132,7 +137,7 @@ impl Engine {
     pub(crate) fn wait_for_line(&mut self, thread: u32, line: u32) {
         let polls =
             matches!(self.threads[thread as usize].pending(), Some(Op::Load { poll: true, .. }));
-        let phase = if polls { Phase::Waiting } else { Phase::Moving };
+        let phase = if polls { CyclePhase::Waiting } else { CyclePhase::Moving };
         self.start_waiting(thread, phase, Some(line));
     }
 
@@ -140,7 +145,7 @@ impl Engine {
     pub(crate) fn wait_for_stores(&mut self, thread: u32) {
         let oldest = self.threads[thread as usize].stores.front().map(|store| store.address);
         let line = oldest.map(|address| self.line_index(address));
-        self.start_waiting(thread, Phase::Draining, line);
+        self.start_waiting(thread, CyclePhase::Draining, line);
     }
 
     #[inline(always)]
@@ -185,7 +190,7 @@ impl Engine {
     }
 
     /// Returns where the cycles went so far.
-    pub(crate) fn attribution(&mut self) -> Attribution {
+    pub(crate) fn attribution(&mut self) -> CycleAttribution {
         for thread in 0..self.threads.len() as u32 {
             self.charge_until_now(thread);
         }
@@ -197,6 +202,6 @@ impl Engine {
             }
         }
         let regions = self.regions.all().to_vec();
-        Attribution { cycles: self.regions.phases(), regions, lines }
+        CycleAttribution { cycles: self.regions.phases(), regions, lines }
     }
 }

@@ -1,12 +1,12 @@
 //! What a thread spends its cycles on.
 
-use super::phase::Phase;
+use super::phase::CyclePhase;
 
 /// The phase of a thread, since when, and for which line.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Spending {
     /// `None` before a thread begins and after it ends.
-    pub phase: Option<Phase>,
+    pub phase: Option<CyclePhase>,
     pub since: u64,
     pub line: Option<u32>,
     /// The load that missed and is not complete.

@@ -2,7 +2,7 @@
 
 /// Counts of a run, over all lines and threads. The sums are exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Statistics {
+pub struct RunStatistics {
     /// Events that the loop handled.
     pub events: u64,
     /// Platform operations that threads began: loads, stores, read-modify-writes, fences, cell

@@ -3,7 +3,7 @@
 pub(crate) mod chain;
 
 use lockyard::platform::{Ordering, Word};
-use lockyard_sim::{Machine, Outcome, SimulatedU64, Simulation};
+use lockyard_sim::{Machine, RunEnd, SimulatedU64, Simulation};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -90,7 +90,7 @@ pub(crate) fn thread<T: Copy + 'static>(
 /// Runs until all threads have finished.
 pub(crate) fn finish(simulation: &mut Simulation) {
     let outcome = simulation.run();
-    assert!(matches!(outcome, Outcome::Finished), "{outcome}");
+    assert!(matches!(outcome, RunEnd::Finished), "{outcome}");
 }
 
 /// Runs one thread on hardware thread `place`, long after the end of all that ran before. Returns
@@ -123,6 +123,6 @@ pub(crate) fn ping_pong(machine: &Machine, places: [usize; 2], home: usize) -> f
             }
         });
     }
-    assert!(matches!(simulation.run(), Outcome::Finished));
+    assert!(matches!(simulation.run(), RunEnd::Finished));
     machine.nanoseconds(simulation.now()) / (2 * TURNS) as f64
 }
