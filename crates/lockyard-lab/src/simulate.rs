@@ -278,7 +278,7 @@ fn runs(
         let events = simulation.events();
         let tries = |simulation: &Simulation| {
             let addresses = prepared.iter().flat_map(|objects| objects.lockrefs());
-            addresses.map(|address| simulation.lost_in_a_row(address)).collect::<Vec<_>>()
+            addresses.map(|address| simulation.failure_streaks(address)).collect::<Vec<_>>()
         };
         let tries_before = tries(&simulation);
         let mut window_ns = effort.window_ns;

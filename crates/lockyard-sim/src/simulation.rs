@@ -206,7 +206,7 @@ impl Simulation {
         let layout = Layout::new::<T>().align_to(align).expect("an alignment is a power of two");
         let memory = self.shared.allocate(layout, Some(socket as u32));
         let memory = memory.expect("the simulation's arena is full").cast::<T>();
-        // SAFETY: the memory is for this object's layout, and nobody else has it.
+        // SAFETY: the memory is for this object's layout, and no other object has it.
         unsafe { memory.write(object) };
         // The object's padding need not be initialised, and may share a 64-bit unit with a word:
         // the compiler must know nothing about it (see `Arena::read`).
@@ -430,7 +430,7 @@ impl Simulation {
     /// Number of compare-exchanges of the line at `address` that have succeeded after their thread
     /// lost 0, 1, ... of them in a row. The last count includes all longer streaks. Empty if no
     /// simulated thread has used the line.
-    pub fn lost_in_a_row(&self, address: usize) -> Vec<u64> {
+    pub fn failure_streaks(&self, address: usize) -> Vec<u64> {
         self.engine.failure_streaks(address)
     }
 

@@ -1,6 +1,6 @@
-//! What a thread is doing, as the threads that share its core see it.
+//! Activity of a thread, as the threads that share its core see it.
 
-/// What a thread is doing, for siblings and for reports.
+/// Activity of a thread, for its siblings and for reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Activity {
     Running,

@@ -20,7 +20,7 @@
 //! A line that is taken from a core keeps its place there until it gives way: invalid places are
 //! not preferred.
 //!
-//! What was laid out before threads run was written by some processor: it is in its home's
+//! Memory laid out before threads run was written by some processor: it is in its home's
 //! last-level cache, as far as that holds it. Which lines those are is drawn when they are first
 //! touched. Of `untouched` lines of a home `cached` are in its cache, so that a line is there with
 //! the probability `cached / untouched`. When another line needs room, the cache's own lines and

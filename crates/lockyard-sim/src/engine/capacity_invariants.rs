@@ -1,4 +1,4 @@
-//! What must hold of the caches: they and the lines agree, and no cache has more than it holds.
+//! Invariants of the caches: they and the lines agree, and no cache has more than it holds.
 
 use super::line::{NOWHERE, State};
 use super::state::Engine;

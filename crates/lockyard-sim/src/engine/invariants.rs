@@ -60,7 +60,7 @@ impl Engine {
     /// Checks that data that arrives was requested.
     pub(super) fn check_answer(&self, core_line: u32) {
         let cache = &self.core_lines[core_line as usize];
-        debug_assert!(cache.miss != Miss::None, "an answer that nobody asked for");
+        debug_assert!(cache.miss != Miss::None, "an answer to no request");
     }
 
     /// Checks every CPU and thread, whenever a CPU changes hands.
@@ -71,7 +71,10 @@ impl Engine {
             debug_assert!(cpu.running.is_none() || cpu.coming.is_none(), "one thread has a CPU");
             let waits = !cpu.queue.is_empty();
             let leaves = cpu.coming.is_some() || cpu.armed || cpu.leave;
-            debug_assert!(!waits || leaves, "CPU {number} has forgotten who waits for it");
+            debug_assert!(
+                !waits || leaves,
+                "CPU {number} has forgotten a thread that waits for it"
+            );
             let mut see = |thread: u32, whereabouts: Whereabouts| {
                 let task = &s.tasks[thread as usize];
                 places[thread as usize] += 1;
@@ -118,7 +121,7 @@ impl Engine {
             let owners = core_lines().filter(|cache| cache.state == State::Modified).count();
             let sharers = core_lines().filter(|cache| cache.state == State::Shared).count();
             if owners > 1 || (owners == 1 && sharers > 0) {
-                return wrong("it has an owner, and somebody else has it too");
+                return wrong("it has an owner, and another core has it too");
             }
             for cache in core_lines() {
                 if cache.miss != Miss::None || !cache.waiters.is_empty() {
@@ -134,7 +137,7 @@ impl Engine {
                 if (cache.state == State::Shared && !known)
                     || (cache.state == State::Modified && !owned)
                 {
-                    return wrong("its agent does not know who has it");
+                    return wrong("its agent does not know which core has it");
                 }
             }
         }

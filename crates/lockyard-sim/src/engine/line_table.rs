@@ -17,7 +17,7 @@ impl Engine {
     #[cold]
     fn new_core_line(&mut self, line: u32, core: u16) -> u32 {
         let core_line = self.core_lines.len() as u32;
-        assert!(core_line != NO_CORE_LINE, "no host has memory for so many");
+        assert!(core_line != NO_CORE_LINE, "no host has memory for this many");
         self.core_lines.push(CoreLine::new(line, core));
         let core_lines = &mut self.lines[line as usize].core_lines;
         if core_lines.len() <= core as usize {

@@ -86,7 +86,7 @@ impl Engine {
         self.complete_rmw(thread, line, end, mispredicted);
         if !mispredicted {
             let entry = &mut self.threads[thread as usize];
-            // What lies further back has left the reorder buffer.
+            // Operations further back have left the reorder buffer.
             let reach = self.cores[entry.core as usize].reach;
             entry.ahead.early = early.min(reach) + (end - since);
         }

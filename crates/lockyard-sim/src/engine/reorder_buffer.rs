@@ -1,4 +1,4 @@
-//! What is remembered of a thread's out-of-order execution (see `out_of_order.rs`).
+//! State of a thread's out-of-order execution (see `out_of_order.rs`).
 
 /// A read-modify-write that was not mispredicted.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +74,7 @@ pub(super) struct CodePlace {
     pub file: &'static str,
 }
 
-/// What followed the loads at a place in the code.
+/// The operation that followed the last load at a place in the code.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Followed {
     pub place: CodePlace,

@@ -1,4 +1,4 @@
-//! What a run reports of threads that panicked, stopped, or have not finished.
+//! Reports of threads that panicked, stopped, or have not finished.
 
 use std::panic::Location;
 
@@ -9,7 +9,7 @@ pub(crate) enum Fate {
     Fatal { thread: u32, message: &'static str },
 }
 
-/// What a thread was doing when a run ended, for reports.
+/// Last operation of a thread that had not finished when a run ended.
 #[derive(Clone, Debug)]
 pub struct ThreadReport {
     /// Number of the hardware thread.

@@ -17,7 +17,7 @@ pub(super) enum Whereabouts {
     Gone,
 }
 
-/// What a thread continues with when it runs next.
+/// Continuation of a thread when it runs next.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Held {
     /// Its operation is complete, with this value.

@@ -103,7 +103,7 @@ impl Engine {
     fn answer(&mut self, thread: u32) {
         let now = self.now();
         let task = self.scheduler().task(thread);
-        debug_assert!(task.missing > 0, "an answer that nobody waits for");
+        debug_assert!(task.missing > 0, "an answer that no thread waits for");
         task.missing -= 1;
         let all = task.missing == 0;
         let entry = &mut self.threads[thread as usize];

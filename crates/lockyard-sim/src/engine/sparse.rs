@@ -5,7 +5,7 @@
 
 use std::ops::{Index, IndexMut};
 
-/// In the place of an entry that was not made.
+/// Stands for an entry that was not made.
 const NONE: u16 = u16::MAX;
 
 /// Entries by index, made at their first change. At most 65 534 can be made; a machine has at most
@@ -30,7 +30,7 @@ impl<T: Clone> Sparse<T> {
             self.places.resize(index + 1, NONE);
         }
         let place = self.made.len() as u16;
-        assert!(place != NONE, "no machine has so many hardware threads");
+        assert!(place != NONE, "no machine has this many hardware threads");
         if place == 0 {
             // Most of a million lines are used by one thread.
             self.made.reserve_exact(1);

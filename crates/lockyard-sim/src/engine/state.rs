@@ -62,7 +62,7 @@ pub(crate) struct Engine {
     pub(super) parked: Vec<Parked>,
     /// The scheduler of a run whose threads share CPUs.
     pub(super) schedule: Option<Box<Scheduler>>,
-    /// What followed loads, by their places in the code.
+    /// The operations that followed loads, by the loads' places in the code.
     pub(super) followed: Vec<Followed>,
     pub(super) live: usize,
     /// No thread is left, or one cannot go on.

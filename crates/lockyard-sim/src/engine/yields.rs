@@ -16,7 +16,7 @@ use crate::op::Op;
 use crate::shared::LOOK_AGAIN;
 
 impl Engine {
-    /// Plans for the host to notice a thread that spins asleep.
+    /// Schedules the moment at which the host notices a thread that spins asleep.
     pub(super) fn plan_pause_exit(&mut self, thread: u32, now: u64) {
         if let Some(window) = self.scheduler().pause_window {
             let generation = self.threads[thread as usize].generation;

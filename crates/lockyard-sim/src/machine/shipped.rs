@@ -34,8 +34,8 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// If the file cannot be read, is larger than [`MAX_FILE_BYTES`], is not UTF-8, or is not a
-    /// machine.
+    /// If the file cannot be read, is larger than
+    /// [`MAX_FILE_BYTES`](crate::machine::MAX_FILE_BYTES), is not UTF-8, or is not a machine.
     pub fn load(path: &std::path::Path) -> Result<Machine, MachineError> {
         file::load(path)
     }

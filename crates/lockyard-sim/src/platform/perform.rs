@@ -79,7 +79,7 @@ fn at_once(shared: &Shared, op: Op) -> u64 {
         }
         Op::Fatal(message) => panic!("{message}"),
         Op::Sleep { .. } | Op::Park { .. } => {
-            panic!("setup code waits for something that nobody will do")
+            panic!("setup code waits for something that will not happen")
         }
         Op::Fence | Op::Work { .. } | Op::Pause(_) | Op::Unpark { .. } | Op::WaitForOthers => 0,
     }

@@ -100,7 +100,7 @@ fn a_line_in_memory_costs_more_by_the_same_at_every_distance() {
     for (place, way) in [(0, 0), (OTHER_SOCKET, travel)] {
         let mut simulation = Simulation::new(&machine, 1);
         let lines = words(&mut simulation, 3, 0);
-        // What was laid out is in its home's cache.
+        // Memory laid out before the run is in its home's cache.
         let word = lines[0].clone();
         assert_eq!(
             on(&mut simulation, place, move || timed(|| read(&word))),

@@ -305,7 +305,7 @@ fn a_store_behind_a_compare_exchange_has_its_line_when_that_is_done_where_stores
     let together = cycles(1, then_store);
     assert!((alone..alone + 20).contains(&together), "{together}, not {alone}");
     assert_eq!(cycles(1, swap_then_store), one_after_another, "it may bring the address");
-    assert_eq!(cycles(1, fails_then_store), one_after_another, "nobody had expected that");
+    assert_eq!(cycles(1, fails_then_store), one_after_another, "the outcome was not predicted");
 }
 
 #[test]

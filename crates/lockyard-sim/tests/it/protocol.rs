@@ -339,7 +339,7 @@ fn a_compare_exchange_after_a_load_takes_two_transactions_and_one_with_a_known_v
             timed(|| {
                 let current = if known { 1 } else { read(&line) };
                 line.compare_exchange(current, 2, Ordering::Relaxed, Ordering::Relaxed)
-                    .expect("nobody else changes it");
+                    .expect("no other thread changes it");
             })
         });
         let after = simulation.statistics();

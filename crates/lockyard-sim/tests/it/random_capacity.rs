@@ -30,7 +30,7 @@ struct Objects {
     signal: Placed<SimulatedU64>,
 }
 
-/// What a thread did: its additions to each counter, and the number of times that it held the lock.
+/// Work of a thread: its additions to each counter, and the number of times that it held the lock.
 type Done = (Vec<u64>, u64);
 
 fn run(objects: &Objects) -> Done {

@@ -41,8 +41,8 @@ fn shared(machine: &Machine, seed: u64) -> Simulation {
     simulation
 }
 
-/// What a thread reports at its end.
-fn said<T: Copy>(result: &Rc<Cell<Option<T>>>) -> T {
+/// Returns the result of a thread that has finished.
+fn result_of<T: Copy>(result: &Rc<Cell<Option<T>>>) -> T {
     result.get().expect("the thread has finished")
 }
 
@@ -101,7 +101,7 @@ fn work_is_cut_at_the_end_of_a_slice_and_goes_on_later() {
         })
         .collect();
     finish(&mut simulation);
-    let (a, b) = (said(&ends[0]), said(&ends[1]));
+    let (a, b) = (result_of(&ends[0]), result_of(&ends[1]));
     // A millisecond each: they end within a slice of each other, after 2 ms and the switches.
     assert!(a.abs_diff(b) <= 102_000, "{a} {b}");
     let switches = simulation.statistics().switches;
@@ -120,7 +120,7 @@ fn a_thread_with_a_cpu_of_its_own_is_never_switched() {
     let end = spawn(&mut simulation, 0, 5, || work_us(5000));
     finish(&mut simulation);
     assert_eq!(simulation.statistics().switches, 1, "to it, at the beginning");
-    assert!(said(&end) < 5_002_000);
+    assert!(result_of(&end) < 5_002_000);
 }
 
 #[test]
@@ -142,11 +142,11 @@ fn a_spinner_off_its_cpu_does_not_see_its_line_move_until_it_runs() {
         now()
     });
     finish(&mut simulation);
-    let late = said(&seen) - said(&set);
+    let late = result_of(&seen) - result_of(&set);
     assert!(late < 101_500, "{late}: within a slice");
     let off = simulation.attribution().cycles[CyclePhase::OffCpu as usize];
     assert!(off > 150_000, "{off}: they were off their CPU in turn");
-    assert!(said(&worker) > 1_100_000, "the spinner had its slices: {}", said(&worker));
+    assert!(result_of(&worker) > 1_100_000, "the spinner had its slices: {}", result_of(&worker));
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn a_spinning_thread_leaves_the_cpu_to_the_worker_after_the_window() {
             end
         });
         finish(&mut simulation);
-        (said(&end), simulation.statistics().pause_exits)
+        (result_of(&end), simulation.statistics().pause_exits)
     };
     let (without, never) = spin(0.0, 1e6);
     assert_eq!(never, 0);
@@ -227,10 +227,14 @@ fn a_parked_thread_gives_its_cpu_up_and_has_it_again_when_it_is_woken() {
         began
     });
     finish(&mut simulation);
-    let late = said(&woken) - said(&waker);
+    let late = result_of(&woken) - result_of(&waker);
     // The wake-up, a switch, a load: it goes before the worker, which has run 500 us more.
     assert!((4000..7000).contains(&late), "{late}");
-    assert!(said(&worker) < 1_012_000, "no slice was lost to the parked one: {}", said(&worker));
+    assert!(
+        result_of(&worker) < 1_012_000,
+        "no slice was lost to the parked one: {}",
+        result_of(&worker)
+    );
 }
 
 #[test]
@@ -264,7 +268,7 @@ fn a_socket_that_a_thread_moved_to_is_not_idle() {
         });
         finish(&mut simulation);
         assert!(simulation.statistics().remote_grants >= 1, "the line went to the other socket");
-        said(&moved)
+        result_of(&moved)
     };
     assert_eq!(cost(3000.0), cost(0.0));
 }
@@ -278,9 +282,9 @@ fn an_idle_cpu_takes_over_who_waits_elsewhere() {
     let early = spawn(&mut simulation, 0, 1, || work_us(100));
     finish(&mut simulation);
     assert!(simulation.statistics().migrations >= 1);
-    let last = ends.iter().map(said).max().expect("there are three");
+    let last = ends.iter().map(result_of).max().expect("there are three");
     assert!(last < 2_100_000, "{last}: two CPUs did the work of three");
-    assert!(said(&early) < 110_000);
+    assert!(result_of(&early) < 110_000);
 }
 
 /// Time that a thread waits for others, one of which works on a CPU of its own, and one of which
@@ -299,7 +303,7 @@ fn answered_after(
     });
     others(&mut simulation);
     finish(&mut simulation);
-    (said(&waited), simulation)
+    (result_of(&waited), simulation)
 }
 
 #[test]
@@ -314,7 +318,7 @@ fn running_threads_answer_after_an_interrupt_and_pay_for_it() {
     });
     assert_eq!(waited, 2000);
     assert_eq!(simulation.statistics().interrupts, 2);
-    let end = said(&end.expect("set above"));
+    let end = result_of(&end.expect("set above"));
     assert!((102_000..102_200).contains(&end), "{end}: a switch, the work, the answer");
 }
 
@@ -430,10 +434,10 @@ fn a_budget_of_polls_is_not_spent_off_the_cpu() {
             now() - begin
         });
         finish(&mut simulation);
-        said(&spent)
+        result_of(&spent)
     };
     finish(&mut simulation);
-    let beside = said(&spent);
+    let beside = result_of(&spent);
     assert!(alone > 300_000, "{alone}");
     // Beside a worker it takes about twice as long, not the same time.
     assert!((alone * 3 / 2..alone * 5 / 2).contains(&beside), "{beside} {alone}");
@@ -459,8 +463,8 @@ fn a_thread_that_yields_lets_the_next_one_run() {
         end
     });
     finish(&mut simulation);
-    assert!(said(&turns) <= 3, "{}", said(&turns));
-    assert!(said(&end) < 66_000, "{}", said(&end));
+    assert!(result_of(&turns) <= 3, "{}", result_of(&turns));
+    assert!(result_of(&end) < 66_000, "{}", result_of(&end));
 }
 
 #[test]

@@ -20,14 +20,15 @@ use std::ops::{Add, Sub};
 /// Counts of one line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineCounts {
-    /// Cycles that threads waited for this line, or for its word to change, by [`CyclePhase`].
+    /// Cycles that threads waited for this line, or for its word to change, by
+    /// [`CyclePhase`](crate::CyclePhase).
     pub cycles: [u64; PHASES],
     /// The same cycles, by [`Region`].
     pub regions: [u64; Region::COUNT],
-    /// Hand-overs by [`Distance`].
+    /// Hand-overs by [`Distance`](crate::Distance).
     pub hand_overs: [u64; 4],
-    /// Loads that missed, by [`Distance`] from the thread that last had the line exclusively. Loads
-    /// of a line that no other thread had are counted in `moves` only.
+    /// Loads that missed, by [`Distance`](crate::Distance) from the thread that last had the line
+    /// exclusively. Loads of a line that no other thread had are counted in `moves` only.
     pub reads: [u64; 4],
     /// Hand-overs and loads that missed.
     pub moves: u64,
@@ -112,10 +113,10 @@ impl Add for LineCounts {
 /// Where the cycles of a run went so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CycleAttribution {
-    /// Cycles of all threads, by [`CyclePhase`].
+    /// Cycles of all threads, by [`CyclePhase`](crate::CyclePhase).
     pub cycles: [u64; PHASES],
-    /// Cycles by [`CyclePhase`] of each region of the threads' code, followed by those of the regions'
-    /// parts. Every cycle is in exactly one of them.
+    /// Cycles by [`CyclePhase`](crate::CyclePhase) of each region of the threads' code, followed by
+    /// those of the regions' parts. Every cycle is in exactly one of them.
     pub regions: Vec<(Activity, [u64; PHASES])>,
     /// The lines that were used, with their names, in the order of their first use.
     pub lines: Vec<(String, LineCounts)>,

@@ -1,5 +1,4 @@
-//! What is remembered of a line to count its moves, and which of them were needed (see
-//! `attribution.rs`).
+//! Record of a line, by which its moves are counted as needed or not (see `attribution.rs`).
 
 use super::attribution::LineCounts;
 use super::distance::Distance;
@@ -8,7 +7,7 @@ use crate::engine::places::Places;
 use crate::engine::sparse::Sparse;
 use crate::engine::thread::Thread;
 
-/// What is remembered of a line to count its moves.
+/// Record of a line, by which its moves are counted.
 #[derive(Clone, Debug)]
 pub(crate) struct LineTrace {
     pub counts: LineCounts,

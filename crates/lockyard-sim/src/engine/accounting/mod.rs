@@ -1,4 +1,4 @@
-//! What is counted, and where the cycles of a run go.
+//! Accounting: the counts of a run, and where its cycles go.
 //!
 //! | file | contents |
 //! | --- | --- |

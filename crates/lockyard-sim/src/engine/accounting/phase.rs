@@ -3,7 +3,7 @@
 /// Number of [`CyclePhase`]s.
 pub const PHASES: usize = 6;
 
-/// What a thread spends its cycles on.
+/// Phase in which a thread spends cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CyclePhase {
     /// Its own work, operations whose line is there, and the wait for the right instructions after

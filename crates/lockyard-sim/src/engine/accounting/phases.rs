@@ -47,7 +47,11 @@ impl Engine {
     pub(crate) fn start_working(&mut self, thread: u32) {
         let Thread { spending, activity, .. } = &self.threads[thread as usize];
         let works = spending.phase == Some(CyclePhase::Working);
-        debug_assert_eq!(works, *activity == Activity::Running, "who works competes for the core");
+        debug_assert_eq!(
+            works,
+            *activity == Activity::Running,
+            "a working thread competes for the core"
+        );
         debug_assert!(!works || spending.missed.is_none(), "a load that missed waits");
         if !works {
             self.change_activity(thread, Activity::Running, CyclePhase::Working, None);

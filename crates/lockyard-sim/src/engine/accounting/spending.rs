@@ -1,4 +1,4 @@
-//! What a thread spends its cycles on.
+//! The phase that a thread is in.
 
 use super::phase::CyclePhase;
 
