@@ -221,7 +221,7 @@ impl Shared {
 
     /// Changes the running thread's region or part. Returns the one before.
     #[inline]
-    pub(crate) fn begins(&self, activity: Activity) -> Activity {
+    pub(crate) fn begin_activity(&self, activity: Activity) -> Activity {
         let before = self.doing.get();
         self.doing.set(before.then(activity));
         before
@@ -229,7 +229,7 @@ impl Shared {
 
     /// Returns the running thread to the region or part `before`.
     #[inline]
-    pub(crate) fn goes_back_to(&self, before: Activity) {
+    pub(crate) fn resume_activity(&self, before: Activity) {
         self.doing.set(before);
     }
 

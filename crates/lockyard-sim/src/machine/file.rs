@@ -17,7 +17,7 @@ use toml::de::{DeTable, DeValue};
 const MAX_THREADS: u64 = 4096;
 
 pub(super) fn load(path: &std::path::Path) -> Result<Machine> {
-    let text = lockyard_input::read_text(path, MAX_FILE_BYTES, "a machine file is TOML")
+    let text = lockyard_support::read_text(path, MAX_FILE_BYTES, "a machine file is TOML")
         .map_err(MachineError)?;
     parse(&path.display().to_string(), &text, path.parent())
 }
@@ -48,8 +48,7 @@ pub(super) fn parse(origin: &str, text: &str, beside: Option<&std::path::Path>) 
     let title = text_of(&source, top, "title")?;
     let notes = notes(&source, top)?;
 
-    let mut numbers = Numbers::before_the_file();
-    let mut order = ServiceOrder::Random;
+    let (numbers, order) = (Numbers::before_the_file(), ServiceOrder::Random);
     let mut parameters = Vec::new();
     let family = family_of(&source, top)?;
     let inherited = match &family {
@@ -61,35 +60,9 @@ pub(super) fn parse(origin: &str, text: &str, beside: Option<&std::path::Path>) 
         }
         None => Inherited::default(),
     };
-    let said = |section: &str| !OPTIONAL.contains(&section) || top.contains_key(section);
-    for &section in SECTIONS.iter().filter(|&&s| s != "checks" && said(s)) {
-        let table = section_of(&source, top, section)?;
-        let names: Vec<&str> =
-            SPECS.iter().filter(|s| s.section == section).map(|s| s.name).collect();
-        check_keys(&source, table, &names, &format!("[{section}]"))?;
-        for spec in SPECS.iter().filter(|s| s.section == section) {
-            let inherited = inherited.get(&format!("{section}.{}", spec.name));
-            if let (None, Some(number)) = (table.get(spec.name), inherited) {
-                parameters.push(inherited_parameter(
-                    &source,
-                    spec,
-                    number,
-                    &mut numbers,
-                    &mut order,
-                )?);
-                continue;
-            }
-            let Some(entry) = table.get(spec.name) else {
-                return Err(source.whole_file_error(format!(
-                    "[{section}] lacks `{}` ({}); {}",
-                    spec.name,
-                    spec.meaning,
-                    allowed_values(spec)
-                )));
-            };
-            parameters.push(parameter(&source, spec, entry, &mut numbers, &mut order)?);
-        }
-    }
+    let mut found = Found { numbers, order, parameters };
+    read_sections(&source, top, &inherited, &mut found)?;
+    let Found { numbers, order, parameters } = found;
     let threads = numbers.sockets * numbers.complexes * numbers.cores * numbers.threads;
     if threads > MAX_THREADS {
         return Err(source.whole_file_error(format!(
@@ -105,6 +78,58 @@ pub(super) fn parse(origin: &str, text: &str, beside: Option<&std::path::Path>) 
     let checks = checks(&source, top)?;
     let family = family.map(|(name, _)| name);
     Ok(Machine { name, title, family, numbers, order, parameters, checks, notes })
+}
+
+/// The numbers that were read so far.
+struct Found {
+    numbers: Numbers,
+    order: ServiceOrder,
+    parameters: Vec<Parameter>,
+}
+
+/// Reads the sections of numbers, and takes over the numbers that the file leaves to its family.
+fn read_sections(
+    source: &Source,
+    top: &DeTable,
+    inherited: &Inherited,
+    found: &mut Found,
+) -> Result<()> {
+    let said = |section: &str| !OPTIONAL.contains(&section) || top.contains_key(section);
+    for &section in SECTIONS.iter().filter(|&&s| s != "checks" && said(s)) {
+        let table = section_of(source, top, section)?;
+        let names: Vec<&str> =
+            SPECS.iter().filter(|s| s.section == section).map(|s| s.name).collect();
+        check_keys(source, table, &names, &format!("[{section}]"))?;
+        for spec in SPECS.iter().filter(|s| s.section == section) {
+            let inherited = inherited.get(&format!("{section}.{}", spec.name));
+            if let (None, Some(number)) = (table.get(spec.name), inherited) {
+                found.parameters.push(inherited_parameter(
+                    source,
+                    spec,
+                    number,
+                    &mut found.numbers,
+                    &mut found.order,
+                )?);
+                continue;
+            }
+            let Some(entry) = table.get(spec.name) else {
+                return Err(source.whole_file_error(format!(
+                    "[{section}] lacks `{}` ({}); {}",
+                    spec.name,
+                    spec.meaning,
+                    allowed_values(spec)
+                )));
+            };
+            found.parameters.push(parameter(
+                source,
+                spec,
+                entry,
+                &mut found.numbers,
+                &mut found.order,
+            )?);
+        }
+    }
+    Ok(())
 }
 
 /// The notes: a list of lines of text.
@@ -275,7 +300,7 @@ fn checks(source: &Source, top: &DeTable) -> Result<Vec<Parameter>> {
         let name: &str = key.get_ref();
         let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
         if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
-            let found = lockyard_input::printable(name);
+            let found = lockyard_support::printable(name);
             let message = format!("[checks] has `{found}`; a name is 1 to 64 of a-z, 0-9, '_'");
             return Err(source.error(key.span(), message));
         }

@@ -20,6 +20,12 @@ impl std::fmt::Display for MachineError {
 
 impl std::error::Error for MachineError {}
 
+impl From<MachineError> for lockyard_support::InputError {
+    fn from(error: MachineError) -> Self {
+        lockyard_support::InputError(error.to_string())
+    }
+}
+
 pub(super) type Result<T> = std::result::Result<T, MachineError>;
 
 /// The text that errors refer to.
@@ -34,7 +40,7 @@ impl Source<'_> {
         span: Range<usize>,
         message: impl std::fmt::Display,
     ) -> MachineError {
-        let line = lockyard_input::line_of(self.text.as_bytes(), span.start);
+        let line = lockyard_support::line_of(self.text.as_bytes(), span.start);
         MachineError(format!("{}:{line}: {message}", self.origin))
     }
 
@@ -57,8 +63,8 @@ pub(super) fn check_keys(
     for key in table.keys() {
         let name: &str = key.get_ref();
         if !allowed.contains(&name) {
-            let hint = lockyard_input::hint(name, allowed, "allowed");
-            let name = lockyard_input::printable(name);
+            let hint = lockyard_support::hint(name, allowed, "allowed");
+            let name = lockyard_support::printable(name);
             return Err(source.error(key.span(), format!("{place} has no `{name}`; {hint}")));
         }
     }

@@ -73,12 +73,12 @@ unsafe impl Host for Simulated {
         Shared::with(|s| s.count(event));
     }
     #[inline]
-    fn begins(activity: Activity) -> Activity {
-        Shared::with(|s| s.begins(activity))
+    fn begin_activity(activity: Activity) -> Activity {
+        Shared::with(|s| s.begin_activity(activity))
     }
     #[inline]
-    fn goes_back_to(before: Activity) {
-        Shared::with(|s| s.goes_back_to(before));
+    fn resume_activity(before: Activity) {
+        Shared::with(|s| s.resume_activity(before));
     }
     fn fatal(message: &'static str) -> ! {
         perform(Op::Fatal(message));

@@ -1,5 +1,5 @@
 //! Cycles of threads by the region of their code
-//! ([`Host::begins`](lockyard::platform::Host::begins)), and by phase.
+//! ([`Host::begin_activity`](lockyard::platform::Host::begin_activity)), and by phase.
 //!
 //! The region changes while a thread's code runs, which takes no simulated time. So all cycles from
 //! one operation to the next are charged to the region that the code was in last. Every cycle of
