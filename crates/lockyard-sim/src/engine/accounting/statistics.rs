@@ -1,18 +1,18 @@
-//! What a run counted.
+//! Counts of a run.
 
-/// What a run counted, over all lines and threads. Later issues break it down; the sums are exact.
+/// Counts of a run, over all lines and threads. The sums are exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Statistics {
+pub struct RunStatistics {
     /// Events that the loop handled.
     pub events: u64,
     /// Platform operations that threads began: loads, stores, read-modify-writes, fences, cell
     /// accesses, pauses, work, waits.
     pub platform_operations: u64,
-    /// Loads, also those of waiting loops.
+    /// Loads, including those of waiting loops.
     pub loads: u64,
     /// Loads that missed.
     pub load_misses: u64,
-    /// Stores, of parts too.
+    /// Stores, including those of parts of a word.
     pub stores: u64,
     /// Read-modify-writes.
     pub rmws: u64,
@@ -32,21 +32,24 @@ pub struct Statistics {
     pub invalidations: u64,
     /// Transfers from core to core of one domain.
     pub local_transfers: u64,
-    /// Grants of a line to a domain by its home agent: transfers between domains, and first touches.
+    /// Grants of a line to a domain by its home agent: transfers between domains, and first
+    /// touches.
     pub remote_grants: u64,
     /// Operations that found the line at their core, but not in its first-level cache.
     pub second_level_hits: u64,
-    /// Valid lines that gave way in a core's caches.
+    /// Valid lines that were evicted from a core's caches.
     pub evictions: u64,
-    /// Those that were modified: they were written to the complex's last-level cache.
+    /// Evicted lines that were modified: they were written to the complex's last-level cache.
     pub write_backs: u64,
-    /// Lines that gave way in a last-level cache and that no core of its complex has.
+    /// Lines that were evicted from a last-level cache when no core of its complex had them.
     pub last_level_evictions: u64,
-    /// Lines that came from memory, as no cache had them.
+    /// Lines that came from memory, because no cache had them.
     pub memory_reads: u64,
-    /// Modified lines that were written to memory, as they left the caches or as another complex reads them.
+    /// Modified lines that were written to memory, because they left the caches or because another
+    /// complex read them.
     pub memory_writes: u64,
-    /// Sum, over requests, of the length of the agent's queue when they arrived (with themselves).
+    /// Sum, over requests, of the length of the agent's queue when they arrived. A request counts
+    /// itself.
     pub queue_length: u64,
     /// Requests that arrived at an agent.
     pub requests: u64,
@@ -54,7 +57,7 @@ pub struct Statistics {
     pub switches: u64,
     /// Switches to a thread that ran on another CPU before.
     pub migrations: u64,
-    /// Times that the host noticed that a thread spins.
+    /// Times that the host noticed a spinning thread.
     pub pause_exits: u64,
     /// Interrupts that reached a thread.
     pub interrupts: u64,

@@ -1,31 +1,33 @@
-//! Cycles of threads by what their code says that they do ([`Host::begin_activity`](lockyard::platform::Host::begin_activity)), and by phase.
+//! Cycles of threads by the region of their code
+//! ([`Host::begin_activity`](lockyard::platform::Host::begin_activity)), and by phase.
 //!
-//! What a thread does changes while its code runs, which takes no simulated time; so all cycles from one operation to the next
-//! are of what it did last, and every cycle of every thread is in one region and in one phase.
+//! The region changes while a thread's code runs, which takes no simulated time. So all cycles from
+//! one operation to the next are charged to the region that the code was in last. Every cycle of
+//! every thread is in one region and in one phase.
 
-use super::attribution::PHASES;
+use super::phase::PHASES;
 use lockyard::platform::{Activity, Region};
 
-/// Cycles by what threads do: of regions, and behind them of their parts, each by its [index](Activity::index).
+/// Cycles of the regions, followed by those of their parts, each by its [index](Activity::index).
 #[derive(Debug)]
-pub(super) struct Regions(Vec<(Activity, [u64; PHASES])>);
+pub(crate) struct Regions(Vec<(Activity, [u64; PHASES])>);
 
-/// Cycles of a thread, by phase, since it does what it does.
-pub(super) type Spent = [u64; PHASES];
+/// Cycles of a thread, by phase, since it entered its region.
+pub(crate) type Spent = [u64; PHASES];
 
 impl Regions {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Regions(Region::ALL.map(|region| (region.into(), [0; PHASES])).to_vec())
     }
 
-    /// Adds what a thread has spent while it did `activity`; nothing is spent then.
-    pub(super) fn add(&mut self, activity: Activity, spent: &mut Spent) {
+    /// Adds what a thread has spent while it did `activity`, and sets that to 0.
+    pub(crate) fn add(&mut self, activity: Activity, spent: &mut Spent) {
         let index = activity.index();
         if index >= self.0.len() {
-            self.reach(index);
+            self.grow(index);
         }
         let (of, sum) = &mut self.0[index];
-        // A part says of which region it is when it is first in force.
+        // Only when a part is first in force is its region known.
         *of = activity;
         for (sum, spent) in sum.iter_mut().zip(spent) {
             *sum += std::mem::take(spent);
@@ -34,18 +36,18 @@ impl Regions {
 
     /// Makes room for the activity with this index.
     #[cold]
-    fn reach(&mut self, index: usize) {
+    fn grow(&mut self, index: usize) {
         let unknown = |n: usize| (Activity::part_of(Region::System, n as u16), [0; PHASES]);
         let next = self.0.len() - Region::COUNT + 1;
         self.0.extend((next..).take(index + 1 - self.0.len()).map(unknown));
     }
 
-    pub(super) fn all(&self) -> &[(Activity, [u64; PHASES])] {
+    pub(crate) fn all(&self) -> &[(Activity, [u64; PHASES])] {
         &self.0
     }
 
-    /// By phase.
-    pub(super) fn phases(&self) -> [u64; PHASES] {
+    /// Sums the cycles by phase.
+    pub(crate) fn phases(&self) -> [u64; PHASES] {
         let mut sum = [0; PHASES];
         for (_, cycles) in &self.0 {
             sum.iter_mut().zip(cycles).for_each(|(sum, cycles)| *sum += cycles);

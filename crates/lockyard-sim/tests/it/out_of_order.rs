@@ -1,4 +1,5 @@
-//! Work that is done ahead of operations that are not complete, and loads that fetch a line for the locked operation behind them.
+//! Work that is done ahead of incomplete operations, and loads that fetch a line for the locked
+//! operation behind them.
 
 use crate::support::{OTHER_SOCKET, SIBLING_OF_0, finish, machine, on, thread};
 use lockyard::platform::{Atomics, Host, Ordering, Word};
@@ -7,11 +8,11 @@ use lockyard_sim::{
     work_behind_entry,
 };
 
-/// Cycles of the work, and of an addition that has its line.
+/// Cycles of the work.
 const WORK: u64 = 3000;
 const ADDITION: u64 = 21;
 
-/// Cycles of [`WORK`] right after `before` did something with a line that the other socket has modified.
+/// Cycles of [`WORK`] right after `before` used a line that the other socket has modified.
 fn work_after(machine: &Machine, before: impl Fn(&SimulatedU64) + 'static) -> u64 {
     let mut simulation = Simulation::new(machine, 1);
     let word = simulation.place(SimulatedU64::new(0), 64, 1);
@@ -60,7 +61,7 @@ fn what_was_done_ahead_counts_once() {
 }
 
 #[test]
-fn a_wrong_guess_a_pause_and_a_fence_discard_what_was_done_ahead() {
+fn a_misprediction_a_pause_and_a_fence_discard_what_was_done_ahead() {
     let exchange = |word: &SimulatedU64, expected| {
         let _ = word.compare_exchange(expected, 7, Ordering::Relaxed, Ordering::Relaxed);
     };
@@ -90,7 +91,7 @@ fn a_wrong_guess_a_pause_and_a_fence_discard_what_was_done_ahead() {
 }
 
 #[test]
-fn nothing_is_done_ahead_across_the_way_into_the_kernel() {
+fn nothing_is_done_ahead_across_an_entry_into_the_kernel() {
     let cycles = work_after(&machine(&[]), |word| {
         add(word);
         work_behind_entry(10.0);
@@ -116,8 +117,8 @@ fn nothing_is_done_ahead_across_the_way_into_the_kernel() {
 }
 
 #[test]
-fn threads_of_a_core_share_the_reorder_buffer_while_they_are_there() {
-    // Nobody is slowed down: what is left of the work is what differs.
+fn threads_of_a_core_share_the_reorder_buffer_while_they_exist() {
+    // No thread is slowed down: the difference is the rest of the work.
     let machine = machine(&[("smt_slowdown", 1)]);
     let with_sibling = |sibling_stays: bool| {
         let mut simulation = Simulation::new(&machine, 1);
@@ -158,7 +159,7 @@ fn a_load_before_a_locked_operation_fetches_the_line_once_where_cores_do_so() {
         (statistics.shared_fills, statistics.exclusive_fills)
     };
     assert_eq!(fills(0), (10, 10));
-    // The first one does not know yet what follows.
+    // The first load does not know yet what follows.
     assert_eq!(fills(1), (1, 10));
 }
 
@@ -178,7 +179,8 @@ fn a_load_that_no_locked_operation_follows_is_shared_everywhere() {
     assert_eq!(simulation.statistics().shared_fills, 5);
 }
 
-/// Cycles of a load right behind a compare-exchange of the same word, and of one `later`, on a core that runs nothing else ahead.
+/// Cycles of a load right behind a compare-exchange of the same word, and of one `later`, on a core
+/// that executes nothing else out of order.
 fn loads_behind(early_loads: u64, expected: u64, later: f64) -> u64 {
     let mut simulation =
         Simulation::new(&machine(&[("early_loads", early_loads), ("run_ahead", 0)]), 1);
@@ -240,7 +242,8 @@ fn a_load_that_is_done_early_has_the_value_though_the_line_goes() {
     assert_eq!(misses(1), 0);
 }
 
-/// Cycles of `code`, and of an addition behind it that waits for its stores, with words in lines that another core has modified.
+/// Cycles of `code`, and of an addition behind it that waits for its stores. The words are in lines
+/// that another core has modified.
 fn until_drained(
     changes: &[(&str, u64)],
     code: impl Fn(&[Placed<SimulatedU64>; 3]) + 'static,
@@ -302,7 +305,7 @@ fn a_store_behind_a_compare_exchange_has_its_line_when_that_is_done_where_stores
     let together = cycles(1, then_store);
     assert!((alone..alone + 20).contains(&together), "{together}, not {alone}");
     assert_eq!(cycles(1, swap_then_store), one_after_another, "it may bring the address");
-    assert_eq!(cycles(1, fails_then_store), one_after_another, "nobody had expected that");
+    assert_eq!(cycles(1, fails_then_store), one_after_another, "the outcome was not predicted");
 }
 
 #[test]

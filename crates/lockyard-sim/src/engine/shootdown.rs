@@ -1,22 +1,25 @@
-//! Waiting for the other processors of a group: a thread interrupts all others and goes on when each has answered, as a
-//! flush of translations on other processors does.
+//! TLB shootdowns: a thread interrupts all other processors of its group and goes on when each has
+//! answered.
 //!
-//! A running thread answers after the interrupt's way, and what it was doing takes so much longer. One that is off its CPU
-//! answers when it runs next: that is what overcommitment makes expensive. A parked one is woken to answer, and then looks again.
-//! The one that waits spins, and answers others meanwhile.
+//! A running thread answers after the interrupt's way, which lengthens what it was doing. A thread
+//! that is off its CPU answers when it runs next: that makes overcommitment expensive. A parked
+//! thread is woken to answer, and then looks again. The thread that waits spins, and answers others
+//! meanwhile.
 
-use super::attribution::Phase;
+use super::accounting::phase::CyclePhase;
 use super::event::Event;
-use super::schedule::Whereabouts;
-use super::{Engine, Fate, Op};
+use super::report::Fate;
+use super::scheduler::Whereabouts;
+use super::state::Engine;
+use crate::op::Op;
 
 impl Engine {
-    /// The thread interrupts all others of its group.
+    /// Interrupts all other threads of the thread's group.
     pub(super) fn wait_for_others(&mut self, thread: u32) {
         let now = self.now();
         if self.schedule.is_none() {
             let message = "a thread waits for other processors, and the run has no scheduler";
-            self.fails(Fate::Fatal { thread, message });
+            self.fail(Fate::Fatal { thread, message });
             return;
         }
         let s = self.scheduler();
@@ -32,12 +35,12 @@ impl Engine {
             }
         }
         self.scheduler().task(thread).missing = asked;
-        self.goes_on_waiting(thread, now);
+        self.keep_waiting(thread, now);
     }
 
-    /// The running thread waits, from `now` on, for answers that are missing.
-    pub(super) fn goes_on_waiting(&mut self, thread: u32, now: u64) {
-        self.waits(thread, Phase::Answers, None);
+    /// Makes the running thread wait, from `now` on, for missing answers.
+    pub(super) fn keep_waiting(&mut self, thread: u32, now: u64) {
+        self.start_waiting(thread, CyclePhase::Answers, None);
         if self.scheduler().task(thread).missing == 0 {
             self.at(now, Event::Resume { thread, value: 0 });
             return;
@@ -46,11 +49,11 @@ impl Engine {
         entry.generation += 1;
         debug_assert!(matches!(entry.op.get(), Op::WaitForOthers));
         entry.pending = true;
-        self.begins_to_spin(thread, now);
+        self.plan_pause_exit(thread, now);
     }
 
-    /// An interrupt reaches a thread: `from` waits for its answer.
-    pub(super) fn interrupt(&mut self, thread: u32, from: u32) {
+    /// Delivers an interrupt to a thread: `from` waits for its answer.
+    pub(super) fn deliver_interrupt(&mut self, thread: u32, from: u32) {
         self.statistics.interrupts += 1;
         let s = self.scheduler();
         let work = s.interrupt_work;
@@ -69,10 +72,10 @@ impl Engine {
         }
     }
 
-    /// A parked thread is woken, if it is not on its way already.
+    /// Wakes a parked thread, if it is not on its way already.
     fn wake_to_answer(&mut self, thread: u32) {
         let now = self.now();
-        let Some(index) = self.parked.iter().position(|&(_, parked)| parked == thread) else {
+        let Some(index) = self.parked.iter().position(|parked| parked.thread == thread) else {
             return;
         };
         self.parked.remove(index);
@@ -81,7 +84,7 @@ impl Engine {
         self.at(now + wakeup, Event::Wake { thread, generation });
     }
 
-    /// The thread runs again, or will never: it answers all who wait for it.
+    /// Answers all threads that wait for this one, which runs again or will never run.
     pub(super) fn answer_all(&mut self, thread: u32) {
         let s = self.scheduler();
         let work = s.interrupt_work;
@@ -96,11 +99,11 @@ impl Engine {
         }
     }
 
-    /// `thread` has one more answer; it goes on if that was the last one and it runs.
+    /// Gives `thread` one more answer. It goes on if that was the last one and it runs.
     fn answer(&mut self, thread: u32) {
         let now = self.now();
         let task = self.scheduler().task(thread);
-        debug_assert!(task.missing > 0, "an answer that nobody waits for");
+        debug_assert!(task.missing > 0, "an answer that no thread waits for");
         task.missing -= 1;
         let all = task.missing == 0;
         let entry = &mut self.threads[thread as usize];
