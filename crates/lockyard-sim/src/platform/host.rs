@@ -116,7 +116,7 @@ fn announcements_of(
     let place = lock - shared.arena().base();
     let first = spread(place, turn) as usize % ANNOUNCEMENT_LINES * words;
     // SAFETY: the table has `ANNOUNCEMENT_LINES` lines, aligned to lines. It is all zero at first,
-    // which is a place in which no waiter has announced itself. It lies in the arena, which lives as
-    // long as simulated threads do (`Host`, *Safety*: as long as a thread runs).
+    // which is a place in which no waiter has announced itself. It lies in the arena, which lives
+    // as long as simulated threads do (`Host`, *Safety*: as long as a thread runs).
     unsafe { std::slice::from_raw_parts(table.as_ptr().add(first), words) }
 }
