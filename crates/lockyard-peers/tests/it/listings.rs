@@ -9,14 +9,14 @@ use std::sync::OnceLock;
 
 /// The assembly of the crate; `None` where it cannot be made.
 fn assembly() -> Option<&'static str> {
-    static ASSEMBLY: OnceLock<Option<String>> = OnceLock::new();
-    ASSEMBLY.get_or_init(compile).as_deref()
+    static ASSEMBLY: OnceLock<Result<String, String>> = OnceLock::new();
+    let assembly = ASSEMBLY.get_or_init(compile).as_deref();
+    assembly.map_err(|why| lockyard_testing::skip!("{why}")).ok()
 }
 
-fn compile() -> Option<String> {
+fn compile() -> Result<String, String> {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
-        println!("skipped: the listings are of x86-64 Linux");
-        return None;
+        return Err("the listings are of x86-64 Linux".to_owned());
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let toolchain =
@@ -25,10 +25,10 @@ fn compile() -> Option<String> {
     let version = String::from_utf8_lossy(&version.stdout).into_owned();
     let number = version.split(' ').nth(1).unwrap_or_default();
     if number.is_empty() || !toolchain.contains(&format!("\"{number}\"")) {
-        println!(
-            "skipped: the listings are of the toolchain in rust-toolchain.toml, not {version}"
-        );
-        return None;
+        let version = version.trim();
+        return Err(format!(
+            "the listings are of the toolchain in rust-toolchain.toml, not {version}"
+        ));
     }
     let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("listings");
     let output = Command::new(env!("CARGO"))
@@ -60,7 +60,7 @@ fn compile() -> Option<String> {
         })
         .max_by_key(|path| path.metadata().and_then(|m| m.modified()).ok())
         .expect("the assembly was asked for");
-    Some(std::fs::read_to_string(newest).expect("it is there"))
+    Ok(std::fs::read_to_string(newest).expect("it is there"))
 }
 
 /// What a round of the function's loop executes if nobody else wants the lock: from the loop's head to the jump back to it.
