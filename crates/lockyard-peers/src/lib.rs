@@ -9,6 +9,7 @@
 //! reclamation (`lockyard measure-tables`).
 
 mod bare;
+mod peer;
 #[cfg(target_os = "linux")]
 mod pthread;
 pub mod straight;
@@ -16,30 +17,5 @@ pub mod table;
 pub mod tables;
 
 pub use bare::BareLock;
-pub use table::PEERS;
-
-use lockyard_scenarios::ForeignLock;
-
-/// A lock that people use instead.
-#[derive(Clone, Copy, Debug)]
-pub struct Peer {
-    /// Its name: a variant's, in results.
-    pub name: &'static str,
-    /// Where it comes from: the crate and its version, or the system.
-    pub from: &'static str,
-    /// Its licence, as its package says.
-    pub licence: &'static str,
-    /// What it is, for people.
-    pub what: &'static str,
-    /// Whether it serves in the order of arrival.
-    pub fifo: bool,
-    /// Whether it is no peer but a yardstick.
-    pub control: bool,
-    /// How it is made, taken and released.
-    pub lock: ForeignLock,
-}
-
-/// The peer of that name.
-pub fn find(name: &str) -> Option<&'static Peer> {
-    PEERS.iter().find(|peer| peer.name == name)
-}
+pub use peer::Peer;
+pub use table::{PEERS, find};

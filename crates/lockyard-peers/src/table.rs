@@ -6,8 +6,8 @@
 //! a free one in its place; `locked`, how it is taken and released around `body`; `is_held`. `control: true` is for
 //! yardsticks. The tests of this crate run every row.
 
-use crate::Peer;
 use crate::bare::BareLock;
+use crate::peer::Peer;
 #[cfg(target_os = "linux")]
 use crate::pthread::{PthreadMutex, PthreadSpin};
 use lockyard_scenarios::{Foreign, ForeignLock};
@@ -223,3 +223,8 @@ pub const PEERS: &[Peer] = &[
         is_held: |lock| lock.is_locked(),
     },
 ];
+
+/// The peer of that name.
+pub fn find(name: &str) -> Option<&'static Peer> {
+    PEERS.iter().find(|peer| peer.name == name)
+}

@@ -4,10 +4,9 @@
 //! that are asked for again and again fit; what is asked for once has to make room for itself. Whether it drives one of the others out is
 //! the cache's policy: then the next one who wants that makes it again, and it counts as missed.
 
-use super::ids::rows;
 use super::look_up::{IdHash, Object, value};
-use super::work::{Done, Worker, draws};
-use super::{Load, Role, Row, Subject};
+use super::subject::{Role, Row, Subject, rows};
+use super::work::{Done, Load, Worker, draws};
 use lockyard::buffers::{Configuration, Key};
 use lockyard::{Buffer, BufferCache};
 use quick_cache::{Lifecycle, UnitWeighter};

@@ -3,9 +3,9 @@
 //! Half of the packets are of the one direction, half of the other. What finds by a key is given the tuple with its endpoints in order,
 //! which is part of the operation, as it is of ours; it hashes the same 40 bytes with the same SipHash, keyed at random.
 
-use super::ids::rows;
 use super::look_up::{LookUp, Object, room, table};
-use super::{Load, Role, Row};
+use super::subject::{Role, Row, rows};
+use super::work::Load;
 use lockyard::Native;
 use lockyard::connections::{self, Bits, ConnectionTable, NEVER, Tuple};
 use std::hash::{Hash, Hasher, RandomState};

@@ -1,8 +1,7 @@
 //! Counters: packets, bytes, the time of the last one, flags; counted by every thread, summed up by whoever reads.
 
-use super::ids::rows;
-use super::work::{Done, Worker, draws};
-use super::{Load, Role, Row, Subject};
+use super::subject::{Role, Row, Subject, rows};
+use super::work::{Done, Load, Worker, draws};
 use lockyard::lock::Queued;
 use lockyard::statistics::{self, PerCpu, PerNode, Shared, Variant};
 use lockyard::{Counts, Native};

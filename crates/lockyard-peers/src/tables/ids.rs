@@ -3,8 +3,8 @@
 //! Ours and `sharded-slab` choose the number; for the hash tables it is a key, hashed by one multiplication.
 
 use super::look_up::{IdHash, LookUp, Object, Session, room, table};
-use super::work::Done;
-use super::{Load, Role, Row};
+use super::subject::{Role, Row, rows};
+use super::work::{Done, Load};
 use lockyard::Native;
 use lockyard::id_table::{self, IdTable, Rcu};
 use parking_lot::Mutex;
@@ -321,20 +321,6 @@ impl LookUp for Slab<Mutex<Object>> {
         Some(self.0.get(key).map_or(0, |object| object.lock().uses))
     }
 }
-
-macro_rules! rows {
-    ($($name:literal, $role:ident, $from:literal, $licence:literal, $subject:ty, $what:literal;)*) => {
-        &[$(Row {
-            name: $name,
-            from: $from,
-            licence: $licence,
-            what: $what,
-            role: Role::$role,
-            make: table::<$subject>,
-        }),*]
-    };
-}
-pub(super) use rows;
 
 /// The rows of `id-read`.
 pub(super) const READ: &[Row] = rows! {

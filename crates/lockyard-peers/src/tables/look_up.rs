@@ -1,7 +1,7 @@
 //! Look-ups in tables: what a row says of itself, and how it is run.
 
-use super::work::{Done, Worker, draws};
-use super::{Load, Subject};
+use super::subject::Subject;
+use super::work::{Done, Load, Worker, draws};
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// What a table holds: 32 bytes, of which a look-up reads the first word, and adds to the second if it has the object exclusively.

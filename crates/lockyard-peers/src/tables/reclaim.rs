@@ -3,10 +3,9 @@
 //! There are 64 pointers, each in a line of its own, to objects of 64 bytes. Each object counts that it was made and that it was freed, so that
 //! how much waits is counted alike for all; and what is freed under a reader is found by the reader.
 
-use super::ids::rows;
+use super::subject::{Role, Row, Subject, rows};
 use super::tally::{Tally, Tracked, enlist};
-use super::work::{Done, Worker, draws};
-use super::{Load, Role, Row, Subject};
+use super::work::{Done, Load, Worker, draws};
 use crossbeam_epoch as epoch;
 use lockyard::platform::{NativeU64, Word};
 use lockyard::reclaim::Owned;

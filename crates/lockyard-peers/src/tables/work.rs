@@ -4,8 +4,18 @@
 //! is to be found there, and whether the operation changes something. Exactly so many change something as the load says,
 //! spread at random. So the loop draws no random numbers, and asks the same of each subject.
 
-use super::Load;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// How much a run asks of its subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// Objects in a table, before it begins.
+    pub objects: u32,
+    /// Per cent of the operations that read; the others change something.
+    pub reads: u32,
+    /// Threads.
+    pub threads: usize,
+}
 
 /// How many operations a thread draws.
 pub(crate) const DRAWS: usize = 1 << 14;
