@@ -4,7 +4,7 @@
 //! It is counted by function: where more orderings stronger than relaxed stand in a function's source than sites were
 //! seen in it, the rest must have a reason in `ELSEWHERE`.
 
-use super::Suite;
+use super::suite::Suite;
 use crate::hooks::Site;
 use crate::sources::{Source, sources};
 use std::collections::{BTreeMap, BTreeSet};

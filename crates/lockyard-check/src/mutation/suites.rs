@@ -1,6 +1,6 @@
 //! The table of suites: a new primitive is one entry.
 
-use super::{Check, Suite};
+use super::suite::{Check, Suite};
 use crate::backends::{model, verdict};
 use crate::explore::Bounds;
 use crate::few_slots::FewSlots;

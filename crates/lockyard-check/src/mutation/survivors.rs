@@ -1,6 +1,7 @@
 //! Weakenings that no model check can notice, with the reasons. An entry that is not needed is an error.
 
-use super::{Mutant, Suite};
+use super::mutant::Mutant;
+use super::suite::Suite;
 use crate::hooks::Site;
 use crate::sources::workspace;
 use lockyard::platform::Ordering;

@@ -2,7 +2,7 @@
 //! meanwhile.
 
 use super::connections::Canary;
-use super::{Outcome, Program, Seen, linger};
+use super::parts::{Outcome, Program, Seen, linger};
 use crate::finding::{COUNT, FREED};
 use crate::{hooks, ration};
 use lockyard::buffers::{Buffer, BufferCache, Configuration, Groups, Key, Switches};

@@ -1,6 +1,6 @@
 //! The program over locks whose kind is chosen when the program runs, while it is chosen.
 
-use super::{Outcome, Program, Protected, Seen};
+use super::parts::{Outcome, Program, Protected, Seen};
 use crate::finding::KINDS;
 use lockyard::kind::{Choice, Chooser, ChosenSpinLock, FixedBy, Kind};
 use lockyard::platform::HostWithSlots;

@@ -1,6 +1,6 @@
 //! The program over a connection table: look-ups, insertions, removals, renewals and expiry of connections that share a chain.
 
-use super::{Outcome, Program, Seen, linger, read, write};
+use super::parts::{Outcome, Program, Seen, linger, read, write};
 use crate::finding::{COUNT, FREED};
 use crate::{hooks, ration};
 use lockyard::connections::{

@@ -1,6 +1,6 @@
 //! Programs over a lockref: every operation against every other.
 
-use super::{MOST_THREADS, Outcome, Program, Protected, Seen, linger, read, write};
+use super::parts::{MOST_THREADS, Outcome, Program, Protected, Seen, linger, read, write};
 use crate::finding::{COUNT, FREED};
 use lockyard::lock::LaneLock;
 use lockyard::lockref::policy::{Policy, Standard};

@@ -1,6 +1,6 @@
 //! Programs over a lock with fair releases, and with waits that give up.
 
-use super::{Outcome, Program, Protected, Seen};
+use super::parts::{Outcome, Program, Protected, Seen};
 use crate::finding::STUCK;
 use core::time::Duration;
 use lockyard::lock::{FairLock, TimedLock};

@@ -1,6 +1,6 @@
 //! The program over the identifier table: look-ups, removals and insertions of a few identifiers.
 
-use super::{Outcome, Program, Seen, linger};
+use super::parts::{Outcome, Program, Seen, linger};
 use crate::finding::{COUNT, FREED};
 use crate::hooks;
 use crate::quarantine;

@@ -1,7 +1,7 @@
 //! The program over a lock that is taken while its thread waits for another one: a signal handler, or an
 //! interrupt, in the middle of a wait.
 
-use super::{Outcome, Program, Protected, Seen};
+use super::parts::{Outcome, Program, Protected, Seen};
 use crate::hooks;
 use lockyard::lock::LaneLock;
 use lockyard::platform::{HostWithSlots, NEST_LEVELS};

@@ -1,6 +1,7 @@
 //! The program over a page reference count: look-ups, drops, and an owner who freezes.
 
-use super::{MOST_THREADS, Outcome, Program, RefCount, Seen, linger, read, write};
+use super::last_use::RefCount;
+use super::parts::{MOST_THREADS, Outcome, Program, Seen, linger, read, write};
 use crate::finding::{COUNT, FREED};
 use crate::hooks;
 use lockyard::page_ref::PageRef;

@@ -3,7 +3,7 @@
 //! Freeing an object writes to it. In a model any reading that is not ordered before is a race; elsewhere a reader finds that the
 //! object under its hands was freed. Objects come from a small pool and go back to it, so that many rounds need no memory.
 
-use super::{MOST_THREADS, Outcome, Program, Seen, linger, read, write};
+use super::parts::{MOST_THREADS, Outcome, Program, Seen, linger, read, write};
 use crate::finding::{COUNT, FREED};
 use crate::quarantine;
 use lockyard::platform::{Cell, DataCell, HostWithSlots, Ordering, U64, Word};
