@@ -41,7 +41,10 @@ pub trait Primitive: 'static {
 }
 
 macro_rules! primitive {
-    ($(#[$doc:meta])* $name:ident, $title:literal, $op:ty, |$host:ident| $program:ty, $mix:expr) => {
+    (
+        $(#[$doc:meta])*
+        $name:ident, $title:literal, $op:ty, |$host:ident| $program:ty, $mix:expr
+    ) => {
         $(#[$doc])*
         #[derive(Debug)]
         pub struct $name;
@@ -79,15 +82,18 @@ primitive!(
 );
 primitive!(
     /// The queued lock, its head grabbing by a compare-exchange.
-    QueuedCmpxchg, "queued cmpxchg-grab", LockOp, |H| LockProgram<Queued<CmpxchgGrab>, H, FourBytes>, LOCKS
+    QueuedCmpxchg, "queued cmpxchg-grab", LockOp,
+    |H| LockProgram<Queued<CmpxchgGrab>, H, FourBytes>, LOCKS
 );
 primitive!(
     /// The queued lock without operations on parts of its word.
-    QueuedPortable, "queued portable", LockOp, |H| LockProgram<Queued, Portable<H>, FourBytes>, LOCKS
+    QueuedPortable, "queued portable", LockOp,
+    |H| LockProgram<Queued, Portable<H>, FourBytes>, LOCKS
 );
 primitive!(
     /// The queued lock on a host where one thread has a slot, and the others have none.
-    QueuedNoNode, "queued, one slot", LockOp, |H| LockProgram<Queued, FewSlots<H, 1>, FourBytes>, LOCKS
+    QueuedNoNode, "queued, one slot", LockOp,
+    |H| LockProgram<Queued, FewSlots<H, 1>, FourBytes>, LOCKS
 );
 primitive!(
     /// The MCS lock.
@@ -103,7 +109,8 @@ primitive!(
 );
 primitive!(
     /// The same on a host where one thread has a slot, and the others have none.
-    PvTicketNoNode, "pv-ticket, one slot", LockOp, |H| LockProgram<PvTicket, FewSlots<H, 1>, FourBytes>, LOCKS
+    PvTicketNoNode, "pv-ticket, one slot", LockOp,
+    |H| LockProgram<PvTicket, FewSlots<H, 1>, FourBytes>, LOCKS
 );
 primitive!(
     /// The queued lock whose waiters park.
@@ -111,11 +118,13 @@ primitive!(
 );
 primitive!(
     /// The same, whose first waiter is passed once at most.
-    PvQueuedOnce, "pv-queued, passed once", LockOp, |H| LockProgram<PvQueued<PassedOnce>, H, FourBytes>, LOCKS
+    PvQueuedOnce, "pv-queued, passed once", LockOp,
+    |H| LockProgram<PvQueued<PassedOnce>, H, FourBytes>, LOCKS
 );
 primitive!(
     /// The same on a host where one thread has a slot, and the others have none.
-    PvQueuedNoNode, "pv-queued, one slot", LockOp, |H| LockProgram<PvQueued, FewSlots<H, 1>, FourBytes>, LOCKS
+    PvQueuedNoNode, "pv-queued, one slot", LockOp,
+    |H| LockProgram<PvQueued, FewSlots<H, 1>, FourBytes>, LOCKS
 );
 primitive!(
     /// The lockref over a queued lock.
@@ -131,5 +140,6 @@ primitive!(
 );
 primitive!(
     /// A lock whose kind is chosen while others use it.
-    ChosenLate, "chosen kind", ChoiceOp, |H| ChoiceProgram<H>, [ChoiceOp::Use, ChoiceOp::ChooseQueued, ChoiceOp::ChooseTestAndSet]
+    ChosenLate, "chosen kind", ChoiceOp,
+    |H| ChoiceProgram<H>, [ChoiceOp::Use, ChoiceOp::ChooseQueued, ChoiceOp::ChooseTestAndSet]
 );

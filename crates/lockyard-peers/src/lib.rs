@@ -1,12 +1,12 @@
-//! The locks that people use instead of lockyard's, for measuring both side by side on a real host: `lockyard measure
-//! --peers`.
+//! Locks of other libraries, for measuring them beside lockyard's on a real host (`lockyard measure
+//! --peers`).
 //!
-//! The peers are rows of one table, in [`table`]: to add one, add a row there. They are native code: the library does not
-//! depend on this crate, and neither does the simulated machine, which cannot run what it did not see written over its
-//! platform.
+//! The peers are rows of one table, in [`table`]: to add one, add a row there. They are native
+//! code, which the simulated machine cannot run: it runs only what is written over its platform.
+//! Neither it nor the library depends on this crate.
 //!
-//! Beside the locks there are subjects of another kind, in [`tables`]: what people use instead of lockyard's tables, caches, counters and
-//! reclamation (`lockyard measure-tables`).
+//! [`tables`] has alternatives to lockyard's tables, caches, counters and reclamation (`lockyard
+//! measure-tables`).
 
 mod bare;
 mod peer;

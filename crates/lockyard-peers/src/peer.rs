@@ -2,21 +2,21 @@
 
 use lockyard_scenarios::ForeignLock;
 
-/// A lock that people use instead.
+/// A lock of another library.
 #[derive(Clone, Copy, Debug)]
 pub struct Peer {
-    /// Its name: a variant's, in results.
+    /// Name of its variant in results.
     pub name: &'static str,
-    /// Where it comes from: the crate and its version, or the system.
+    /// Origin: the crate and its version, or the system.
     pub from: &'static str,
     /// Its licence, as its package says.
     pub licence: &'static str,
-    /// What it is, for people.
+    /// Description for people.
     pub what: &'static str,
-    /// Whether it serves in the order of arrival.
+    /// True if it serves in the order of arrival.
     pub fifo: bool,
-    /// Whether it is no peer but a yardstick.
+    /// True if it is no peer but a yardstick.
     pub control: bool,
-    /// How it is made, taken and released.
+    /// The functions that make, take and release it.
     pub lock: ForeignLock,
 }

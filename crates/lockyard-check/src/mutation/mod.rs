@@ -1,12 +1,13 @@
-//! Ordering mutation: a check of the checks. Each ordering of a primitive is weakened, one after another, and the model
-//! checks must then fail; an ordering that nobody misses is stronger than it need be, or is not covered.
+//! Ordering mutation: a check of the checks. Each ordering of a primitive is weakened, one after
+//! another, and the model checks must then fail. If none fails, the ordering is stronger than it
+//! needs to be, or is not covered.
 //!
 //! - [`suites`]: the table of primitives, with the programs that must notice.
-//! - [`survivors`]: the table of weakenings that nobody can notice, with the reasons.
-//! - [`reach`]: whether every ordering in the sources is reached at all.
+//! - [`survivors`]: the table of weakenings that no check can notice, with the reasons.
+//! - [`reach`]: orderings in the sources that no program reaches.
 //!
-//! A *site* is one ordering at one place of a primitive's source, in one suite: the same line in two primitives (a lock
-//! and its variant) is two sites, because each must have a check of its own.
+//! A *site* is one ordering at one place of a primitive's source, in one suite. The same line in
+//! two primitives (a lock and its variant) is two sites, because each must have its own check.
 
 mod mutant;
 pub mod reach;
@@ -57,7 +58,7 @@ pub fn run(
     Ok(Report { mutants, complaints })
 }
 
-/// `work` on each of `items`, on several threads; results in the order of the items.
+/// Does `work` on each of `items`, on several threads; returns the results in the items' order.
 fn parallel<T: Sync, R: Send>(
     items: &[T],
     threads: usize,

@@ -5,7 +5,7 @@ use lockyard::platform::Ordering;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// What an ordering is weakened to, one after another.
+/// Returns the orderings to which `order` is weakened, one after another.
 pub fn weakenings(order: &str) -> &'static [Ordering] {
     match order {
         "AcqRel" => &[Ordering::Acquire, Ordering::Release, Ordering::Relaxed],
@@ -14,20 +14,20 @@ pub fn weakenings(order: &str) -> &'static [Ordering] {
     }
 }
 
-/// One weakening, and what came of it.
+/// One weakening, and its result.
 #[derive(Clone, Debug)]
 pub struct Mutant {
     /// The suite.
     pub suite: &'static str,
-    /// Where.
+    /// Place of the ordering.
     pub site: Site,
     /// The ordering in the source.
     pub order: &'static str,
-    /// What it was replaced by.
+    /// Its replacement.
     pub weakened: Ordering,
-    /// The check that noticed, what it found, and in which execution; `None` if nobody did.
+    /// The check that noticed, its finding, and the execution; `None` if no check noticed.
     pub killed: Option<(String, String, u64)>,
-    /// Why nobody can, if the table of survivors says so.
+    /// The reason why no check can, if the table of survivors has one.
     pub reason: Option<&'static str>,
 }
 
@@ -46,28 +46,28 @@ impl fmt::Display for Mutant {
     }
 }
 
-/// What a run came to.
+/// Result of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Every mutant.
     pub mutants: Vec<Mutant>,
-    /// What else is wrong: a stale entry of a table, an ordering that no program reaches.
+    /// Other errors: a stale entry of a table, an ordering that no program reaches.
     pub complaints: Vec<String>,
 }
 
-/// How many sites there are, of how many all mutants were killed, of how many a survivor is explained.
+/// Numbers of sites: all, killed, explained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Totals {
-    /// Sites.
+    /// All sites.
     pub sites: usize,
-    /// All weakenings of the site are noticed.
+    /// Sites of which every weakening is noticed.
     pub killed: usize,
-    /// A weakening is not noticed, and the table says why; the others are.
+    /// Sites with a weakening that is not noticed and has a reason; the others are noticed.
     pub explained: usize,
 }
 
 impl Totals {
-    /// The last line of the command.
+    /// Returns the last line of the command.
     pub fn line(self) -> String {
         format!(
             "ordering sites killed {} of {}, explained {}",
@@ -77,7 +77,7 @@ impl Totals {
 }
 
 impl Report {
-    /// Sums up.
+    /// Counts the sites.
     pub fn totals(&self) -> Totals {
         let sites: BTreeSet<_> = self.mutants.iter().map(|m| (m.suite, m.site)).collect();
         let of = |site: &(&'static str, Site)| {
@@ -92,7 +92,8 @@ impl Report {
         Totals { sites: sites.len(), killed: killed.count(), explained: explained.count() }
     }
 
-    /// Whether every site is killed or explained, no explanation is stale, and nothing is left out.
+    /// Returns true if every site is killed or explained, no explanation is stale, and no ordering
+    /// is left out.
     pub fn is_clean(&self) -> bool {
         let Totals { sites, killed, explained } = self.totals();
         let stale = self.mutants.iter().any(|m| m.killed.is_some() && m.reason.is_some());

@@ -4,9 +4,9 @@ use crate::backends::Verdict;
 use crate::hooks::{Ordered, Site, ordered_sites};
 use std::collections::BTreeSet;
 
-/// A program that must notice, by name.
+/// A program that must notice a weakened ordering.
 pub struct Check {
-    /// What it is, for people.
+    /// Name for people.
     pub name: String,
     /// Runs it.
     pub run: Box<dyn Fn() -> Verdict + Send + Sync>,
@@ -16,7 +16,7 @@ pub struct Check {
 pub struct Suite {
     /// The primitive.
     pub name: &'static str,
-    /// The ends of the paths of the files whose orderings it must notice.
+    /// Ends of the paths of the files whose orderings it must notice.
     pub files: &'static [&'static str],
     /// The programs, the cheapest first.
     pub checks: Vec<Check>,
@@ -27,11 +27,11 @@ impl Suite {
         self.files.iter().any(|file| site.file.ends_with(file))
     }
 
-    /// The sites of this suite, by running all of it.
+    /// Runs the whole suite; returns its sites.
     ///
     /// # Errors
     ///
-    /// If a program fails as it stands.
+    /// If a program fails without any change.
     pub fn sites(&self) -> Result<BTreeSet<Ordered>, String> {
         let (failed, sites) = ordered_sites(|| self.first_failure());
         match failed {

@@ -6,30 +6,31 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering as Plain};
 
 /// A concurrent program: one thread for each operation that it is made of.
 pub trait Program: Send + Sync + Sized + 'static {
-    /// What a thread does. At most four threads do something.
+    /// Operation of a thread. At most four threads have one.
     type Op: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static;
 
-    /// The shared objects, for threads that do `ops`, each `rounds` times.
+    /// Makes the shared objects, for threads that do `ops`, each `rounds` times.
     fn new(ops: &[Self::Op], rounds: u32) -> Self;
 
-    /// What is to be done before the threads begin, when the objects are where they stay: operations on them are possible.
+    /// Prepares the objects before the threads begin. They have their final addresses by then, so
+    /// operations on them are possible.
     fn begin(&self) {}
 
-    /// Round `round` of thread `thread`. Panics when it finds something wrong.
+    /// Does round `round` of thread `thread`. Panics when it finds something wrong.
     fn step(&self, thread: usize, round: u32);
 
-    /// After all threads have ended: panics if what they leave is not what they did.
+    /// Checks the objects after all threads have ended. Panics if they do not match the operations.
     fn finish(&self);
 
-    /// What the threads saw and left, after they have ended: two executions with the same outcome
-    /// cannot be told apart by the program.
+    /// Returns what the threads saw and left, after they have ended. The program cannot tell apart
+    /// two executions with the same outcome.
     fn outcome(&self) -> Outcome;
 }
 
-/// See [`Program::outcome`].
+/// Outcome of an execution: see [`Program::outcome`].
 pub type Outcome = Vec<i64>;
 
-/// What each thread saw, kept outside the platform. Reset by a new program.
+/// Notes of what each thread saw, outside the platform. A new program resets them.
 pub(crate) struct Seen(Vec<AtomicI64>);
 
 impl Seen {
@@ -37,7 +38,7 @@ impl Seen {
         Seen((0..threads).map(|_| AtomicI64::new(0)).collect())
     }
 
-    /// Thread `thread` saw `what`, after all that it saw before.
+    /// Notes that `thread` saw `what`, after all that it saw before.
     pub(crate) fn note(&self, thread: usize, what: i64) {
         let before = self.0[thread].load(Plain::Relaxed);
         self.0[thread].store(before.wrapping_mul(1000) + what + 1, Plain::Relaxed);
@@ -48,11 +49,11 @@ impl Seen {
     }
 }
 
-/// What a lock protects, in a way that shows whether it does: a stamp of the holder, and plain data.
+/// Data that a lock protects, which shows if it does not: a stamp of the holder, and plain data.
 pub(crate) struct Protected<H: HostWithSlots> {
     /// 0, or one more than the thread inside. Relaxed everywhere: it must not order anything.
     stamp: U32<H>,
-    /// How many sections there were; plain data, so that a model finds a missing ordering.
+    /// Number of critical sections; plain data, so that a model finds a missing ordering.
     sections: Cell<H, u64>,
     /// The same, counted by the threads themselves and outside the platform.
     expected: AtomicU64,
@@ -63,7 +64,7 @@ impl<H: HostWithSlots> Protected<H> {
         Protected { stamp: Word::new(0), sections: DataCell::new(0), expected: AtomicU64::new(0) }
     }
 
-    /// A critical section of `thread`; returns how many there have been, with this one.
+    /// Performs a critical section of `thread`; returns the number of sections including this one.
     pub(crate) fn section(&self, thread: usize) -> u64 {
         let me = thread as u32 + 1;
         // Exchanges, because a read-modify-write sees the newest stamp and a load need not.
@@ -78,18 +79,18 @@ impl<H: HostWithSlots> Protected<H> {
         sections
     }
 
-    /// After all threads have ended.
+    /// Checks the count after all threads have ended.
     pub(crate) fn finish(&self) {
         let (sections, expected) = (read(&self.sections), self.expected.load(Plain::Relaxed));
         assert!(sections == expected, "{COUNT}{expected} sections left a sum of {sections}");
     }
 }
 
-/// Threads of a program at most. Cells are in arrays of this length, because all shared data must lie
-/// in the object itself: a simulated machine knows no other memory.
+/// Maximum number of threads of a program. Cells are in arrays of this length, because all shared
+/// data must lie in the object itself: a simulated machine knows no other memory.
 pub(crate) const MOST_THREADS: usize = 4;
 
-/// Some pauses, so that others come meanwhile. In a model they are nothing.
+/// Pauses for a while, so that other threads run. In a model it does nothing.
 pub(crate) fn linger<H: HostWithSlots>() {
     for _ in 0..20 {
         H::relax();

@@ -271,9 +271,8 @@ fn hostile_files_are_refused_or_skipped_without_harm() {
     assert!(error.contains("an environment of more than 500 entries"), "{error}");
     let row = |i: usize| {
         format!(
-            "{{\"experiment\":\"e{i}\",\"machine\":\"m\",\"variant\":\"v\",\"threads\":1,\"metric\":\"t\",\
-             \"unit\":\"s\",\
-             \"predicted\":1}}"
+            "{{\"experiment\":\"e{i}\",\"machine\":\"m\",\"variant\":\"v\",\"threads\":1,\
+             \"metric\":\"t\",\"unit\":\"s\",\"predicted\":1}}"
         )
     };
     let rows: Vec<String> = (0..20_001).map(row).collect();

@@ -1,13 +1,14 @@
-//! What people use instead of lockyard's tables, counters and reclamation: one row a subject, ours among them, so that all are measured in
-//! one run by the same loop.
+//! Alternatives to lockyard's tables, counters and reclamation. Each subject is a row, and so are
+//! lockyard's own, so that all are measured in one run by the same loop.
 //!
-//! A [`Group`] is what is asked of its rows: look a connection up and read it, count a packet, ... Each row answers with its own
-//! means, through one of four small traits ([`LookUp`], [`CacheHit`], [`Counter`], [`Reclaim`]), and says what it does that the
-//! others do not. Keys, values, their order, how many operations change something, and what a round is are the same for all; each
+//! The rows of a [`Group`] do the same task: look a connection up and read it, count a packet, ...
+//! Each row does it in its own way, through one of four small traits ([`LookUp`], [`CacheHit`],
+//! [`Counter`], [`Reclaim`]), and says what it does that the others do not. Keys, values, their
+//! order, how many operations change something, and what a round is are the same for all; each
 //! value that is read is compared with what it ought to be, in the loop, in every row.
 //!
-//! To add yours: its crate among this crate's dependencies, and a row in its group's file. Nothing else names a row; the tests of
-//! this crate run each.
+//! To add yours: its crate among this crate's dependencies, and a row in its group's file. Nothing
+//! else names a row; the tests of this crate run each.
 
 mod caches;
 mod connections;
@@ -30,21 +31,24 @@ pub use work::{Done, Load, Stop, Worker};
 pub const GROUPS: &[Group] = &[
     Group {
         name: "id-read",
-        operation: "find an object by its identifier and read a word of it, in place; a change is an insertion and a removal",
+        operation: "find an object by its identifier and read a word of it, in place; a change is \
+                    an insertion and a removal",
         reads: &[100, 99, 90],
         has_objects: true,
         rows: ids::READ,
     },
     Group {
         name: "id-lock",
-        operation: "find an object by its identifier, have it exclusively, and add to a word of it; a change is an insertion and a removal",
+        operation: "find an object by its identifier, have it exclusively, and add to a word of \
+                    it; a change is an insertion and a removal",
         reads: &[100, 99, 90],
         has_objects: true,
         rows: ids::LOCK,
     },
     Group {
         name: "connection-read",
-        operation: "find a connection by the tuple of a packet of either direction and read a word of it, in place; a change is an \
+        operation: "find a connection by the tuple of a packet of either direction and read a \
+                    word of it, in place; a change is an \
                     insertion and a removal",
         reads: &[100, 99, 90],
         has_objects: true,
@@ -52,7 +56,8 @@ pub const GROUPS: &[Group] = &[
     },
     Group {
         name: "connection-hold",
-        operation: "find a connection by the tuple of a packet of either direction, take a reference that outlives its removal, read a \
+        operation: "find a connection by the tuple of a packet of either direction, take a \
+                    reference that outlives its removal, read a \
                     word of it, and drop the reference; a change is an insertion and a removal",
         reads: &[100, 99, 90],
         has_objects: true,
@@ -60,8 +65,10 @@ pub const GROUPS: &[Group] = &[
     },
     Group {
         name: "cache-hit",
-        operation: "take a reference to the buffer of a key, read a word of it, drop the reference; a change asks for a key that was never \
-                    asked for, so that a buffer is made and another one goes; the cache has room for a quarter more than the objects, every \
+        operation: "take a reference to the buffer of a key, read a word of it, drop the \
+                    reference; a change asks for a key that was never \
+                    asked for, so that a buffer is made and another one goes; the cache has room \
+                    for a quarter more than the objects, every \
                     eighth of which is referenced all the time",
         reads: &[100, 99, 90],
         has_objects: true,
@@ -69,14 +76,16 @@ pub const GROUPS: &[Group] = &[
     },
     Group {
         name: "counter",
-        operation: "count a packet: packets, bytes, time of the last one, flags; the operations that read sum them up",
+        operation: "count a packet: packets, bytes, time of the last one, flags; the operations \
+                    that read sum them up",
         reads: &[0, 1, 100],
         has_objects: false,
         rows: counters::ROWS,
     },
     Group {
         name: "reclaim",
-        operation: "enter, follow a pointer, read a word, leave; a change puts a new object of 64 bytes in the place of one, which is retired",
+        operation: "enter, follow a pointer, read a word, leave; a change puts a new object of 64 \
+                    bytes in the place of one, which is retired",
         reads: &[100, 99, 90, 0],
         has_objects: false,
         rows: reclaim::ROWS,

@@ -7,19 +7,21 @@ pub trait Subject: Send + Sync {
     /// Runs operations on the calling thread until the run is stopped.
     fn work(&self, worker: &Worker) -> Done;
 
-    /// Whether all is as it ought to be after the threads have done what they say.
+    /// Checks the subject after the threads have done what they report.
     ///
     /// # Errors
     ///
-    /// What is not.
+    /// What is wrong.
     fn verify(&self, done: &[Done]) -> Result<(), String>;
 
-    /// Whether a read may have to make what it wants: [`Done::missed`] then is how often, and no error.
+    /// Returns true if a read may have to make its object. [`Done::missed`] then counts such reads,
+    /// and they are no error.
     fn may_miss(&self) -> bool {
         false
     }
 
-    /// Objects that were taken out and whose memory is not given back; `None` where that is not counted.
+    /// Objects that were taken out and whose memory is not given back; `None` where that is not
+    /// counted.
     fn held_back(&self) -> Option<u64> {
         None
     }
@@ -34,35 +36,35 @@ pub struct Row {
     pub from: &'static str,
     /// Its licence, as its package says.
     pub licence: &'static str,
-    /// What it is, and what it does that the others do not.
+    /// Description, with what it does that the others do not.
     pub what: &'static str,
-    /// What it is to the question.
+    /// Its part in the comparison.
     pub role: Role,
-    /// A new one, filled.
+    /// Makes a new subject, filled.
     pub make: fn(&Load) -> Result<Box<dyn Subject>, String>,
 }
 
-/// What a row is to the question.
+/// Part of a row in the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The library's.
     Ours,
-    /// What people use instead.
+    /// An alternative.
     Peer,
-    /// No peer, but the least that it can cost.
+    /// No peer, but a lower bound of the cost.
     Yardstick,
 }
 
-/// What is asked of some rows.
+/// Rows that answer the same question.
 #[derive(Clone, Copy, Debug)]
 pub struct Group {
     /// Its name: an experiment's, in results.
     pub name: &'static str,
-    /// What an operation is, in a sentence without its end.
+    /// Description of an operation, without a full stop.
     pub operation: &'static str,
-    /// Which shares of reading are measured if none are asked for, in per cent.
+    /// Default percentages of reads.
     pub reads: &'static [u32],
-    /// Whether it has objects, of which there can be more or fewer.
+    /// True if the number of objects can be chosen.
     pub has_objects: bool,
     /// The rows.
     pub rows: &'static [Row],
@@ -70,7 +72,9 @@ pub struct Group {
 
 /// The rows of a group. The file that uses it has `Row`, `Role` and `table`, which makes a subject.
 macro_rules! rows {
-    ($($name:literal, $role:ident, $from:literal, $licence:literal, $subject:ty, $what:literal;)*) => {
+    ($(
+        $name:literal, $role:ident, $from:literal, $licence:literal, $subject:ty, $what:literal;
+    )*) => {
         &[$(Row {
             name: $name,
             from: $from,
