@@ -273,10 +273,11 @@ impl<'a> Found<'a> {
         }
         let is_macro = tokens.get(next).is_some_and(|token| is_punct(token, '!'))
             && matches!(tokens.get(next + 1), Some(TokenTree::Group(_)));
-        if is_macro && ["include", "include_str"].contains(&path[path.len() - 1].as_str()) {
-            if let Some(TokenTree::Group(group)) = tokens.get(next + 1) {
-                self.included.extend(included(group.stream(), self.place, self.package));
-            }
+        if is_macro
+            && ["include", "include_str"].contains(&path[path.len() - 1].as_str())
+            && let Some(TokenTree::Group(group)) = tokens.get(next + 1)
+        {
+            self.included.extend(included(group.stream(), self.place, self.package));
         }
         self.mentions.push(Mention { path, is_macro });
         next
