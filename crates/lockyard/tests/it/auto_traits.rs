@@ -1,6 +1,6 @@
-//! Which types may be sent to another thread, and which may be shared with one.
+//! The types that may be sent to another thread, and those that may be shared with one.
 //!
-//! All of it is decided when this file compiles. The tests run nothing.
+//! Compiling this file decides all of it. The tests run nothing.
 
 use lockyard::kind::{Choice, Kind, RawChosenLock, StaticChoice};
 use lockyard::lock::{Clh, Mcs, PvQueued, PvTicket, Queued, TestAndSet, Ticket};
@@ -13,7 +13,7 @@ use lockyard::{Context, Held, Native, RawSpinLock};
 use std::cell::Cell as NotShared;
 use std::rc::Rc;
 
-/// A context whose state can neither be sent nor be shared.
+/// A context whose state can be neither sent nor shared.
 struct Sticky;
 impl Context for Sticky {
     type State = Rc<u32>;

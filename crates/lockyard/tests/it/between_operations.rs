@@ -1,5 +1,6 @@
-//! What another thread, or an interruption of the same one, does between two operations of a primitive: the place is
-//! chosen by a hook, so that each of these runs is the one in a million that goes wrong.
+//! Events between two operations of a primitive, in another thread or an interruption of the same
+//! one. A hook chooses the place, so that each of these runs is the one in a million that goes
+//! wrong.
 
 #![cfg(all(feature = "std", feature = "hooks"))]
 
@@ -15,7 +16,7 @@ use lockyard::lockref::{Count, LockRef};
 use lockyard::page_ref::{
     Cmpxchg, Conditional, MAX_REFERENCES, OptimisticCmpxchg, PageRef, References,
 };
-use lockyard::platform::hooked::{Effect, Hook, Hooked, Kind, Operation};
+use lockyard::platform::hooked::{Effect, Hook, Hooked, Operation, OperationKind};
 use lockyard::platform::{Host as _, Native};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 
-fn stays_frozen_for_a_look_up_that_saw_it_full<V: Conditional>(kind: Kind) {
+fn stays_frozen_for_a_look_up_that_saw_it_full<V: Conditional>(kind: OperationKind) {
     let page = Arc::new(PageRef::<V, Host>::from_references(MAX_REFERENCES));
     let owner = Arc::clone(&page);
     after_next(kind, move || {
@@ -37,32 +38,36 @@ fn stays_frozen_for_a_look_up_that_saw_it_full<V: Conditional>(kind: Kind) {
 }
 
 #[test]
-fn a_page_frozen_at_the_most_references_is_not_given_to_a_look_up_that_saw_it_before() {
-    stays_frozen_for_a_look_up_that_saw_it_full::<Cmpxchg>(Kind::Load);
-    // Its first exchange, which expects one reference, fails and shows the full count.
-    stays_frozen_for_a_look_up_that_saw_it_full::<OptimisticCmpxchg>(Kind::CompareExchange);
+fn a_frozen_page_is_not_given_to_a_look_up_that_saw_its_full_count() {
+    stays_frozen_for_a_look_up_that_saw_it_full::<Cmpxchg>(OperationKind::Load);
+    // Its first exchange expects one reference, fails, and shows the full count.
+    stays_frozen_for_a_look_up_that_saw_it_full::<OptimisticCmpxchg>(
+        OperationKind::CompareExchange,
+    );
 }
 
-fn refuses_within_a_put_too_many<V: Conditional>() {
+fn refuses_during_one_put_too_many<V: Conditional>() {
     let page = Arc::new(PageRef::<V, Host>::from_references(1));
     assert!(page.put());
     let found = Arc::new(AtomicBool::new(false));
     let (other, finds) = (Arc::clone(&page), Arc::clone(&found));
-    // The subtraction has taken the count below zero, and nothing has put it right yet.
-    after_next(Kind::FetchAdd, move || finds.store(other.get_not_zero(), Ordering::Relaxed));
+    // The subtraction has taken the count below zero, and nothing has corrected it yet.
+    after_next(OperationKind::FetchAdd, move || {
+        finds.store(other.get_not_zero(), Ordering::Relaxed)
+    });
     let dropped = catch_unwind(AssertUnwindSafe(|| page.put()));
     assert_eq!(dropped.is_err(), cfg!(debug_assertions), "it panics in debug builds");
     assert!(!found.load(Ordering::Relaxed), "a reference to a page that has none");
 }
 
 #[test]
-fn a_look_up_in_the_middle_of_a_put_too_many_finds_no_reference() {
-    refuses_within_a_put_too_many::<Cmpxchg>();
-    refuses_within_a_put_too_many::<OptimisticCmpxchg>();
+fn a_look_up_during_one_put_too_many_finds_no_reference() {
+    refuses_during_one_put_too_many::<Cmpxchg>();
+    refuses_during_one_put_too_many::<OptimisticCmpxchg>();
 }
 
 #[test]
-fn an_interruption_while_a_node_is_taken_loses_none_that_a_successor_has_done_with() {
+fn an_interruption_that_takes_a_node_loses_no_node_of_a_finished_successor() {
     static LEFT: RawSpinLock<Clh, Host> = <RawSpinLock<Clh, Host> as lock_api::RawMutex>::INIT;
     type McsLock = lock_api::Mutex<RawSpinLock<Mcs, Host>, ()>;
     static OUTER: McsLock = McsLock::new(());
@@ -72,7 +77,7 @@ fn an_interruption_while_a_node_is_taken_loses_none_that_a_successor_has_done_wi
         // SAFETY: taken above.
         unsafe { LEFT.release(held) };
     };
-    // A thread of its own, because it counts the nodes that its slot has in use.
+    // In a thread of its own, because it counts the nodes that its slot has in use.
     let counted = thread::spawn(move || {
         let held = LEFT.acquire();
         let alone = format!("{LEFT:?}");
@@ -84,9 +89,10 @@ fn an_interruption_while_a_node_is_taken_loses_none_that_a_successor_has_done_wi
         unsafe { LEFT.release(held) };
         successor.join().unwrap();
         let node = Host::queue_node(Host::slot().expect("slots are left"), 0);
-        assert_eq!(node.nodes_in_use(), 1, "the successor has done with it");
-        // The first load of an acquisition is that of the bits; the store that sets one more comes later.
-        after_next(Kind::Load, || drop(INNER.lock()));
+        assert_eq!(node.nodes_in_use(), 1, "the successor has finished with it");
+        // The first load of an acquisition reads the bits. The store that sets another bit comes
+        // later.
+        after_next(OperationKind::Load, || drop(INNER.lock()));
         drop(OUTER.lock());
         take_and_release();
         assert_eq!(node.nodes_in_use(), 0);
@@ -94,8 +100,9 @@ fn an_interruption_while_a_node_is_taken_loses_none_that_a_successor_has_done_wi
     counted.join().unwrap();
 }
 
-/// Four CLH locks, released by the running thread, of each of which the successor has not yet noticed that; then `run`, with what counts the
-/// waits from here on, and what makes the successors go on.
+/// Takes and releases four CLH locks, whose successors have not yet noticed the releases. Then
+/// calls `run` with a counter of the waits from here on, and the flag that lets the successors
+/// continue.
 #[cfg(unix)]
 fn with_all_nodes_left(run: impl FnOnce(&'static AtomicU32, &'static AtomicBool)) {
     let waits: &'static AtomicU32 = Box::leak(Box::default());
@@ -106,7 +113,7 @@ fn with_all_nodes_left(run: impl FnOnce(&'static AtomicU32, &'static AtomicBool)
         for lock in &locks {
             scope.spawn(move || {
                 WAITS.set(Some(waits));
-                after_next(Kind::Wait, || until(|| go_on.load(Ordering::Relaxed)));
+                after_next(OperationKind::Wait, || until(|| go_on.load(Ordering::Relaxed)));
                 let held = lock.acquire();
                 // SAFETY: taken above.
                 unsafe { lock.release(held) };
@@ -131,7 +138,7 @@ fn until(condition: impl Fn() -> bool) {
 
 #[cfg(unix)]
 #[test]
-fn whose_nodes_are_all_left_to_successors_waits_for_one_and_does_not_give_up() {
+fn a_thread_whose_nodes_are_all_left_to_successors_waits_for_one() {
     fn waits_for_a_node<K: LaneLock<Host>>() {
         with_all_nodes_left(|waits, go_on| {
             let lock = RawSpinLock::<K, Host>::new();
@@ -151,14 +158,14 @@ fn whose_nodes_are_all_left_to_successors_waits_for_one_and_does_not_give_up() {
             });
         });
     }
-    // Each in a thread of its own, whose nodes nobody else has used.
+    // Each in a thread of its own, whose nodes no other test has used.
     thread::spawn(waits_for_a_node::<Mcs>).join().unwrap();
     thread::spawn(waits_for_a_node::<Clh>).join().unwrap();
 }
 
 #[cfg(unix)]
 #[test]
-fn in_a_forked_child_nodes_that_were_left_to_others_are_the_threads_again() {
+fn in_a_forked_child_nodes_left_to_others_belong_to_the_thread_again() {
     thread::spawn(|| {
         with_all_nodes_left(|_, _| {
             let (mcs, clh) = (RawSpinLock::<Mcs, Host>::new(), RawSpinLock::<Clh, Host>::new());
@@ -182,23 +189,24 @@ fn in_a_forked_child_nodes_that_were_left_to_others_are_the_threads_again() {
     .unwrap();
 }
 
-/// Changes the count before each compare-exchange of a thread that wants the lock, as a stream of look-ups may.
+/// Changes the count before each compare-exchange of a thread that wants the lock, as a stream of
+/// look-ups could.
 struct Stream;
 
 type Entry = LockRef<Queued, NoTrywait, Hooked<Native, Stream>>;
 
 thread_local! {
-    /// Whose count it changes, and how often it has.
+    /// The lockref whose count it changes, and the number of its changes.
     static COUNTED: Cell<Option<(&'static Entry, u32)>> = const { Cell::new(None) };
 }
 
 // SAFETY: it changes no operation.
 unsafe impl Hook for Stream {
     fn operation(operation: &mut Operation) -> Effect {
-        if operation.kind == Kind::CompareExchange
+        if operation.kind == OperationKind::CompareExchange
             && let Some((entry, changes)) = COUNTED.take()
         {
-            // Nobody else is there, so whoever looks whether the lock is free can change the count then.
+            // No other thread is there, so the count can change whenever the lock is checked.
             let changed = !entry.is_locked() && changes < STREAM && entry.get_not_dead();
             COUNTED.set(Some((entry, changes + u32::from(changed))));
         }
@@ -210,7 +218,7 @@ unsafe impl Hook for Stream {
 const STREAM: u32 = 10_000;
 
 #[test]
-fn a_stream_of_look_ups_does_not_keep_a_lockrefs_lock_from_whoever_wants_it() {
+fn a_stream_of_look_ups_does_not_starve_a_thread_that_wants_the_lock() {
     let entry: &'static Entry = Box::leak(Box::new(Entry::from_count(1)));
     COUNTED.set(Some((entry, 0)));
     let guard = entry.lock();

@@ -53,13 +53,13 @@ unsafe impl Host for Accounted {
     const SLOTS: u32 = <Native as Host>::SLOTS;
 
     #[inline(always)]
-    fn begins(activity: Activity) -> Activity {
+    fn begin_activity(activity: Activity) -> Activity {
         let (phase, before) = IN.get();
         say(phase, before.then(activity));
         before
     }
     #[inline(always)]
-    fn goes_back_to(before: Activity) {
+    fn resume_activity(before: Activity) {
         say(IN.get().0, before);
     }
     lockyard::forward_to_host!(Native: slots, memory, rest);
@@ -104,12 +104,12 @@ mod tests {
         unsafe impl Host for Spy {
             type Atomics = <Native as Host>::Atomics;
             const SLOTS: u32 = <Native as Host>::SLOTS;
-            fn begins(activity: Activity) -> Activity {
+            fn begin_activity(activity: Activity) -> Activity {
                 SEEN.set(Some(activity));
-                Accounted::begins(activity)
+                Accounted::begin_activity(activity)
             }
-            fn goes_back_to(before: Activity) {
-                Accounted::goes_back_to(before);
+            fn resume_activity(before: Activity) {
+                Accounted::resume_activity(before);
             }
             lockyard::forward_to_host!(Native: slots, memory, rest);
         }

@@ -90,7 +90,7 @@ impl Ways {
     /// For the kind in force; from here on no other kind can be chosen.
     fn of(choice: &Choice) -> Ways {
         let page = Page::patched(choice);
-        let kind = choice.patching();
+        let kind = choice.fix_for_patching();
         Ways { compiled: Compiled::of(kind), page, kind }
     }
 

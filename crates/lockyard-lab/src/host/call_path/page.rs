@@ -247,7 +247,7 @@ impl Page {
         let anywhere = table(Kind::Ticket).lock as *const () as usize;
         let memory = Memory::near(anywhere)?;
         // Here no site is patched yet; from here on no other kind can be chosen.
-        let kind = choice.patching();
+        let kind = choice.fix_for_patching();
         let table = table(kind);
         let mut code = Code::new();
         if patch {

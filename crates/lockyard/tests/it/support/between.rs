@@ -1,30 +1,30 @@
 //! A host that does something between two operations of a primitive, at a place that a test names.
 
 use lockyard::platform::Native;
-use lockyard::platform::hooked::{Effect, Hook, Hooked, Kind, Operation};
+use lockyard::platform::hooked::{Effect, Hook, Hooked, Operation, OperationKind};
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Runs what [`after_next`] was given, after the operation that it was given it for.
+/// A hook that runs the action of [`after_next`] after the operation for which it was given.
 pub(crate) struct Between;
 
 type Then = Box<dyn FnOnce()>;
 
 thread_local! {
-    static THEN: RefCell<Option<(Kind, Then)>> = const { RefCell::new(None) };
-    /// What counts the waits that the thread begins.
+    static THEN: RefCell<Option<(OperationKind, Then)>> = const { RefCell::new(None) };
+    /// The counter of the waits that the thread begins.
     pub(crate) static WAITS: Cell<Option<&'static AtomicU32>> = const { Cell::new(None) };
 }
 
-/// Runs `then` after the next operation of this kind of the running thread.
-pub(crate) fn after_next(kind: Kind, then: impl FnOnce() + 'static) {
+/// Runs `then` after the next operation of this kind in the running thread.
+pub(crate) fn after_next(kind: OperationKind, then: impl FnOnce() + 'static) {
     THEN.set(Some((kind, Box::new(then))));
 }
 
 // SAFETY: it changes no operation.
 unsafe impl Hook for Between {
     fn operation(operation: &mut Operation) -> Effect {
-        if operation.kind == Kind::Wait
+        if operation.kind == OperationKind::Wait
             && let Some(waits) = WAITS.get()
         {
             waits.fetch_add(1, Ordering::Relaxed);
