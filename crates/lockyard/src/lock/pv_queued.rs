@@ -45,7 +45,7 @@
 //! threads wait for it at each hand-over. Here a newcomer may take a free lock while the first in
 //! the queue sleeps and wakes up. Once the first runs, it is next.
 //!
-//! The first in the queue is passed within two bounds, of which the earlier holds:
+//! The first in the queue is passed within two bounds, whichever is reached first:
 //!
 //! - At most a thousand times ([`Hooks::MOST_PASSES`]). The threads that pass it count in the word.
 //! - Not at all once it joined the queue a millisecond ago ([`Hooks::LONGEST_PASSED`]). It closes
