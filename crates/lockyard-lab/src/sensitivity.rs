@@ -13,7 +13,7 @@ use crate::jobs;
 use crate::placement::Placement;
 use crate::rows::Detail;
 use crate::simulate::{self, Effort, SimulationError};
-use lockyard_scenarios::{Metric, RunOf, Variant};
+use lockyard_scenarios::{Metric, PublishedRun, Variant};
 use lockyard_sim::Machine;
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ pub struct Cell<'a> {
     /// What is predicted.
     pub metric: Metric,
     /// The run that it is of.
-    pub run: &'a RunOf,
+    pub run: &'a PublishedRun,
 }
 
 /// What a change of one input does to the figure, as a share of it.
@@ -305,7 +305,7 @@ mod tests {
             threads: 1,
             local_work: 1000.0,
             metric: script.metric,
-            run: &RunOf::default(),
+            run: &PublishedRun::default(),
         };
         let found = of(cell, 1, &|| ()).expect("it runs").expect("nobody interrupts");
         assert_eq!(found.effects[0].input, LOCAL_WORK);
@@ -350,7 +350,7 @@ mod tests {
             threads: 4,
             local_work: 100.0,
             metric: script.metric,
-            run: &RunOf::default(),
+            run: &PublishedRun::default(),
         };
         let found = of(cell, 2, &|| ()).expect("it runs").expect("nobody interrupts");
         let (mut down, mut up): (f64, f64) = (0.0, 0.0);

@@ -25,7 +25,7 @@ use crate::served::{self, Fairness, Waits};
 use crate::statistics;
 use effort::places_are_alike;
 use lockyard::platform::Event;
-use lockyard_scenarios::{Object, ObjectKind, Prepared, RunOf, Samples, Starts, Variant};
+use lockyard_scenarios::{Object, ObjectKind, Prepared, PublishedRun, Samples, Starts, Variant};
 use lockyard_sim::{Machine, Outcome, Simulation};
 use stage::OnMachine;
 pub(crate) use starts::NEAR;
@@ -130,7 +130,7 @@ pub fn cell_with_siblings(
     placement: (&Placement, usize),
     threads: usize,
     local_work: f64,
-    (of, run): (Option<Samples>, &RunOf),
+    (of, run): (Option<Samples>, &PublishedRun),
 ) -> Result<Prediction, SimulationError> {
     let effort = Effort::usual(machine, placement.0, threads);
     let mut found = each::cell(machine, variant, placement, threads, local_work, (effort, run))?;

@@ -1,7 +1,7 @@
 //! Tables for people: one for each experiment, then the summary, then notes.
 
 use super::{Document, Partial, fits, looked, phases};
-use crate::listing::{COUNT, SHARE};
+use crate::listing::{CPU_SHARE_PREFIX, SAMPLE_COUNT_PREFIX};
 use crate::pairs::NEAR;
 use crate::predict::{ORDERS_AGREE, ORDERS_DIFFER, PREDICTED};
 use crate::rows::{Detail, Errors, Measured, Row, Status, Summary};
@@ -154,8 +154,8 @@ fn same_group(a: &Row, b: &Row) -> bool {
 fn family(row: &Row) -> &str {
     match row.metric.as_str() {
         metric if metric.contains("@sample") => "throughput of samples",
-        metric if metric.starts_with(SHARE) => "share of CPU time",
-        metric if metric.starts_with(COUNT) => "samples of a profiler",
+        metric if metric.starts_with(CPU_SHARE_PREFIX) => "share of CPU time",
+        metric if metric.starts_with(SAMPLE_COUNT_PREFIX) => "samples of a profiler",
         metric => metric,
     }
 }

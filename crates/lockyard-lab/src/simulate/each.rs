@@ -10,7 +10,7 @@ use super::starts::Beginnings;
 use super::{Effort, Prediction, SimulationError, long, objects, range, simulation};
 use crate::placement::Placement;
 use crate::statistics;
-use lockyard_scenarios::{RunOf, Variant};
+use lockyard_scenarios::{PublishedRun, Variant};
 use lockyard_sim::{Machine, Outcome};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -49,7 +49,7 @@ pub fn cell(
     placement: (&Placement, usize),
     threads: usize,
     local_work: f64,
-    (effort, run): (Effort, &RunOf),
+    (effort, run): (Effort, &PublishedRun),
 ) -> Result<Prediction, SimulationError> {
     // One task takes as long, whether it ends or not.
     if !run.until_each_is_done || threads < 2 {

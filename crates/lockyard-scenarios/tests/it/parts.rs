@@ -79,9 +79,9 @@ fn a_name_is_of_one_region_and_of_a_step_that_can_have_one() {
         ),
         (
             r#"{ do = "work", ns = 1.0, name = "look-up" }"#,
-            "`look-up` is a region; `name` is that of a part of one",
+            "`look-up` is a region; `name` is the name of a part of one",
         ),
-        (r#"{ do = "read", object = "word", name = "f" }"#, "`name` is not for a `read` step"),
+        (r#"{ do = "read", object = "word", name = "f" }"#, "`read` steps have no `name`"),
         (r#"{ do = "work", ns = 1.0, name = "" }"#, "`name` must be one line of 1 to 400 bytes"),
         (
             r#"{ do = "work", ns = 1.0, region = "lokup" }"#,

@@ -109,12 +109,8 @@ fn what_is_wrong_with_a_profile_is_said_in_one_line() {
         ("work_of = \"before\"", "work_of = \"later\"", "whose `total` does not stand before it"),
         ("work_of = \"before\"", "work_of = \"befor\"", "did you mean `before`?"),
         ("[\"look-up\", \"copying\"]", "[\"lok-up\"]", "did you mean `look-up`?"),
-        ("[\"look-up\", \"copying\"]", "[]", "a symbol is either something here"),
-        (
-            "left_out = \"no",
-            "is = [\"free\"]\nleft_out = \"no",
-            "a symbol is either something here",
-        ),
+        ("[\"look-up\", \"copying\"]", "[]", "a symbol has either `is`"),
+        ("left_out = \"no", "is = [\"free\"]\nleft_out = \"no", "a symbol has either `is`"),
         ("name = \"driver\"", "name = \"find (swapper)\"", "there are two symbols"),
         ("given_by = [\"before\"]", "given_by = [\"befre\"]", "did you mean `before`?"),
     ] {

@@ -184,32 +184,29 @@ fn wrong_steps_are_named() {
         ("{ do = \"work\", ns = -5.0 }", "`ns` is -5; allowed: above 0, at most 10000000"),
         ("{ do = \"work\", ns = nan }", "`ns` is NaN; allowed: above 0, at most 10000000"),
         ("{ do = \"work\", ns = 1e300 }", "allowed: above 0, at most 10000000"),
-        (
-            "{ do = \"work\" }",
-            "a `work` step needs either `share` (of the calibrated work) or `ns`",
-        ),
+        ("{ do = \"work\" }", "`work` steps need either `share` (of the calibrated work) or `ns`"),
         (
             "{ do = \"work\", share = 1.0 }",
             "`share` is a share of the calibrated work; it needs a section [calibration] that gives it",
         ),
-        ("{ do = \"get\" }", "a `get` step needs `object`"),
+        ("{ do = \"get\" }", "`get` steps need `object`"),
         ("{ do = \"get\", object = \"rfe\" }", "there is no object `rfe`; did you mean `ref`?"),
         (
             "{ do = \"put\", object = \"word\" }",
-            "a `put` step needs a lockref or a page, and `word` is none",
+            "`put` steps need a lockref or a page; `word` is not one",
         ),
         (
             "{ do = \"get\", object = \"page\", operation = \"get\" }",
-            "`operation` is not for a page; its `page` says how",
+            "pages have no `operation`; their `page` says how",
         ),
         (
             "{ do = \"lock\", object = \"page\" }",
-            "a `lock` step needs a lock or a lockref, and `page` is none",
+            "`lock` steps need a lock or a lockref; `page` is not one",
         ),
-        ("{ do = \"add\", object = \"data\" }", "a `add` step needs a word, and `data` is none"),
+        ("{ do = \"add\", object = \"data\" }", "`add` steps need a word; `data` is not one"),
         (
             "{ do = \"lock\", object = \"word\" }",
-            "a `lock` step needs a lock or a lockref, and `word` is none",
+            "`lock` steps need a lock or a lockref; `word` is not one",
         ),
         ("{ do = \"unlock\", object = \"lock\" }", "`lock` is unlocked, but not locked"),
         ("{ do = \"lock\", object = \"lock\" }", "`lock` is locked and never unlocked"),
@@ -223,10 +220,10 @@ fn wrong_steps_are_named() {
         ),
         (
             "{ do = \"lock\", object = \"ref\" }, { do = \"get\", object = \"ref\" }",
-            "`ref` is locked: it would wait for itself",
+            "`ref` is locked: the task would wait for itself",
         ),
-        ("{ do = \"pause\", ns = 1.0 }", "`ns` is not for a `pause` step"),
-        ("{ do = \"read\", object = \"word\", value = 1 }", "`value` is not for a `read` step"),
+        ("{ do = \"pause\", ns = 1.0 }", "`pause` steps have no `ns`"),
+        ("{ do = \"read\", object = \"word\", value = 1 }", "`read` steps have no `value`"),
         (
             "{ do = \"get\", object = \"ref\", operation = \"get-not-ded\" }",
             "there is no get operation `get-not-ded`; did you mean `get-not-dead`?",
@@ -280,10 +277,10 @@ fn what_a_script_must_have_is_named() {
     }
     let unknown = GOOD.replacen("order = \"siblings-last\"", "order = \"siblings-lsat\"", 1);
     assert!(
-        error_of(&unknown).contains("there is no order of placement `siblings-lsat`; did you mean")
+        error_of(&unknown).contains("there is no placement order `siblings-lsat`; did you mean")
     );
     let unit = GOOD.replacen("unit = \"op/s\"", "unit = \"ns\"", 1);
-    assert!(error_of(&unit).contains("there is no unit of throughput `ns`; allowed: op/s"));
+    assert!(error_of(&unit).contains("there is no throughput unit `ns`; allowed: op/s"));
     let calibration = GOOD.replacen("threads = 1", "threads = 0", 1);
     assert!(error_of(&calibration).contains("`threads` is 0; allowed: 1 to 100000"));
 }
@@ -354,7 +351,7 @@ fn doubtful_cells_are_named_with_their_reason() {
 fn pairs_are_of_two_of_the_scripts_variants() {
     let mut pairs = 0;
     for script in Script::names().filter_map(Script::shipped) {
-        for pair in &script.pairs {
+        for pair in &script.variant_pairs {
             assert!(
                 script.variant(&pair.first).is_some() && script.variant(&pair.second).is_some()
             );
@@ -395,17 +392,12 @@ fn a_wrong_metric_page_or_calibration_is_named() {
             "metric = \"cup\"",
             "there is no metric `cup`; did you mean `cpu`?",
         ),
-        (
-            PAGE,
-            "unit = \"ns\"",
-            "unit = \"ms\"",
-            "there is no unit of cpu `ms`; did you mean `ns`?",
-        ),
+        (PAGE, "unit = \"ns\"", "unit = \"ms\"", "there is no cpu unit `ms`; did you mean `ns`?"),
         (
             PAGE,
             "unit = \"ns\"",
             "unit = \"ns\"\noperations = 5",
-            "`operations` is not for the metric `cpu`",
+            "`operations` is not allowed with the metric `cpu`",
         ),
         (LOOP, "operations = 5000000\n", "", "the metric `elapsed` needs `operations`"),
         (
@@ -420,11 +412,16 @@ fn a_wrong_metric_page_or_calibration_is_named() {
             "page = \"xad\"",
             "there is no page reference count `xad`; did you mean `xadd`?",
         ),
-        (PAGE, "page = \"xadd\"\n", "", "the object `page` lacks `page`, how references are taken"),
+        (
+            PAGE,
+            "page = \"xadd\"\n",
+            "",
+            "the object `page` lacks `page`, the way in which references are taken",
+        ),
         (PAGE, "count = 1", "count = 0", "`count` is 0; allowed: 1 to 1048576"),
-        (PAGE, "count = 1", "lock = \"ticket\"", "`lock` is not for an object of kind `page`"),
-        (PAGE, "page = \"cmpxchg\"", "lock = \"ticket\"", "`lock` is not for `page`"),
-        (LOOP, "lock = \"mcs\"", "page = \"xadd\"", "`page` is not for `lock`"),
+        (PAGE, "count = 1", "lock = \"ticket\"", "objects of kind `page` have no `lock`"),
+        (PAGE, "page = \"cmpxchg\"", "lock = \"ticket\"", "`page` has no `lock`"),
+        (LOOP, "lock = \"mcs\"", "page = \"xadd\"", "`lock` has no `page`"),
         (
             PAGE,
             "machines = [\"zen4-7840u\", \"broadwell-ex-8s10c2t\"]\n",
@@ -441,15 +438,20 @@ fn a_wrong_metric_page_or_calibration_is_named() {
             LOOP,
             "gives = \"latencies\"",
             "gives = \"latency\"",
-            "there is no thing that a calibration gives `latency`",
+            "there is no `gives` value `latency`",
         ),
         (
             LOOP,
             "gives = \"latencies\"",
             "gives = \"unit\"",
-            "a calibration that gives `unit` is not for the metric `elapsed`",
+            "a calibration that gives `unit` is not allowed with the metric `elapsed`",
         ),
-        (PAGE, "unit = \"ns\"", "unit = \"ns\"\nper_operation = 2.0", "`per_operation` is not for"),
+        (
+            PAGE,
+            "unit = \"ns\"",
+            "unit = \"ns\"\nper_operation = 2.0",
+            "`per_operation` is not allowed with",
+        ),
         (GOOD, "unit = \"op/s\"", "unit = \"MB/s\"", "`MB/s` needs `per_operation`"),
         (
             GOOD,
@@ -467,7 +469,7 @@ fn a_wrong_metric_page_or_calibration_is_named() {
             GOOD,
             RUN,
             "[run]\nseconds = 1.0\noperations = 5.0",
-            "so large an `amount` or so many `seconds`, not after two of them",
+            "either `operations`, `amount` or `seconds`; allowed: one of them",
         ),
         (GOOD, RUN, "[run]\ntasks_unsaid = 5000", "`tasks_unsaid` is 5000; allowed: 1 to 4096"),
         (EXT4, "second = \"system-time\"\n", "", "needs `second`, the metric of its second cell"),
@@ -481,7 +483,7 @@ fn a_wrong_metric_page_or_calibration_is_named() {
             EXT4,
             "second = \"system-time\"",
             "second = \"system-tme\"",
-            "there is no second cell of a calibration `system-tme`; did you mean `system-time`?",
+            "there is no second calibration cell `system-tme`; did you mean `system-time`?",
         ),
         (EXT4, "work_varies = true", "work_varies = 1", "s.toml:"),
         (GOOD, RUN, "[run]\ntasks = 0", "`tasks` is 0; allowed: 1 to 4096"),
@@ -492,7 +494,7 @@ fn a_wrong_metric_page_or_calibration_is_named() {
             "`until_each_is_done` is for scripts whose metric is `cpu`, without guests and samples",
         ),
         (GOOD, RUN, "[run]\nmean_over = 0.0", "`mean_over` is 0; allowed: above 0, at most 1e15"),
-        (GOOD, "do = \"get\"", "do = \"get\"\nregion = \"user\"", "`region` is not for a `get`"),
+        (GOOD, "do = \"get\"", "do = \"get\"\nregion = \"user\"", "`get` steps have no `region`"),
         (
             GOOD,
             "share = 1.0",
@@ -503,7 +505,7 @@ fn a_wrong_metric_page_or_calibration_is_named() {
             LOOP,
             "order = \"siblings-last\"",
             "order = \"spraed\"",
-            "there is no order of placement `spraed`; did you mean `spread`?",
+            "there is no placement order `spraed`; did you mean `spread`?",
         ),
     ] {
         assert!(text.contains(from), "{from}");

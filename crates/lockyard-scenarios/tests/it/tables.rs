@@ -59,19 +59,19 @@ fn a_wrong_step_says_what_the_table_allows() {
         ),
         (
             r#"{ do = "look-up", object = "flows" }"#,
-            "a `look-up` step is not for `flows`, which is of kind `statistics`; allowed: update, read, insert, remove",
+            "`flows` has no `look-up` steps, because its kind is `statistics`; allowed: update, read, insert, remove",
         ),
         (
             r#"{ do = "update", object = "connections" }"#,
-            "a `update` step is not for `connections`, which is of kind `connection-table`; allowed: look-up, insert, remove",
+            "`connections` has no `update` steps, because its kind is `connection-table`; allowed: look-up, insert, remove",
         ),
         (
             r#"{ do = "look-up", object = "word" }"#,
-            "a `look-up` step needs a table, and `word` is none",
+            "`look-up` steps need a table; `word` is not one",
         ),
         (
             r#"{ do = "write", object = "ids" }"#,
-            "a `write` step needs a word or data, and `ids` is none",
+            "`write` steps need a word or data; `ids` is not one",
         ),
         (
             r#"{ do = "look-up", object = "ids", key = "rnadom" }"#,
@@ -83,9 +83,9 @@ fn a_wrong_step_says_what_the_table_allows() {
         ),
         (
             r#"{ do = "read", object = "word", key = "own" }"#,
-            "`key` is not for `word`, which is no table",
+            "`word` has no `key`; only tables have",
         ),
-        (r#"{ do = "insert", object = "ids", key = "own" }"#, "`key` is not for a `insert` step"),
+        (r#"{ do = "insert", object = "ids", key = "own" }"#, "`insert` steps have no `key`"),
     ] {
         assert_eq!(error(steps), expected, "{steps}");
     }
@@ -97,7 +97,7 @@ fn a_wrong_setting_says_what_is_allowed() {
     for (set, expected) in [
         (
             r#"{ object = "ids", with = { varaint = "rcu" } }"#,
-            "there is no setting of an object of kind `id-table` `varaint`; did you mean `variant`?",
+            "there is no `id-table` setting `varaint`; did you mean `variant`?",
         ),
         (
             r#"{ object = "ids", with = { variant = "spin" } }"#,
@@ -117,18 +117,18 @@ fn a_wrong_setting_says_what_is_allowed() {
             r#"{ object = "connections", with = { bits = "twelve" } }"#,
             "`bits` is `twelve`; allowed: 1 to 27",
         ),
-        (r#"{ object = "ids", lock = "ticket" }"#, "`lock` is not for `ids`"),
-        (r#"{ object = "word", with = { bits = 4 } }"#, "`with` is not for `word`"),
+        (r#"{ object = "ids", lock = "ticket" }"#, "`ids` has no `lock`"),
+        (r#"{ object = "word", with = { bits = 4 } }"#, "`word` has no `with`"),
     ] {
         assert_eq!(error(set), expected, "{set}");
     }
     let not =
         script("", &[""]).replace("kind = \"word\"", "kind = \"word\", with = { entries = 3 }");
-    assert_eq!(error_at(10, &not), "`with` is not for an object of kind `word`");
+    assert_eq!(error_at(10, &not), "objects of kind `word` have no `with`");
     let kind = script("", &[""]).replace("\"id-table\"", "\"id-tabel\"");
     let error = error_at(7, &kind);
     assert!(
-        error.contains("there is no kind of object `id-tabel`; did you mean `id-table`?"),
+        error.contains("there is no object kind `id-tabel`; did you mean `id-table`?"),
         "{error}"
     );
 }
