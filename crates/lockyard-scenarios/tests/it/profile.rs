@@ -9,7 +9,11 @@ operation = "x"
 metric = "throughput"
 unit = "op/s"
 steps = [{ do = "work", ns = 1.0, region = "copy", name = "copying" }]
-variants = [{ name = "before", title = "b" }, { name = "after", title = "a" }, { name = "later", title = "l" }]
+variants = [
+    { name = "before", title = "b" },
+    { name = "after", title = "a" },
+    { name = "later", title = "l" },
+]
 
 [profile]
 machine = "relative"
@@ -82,7 +86,7 @@ fn a_figure_of_a_profile_is_an_input_or_left_out_where_the_script_says_so() {
     for (variant, metric, input) in [
         ("before", "cpu-share:find (swapper)", true),
         ("after", "cpu-share:find (swapper)", false),
-        // Its total is an input, which says the share once more; the other's is a prediction.
+        // Its total is an input, from which the share follows; the other's is a prediction.
         ("before", "samples:find (swapper)", true),
         ("after", "samples:find (swapper)", false),
         ("before", "throughput", false),
