@@ -1,4 +1,4 @@
-//! What each experiment does to shared memory, written once over the platform.
+//! Shared-memory behaviour of each experiment, written once over the platform.
 //!
 //! A *script* (TOML; [`Script`]) names shared objects, says which of them share a line, and lists
 //! the steps of one operation. [`Prepared`] lays the objects out and performs the steps on any

@@ -24,7 +24,7 @@ pub enum Gives {
 /// The published cell that gives the local work, the machine's latencies, or another input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calibration {
-    /// What it gives.
+    /// The result of the cell.
     pub gives: Gives,
     /// The machines that have such a cell. Other machines take over the result of the first one.
     pub machines: Vec<String>,

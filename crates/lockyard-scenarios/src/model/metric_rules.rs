@@ -49,7 +49,7 @@ impl Script {
     ///
     /// # Errors
     ///
-    /// Why the script has no such figure, for people.
+    /// The reason for which the script has no such figure, for people.
     pub fn figure(
         &self,
         machine: &str,
@@ -110,7 +110,7 @@ impl Script {
     /// Length of the published run, on which `metric` depends.
     fn length(&self, metric: &str) -> Result<Length, String> {
         self.run.length.ok_or_else(|| {
-            format!("the scenario does not say how long the run was whose {metric} it is")
+            format!("the scenario has no length of the run, on which {metric} depends")
         })
     }
 
@@ -122,7 +122,7 @@ impl Script {
     }
 }
 
-/// The sample that a metric's name names, and whose operations in it.
+/// The sample in a metric's name, and the tasks whose operations count in it.
 fn sample(metric: &str) -> Option<(usize, OfTasks)> {
     let (of, index) = metric.strip_prefix("throughput-")?.split_once("@sample")?;
     let (_, of) = OfTasks::ALL.into_iter().find(|(name, _)| *name == of)?;

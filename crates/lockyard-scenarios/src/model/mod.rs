@@ -1,4 +1,4 @@
-//! What a scenario is: objects, steps, variants, and what is known of the published run.
+//! The model of a scenario: objects, steps, variants, and facts about the published run.
 //!
 //! These are types only. `read` makes them from the text of a script, and `perform` runs them.
 

@@ -11,7 +11,7 @@ pub struct Symbol {
     pub is: Vec<String>,
     /// Variants whose share of the symbol is an input: numbers of the script were taken from it.
     pub given_by: Vec<String>,
-    /// Why it is not modelled, if it is not.
+    /// The reason for which it is not modelled, if it is not.
     pub left_out: Option<String>,
 }
 
@@ -77,7 +77,7 @@ impl Profile {
         self.samples.iter().find(|of| of.variant == variant).map(|of| &of.total)
     }
 
-    /// Why a metric is not modelled, if the script says so.
+    /// The reason for which a metric is not modelled, if the script has one.
     pub fn left_out(&self, metric: &str) -> Option<&str> {
         self.symbol(metric)?.left_out.as_deref()
     }

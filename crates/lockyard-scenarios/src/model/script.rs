@@ -14,7 +14,7 @@ use super::variant_pairs::VariantPair;
 pub struct LeftOut {
     /// The metric.
     pub metric: String,
-    /// Why it is left out.
+    /// The reason.
     pub reason: String,
     /// True if it is left out because it is an input, and no result.
     pub input: bool,
@@ -27,7 +27,7 @@ pub struct Doubtful {
     pub machine: String,
     /// Numbers of threads.
     pub threads: Vec<usize>,
-    /// Why they are in doubt.
+    /// The reason.
     pub reason: String,
 }
 
@@ -36,11 +36,11 @@ pub struct Doubtful {
 pub struct Script {
     /// Its name: the experiment, in published tables.
     pub name: String,
-    /// What it is, for people.
+    /// Its title, for people.
     pub title: String,
-    /// What one operation is, for people.
+    /// Description of one operation, for people.
     pub operation: String,
-    /// What is measured, as in published tables.
+    /// The metric, as in published tables.
     pub metric: Metric,
     /// Facts about its runs that the table does not have.
     pub run: PublishedRun,
@@ -65,7 +65,8 @@ pub struct Script {
 }
 
 impl Script {
-    /// Why the published cells of `machine` at `threads` threads are reported apart, if they are.
+    /// The reason for which the published cells of `machine` at `threads` threads are reported
+    /// apart, if they are.
     pub fn doubt(&self, machine: &str, threads: usize) -> Option<&str> {
         let found =
             self.doubtful.iter().find(|d| d.machine == machine && d.threads.contains(&threads));

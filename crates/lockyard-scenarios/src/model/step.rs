@@ -32,14 +32,14 @@ pub enum Step {
     Work {
         /// Duration in nanoseconds.
         nanoseconds: f64,
-        /// What the work is, for listings.
+        /// The kind of work, for listings.
         activity: Activity,
     },
     /// A share of the calibrated local work.
     CalibratedWork {
         /// The share, 0 to 1. The shares of an operation add up to 1.
         share: f64,
-        /// What the work is, for listings.
+        /// The kind of work, for listings.
         activity: Activity,
     },
     /// One pause.
@@ -53,7 +53,7 @@ pub enum Step {
     Locked {
         /// The lock, or the lockref.
         object: usize,
-        /// What waiting for it is, for listings:
+        /// The kind of waiting, for listings:
         /// [`Region::LockWait`](lockyard::platform::Region::LockWait), or a part of that.
         wait: Activity,
         /// The steps that are performed under it.
@@ -94,7 +94,7 @@ pub enum Step {
     Table {
         /// The table.
         object: usize,
-        /// What is done with it.
+        /// The operation on it.
         operation: Operation,
         /// The entry, unless the operation inserts or removes one.
         key: Key,

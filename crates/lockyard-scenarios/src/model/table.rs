@@ -87,7 +87,7 @@ pub(crate) enum TableKind {
     BufferCache,
 }
 
-/// What scripts may say of a kind of table.
+/// Description of a kind of table.
 pub(crate) struct Row {
     /// The kind.
     pub(crate) kind: TableKind,

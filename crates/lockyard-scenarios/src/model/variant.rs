@@ -14,7 +14,7 @@ use lockyard::platform::Activity;
 pub struct Variant {
     /// Its name, as in the published table.
     pub name: String,
-    /// What it is, for people.
+    /// Its title, for people.
     pub title: String,
     /// Its objects.
     pub objects: Vec<Object>,
@@ -22,7 +22,7 @@ pub struct Variant {
     pub steps: Vec<Step>,
     /// The parts of regions that its steps name: part 1 is the first.
     pub parts: Vec<RegionPart>,
-    /// What other tasks do in the course of a run with samples.
+    /// Steps of other tasks in the course of a run with samples.
     pub disturbances: Vec<Disturbance>,
     /// Number of guests that share the CPUs, each with objects and all tasks of its own. `None`:
     /// tasks do not share CPUs.
@@ -30,7 +30,7 @@ pub struct Variant {
     /// True if operations differ in their local work: all work steps of an operation are multiplied
     /// by a number of its own, exponentially distributed with mean 1.
     pub work_varies: bool,
-    /// When its tasks begin in a simulated run.
+    /// The moments at which its tasks begin in a simulated run.
     pub starts: Starts,
 }
 

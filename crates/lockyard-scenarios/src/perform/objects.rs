@@ -9,7 +9,7 @@ use lockyard::platform::{Cell, DataCell, HostWithSlots, U32, U64, Word};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
-/// What lies at an object's place.
+/// The contents of an object's place.
 pub(super) enum Shared<H: HostWithSlots> {
     Lock(Box<dyn LockObject>),
     LockRef(Box<dyn LockRefObject>),

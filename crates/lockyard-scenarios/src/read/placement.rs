@@ -1,4 +1,5 @@
-//! Where and when tasks run: the sections `[placement]` and `[guests]`, and the field `starts`.
+//! Placement and beginning of tasks: the sections `[placement]` and `[guests]`, and the field
+//! `starts`.
 
 use super::source::{Result, Source};
 use crate::model::{Order, Starts};

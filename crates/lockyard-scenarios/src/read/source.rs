@@ -79,7 +79,7 @@ impl Source<'_> {
         Ok(name.clone())
     }
 
-    /// A number above 0 and at most `most`, whose text in messages is `most_text`.
+    /// A number above 0 and at most `most`. Messages show `most_text` for `most`.
     pub(super) fn positive(
         &self,
         what: &str,

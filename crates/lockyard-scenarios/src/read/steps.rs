@@ -19,7 +19,7 @@ const MAX_WORK_NS: f64 = 1e7;
 /// Maximum `one_in` of a step.
 const MAX_ONE_IN: u32 = 1_000_000;
 
-/// What a step does.
+/// The action of a step.
 #[derive(Clone, Copy, PartialEq)]
 enum Do {
     Work,
@@ -35,7 +35,7 @@ enum Do {
     Table(Operation),
 }
 
-/// What a step may do, with the names that scripts use.
+/// All actions, with the names that scripts use.
 const DO: [(&str, Do); 14] = [
     ("work", Do::Work),
     ("pause", Do::Pause),
@@ -107,7 +107,7 @@ pub(super) fn build(context: Context, entries: &[Spanned<StepEntry>]) -> Result<
 struct Open {
     object: usize,
     at: Range<usize>,
-    /// What waiting for it is.
+    /// The kind of waiting for it.
     wait: Activity,
     /// The steps before it was taken.
     before: Vec<Step>,

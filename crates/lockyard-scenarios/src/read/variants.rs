@@ -19,7 +19,7 @@ pub(super) struct VariantEntry {
     set: Vec<Spanned<SetEntry>>,
 }
 
-/// What the variants of a script have in common.
+/// The parts of a script that its variants have in common.
 pub(super) struct InCommon<'a> {
     /// The objects, before a variant changes them.
     pub(super) objects: &'a [Object],

@@ -1,4 +1,4 @@
-//! What a kind of table implements.
+//! The traits that a kind of table implements.
 
 use crate::model::{Operation, Table};
 use lockyard::platform::HostWithSlots;
@@ -38,8 +38,8 @@ pub(crate) trait TableObject {
     /// Looks up, updates or reads an entry.
     fn perform(&self, operation: Operation, of: Of);
 
-    /// Inserts a new entry, whose number no other one has. Returns the value by which the table
-    /// finds it, or `None` if it was refused.
+    /// Inserts a new entry with a number that no other one has. Returns the value by which the
+    /// table finds it, or `None` if it was refused.
     fn insert(&self, _number: u64) -> Option<u64> {
         unreachable!("no step inserts into this table")
     }
