@@ -235,7 +235,7 @@ fn wanted_pairs<R: std::borrow::Borrow<Row>>(rows: &[R]) -> Vec<Wanted> {
         .filter_map(Script::shipped)
         .flat_map(|script| {
             let experiment = script.name;
-            script.pairs.into_iter().map(move |pair| Wanted {
+            script.variant_pairs.into_iter().map(move |pair| Wanted {
                 experiment: experiment.clone(),
                 first: pair.first,
                 second: pair.second,

@@ -9,7 +9,7 @@ use lockyard::platform::during;
 use lockyard_measure::attribution::{
     Accounted, Registered, Sampler, Tally, by_activity, by_phase, enter, numbers,
 };
-use lockyard_scenarios::{Activity, Part, Region};
+use lockyard_scenarios::{Activity, Region, RegionPart};
 use std::hint::black_box;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -234,8 +234,8 @@ fn regions_and_named_parts_of_them_are_found() {
     // 70 % copied, in a part that has a name; 20 % of look-ups, and inside them 10 % in which a
     // lock is waited for.
     let named = [
-        Part { name: "halt".to_owned(), region: Region::Idle },
-        Part { name: "__memcpy".to_owned(), region: Region::Copy },
+        RegionPart { name: "halt".to_owned(), region: Region::Idle },
+        RegionPart { name: "__memcpy".to_owned(), region: Region::Copy },
     ];
     let found = until(ENOUGH, || {
         sampled(2, numbers(named.len()), || {

@@ -7,8 +7,8 @@
 use crate::published::Table;
 use crate::row::{Measured, Row, Status};
 use crate::statistics::half_width;
-use lockyard_scenarios::{Activity, Figure, Part, Region, Script};
-pub use lockyard_scenarios::{COUNT, SHARE};
+use lockyard_scenarios::{Activity, Figure, Region, RegionPart, Script};
+pub use lockyard_scenarios::{CPU_SHARE_PREFIX, SAMPLE_COUNT_PREFIX};
 
 /// A line of a listing.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,8 +33,8 @@ pub struct Listing {
 impl Listing {
     /// Of the CPU time of activities, in any unit, each once; of a variant whose steps name
     /// `parts`.
-    pub fn new(times: impl IntoIterator<Item = (Activity, f64)>, parts: &[Part]) -> Listing {
-        let named = |activity: Activity| match Part::of(parts, activity) {
+    pub fn new(times: impl IntoIterator<Item = (Activity, f64)>, parts: &[RegionPart]) -> Listing {
+        let named = |activity: Activity| match RegionPart::of(parts, activity) {
             Some(part) => (part.name.clone(), part.region),
             None => (activity.region.name().to_owned(), activity.region),
         };
@@ -86,7 +86,7 @@ pub struct Of<'a> {
 impl Of<'_> {
     fn row(self, listing: &Listing, name: &str, share: f64) -> Row {
         let measured = listing.measured(share);
-        let metric = format!("{SHARE}{name}");
+        let metric = format!("{CPU_SHARE_PREFIX}{name}");
         let row = Row::here(&self.script.name, self.variant, self.threads, (&metric, "%"));
         let Some(machine) = self.machine else { return Row { measured, ..row } };
         Row {
@@ -116,7 +116,7 @@ pub fn rows(listing: &Listing, of: Of, tables: &[Table]) -> Vec<Row> {
     for cell in cells {
         let figure = script.figure(&cell.machine, &cell.variant, &cell.metric, &cell.unit);
         let (Some(name), Ok(Figure::CpuShare { names })) =
-            (cell.metric.strip_prefix(SHARE), figure)
+            (cell.metric.strip_prefix(CPU_SHARE_PREFIX), figure)
         else {
             continue;
         };
@@ -138,8 +138,8 @@ mod tests {
     use super::*;
     use crate::row::HERE;
 
-    fn parts() -> Vec<Part> {
-        let part = |name: &str, region| Part { name: name.to_owned(), region };
+    fn parts() -> Vec<RegionPart> {
+        let part = |name: &str, region| RegionPart { name: name.to_owned(), region };
         vec![part("__memcpy", Region::Copy), part("halt", Region::Idle)]
     }
 
@@ -210,7 +210,7 @@ order = "fill"
             rows.into_iter().map(one).collect()
         };
         let line = |metric: &str, published, share, status| {
-            (format!("{SHARE}{metric}"), published, Some(share), status)
+            (format!("{CPU_SHARE_PREFIX}{metric}"), published, Some(share), status)
         };
         use Status::{Calibration, Predicted};
         assert_eq!(

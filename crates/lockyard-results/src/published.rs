@@ -3,7 +3,7 @@
 //! The first line is `# source: ...`, the second the header. A broken row is an error that names
 //! file, line and column: a table is data that people will compare with, so nothing is skipped.
 
-use lockyard_scenarios::DIRECTION;
+use lockyard_scenarios::DIRECTION_PREFIX;
 use lockyard_support::InputError;
 use std::collections::HashSet;
 use std::path::Path;
@@ -238,19 +238,19 @@ fn cell(record: &csv::StringRecord) -> Result<Cell, String> {
     let value = match record[5].parse::<f64>() {
         Ok(value) if value > 0.0 && value <= 1e15 => value,
         // A gap may be closed, and nothing may change.
-        Ok(0.0) if record[6].starts_with(DIRECTION) || record[6].starts_with("% of ") => 0.0,
+        Ok(0.0) if record[6].starts_with(DIRECTION_PREFIX) || record[6].starts_with("% of ") => 0.0,
         _ => {
             let found = show(&record[5]);
             return Err(format!("`value` is `{found}`; allowed: a number above 0, at most 1e15"));
         }
     };
-    let beginnings = OF_ANOTHER.iter().chain([&DIRECTION]);
+    let beginnings = OF_ANOTHER.iter().chain([&DIRECTION_PREFIX]);
     let in_words =
         |unit: &str| beginnings.clone().any(|begin| unit.starts_with(begin)) && text(6).is_ok();
     if !UNITS.contains(&&record[6]) && !in_words(&record[6]) {
         let (found, units) = (show(&record[6]), UNITS.join("; "));
         return Err(format!(
-            "`unit` is `{found}`; allowed: {units}`x of ...`, `% of ...`, `{DIRECTION}...`, or \
+            "`unit` is `{found}`; allowed: {units}`x of ...`, `% of ...`, `{DIRECTION_PREFIX}...`, or \
             nothing"
         ));
     }

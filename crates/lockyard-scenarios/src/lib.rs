@@ -1,49 +1,26 @@
-//! What each experiment does to shared memory, once, over the platform.
+//! Shared-memory behaviour of each experiment, written once over the platform.
 //!
-//! A *script* (TOML; [`Script`]) names shared objects, says which of them share a line, and lists the
-//! steps of one operation. [`Prepared`] lays the objects out and performs the steps on any [`Stage`]:
-//! on this host, or on a simulated machine. There is no lock algorithm here: the objects are the
-//! library's.
+//! A *script* (TOML; [`Script`]) names shared objects, says which of them share a line, and lists
+//! the steps of one operation. [`Prepared`] lays the objects out and performs the steps on any
+//! [`Stage`]: on this host, or on a simulated machine. The crate contains no lock algorithm: the
+//! objects are the library's.
+//!
+//! The crate has three parts. `model` is what a scenario is. `read` makes it from the text of a
+//! script, and `perform` runs it. Both import the model, and neither imports the other.
 //!
 //! The format is described in `docs/scenarios.md`.
 
-mod calibration;
-mod draws;
-mod figures;
-mod file;
-mod foreign;
-mod head;
-mod kinds;
-mod metric;
-mod named;
-mod pages;
-mod pairs;
-mod parts;
-mod prepared;
-mod profile;
-mod random;
-mod samples;
-mod script;
-mod stage;
-mod starts;
-mod steps;
-mod tables;
+mod model;
+mod perform;
+mod read;
 
-pub use figures::{DIRECTION, Figure, Length, RunOf};
-pub use file::{MAX_FILE_BYTES, ScriptError};
-pub use foreign::{Foreign, ForeignLock};
-pub use kinds::LockKind;
 pub use lockyard::platform::{Activity, Region};
-pub use metric::{Metric, Rate};
-pub use pages::PageKind;
-pub use pairs::Pair;
-pub use prepared::{Prepared, Violation};
-pub use profile::{COUNT, Profile, SHARE, Symbol};
-pub use samples::{Disturbance, OfTasks, Samples};
-pub use script::{
-    Calibration, Doubtful, GetOperation, Gives, LeftOut, Object, ObjectKind, Order, Part,
-    PutOperation, Script, Step, Variant,
+pub use model::{
+    CPU_SHARE_PREFIX, Calibration, DIRECTION_PREFIX, Disturbance, Doubtful, Figure, Foreign,
+    ForeignLock, GetOperation, Gives, Key, LeftOut, Length, LockKind, Metric, Object, ObjectKind,
+    OfTasks, Operation, Order, PageKind, Profile, PublishedRun, PutOperation, Rate, RegionPart,
+    SAMPLE_COUNT_PREFIX, SampleTotal, Samples, Script, Starts, Step, Symbol, Table, Variant,
+    VariantPair, VariantSamples,
 };
-pub use stage::Stage;
-pub use starts::Starts;
-pub use tables::{Key, Operation, Table};
+pub use perform::{Prepared, Stage, Violation};
+pub use read::{MAX_FILE_BYTES, ScriptError};

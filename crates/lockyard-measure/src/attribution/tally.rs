@@ -3,7 +3,7 @@
 use lockyard_results::listing::Listing;
 use lockyard_results::row::Detail;
 use lockyard_results::statistics;
-use lockyard_scenarios::{Activity, Part};
+use lockyard_scenarios::{Activity, RegionPart};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -99,7 +99,7 @@ impl Tally {
 
 /// Returns what a sampler saw by [activity](Activity::index), as a listing of a variant whose steps
 /// name `parts`.
-pub fn listing(tally: &Tally, parts: &[Part]) -> Listing {
+pub fn listing(tally: &Tally, parts: &[RegionPart]) -> Listing {
     let shares = tally.shares().unwrap_or_default().into_iter().enumerate();
     // The list says of which region a part is.
     let times = shares.map(|(index, share)| (Activity::from_index(index), share));
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_sampled_listing_has_intervals_and_the_names_of_parts() {
-        let part = |name: &str, region| Part { name: name.to_owned(), region };
+        let part = |name: &str, region| RegionPart { name: name.to_owned(), region };
         let parts = [part("__memcpy", Region::Copy), part("halt", Region::Idle)];
         let mut tally = Tally::new(Region::COUNT + 2);
         let ms = Duration::from_millis(1);

@@ -2,7 +2,7 @@
 
 use super::Effort;
 use crate::placement::Placement;
-use lockyard_scenarios::{RunOf, Samples, Variant};
+use lockyard_scenarios::{PublishedRun, Samples, Variant};
 use lockyard_sim::Machine;
 
 /// One cell: a variant of a scenario on a machine, with its tasks.
@@ -51,7 +51,7 @@ impl RunPlan {
     }
 
     /// Plan of the run that a script describes.
-    pub fn of_run(effort: Effort, run: &RunOf) -> RunPlan {
+    pub fn of_run(effort: Effort, run: &PublishedRun) -> RunPlan {
         RunPlan {
             until_each_is_done: run.until_each_is_done,
             mean_over: run.mean_over,
@@ -61,7 +61,7 @@ impl RunPlan {
 
     /// Plan of a script's run with full effort: its samples too, and the figure with siblings
     /// apart.
-    pub fn full(cell: &CellSpec, run: &RunOf, samples: Option<Samples>) -> RunPlan {
+    pub fn full(cell: &CellSpec, run: &PublishedRun, samples: Option<Samples>) -> RunPlan {
         let effort = Effort::usual(cell.machine, cell.placement, cell.threads);
         RunPlan { samples, siblings_apart: true, ..RunPlan::of_run(effort, run) }
     }

@@ -54,7 +54,7 @@ impl Direction {
 mod tests {
     use super::*;
     use crate::published;
-    use lockyard_scenarios::{COUNT, SHARE};
+    use lockyard_scenarios::{CPU_SHARE_PREFIX, SAMPLE_COUNT_PREFIX};
 
     #[test]
     fn a_throughput_that_goes_up_and_a_time_that_goes_down_are_faster() {
@@ -73,7 +73,9 @@ mod tests {
     fn every_published_figure_but_a_listing_s_has_a_direction() {
         for cell in published::shipped().unwrap().iter().flat_map(|table| &table.cells) {
             // What takes a smaller share may do so because something else takes longer.
-            let is_share = [SHARE, COUNT].iter().any(|of| cell.metric.starts_with(of));
+            let is_share = [CPU_SHARE_PREFIX, SAMPLE_COUNT_PREFIX]
+                .iter()
+                .any(|of| cell.metric.starts_with(of));
             let direction = Direction::of(&cell.metric, &cell.unit);
             assert_eq!(direction.is_none(), is_share, "{cell:?}");
         }

@@ -3,7 +3,7 @@
 use super::cells::{figure, new_table};
 use super::document::{Document, Partial};
 use super::{fits, phases};
-use crate::listing::{COUNT, SHARE};
+use crate::listing::{CPU_SHARE_PREFIX, SAMPLE_COUNT_PREFIX};
 use crate::render::probes_table;
 use crate::row::keys::{ORDERS_AGREE, ORDERS_DIFFER, PREDICTED};
 use crate::row::{Detail, Measured, Row, Status};
@@ -160,8 +160,8 @@ fn same_group(a: &Row, b: &Row) -> bool {
 fn family(row: &Row) -> &str {
     match row.metric.as_str() {
         metric if metric.contains("@sample") => "throughput of samples",
-        metric if metric.starts_with(SHARE) => "share of CPU time",
-        metric if metric.starts_with(COUNT) => "samples of a profiler",
+        metric if metric.starts_with(CPU_SHARE_PREFIX) => "share of CPU time",
+        metric if metric.starts_with(SAMPLE_COUNT_PREFIX) => "samples of a profiler",
         metric => metric,
     }
 }

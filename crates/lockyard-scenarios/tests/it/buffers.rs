@@ -1,6 +1,7 @@
-//! Buffer caches in scripts: with every combination of switches both back-ends use them as the script says.
+//! Buffer caches in scripts. With every combination of switches both back-ends perform the same
+//! script on them.
 
-use crate::support::Threads;
+use crate::support::{Run, Tasks, Threads};
 use lockyard_scenarios::{Prepared, Script};
 
 const INDICES: [&str; 3] = ["wide-hash", "hash-256", "tree-per-group"];
@@ -14,19 +15,22 @@ fn script(buffers: u32, steps: &str) -> Script {
                 let with = format!(
                     r#"{{ index = "{index}", promote = "{promote}", allocate = "{allocate}" }}"#
                 );
-                variants += &format!(
-                    r#"{{ name = "{index}.{promote}.{allocate}", title = "v", set = [{{ object = "buffers", with = {with} }}] }}, "#
-                );
+                let name = format!("{index}.{promote}.{allocate}");
+                let set = format!(r#"{{ object = "buffers", with = {with} }}"#);
+                variants += &format!(r#"{{ name = "{name}", title = "v", set = [{set}] }}, "#);
             }
         }
     }
+    let with = format!("buffers = {buffers}, groups = 4");
     let text = format!(
         r#"name = "x"
 title = "x"
 operation = "x"
 metric = "throughput"
 unit = "op/s"
-objects = [{{ name = "buffers", kind = "buffer-cache", with = {{ buffers = {buffers}, groups = 4 }}, line = "a" }}]
+objects = [
+    {{ name = "buffers", kind = "buffer-cache", with = {{ {with} }}, line = "a" }},
+]
 steps = [{steps}]
 variants = [{variants}]
 [placement]
@@ -36,12 +40,19 @@ order = "siblings-last"
     Script::parse("s.toml", &text).expect("it is valid")
 }
 
-/// One operation that does everything that there is.
-const EVERYTHING: &str = r#"{ do = "look-up", object = "buffers", key = "random" }, { do = "insert", object = "buffers" }, { do = "look-up", object = "buffers", key = "inserted" }, { do = "insert", object = "buffers" }, { do = "remove", object = "buffers" }, { do = "look-up", object = "buffers" }, { do = "remove", object = "buffers" }"#;
+/// One operation with every kind of step.
+const EVERYTHING: &str = r#"
+{ do = "look-up", object = "buffers", key = "random" },
+{ do = "insert", object = "buffers" },
+{ do = "look-up", object = "buffers", key = "inserted" },
+{ do = "insert", object = "buffers" },
+{ do = "remove", object = "buffers" },
+{ do = "look-up", object = "buffers" },
+{ do = "remove", object = "buffers" }"#;
 
 #[test]
 fn threads_find_what_is_there_and_leave_what_was_there() {
-    // Few: more spinning threads than CPUs take long.
+    // A small number, because more spinning threads than CPUs take long.
     const TASKS: u64 = 2;
     const EACH: u64 = 100;
     for variant in &script(300, EVERYTHING).variants {
@@ -55,18 +66,18 @@ fn threads_find_what_is_there_and_leave_what_was_there() {
     }
 }
 
-/// Cycles that `tasks` tasks, on neighbouring cores, take for `each` operations, and the hash of the run.
-fn simulated(script: &Script, variant: &str, of: (usize, u64), seed: u64) -> (u64, u64) {
-    crate::support::simulated(script, variant, of, seed, |task| task)
+/// Simulates `count` tasks of `operations` operations each, on neighbouring cores.
+fn simulated(script: &Script, variant: &str, count: usize, operations: u64, seed: u64) -> Run {
+    crate::support::simulated(script, variant, Tasks { count, operations }, seed, |task| task)
 }
 
 #[test]
 fn simulated_tasks_do_the_same() {
     let script = script(300, EVERYTHING);
     for variant in &script.variants {
-        let found = simulated(&script, &variant.name, (4, 50), 1);
-        assert_eq!(simulated(&script, &variant.name, (4, 50), 1), found, "the same run twice");
-        assert_ne!(simulated(&script, &variant.name, (4, 50), 2).1, found.1, "random keys");
+        let found = simulated(&script, &variant.name, 4, 50, 1);
+        assert_eq!(simulated(&script, &variant.name, 4, 50, 1), found, "the same run twice");
+        assert_ne!(simulated(&script, &variant.name, 4, 50, 2).hash, found.hash, "random keys");
     }
 }
 
@@ -74,7 +85,7 @@ fn simulated_tasks_do_the_same() {
 fn a_long_chain_takes_longer_than_a_tree_and_a_tree_longer_than_a_wide_hash() {
     let script = script(8_000, r#"{ do = "look-up", object = "buffers", key = "random" }"#);
     let cycles = |index: &str| {
-        simulated(&script, &format!("{index}.referenced-bit.on-miss"), (1, 2_000), 1).0
+        simulated(&script, &format!("{index}.referenced-bit.on-miss"), 1, 2_000, 1).cycles
     };
     let [wide, chains, tree] = INDICES.map(cycles);
     println!("wide hash {wide} cycles, trees {tree}, 256 chains {chains}");
@@ -87,7 +98,7 @@ fn moving_what_was_found_makes_tasks_wait_for_each_other() {
         script(1, r#"{ do = "look-up", object = "buffers" }, { do = "work", ns = 2000.0 }"#);
     let slowed = |promote: &str| {
         let variant = format!("wide-hash.{promote}.on-miss");
-        let cycles = |tasks| simulated(&script, &variant, (tasks, 200), 1).0 as f64;
+        let cycles = |tasks| simulated(&script, &variant, tasks, 200, 1).cycles as f64;
         cycles(8) / cycles(1)
     };
     let (bit, moved) = (slowed("referenced-bit"), slowed("move-to-front"));

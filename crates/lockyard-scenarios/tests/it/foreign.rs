@@ -1,5 +1,5 @@
-//! Locks that are not the library's, in a script's place for a lock: made in place, used, dropped, and watched like the
-//! others.
+//! Locks that are not the library's, in a script's place for a lock. They are made in place, used,
+//! dropped, and watched like the others.
 
 use lockyard::Native;
 use lockyard_scenarios::{Foreign, ForeignLock, ObjectKind, Prepared, Script, Stage, Variant};
@@ -20,7 +20,7 @@ impl Stage for Threads {
     fn operation_done() {}
 }
 
-/// Where foreign locks do not run.
+/// A stage on which foreign locks do not run.
 struct Elsewhere;
 
 impl Stage for Elsewhere {
@@ -38,13 +38,13 @@ static DROPPED_AT: AtomicUsize = AtomicUsize::new(0);
 static DROPPED: AtomicUsize = AtomicUsize::new(0);
 static NO_MEMORY: AtomicBool = AtomicBool::new(false);
 
-/// The tests share what is counted.
+/// Lets one test run at a time, because the tests share the counters.
 fn one_at_a_time() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// The standard library's, which says where it was made and dropped.
+/// The standard library's mutex, which records where it was made and dropped.
 struct Watched(Mutex<()>);
 
 impl Drop for Watched {
@@ -88,7 +88,7 @@ fn a_foreign_lock_stands_where_the_script_has_a_lock_and_protects_its_data() {
     let variant = counter();
     assert_eq!(variant.name, "watched");
     assert_eq!(variant.foreign_locks().collect::<Vec<_>>(), ["watched"]);
-    assert!(!variant.is_fifo(), "what it does is not known");
+    assert!(!variant.is_fifo(), "its order is not known");
     let prepared = Prepared::<Threads>::new(&variant, 128, None, 0.0).expect("there is memory");
     assert_eq!(prepared.lines(), 1, "the lock and its data share a line");
     std::thread::scope(|scope| {

@@ -72,8 +72,8 @@ fn what_is_wrong_is_named_with_what_is_allowed() {
     assert!(error(&with("one_in = 16", "one_in = 0")).contains("`one_in` is 0; allowed: 1 to"));
     assert!(
         error(&with("ns = 100.0", "ns = 100.0\none_in = 2"))
-            .contains("`one_in` is not for a `work`")
+            .contains("`work` steps have no `one_in`")
     );
     let object = with("one_in = 16", "object = \"lock\"");
-    assert!(error(&object).contains("`object` is not for a `wait-for-others` step"));
+    assert!(error(&object).contains("`wait-for-others` steps have no `object`"));
 }

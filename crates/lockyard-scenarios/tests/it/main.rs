@@ -1,8 +1,10 @@
-//! Scripts, in one binary: how they are read, refused and performed.
+//! Tests of reading, refusing and performing scripts, in one binary.
 
+mod bad_scripts;
 mod buffers;
 mod foreign;
 mod guests;
+mod metric_rules;
 mod parts;
 mod performed;
 mod profile;

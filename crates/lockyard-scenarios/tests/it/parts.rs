@@ -54,7 +54,7 @@ fn a_step_is_of_a_region_and_a_named_one_is_a_part_of_it() {
     };
     assert_eq!((own, user), (&work(5.0, Region::System.into()), &work(1.0, Region::User.into())));
     assert_eq!((copies, *wait), (&work(1.0, copy), mutex));
-    // What nobody calls something else is system work, and under a lock it is holding the lock.
+    // Work without a region is system work, and under a lock it is part of holding the lock.
     assert_eq!(steps[..], [work(2.0, Region::LockHold.into()), work(2.0, copy)]);
     // A part has the same number in all variants, whether they have a step of that name or not.
     let Some(Step::Locked { steps, .. }) = w.steps.last() else { panic!("{:?}", w.steps) };
@@ -74,14 +74,15 @@ fn a_step_is_of_a_region_and_a_named_one_is_a_part_of_it() {
 fn a_name_is_of_one_region_and_of_a_step_that_can_have_one() {
     for (steps, expected) in [
         (
-            r#"{ do = "work", ns = 1.0, name = "f" }, { do = "work", ns = 1.0, name = "f", region = "copy" }"#,
+            r#"{ do = "work", ns = 1.0, name = "f" },
+               { do = "work", ns = 1.0, name = "f", region = "copy" }"#,
             "`f` is in the region `copy` here, and in `system` before",
         ),
         (
             r#"{ do = "work", ns = 1.0, name = "look-up" }"#,
-            "`look-up` is a region; `name` is that of a part of one",
+            "`look-up` is a region; `name` is the name of a part of one",
         ),
-        (r#"{ do = "read", object = "word", name = "f" }"#, "`name` is not for a `read` step"),
+        (r#"{ do = "read", object = "word", name = "f" }"#, "`read` steps have no `name`"),
         (r#"{ do = "work", ns = 1.0, name = "" }"#, "`name` must be one line of 1 to 400 bytes"),
         (
             r#"{ do = "work", ns = 1.0, region = "lokup" }"#,

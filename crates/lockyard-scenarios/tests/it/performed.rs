@@ -1,5 +1,5 @@
-//! Scripts performed on real threads: the objects are afterwards as they ought to be, and what is not
-//! is noticed.
+//! Scripts performed on real threads. The objects are as they should be afterwards, and `verify`
+//! notices those that are not.
 
 use lockyard::Native;
 use lockyard_scenarios::{LockKind, Prepared, Script, Stage, Step, Variant};
@@ -10,7 +10,7 @@ impl Stage for Threads {
     type Host = Native;
     const OTHERS: bool = true;
 
-    // What is checked here does not depend on whether anybody answers.
+    // The checks here do not depend on whether another task answers.
     fn wait_for_others() {
         std::thread::yield_now();
     }
@@ -25,8 +25,10 @@ impl Stage for Threads {
     fn operation_done() {}
 }
 
+/// Operations of each thread.
 const OPERATIONS: u64 = 2_000;
-/// Of each thread where there may be more threads than CPUs: the one that is next in a queue that spins then waits for its turn on a CPU, each time.
+/// Operations of each of four threads. There may be more threads than CPUs then, and the next
+/// thread in a queue that spins waits each time until it gets a CPU.
 const OPERATIONS_OF_FOUR: u64 = 100;
 
 fn operations(threads: u64) -> u64 {
@@ -46,7 +48,7 @@ fn perform(variant: &Variant, threads: u64) -> Prepared<Threads> {
 
 #[test]
 fn every_variant_of_every_shipped_script_leaves_its_objects_as_they_ought_to_be() {
-    // Of the controls it is the point that they do not.
+    // The controls are there because they do not.
     for name in Script::names().filter(|name| *name != "controls") {
         let script = Script::shipped(name).expect("it is shipped");
         for variant in &script.variants {
@@ -108,7 +110,8 @@ fn a_reference_that_is_not_dropped_is_noticed() {
     let mut variant = script.variants[0].clone();
     variant.steps.retain(|step| !matches!(step, Step::Put { .. }));
     let prepared = perform(&variant, 1);
-    // What it expects follows from the steps, so it is told that fewer operations were done.
+    // The expected count follows from the steps, so it is called with fewer operations than were
+    // done.
     assert_eq!(prepared.verify(OPERATIONS), Ok(()));
     let violation = prepared.verify(OPERATIONS - 1).expect_err("a reference too many").to_string();
     assert!(violation.starts_with("`entry` counts"), "{violation}");

@@ -9,7 +9,11 @@ operation = "x"
 metric = "throughput"
 unit = "op/s"
 steps = [{ do = "work", ns = 1.0, region = "copy", name = "copying" }]
-variants = [{ name = "before", title = "b" }, { name = "after", title = "a" }, { name = "later", title = "l" }]
+variants = [
+    { name = "before", title = "b" },
+    { name = "after", title = "a" },
+    { name = "later", title = "l" },
+]
 
 [profile]
 machine = "relative"
@@ -82,7 +86,7 @@ fn a_figure_of_a_profile_is_an_input_or_left_out_where_the_script_says_so() {
     for (variant, metric, input) in [
         ("before", "cpu-share:find (swapper)", true),
         ("after", "cpu-share:find (swapper)", false),
-        // Its total is an input, which says the share once more; the other's is a prediction.
+        // Its total is an input, from which the share follows; the other's is a prediction.
         ("before", "samples:find (swapper)", true),
         ("after", "samples:find (swapper)", false),
         ("before", "throughput", false),
@@ -109,12 +113,8 @@ fn what_is_wrong_with_a_profile_is_said_in_one_line() {
         ("work_of = \"before\"", "work_of = \"later\"", "whose `total` does not stand before it"),
         ("work_of = \"before\"", "work_of = \"befor\"", "did you mean `before`?"),
         ("[\"look-up\", \"copying\"]", "[\"lok-up\"]", "did you mean `look-up`?"),
-        ("[\"look-up\", \"copying\"]", "[]", "a symbol is either something here"),
-        (
-            "left_out = \"no",
-            "is = [\"free\"]\nleft_out = \"no",
-            "a symbol is either something here",
-        ),
+        ("[\"look-up\", \"copying\"]", "[]", "a symbol has either `is`"),
+        ("left_out = \"no", "is = [\"free\"]\nleft_out = \"no", "a symbol has either `is`"),
         ("name = \"driver\"", "name = \"find (swapper)\"", "there are two symbols"),
         ("given_by = [\"before\"]", "given_by = [\"befre\"]", "did you mean `before`?"),
     ] {

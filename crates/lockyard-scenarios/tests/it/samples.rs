@@ -1,4 +1,4 @@
-//! Scripts with samples, and with what other tasks do in their course: the figures that they have, and what is refused.
+//! Scripts with samples, and with disturbances in their course: their figures, and what is refused.
 
 use lockyard_scenarios::{Figure, OfTasks, Script, Step};
 

@@ -46,8 +46,14 @@ fn tasks_begin_at_random_moments_unless_a_script_says_otherwise() {
 #[test]
 fn another_way_to_start_is_refused_in_one_line_that_says_what_is_allowed() {
     for (value, says) in [
-        ("\"togehter\"", "s.toml:7: there is no way to start `togehter`; did you mean `together`?"),
-        ("\"at-dawn\"", "s.toml:7: there is no way to start `at-dawn`; allowed: random, together"),
+        (
+            "\"togehter\"",
+            "s.toml:7: there is no `starts` value `togehter`; did you mean `together`?",
+        ),
+        (
+            "\"at-dawn\"",
+            "s.toml:7: there is no `starts` value `at-dawn`; allowed: random, together",
+        ),
         ("1", "s.toml:7: invalid type: integer `1`, expected a string"),
     ] {
         let text = COUNTER.replace("\"together\"", value);

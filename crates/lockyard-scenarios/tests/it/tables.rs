@@ -1,7 +1,10 @@
-//! Tables in scripts: what may be said of them, and that both back-ends use them as the script says.
+//! Tables in scripts: what scripts may say of them. Both back-ends perform the same script on them.
 
-use crate::support::Threads;
+use crate::support::{Run, Tasks, Threads};
 use lockyard_scenarios::{Prepared, Script};
+
+/// Settings of the connection table.
+const CONNECTIONS: &str = "bits = 4, connections = 200";
 
 /// A script with a table of each kind, `steps`, and a variant for each of `sets`.
 fn script(steps: &str, sets: &[&str]) -> String {
@@ -19,7 +22,7 @@ unit = "op/s"
 objects = [
     {{ name = "ids", kind = "id-table", with = {{ entries = 64 }}, line = "a" }},
     {{ name = "flows", kind = "statistics", with = {{ entries = 3 }}, line = "b" }},
-    {{ name = "connections", kind = "connection-table", with = {{ bits = 4, connections = 200 }}, line = "c" }},
+    {{ name = "connections", kind = "connection-table", with = {{ {CONNECTIONS} }}, line = "c" }},
     {{ name = "word", kind = "word", line = "d" }},
 ]
 steps = [{steps}]
@@ -47,7 +50,8 @@ fn a_wrong_step_says_what_the_table_allows() {
     for (steps, expected) in [
         (
             r#"{ do = "insert", object = "ids" }"#,
-            "what is inserted into `ids` stays there, and a run would fill the memory; add a `remove` step",
+            "what is inserted into `ids` stays there, and a run would fill the memory; add a \
+             `remove` step",
         ),
         (
             r#"{ do = "remove", object = "ids" }"#,
@@ -59,19 +63,21 @@ fn a_wrong_step_says_what_the_table_allows() {
         ),
         (
             r#"{ do = "look-up", object = "flows" }"#,
-            "a `look-up` step is not for `flows`, which is of kind `statistics`; allowed: update, read, insert, remove",
+            "`flows` has no `look-up` steps, because its kind is `statistics`; allowed: update, \
+             read, insert, remove",
         ),
         (
             r#"{ do = "update", object = "connections" }"#,
-            "a `update` step is not for `connections`, which is of kind `connection-table`; allowed: look-up, insert, remove",
+            "`connections` has no `update` steps, because its kind is `connection-table`; allowed: \
+             look-up, insert, remove",
         ),
         (
             r#"{ do = "look-up", object = "word" }"#,
-            "a `look-up` step needs a table, and `word` is none",
+            "`look-up` steps need a table; `word` is not one",
         ),
         (
             r#"{ do = "write", object = "ids" }"#,
-            "a `write` step needs a word or data, and `ids` is none",
+            "`write` steps need a word or data; `ids` is not one",
         ),
         (
             r#"{ do = "look-up", object = "ids", key = "rnadom" }"#,
@@ -83,9 +89,9 @@ fn a_wrong_step_says_what_the_table_allows() {
         ),
         (
             r#"{ do = "read", object = "word", key = "own" }"#,
-            "`key` is not for `word`, which is no table",
+            "`word` has no `key`; only tables have",
         ),
-        (r#"{ do = "insert", object = "ids", key = "own" }"#, "`key` is not for a `insert` step"),
+        (r#"{ do = "insert", object = "ids", key = "own" }"#, "`insert` steps have no `key`"),
     ] {
         assert_eq!(error(steps), expected, "{steps}");
     }
@@ -97,7 +103,7 @@ fn a_wrong_setting_says_what_is_allowed() {
     for (set, expected) in [
         (
             r#"{ object = "ids", with = { varaint = "rcu" } }"#,
-            "there is no setting of an object of kind `id-table` `varaint`; did you mean `variant`?",
+            "there is no `id-table` setting `varaint`; did you mean `variant`?",
         ),
         (
             r#"{ object = "ids", with = { variant = "spin" } }"#,
@@ -117,49 +123,66 @@ fn a_wrong_setting_says_what_is_allowed() {
             r#"{ object = "connections", with = { bits = "twelve" } }"#,
             "`bits` is `twelve`; allowed: 1 to 27",
         ),
-        (r#"{ object = "ids", lock = "ticket" }"#, "`lock` is not for `ids`"),
-        (r#"{ object = "word", with = { bits = 4 } }"#, "`with` is not for `word`"),
+        (r#"{ object = "ids", lock = "ticket" }"#, "`ids` has no `lock`"),
+        (r#"{ object = "word", with = { bits = 4 } }"#, "`word` has no `with`"),
     ] {
         assert_eq!(error(set), expected, "{set}");
     }
     let not =
         script("", &[""]).replace("kind = \"word\"", "kind = \"word\", with = { entries = 3 }");
-    assert_eq!(error_at(10, &not), "`with` is not for an object of kind `word`");
+    assert_eq!(error_at(10, &not), "objects of kind `word` have no `with`");
     let kind = script("", &[""]).replace("\"id-table\"", "\"id-tabel\"");
     let error = error_at(7, &kind);
     assert!(
-        error.contains("there is no kind of object `id-tabel`; did you mean `id-table`?"),
+        error.contains("there is no object kind `id-tabel`; did you mean `id-table`?"),
         "{error}"
     );
 }
 
-/// One operation that does everything that there is.
+/// One operation with every kind of step.
 const EVERYTHING: &str = r#"
-{ do = "look-up", object = "ids" }, { do = "update", object = "ids", key = "random" },
-{ do = "insert", object = "ids" }, { do = "insert", object = "ids" }, { do = "update", object = "ids", key = "inserted" },
-{ do = "remove", object = "ids" }, { do = "look-up", object = "ids", key = "inserted" }, { do = "remove", object = "ids" },
-{ do = "update", object = "flows" }, { do = "update", object = "flows", key = "random" }, { do = "read", object = "flows" },
-{ do = "insert", object = "flows" }, { do = "update", object = "flows", key = "inserted" }, { do = "remove", object = "flows" },
-{ do = "look-up", object = "connections", key = "random" }, { do = "insert", object = "connections" },
-{ do = "look-up", object = "connections", key = "inserted" }, { do = "remove", object = "connections" }"#;
+{ do = "look-up", object = "ids" },
+{ do = "update", object = "ids", key = "random" },
+{ do = "insert", object = "ids" },
+{ do = "insert", object = "ids" },
+{ do = "update", object = "ids", key = "inserted" },
+{ do = "remove", object = "ids" },
+{ do = "look-up", object = "ids", key = "inserted" },
+{ do = "remove", object = "ids" },
+{ do = "update", object = "flows" },
+{ do = "update", object = "flows", key = "random" },
+{ do = "read", object = "flows" },
+{ do = "insert", object = "flows" },
+{ do = "update", object = "flows", key = "inserted" },
+{ do = "remove", object = "flows" },
+{ do = "look-up", object = "connections", key = "random" },
+{ do = "insert", object = "connections" },
+{ do = "look-up", object = "connections", key = "inserted" },
+{ do = "remove", object = "connections" }"#;
 
-/// What each variant of all three tables is set to.
+/// The settings of all three tables in each variant.
 const SETS: &[&str] = &[
-    r#"{ object = "ids", with = { variant = "rcu" } }, { object = "flows", with = { variant = "per-node" } }, { object = "connections", with = { variant = "rcu" } }"#,
-    r#"{ object = "ids", with = { variant = "locked" } }, { object = "flows", with = { variant = "per-cpu", cpus = "16" } }, { object = "connections", with = { variant = "locked" } }"#,
+    r#"
+    { object = "ids", with = { variant = "rcu" } },
+    { object = "flows", with = { variant = "per-node" } },
+    { object = "connections", with = { variant = "rcu" } }"#,
+    r#"
+    { object = "ids", with = { variant = "locked" } },
+    { object = "flows", with = { variant = "per-cpu", cpus = "16" } },
+    { object = "connections", with = { variant = "locked" } }"#,
     r#"{ object = "flows", with = { variant = "shared" } }"#,
     r#"{ object = "flows", with = { variant = "per-cpu", cpus = "64" } }"#,
     r#"{ object = "flows", with = { variant = "per-cpu", cpus = "256" } }"#,
 ];
 
-/// The same on one line: errors are by line.
+/// A script with all steps, in all variants.
 fn everything() -> Script {
-    Script::parse("s.toml", &script(&EVERYTHING.replace('\n', " "), SETS)).expect("it is valid")
+    Script::parse("s.toml", &script(EVERYTHING, SETS)).expect("it is valid")
 }
 
 #[test]
 fn threads_find_what_is_there_and_lose_no_update() {
-    // Few: more spinning threads than CPUs take long.
+    // A small number, because more spinning threads than CPUs take long.
     const TASKS: u64 = 2;
     const EACH: u64 = 100;
     for variant in &everything().variants {
@@ -176,21 +199,22 @@ fn threads_find_what_is_there_and_lose_no_update() {
     }
 }
 
-/// Cycles that `tasks` tasks take for `each` operations, half of them on each of two sockets, and the hash of the run.
-fn simulated(script: &Script, variant: &str, (tasks, each): (usize, u64), seed: u64) -> (u64, u64) {
-    let place = |task| if task < tasks / 2 { task } else { 10 + task - tasks / 2 };
-    crate::support::simulated(script, variant, (tasks, each), seed, place)
+/// Simulates `count` tasks of `operations` operations each, half of them on each of two sockets.
+fn simulated(script: &Script, variant: &str, count: usize, operations: u64, seed: u64) -> Run {
+    let place = |task| if task < count / 2 { task } else { 10 + task - count / 2 };
+    crate::support::simulated(script, variant, Tasks { count, operations }, seed, place)
 }
 
 #[test]
 fn simulated_tasks_do_the_same_and_memory_does_not_grow() {
     let script = everything();
     for variant in &script.variants {
-        // 1,200 flows of 256 records, 64 bytes each, do not fit into the arena of 16 MiB unless what is given back is used again.
+        // 1,200 flows of 256 records, 64 bytes each, fit into the arena of 16 MiB only if freed
+        // memory is used again.
         let each = if variant.name == "v4" { 300 } else { 100 };
-        let found = simulated(&script, &variant.name, (4, each), 1);
-        assert_eq!(simulated(&script, &variant.name, (4, each), 1), found, "the same run twice");
-        assert_ne!(simulated(&script, &variant.name, (4, each), 2).1, found.1, "random keys");
+        let found = simulated(&script, &variant.name, 4, each, 1);
+        assert_eq!(simulated(&script, &variant.name, 4, each, 1), found, "the same run twice");
+        assert_ne!(simulated(&script, &variant.name, 4, each, 2).hash, found.hash, "random keys");
     }
 }
 
@@ -199,7 +223,7 @@ fn look_ups_without_the_tables_lock_do_not_wait_for_each_other() {
     let steps = r#"{ do = "work", ns = 150.0 }, { do = "look-up", object = "ids" }"#;
     let sets = &SETS[..2];
     let script = Script::parse("s.toml", &script(steps, sets)).expect("it is valid");
-    let cycles = |variant, tasks| simulated(&script, variant, (tasks, 500), 1).0 as f64;
+    let cycles = |variant, tasks| simulated(&script, variant, tasks, 500, 1).cycles as f64;
     let (rcu, locked) = (cycles("v0", 16) / cycles("v0", 1), cycles("v1", 16) / cycles("v1", 1));
     println!(
         "16 tasks take {rcu:.2} times as long as one without the lock, {locked:.1} times with it"
@@ -216,8 +240,9 @@ fn longer_chains_take_longer_to_walk() {
         r#"{ object = "connections", with = { bits = 10 } }"#,
     ];
     let script = Script::parse("s.toml", &script(steps, &sets)).expect("it is valid");
-    // So many that the first use of each line, which waits for idle sockets on this machine, is the smaller part.
-    let cycles = |variant| simulated(&script, variant, (1, 10_000), 1).0;
+    // Enough operations that the first use of each line is the smaller part. It waits for idle
+    // sockets on this machine.
+    let cycles = |variant| simulated(&script, variant, 1, 10_000, 1).cycles;
     let (long, short) = (cycles("v0"), cycles("v1"));
     println!("50 to a chain: {long} cycles, less than one: {short}");
     assert!(long > 2 * short, "{long} {short}");

@@ -1,4 +1,7 @@
-//! Both back-ends, for tasks that know how much they do: threads of this machine, and a simulated one.
+//! Both back-ends, for tasks with a fixed number of operations: threads of this machine, and a
+//! simulated one.
+
+pub(crate) mod scripts;
 
 use lockyard::Native;
 use lockyard_scenarios::{Prepared, Script, Stage};
@@ -11,7 +14,7 @@ impl Stage for Threads {
     type Host = Native;
     fn work(_: f64) {}
     fn stopping() -> bool {
-        unreachable!("the tasks know how much they do")
+        unreachable!("the number of operations is fixed")
     }
     fn operation_done() {}
 }
@@ -32,14 +35,29 @@ impl Stage for OnMachine {
     }
 }
 
-/// Cycles that `tasks` tasks take for `each` operations, each on the core that `place` says, and the hash of the run.
+/// Tasks of a simulated run.
+#[derive(Clone, Copy)]
+pub(crate) struct Tasks {
+    pub(crate) count: usize,
+    /// Operations of each.
+    pub(crate) operations: u64,
+}
+
+/// Result of a simulated run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Run {
+    pub(crate) cycles: u64,
+    pub(crate) hash: u64,
+}
+
+/// Simulates tasks that perform a variant, each on the core that `place` gives.
 pub(crate) fn simulated(
     script: &Script,
     variant: &str,
-    (tasks, each): (usize, u64),
+    tasks: Tasks,
     seed: u64,
     place: impl Fn(usize) -> usize,
-) -> (u64, u64) {
+) -> Run {
     let variant = script.variant(variant).expect("it has it");
     let machine = Machine::shipped("westmere-ex-4s10c").expect("it is shipped");
     let mut simulation = Simulation::new(&machine, seed);
@@ -48,12 +66,14 @@ pub(crate) fn simulated(
         .expect("it fits into the arena")
         .with_seed(seed);
     let prepared = Rc::new(prepared);
-    for task in 0..tasks {
+    for task in 0..tasks.count {
         let prepared = Rc::clone(&prepared);
-        simulation.spawn(place(task), move || prepared.run_operations(each));
+        simulation.spawn(place(task), move || prepared.run_operations(tasks.operations));
     }
     let outcome = simulation.run();
     assert!(matches!(outcome, RunEnd::Finished), "{outcome}");
-    simulation.setup(|| prepared.verify(tasks as u64 * each)).unwrap_or_else(|e| panic!("{e}"));
-    (simulation.now(), simulation.hash())
+    simulation
+        .setup(|| prepared.verify(tasks.count as u64 * tasks.operations))
+        .unwrap_or_else(|e| panic!("{e}"));
+    Run { cycles: simulation.now(), hash: simulation.hash() }
 }

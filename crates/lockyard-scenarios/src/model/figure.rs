@@ -1,0 +1,102 @@
+//! The figures that a run can have, each as one rule. The lab evaluates a rule on the results of a
+//! run.
+
+use super::published_run::Length;
+use super::samples::OfTasks;
+use lockyard::platform::Region;
+
+/// A figure of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Figure {
+    /// The script's own metric.
+    Own,
+    /// `stdev`: the standard deviation of the metric over runs, in per cent of their mean.
+    Deviation,
+    /// `real-time`: duration of the published run, in seconds.
+    RealTime(Length),
+    /// `time`, beside `cpu`: nanoseconds of an operation by the wall clock. Tasks have their
+    /// hardware threads all the time, so that the two are equal.
+    Time {
+        /// Divided by the number of tasks.
+        divided: bool,
+    },
+    /// `user-time`, `system-time`: CPU time of all tasks in a region during the run, in seconds.
+    CpuTime(Region, Length),
+    /// The CPU time of one task, where the table has that.
+    TaskTime(Region, Length),
+    /// `throughput-min@sampleN`, `-max@`, `-total@`: operations a second in a sample, of one task
+    /// or of all.
+    Sample {
+        /// Index of the sample.
+        index: usize,
+        /// The tasks whose operations count.
+        of: OfTasks,
+    },
+    /// `gap-to-...`: the excess of the metric over that of another variant, as a share of the
+    /// latter.
+    Gap {
+        /// The other variant.
+        reference: String,
+        /// In per cent, not as a ratio.
+        per_cent: bool,
+    },
+    /// `cpu-share:SYMBOL`: the share of regions and their parts in the CPU time, in per cent.
+    CpuShare {
+        /// Names of the regions and parts.
+        names: Vec<String>,
+    },
+    /// `samples:SYMBOL`: number of samples that a profiler takes of regions and parts.
+    SampleCount {
+        /// Names of the regions and parts.
+        names: Vec<String>,
+        /// Number of samples in all, of the variant `work_of` if there is one.
+        total: f64,
+        /// The variant that did the same operations. Its profiler took the same number of samples
+        /// for the same CPU time.
+        work_of: Option<String>,
+    },
+    /// `softirq-cpu-...`: the CPU time that operations take at a rate, in per cent of the time of
+    /// some CPUs.
+    CpuAtRate {
+        /// Operations a second.
+        rate: f64,
+        /// Number of CPUs.
+        cpus: usize,
+    },
+    /// `rate-ratio`, `throughput-ratio`, `throughput-change`: the metric over another variant's.
+    Ratio {
+        /// The other variant.
+        reference: String,
+        /// The excess over the other variant in per cent, not the ratio.
+        change: bool,
+    },
+    /// `user-cpu-saved`, `system-cpu-saved`: the saving in CPU time of an operation in a region,
+    /// in per cent. It is relative to the variant with which the script pairs this one.
+    CpuSaved {
+        /// The region.
+        region: Region,
+        /// The other variant.
+        reference: String,
+    },
+}
+
+/// Prefix of the units of directions. The rest of the unit says in words what the figure means.
+pub const DIRECTION_PREFIX: &str = "direction: ";
+
+impl Figure {
+    /// The variant with which the figure compares.
+    pub fn reference(&self) -> Option<&str> {
+        match self {
+            Figure::Gap { reference, .. }
+            | Figure::CpuSaved { reference, .. }
+            | Figure::Ratio { reference, .. } => Some(reference),
+            Figure::SampleCount { work_of, .. } => work_of.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Returns true if the figure follows from the script's own metric alone.
+    pub fn is_the_metric(&self) -> bool {
+        matches!(self, Figure::Own | Figure::RealTime(_) | Figure::Time { .. })
+    }
+}

@@ -1,0 +1,139 @@
+//! Locks that are not the library's.
+//!
+//! They can stand in a script's place for a lock, so that the same interpreter measures them beside
+//! the library's. There is none here: the table of them is the crate `lockyard-peers`'.
+//!
+//! Only a real host can run them. On a simulated machine threads are coroutines, and a thread that
+//! waits outside the platform's `wait_until` would wait for ever.
+
+use std::alloc::Layout;
+use std::fmt;
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+
+/// A lock as the interpreter uses it.
+///
+/// It hides the kind of lock: one indirect call for each step, in the same place for each kind.
+pub(crate) trait LockObject {
+    /// Runs `body` with the lock held.
+    fn locked(&self, body: &mut dyn FnMut());
+    /// Returns true if a task holds the lock.
+    fn is_held(&self) -> bool;
+    /// Address of the lock.
+    fn address(&self) -> usize;
+}
+
+/// A description of someone else's lock. The type that implements this is only a name for the lock,
+/// since neither the trait nor the lock need be the implementor's.
+///
+/// # Safety
+///
+/// [`make`](Self::make) returns its argument, initialised. [`locked`](Self::locked) excludes: of
+/// all calls on one lock at most one is in `body`, and what one `body` wrote the next one sees.
+/// Data that is not atomic is changed there.
+pub unsafe trait Foreign: 'static {
+    /// The lock. It is not moved between `make` and its destructor.
+    type Lock: Send + Sync;
+
+    /// Makes a free lock in its place; `None` if a resource that it needs is not available.
+    fn make(place: &mut MaybeUninit<Self::Lock>) -> Option<&mut Self::Lock>;
+
+    /// Runs `body` with the lock held. It is inlined where it is called, as the library's locks
+    /// are. The call of `body` and the one that led here are the interpreter's, and the same for
+    /// all.
+    fn locked(lock: &Self::Lock, body: &mut dyn FnMut());
+
+    /// Returns true if a thread holds the lock. Called only while no thread takes or releases it.
+    fn is_held(lock: &Self::Lock) -> bool;
+}
+
+/// A foreign lock, under its name.
+#[derive(Clone, Copy)]
+pub struct ForeignLock {
+    name: &'static str,
+    layout: Layout,
+    make: unsafe fn(NonNull<u8>) -> Option<Box<dyn LockObject>>,
+}
+
+impl ForeignLock {
+    /// The lock that `F` describes. A name stands for one lock.
+    pub const fn of<F: Foreign>(name: &'static str) -> ForeignLock {
+        ForeignLock { name, layout: Layout::new::<F::Lock>(), make: make::<F> }
+    }
+
+    /// Its name.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Size and alignment of a lock.
+    pub const fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// Makes a free lock in `memory`.
+    ///
+    /// # Safety
+    ///
+    /// `memory` is valid for the layout, and outlives the returned object.
+    pub(crate) unsafe fn make(&self, memory: NonNull<u8>) -> Option<Box<dyn LockObject>> {
+        // SAFETY: the caller's promise.
+        unsafe { (self.make)(memory) }
+    }
+}
+
+impl PartialEq for ForeignLock {
+    fn eq(&self, other: &ForeignLock) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for ForeignLock {}
+
+impl fmt::Debug for ForeignLock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ForeignLock").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// # Safety
+///
+/// `memory` is valid for `F::Lock`, and outlives the returned object.
+unsafe fn make<F: Foreign>(memory: NonNull<u8>) -> Option<Box<dyn LockObject>> {
+    // SAFETY: the caller says that there is room, for nothing else. It lives longer than this
+    // reference, which becomes the object's pointer. Uninitialised memory is a valid `MaybeUninit`.
+    let place = unsafe { memory.cast::<MaybeUninit<F::Lock>>().as_mut() };
+    let lock = NonNull::from(F::make(place)?);
+    Some(Box::new(ForeignAt::<F>(lock)))
+}
+
+/// A foreign lock in its place. Dropping this drops the lock there.
+struct ForeignAt<F: Foreign>(NonNull<F::Lock>);
+
+impl<F: Foreign> ForeignAt<F> {
+    fn lock(&self) -> &F::Lock {
+        // SAFETY: `make` initialised the place, and the memory outlives `self`. Only shared
+        // references are made from the pointer until `self` is dropped.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl<F: Foreign> Drop for ForeignAt<F> {
+    fn drop(&mut self) {
+        // SAFETY: initialised in `make`, and dropped once. No references are left: all are borrowed
+        // from `self`.
+        unsafe { self.0.drop_in_place() };
+    }
+}
+
+impl<F: Foreign> LockObject for ForeignAt<F> {
+    fn locked(&self, body: &mut dyn FnMut()) {
+        F::locked(self.lock(), body);
+    }
+    fn is_held(&self) -> bool {
+        F::is_held(self.lock())
+    }
+    fn address(&self) -> usize {
+        self.0.as_ptr() as usize
+    }
+}

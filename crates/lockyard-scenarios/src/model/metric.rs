@@ -1,0 +1,150 @@
+//! Metrics of published figures. Every run is measured in operations a second, and a metric
+//! converts that to the table's terms.
+
+/// The units of a throughput, each with its time in seconds.
+const RATES: [(&str, f64); 6] = [
+    ("op/s", 1.0),
+    ("MB/s", 1.0),
+    ("jobs/s", 1.0),
+    ("jobs/min", 60.0),
+    ("records/s", 1.0),
+    ("transactions/s", 1.0),
+];
+
+/// Unit of a throughput, and the amount of it that one operation is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rate {
+    unit: &'static str,
+    seconds: f64,
+    per_operation: f64,
+}
+
+impl Rate {
+    /// Operations a second.
+    pub const OPERATIONS: Rate = Rate { unit: "op/s", seconds: 1.0, per_operation: 1.0 };
+
+    /// The rate in `unit`, at one of its things an operation; `None` if no throughput has that
+    /// unit.
+    pub fn of(unit: &str) -> Option<Rate> {
+        let (unit, seconds) = RATES.into_iter().find(|(name, _)| *name == unit)?;
+        Some(Rate { unit, seconds, per_operation: 1.0 })
+    }
+
+    /// The same unit, at `per_operation` of its things an operation.
+    #[must_use]
+    pub fn with_per_operation(self, per_operation: f64) -> Rate {
+        Rate { per_operation, ..self }
+    }
+
+    /// All units.
+    pub fn units() -> impl Iterator<Item = &'static str> {
+        RATES.into_iter().map(|(unit, _)| unit)
+    }
+
+    /// Number of the unit's things that one operation is.
+    pub fn per_operation(self) -> f64 {
+        self.per_operation
+    }
+}
+
+/// A metric, with its unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Metric {
+    /// Operations a second of all tasks together, or the same in another unit.
+    Throughput(Rate),
+    /// Milliseconds until every task has done its operations.
+    Elapsed {
+        /// Operations of each task.
+        operations: u64,
+    },
+    /// Nanoseconds of processor time for an operation of one task.
+    Cpu,
+}
+
+impl Metric {
+    /// Operations a second.
+    pub const OPERATIONS: Metric = Metric::Throughput(Rate::OPERATIONS);
+
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Metric::Throughput(_) => "throughput",
+            Metric::Elapsed { .. } => "elapsed",
+            Metric::Cpu => "cpu",
+        }
+    }
+
+    /// Its unit in tables.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Metric::Throughput(rate) => rate.unit,
+            Metric::Elapsed { .. } => "ms",
+            Metric::Cpu => "ns",
+        }
+    }
+
+    /// The figure of `threads` tasks that do `throughput` operations a second together. If tasks
+    /// are not served alike, [`Elapsed`](Self::Elapsed) is the mean over tasks, not the time of the
+    /// last.
+    pub fn figure(self, throughput: f64, threads: usize) -> f64 {
+        match self {
+            Metric::Throughput(rate) => throughput * rate.per_operation * rate.seconds,
+            Metric::Elapsed { operations } => operations as f64 * threads as f64 / throughput * 1e3,
+            Metric::Cpu => threads as f64 / throughput * 1e9,
+        }
+    }
+
+    /// Operations a second of `threads` tasks together that have this figure.
+    pub fn throughput(self, figure: f64, threads: usize) -> f64 {
+        match self {
+            Metric::Throughput(rate) => figure / rate.seconds / rate.per_operation,
+            // These are their own inverse.
+            Metric::Elapsed { .. } | Metric::Cpu => self.figure(figure, threads),
+        }
+    }
+
+    /// The amount of the metric's unit that one operation is.
+    pub fn per_operation(self) -> f64 {
+        match self {
+            Metric::Throughput(rate) => rate.per_operation(),
+            Metric::Elapsed { .. } | Metric::Cpu => 1.0,
+        }
+    }
+
+    /// The figures of two throughputs, the lower figure first.
+    pub fn range(self, (low, high): (f64, f64), threads: usize) -> (f64, f64) {
+        let (a, b) = (self.figure(low, threads), self.figure(high, threads));
+        (a.min(b), a.max(b))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_and_its_throughput_are_each_other_s_inverse() {
+        let elapsed = Metric::Elapsed { operations: 5_000_000 };
+        // 3 tasks, a hand-over of 154.9 ns.
+        assert!((elapsed.figure(1e9 / 154.9, 3) - 2323.5).abs() < 0.1);
+        assert!((Metric::Cpu.figure(1e9 / 10.0, 4) - 40.0).abs() < 1e-9);
+        let jobs = Metric::Throughput(Rate::of("jobs/min").unwrap().with_per_operation(0.5));
+        for metric in [Metric::OPERATIONS, jobs, elapsed, Metric::Cpu] {
+            for threads in [1, 3, 128] {
+                let throughput = metric.throughput(metric.figure(1.25e6, threads), threads);
+                assert!((throughput / 1.25e6 - 1.0).abs() < 1e-12, "{metric:?}");
+            }
+        }
+        assert_eq!(Metric::Cpu.range((1e9, 2e9), 2), (1.0, 2.0));
+    }
+
+    #[test]
+    fn a_rate_says_how_much_of_its_unit_an_operation_is_and_in_which_time() {
+        // Two jobs an operation, 100 operations a second.
+        let rate = Rate::of("jobs/min").unwrap().with_per_operation(2.0);
+        let metric = Metric::Throughput(rate);
+        assert_eq!((metric.figure(100.0, 7), metric.unit()), (12_000.0, "jobs/min"));
+        assert_eq!(Rate::of("op/s"), Some(Rate::OPERATIONS));
+        assert_eq!(Rate::of("furlongs"), None);
+    }
+}

@@ -1,0 +1,48 @@
+//! The model of a scenario: objects, steps, variants, and facts about the published run.
+//!
+//! These are types only. `read` makes them from the text of a script, and `perform` runs them.
+
+mod calibration;
+mod figure;
+mod foreign;
+mod metric;
+mod metric_rules;
+mod named_kinds;
+mod object;
+mod placement;
+mod profile;
+mod profile_rules;
+mod published_run;
+mod region_parts;
+mod samples;
+mod script;
+mod starts;
+mod step;
+mod table;
+mod table_kinds;
+mod variant;
+mod variant_pairs;
+
+pub use calibration::{Calibration, Gives};
+pub use figure::{DIRECTION_PREFIX, Figure};
+pub(crate) use foreign::LockObject;
+pub use foreign::{Foreign, ForeignLock};
+pub use metric::{Metric, Rate};
+pub use named_kinds::{LockKind, PageKind};
+pub use object::{Object, ObjectKind};
+pub use placement::Order;
+pub(crate) use profile::UNNAMED_METRICS;
+pub use profile::{
+    CPU_SHARE_PREFIX, Profile, SAMPLE_COUNT_PREFIX, SampleTotal, Symbol, VariantSamples,
+};
+pub use published_run::{Length, PublishedRun};
+pub use region_parts::RegionPart;
+pub use samples::{Disturbance, OfTasks, Samples};
+pub use script::{Doubtful, LeftOut, Script};
+pub use starts::Starts;
+pub use step::{GetOperation, PutOperation, Step};
+pub(crate) use table::{Allowed, Setting, TableKind};
+pub use table::{Key, Operation, Table};
+pub(crate) use table_kinds::MOST_RECORDS;
+pub use variant::Variant;
+pub use variant_pairs::VariantPair;

@@ -1,0 +1,97 @@
+//! Kinds of locks and of page reference counts, under the names that scripts use.
+//!
+//! A new kind is one line here, and one in `perform` that names the library's type for it.
+
+macro_rules! named_kinds {
+    ($(#[$of:meta])* $name:ident { $($(#[$doc:meta])* $kind:ident = $text:literal;)* }) => {
+        $(#[$of])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name {
+            $($(#[$doc])* $kind,)*
+        }
+
+        impl $name {
+            /// All kinds.
+            pub const ALL: &[$name] = &[$($name::$kind,)*];
+
+            /// The name that scripts use.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $($name::$kind => $text,)*
+                }
+            }
+        }
+    };
+}
+
+named_kinds! {
+    /// Kinds of locks.
+    LockKind {
+        /// The queued lock.
+        Queued = "queued";
+        /// The queued lock that the head of its queue takes by a compare-exchange.
+        QueuedCmpxchgGrab = "queued-cmpxchg-grab";
+        /// The queued lock without operations on parts of its word.
+        QueuedPortable = "queued-portable";
+        /// The MCS lock.
+        Mcs = "mcs";
+        /// The CLH lock.
+        Clh = "clh";
+        /// The ticket lock.
+        Ticket = "ticket";
+        /// The ticket lock with its waiting loop in assembly.
+        TicketAsmLoop = "ticket-asm-loop";
+        /// The ticket lock without operations on parts of its word.
+        TicketPortable = "ticket-portable";
+        /// The queued lock whose waiters park. It may be stolen within a bound.
+        PvQueued = "pv-queued";
+        /// The ticket lock whose waiters park.
+        PvTicket = "pv-ticket";
+        /// The ticket lock whose waiters park, with the patience of a guest kernel.
+        PvTicketGuest = "pv-ticket-guest";
+        /// The test-and-set lock.
+        TestAndSet = "test-and-set";
+        /// A control: it does not exclude.
+        Broken = "broken";
+        /// A control: it favours one thread.
+        Unfair = "unfair";
+        /// A control: a thread that must wait waits for ever.
+        Stalls = "stalls";
+        /// A control: a used ticket word that is taken for a queued lock's.
+        TicketAsQueued = "ticket-as-queued";
+    }
+}
+
+impl LockKind {
+    /// Returns true if the lock is wrong on purpose.
+    pub fn is_control(self) -> bool {
+        matches!(
+            self,
+            LockKind::Broken | LockKind::Unfair | LockKind::Stalls | LockKind::TicketAsQueued
+        )
+    }
+
+    /// Returns true if the lock serves in the order of arrival.
+    pub fn is_fifo(self) -> bool {
+        !self.is_control() && !matches!(self, LockKind::TestAndSet | LockKind::PvQueued)
+    }
+
+    /// Returns true if a holder keeps one of its thread's queue nodes.
+    pub(crate) fn keeps_a_node(self) -> bool {
+        matches!(self, LockKind::Mcs | LockKind::Clh)
+    }
+}
+
+named_kinds! {
+    /// Ways to take a page reference.
+    PageKind {
+        /// An addition, for when zero cannot happen.
+        Xadd = "xadd";
+        /// A load, then a compare-exchange.
+        Cmpxchg = "cmpxchg";
+        /// A compare-exchange that guesses one reference.
+        OptimisticCmpxchg = "optimistic-cmpxchg";
+        /// An addition, and a bit that makes it void.
+        LockedBit = "locked-bit";
+    }
+}

@@ -1,0 +1,59 @@
+//! Shared objects.
+
+use super::foreign::ForeignLock;
+use super::named_kinds::{LockKind, PageKind};
+use super::table::Table;
+
+/// Kind of a shared object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectKind {
+    /// A lock in its own word.
+    Lock {
+        /// Kind of lock.
+        lock: LockKind,
+    },
+    /// A lock that is not the library's. No script names one: it is put in by
+    /// [`Variant::with_foreign_lock`](crate::Variant::with_foreign_lock).
+    Foreign {
+        /// The lock.
+        lock: ForeignLock,
+    },
+    /// A lock and a reference count.
+    LockRef {
+        /// Kind of the lock in it.
+        lock: LockKind,
+        /// Pause after each failed compare-exchange.
+        pause: bool,
+        /// Wait once for the lock to be released before taking it.
+        trywait: bool,
+        /// References at the beginning.
+        count: u32,
+    },
+    /// A page reference count.
+    Page {
+        /// The way in which references are taken.
+        page: PageKind,
+        /// References at the beginning.
+        count: u32,
+    },
+    /// A 64-bit atomic word.
+    Word,
+    /// A 64-bit word that is not atomic: it is written under a lock, or never.
+    Data,
+    /// A table with its entries.
+    Table {
+        /// Kind of table, and its settings.
+        table: Table,
+    },
+}
+
+/// A shared object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// Its name.
+    pub name: String,
+    /// Its kind.
+    pub kind: ObjectKind,
+    /// Its line. Objects with the same index lie one after another.
+    pub line: usize,
+}

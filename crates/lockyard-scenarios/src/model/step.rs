@@ -1,0 +1,113 @@
+//! The steps of an operation.
+
+use super::table::{Key, Operation};
+use lockyard::platform::Activity;
+
+/// A way to take a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GetOperation {
+    /// `LockRef::get`
+    Get,
+    /// `LockRef::get_not_zero`
+    GetNotZero,
+    /// `LockRef::get_not_dead`
+    GetNotDead,
+}
+
+/// A way to drop a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PutOperation {
+    /// `LockRef::put_return`, and under the lock if that refuses.
+    PutReturn,
+    /// `LockRef::put_not_zero`, and under the lock if that refuses.
+    PutNotZero,
+    /// `LockRef::put_or_lock`, and the last reference under the lock that it returns.
+    PutOrLock,
+}
+
+/// A step of an operation. Objects are indices into the variant's objects.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// Local work of a fixed duration.
+    Work {
+        /// Duration in nanoseconds.
+        nanoseconds: f64,
+        /// The kind of work, for listings.
+        activity: Activity,
+    },
+    /// A share of the calibrated local work.
+    CalibratedWork {
+        /// The share, 0 to 1. The shares of an operation add up to 1.
+        share: f64,
+        /// The kind of work, for listings.
+        activity: Activity,
+    },
+    /// One pause.
+    Pause,
+    /// Interrupts all other tasks of the same guest, and waits until each has answered.
+    WaitForOthers {
+        /// Performed in one of this many operations, at random.
+        one_in: u32,
+    },
+    /// Takes a lock, performs steps, and releases it.
+    Locked {
+        /// The lock, or the lockref.
+        object: usize,
+        /// The kind of waiting, for listings:
+        /// [`Region::LockWait`](lockyard::platform::Region::LockWait), or a part of that.
+        wait: Activity,
+        /// The steps that are performed under it.
+        steps: Vec<Step>,
+    },
+    /// Takes a reference.
+    Get {
+        /// The lockref, or the page.
+        object: usize,
+        /// The way to take it. A page has its own, in its kind.
+        operation: GetOperation,
+    },
+    /// Drops a reference.
+    Put {
+        /// The lockref, or the page.
+        object: usize,
+        /// The way to drop it. A page has only one.
+        operation: PutOperation,
+    },
+    /// Reads a word or data.
+    Read {
+        /// The word or data.
+        object: usize,
+    },
+    /// Changes a word (a store) or data (a store under a lock).
+    Write {
+        /// The word or data.
+        object: usize,
+    },
+    /// Adds to a word atomically.
+    Add {
+        /// The word.
+        object: usize,
+        /// The number that is added.
+        value: i32,
+    },
+    /// Uses a table.
+    Table {
+        /// The table.
+        object: usize,
+        /// The operation on it.
+        operation: Operation,
+        /// The entry, unless the operation inserts or removes one.
+        key: Key,
+    },
+}
+
+impl Step {
+    /// The sum of `weight` over `steps`, those under locks included.
+    pub(crate) fn sum<N: std::iter::Sum>(steps: &[Step], weight: &impl Fn(&Step) -> N) -> N {
+        let of_one = |step: &Step| match step {
+            Step::Locked { steps, .. } => Step::sum(steps, weight),
+            step => weight(step),
+        };
+        steps.iter().map(of_one).sum()
+    }
+}

@@ -1,0 +1,196 @@
+//! Tables as objects of scenarios: their settings, and the operations on them.
+
+use std::fmt;
+
+/// An operation on a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// Finds an entry, reads it, and lets it go.
+    LookUp,
+    /// Changes an entry.
+    Update,
+    /// Reads all of an entry.
+    Read,
+    /// Makes an entry, which the task keeps until it removes it.
+    Insert,
+    /// Removes the entry that the task inserted last.
+    Remove,
+}
+
+impl Operation {
+    /// All operations, with the names that steps use.
+    pub const ALL: [(&'static str, Operation); 5] = [
+        ("look-up", Operation::LookUp),
+        ("update", Operation::Update),
+        ("read", Operation::Read),
+        ("insert", Operation::Insert),
+        ("remove", Operation::Remove),
+    ];
+
+    /// The name that steps use.
+    pub fn name(self) -> &'static str {
+        let row = Self::ALL.iter().find(|(_, operation)| *operation == self);
+        row.map_or("", |(name, _)| name)
+    }
+
+    /// Returns true if the operation is on an entry that is there already.
+    pub(crate) fn has_key(self) -> bool {
+        matches!(self, Operation::LookUp | Operation::Update | Operation::Read)
+    }
+}
+
+/// The entry that a step uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Key {
+    /// The task's own. Tasks have different ones if there are enough entries.
+    #[default]
+    Own,
+    /// A random one, drawn anew each time.
+    Random,
+    /// The entry that the task inserted last in the same operation.
+    Inserted,
+}
+
+impl Key {
+    /// All keys, with the names that steps use.
+    pub const ALL: [(&'static str, Key); 3] =
+        [("own", Key::Own), ("random", Key::Random), ("inserted", Key::Inserted)];
+}
+
+/// Maximum number of settings of a kind of table.
+pub(crate) const MAX_SETTINGS: usize = 8;
+
+/// A setting that a script may change.
+pub(crate) struct Setting {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// Its allowed values.
+    pub(crate) allowed: Allowed,
+    /// Its value where a script sets none: a number, or the index of one of the allowed names.
+    pub(crate) default: u64,
+}
+
+/// Allowed values of a setting.
+pub(crate) enum Allowed {
+    /// One of these names.
+    Names(&'static [&'static str]),
+    /// A number from the first to the second, both included.
+    Numbers(u64, u64),
+}
+
+/// Kinds of tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TableKind {
+    IdTable,
+    Statistics,
+    ConnectionTable,
+    BufferCache,
+}
+
+/// Description of a kind of table.
+pub(crate) struct Row {
+    /// The kind.
+    pub(crate) kind: TableKind,
+    /// Its name: `kind` of an object.
+    pub(crate) name: &'static str,
+    /// Its settings, at most [`MAX_SETTINGS`].
+    pub(crate) settings: &'static [Setting],
+    /// The operations on it.
+    pub(crate) operations: &'static [Operation],
+    /// Number of entries before tasks run.
+    pub(crate) entries: fn(&Table) -> u64,
+    /// Upper limit of the bytes in use before tasks run, and while each holds a few more entries.
+    pub(crate) bytes: fn(&Table) -> usize,
+}
+
+/// A table of a script: its kind and its settings.
+#[derive(Clone, Copy)]
+pub struct Table {
+    row: &'static Row,
+    values: [u64; MAX_SETTINGS],
+}
+
+impl Table {
+    /// A table of the kind in `row`, with all settings at their defaults.
+    pub(super) fn with_defaults(row: &'static Row) -> Table {
+        let mut values = [0; MAX_SETTINGS];
+        for (value, setting) in values.iter_mut().zip(row.settings) {
+            *value = setting.default;
+        }
+        Table { row, values }
+    }
+
+    /// The name of its kind.
+    pub fn kind(&self) -> &'static str {
+        self.row.name
+    }
+
+    pub(crate) fn table_kind(&self) -> TableKind {
+        self.row.kind
+    }
+
+    /// Number of entries before tasks run.
+    pub fn entries(&self) -> u64 {
+        (self.row.entries)(self)
+    }
+
+    /// Upper limit of the bytes in use before tasks run, and while each holds a few more entries.
+    pub fn bytes(&self) -> usize {
+        (self.row.bytes)(self)
+    }
+
+    /// The operations on it.
+    pub(crate) fn operations(&self) -> &'static [Operation] {
+        self.row.operations
+    }
+
+    /// Its settings.
+    pub(crate) fn settings(&self) -> &'static [Setting] {
+        self.row.settings
+    }
+
+    /// Gives the setting at `index` a value that is allowed.
+    pub(crate) fn set(&mut self, index: usize, value: u64) {
+        self.values[index] = value;
+    }
+
+    fn index(&self, name: &str) -> usize {
+        let index = self.row.settings.iter().position(|setting| setting.name == name);
+        index.expect("a kind asks for settings of its row")
+    }
+
+    /// Value of a setting that is a number.
+    pub(crate) fn number(&self, name: &str) -> u64 {
+        self.values[self.index(name)]
+    }
+
+    /// Value of a setting that is a name.
+    pub(crate) fn name(&self, name: &str) -> &'static str {
+        let index = self.index(name);
+        match self.row.settings[index].allowed {
+            Allowed::Names(names) => names[self.values[index] as usize],
+            Allowed::Numbers(..) => unreachable!("`{name}` is a number"),
+        }
+    }
+}
+
+impl PartialEq for Table {
+    fn eq(&self, other: &Table) -> bool {
+        self.row.kind == other.row.kind && self.values == other.values
+    }
+}
+
+impl Eq for Table {}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct(self.row.name);
+        for (setting, value) in self.row.settings.iter().zip(self.values) {
+            match setting.allowed {
+                Allowed::Names(names) => out.field(setting.name, &names[value as usize]),
+                Allowed::Numbers(..) => out.field(setting.name, &value),
+            };
+        }
+        out.finish()
+    }
+}

@@ -1,0 +1,132 @@
+//! The kinds of tables: what a script may set, the steps, and the size of each.
+//!
+//! A new kind is a row here and a file in `perform/tables/`, which makes it and uses it.
+
+use super::table::{Allowed, Operation, Row, Setting, Table, TableKind};
+use lockyard_tables::buffers::Groups;
+use lockyard_tables::connections::Bits;
+
+/// Maximum number of records of a flow, each a line.
+pub(crate) const MOST_RECORDS: usize = 256;
+
+/// The kinds of tables.
+const ROWS: [&Row; 4] = [&ID_TABLE, &STATISTICS, &CONNECTION_TABLE, &BUFFER_CACHE];
+
+impl Table {
+    /// The names of the kinds of tables.
+    pub fn kinds() -> impl Iterator<Item = &'static str> {
+        ROWS.iter().map(|row| row.name)
+    }
+
+    /// A table of the kind with this name, with nothing set; `None` if there is no such kind.
+    pub(crate) fn of_kind(name: &str) -> Option<Table> {
+        ROWS.iter().find(|row| row.name == name).map(|row| Table::with_defaults(row))
+    }
+}
+
+/// Bytes of an object of an `id-table`, with what is allocated beside it, rounded up.
+const ID_BYTES: usize = 256;
+
+const ID_TABLE: Row = Row {
+    kind: TableKind::IdTable,
+    name: "id-table",
+    settings: &[
+        Setting { name: "variant", allowed: Allowed::Names(&["rcu", "locked"]), default: 0 },
+        Setting { name: "entries", allowed: Allowed::Numbers(1, 1 << 20), default: 1024 },
+    ],
+    operations: &[Operation::LookUp, Operation::Update, Operation::Insert, Operation::Remove],
+    entries: |table| table.number("entries"),
+    bytes: |table| table.number("entries") as usize * ID_BYTES,
+};
+
+const STATISTICS: Row = Row {
+    kind: TableKind::Statistics,
+    name: "statistics",
+    settings: &[
+        Setting {
+            name: "variant",
+            allowed: Allowed::Names(&["per-node", "per-cpu", "shared"]),
+            default: 0,
+        },
+        // Records of a flow with `per-cpu`.
+        Setting { name: "cpus", allowed: Allowed::Names(&["16", "64", "256"]), default: 1 },
+        Setting { name: "entries", allowed: Allowed::Numbers(1, 1 << 16), default: 1 },
+    ],
+    operations: &[Operation::Update, Operation::Read, Operation::Insert, Operation::Remove],
+    entries: |table| table.number("entries"),
+    bytes: |table| {
+        let records = match (table.name("variant"), table.name("cpus")) {
+            ("shared", _) => 1,
+            ("per-node", _) => 8,
+            (_, "16") => 16,
+            (_, "64") => 64,
+            _ => MOST_RECORDS,
+        };
+        table.entries() as usize * (records + 4) * 64
+    },
+};
+
+/// Bytes of a connection, rounded up.
+const CONNECTION_BYTES: usize = 128;
+/// Bytes of a bucket, rounded up.
+const BUCKET_BYTES: usize = 32;
+
+const CONNECTION_TABLE: Row = Row {
+    kind: TableKind::ConnectionTable,
+    name: "connection-table",
+    settings: &[
+        Setting { name: "variant", allowed: Allowed::Names(&["rcu", "locked"]), default: 0 },
+        Setting {
+            name: "bits",
+            allowed: Allowed::Numbers(Bits::MIN.get() as u64, Bits::MAX.get() as u64),
+            default: Bits::DEFAULT.get() as u64,
+        },
+        Setting { name: "connections", allowed: Allowed::Numbers(1, 1 << 22), default: 1 << 16 },
+    ],
+    operations: &[Operation::LookUp, Operation::Insert, Operation::Remove],
+    entries: |table| table.number("connections"),
+    bytes: |table| {
+        table.entries() as usize * CONNECTION_BYTES + (1 << table.number("bits")) * BUCKET_BYTES
+    },
+};
+
+/// Bytes of a buffer, with its part of the chains, rounded up.
+const BUFFER_BYTES: usize = 128;
+/// Bytes of a shard.
+const SHARD_BYTES: usize = 64;
+/// Bytes of what a cache has once.
+const CACHE_BYTES: usize = 32 << 10;
+
+const BUFFER_CACHE: Row = Row {
+    kind: TableKind::BufferCache,
+    name: "buffer-cache",
+    settings: &[
+        Setting {
+            name: "allocate",
+            allowed: Allowed::Names(&["on-miss", "every-call"]),
+            default: 0,
+        },
+        Setting {
+            name: "promote",
+            allowed: Allowed::Names(&["referenced-bit", "move-to-front"]),
+            default: 0,
+        },
+        Setting {
+            name: "index",
+            allowed: Allowed::Names(&["wide-hash", "hash-256", "tree-per-group"]),
+            default: 0,
+        },
+        Setting {
+            name: "groups",
+            allowed: Allowed::Numbers(Groups::MIN.get() as u64, Groups::MAX.get() as u64),
+            default: Groups::DEFAULT.get() as u64,
+        },
+        Setting { name: "buffers", allowed: Allowed::Numbers(1, 1 << 22), default: 1 << 14 },
+    ],
+    operations: &[Operation::LookUp, Operation::Insert, Operation::Remove],
+    entries: |table| table.number("buffers"),
+    bytes: |table| {
+        let shards = table.number("groups") as usize * SHARD_BYTES;
+        table.entries() as usize * BUFFER_BYTES + shards + CACHE_BYTES
+    },
+};

@@ -1,0 +1,219 @@
+//! The interpreter of steps.
+//!
+//! It walks a list of steps. Each step on a lock or lockref is one indirect call, and each other
+//! step a direct one. Nothing is allocated or looked up while an operation runs.
+//!
+//! On a simulated machine the interpreter itself takes no time. On the host it takes a few
+//! nanoseconds a step, which the measured figures contain. A script with an empty list of steps
+//! shows how much.
+
+use super::objects::Shared;
+use super::prepared::Prepared;
+use super::stage::Stage;
+use super::tables::Of;
+use super::task::{Inserted, Task};
+use crate::model::{Key, Operation, Step};
+use lockyard::platform::{DataCell, Host, Ordering, Region, U64, Word};
+
+impl<S: Stage> Prepared<S> {
+    /// Performs operations until the run is over. After each it calls `done` with their number.
+    pub fn run_task(&self, mut done: impl FnMut(u64)) {
+        let mut count = 0;
+        let mut task = self.begin_task();
+        while !S::stopping() {
+            self.operation(&mut task);
+            count += 1;
+            S::operation_done();
+            done(count);
+        }
+    }
+
+    /// Performs `count` operations.
+    pub fn run_operations(&self, count: u64) {
+        self.run_operations_after(|| true, || (), count);
+    }
+
+    /// Performs operations until `ready`, then calls `begins`, then performs `count` more.
+    pub fn run_operations_after(
+        &self,
+        ready: impl Fn() -> bool,
+        begins: impl FnOnce(),
+        count: u64,
+    ) {
+        let mut task = self.begin_task();
+        while !ready() {
+            self.operation(&mut task);
+            S::operation_done();
+        }
+        begins();
+        for _ in 0..count {
+            self.operation(&mut task);
+            S::operation_done();
+        }
+    }
+
+    /// Performs the steps of the disturbance with this number, once.
+    ///
+    /// # Panics
+    ///
+    /// If the variant has no such disturbance.
+    pub fn disturb(&self, number: usize) {
+        self.perform(&self.disturbances[number], 1.0, &mut self.begin_task());
+    }
+
+    /// Takes the locks of all lockrefs, one after another, and holds each for `nanoseconds`.
+    ///
+    /// That disturbs a run in the same way as an operation that gives up its compare-exchange. If
+    /// it is long enough for other tasks to come by, they queue up.
+    pub fn hold_lockrefs(&self, nanoseconds: f64) {
+        for object in &self.objects {
+            if let Shared::LockRef(lockref) = &object.shared {
+                lockref.locked(&mut || S::work(nanoseconds));
+            }
+        }
+    }
+
+    /// Performs one operation.
+    fn operation(&self, task: &mut Task) {
+        let factor = if self.work_varies { task.numbers.exponential() } else { 1.0 };
+        self.perform(&self.steps, factor, task);
+    }
+
+    /// Performs steps. Local work is multiplied by `factor`.
+    fn perform(&self, steps: &[Step], factor: f64, task: &mut Task) {
+        for step in steps {
+            match *step {
+                Step::Work { nanoseconds, activity } => {
+                    S::work_in(activity, nanoseconds * factor);
+                }
+                Step::CalibratedWork { share, activity } => {
+                    S::work_in(activity, self.local_work * share * factor);
+                }
+                Step::Pause => S::Host::relax(),
+                Step::WaitForOthers { one_in } => {
+                    if one_in == 1 || S::random_below(u64::from(one_in)) == 0 {
+                        S::wait_for_others();
+                    }
+                }
+                Step::Locked { object, wait, ref steps } => {
+                    let before = S::Host::begin_activity(wait);
+                    let mut body = || {
+                        S::wait_ends();
+                        S::hold_begins(object);
+                        S::Host::begin_activity(Region::LockHold.into());
+                        self.perform(steps, factor, task);
+                        S::Host::resume_activity(before);
+                        S::hold_ends();
+                    };
+                    S::wait_begins();
+                    S::lock_wait_begins(object);
+                    match &self.objects[object].shared {
+                        Shared::Lock(lock) => lock.locked(&mut body),
+                        Shared::LockRef(lockref) => lockref.locked(&mut body),
+                        _ => unreachable!("checked by the parser"),
+                    }
+                }
+                Step::Get { object, operation } => {
+                    S::wait_begins();
+                    match &self.objects[object].shared {
+                        Shared::LockRef(lockref) => lockref.get(operation),
+                        Shared::Page(page) => page.get(),
+                        _ => unreachable!("checked by the parser"),
+                    }
+                    S::wait_ends();
+                }
+                Step::Put { object, operation } => {
+                    S::wait_begins();
+                    match &self.objects[object].shared {
+                        Shared::LockRef(lockref) => lockref.put(operation),
+                        Shared::Page(page) => page.put(),
+                        _ => unreachable!("checked by the parser"),
+                    }
+                    S::wait_ends();
+                }
+                Step::Read { object } => self.read(object),
+                Step::Write { object } => self.write(object),
+                Step::Table { object, operation, key } => {
+                    S::wait_begins();
+                    self.use_table(object, operation, key, task);
+                    S::wait_ends();
+                }
+                Step::Add { object, value } => {
+                    // Relaxed: it publishes nothing.
+                    self.word(object).fetch_add(i64::from(value) as u64, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+
+    fn use_table(&self, object: usize, operation: Operation, key: Key, task: &mut Task) {
+        let Shared::Table { table, entries } = &self.objects[object].shared else {
+            unreachable!("checked by the parser")
+        };
+        match operation {
+            Operation::Insert => {
+                task.insertions += 1;
+                // A number of this task, above those of all entries.
+                let number = (task.number + 1) << 32 | u64::from(task.insertions);
+                let found_by = table.insert(number);
+                task.inserted.push(Inserted { object, found_by });
+            }
+            Operation::Remove => {
+                let Some((index, found_by)) = task.last_inserted(object) else {
+                    unreachable!("checked by the parser")
+                };
+                task.inserted.remove(index);
+                // An entry that was refused is not there; `verify` reports it.
+                if let Some(found_by) = found_by {
+                    table.remove(found_by);
+                }
+            }
+            Operation::LookUp | Operation::Update | Operation::Read => {
+                let of = match key {
+                    Key::Own => Of::Entry(task.number % entries),
+                    Key::Random => Of::Entry(task.numbers.below(*entries)),
+                    Key::Inserted => match task.last_inserted(object) {
+                        Some((_, Some(found_by))) => Of::Inserted(found_by),
+                        _ => return,
+                    },
+                };
+                table.perform(operation, of);
+            }
+        }
+    }
+
+    fn word(&self, object: usize) -> &U64<S::Host> {
+        match &self.objects[object].shared {
+            // SAFETY: the word was written in `Shared::make` and lives as long as `self`.
+            Shared::Word(word) => unsafe { word.as_ref() },
+            _ => unreachable!("checked by the parser"),
+        }
+    }
+
+    fn read(&self, object: usize) {
+        let value = match &self.objects[object].shared {
+            // SAFETY: the cell was written in `Shared::make` and lives as long as `self`. The
+            // parser allows a read of data only under the lock that its writers hold, or where no
+            // step writes it.
+            Shared::Data(cell) => unsafe { cell.as_ref() }.with(|data| unsafe { data.read() }),
+            _ => self.word(object).load(Ordering::Relaxed),
+        };
+        std::hint::black_box(value);
+    }
+
+    fn write(&self, object: usize) {
+        match &self.objects[object].shared {
+            Shared::Data(cell) => {
+                // SAFETY: as in `read`; the parser allows a write of data only under a lock, the
+                // same for all its writers.
+                let cell = unsafe { cell.as_ref() };
+                // Two accesses, as in a program: a lock that does not exclude loses updates here.
+                // SAFETY: as above.
+                let value = cell.with(|data| unsafe { data.read() });
+                // SAFETY: as above.
+                cell.with_mut(|data| unsafe { data.write(value + 1) });
+            }
+            _ => self.word(object).store(1, Ordering::Relaxed),
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Performing scenarios: laying out the objects of a variant, and running its steps on a stage.
+
+mod interpreter;
+mod locks;
+mod objects;
+mod pages;
+mod prepared;
+mod random;
+mod stage;
+mod tables;
+mod task;
+mod verify;
+mod work_variation;
+
+pub use prepared::Prepared;
+pub use stage::Stage;
+pub use verify::Violation;

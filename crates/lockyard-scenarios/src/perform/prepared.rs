@@ -1,0 +1,149 @@
+//! A variant of a script, laid out in memory and ready to be performed.
+
+use super::objects::{Placed, Shared};
+use super::stage::Stage;
+use super::task::{Begun, Task};
+use crate::model::{Operation, Step, Variant};
+use lockyard::platform::Host;
+use std::alloc::Layout;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+/// A variant of a script, laid out in memory: objects of one line one after another, objects of
+/// different lines in different lines. Shared by all tasks of a run.
+pub struct Prepared<S: Stage> {
+    // Before `blocks`: the objects point into them.
+    pub(super) objects: Vec<Placed<S::Host>>,
+    pub(super) steps: Vec<Step>,
+    pub(super) disturbances: Vec<Vec<Step>>,
+    /// Number of steps that insert into tables.
+    inserts: usize,
+    pub(super) work_varies: bool,
+    seed: u64,
+    begun: Begun,
+    pub(super) local_work: f64,
+    blocks: Blocks<S>,
+}
+
+/// The memory, which is given back to the host.
+struct Blocks<S: Stage> {
+    blocks: Vec<(NonNull<u8>, Layout)>,
+    _stage: PhantomData<fn() -> S>,
+}
+
+impl<S: Stage> Drop for Blocks<S> {
+    fn drop(&mut self) {
+        for &(memory, layout) in &self.blocks {
+            // SAFETY: allocated with this layout in `new`. The objects are not used any more: those
+            // that have a destructor, the foreign locks, were dropped before the blocks (order of
+            // the fields).
+            unsafe { S::Host::deallocate(memory, layout) };
+        }
+    }
+}
+
+// SAFETY: the objects behind the pointers are words, cells, primitives and foreign locks, which are
+// `Send` and `Sync` themselves; data is written only under a lock (the script's checks demand it).
+unsafe impl<S: Stage> Send for Prepared<S> {}
+// SAFETY: as above.
+unsafe impl<S: Stage> Sync for Prepared<S> {}
+
+impl<S: Stage> Prepared<S> {
+    /// Lays out the objects of `variant` in lines of `line_bytes` bytes whose home is NUMA node
+    /// `node`. `local_work` is the calibrated local work of one operation, in nanoseconds.
+    ///
+    /// `None` if the host has no memory.
+    ///
+    /// # Panics
+    ///
+    /// If the variant has a foreign lock or waits for others, and the stage cannot do that.
+    pub fn new(
+        variant: &Variant,
+        line_bytes: usize,
+        node: Option<u32>,
+        local_work: f64,
+    ) -> Option<Self> {
+        let can_wait = S::OTHERS || !variant.waits_for_others();
+        assert!(can_wait, "a task has no others to wait for on this stage");
+        let lines = variant.objects.iter().map(|o| o.line + 1).max().unwrap_or(0);
+        let mut blocks = Blocks { blocks: Vec::new(), _stage: PhantomData };
+        let mut places = Vec::new();
+        for line in 0..lines {
+            let mut block = Layout::from_size_align(0, line_bytes).ok()?;
+            for (index, object) in variant.objects.iter().enumerate() {
+                if object.line == line {
+                    let layout = Shared::<S::Host>::layout_of(object.kind);
+                    let (extended, offset) = block.extend(layout).ok()?;
+                    block = extended;
+                    places.push((index, line, offset));
+                }
+            }
+            let block = block.pad_to_align();
+            blocks.blocks.push((S::Host::allocate(block, node)?, block));
+        }
+        places.sort_unstable();
+        let objects = places.into_iter().map(|(index, line, offset)| {
+            let object = &variant.objects[index];
+            // SAFETY: the offset is within the block, by the layouts above.
+            let memory = unsafe { blocks.blocks[line].0.add(offset) };
+            // SAFETY: the place has the object's layout, no other object is there, and the blocks
+            // live longer than the objects (order of the fields).
+            let shared = unsafe { Shared::make::<S>(object.kind, memory) }?;
+            Some(Placed { name: object.name.clone(), kind: object.kind, shared })
+        });
+        let objects = objects.collect::<Option<Vec<_>>>()?;
+        let inserts = |step: &Step| {
+            usize::from(matches!(step, Step::Table { operation: Operation::Insert, .. }))
+        };
+        Some(Prepared {
+            objects,
+            steps: variant.steps.clone(),
+            disturbances: variant.disturbances.iter().map(|d| d.steps.clone()).collect(),
+            inserts: Step::sum(&variant.steps, &inserts),
+            work_varies: variant.work_varies,
+            seed: 0,
+            begun: Begun::default(),
+            local_work,
+            blocks,
+        })
+    }
+
+    /// The same with another seed, from which work that varies and random keys follow.
+    #[must_use]
+    pub fn with_seed(self, seed: u64) -> Self {
+        Prepared { seed, ..self }
+    }
+
+    /// Number of blocks of memory in which the objects are: one for each line group.
+    pub fn lines(&self) -> usize {
+        self.blocks.blocks.len()
+    }
+
+    /// The place of each object: its name, its address and its size in bytes.
+    pub fn places(&self) -> impl Iterator<Item = (&str, usize, usize)> {
+        self.objects.iter().map(|object| {
+            let size = Shared::<S::Host>::layout_of(object.kind).size();
+            (object.name.as_str(), object.shared.address(), size)
+        })
+    }
+
+    /// The addresses of the lockrefs.
+    pub fn lockrefs(&self) -> impl Iterator<Item = usize> {
+        self.objects.iter().filter_map(|object| match &object.shared {
+            Shared::LockRef(lockref) => Some(lockref.address()),
+            _ => None,
+        })
+    }
+
+    /// The state of a task that begins.
+    pub(super) fn begin_task(&self) -> Task {
+        self.begun.task(self.seed, self.inserts)
+    }
+}
+
+impl<S: Stage> fmt::Debug for Prepared<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prepared").field("steps", &self.steps).finish_non_exhaustive()
+    }
+}

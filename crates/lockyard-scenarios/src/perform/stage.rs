@@ -1,0 +1,69 @@
+//! Stages on which scenarios are performed.
+
+use super::random;
+use lockyard::platform::{Activity, HostWithSlots, during};
+
+/// A back-end, as a scenario sees it: the host on which the primitives run, and a few things that
+/// only the runner of the scenario knows.
+pub trait Stage: 'static {
+    /// The host on which the primitives run.
+    type Host: HostWithSlots;
+
+    /// True if [foreign locks](crate::Foreign) run there. They need threads of the operating
+    /// system.
+    const FOREIGN_LOCKS: bool = false;
+
+    /// True if tasks can [wait for others](Self::wait_for_others) there.
+    const OTHERS: bool = false;
+
+    /// True if the memory of tables is given back when a run's objects are dropped. A back-end that
+    /// frees all memory of a run at once does not need that.
+    const GIVES_BACK: bool = true;
+
+    /// Interrupts all other tasks of the running one's guest, and waits until each has answered.
+    fn wait_for_others() {
+        unreachable!("a variant that waits for others is not laid out on a stage without");
+    }
+
+    /// A random number from 0 to `n - 1`, of the running task; `n` is not 0.
+    fn random_below(n: u64) -> u64 {
+        random::below(n)
+    }
+
+    /// Performs `nanoseconds` of local work, which touches no shared line.
+    fn work(nanoseconds: f64);
+
+    /// Performs local work of a kind that the host may keep account of.
+    #[inline(always)]
+    fn work_in(activity: Activity, nanoseconds: f64) {
+        during::<Self::Host, _>(activity, || Self::work(nanoseconds));
+    }
+
+    /// Returns true if the run is over. A task asks between two operations.
+    fn stopping() -> bool;
+
+    /// Notes that the running task has finished one operation.
+    fn operation_done();
+
+    /// Notes that the running task is about to take a lock, or to take or drop a reference.
+    #[inline(always)]
+    fn wait_begins() {}
+
+    /// Notes that it has the lock, or has taken or dropped the reference.
+    #[inline(always)]
+    fn wait_ends() {}
+
+    /// Notes that the running task waits from now on for the lock of an object. Objects are
+    /// numbered in the order of [`Prepared::places`](crate::Prepared::places).
+    #[inline(always)]
+    fn lock_wait_begins(_object: usize) {}
+
+    /// Notes that the running task has taken the lock of an object. Objects are numbered in the
+    /// order of [`Prepared::places`](crate::Prepared::places).
+    #[inline(always)]
+    fn hold_begins(_object: usize) {}
+
+    /// Notes that it is about to release the lock that it took last.
+    #[inline(always)]
+    fn hold_ends() {}
+}

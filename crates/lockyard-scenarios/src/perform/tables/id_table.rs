@@ -1,0 +1,135 @@
+//! `id-table`: objects found by small integers, as a kernel's timers. An object is some words and
+//! its owner.
+//!
+//! A look-up finds the object and reads it under its own lock. An update changes it there.
+
+use super::table_object::{Held, MakeTable, Of, TableObject};
+use super::tally::Tally;
+use crate::model::{Operation, Table};
+use lockyard::platform::HostWithSlots;
+use lockyard_tables::id_table::{IdTable, Locked, Rcu, Variant};
+use std::alloc::Layout;
+use std::ptr::NonNull;
+
+/// An object, as a reader sees it: a timer, for example. A timer has some hundred bytes, so that no
+/// two share a line.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Object {
+    /// The number of its entry.
+    owner: u64,
+    /// Number of changes.
+    changed: u64,
+    /// Its expiry and its interval, for example.
+    setting: [u64; 3],
+}
+
+pub(super) struct Identifiers;
+
+impl MakeTable for Identifiers {
+    fn layout<H: HostWithSlots>(table: &Table) -> Layout {
+        locked_or_rcu!(table, V => Layout::new::<IdTable<Object, V, H>>())
+    }
+
+    unsafe fn make<H: HostWithSlots>(
+        table: &Table,
+        memory: NonNull<u8>,
+        drops: bool,
+    ) -> Option<Box<dyn TableObject>> {
+        // SAFETY: the caller's promise; `layout` is of the same variant.
+        locked_or_rcu!(table, V => unsafe { made::<V, H>(table, memory, drops) })
+    }
+}
+
+/// # Safety
+///
+/// As [`MakeTable::make`], of the variant `V`.
+unsafe fn made<V: Variant, H: HostWithSlots>(
+    table: &Table,
+    memory: NonNull<u8>,
+    drops: bool,
+) -> Option<Box<dyn TableObject>> {
+    // SAFETY: the caller's promise.
+    let held = unsafe { Held::write(memory, IdTable::<Object, V, H>::default(), drops) };
+    let entries = table.entries();
+    for owner in 0..entries {
+        // Identifiers are given out from the lowest, so that an entry's is its number.
+        held.insert(Object::new(owner)).ok()?;
+    }
+    Some(Box::new(Objects {
+        table: held,
+        entries,
+        missed: Tally::default(),
+        refused: Tally::default(),
+    }))
+}
+
+impl Object {
+    fn new(owner: u64) -> Self {
+        Object { owner, changed: 0, setting: [1, owner, 0] }
+    }
+}
+
+struct Objects<V: Variant, H: HostWithSlots> {
+    table: Held<IdTable<Object, V, H>>,
+    entries: u64,
+    /// Number of look-ups that found nothing, or another's object. Written only then.
+    missed: Tally,
+    /// Number of refused insertions.
+    refused: Tally,
+}
+
+impl<V: Variant, H: HostWithSlots> TableObject for Objects<V, H> {
+    #[inline]
+    fn perform(&self, operation: Operation, of: Of) {
+        let (id, owner) = match of {
+            Of::Entry(number) => (number as u32, Some(number)),
+            Of::Inserted(id) => (id as u32, None),
+        };
+        let found = self.table.lock(id).map(|mut object| {
+            if operation == Operation::Update {
+                object.changed += 1;
+                object.setting[0] ^= object.changed;
+            }
+            std::hint::black_box(*object).owner
+        });
+        if found.is_none() || owner.is_some() && found != owner {
+            self.missed.note();
+        }
+    }
+
+    fn insert(&self, number: u64) -> Option<u64> {
+        let id = self.table.insert(Object::new(number)).ok();
+        if id.is_none() {
+            self.refused.note();
+        }
+        id.map(u64::from)
+    }
+
+    fn remove(&self, inserted: u64) {
+        if self.table.remove(inserted as u32).is_none() {
+            self.missed.note();
+        }
+    }
+
+    fn verify(&self, performed: &dyn Fn(Operation) -> u64) -> Result<(), String> {
+        self.missed
+            .never(|missed| format!("found nothing, or another's object, {missed} times"))?;
+        self.refused.no_refusal()?;
+        if self.table.len() as u64 != self.entries {
+            let (len, entries) = (self.table.len(), self.entries);
+            return Err(format!("has {len} entries at the end, not {entries}"));
+        }
+        let ids = 0..self.entries as u32;
+        let changed: u64 = ids.filter_map(|id| self.table.lock(id)).map(|o| o.changed).sum();
+        let expected = performed(Operation::Update);
+        if changed != expected {
+            return Err(format!("was updated {changed} times, not {expected} times"));
+        }
+        Ok(())
+    }
+
+    fn address(&self) -> usize {
+        self.table.address()
+    }
+}

@@ -1,0 +1,106 @@
+//! The traits that a kind of table implements.
+
+use crate::model::{Operation, Table};
+use lockyard::platform::HostWithSlots;
+use std::alloc::Layout;
+use std::ptr::NonNull;
+
+/// An entry, as a table finds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Of {
+    /// An entry that was there before tasks ran, by number.
+    Entry(u64),
+    /// An inserted entry, by what [`TableObject::insert`] returned.
+    Inserted(u64),
+}
+
+/// A way to make a kind of table.
+pub(super) trait MakeTable {
+    /// The layout of what lies in the object's line; the rest is allocated.
+    fn layout<H: HostWithSlots>(table: &Table) -> Layout;
+
+    /// Makes the table in `memory`, and fills it; `None` if the host has no memory. With `drops`
+    /// its memory is given back when the object is dropped.
+    ///
+    /// # Safety
+    ///
+    /// `memory` is valid for the layout, is used for nothing else, and outlives the object.
+    unsafe fn make<H: HostWithSlots>(
+        table: &Table,
+        memory: NonNull<u8>,
+        drops: bool,
+    ) -> Option<Box<dyn TableObject>>;
+}
+
+/// A table as the interpreter uses it, from many tasks at once. The interpreter asks only for
+/// operations that the table's kind has.
+pub(crate) trait TableObject {
+    /// Looks up, updates or reads an entry.
+    fn perform(&self, operation: Operation, of: Of);
+
+    /// Inserts a new entry with a number that no other one has. Returns the value by which the
+    /// table finds it, or `None` if it was refused.
+    fn insert(&self, _number: u64) -> Option<u64> {
+        unreachable!("no step inserts into this table")
+    }
+
+    /// Removes the entry for which [`insert`](Self::insert) returned this value.
+    fn remove(&self, _inserted: u64) {
+        unreachable!("no step removes from this table")
+    }
+
+    /// Checks, after all tasks have finished, that no entry was lost, and that tasks found only
+    /// what they asked for. `performed` gives the number of times that entries other than inserted
+    /// ones had an operation.
+    fn verify(&self, performed: &dyn Fn(Operation) -> u64) -> Result<(), String>;
+
+    /// Address of the table.
+    fn address(&self) -> usize;
+}
+
+/// A value that was written to the run's memory, and is dropped with this if that is wanted.
+pub(super) struct Held<T> {
+    place: NonNull<T>,
+    drops: bool,
+}
+
+impl<T> Held<T> {
+    /// Writes `value` to `memory`.
+    ///
+    /// # Safety
+    ///
+    /// `memory` is valid for a `T`, is used for nothing else, and outlives what is returned.
+    pub(super) unsafe fn write(memory: NonNull<u8>, value: T, drops: bool) -> Self {
+        let place = memory.cast::<T>();
+        // SAFETY: the caller says that there is room.
+        unsafe { place.write(value) };
+        // Padding may lie beside a word in one 64-bit unit of a simulated memory: the compiler must
+        // know nothing about it.
+        Held { place: std::hint::black_box(place), drops }
+    }
+
+    /// Address of the value.
+    pub(super) fn address(&self) -> usize {
+        self.place.as_ptr() as usize
+    }
+}
+
+impl<T> std::ops::Deref for Held<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: written by `write`. The memory outlives `self`, and there are only shared
+        // references until `self` is dropped.
+        unsafe { self.place.as_ref() }
+    }
+}
+
+impl<T> Drop for Held<T> {
+    fn drop(&mut self) {
+        if self.drops {
+            // SAFETY: written by `write`, dropped once, and all references are borrowed from
+            // `self`.
+            unsafe { self.place.drop_in_place() };
+        }
+    }
+}

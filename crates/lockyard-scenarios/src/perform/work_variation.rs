@@ -1,0 +1,64 @@
+//! Random numbers of a task: the factors by which the local work of its operations differs, and its
+//! random keys.
+//!
+//! Tasks whose operations all take the same time fall into step. A lock that serves in the order of
+//! arrival then keeps the order in which they began for ever. The distance of its hand-overs says
+//! more about that order than about the lock.
+
+use super::random::SplitMix;
+
+/// Random numbers of one task.
+#[derive(Debug)]
+pub(super) struct TaskNumbers(SplitMix);
+
+impl TaskNumbers {
+    /// The numbers of the task with this number, in a run with this seed.
+    pub(super) fn new(seed: u64, task: u64) -> Self {
+        // Neighbouring seeds and tasks share no part of this state.
+        let begin = SplitMix(seed).next();
+        TaskNumbers(SplitMix(begin ^ task.wrapping_mul(0xd1b5_4a32_d192_ed03)))
+    }
+
+    /// A number from 0 to `n - 1`; `n` is not 0.
+    pub(super) fn below(&mut self, n: u64) -> u64 {
+        self.0.below(n)
+    }
+
+    /// A number of the exponential distribution with mean 1; at most 37.
+    pub(super) fn exponential(&mut self) -> f64 {
+        // Above 0, at most 1, in steps of 2^-53.
+        let uniform = ((self.0.next() >> 11) + 1) as f64 / (1u64 << 53) as f64;
+        -uniform.ln()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(seed: u64, task: u64) -> Vec<f64> {
+        let mut numbers = TaskNumbers::new(seed, task);
+        (0..10_000).map(|_| numbers.exponential()).collect()
+    }
+
+    #[test]
+    fn the_numbers_of_a_task_are_exponential_with_mean_one() {
+        for (seed, task) in [(0, 0), (1, 0), (1, 39)] {
+            let numbers = sample(seed, task);
+            let count = numbers.len() as f64;
+            let mean = numbers.iter().sum::<f64>() / count;
+            let above = |x: f64| numbers.iter().filter(|n| **n > x).count() as f64 / count;
+            assert!((mean - 1.0).abs() < 0.03, "{mean}");
+            assert!((above(1.0) - (-1f64).exp()).abs() < 0.015, "{}", above(1.0));
+            assert!((above(3.0) - (-3f64).exp()).abs() < 0.01, "{}", above(3.0));
+            assert!(numbers.iter().all(|n| (0.0..=37.0).contains(n)));
+        }
+    }
+
+    #[test]
+    fn the_same_task_of_the_same_run_draws_the_same_and_no_other_does() {
+        assert_eq!(sample(1, 2), sample(1, 2));
+        assert_ne!(sample(1, 2)[..8], sample(1, 3)[..8]);
+        assert_ne!(sample(1, 2)[..8], sample(2, 2)[..8]);
+    }
+}

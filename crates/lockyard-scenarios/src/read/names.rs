@@ -1,0 +1,35 @@
+//! Names that entries of a script may refer to: variants, objects, and parts of regions.
+
+use super::source::{Result, Source};
+use crate::model::{Object, RegionPart};
+use toml::Spanned;
+
+/// Names that entries of a script may refer to.
+#[derive(Clone, Copy)]
+pub(super) struct Names<'a> {
+    /// The names of the variants.
+    pub(super) variants: &'a [String],
+    /// The parts of regions that steps name.
+    pub(super) parts: &'a [RegionPart],
+}
+
+impl Names<'_> {
+    /// The name of a variant.
+    pub(super) fn variant(&self, source: &Source, found: &Spanned<String>) -> Result<String> {
+        if self.variants.contains(found.get_ref()) {
+            return Ok(found.get_ref().clone());
+        }
+        let names: Vec<&str> = self.variants.iter().map(String::as_str).collect();
+        Err(source.unknown("variant", found, &names))
+    }
+}
+
+/// The variant whose steps are read.
+#[derive(Clone, Copy)]
+pub(super) struct Context<'a> {
+    pub(super) source: &'a Source<'a>,
+    pub(super) objects: &'a [Object],
+    pub(super) names: Names<'a>,
+    /// Its name, one of `names`.
+    pub(super) variant: &'a Spanned<String>,
+}

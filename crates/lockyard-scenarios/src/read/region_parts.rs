@@ -1,0 +1,60 @@
+//! The regions and parts of regions that steps name.
+
+use super::source::{Result, Source};
+use super::step_entry::StepEntry;
+use crate::model::RegionPart;
+use lockyard::platform::{Activity, Region};
+use toml::Spanned;
+
+/// Maximum number of parts that a script may name.
+const MAX_PARTS: usize = 64;
+
+/// The region in the entry of a step.
+pub(super) fn region(source: &Source, entry: &StepEntry) -> Result<Option<Region>> {
+    let table = Region::ALL.map(|region| (region.name(), region));
+    entry.region.as_ref().map(|region| source.choose("region", region, &table)).transpose()
+}
+
+/// The region of a step that has a name and no region.
+fn usual(entry: &StepEntry) -> Region {
+    if entry.r#do.get_ref() == "lock" { Region::LockWait } else { Region::System }
+}
+
+/// The parts that the steps of a script name, each once. Part 1 is the first.
+pub(super) fn parts<'a>(
+    source: &Source,
+    entries: impl Iterator<Item = &'a Spanned<StepEntry>>,
+) -> Result<Vec<RegionPart>> {
+    let mut parts: Vec<RegionPart> = Vec::new();
+    for entry in entries.map(Spanned::get_ref) {
+        let Some(found) = &entry.name else { continue };
+        let name = source.text("name", found)?;
+        if Region::ALL.iter().any(|region| region.name() == name) {
+            let message = format!("`{name}` is a region; `name` is the name of a part of one");
+            return Err(source.error(found.span(), message));
+        }
+        let region = region(source, entry)?.unwrap_or_else(|| usual(entry));
+        match parts.iter().find(|part| part.name == name) {
+            Some(part) if part.region == region => {}
+            Some(part) => {
+                let (is, was) = (region.name(), part.region.name());
+                let message =
+                    format!("`{name}` is in the region `{is}` here, and in `{was}` before");
+                return Err(source.error(found.span(), message));
+            }
+            None if parts.len() == MAX_PARTS => {
+                let message = format!("more than {MAX_PARTS} names of steps");
+                return Err(source.error(found.span(), message));
+            }
+            None => parts.push(RegionPart { name, region }),
+        }
+    }
+    Ok(parts)
+}
+
+/// The activity of a step that names one of `parts`; `None` if it names none.
+pub(super) fn named(entry: &StepEntry, parts: &[RegionPart]) -> Option<Activity> {
+    let name = entry.name.as_ref()?.get_ref();
+    let number = parts.iter().position(|part| part.name == *name)?;
+    Some(Activity::part_of(parts[number].region, number as u16 + 1))
+}

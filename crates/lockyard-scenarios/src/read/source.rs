@@ -1,0 +1,133 @@
+//! The text of a script, and the errors that point into it.
+
+use lockyard_support::InputError;
+use std::fmt::{self, Display};
+use std::ops::Range;
+use toml::Spanned;
+
+/// An error in a script, in one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptError(pub(super) String);
+
+impl Display for ScriptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ScriptError {}
+
+impl From<ScriptError> for InputError {
+    fn from(error: ScriptError) -> Self {
+        InputError(error.to_string())
+    }
+}
+
+pub(super) type Result<T> = std::result::Result<T, ScriptError>;
+
+/// The text of a script, and the name of its file.
+pub(super) struct Source<'a> {
+    pub(super) origin: &'a str,
+    pub(super) text: &'a str,
+}
+
+impl Source<'_> {
+    /// An error at a place in the text.
+    pub(super) fn error(&self, span: Range<usize>, message: impl Display) -> ScriptError {
+        let line = lockyard_support::line_of(self.text.as_bytes(), span.start);
+        ScriptError(format!("{}:{line}: {message}", self.origin))
+    }
+
+    /// An error about a name that is none of `allowed`.
+    pub(super) fn unknown(
+        &self,
+        what: &str,
+        found: &Spanned<String>,
+        allowed: &[&str],
+    ) -> ScriptError {
+        let name = found.get_ref();
+        let hint = lockyard_support::hint(name, allowed, "allowed");
+        let name = lockyard_support::printable(name);
+        self.error(found.span(), format!("there is no {what} `{name}`; {hint}"))
+    }
+
+    /// The entry of `table` that `found` names.
+    pub(super) fn choose<T: Copy>(
+        &self,
+        what: &str,
+        found: &Spanned<String>,
+        table: &[(&str, T)],
+    ) -> Result<T> {
+        let choice = table.iter().find(|(name, _)| name == found.get_ref());
+        choice.map(|&(_, value)| value).ok_or_else(|| {
+            let names: Vec<&str> = table.iter().map(|&(name, _)| name).collect();
+            self.unknown(what, found, &names)
+        })
+    }
+
+    /// A line of text.
+    pub(super) fn text(&self, what: &str, found: &Spanned<String>) -> Result<String> {
+        let text = found.get_ref();
+        if text.is_empty() || text.len() > 400 || text.contains(['\n', '\r']) {
+            let message = format!("`{what}` must be one line of 1 to 400 bytes");
+            return Err(self.error(found.span(), message));
+        }
+        Ok(text.clone())
+    }
+
+    /// A name.
+    pub(super) fn name(&self, what: &str, found: &Spanned<String>) -> Result<String> {
+        let name = found.get_ref();
+        let ok = |b: u8| b.is_ascii_alphanumeric() || b"-_.+/@".contains(&b);
+        if name.is_empty() || name.len() > 64 || !name.bytes().all(ok) {
+            let message = format!("`{what}` must be 1 to 64 of a-z A-Z 0-9 - _ . + / @");
+            return Err(self.error(found.span(), message));
+        }
+        Ok(name.clone())
+    }
+
+    /// A number above 0 and at most `most`. Messages show `most_text` for `most`.
+    pub(super) fn positive(
+        &self,
+        what: &str,
+        found: &Spanned<f64>,
+        most: f64,
+        most_text: impl Display,
+    ) -> Result<f64> {
+        match *found.get_ref() {
+            value if value > 0.0 && value <= most => Ok(value),
+            value => {
+                let message = format!("`{what}` is {value}; allowed: above 0, at most {most_text}");
+                Err(self.error(found.span(), message))
+            }
+        }
+    }
+
+    /// A whole number from `least` to `most`.
+    pub(super) fn count(
+        &self,
+        what: &str,
+        found: &Spanned<u32>,
+        least: u32,
+        most: u32,
+    ) -> Result<usize> {
+        match *found.get_ref() {
+            count if (least..=most).contains(&count) => Ok(count as usize),
+            count => {
+                let message = format!("`{what}` is {count}; allowed: {least} to {most}");
+                Err(self.error(found.span(), message))
+            }
+        }
+    }
+
+    /// An error if a list has more than `most` entries.
+    pub(super) fn limit<T>(&self, what: &str, list: &[Spanned<T>], most: usize) -> Result<()> {
+        match list.get(most) {
+            Some(first_too_many) => {
+                let message = format!("{} {what}; at most {most} are allowed", list.len());
+                Err(self.error(first_too_many.span(), message))
+            }
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,459 @@
+//! The steps of one variant, from the entries of a script.
+//!
+//! Locks nest, objects are of the right kind, and what is inserted into a table is removed.
+
+use super::data_locks;
+use super::names::Context;
+use super::objects;
+use super::region_parts;
+use super::source::{Result, Source};
+use super::step_entry::StepEntry;
+use crate::model::{GetOperation, Key, Object, ObjectKind, Operation, PutOperation, Step, Table};
+use lockyard::platform::{Activity, NEST_LEVELS, Region};
+use std::ops::Range;
+use toml::Spanned;
+
+/// Maximum work of a step in nanoseconds: ten milliseconds.
+const MAX_WORK_NS: f64 = 1e7;
+
+/// Maximum `one_in` of a step.
+const MAX_ONE_IN: u32 = 1_000_000;
+
+/// The action of a step.
+#[derive(Clone, Copy, PartialEq)]
+enum Do {
+    Work,
+    Pause,
+    WaitForOthers,
+    Lock,
+    Unlock,
+    Get,
+    Put,
+    Read,
+    Write,
+    Add,
+    Table(Operation),
+}
+
+/// All actions, with the names that scripts use.
+const DO: [(&str, Do); 14] = [
+    ("work", Do::Work),
+    ("pause", Do::Pause),
+    ("wait-for-others", Do::WaitForOthers),
+    ("lock", Do::Lock),
+    ("unlock", Do::Unlock),
+    ("get", Do::Get),
+    ("put", Do::Put),
+    ("read", Do::Read),
+    ("write", Do::Write),
+    ("add", Do::Add),
+    ("look-up", Do::Table(Operation::LookUp)),
+    ("update", Do::Table(Operation::Update)),
+    ("insert", Do::Table(Operation::Insert)),
+    ("remove", Do::Table(Operation::Remove)),
+];
+
+const GET_OPERATIONS: [(&str, GetOperation); 3] = [
+    ("get", GetOperation::Get),
+    ("get-not-zero", GetOperation::GetNotZero),
+    ("get-not-dead", GetOperation::GetNotDead),
+];
+
+const PUT_OPERATIONS: [(&str, PutOperation); 3] = [
+    ("put-return", PutOperation::PutReturn),
+    ("put-not-zero", PutOperation::PutNotZero),
+    ("put-or-lock", PutOperation::PutOrLock),
+];
+
+impl Do {
+    /// Refuses the fields of an entry that its step does not have.
+    fn check_fields(self, source: &Source, entry: &StepEntry) -> Result<()> {
+        let work = self == Do::Work;
+        let has_region = matches!(self, Do::Work | Do::Lock);
+        let has_operation = matches!(self, Do::Get | Do::Put);
+        let has_key = self == Do::Read || matches!(self, Do::Table(table) if table.has_key());
+        let has_object = !matches!(self, Do::Work | Do::Pause | Do::WaitForOthers);
+        for (field, span, allowed) in [
+            ("share", entry.share.as_ref().map(Spanned::span), work),
+            ("ns", entry.ns.as_ref().map(Spanned::span), work),
+            ("region", entry.region.as_ref().map(Spanned::span), has_region),
+            ("name", entry.name.as_ref().map(Spanned::span), has_region),
+            ("value", entry.value.as_ref().map(Spanned::span), self == Do::Add),
+            ("one_in", entry.one_in.as_ref().map(Spanned::span), self == Do::WaitForOthers),
+            ("operation", entry.operation.as_ref().map(Spanned::span), has_operation),
+            ("key", entry.key.as_ref().map(Spanned::span), has_key),
+            ("object", entry.object.as_ref().map(Spanned::span), has_object),
+        ] {
+            if let Some(span) = span
+                && !allowed
+            {
+                let name = entry.r#do.get_ref();
+                return Err(source.error(span, format!("`{name}` steps have no `{field}`")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The steps of a variant, in which locks nest and data is accessed under its lock.
+pub(super) fn build(context: Context, entries: &[Spanned<StepEntry>]) -> Result<Vec<Step>> {
+    let mut builder = Builder { context, open: Vec::new(), inserted: Vec::new() };
+    let steps = builder.build(entries)?;
+    data_locks::check(context, &steps)?;
+    Ok(steps)
+}
+
+/// A lock that is held.
+struct Open {
+    object: usize,
+    at: Range<usize>,
+    /// The kind of waiting for it.
+    wait: Activity,
+    /// The steps before it was taken.
+    before: Vec<Step>,
+}
+
+/// An entry that was inserted into a table and not removed.
+struct Inserted {
+    table: usize,
+    at: Range<usize>,
+}
+
+/// The object that a step uses.
+struct Used<'a> {
+    object: usize,
+    kind: ObjectKind,
+    /// Its name in the entry.
+    found: &'a Spanned<String>,
+    /// The name of the step.
+    step: &'a str,
+}
+
+impl Used<'_> {
+    /// Refuses an object of the wrong kind.
+    fn needs(&self, source: &Source, right: bool, what: &str) -> Result<()> {
+        if right {
+            return Ok(());
+        }
+        let message =
+            format!("`{}` steps need {what}; `{}` is not one", self.step, self.found.get_ref());
+        Err(source.error(self.found.span(), message))
+    }
+}
+
+/// Builds the steps of one variant.
+struct Builder<'a> {
+    context: Context<'a>,
+    /// Locks that are held, the innermost last.
+    open: Vec<Open>,
+    inserted: Vec<Inserted>,
+}
+
+impl Builder<'_> {
+    fn source(&self) -> &Source<'_> {
+        self.context.source
+    }
+
+    fn objects(&self) -> &[Object] {
+        self.context.objects
+    }
+
+    fn build(&mut self, entries: &[Spanned<StepEntry>]) -> Result<Vec<Step>> {
+        let mut steps = Vec::new();
+        for entry in entries {
+            if self.is_present(entry.get_ref())? {
+                self.add(entry, &mut steps)?;
+            }
+        }
+        if let Some(Open { object, at, .. }) = self.open.pop() {
+            let message = format!("`{}` is locked and never unlocked", self.objects()[object].name);
+            return Err(self.source().error(at, message));
+        }
+        if let Some(Inserted { table, at }) = self.inserted.pop() {
+            let name = &self.objects()[table].name;
+            let message = format!(
+                "what is inserted into `{name}` stays there, and a run would fill the memory; add \
+                 a `remove` step"
+            );
+            return Err(self.source().error(at, message));
+        }
+        let total = Step::sum(&steps, &|step| match step {
+            Step::CalibratedWork { share, .. } => *share,
+            _ => 0.0,
+        });
+        if total > 0.0 {
+            scale_shares(&mut steps, total);
+        }
+        Ok(steps)
+    }
+
+    /// Returns true if the variant has the step.
+    fn is_present(&self, entry: &StepEntry) -> Result<bool> {
+        let Some(only) = &entry.only else { return Ok(true) };
+        for name in only {
+            self.context.names.variant(self.source(), name)?;
+        }
+        Ok(only.iter().any(|name| name.get_ref() == self.context.variant.get_ref()))
+    }
+
+    /// Adds the step of an entry to `steps`.
+    fn add(&mut self, spanned: &Spanned<StepEntry>, steps: &mut Vec<Step>) -> Result<()> {
+        let entry = spanned.get_ref();
+        let what = self.source().choose("step", &entry.r#do, &DO)?;
+        what.check_fields(self.source(), entry)?;
+        match what {
+            Do::Work => steps.push(self.work(spanned)?),
+            Do::Pause => steps.push(Step::Pause),
+            Do::WaitForOthers => steps.push(self.wait_for_others(entry)?),
+            _ => return self.add_with_object(spanned, what, steps),
+        }
+        Ok(())
+    }
+
+    /// Adds a step that uses an object.
+    fn add_with_object(
+        &mut self,
+        spanned: &Spanned<StepEntry>,
+        what: Do,
+        steps: &mut Vec<Step>,
+    ) -> Result<()> {
+        let source = self.context.source;
+        let entry = spanned.get_ref();
+        let step = entry.r#do.get_ref().as_str();
+        let Some(found) = &entry.object else {
+            return Err(source.error(spanned.span(), format!("`{step}` steps need `object`")));
+        };
+        let object = objects::object_named(source, found, self.objects())?;
+        let kind = self.objects()[object].kind;
+        let used = Used { object, kind, found, step };
+        let operation = match what {
+            Do::Read => Some(Operation::Read),
+            Do::Table(operation) => Some(operation),
+            _ => None,
+        };
+        if let (ObjectKind::Table { table }, Some(operation)) = (kind, operation) {
+            self.check_operation(&used, table, operation)?;
+            steps.push(self.table(spanned, object, operation)?);
+            return Ok(());
+        }
+        if let Some(key) = &entry.key {
+            let message = format!("`{}` has no `key`; only tables have", found.get_ref());
+            return Err(source.error(key.span(), message));
+        }
+        let is_word = kind == ObjectKind::Word;
+        let is_word_or_data = is_word || kind == ObjectKind::Data;
+        match what {
+            Do::Lock => self.lock(&used, entry, steps)?,
+            Do::Unlock => self.unlock(&used, steps)?,
+            Do::Get | Do::Put => {
+                self.check_reference(&used, entry)?;
+                steps.push(self.reference(what == Do::Get, object, entry)?);
+            }
+            Do::Read => {
+                used.needs(source, is_word_or_data, "a word or data")?;
+                steps.push(Step::Read { object });
+            }
+            Do::Write => {
+                used.needs(source, is_word_or_data, "a word or data")?;
+                steps.push(Step::Write { object });
+            }
+            Do::Add => {
+                used.needs(source, is_word, "a word")?;
+                let value = entry.value.as_ref().map_or(1, |v| *v.get_ref());
+                steps.push(Step::Add { object, value });
+            }
+            Do::Table(_) => used.needs(source, false, "a table")?,
+            Do::Work | Do::Pause | Do::WaitForOthers => unreachable!("they use no object"),
+        }
+        Ok(())
+    }
+
+    fn work(&self, spanned: &Spanned<StepEntry>) -> Result<Step> {
+        let entry = spanned.get_ref();
+        let source = self.source();
+        let usual = if self.open.is_empty() { Region::System } else { Region::LockHold };
+        let region = region_parts::region(source, entry)?.unwrap_or(usual);
+        let parts = self.context.names.parts;
+        let activity = region_parts::named(entry, parts).unwrap_or_else(|| region.into());
+        match (&entry.share, &entry.ns) {
+            (Some(share), None) => {
+                let share = source.positive("share", share, 1e6, 1e6)?;
+                Ok(Step::CalibratedWork { share, activity })
+            }
+            (None, Some(ns)) => {
+                let nanoseconds = source.positive("ns", ns, MAX_WORK_NS, MAX_WORK_NS)?;
+                Ok(Step::Work { nanoseconds, activity })
+            }
+            _ => Err(source.error(
+                spanned.span(),
+                "`work` steps need either `share` (of the calibrated work) or `ns`",
+            )),
+        }
+    }
+
+    fn wait_for_others(&self, entry: &StepEntry) -> Result<Step> {
+        let one_in = match &entry.one_in {
+            Some(one_in) => self.source().count("one_in", one_in, 1, MAX_ONE_IN)? as u32,
+            None => 1,
+        };
+        Ok(Step::WaitForOthers { one_in })
+    }
+
+    fn lock(&mut self, used: &Used, entry: &StepEntry, steps: &mut Vec<Step>) -> Result<()> {
+        let source = self.context.source;
+        let is_lock = matches!(used.kind, ObjectKind::Lock { .. } | ObjectKind::LockRef { .. });
+        used.needs(source, is_lock, "a lock or a lockref")?;
+        let name = used.found.get_ref();
+        if self.is_held(used.object) {
+            return Err(source.error(used.found.span(), format!("`{name}` is locked already")));
+        }
+        if self.keeps_a_node(used.object) {
+            let held = self.open.iter().filter(|held| self.keeps_a_node(held.object)).count();
+            if held == NEST_LEVELS as usize {
+                let message = format!(
+                    "`{name}` would be the fifth MCS or CLH lock held; a thread has nodes for \
+                     {NEST_LEVELS}"
+                );
+                return Err(source.error(used.found.span(), message));
+            }
+        }
+        let region = region_parts::region(source, entry)?.unwrap_or(Region::LockWait);
+        let parts = self.context.names.parts;
+        let wait = region_parts::named(entry, parts).unwrap_or_else(|| region.into());
+        let before = std::mem::take(steps);
+        self.open.push(Open { object: used.object, at: used.found.span(), wait, before });
+        Ok(())
+    }
+
+    fn unlock(&mut self, used: &Used, steps: &mut Vec<Step>) -> Result<()> {
+        let name = used.found.get_ref();
+        let message = match self.open.pop() {
+            Some(Open { object, wait, before, .. }) if object == used.object => {
+                let inner = std::mem::replace(steps, before);
+                steps.push(Step::Locked { object, wait, steps: inner });
+                return Ok(());
+            }
+            Some(held) => {
+                let last = &self.objects()[held.object].name;
+                format!("`{name}` is unlocked, but `{last}` was locked last; locks nest")
+            }
+            None => format!("`{name}` is unlocked, but not locked"),
+        };
+        Err(self.source().error(used.found.span(), message))
+    }
+
+    /// Checks that an object has references, and that taking or dropping one does not wait for the
+    /// task itself.
+    fn check_reference(&self, used: &Used, entry: &StepEntry) -> Result<()> {
+        let source = self.source();
+        if let ObjectKind::Page { .. } = used.kind {
+            return match &entry.operation {
+                Some(found) => {
+                    let message = "pages have no `operation`; their `page` says how";
+                    Err(source.error(found.span(), message))
+                }
+                None => Ok(()),
+            };
+        }
+        let is_lockref = matches!(used.kind, ObjectKind::LockRef { .. });
+        used.needs(source, is_lockref, "a lockref or a page")?;
+        if self.is_held(used.object) {
+            let name = used.found.get_ref();
+            let message = format!("`{name}` is locked: the task would wait for itself");
+            return Err(source.error(used.found.span(), message));
+        }
+        Ok(())
+    }
+
+    fn reference(&self, get: bool, object: usize, entry: &StepEntry) -> Result<Step> {
+        let source = self.source();
+        let found = entry.operation.as_ref();
+        if get {
+            let operation = match found {
+                Some(found) => source.choose("get operation", found, &GET_OPERATIONS)?,
+                None => GetOperation::Get,
+            };
+            Ok(Step::Get { object, operation })
+        } else {
+            let operation = match found {
+                Some(found) => source.choose("put operation", found, &PUT_OPERATIONS)?,
+                None => PutOperation::PutReturn,
+            };
+            Ok(Step::Put { object, operation })
+        }
+    }
+
+    fn is_held(&self, object: usize) -> bool {
+        self.open.iter().any(|held| held.object == object)
+    }
+
+    fn keeps_a_node(&self, object: usize) -> bool {
+        match self.objects()[object].kind {
+            ObjectKind::Lock { lock } | ObjectKind::LockRef { lock, .. } => lock.keeps_a_node(),
+            _ => false,
+        }
+    }
+
+    /// Refuses an operation that the table does not have.
+    fn check_operation(&self, used: &Used, table: Table, operation: Operation) -> Result<()> {
+        if table.operations().contains(&operation) {
+            return Ok(());
+        }
+        let all: Vec<&str> = table.operations().iter().map(|o| o.name()).collect();
+        let message = format!(
+            "`{}` has no `{}` steps, because its kind is `{}`; allowed: {}",
+            used.found.get_ref(),
+            used.step,
+            table.kind(),
+            all.join(", ")
+        );
+        Err(self.source().error(used.found.span(), message))
+    }
+
+    /// A step that uses a table. An operation removes what it inserts, and uses nothing that it has
+    /// not inserted.
+    fn table(
+        &mut self,
+        spanned: &Spanned<StepEntry>,
+        object: usize,
+        operation: Operation,
+    ) -> Result<Step> {
+        let key = match &spanned.get_ref().key {
+            Some(key) => self.source().choose("key", key, &Key::ALL)?,
+            None => Key::default(),
+        };
+        let last = self.inserted.iter().rposition(|inserted| inserted.table == object);
+        let name = &self.context.objects[object].name;
+        match operation {
+            Operation::Insert => {
+                self.inserted.push(Inserted { table: object, at: spanned.span() });
+            }
+            Operation::Remove => match last {
+                Some(last) => {
+                    self.inserted.remove(last);
+                }
+                None => {
+                    let message =
+                        format!("nothing is left in `{name}` that this operation inserted");
+                    return Err(self.source().error(spanned.span(), message));
+                }
+            },
+            _ if key == Key::Inserted && last.is_none() => {
+                let message = format!("this operation has inserted nothing into `{name}`");
+                return Err(self.source().error(spanned.span(), message));
+            }
+            _ => {}
+        }
+        Ok(Step::Table { object, operation, key })
+    }
+}
+
+fn scale_shares(steps: &mut [Step], total: f64) {
+    for step in steps {
+        match step {
+            Step::CalibratedWork { share, .. } => *share /= total,
+            Step::Locked { steps, .. } => scale_shares(steps, total),
+            _ => {}
+        }
+    }
+}

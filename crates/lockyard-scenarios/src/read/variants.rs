@@ -1,0 +1,75 @@
+//! The entries `[[variants]]`.
+
+use super::names::{Context, Names};
+use super::objects::{self, SetEntry};
+use super::samples::{self, DisturbanceEntry};
+use super::source::{Result, Source};
+use super::step_entry::StepEntry;
+use super::steps;
+use crate::model::{Object, Samples, Starts, Variant};
+use serde::Deserialize;
+use toml::Spanned;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct VariantEntry {
+    name: Spanned<String>,
+    title: Spanned<String>,
+    #[serde(default)]
+    set: Vec<Spanned<SetEntry>>,
+}
+
+/// The parts of a script that its variants have in common.
+pub(super) struct InCommon<'a> {
+    /// The objects, before a variant changes them.
+    pub(super) objects: &'a [Object],
+    pub(super) names: Names<'a>,
+    /// The steps, of which a variant has some.
+    pub(super) steps: &'a [Spanned<StepEntry>],
+    pub(super) disturbances: &'a [Spanned<DisturbanceEntry>],
+    pub(super) samples: Option<Samples>,
+    pub(super) work_varies: bool,
+    pub(super) starts: Starts,
+    pub(super) guests: Option<usize>,
+}
+
+/// The names of the variants, all different.
+pub(super) fn names(source: &Source, entries: &[Spanned<VariantEntry>]) -> Result<Vec<String>> {
+    let mut names: Vec<String> = Vec::new();
+    for entry in entries {
+        let found = &entry.get_ref().name;
+        let name = source.name("name", found)?;
+        if names.contains(&name) {
+            return Err(source.error(found.span(), format!("there are two variants `{name}`")));
+        }
+        names.push(name);
+    }
+    Ok(names)
+}
+
+/// A variant.
+pub(super) fn variant(
+    source: &Source,
+    entry: &VariantEntry,
+    in_common: &InCommon,
+) -> Result<Variant> {
+    let mut objects = in_common.objects.to_vec();
+    for set in &entry.set {
+        objects::apply(source, set.get_ref(), &mut objects)?;
+    }
+    let names = in_common.names;
+    let context = Context { source, objects: &objects, names, variant: &entry.name };
+    let steps = steps::build(context, in_common.steps)?;
+    let disturbances = samples::disturbances(context, in_common.disturbances, in_common.samples)?;
+    Ok(Variant {
+        name: entry.name.get_ref().clone(),
+        title: source.text("title", &entry.title)?,
+        objects,
+        steps,
+        parts: names.parts.to_vec(),
+        disturbances,
+        guests: in_common.guests,
+        work_varies: in_common.work_varies,
+        starts: in_common.starts,
+    })
+}
