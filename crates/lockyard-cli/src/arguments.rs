@@ -26,11 +26,11 @@ pub(crate) enum Command {
     Predict(Predict),
     /// Measure a scenario on this host
     Measure(Measure),
-    /// Measure tables, counters and reclamation beside what people use instead (see docs/tables-beside-others.md)
+    /// Measure tables, counters and reclamation beside what people use instead (see docs/measure/measure-tables.md)
     MeasureTables(MeasureTables),
     /// Measure the running kernel's system calls on one file, and our lockref beside them
     Syscalls(SyscallsOptions),
-    /// Measure what a call of an uncontended lock costs: inlined, direct, through a table, patched (see docs/lock-call-path.md)
+    /// Measure what a call of an uncontended lock costs: inlined, direct, through a table, patched (see docs/measure/lock-call-path.md)
     LockCallPath(CallPath),
     /// Compare two result files: differences, intervals, verdicts; exit code 1 if B is slower
     Compare(Compare),
@@ -119,7 +119,7 @@ pub(crate) struct Measure {
     /// A variant; can be given several times [default: all]
     #[arg(long = "variant", value_name = "NAME")]
     pub(crate) variants: Vec<String>,
-    /// Also measure the locks that people use instead; =LIST for some, e.g. =spin,std-mutex (see docs/peers.md)
+    /// Also measure the locks that people use instead; =LIST for some, e.g. =spin,std-mutex (see docs/measure/peers.md)
     #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, default_missing_value = lockyard_lab::peers::ALL)]
     pub(crate) peers: Option<String>,
     /// How long one round of one cell counts

@@ -381,7 +381,7 @@ pub fn detail(
         }
         notes.push(format!(
             "some figures are means over a run of {} s, in which an operation is to be expected to give up its compare-exchange and take the \
-             lock; from then on operations keep each other there (docs/degradation.md; `until_a_lock_fallback` and \
+             lock; from then on operations keep each other there (docs/model/runs-of-seconds.md; `until_a_lock_fallback` and \
              `from_a_lock_fallback_on` in JSON); all else that is said of such a cell is of the longer part of the run",
             long.seconds
         ));
@@ -409,7 +409,7 @@ pub fn detail(
         let figure = metric.figure(apart, threads);
         detail.insert("siblings_share_nothing".to_owned(), Detail::Number(figure));
         notes.push(String::from(
-            "what the threads of a core share of a line is not settled (docs/machines.md); `siblings apart` is the figure if they \
+            "what the threads of a core share of a line is not settled (docs/evidence/siblings.md); `siblings apart` is the figure if they \
              share nothing of an ownership",
         ));
     }

@@ -115,7 +115,7 @@ impl std::fmt::Display for SimulationError {
 impl std::error::Error for SimulationError {}
 
 /// Simulates one cell with full effort, as the run that the script says, its samples too if it has some, and, if a core has two tasks, also
-/// as if the threads of a core shared nothing of an ownership: what they share is not settled (see `docs/machines.md`), and this is the other end.
+/// as if the threads of a core shared nothing of an ownership: what they share is not settled (see `docs/evidence/siblings.md`), and this is the other end.
 ///
 /// # Errors
 ///

@@ -5,7 +5,7 @@
 //! on this host, or on a simulated machine. There is no lock algorithm here: the objects are the
 //! library's.
 //!
-//! The format is described in `docs/scenarios.md`.
+//! The format is described in `docs/model/scenarios.md`.
 
 mod calibration;
 mod draws;

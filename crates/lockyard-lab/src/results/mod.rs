@@ -1,8 +1,8 @@
 //! Two result files side by side: which figures they have in common, how far those differ, and whether the rounds are
 //! evidence of it.
 //!
-//! A result file is what `measure`, `predict` and `reproduce` write with `--format json`; docs/results.md has the format,
-//! docs/compare.md what is made of two.
+//! A result file is what `measure`, `predict` and `reproduce` write with `--format json`; docs/measure/results.md has the format,
+//! docs/measure/compare.md what is made of two.
 //!
 //! | module | what |
 //! | --- | --- |

@@ -146,7 +146,7 @@ fn the_versions_are_those_that_are_built_and_the_licences_permit_it() {
 
 #[test]
 fn the_document_has_every_group_and_the_figures_of_every_row() {
-    let document = file("docs/tables-beside-others.md");
+    let document = file("docs/evidence/measure-tables.md");
     for group in GROUPS {
         let heading = format!("#### `{}`", group.name);
         let (_, figures) = document.split_once(&heading).expect(group.name);

@@ -13,7 +13,7 @@
 //! A locked operation on the word that the same thread does at once afterwards waits until the store has left the core,
 //! because it cannot be forwarded. Taking and releasing a lock back to back then takes 9.1 ns on an AMD EPYC (family 25), where
 //! releasing it by a read-modify-write takes 5.4; with 9 ns or more in between there is no difference. On an Intel Xeon the plain store
-//! was the quicker one, by 6 ns (example `partial_store`; `docs/measure.md`, "The price of one size").
+//! was the quicker one, by 6 ns (example `partial_store`; `docs/evidence/price-of-one-size.md`).
 //!
 //! # The portable forms everywhere
 //!

@@ -151,7 +151,7 @@ pub fn compare(
     if let Some(threads) = first.map(|found| found.tasks.len()).min() {
         figures.notes.push(format!(
             "from {threads} threads on, scenarios have two tasks on a core; what siblings share of a line is not settled \
-             (docs/machines.md), and the predictions are those of the file's `sibling_turn`"
+             (docs/evidence/siblings.md), and the predictions are those of the file's `sibling_turn`"
         ));
     }
     if measurements.lost > 0.0 {
