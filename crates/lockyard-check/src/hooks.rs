@@ -3,7 +3,7 @@
 use crate::finding::{FREED, STUCK};
 use crate::ration::Rationed;
 use lockyard::platform::Ordering;
-use lockyard::platform::hooked::{Effect, Hook, Kind, Operation};
+use lockyard::platform::hooked::{Effect, Hook, Operation, OperationKind};
 use loom::thread::ThreadId;
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
@@ -42,7 +42,7 @@ pub struct LostRelease;
 impl Fault for LostRelease {
     const NAME: &'static str = "lost release";
     fn strikes(operation: &Operation) -> bool {
-        matches!(operation.kind, Kind::Store | Kind::StorePart)
+        matches!(operation.kind, OperationKind::Store | OperationKind::StorePart)
             && operation.order == Ordering::Release
     }
 }
@@ -53,7 +53,7 @@ pub struct SkippedWait;
 impl Fault for SkippedWait {
     const NAME: &'static str = "skipped wait";
     fn strikes(operation: &Operation) -> bool {
-        operation.kind == Kind::Wait
+        operation.kind == OperationKind::Wait
     }
 }
 
@@ -63,7 +63,7 @@ pub struct LostSet;
 impl Fault for LostSet {
     const NAME: &'static str = "lost set";
     fn strikes(operation: &Operation) -> bool {
-        operation.kind == Kind::FetchBits
+        operation.kind == OperationKind::FetchBits
     }
 }
 
@@ -73,7 +73,7 @@ pub struct LostAddition;
 impl Fault for LostAddition {
     const NAME: &'static str = "lost addition";
     fn strikes(operation: &Operation) -> bool {
-        operation.kind == Kind::FetchAdd && operation.order == Ordering::Release
+        operation.kind == OperationKind::FetchAdd && operation.order == Ordering::Release
     }
 }
 
@@ -83,7 +83,7 @@ pub struct LostExchange;
 impl Fault for LostExchange {
     const NAME: &'static str = "lost exchange";
     fn strikes(operation: &Operation) -> bool {
-        operation.kind == Kind::CompareExchange
+        operation.kind == OperationKind::CompareExchange
     }
 }
 
@@ -93,7 +93,7 @@ pub struct LostChoice;
 impl Fault for LostChoice {
     const NAME: &'static str = "lost choice";
     fn strikes(operation: &Operation) -> bool {
-        operation.kind == Kind::CompareExchange
+        operation.kind == OperationKind::CompareExchange
             && Path::new(operation.place.file()).ends_with("kind/choice.rs")
     }
 }
@@ -104,7 +104,7 @@ pub struct LostFence;
 impl Fault for LostFence {
     const NAME: &'static str = "lost fence";
     fn strikes(operation: &Operation) -> bool {
-        operation.kind == Kind::Fence
+        operation.kind == OperationKind::Fence
     }
 }
 
@@ -183,7 +183,7 @@ pub struct Site {
     /// Line and column.
     pub at: (u32, u32),
     /// The operation.
-    pub kind: Kind,
+    pub kind: OperationKind,
     /// Whether it is the ordering of a failed compare-exchange.
     pub failure: bool,
 }
@@ -279,7 +279,7 @@ pub struct Scripted(());
 unsafe impl Hook for Scripted {
     fn operation(operation: &mut Operation) -> Effect {
         let (kind, place) = (operation.kind, operation.place);
-        if kind == Kind::Wait
+        if kind == OperationKind::Wait
             && let Some(handler) = interruption()
         {
             handler();

@@ -1,7 +1,7 @@
 //! The arguments of the command, and how they fail.
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
-use lockyard_lab::host::calibrate::{LEAST_SECONDS, MOST_SECONDS};
+use lockyard_lab::calibrate_host::{LEAST_SECONDS, MOST_SECONDS};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -120,7 +120,7 @@ pub(crate) struct Measure {
     #[arg(long = "variant", value_name = "NAME")]
     pub(crate) variants: Vec<String>,
     /// Also measure the locks that people use instead; =LIST for some, e.g. =spin,std-mutex (see docs/measure/peers.md)
-    #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, default_missing_value = lockyard_lab::peers::ALL)]
+    #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, default_missing_value = lockyard_measure::peers::ALL)]
     pub(crate) peers: Option<String>,
     /// How long one round of one cell counts
     #[arg(long, value_name = "S", default_value = "0.1", value_parser = window, allow_hyphen_values = true)]
@@ -347,7 +347,7 @@ pub(crate) enum Format {
     Markdown,
 }
 
-impl From<Format> for lockyard_lab::output::Format {
+impl From<Format> for lockyard_results::render::Format {
     fn from(format: Format) -> Self {
         match format {
             Format::Table => Self::Table,
@@ -361,8 +361,8 @@ impl From<Format> for lockyard_lab::output::Format {
 #[cfg(target_os = "linux")]
 impl SyscallsFormat {
     /// The format of a document; `None` for one that is none.
-    pub(crate) fn document(self) -> Option<lockyard_lab::output::Format> {
-        use lockyard_lab::output::Format;
+    pub(crate) fn document(self) -> Option<lockyard_results::render::Format> {
+        use lockyard_results::render::Format;
         match self {
             SyscallsFormat::Table => Some(Format::Table),
             SyscallsFormat::Json => Some(Format::Json),
@@ -394,17 +394,17 @@ pub(crate) enum Failure {
     Interrupted(String),
 }
 
-impl From<lockyard_lab::InputError> for Failure {
-    fn from(error: lockyard_lab::InputError) -> Self {
+impl From<lockyard_support::InputError> for Failure {
+    fn from(error: lockyard_support::InputError) -> Self {
         Failure::Input(error.to_string())
     }
 }
 
-impl From<lockyard_lab::predict::Failure> for Failure {
-    fn from(failure: lockyard_lab::predict::Failure) -> Self {
+impl From<lockyard_predict::failure::Failure> for Failure {
+    fn from(failure: lockyard_predict::failure::Failure) -> Self {
         match failure {
-            lockyard_lab::predict::Failure::Input(error) => Failure::Input(error.to_string()),
-            lockyard_lab::predict::Failure::Run(message) => Failure::Run(message),
+            lockyard_predict::failure::Failure::Input(error) => Failure::Input(error.to_string()),
+            lockyard_predict::failure::Failure::Run(message) => Failure::Run(message),
         }
     }
 }
@@ -450,7 +450,7 @@ pub(crate) fn number_list_from(
                 )));
             }
             _ => {
-                let part = lockyard_input::printable(part);
+                let part = lockyard_support::printable(part);
                 return Err(Failure::Input(format!(
                     "{option}: `{part}` is no number of {things}; {allowed}"
                 )));
@@ -466,7 +466,7 @@ fn seconds(text: &str, least: f64, most: f64) -> Result<Duration, String> {
     match text.trim().parse::<f64>() {
         Ok(value) if (least..=most).contains(&value) => Ok(Duration::from_secs_f64(value)),
         Ok(value) => Err(format!("is {value}; {allowed}")),
-        Err(_) => Err(format!("is `{}`; {allowed}", lockyard_input::printable(text))),
+        Err(_) => Err(format!("is `{}`; {allowed}", lockyard_support::printable(text))),
     }
 }
 
@@ -491,7 +491,7 @@ fn whole<N: TryFrom<u32>>(text: &str, most: u32) -> Result<N, String> {
     let number = text.trim().parse().ok().filter(|number| (1..=most).contains(number));
     number
         .and_then(|number| N::try_from(number).ok())
-        .ok_or_else(|| format!("is {}; allowed: 1 to {most}", lockyard_input::printable(text)))
+        .ok_or_else(|| format!("is {}; allowed: 1 to {most}", lockyard_support::printable(text)))
 }
 
 fn repeats(text: &str) -> Result<u16, String> {
@@ -503,7 +503,7 @@ fn jobs(text: &str) -> Result<u16, String> {
 }
 
 fn objects(text: &str) -> Result<u32, String> {
-    whole(text, lockyard_lab::tables::MOST_OBJECTS)
+    whole(text, lockyard_measure::measure_tables::MOST_OBJECTS)
 }
 
 #[cfg(test)]

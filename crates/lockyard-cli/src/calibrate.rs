@@ -3,11 +3,11 @@
 use crate::arguments::{Calibrate, Failure};
 use crate::new_file::NewFile;
 use crate::{host, output, progress};
-use lockyard_lab::host::calibrate::{self, Figures, render};
-use lockyard_lab::host::environment as host_environment;
-use lockyard_lab::jobs;
-use lockyard_lab::output::Format;
+use lockyard_lab::calibrate_host::{self, Figures, render};
+use lockyard_measure::detect::environment as host_environment;
+use lockyard_results::render::Format;
 use lockyard_sim::Machine;
+use lockyard_support::jobs;
 
 pub(crate) fn run(options: &Calibrate, format: Format) -> Result<(), Failure> {
     let time = options.seconds.as_secs_f64();
@@ -20,13 +20,13 @@ pub(crate) fn run(options: &Calibrate, format: Format) -> Result<(), Failure> {
     // As it is before anything is measured.
     let environment = environment();
     let bar = progress::bar(time.ceil() as usize, "s of measuring");
-    let measured = calibrate::measure(time, &mut |passed| bar.set_position(passed as u64));
+    let measured = calibrate_host::measure(time, &mut |passed| bar.set_position(passed as u64));
     bar.finish_and_clear();
     let measurements = measured.map_err(Failure::Run)?;
     let print = |figures: &Figures, file: Option<&str>| {
         output::write(&render(&measurements, figures, file, &environment, format))
     };
-    let only_measured = || calibrate::measured(&measurements);
+    let only_measured = || calibrate_host::measured(&measurements);
     if jobs::interrupted() {
         output::work_ended();
         let mut figures = only_measured();
@@ -39,14 +39,14 @@ pub(crate) fn run(options: &Calibrate, format: Format) -> Result<(), Failure> {
             figures.rows.len()
         )));
     }
-    let steadiness = calibrate::steadiness(&measurements);
+    let steadiness = calibrate_host::steadiness(&measurements);
     if let Some(what) = steadiness.refused.as_ref().filter(|_| !options.anyway) {
         output::work_ended();
         print(&only_measured(), None)?;
-        let advice = calibrate::ADVICE;
+        let advice = calibrate_host::ADVICE;
         return Err(Failure::Run(format!("no machine file: {what}; {advice}")));
     }
-    let calibrated = match calibrate::calibrate(&measurements, name) {
+    let calibrated = match calibrate_host::calibrate(&measurements, name) {
         // What an interrupt cut short is no machine.
         Ok(calibrated) if !jobs::interrupted() => calibrated,
         found => {
@@ -67,16 +67,16 @@ pub(crate) fn run(options: &Calibrate, format: Format) -> Result<(), Failure> {
         }
     };
     let earlier = options.out.as_deref().and_then(|path| Machine::load(path).ok());
-    let differs = earlier.map(|earlier| calibrate::differs(&earlier, &calibrated.machine));
+    let differs = earlier.map(|earlier| calibrate_host::differs(&earlier, &calibrated.machine));
     let differs = differs.unwrap_or_default();
     let borrowed = calibrated.borrowed.iter().map(|(_, said)| said);
     for warning in borrowed.chain(&differs).chain(&steadiness.notes) {
         crate::complain(&format!("warning: {warning}"));
     }
     let calibrated = calibrated.with_notes(differs).map_err(Failure::Run)?;
-    let bar = progress::bar(calibrate::cells(&measurements), "cells simulated");
+    let bar = progress::bar(calibrate_host::cells(&measurements), "cells simulated");
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-    let compared = calibrate::compare(&measurements, &calibrated, jobs, &|| bar.inc(1));
+    let compared = calibrate_host::compare(&measurements, &calibrated, jobs, &|| bar.inc(1));
     bar.finish_and_clear();
     let mut figures = compared.map_err(Failure::Run)?;
     output::work_ended();
@@ -114,6 +114,6 @@ fn check_name(name: &str) -> Result<(), Failure> {
     }
     Err(Failure::Input(format!(
         "--name is `{}`; allowed: 1 to 100 of a-z, A-Z, 0-9, '-', '_', '.'",
-        lockyard_input::printable(name)
+        lockyard_support::printable(name)
     )))
 }

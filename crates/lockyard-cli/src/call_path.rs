@@ -2,10 +2,10 @@
 
 use crate::arguments::{CallPath, Failure};
 use crate::{host, output, progress};
-use lockyard_input::printable;
-use lockyard_lab::host::call_path::{self, CHOICE, Effort, Way};
-use lockyard_lab::host::environment;
-use lockyard_lab::output::{Document, Extent};
+use lockyard_measure::call_path::{self, CHOICE, Effort, Way};
+use lockyard_measure::detect::environment;
+use lockyard_results::render::{Document, Extent};
+use lockyard_support::printable;
 
 /// Why `predict` and `measure` have no such scenario, if that is what the user asks for.
 pub(crate) fn no_scenario(name: &str) -> Result<(), Failure> {

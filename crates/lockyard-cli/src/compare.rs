@@ -2,12 +2,12 @@
 
 use crate::arguments::{Compare, Failure};
 use crate::output;
-use lockyard_lab::results::{self, Options, report};
+use lockyard_results::compare::{self, Options, report};
 
 pub(crate) fn run(options: &Compare) -> Result<(), Failure> {
     let threshold = threshold(&options.threshold)?;
-    let (a, b) = (results::load(&options.a)?, results::load(&options.b)?);
-    let comparison = results::compare(&a, &b, Options { threshold, anyway: options.anyway })?;
+    let (a, b) = (compare::load(&options.a)?, compare::load(&options.b)?);
+    let comparison = compare::compare(&a, &b, Options { threshold, anyway: options.anyway })?;
     output::write(&report::render(&comparison, options.format.into()))?;
     match comparison.slower_beyond_threshold() {
         0 => Ok(()),
@@ -27,7 +27,7 @@ fn threshold(text: &str) -> Result<f64, Failure> {
         Ok(percent) if (0.0..100.0).contains(&percent) => Ok(percent / 100.0),
         _ => Err(Failure::Input(format!(
             "--threshold: `{}` is no threshold; allowed: 0 to below 100 per cent, such as 5%",
-            lockyard_input::printable(text)
+            lockyard_support::printable(text)
         ))),
     }
 }

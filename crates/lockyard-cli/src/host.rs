@@ -1,6 +1,6 @@
 //! What is said of this host beside its figures.
 
-use lockyard_lab::host::detect::{NOT_AVAILABLE, here, warnings};
+use lockyard_measure::detect::{NOT_AVAILABLE, here, warnings};
 
 /// Names on standard error, before anything is measured, what spoils a measurement here. Of the clock's frequency nothing is
 /// said: figures are not in cycles.

@@ -2,10 +2,11 @@
 
 use crate::arguments::{Failure, Machines, MachinesCommand};
 use crate::{calibrate, output};
-use lockyard_lab::host::detect;
-use lockyard_lab::machines::{list, show};
-use lockyard_lab::output::Extent;
-use lockyard_lab::{check, names};
+use lockyard_measure::detect;
+use lockyard_predict::machine::known_figures;
+use lockyard_predict::machine::report::{list, show};
+use lockyard_predict::names;
+use lockyard_results::render::Extent;
 use lockyard_sim::Machine;
 
 pub(crate) fn run(options: &Machines) -> Result<(), Failure> {
@@ -27,7 +28,7 @@ pub(crate) fn run(options: &Machines) -> Result<(), Failure> {
             let machines: Result<Vec<Machine>, _> =
                 wanted.iter().map(|name| names::machine(name)).collect();
             let machines = machines?;
-            let checks = check::Checks::of(&machines);
+            let checks = known_figures::Checks::of(&machines);
             let interrupted = output::work_ended();
             output::write(&checks.render(format))?;
             let extent =

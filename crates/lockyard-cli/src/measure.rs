@@ -2,11 +2,13 @@
 
 use crate::arguments::{Failure, Measure, thread_list};
 use crate::{call_path, host, output, progress};
-use lockyard_lab::host::measure::Effort;
-use lockyard_lab::host::{Cpus, Placement};
-use lockyard_lab::measured::{self, MOST_THREADS};
-use lockyard_lab::output::{Document, Extent};
-use lockyard_lab::{fit, names, peers, published};
+use lockyard_lab::measure;
+use lockyard_measure::cpus::{Cpus, MOST_THREADS, Placement};
+use lockyard_measure::peers;
+use lockyard_measure::scenario::rounds::Effort;
+use lockyard_predict::names;
+use lockyard_results::render::{Document, Extent};
+use lockyard_results::{published, scaling};
 use std::time::Duration;
 
 pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
@@ -20,7 +22,7 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
         )));
     }
     if options.fit {
-        fit::check(&threads)?;
+        scaling::check(&threads)?;
     }
     let placement = options.placement.as_deref();
     let placement = placement.map(|text| Placement::parse(text, &Cpus::allowed())).transpose()?;
@@ -32,7 +34,7 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
         attribution: options.attribution,
         stalled_after: options.stalled_after,
     };
-    let request = measured::Request {
+    let request = measure::Request {
         script,
         variants,
         threads,
@@ -40,14 +42,14 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
         effort,
         relative_to: options.relative_to.clone(),
     };
-    measured::check(&request)?;
+    measure::check(&request)?;
     host::warn();
-    let bar = progress::bar(measured::rounds(&request)?, "rounds");
-    let report = measured::run(&request, &published::shipped()?, &mut || bar.inc(1));
+    let bar = progress::bar(measure::rounds(&request)?, "rounds");
+    let report = measure::run(&request, &published::shipped()?, &mut || bar.inc(1));
     bar.finish_and_clear();
     let mut report = report?;
     let extent = Extent::rows(report.rows.len(), report.asked);
-    let fits = if options.fit { fit::of_rows(&mut report.rows) } else { Vec::new() };
+    let fits = if options.fit { scaling::of_rows(&mut report.rows) } else { Vec::new() };
     report.rows.append(&mut report.samples);
     report.rows.append(&mut report.listings);
     let mut explanations = report.explanations;

@@ -2,10 +2,10 @@
 
 use crate::arguments::{Failure, MeasureTables, number_list_from, thread_list};
 use crate::{host, output, progress};
-use lockyard_lab::host::measure::Effort;
-use lockyard_lab::host::{Cpus, Placement};
-use lockyard_lab::output::Document;
-use lockyard_lab::tables::{self, Request, usual_threads};
+use lockyard_measure::cpus::{Cpus, Placement};
+use lockyard_measure::measure_tables::{self, Request, usual_threads};
+use lockyard_measure::scenario::rounds::Effort;
+use lockyard_results::render::Document;
 use std::time::Duration;
 
 pub(crate) fn run(options: &MeasureTables) -> Result<(), Failure> {
@@ -38,10 +38,10 @@ pub(crate) fn run(options: &MeasureTables) -> Result<(), Failure> {
         effort,
         relative_to: options.relative_to.clone(),
     };
-    let rounds = tables::rounds(&request)?;
+    let rounds = measure_tables::rounds(&request)?;
     host::warn();
     let bar = progress::bar(rounds, "rounds");
-    let report = tables::run(&request, &mut || bar.inc(1));
+    let report = measure_tables::run(&request, &mut || bar.inc(1));
     bar.finish_and_clear();
     let report = report?;
     let mut environment = vec![("lockyard".to_owned(), env!("CARGO_PKG_VERSION").to_owned())];

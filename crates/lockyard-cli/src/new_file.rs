@@ -24,7 +24,7 @@ impl NewFile {
     ///
     /// Refuses, as bad input, what is no file, what is there and must not be replaced, and what cannot be written.
     pub(crate) fn at(option: &str, path: &Path, replace: bool) -> Result<NewFile, Failure> {
-        let shown = lockyard_input::printable(&path.display().to_string());
+        let shown = lockyard_support::printable(&path.display().to_string());
         let refuse = |what: &str| Err(Failure::Input(format!("{option} {shown}: {what}")));
         // Through a link: it stays, and what it points to is replaced.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());

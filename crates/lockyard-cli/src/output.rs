@@ -3,7 +3,7 @@
 use crate::arguments::{Failure, Format};
 use crate::signals;
 use crate::temporary::Temporary;
-use lockyard_lab::output::{Document, Extent, render};
+use lockyard_results::render::{Document, Extent, render};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -44,7 +44,7 @@ pub(crate) fn note_end(document: &mut Document, failure: Option<&str>, extent: E
 
 /// The work is over, one way or another: returns whether it was interrupted.
 pub(crate) fn work_ended() -> bool {
-    let interrupted = lockyard_lab::jobs::interrupted();
+    let interrupted = lockyard_support::jobs::interrupted();
     signals::work_ended();
     interrupted
 }

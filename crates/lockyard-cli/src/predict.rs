@@ -2,10 +2,11 @@
 
 use crate::arguments::{Failure, Predict, thread_list};
 use crate::{call_path, output, progress};
-use lockyard_lab::output::{Document, Extent};
-use lockyard_lab::placement::Placement;
-use lockyard_lab::rows::Row;
-use lockyard_lab::{explain, fit, names, predict, published, sensitivity};
+use lockyard_predict::placement::Placement;
+use lockyard_predict::{explain, names, request, sensitivity};
+use lockyard_results::render::{Document, Extent};
+use lockyard_results::row::Row;
+use lockyard_results::{published, scaling};
 
 pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     call_path::no_scenario(&options.scenario)?;
@@ -13,7 +14,7 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     let machine = names::machine(&options.machine)?;
     let threads = thread_list(&options.threads)?;
     if options.fit {
-        fit::check(&threads)?;
+        scaling::check(&threads)?;
     }
     let placement =
         options.placement.as_deref().map(|text| Placement::parse(text, &machine)).transpose()?;
@@ -51,7 +52,7 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     if !machine.notes().is_empty() {
         environment.push(("machine_notes".to_owned(), machine.notes().join("; ")));
     }
-    let request = predict::Request {
+    let request = request::Request {
         script,
         machine,
         variants: options.variants.clone(),
@@ -61,10 +62,10 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
         attribution: options.attribution,
         jobs: options.common.jobs(),
     };
-    let found = predict::run(&request, &published::shipped()?, &|| bar.inc(1));
+    let found = request::run(&request, &published::shipped()?, &|| bar.inc(1));
     bar.finish_and_clear();
     let mut found = found?;
-    let fits = if options.fit { fit::of_rows(&mut found.rows) } else { Vec::new() };
+    let fits = if options.fit { scaling::of_rows(&mut found.rows) } else { Vec::new() };
     let mut document =
         Document { rows: found.rows, fits, environment, notes, ..Document::default() };
     let heading = |row: &Row| format!("{}, {}", row.variant, row.threads_in_words());

@@ -3,9 +3,12 @@
 use crate::arguments::{Failure, Reproduce};
 use crate::host::known;
 use crate::{output, progress};
-use lockyard_lab::host::{self, measure};
-use lockyard_lab::output::{Document, Extent, Format, render};
-use lockyard_lab::{InputError, published, reproduce, training};
+use lockyard_lab::{reproduce, training};
+use lockyard_measure::detect;
+use lockyard_measure::scenario::rounds;
+use lockyard_results::published;
+use lockyard_results::render::{Document, Extent, Format, render};
+use lockyard_support::InputError;
 use std::path::Path;
 
 pub(crate) fn run(options: &Reproduce) -> Result<(), Failure> {
@@ -19,13 +22,13 @@ pub(crate) fn run(options: &Reproduce) -> Result<(), Failure> {
     let request = reproduce::Request {
         names: options.experiments.clone(),
         jobs: options.common.jobs(),
-        measure: (!options.no_measure).then_some(measure::Effort::USUAL),
+        measure: (!options.no_measure).then_some(rounds::Effort::USUAL),
     };
     let cells = reproduce::count(&request, &tables)?;
     make_directory(options)?;
     if request.measure.is_some() {
         // Results say what the host did before they were made.
-        host::detect::here();
+        detect::here();
     }
     let bar = progress::bar(cells, "cells simulated");
     let report = reproduce::run(&request, &tables, &|| bar.inc(1));
@@ -77,7 +80,7 @@ fn write_files(options: &Reproduce, document: &Document) -> Result<String, Failu
     let files = FILES.map(|(file, format)| (name(file), render(document, format)));
     output::write_files(directory, &files)?;
     let first = directory.join(&files[0].0).display().to_string();
-    Ok(format!(" and written to {} and beside it", lockyard_input::printable(&first)))
+    Ok(format!(" and written to {} and beside it", lockyard_support::printable(&first)))
 }
 
 /// Whether a directory has files of results that are not partial ones.
@@ -86,7 +89,7 @@ fn holds_whole_results(directory: &Path) -> bool {
         return false;
     }
     let text = std::fs::read(directory.join(FILES[0].0)).unwrap_or_default();
-    !lockyard_lab::output::is_partial(&text)
+    !lockyard_results::render::is_partial(&text)
 }
 
 /// The training tables. For people the summaries, and every cell if asked for; for programs every cell.
@@ -125,8 +128,8 @@ fn train(options: &Reproduce) -> Result<(), Failure> {
 fn document(report: &reproduce::Report, measured: bool) -> Document {
     let mut environment = vec![("lockyard".to_owned(), env!("CARGO_PKG_VERSION").to_owned())];
     if measured {
-        environment.extend(measure::Effort::USUAL.describe());
-        let host = host::environment();
+        environment.extend(rounds::Effort::USUAL.describe());
+        let host = detect::environment();
         environment.extend(host.into_iter().map(|(name, value)| (name.to_owned(), value)));
     }
     let mut notes: Vec<String> = report
@@ -147,7 +150,7 @@ fn document(report: &reproduce::Report, measured: bool) -> Document {
              of the rounds, with an interval of at least 95 %. They are not the published machine's."
                 .to_owned(),
         );
-        notes.push(format!("This host: {}.", known(&host::environment(), ", ")));
+        notes.push(format!("This host: {}.", known(&detect::environment(), ", ")));
     }
     Document {
         rows: report.rows.clone(),

@@ -12,7 +12,7 @@
 //! | the work has not ended after [`PATIENCE`] | the same |
 
 use crate::{complain, temporary};
-use lockyard_lab::jobs;
+use lockyard_support::jobs;
 use std::io;
 use std::process::exit;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -69,7 +69,7 @@ pub(crate) fn caught() -> Option<(&'static str, u8)> {
 fn end() -> ! {
     temporary::remove_all();
     #[cfg(target_os = "linux")]
-    lockyard_lab::host::syscalls::remove_all();
+    lockyard_measure::syscalls::remove_all();
     exit(caught().map_or(1, |(_, code)| i32::from(code)));
 }
 

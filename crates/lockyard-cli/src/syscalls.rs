@@ -22,11 +22,11 @@ mod on_linux {
     use super::{ExitCode, Failure, SyscallsOptions};
     use crate::arguments::{Kinds, SyscallsFormat, number_list};
     use crate::{host, output, progress};
-    use lockyard_lab::host::syscalls::{
+    use lockyard_measure::cpus::{Cpus, Placement};
+    use lockyard_measure::syscalls::{
         Directory, Experiment, Kind, Launcher, MOST_TASKS, TASK, Times, columns, report, task,
     };
-    use lockyard_lab::host::{Cpus, Placement};
-    use lockyard_lab::output::{Document, Extent, render};
+    use lockyard_results::render::{Document, Extent, render};
     use std::time::Duration;
 
     /// The process of a task is this program again: if it is one, what it came to.

@@ -4,7 +4,7 @@
 use crate::arguments::{Arguments, Failure};
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use clap::{Arg, Command, CommandFactory, Parser};
-use lockyard_input::{hint, printable};
+use lockyard_support::{hint, printable};
 use std::ffi::OsString;
 
 /// The arguments of the process. Ends it where they ask for help, or for the version.

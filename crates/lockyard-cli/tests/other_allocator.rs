@@ -1,8 +1,9 @@
 //! The rows are the same with another allocator: this program's hands out addresses that the system's
 //! would not.
 
-use lockyard_lab::output::{Document, Format, render};
-use lockyard_lab::{published, reproduce};
+use lockyard_lab::reproduce;
+use lockyard_results::published;
+use lockyard_results::render::{Document, Format, render};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::process::Command;
 

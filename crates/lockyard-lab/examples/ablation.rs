@@ -1,17 +1,22 @@
-//! What each mechanism of the simulated machine is worth: errors with it switched off, and nothing fitted anew.
+//! What each mechanism of the simulated machine is worth: errors with it switched off, and nothing
+//! fitted anew.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example ablation
 //! ```
 //!
-//! Median |error| in per cent: of the training tables at twelve numbers of threads, and of the cells that are reported as
-//! predictions in the tables of primitives (Broadwell-EX at 64 and 128 threads left out). The local work stays as it was calibrated.
-//! Tables of whole programs hang on what their scripts say more than on mechanisms, and are left out.
+//! Median |error| in per cent: of the training tables at twelve numbers of threads, and of the
+//! cells that are reported as predictions in the tables of primitives (Broadwell-EX at 64 and 128
+//! threads left out). The local work stays as it was calibrated. Tables of whole programs hang on
+//! what their scripts say more than on mechanisms, and are left out.
 
-use lockyard_lab::rows::Status;
-use lockyard_lab::{jobs, names, predict, published, statistics, training};
+use lockyard_lab::training;
+use lockyard_predict::{names, request};
+use lockyard_results::row::Status;
+use lockyard_results::{published, statistics};
 use lockyard_scenarios::Script;
 use lockyard_sim::{Machine, Order};
+use lockyard_support::jobs;
 use std::collections::BTreeSet;
 
 /// The tables of primitives.
@@ -104,7 +109,7 @@ fn predicted(
             .filter_map(|cell| cell.threads)
             .filter(|&threads| !(name.starts_with("broadwell-ex") && threads >= 64))
             .collect();
-        let request = predict::Request {
+        let request = request::Request {
             script,
             machine,
             variants: Vec::new(),
@@ -114,7 +119,7 @@ fn predicted(
             attribution: false,
             jobs,
         };
-        match predict::run(&request, all, &|| ()) {
+        match request::run(&request, all, &|| ()) {
             Ok(found) => errors.extend(
                 found
                     .rows

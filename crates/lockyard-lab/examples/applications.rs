@@ -1,18 +1,22 @@
-//! What the table `qspinlock-applications` does not determine, and how far the predicted ratio depends on it: each of the shipped
-//! scripts with another assumption in place of one that it states, calibrated anew on the ticket lock's row and predicted.
+//! What the table `qspinlock-applications` does not determine, and how far the predicted ratio
+//! depends on it: each of the shipped scripts with another assumption in place of one that it
+//! states, calibrated anew on the ticket lock's row and predicted.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example applications [-- MACHINE]
 //! ```
 //!
-//! Printed for each: nanoseconds of work between two visits of the lock, visits for one of the table's unit (job, record), the
-//! predicted ratio of the queued lock's throughput to the ticket lock's, and what dominates with the ticket lock.
+//! Printed for each: nanoseconds of work between two visits of the lock, visits for one of the
+//! table's unit (job, record), the predicted ratio of the queued lock's throughput to the ticket
+//! lock's, and what dominates with the ticket lock.
 
-use lockyard_lab::placement::Placement;
-use lockyard_lab::simulate::Effort;
-use lockyard_lab::{jobs, predict, published, simulate};
+use lockyard_predict::calibration;
+use lockyard_predict::placement::Placement;
+use lockyard_predict::simulate::{CellSpec, Effort, RunPlan, simulate};
+use lockyard_results::published;
 use lockyard_scenarios::{ObjectKind, Region, Script, Step};
 use lockyard_sim::Machine;
+use lockyard_support::jobs;
 use std::process::ExitCode;
 
 const EXPERIMENTS: [&str; 3] = ["aim7-disk/xfs", "aim7-disk/ext4", "ebizzy-m"];
@@ -68,7 +72,8 @@ impl Instead {
         }
     }
 
-    /// Puts it in place. `system` is the published system time over the user time, with the ticket lock.
+    /// Puts it in place. `system` is the published system time over the user time, with the ticket
+    /// lock.
     fn apply(self, script: &mut Script, system: f64) {
         for variant in &mut script.variants {
             match self {
@@ -165,13 +170,20 @@ fn row(name: &str, instead: Instead, machine: &str) -> Result<String, String> {
     let on = Machine::shipped(machine).ok_or_else(|| format!("there is no machine {machine}"))?;
     let ticket = script.variant("ticket").ok_or("no ticket lock")?;
     let calibrated =
-        predict::calibrated(&script, ticket, machine, &tables).map_err(|e| e.to_string())?;
+        calibration::calibrated(&script, ticket, machine, &tables).map_err(|e| e.to_string())?;
     let tasks = script.tasks(None).ok_or("no number of tasks")?.min(on.hardware_threads());
     let order = Placement::Order(script.order);
     let run = |variant: &str| {
         let variant = script.variant(variant).ok_or("no such variant")?;
-        let (place, work) = ((&order, script.home), calibrated.nanoseconds());
-        simulate::cell(&on, variant, place, tasks, work, Effort::usual(&on, &order, tasks))
+        let cell = CellSpec {
+            machine: &on,
+            variant: variant,
+            placement: &order,
+            home: script.home,
+            threads: tasks,
+            local_work: calibrated.nanoseconds(),
+        };
+        simulate(&cell, &RunPlan::of_windows(Effort::usual(&on, &order, tasks)))
             .map_err(|e| e.to_string())
     };
     let (ticket, queued) = (run("ticket")?, run("qspinlock")?);

@@ -1,16 +1,20 @@
-//! Additions to one word by more and more threads, beside what machines make of them: a published curve of a mesh, of one socket and then of the
-//! next, and `cascade-lake-2s24c2t` with 28 cores a socket, also with other numbers of what happens between sockets; and a published curve of
-//! a virtual machine on a Zen 4, as far as one core complex goes, and `zen4-7840u` with that one's clock.
+//! Additions to one word by more and more threads, beside what machines make of them: a published
+//! curve of a mesh, of one socket and then of the next, and `cascade-lake-2s24c2t` with 28 cores a
+//! socket, also with other numbers of what happens between sockets; and a published curve of a
+//! virtual machine on a Zen 4, as far as one core complex goes, and `zen4-7840u` with that one's
+//! clock.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example counter
 //! ```
 //!
-//! Nothing is fitted here. The first host has eight sockets (`training/atomic_increment_platinum_8176.csv`); two are simulated. The second one is a guest
-//! (`training/atomic_increment_zen4_guest.csv`): its neighbouring CPUs are siblings, as it sees them, but need not be on the host, so both are simulated.
+//! Nothing is fitted here. The first host has eight sockets
+//! (`training/atomic_increment_platinum_8176.csv`); two are simulated. The second one is a guest
+//! (`training/atomic_increment_zen4_guest.csv`): its neighbouring CPUs are siblings, as it sees
+//! them, but need not be on the host, so both are simulated.
 
 use lockyard::platform::{Ordering, Word};
-use lockyard_lab::statistics;
+use lockyard_results::statistics;
 use lockyard_sim::{Machine, Outcome, SimulatedU64, Simulation};
 
 const MESH: &str = include_str!("../../../training/atomic_increment_platinum_8176.csv");
@@ -18,7 +22,8 @@ const CORES: usize = 28;
 const ZEN: &str = include_str!("../../../training/atomic_increment_zen4_guest.csv");
 /// An addition by one thread takes 2.53 ns there, and 7 cycles on that machine.
 const ZEN_GHZ: f64 = 2.77;
-/// Other numbers of legs of the hold after a grant, which other processors of the family would give by the same rule; and the ring's weight of another socket's request.
+/// Other numbers of legs of the hold after a grant, which other processors of the family would give
+/// by the same rule; and the ring's weight of another socket's request.
 const CHANGES: [(&str, f64); 4] = [
     ("protocol.granted_legs", 0.65),
     ("protocol.granted_legs", 1.0),

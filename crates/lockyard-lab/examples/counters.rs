@@ -1,7 +1,7 @@
-//! Records what the processor's counters say of a short loop, or why they say nothing, in the format in which the tests replay it
-//! (`src/host/counters/fixtures/`).
+//! Records what the processor's counters say of a short loop, or why they say nothing, in the
+//! format in which the tests replay it (`src/host/counters/fixtures/`).
 
-use lockyard_lab::host::counters::record;
+use lockyard_measure::counters::record;
 
 fn main() {
     let recorded = record(|| {

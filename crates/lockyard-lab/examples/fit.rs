@@ -5,14 +5,18 @@
 //!     cycles.leg=10..30 cycles.transfer=50..100 protocol.granted_legs=0.3..4 ping_pong=44 ping_pong_remote=122
 //! ```
 //!
-//! Machine, seconds, seed, then the numbers with their ranges, and ping-pong latencies in nanoseconds that are to be met; `name:=value` sets a number,
-//! `threads=45,88` looks at these numbers of threads, `seeds=3` at so many runs of each cell. In no seconds it only says the objective. A
-//! random search from the numbers of the machine's file: some numbers are moved a little, and kept if the objective falls.
-//! The objective is 0.6 times the mean over the table's programs of |ln(simulated/published)| (at most 1 a cell), 0.4 times the
-//! median of all cells, and a penalty on the ping-pongs (0.01 at a miss of 3 %). It looks at training tables only.
+//! Machine, seconds, seed, then the numbers with their ranges, and ping-pong latencies in
+//! nanoseconds that are to be met; `name:=value` sets a number, `threads=45,88` looks at these
+//! numbers of threads, `seeds=3` at so many runs of each cell. In no seconds it only says the
+//! objective. A random search from the numbers of the machine's file: some numbers are moved a
+//! little, and kept if the objective falls. The objective is 0.6 times the mean over the table's
+//! programs of |ln(simulated/published)| (at most 1 a cell), 0.4 times the median of all cells, and
+//! a penalty on the ping-pongs (0.01 at a miss of 3 %). It looks at training tables only.
 
-use lockyard_lab::{check, jobs, training};
+use lockyard_lab::training;
+use lockyard_predict::machine::known_figures;
 use lockyard_sim::Machine;
+use lockyard_support::jobs;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -48,7 +52,9 @@ impl Fit {
         let penalty: f64 = self
             .ping_pongs
             .iter()
-            .filter_map(|&(place, wanted)| Some((check::ping_pong(&machine, place, 0)?, wanted)))
+            .filter_map(|&(place, wanted)| {
+                Some((known_figures::ping_pong(&machine, place, 0)?, wanted))
+            })
             .map(|(found, wanted)| 0.01 * ((found / wanted).ln() / 0.03).powi(2))
             .sum();
         let error = |cell: &training::Cell| {
@@ -65,7 +71,7 @@ impl Fit {
         }
         let mean = |errors: &Vec<f64>| errors.iter().sum::<f64>() / errors.len() as f64;
         let means = programs.values().map(mean).sum::<f64>() / programs.len() as f64;
-        let median = lockyard_lab::statistics::median(&errors).unwrap_or(f64::INFINITY);
+        let median = lockyard_results::statistics::median(&errors).unwrap_or(f64::INFINITY);
         (0.6 * means + 0.4 * median + penalty, median)
     }
 }

@@ -1,27 +1,32 @@
-//! What the operations of a hand-over cost: two CPUs take turns, and in its turn each one writes to lines that the other has, or takes
-//! a lock as the head of a queue does. A measurement of this host, and what a machine makes of it.
+//! What the operations of a hand-over cost: two CPUs take turns, and in its turn each one writes to
+//! lines that the other has, or takes a lock as the head of a queue does. A measurement of this
+//! host, and what a machine makes of it.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example hand_over -- 300 > measured.csv
 //! cargo run --release -p lockyard-lab --example hand_over -- measured.csv mine.toml
 //! ```
 //!
-//! The first measures on the first two CPUs that the process may use, for 300 rounds. A round visits every case once, in a new
-//! order; a visit is three tries of 1,500 turns, and a try in which a thread did not have its CPU all the time is not
-//! counted. A row: the case; the median of nanoseconds; an interval that covers it with a probability of at least 95 %; how many
-//! tries count. In the cases `timed` the figure is the median of what is timed inside a turn, by the time-stamp counter between two
-//! fences: operations on lines that the other CPU has changed, and an addition to a line of its own, which waits for
-//! them; less the same with the addition alone. In all others it is that of a whole turn.
+//! The first measures on the first two CPUs that the process may use, for 300 rounds. A round
+//! visits every case once, in a new order; a visit is three tries of 1,500 turns, and a try in
+//! which a thread did not have its CPU all the time is not counted. A row: the case; the median of
+//! nanoseconds; an interval that covers it with a probability of at least 95 %; how many tries
+//! count. In the cases `timed` the figure is the median of what is timed inside a turn, by the
+//! time-stamp counter between two fences: operations on lines that the other CPU has changed, and
+//! an addition to a line of its own, which waits for them; less the same with the addition alone.
+//! In all others it is that of a whole turn.
 //!
-//! The second lets a machine (a name or a file) run the same code, and prints its nanoseconds beside the measured ones.
+//! The second lets a machine (a name or a file) run the same code, and prints its nanoseconds
+//! beside the measured ones.
 
 #[path = "support/pinned.rs"]
 mod pinned;
 
 use lockyard::Native;
-use lockyard::platform::{Host, Ordering::Acquire, Ordering::Relaxed as Weak, Ordering::Release};
-use lockyard::platform::{Part, U32, Word};
-use lockyard_lab::{names, statistics};
+use lockyard::platform::Ordering::{Acquire, Relaxed as Weak, Release};
+use lockyard::platform::{Host, Part, U32, Word};
+use lockyard_predict::names;
+use lockyard_results::statistics;
 use lockyard_sim::{Machine, Outcome, Simulated, Simulation};
 use pinned::{allowed, cpu_time, pin};
 use std::arch::x86_64::{_mm_lfence, _rdtsc};
@@ -29,7 +34,8 @@ use std::cell::Cell;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::SeqCst;
 use std::time::Instant;
 
 const TRIES: usize = 3;
@@ -133,7 +139,8 @@ const SWAP: u8 = b'w';
 const BYTE: u8 = b'b';
 const NOT: u8 = b'-';
 
-/// Times operations, `FIRST` on one line and `SECOND` on another and `THIRD` on a third, that the other thread has changed.
+/// Times operations, `FIRST` on one line and `SECOND` on another and `THIRD` on a third, that the
+/// other thread has changed.
 fn times<H: Timed, const FIRST: u8, const SECOND: u8, const THIRD: u8>(
     lines: &Lines<H>,
     me: usize,
@@ -160,8 +167,8 @@ fn times<H: Timed, const FIRST: u8, const SECOND: u8, const THIRD: u8>(
     ticks
 }
 
-/// Waits to be the head and for the lock, takes it (how: `HOW`), makes the other one the head, with `OWN` writes to its own node, and
-/// gives the lock back.
+/// Waits to be the head and for the lock, takes it (how: `HOW`), makes the other one the head, with
+/// `OWN` writes to its own node, and gives the lock back.
 fn grabs<H: Host, const HOW: u8, const OWN: bool>(lines: &Lines<H>, me: usize, turn: u32) -> u64 {
     // Acquire: pairs with the release below.
     H::wait_until(&lines.head[me].0, Acquire, |head| head == turn);
@@ -297,7 +304,8 @@ fn measure(rounds: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Nanoseconds of a turn on a simulated machine, by its first two hardware threads, or of what is timed in it.
+/// Nanoseconds of a turn on a simulated machine, by its first two hardware threads, or of what is
+/// timed in it.
 fn simulate(machine: &Machine, (name, turn): (&str, Turn<Simulated>)) -> f64 {
     let mut simulation = Simulation::new(machine, 1);
     let lines = simulation.place(Lines::<Simulated>::new(), 128, 0);

@@ -1,26 +1,32 @@
-//! How long a core keeps a line: two CPUs change one word, with work between their changes, and each counts how often its
-//! change follows one of its own. A measurement of this host, and what a machine makes of it.
+//! How long a core keeps a line: two CPUs change one word, with work between their changes, and
+//! each counts how often its change follows one of its own. A measurement of this host, and what a
+//! machine makes of it.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example ownership -- 40 > measured.csv
 //! cargo run --release -p lockyard-lab --example ownership -- measured.csv mine.toml
 //! ```
 //!
-//! The first measures on the first two CPUs that the process may use, for 40 rounds. A round visits every case once, in a new
-//! order; a visit is three tries of 150 microseconds, and a try in which a thread did not have its CPU all the time is not
-//! counted. A row is the median of the tries that count: the operation; what is between it and the work (0: nothing, 1: the work
-//! needs its result, 2: a call of the kernel, 3: an `lfence` and a call); steps of work, one
-//! cycle each and some for the loop around; nanoseconds of an operation with its work on one CPU; the same of two CPUs, both
-//! together; the mean number of changes that follow each other on one CPU; failed compare-exchanges for each that succeeded.
+//! The first measures on the first two CPUs that the process may use, for 40 rounds. A round visits
+//! every case once, in a new order; a visit is three tries of 150 microseconds, and a try in which
+//! a thread did not have its CPU all the time is not counted. A row is the median of the tries that
+//! count: the operation; what is between it and the work (0: nothing, 1: the work needs its result,
+//! 2: a call of the kernel, 3: an `lfence` and a call); steps of work, one cycle each and some for
+//! the loop around; nanoseconds of an operation with its work on one CPU; the same of two CPUs,
+//! both together; the mean number of changes that follow each other on one CPU; failed
+//! compare-exchanges for each that succeeded.
 //!
-//! The second simulates the rows whose work does not need the result on a machine (a name or a file), with the work that
-//! one CPU's figure gives, and prints nanoseconds and changes that follow each other beside the measured ones.
+//! The second simulates the rows whose work does not need the result on a machine (a name or a
+//! file), with the work that one CPU's figure gives, and prints nanoseconds and changes that follow
+//! each other beside the measured ones.
 
 #[path = "support/pinned.rs"]
 mod pinned;
 
-use lockyard::platform::{Host, Ordering::Relaxed as Weak, Word};
-use lockyard_lab::{names, statistics};
+use lockyard::platform::Ordering::Relaxed as Weak;
+use lockyard::platform::{Host, Word};
+use lockyard_predict::names;
+use lockyard_results::statistics;
 use lockyard_sim::{Machine, Simulated, SimulatedU64, Simulation};
 use pinned::{allowed, cpu_time, pin};
 use std::arch::asm;
@@ -28,7 +34,8 @@ use std::cell::Cell;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::{Duration, Instant};
 
 const WINDOW: Duration = Duration::from_micros(150);
@@ -50,7 +57,8 @@ enum Change {
     Load,
     /// The same, with a pause after a failure.
     Pause,
-    /// The same without a pause, and an instruction between load and compare-exchange that nothing is done ahead of.
+    /// The same without a pause, and an instruction between load and compare-exchange that nothing
+    /// is done ahead of.
     Fenced,
 }
 
@@ -193,8 +201,8 @@ fn batch((what, between, steps): Case, word: &AtomicU64, expected: &mut u64) -> 
     counts
 }
 
-/// A try by one thread: nanoseconds, and what it counted, if it had its CPU. It ends when the window is over (`leads`) or the
-/// other one stops.
+/// A try by one thread: nanoseconds, and what it counted, if it had its CPU. It ends when the
+/// window is over (`leads`) or the other one stops.
 fn attempt(case: Case, meeting: &Meeting, leads: bool) -> Option<(f64, Counts)> {
     let mut expected = 0;
     batch(case, &meeting.word.0, &mut expected);
@@ -296,7 +304,8 @@ fn measure(rounds: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Nanoseconds of a change by `threads` threads together, and changes that follow each other, with `work` nanoseconds of work.
+/// Nanoseconds of a change by `threads` threads together, and changes that follow each other, with
+/// `work` nanoseconds of work.
 fn simulate(machine: &Machine, what: Change, threads: usize, work: f64) -> (f64, f64) {
     const NANOSECONDS: f64 = 200_000.0;
     let mut simulation = Simulation::new(machine, 1);

@@ -1,8 +1,9 @@
 //! Whether `lockyard syscalls` agrees with a plain loop of the same system call.
 //!
-//! Round by round, in turns: one process as the command measures it, with its counter and its flag in shared memory; and a process
-//! with a plain loop, on the same CPU and on the same file, that reads the clock every 256 calls. Printed are both
-//! medians, and the ratio of the pairs with its interval. Nothing is asserted: it is a measurement.
+//! Round by round, in turns: one process as the command measures it, with its counter and its flag
+//! in shared memory; and a process with a plain loop, on the same CPU and on the same file, that
+//! reads the clock every 256 calls. Printed are both medians, and the ratio of the pairs with its
+//! interval. Nothing is asserted: it is a measurement.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example plain_syscalls -- [ROUNDS] [SECONDS]
@@ -11,8 +12,8 @@
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
     let mut arguments = std::env::args_os().skip(1);
-    if arguments.next().is_some_and(|first| first == lockyard_lab::host::syscalls::TASK) {
-        return lockyard_lab::host::syscalls::task::perform(arguments);
+    if arguments.next().is_some_and(|first| first == lockyard_measure::syscalls::TASK) {
+        return lockyard_measure::syscalls::task::perform(arguments);
     }
     match on_linux::plain_or_compare() {
         Ok(()) => std::process::ExitCode::SUCCESS,
@@ -30,11 +31,11 @@ fn main() {
 
 #[cfg(target_os = "linux")]
 mod on_linux {
-    use lockyard_lab::host::syscalls::{
+    use lockyard_measure::cpus::{Cpus, Placement, pin};
+    use lockyard_measure::syscalls::{
         Directory, Experiment, Kind, Launcher, Plan, Stopped, Times, sample, task,
     };
-    use lockyard_lab::host::{Cpus, Placement, pin};
-    use lockyard_lab::statistics::{median, median_interval};
+    use lockyard_results::statistics::{median, median_interval};
     use std::ffi::CString;
     use std::fs::OpenOptions;
     use std::os::fd::AsRawFd;

@@ -1,16 +1,16 @@
-//! Sets one number of a machine so that a simulated ping-pong has a wanted latency: how scales and legs of the shipped files
-//! were found.
+//! Sets one number of a machine so that a simulated ping-pong has a wanted latency: how scales and
+//! legs of the shipped files were found.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example scale -- cascade-lake-2s24c2t cycles.socket_leg=20..300 24 134
 //! cargo run --release -p lockyard-lab --example scale -- zen4-7840u family.scale=0.2..2 1 19
 //! ```
 //!
-//! Machine (a name or a file), the number with its range, the hardware thread that plays with thread 0, nanoseconds. The latency
-//! must rise with the number. Numbers of cycles are whole, so the latency has steps: the least number that has it, and the one
-//! before.
+//! Machine (a name or a file), the number with its range, the hardware thread that plays with
+//! thread 0, nanoseconds. The latency must rise with the number. Numbers of cycles are whole, so
+//! the latency has steps: the least number that has it, and the one before.
 
-use lockyard_lab::check;
+use lockyard_predict::machine::known_figures;
 use lockyard_sim::Machine;
 use std::path::Path;
 use std::process::ExitCode;
@@ -31,7 +31,8 @@ fn solve(arguments: &[String]) -> Result<(), String> {
     let wanted = value(wanted)?;
     let play = |x: f64| -> Result<f64, String> {
         let changed = machine.clone().with(number, x).ok_or(format!("{number} cannot be {x}"))?;
-        check::ping_pong(&changed, place, 0).ok_or("that ping-pong cannot be played".to_owned())
+        known_figures::ping_pong(&changed, place, 0)
+            .ok_or("that ping-pong cannot be played".to_owned())
     };
     if play(below)? >= wanted || play(above)? < wanted {
         return Err(format!("{wanted} ns is not between {number} = {below} and {above}"));

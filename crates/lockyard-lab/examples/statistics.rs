@@ -1,12 +1,15 @@
-//! What it costs to count and to read, beside what people use instead: one shared atomic word, and a counter for each thread that a reader
-//! adds up. All in one run: in rounds, each cell once a round, in an order shuffled for each round; ratios are taken within a round. Then
-//! the same updates on a simulated machine of two nodes, which few hosts have.
+//! What it costs to count and to read, beside what people use instead: one shared atomic word, and
+//! a counter for each thread that a reader adds up. All in one run: in rounds, each cell once a
+//! round, in an order shuffled for each round; ratios are taken within a round. Then the same
+//! updates on a simulated machine of two nodes, which few hosts have.
 //!
 //! - *atomic*: packets and bytes, a relaxed read-modify-write each, in one line for all.
-//! - *per-thread*: packets and bytes, a relaxed load and store each, in a line for each thread. A thread needs a place in it; a reader visits all,
-//!   and packets and bytes of one reading need not belong together.
-//! - *shared*, *per-cpu*, *per-node*: `lockyard::Statistics`: packets, bytes, last use and flags behind a lock of 4 bytes. Asking the host for
-//!   the slot (per-cpu) or the node (per-node) is part of an update.
+//! - *per-thread*: packets and bytes, a relaxed load and store each, in a line for each thread. A
+//!   thread needs a place in it; a reader visits all, and packets and bytes of one reading need not
+//!   belong together.
+//! - *shared*, *per-cpu*, *per-node*: `lockyard::Statistics`: packets, bytes, last use and flags
+//!   behind a lock of 4 bytes. Asking the host for the slot (per-cpu) or the node (per-node) is
+//!   part of an update.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example statistics [ROUNDS]
@@ -14,10 +17,10 @@
 
 use lockyard::Counts;
 use lockyard::lock::Queued;
-use lockyard::statistics::Statistics;
-use lockyard::statistics::{PerCpu, PerNode, Shared, Variant};
-use lockyard_lab::host::{Cpus, Orders, pin};
-use lockyard_lab::statistics::{median, median_interval};
+use lockyard::statistics::{PerCpu, PerNode, Shared, Statistics, Variant};
+use lockyard_measure::cpus::{Cpus, pin};
+use lockyard_measure::order::Orders;
+use lockyard_results::statistics::{median, median_interval};
 use lockyard_sim::{Machine, Simulated, Simulation, operation_done, stop_requested};
 use std::hint::black_box;
 use std::sync::Barrier;
@@ -238,7 +241,8 @@ fn main() {
     predict();
 }
 
-/// Updates of one object by all cores of a simulated machine of two nodes: how many in a microsecond.
+/// Updates of one object by all cores of a simulated machine of two nodes: how many in a
+/// microsecond.
 fn predict() {
     const MACHINE: &str = "cascade-lake-2s24c2t";
     const THREADS: usize = 48;

@@ -1,14 +1,15 @@
-//! What an uncontended ticket or queued lock costs beside the least that a lock can cost, one compare-exchange and one store:
-//! straight loops (`lockyard_peers::straight`), in rounds, each loop once a round, in an order shuffled for each round, on
-//! one CPU.
+//! What an uncontended ticket or queued lock costs beside the least that a lock can cost, one
+//! compare-exchange and one store: straight loops (`lockyard_peers::straight`), in rounds, each
+//! loop once a round, in an order shuffled for each round, on one CPU.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example uncontended [ROUNDS]
 //! ```
 
-use lockyard_lab::host::{Cpus, Orders, pin};
-use lockyard_lab::statistics::{median, median_interval};
+use lockyard_measure::cpus::{Cpus, pin};
+use lockyard_measure::order::Orders;
 use lockyard_peers::straight::LOOPS;
+use lockyard_results::statistics::{median, median_interval};
 
 /// A loop is short, so that most fit between two moments at which the host is elsewhere.
 const PAIRS: u64 = 20_000;

@@ -2,16 +2,20 @@
 
 mod plan;
 
-use crate::figures::{self, Outcome, SampleFigures};
-use crate::host::call_path;
-use crate::host::measure::{self, Task};
-use crate::pairs::{self, Wanted};
-use crate::predict::{self, Calibrated, Failure};
-use crate::published::{Cell, Table};
-use crate::rows::{Detail, Measured, Row, Status, Summary, summarise};
-use crate::simulate::Prediction;
-use crate::{InputError, host, jobs, measured};
+use lockyard_measure::scenario::detail::detail as measured_detail;
+use lockyard_measure::scenario::rounds::{self, Task};
+use lockyard_measure::{call_path, cpus};
+use lockyard_predict::calibration::{self, Calibrated};
+use lockyard_predict::detail::{detail, identify_figure};
+use lockyard_predict::failure::Failure;
+use lockyard_predict::simulate::Prediction;
+use lockyard_results::outcome::{self, SampleFigures};
+use lockyard_results::published::{Cell, Table};
+use lockyard_results::row::{Detail, Measured, Row, Status};
+use lockyard_results::summary::{Summary, summarise};
+use lockyard_results::variant_ratios::{self, Wanted};
 use lockyard_scenarios::{Figure, Script};
+use lockyard_support::{InputError, jobs};
 use plan::{Model, NoModel, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +27,7 @@ pub struct Request {
     /// How many cells are simulated at the same time.
     pub jobs: usize,
     /// How to measure on this host; `None` to leave it.
-    pub measure: Option<measure::Effort>,
+    pub measure: Option<rounds::Effort>,
 }
 
 /// What came of it.
@@ -40,7 +44,8 @@ pub struct Report {
     pub asked: usize,
     /// How far this host could measure, in a sentence.
     pub measured: String,
-    /// Why the rest was not measured: a lock that is stalled or does not exclude, CPUs that were taken away.
+    /// Why the rest was not measured: a lock that is stalled or does not exclude, CPUs that were
+    /// taken away.
     pub failure: Option<String>,
 }
 
@@ -73,8 +78,8 @@ fn select<'t>(
             }
             return Err(InputError(format!(
                 "there is no experiment `{}`; {}",
-                lockyard_input::printable(name),
-                lockyard_input::hint(name, &all, "there are")
+                lockyard_support::printable(name),
+                lockyard_support::hint(name, &all, "there are")
             )));
         }
     }
@@ -114,7 +119,8 @@ pub fn run(
 ) -> Result<Report, Failure> {
     let cells = select(tables, &request.names)?;
     let asked = cells.len();
-    // Each variant of each script is calibrated once, and each run that published cells share is simulated once.
+    // Each variant of each script is calibrated once, and each run that published cells share is
+    // simulated once.
     let mut plan = Plan::default();
     let jobs: Vec<Job> = cells
         .into_iter()
@@ -123,7 +129,7 @@ pub fn run(
     let calibrated = jobs::run(
         &plan.calibrations,
         request.jobs,
-        |c| predict::calibrated(&c.script, &c.variant, &c.machine, tables),
+        |c| calibration::calibrated(&c.script, &c.variant, &c.machine, tables),
         || {},
     );
     let calibrated: Vec<Option<Calibrated>> =
@@ -157,7 +163,7 @@ pub fn run(
     };
     let mut rows: Vec<Row> = finished.into_iter().map(|(_, row)| row).collect();
     let wanted = wanted_pairs(&rows);
-    pairs::add_ratios(&mut rows, &wanted);
+    variant_ratios::add_ratios(&mut rows, &wanted);
     let summaries = summaries(&rows);
     let sources = tables
         .iter()
@@ -170,7 +176,8 @@ pub fn run(
 /// In the details of rows that are reported apart: why.
 const DOUBTFUL: &str = "doubtful";
 
-/// In the details of rows that say what another row of the same run says: its metric. They count in no summary.
+/// In the details of rows that say what another row of the same run says: its metric. They count in
+/// no summary.
 const REPEATS: &str = "repeats";
 
 /// The tables of primitives, whose scripts leave nothing open that a whole program would.
@@ -180,8 +187,9 @@ const PRIMITIVES: [&str; 3] = ["lockref-will-it-scale", "qspinlock-loop", "page-
 /// small errors say little.
 const FLAT: &str = "qspinlock-loop";
 
-/// One summary for each table, one for the primitives with and without the flat one, where all their
-/// tables are there, and one for all. Doubtful rows are summed up apart, and not in the summary of all; rows that repeat others are in none.
+/// One summary for each table, one for the primitives with and without the flat one, where all
+/// their tables are there, and one for all. Doubtful rows are summed up apart, and not in the
+/// summary of all; rows that repeat others are in none.
 fn summaries(rows: &[Row]) -> Vec<Summary> {
     let mut names: Vec<&str> = Vec::new();
     for row in rows {
@@ -215,7 +223,7 @@ fn summaries(rows: &[Row]) -> Vec<Summary> {
 
 /// A summary with the pairs that the rows' scripts ask for.
 fn with_pairs(name: &str, rows: &[&Row]) -> Summary {
-    Summary { pairs: pairs::score(rows, &wanted_pairs(rows)), ..summarise(name, rows) }
+    Summary { pairs: variant_ratios::score(rows, &wanted_pairs(rows)), ..summarise(name, rows) }
 }
 
 /// The pairs that the rows' scripts ask for.
@@ -275,10 +283,9 @@ fn row(job: &Job, plan: &Plan, found: &[Option<Found>]) -> Option<Row> {
         Some(reference) => Some((&plan.runs[reference], found[reference].as_ref()?)),
         None => None,
     };
-    let outcome = Outcome::of_prediction(prediction, calibrated.metric, run.tasks);
-    let reference = reference.map(|(run, found)| {
-        Outcome::of_prediction(&found.prediction, found.calibrated.metric, run.tasks)
-    });
+    let outcome = prediction.outcome(calibrated.metric, run.tasks);
+    let reference =
+        reference.map(|(run, found)| found.prediction.outcome(found.calibrated.metric, run.tasks));
     row.predicted = outcome.figure(&model.figure, reference.as_ref());
     row.trivial = model.trivial(run, calibrated.metric);
     row.status = match (&row.predicted, model.is_calibration) {
@@ -289,7 +296,7 @@ fn row(job: &Job, plan: &Plan, found: &[Option<Found>]) -> Option<Row> {
         (Some(_), true) => Status::Calibration,
         (Some(_), false) => Status::Predicted,
     };
-    row.detail = predict::detail(calibrated.metric, prediction, run.tasks, calibrated.work);
+    row.detail = detail(calibrated.metric, prediction, run.tasks, calibrated.work);
     if model.figure != Figure::Own {
         // These are of the script's own metric, and stand in its row, if it has one.
         row.detail.retain(|name, _| !OF_THE_METRIC.contains(&name.as_str()));
@@ -301,8 +308,8 @@ fn row(job: &Job, plan: &Plan, found: &[Option<Found>]) -> Option<Row> {
     if cell.threads != Some(run.tasks) {
         row.detail.insert(SIMULATED_TASKS.to_owned(), Detail::Count(run.tasks as u64));
     }
-    let of = (&model.figure, prediction.runs.len());
-    predict::identify_figure(&run.script, &run.machine, of, &mut row.detail);
+    let seeds = prediction.runs.len();
+    identify_figure(&run.script, &run.machine, &model.figure, seeds, &mut row.detail);
     if let Some(reason) = cell.threads.and_then(|n| run.script.doubt(&cell.machine, n)) {
         row.detail.insert(DOUBTFUL.to_owned(), Detail::Text(reason.to_owned()));
     }
@@ -319,7 +326,8 @@ const OF_THE_METRIC: [&str; 6] = [
     "predicted_high_by_lock_fallbacks",
 ];
 
-/// In the details of a row: how many tasks were simulated, where the table says another number, or none.
+/// In the details of a row: how many tasks were simulated, where the table says another number, or
+/// none.
 const SIMULATED_TASKS: &str = "simulated_tasks";
 
 /// Measures the rows that this host has CPUs for; returns how far that was, and why not further.
@@ -327,9 +335,9 @@ fn measure_rows(
     rows: &mut [(&Job, Row)],
     plan: &Plan,
     found: &[Option<Found>],
-    effort: measure::Effort,
+    effort: rounds::Effort,
 ) -> (String, Option<String>) {
-    let cpus = host::Cpus::allowed();
+    let cpus = cpus::Cpus::allowed();
     let needed = |job: &Job| job.model.as_ref().ok().map(|model| plan.runs[model.run].tasks);
     // Each run once, whatever the number of its figures.
     let mut measurable: Vec<usize> = Vec::new();
@@ -343,16 +351,16 @@ fn measure_rows(
                 variant: run.variant.clone(),
                 threads: run.tasks,
                 local_work: found[model.run].as_ref().map_or(0.0, |f| f.calibrated.nanoseconds()),
-                placement: host::Placement::of(run.script.order, &cpus),
+                placement: cpus::Placement::of(run.script.order, &cpus),
             });
         }
     }
-    let mut measured = measure::run(&tasks, effort, &mut || ());
+    let mut measured = rounds::run(&tasks, effort, &mut || ());
     let mut samples: Vec<Vec<SampleFigures>> = vec![Vec::new(); tasks.len()];
     for (index, task) in tasks.iter().enumerate() {
         let of = plan.runs[measurable[index]].script.samples;
         if let (Some(of), None, false) = (of, &measured.failure, jobs::interrupted()) {
-            match measure::samples(task, of, effort) {
+            match rounds::samples(task, of, effort) {
                 Ok(found) => samples[index] = found.unwrap_or_default(),
                 Err(failure) => measured.failure = Some(failure),
             }
@@ -364,12 +372,13 @@ fn measure_rows(
         let result = index.and_then(|index| measured.results[index].as_ref());
         let (Some(result), Some(found)) = (result, &found[model.run]) else { continue };
         let (metric, tasks) = (found.calibrated.metric, plan.runs[model.run].tasks);
-        row.measured = figures::measured(&model.figure, result, metric, tasks);
+        row.measured =
+            outcome::measured(&model.figure, result.measured, &result.rounds, metric, tasks);
         if let (Figure::Sample { index: sample, of }, Some(run)) = (&model.figure, index) {
             row.measured = samples[run].get(*sample).map(|s| Measured::once(s.of(*of)));
         }
         if model.figure == Figure::Own {
-            row.detail.extend(measured::detail(result, metric, tasks));
+            row.detail.extend(measured_detail(result, metric, tasks));
         }
     }
     let beyond = |job: &Job, row: &Row| needed(job).or(row.threads).is_some_and(|n| n > cpus.len());
@@ -380,7 +389,8 @@ fn measure_rows(
     };
     let s = if cpus.len() == 1 { "" } else { "s" };
     let mut how_far = format!(
-        "this process may use {} CPU{s}: {} rows were measured, {beyond} ask for more threads and were not",
+        "this process may use {} CPU{s}: {} rows were measured, {beyond} ask for more threads and \
+        were not",
         cpus.len(),
         rows.iter().filter(|(_, row)| row.measured.is_some()).count(),
     );

@@ -1,17 +1,18 @@
-//! A program of which the shares are known: CPU-time sampling finds them within two points, or within what so many samples can tell. What is compared is CPU
-//! time, so a loaded host makes a test slower and what it demands wider, not wrong. Where the sampler is hardly woken the test says so and demands only that it
-//! looked about as often as another thread was woken.
+//! A program of which the shares are known: CPU-time sampling finds them within two points, or
+//! within what so many samples can tell. What is compared is CPU time, so a loaded host makes a
+//! test slower and what it demands wider, not wrong. Where the sampler is hardly woken the test
+//! says so and demands only that it looked about as often as another thread was woken.
 
 #![cfg(target_os = "linux")]
 
 use lockyard::platform::during;
-use lockyard_lab::host::attribution::{
+use lockyard_measure::attribution::{
     Accounted, Registered, Sampler, Tally, by_activity, by_phase, enter, numbers,
 };
-use lockyard_lab::listing::Listing;
 use lockyard_scenarios::{Activity, Part, Region};
 use std::hint::black_box;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::channel;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -22,20 +23,24 @@ const PARTS: [u64; 3] = [70, 20, 10];
 /// What the shares may be off, if there are `ENOUGH` samples.
 const POINTS: f64 = 0.02;
 
-/// So many samples that two points are five standard deviations of a share of 0.7: each sample is a draw.
+/// So many samples that two points are five standard deviations of a share of 0.7: each sample is a
+/// draw.
 const ENOUGH: f64 = 13_000.0;
 
-/// How often a program is run, at the most, to come to `ENOUGH` samples. How many a run gives depends on how promptly the sampler
-/// is woken: on a loaded host a thousandth of what an idle one gives.
+/// How often a program is run, at the most, to come to `ENOUGH` samples. How many a run gives
+/// depends on how promptly the sampler is woken: on a loaded host a thousandth of what an idle one
+/// gives.
 const RUNS: usize = 12;
 
 /// Looks are more frequent than usual: the test is to be over soon.
 const INTERVAL: Duration = Duration::from_micros(200);
 
-/// Whose turn it is: the programs of two tests at once would be four threads, and samplers wait for a CPU.
+/// Whose turn it is: the programs of two tests at once would be four threads, and samplers wait for
+/// a CPU.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// How often, in the present test, a thread was woken that slept for `INTERVAL` again and again while the sampler did.
+/// How often, in the present test, a thread was woken that slept for `INTERVAL` again and again
+/// while the sampler did.
 static WOKEN: AtomicU64 = AtomicU64::new(0);
 
 /// Waits until no other test runs.
@@ -65,8 +70,8 @@ fn cpu_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Runs `program` on each of `threads` threads under a sampler that tells `phases` numbers apart: what the sampler saw, and what the
-/// threads return.
+/// Runs `program` on each of `threads` threads under a sampler that tells `phases` numbers apart:
+/// what the sampler saw, and what the threads return.
 fn sampled<R: Send + 'static>(
     threads: usize,
     phases: usize,
@@ -111,11 +116,12 @@ fn sampled<R: Send + 'static>(
     (tally, results)
 }
 
-/// With fewer samples nothing is demanded: five standard deviations of a share of 0.7 are more than 10 points.
+/// With fewer samples nothing is demanded: five standard deviations of a share of 0.7 are more than
+/// 10 points.
 const FEWEST: f64 = 500.0;
 
-/// What a share of `expected` may be off that was found with `samples` samples: two points, or five standard deviations, if that
-/// is more.
+/// What a share of `expected` may be off that was found with `samples` samples: two points, or five
+/// standard deviations, if that is more.
 fn allowed(expected: f64, samples: f64) -> f64 {
     POINTS.max(5.0 * (expected * (1.0 - expected) / samples).sqrt())
 }
@@ -138,7 +144,8 @@ fn assert_alike(found: &Tally, expected: [f64; 3], samples: f64) {
     assert_near(found, [shares[0], shares[1], shares[2]], expected, samples);
 }
 
-/// Says what was found, for whoever runs the test by hand, and demands it as far as so many samples can tell.
+/// Says what was found, for whoever runs the test by hand, and demands it as far as so many samples
+/// can tell.
 fn assert_near(found: &Tally, shares: [f64; 3], expected: [f64; 3], samples: f64) {
     println!(
         "found {shares:.4?}, expected {expected:.4?}; {:.2} s, {} samples worth {:.0}, sampler {:.1} ms",
@@ -164,7 +171,8 @@ fn assert_near(found: &Tally, shares: [f64; 3], expected: [f64; 3], samples: f64
     }
 }
 
-/// The program: `cycles` times the three phases, each measured by the thread's own clock. The CPU time of each.
+/// The program: `cycles` times the three phases, each measured by the thread's own clock. The CPU
+/// time of each.
 fn program(cycles: u64, rounds: u64) -> [Duration; 3] {
     let mut used = [Duration::ZERO; 3];
     for _ in 0..cycles {
@@ -195,14 +203,16 @@ fn phases_longer_than_the_time_between_samples_are_found() {
         all.extend(used);
         found
     });
-    // The two threads begin together and are looked at together: what is seen of one is seen of the other.
+    // The two threads begin together and are looked at together: what is seen of one is seen of the
+    // other.
     assert_alike(&found, by_their_clocks(&all), found.effective_samples() / 2.0);
 }
 
 #[test]
 fn phases_far_shorter_than_the_time_between_samples_are_found() {
     let _alone = alone();
-    // A few microseconds. Reading a clock takes as long, so the quantities of work are what is known.
+    // A few microseconds. Reading a clock takes as long, so the quantities of work are what is
+    // known.
     let found = until(ENOUGH, || {
         sampled(2, PARTS.len(), || {
             for _ in 0..100_000 {
@@ -222,7 +232,8 @@ fn phases_far_shorter_than_the_time_between_samples_are_found() {
 #[test]
 fn regions_and_named_parts_of_them_are_found() {
     let _alone = alone();
-    // 70 % copied, in a part that has a name; 20 % of look-ups, and inside them 10 % in which a lock is waited for.
+    // 70 % copied, in a part that has a name; 20 % of look-ups, and inside them 10 % in which a
+    // lock is waited for.
     let named = [
         Part { name: "halt".to_owned(), region: Region::Idle },
         Part { name: "__memcpy".to_owned(), region: Region::Copy },
@@ -240,7 +251,7 @@ fn regions_and_named_parts_of_them_are_found() {
         })
         .0
     });
-    let listing = Listing::of_tally(&by_activity(&found, named.len()), &named);
+    let listing = lockyard_measure::attribution::listing(&by_activity(&found, named.len()), &named);
     let share = |name: &str| listing.share_of(&[name.to_owned()]);
     let shares = [share("__memcpy"), share("look-up"), share("lock-wait")];
     assert_near(&found, shares, [0.7, 0.2, 0.1], found.effective_samples());
@@ -268,8 +279,8 @@ fn a_thread_that_sleeps_has_no_share() {
         found.samples(),
         found.effective_samples()
     );
-    // Half of the time between the looks before and after the beginning of the sleep, and its end, is given to the sleep: of a dozen runs with so many
-    // samples in all that is three points.
+    // Half of the time between the looks before and after the beginning of the sleep, and its end,
+    // is given to the sleep: of a dozen runs with so many samples in all that is three points.
     if found.effective_samples() >= FEWEST {
         assert!(shares[2] < 0.1, "{shares:?}");
         assert!(shares[0] > 0.2 && shares[1] > 0.2, "{shares:?}");

@@ -40,6 +40,12 @@ impl std::fmt::Display for ScriptError {
 
 impl std::error::Error for ScriptError {}
 
+impl From<ScriptError> for lockyard_support::InputError {
+    fn from(error: ScriptError) -> Self {
+        lockyard_support::InputError(error.to_string())
+    }
+}
+
 pub(crate) type Result<T> = std::result::Result<T, ScriptError>;
 
 #[derive(Deserialize)]
@@ -151,7 +157,7 @@ pub(crate) struct Source<'a> {
 
 impl Source<'_> {
     pub(crate) fn error(&self, span: Range<usize>, message: impl std::fmt::Display) -> ScriptError {
-        let line = lockyard_input::line_of(self.text.as_bytes(), span.start);
+        let line = lockyard_support::line_of(self.text.as_bytes(), span.start);
         ScriptError(format!("{}:{line}: {message}", self.origin))
     }
 
@@ -163,8 +169,8 @@ impl Source<'_> {
         allowed: &[&str],
     ) -> ScriptError {
         let name = found.get_ref();
-        let hint = lockyard_input::hint(name, allowed, "allowed");
-        let name = lockyard_input::printable(name);
+        let hint = lockyard_support::hint(name, allowed, "allowed");
+        let name = lockyard_support::printable(name);
         self.error(found.span(), format!("there is no {what} `{name}`; {hint}"))
     }
 
@@ -215,8 +221,8 @@ impl Source<'_> {
 }
 
 pub(crate) fn load(path: &Path) -> Result<Script> {
-    let text =
-        lockyard_input::read_text(path, MAX_FILE_BYTES, "a script is TOML").map_err(ScriptError)?;
+    let text = lockyard_support::read_text(path, MAX_FILE_BYTES, "a script is TOML")
+        .map_err(ScriptError)?;
     parse(&path.display().to_string(), &text)
 }
 

@@ -15,6 +15,7 @@ mod foreign;
 mod head;
 mod kinds;
 mod metric;
+mod named;
 mod pages;
 mod pairs;
 mod parts;

@@ -359,13 +359,13 @@ impl<S: Stage> Prepared<S> {
                     }
                 }
                 Step::Locked { object, wait, ref steps } => {
-                    let before = S::Host::begins(wait);
+                    let before = S::Host::begin_activity(wait);
                     let mut body = || {
                         S::wait_ends();
                         S::hold_begins(object);
-                        S::Host::begins(Region::LockHold.into());
+                        S::Host::begin_activity(Region::LockHold.into());
                         self.perform(steps, factor, task);
-                        S::Host::goes_back_to(before);
+                        S::Host::resume_activity(before);
                         S::hold_ends();
                     };
                     S::wait_begins();

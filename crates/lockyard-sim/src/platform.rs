@@ -454,11 +454,11 @@ unsafe impl Host for Simulated {
         Shared::with(|s| s.count(event));
     }
     #[inline]
-    fn begins(activity: Activity) -> Activity {
+    fn begin_activity(activity: Activity) -> Activity {
         Shared::with(|s| s.begins(activity))
     }
     #[inline]
-    fn goes_back_to(before: Activity) {
+    fn resume_activity(before: Activity) {
         Shared::with(|s| s.goes_back_to(before));
     }
     fn fatal(message: &'static str) -> ! {

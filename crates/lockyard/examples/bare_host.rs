@@ -1,11 +1,11 @@
-//! A kernel's host: what a kernel or hypervisor writes to use the library, worked out for a pretended
+//! A kernel's host: the code that a kernel or hypervisor writes to use the library, for a pretended
 //! machine of 16 CPUs.
 //!
-//! What a kernel has is here as it would be there: a current-CPU register (a thread-local stands for
-//! it), an interrupt flag for each CPU, a static table of queue nodes, per-CPU counters, a fixed pool
-//! of memory, no way to block, and no operating system under it. `main` runs threads as CPUs, lets
-//! them use a 2-byte ticket lock, a 4-byte one with interrupts off, a queued one, and a lockref, and checks
-//! that nothing was lost.
+//! Everything is as in a kernel: a current-CPU register (a thread-local stands for it), an
+//! interrupt flag for each CPU, a static table of queue nodes, per-CPU counters, and a fixed pool
+//! of memory. There is no way to block, and no operating system under it. `main` runs threads as
+//! CPUs. They use a 2-byte ticket lock, a 4-byte one with interrupts off, a queued one, and a
+//! lockref, and `main` checks that nothing was lost.
 //!
 //! ```text
 //! cargo run --release -p lockyard --example bare_host
@@ -24,7 +24,7 @@ use std::time::Duration;
 
 const CPUS: usize = 16;
 
-/// What a kernel keeps for each CPU, in a line of its own.
+/// The data that a kernel keeps for each CPU, in a line of its own.
 #[repr(align(64))]
 struct Cpu {
     interrupts_on: AtomicBool,
@@ -55,7 +55,7 @@ static NODES: [Nodes; CPUS] =
 
 const POOL_BYTES: usize = 4096;
 
-/// A pool that only grows: enough for what is allocated once.
+/// A pool that only grows: enough for data that is allocated once.
 #[repr(align(64))]
 struct Pool(std::cell::UnsafeCell<[u8; POOL_BYTES]>);
 // SAFETY: the memory is handed out once, by an atomic counter, and not accessed here.
@@ -65,8 +65,8 @@ static POOL_USED: AtomicUsize = AtomicUsize::new(0);
 
 struct Kernel;
 
-// SAFETY: a CPU runs one thread of execution, so slots are unique, and 16 contend at most; the nodes are distinct statics;
-// the pool hands out each byte once; `fatal` stops everything.
+// SAFETY: a CPU runs one thread of execution, so slots are unique, and at most 16 contend. The
+// nodes are distinct statics. The pool hands out each byte once. `fatal` stops everything.
 unsafe impl Host for Kernel {
     type Atomics = NativeAtomics;
     const SLOTS: u32 = CPUS as u32;
@@ -89,7 +89,7 @@ unsafe impl Host for Kernel {
         Duration::ZERO // no clock this early
     }
     fn park(_word: &NativeU32, _expected: u32, _timeout: Option<Duration>) {
-        // Nothing to switch to: a return for no reason is allowed.
+        // There is nothing to switch to. A spurious return is allowed.
     }
     fn unpark(_word: *const NativeU32, _count: u32) {}
     fn allocate(layout: Layout, _node: Option<u32>) -> Option<NonNull<u8>> {
@@ -123,7 +123,7 @@ unsafe impl Host for Kernel {
 
 impl HostWithSlots for Kernel {}
 
-/// Interrupts off while a lock is held, and back to what they were.
+/// Switches interrupts off while a lock is held, and then back to their former state.
 struct InterruptsOff;
 
 impl Context for InterruptsOff {
@@ -137,7 +137,7 @@ impl Context for InterruptsOff {
     }
 }
 
-/// The kernel's names for what it uses of the library: each is a line.
+/// The kernel's names for its parts of the library: each is a line.
 type QSpinLock<T> = on::QSpinLock<T, Kernel>;
 type IrqTicketLock<T> = on::TicketLock<T, Kernel, InterruptsOff>;
 type RawTicketLock8 = on::RawTicketLock8<Kernel>;

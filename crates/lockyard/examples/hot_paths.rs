@@ -1,8 +1,8 @@
-//! The hot paths, each as a function of its own, to look at what they compile to.
-//! `tests/hot_paths.rs` compiles this file and compares with `listings/`.
+//! The hot paths, each as a function of its own, so that their instructions can be seen.
+//! `tests/hot_paths.rs` compiles this file and compares the result with `listings/`.
 //!
-//! The functions named `bare_*` are what one would write without the platform, over `core`'s atomics:
-//! they must compile to the same instructions.
+//! The functions named `bare_*` do the same without the platform, over `core`'s atomics. They must
+//! compile to the same instructions.
 
 #![allow(missing_docs)]
 
@@ -24,13 +24,14 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// The calls whose cost is measured: the lab's own source.
-#[path = "../../lockyard-lab/src/host/call_path/ways.rs"]
+#[path = "../../lockyard-measure/src/call_path/ways.rs"]
 pub mod ways;
 
-/// This machine, as far as 255 threads of it go: for the ticket lock of 2 bytes.
+/// This machine, for at most 255 of its threads: for the ticket lock of 2 bytes.
 pub struct Few;
 
-// SAFETY: slots, those beyond `SLOTS` left out, nodes and memory are `Native`'s. One thread contends.
+// SAFETY: slots (without those beyond `SLOTS`), nodes and memory are `Native`'s. One thread
+// contends.
 unsafe impl Host for Few {
     type Atomics = NativeAtomics;
     const SLOTS: u32 = 255;
@@ -238,7 +239,7 @@ pub unsafe fn chosen_unlock(lock: &RawChosenLock<Chosen>, held: Held<RawChosenLo
 
 /// # Safety
 ///
-/// As of `ways::Loop`.
+/// The same as for `ways::Loop`.
 #[unsafe(no_mangle)]
 pub unsafe fn call_inlined(section: &mut ways::Section, times: u64) {
     // SAFETY: the caller's promise.
@@ -247,7 +248,7 @@ pub unsafe fn call_inlined(section: &mut ways::Section, times: u64) {
 
 /// # Safety
 ///
-/// As of `ways::Loop`.
+/// The same as for `ways::Loop`.
 #[unsafe(no_mangle)]
 pub unsafe fn call_direct(section: &mut ways::Section, times: u64) {
     // SAFETY: the caller's promise.
@@ -256,7 +257,7 @@ pub unsafe fn call_direct(section: &mut ways::Section, times: u64) {
 
 /// # Safety
 ///
-/// As of `ways::indirect`.
+/// The same as for `ways::indirect`.
 #[unsafe(no_mangle)]
 pub unsafe fn call_indirect(table: &ways::Table, section: &mut ways::Section, times: u64) {
     // SAFETY: the caller's promise.

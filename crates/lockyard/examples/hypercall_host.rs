@@ -1,10 +1,14 @@
-//! A guest's host: what a guest kernel under a hypervisor writes so that its locks' waiters park by hypercalls.
+//! A guest's host: the code that a guest kernel under a hypervisor writes so that its locks'
+//! waiters park by hypercalls.
 //!
-//! A virtual CPU that waits gives its processor back by a hypercall that halts it, and is woken by another CPU's hypercall that
-//! names it. The waiter's word lies in its CPU's queue node, so the word's address says which CPU to kick: the host needs no list
-//! of who waits. What the hypervisor does is here pretended by a thread for each virtual CPU, with one flag "you were kicked" a
-//! CPU: a kick that comes before the halt makes the halt return at once, as real ones do. Between the guest's last look at the word
-//! and the halt nobody else need be excluded: a halt may return for no reason, and a kick is remembered.
+//! A waiting virtual CPU gives its processor back by a hypercall that halts it. Another CPU's
+//! hypercall names it and wakes it. The waiter's word is in its CPU's queue node, so the word's
+//! address says which CPU to kick. The host needs no list of waiters.
+//!
+//! A thread for each virtual CPU stands for the hypervisor here, with a flag "you were kicked". As
+//! on real hypervisors, a kick before the halt makes the halt return at once. So nothing needs to
+//! be excluded between the guest's last look at the word and the halt: a halt may return
+//! spuriously, and a kick is remembered.
 //!
 //! ```text
 //! cargo run --release -p lockyard --example hypercall_host
@@ -36,7 +40,7 @@ mod hypervisor {
     static CPU: [VirtualCpu; CPUS] =
         [const { VirtualCpu { kicked: Mutex::new(false), runs: Condvar::new() } }; CPUS];
 
-    /// The hypercall "halt me until I am kicked, or for so long".
+    /// The hypercall "halt me until I am kicked, or until the timeout".
     pub(super) fn halt(cpu: usize, timeout: Option<Duration>) {
         let kicked = CPU[cpu].kicked.lock().unwrap();
         let timeout = timeout.unwrap_or(Duration::from_secs(3600));
@@ -63,7 +67,7 @@ struct Nodes([QueueNode<NativeAtomics>; NEST_LEVELS as usize]);
 static NODES: [Nodes; CPUS] =
     [const { Nodes([const { QueueNode::UNUSED }; NEST_LEVELS as usize]) }; CPUS];
 
-/// Four announcements for each CPU are more than there can be waits that park: one a CPU.
+/// Four announcements for each CPU, more than can be needed: each CPU parks in one wait at a time.
 #[repr(align(64))]
 struct Line([Announcement<NativeAtomics>; 8]);
 static ANNOUNCEMENTS: [Line; 8] = [const { Line([const { Announcement::UNUSED }; 8]) }; 8];
@@ -72,8 +76,9 @@ static EVENTS: [AtomicU64; Event::ALL.len()] = [const { AtomicU64::new(0) }; Eve
 
 struct Guest;
 
-// SAFETY: a CPU runs one thread of execution, so slots are unique, and 16 contend at most; nodes and announcements are statics of
-// the library's words only; nothing is allocated; `fatal` stops everything.
+// SAFETY: a CPU runs one thread of execution, so slots are unique, and at most 16 contend. Nodes
+// and announcements are statics that only the library changes. Nothing is allocated. `fatal` stops
+// everything.
 unsafe impl Host for Guest {
     type Atomics = NativeAtomics;
     const SLOTS: u32 = CPUS as u32;
@@ -98,7 +103,7 @@ unsafe impl Host for Guest {
         std::thread::yield_now(); // the hypercall that yields
     }
     fn now() -> Duration {
-        Duration::ZERO // no clock: who waits is passed a thousand times at most
+        Duration::ZERO // no clock: a waiter is passed a thousand times at most
     }
     fn park(word: &NativeU32, expected: u32, timeout: Option<Duration>) {
         // A kick that comes now is remembered. Relaxed: parking orders nothing.
@@ -107,8 +112,8 @@ unsafe impl Host for Guest {
         }
     }
     fn unpark(word: *const NativeU32, _count: u32) {
-        // Whose node the word is in. Words elsewhere (a domain's, a buffer's) may have any waiters:
-        // all are kicked, since a halt may return for no reason.
+        // The CPU in whose node the word is. Words elsewhere (a domain's, a buffer's) may have any
+        // waiters, so it kicks all CPUs: a halt may return spuriously.
         let offset = word.addr().wrapping_sub(NODES.as_ptr().addr());
         match offset / size_of::<Nodes>() {
             cpu if cpu < NODES.len() => hypervisor::kick(cpu),
@@ -123,7 +128,7 @@ unsafe impl Host for Guest {
         EVENTS[event as usize].fetch_add(1, Relaxed);
     }
     fn execution() -> Execution {
-        Execution::Thread // in an interrupt it would say so, and nothing would halt there
+        Execution::Thread // in an interrupt it would say so, and would not halt
     }
     fn fatal(message: &'static str) -> ! {
         eprintln!("guest: {message}");

@@ -1,10 +1,13 @@
-//! What it costs to release a lock by a store of a part of its word, and when.
+//! The price of releasing a lock by a store of a part of its word.
 //!
-//! Such a lock is taken by a locked operation on the word and released by a plain store of one byte or half of it. The store
-//! costs nothing while it drains. But a locked operation on the word that follows at once must wait for it: the processor
-//! cannot forward the store, for it covers only a part of what is read. This measures one thread that takes and releases a
-//! lock in its cache, with less and more between two pairs: by the plain store, and by a read-modify-write of the word
-//! (`Portable<Native>`). Each figure is the median of rounds that take turns within one run.
+//! Such a lock is taken by a locked operation on the word and released by a plain store of one byte
+//! or half of it. The store costs nothing while it drains. But a locked operation on the word that
+//! follows at once must wait for it: the processor cannot forward a store that covers only a part
+//! of what is read.
+//!
+//! One thread takes and releases a lock in its cache, with less and more work between two pairs. It
+//! releases by the plain store, or by a read-modify-write of the word (`Portable<Native>`). Each
+//! figure is the median of rounds that alternate within one run.
 //!
 //! ```text
 //! cargo run --release -p lockyard --example partial_store
@@ -29,7 +32,7 @@ fn work(iterations: u32) {
     });
 }
 
-/// Nanoseconds for each of a million turns.
+/// Returns the nanoseconds for each of a million turns.
 fn turns(mut turn: impl FnMut()) -> f64 {
     let began = clock::cpu_time();
     (0..PAIRS).for_each(|_| turn());

@@ -1,8 +1,10 @@
-//! Every primitive around plain data, for a sanitizer: it must be silent, for the program is right.
+//! Every primitive around plain data, for a sanitizer, which must be silent: the program is
+//! correct.
 //!
-//! What the locks protect, what reference counts keep, and what reclamation frees are ordinary variables here, which threads write in
-//! turn. The thread sanitizer reports each access that it does not see ordered. It sees the portable forms only, so the
-//! program says which it has. On stable Rust it shows that they work:
+//! Locks, reference counts and reclamation guard ordinary variables here, which threads write in
+//! turn. The thread sanitizer reports each access that it does not see ordered. It sees only the
+//! portable forms, so the program says which forms it has. On stable Rust the program shows that
+//! they work:
 //!
 //! ```text
 //! RUSTFLAGS='--cfg lockyard_portable' cargo run -p lockyard --example sanitized
@@ -25,10 +27,10 @@ use std::time::Duration;
 
 const THREADS: u64 = 3;
 const ROUNDS: u64 = 2_000;
-/// Of locks, most of which spin in order: with more threads than CPUs that is slow.
+/// Rounds of locks, most of which spin in order: with more threads than CPUs that is slow.
 const LOCK_ROUNDS: u64 = 200;
 
-/// Plain data that threads share: whoever uses it says why nobody else does.
+/// Plain data that threads share. Each use argues that no other thread uses it meanwhile.
 struct Plain(UnsafeCell<u64>);
 
 // SAFETY: each use argues that it is alone.
@@ -41,7 +43,7 @@ impl Plain {
 
     /// # Safety
     ///
-    /// Nobody else uses it meanwhile.
+    /// No other thread uses it meanwhile.
     unsafe fn add(&self) {
         // SAFETY: the caller's promise.
         unsafe { *self.0.get() += 1 };
@@ -76,7 +78,7 @@ fn lock<K: LaneLock<H>, H: Host>(name: &str) {
     println!("{name}: {sum} sections");
 }
 
-/// Waits that end by a time, some of them without the lock.
+/// Waits with a timeout, some of which end without the lock.
 fn timed() {
     let lock = lockyard::PvQSpinLock::<u64>::new(0);
     in_threads(|thread| {
@@ -92,10 +94,10 @@ fn timed() {
             }
         }
     });
-    println!("waits with a time: {} sections", lock.into_inner());
+    println!("timed waits: {} sections", lock.into_inner());
 }
 
-/// Each thread changes an object, and drops its reference; the last one frees it.
+/// Each thread changes an object and drops its reference. The last one frees the object.
 fn lockref() {
     struct Object {
         count: LockRef,
@@ -122,7 +124,7 @@ fn lockref() {
                 }
             };
             if left == 0 {
-                // SAFETY: all others have dropped their references, and touch nothing after that.
+                // SAFETY: all others have dropped their references, and access nothing after that.
                 drop(unsafe { Box::from_raw(pointer) });
             }
         });
@@ -148,7 +150,7 @@ fn page<V: Conditional>(name: &str) {
             unsafe { page.data[thread as usize].add() };
             assert!(!page.count.put(), "this thread has two");
             if page.count.put() {
-                // SAFETY: all others have dropped their references, and touch nothing after that.
+                // SAFETY: all others have dropped their references, and access nothing after that.
                 drop(unsafe { Box::from_raw(pointer) });
             }
         });
@@ -178,7 +180,7 @@ fn reclamation() {
             } else {
                 let guard = DOMAIN.enter();
                 let bits = NEWEST.load(Ordering::Acquire);
-                // SAFETY: what it names is retired to the guard's domain.
+                // SAFETY: `NEWEST` names an object that is retired to the guard's domain.
                 let seen = unsafe { guard.deref_bits::<[u64; 4]>(bits) };
                 sum += seen.map_or(0, |numbers| numbers[3]);
             }

@@ -1,9 +1,11 @@
-//! How often a waiter is passed, and how long it waits, beside threads that take the same lock again and again.
+//! The passes and the waiting times of a thread, beside others that take the same lock again and
+//! again.
 //!
-//! The queued lock whose waiters park lets newcomers take it before those that wait, up to a bound
-//! (`lockyard::lock::pv_queued`). This shows how much of the bound is used: one thread sleeps for 0.7 ms and takes the lock,
-//! 1,500 times, while 1, 3 or 15 others do nothing but take it for a few dozen instructions. `passes` are the acquisitions of
-//! others between the question and the answer. The ticket lock whose waiters park serves in order, and is beside it.
+//! The queued lock whose waiters park lets newcomers take it before waiting threads, up to a bound
+//! (`lockyard::lock::pv_queued`). This example shows how much of the bound is used. One thread
+//! sleeps for 0.7 ms and takes the lock, 1,500 times. Meanwhile 1, 3 or 15 others only take it, for
+//! a few dozen instructions. `passes` are the acquisitions of others from the call until the lock
+//! is taken. The ticket lock whose waiters park serves in order, and is measured beside it.
 //!
 //! ```text
 //! cargo run --release -p lockyard --example waits
@@ -20,7 +22,7 @@ const ROUNDS: usize = 1_500;
 const PAUSE: Duration = Duration::from_micros(700);
 const WORK: u32 = 60;
 
-/// The median, the 99th percentile, and the greatest.
+/// Returns the median, the 99th percentile, and the maximum.
 fn spread<T: Ord + Copy>(mut values: Vec<T>) -> [T; 3] {
     values.sort();
     [values[values.len() / 2], values[values.len() * 99 / 100], values[values.len() - 1]]
@@ -33,7 +35,7 @@ fn measure<R: RawMutex + Sync>(name: &str, lock: &Mutex<R, ()>, others: usize) {
             scope.spawn(|| {
                 while !stop.load(Relaxed) {
                     let guard = lock.lock();
-                    // The lock orders it.
+                    // Relaxed: the lock orders it.
                     taken.store(taken.load(Relaxed) + 1, Relaxed);
                     (0..WORK).for_each(|n| {
                         black_box(n);
@@ -45,7 +47,7 @@ fn measure<R: RawMutex + Sync>(name: &str, lock: &Mutex<R, ()>, others: usize) {
         let (mut passes, mut waits) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
             thread::sleep(PAUSE);
-            // A few that come before it joins the queue are counted too.
+            // This also counts a few acquisitions before it joins the queue.
             let (before, began) = (taken.load(Relaxed), Instant::now());
             let guard = lock.lock();
             waits.push(began.elapsed());

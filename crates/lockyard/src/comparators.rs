@@ -1,14 +1,13 @@
-//! Locks to compare with: they are measured beside the others, and none is the one to use.
+//! Locks for comparison: they are measured beside the others, and none is the one to use.
 //!
 //! - [`McsLock`]: a queue in which the holder keeps its node until the release. A thread holds or
-//!   waits for at most four. One more in [`lock`](lock_api::Mutex::lock), or one in a thread
-//!   without a slot, **ends the program** ([`Host::fatal`](crate::platform::Host::fatal)).
-//!   `try_lock` fails instead.
-//! - [`ClhLock`]: a queue in which each waits on its predecessor's node. Its limits are the same,
-//!   and no signal handler may use one.
-//! - [`QSpinLockCmpxchgGrab`]: a [`QSpinLock`](crate::QSpinLock) whose queue's head always takes it
-//!   by a compare-exchange.
-//! - [`TicketLockAsmLoop`]: a [`TicketLock`](crate::TicketLock) whose waiting loop is in assembly
+//!   waits for at most four. A fifth [`lock`](lock_api::Mutex::lock), or any in a thread without a
+//!   slot, **ends the program** ([`Host::fatal`](crate::platform::Host::fatal)). `try_lock` fails
+//!   instead.
+//! - [`ClhLock`]: a queue in which each waiter spins on its predecessor's node. Its limits are the
+//!   same, and signal handlers must not use it.
+//! - [`QSpinLockCmpxchgGrab`]: a [`QSpinLock`](crate::QSpinLock) whose queue's head always takes
+//!   the lock by a compare-exchange.
 //!   on x86-64.
 //!
 //! They are on the [native host](crate::Native). On another one write `RawSpinLock<lock::Mcs,

@@ -1,11 +1,11 @@
-//! Contexts: what a guard switches off while a lock is held.
+//! Contexts: a guard switches something off while a lock is held.
 //!
-//! A kernel that takes a spinlock must often keep interrupts or preemption off until it is
-//! released. A [`Context`] is entered before the first try to take the lock and left after the
-//! release; its state travels in the guard. User space needs none: [`NoContext`], the default,
-//! costs nothing.
+//! A kernel that takes a spinlock must often keep interrupts or preemption off until it releases
+//! the lock. A [`Context`] is entered before the first attempt to take the lock and left after the
+//! release. The guard keeps its state. User space needs none: [`NoContext`], the default, costs
+//! nothing.
 
-/// What a guard switches off while a lock is held.
+/// Something that a guard switches off while a lock is held.
 ///
 /// ```
 /// use lockyard::{Context, Native, on};
@@ -29,14 +29,14 @@
 /// assert_eq!(PREEMPTION_OFF.get(), 0);
 /// ```
 pub trait Context: 'static {
-    /// What [`leave`](Self::leave) needs to restore what was: saved interrupt flags, for example.
+    /// The state that [`leave`](Self::leave) restores: saved interrupt flags, for example.
     type State;
 
-    /// Switches it off. Called before the lock is taken; nests.
+    /// Switches it off. Called before the lock is taken. Calls nest.
     fn enter() -> Self::State;
 
-    /// Restores what was before the matching [`enter`](Self::enter). Called after the lock is
-    /// released, by the same thread. Guards that are dropped out of order leave out of order; a
+    /// Restores the state before the matching [`enter`](Self::enter). Called after the lock is
+    /// released, by the same thread. Guards that are dropped out of order leave out of order, and a
     /// forgotten guard never leaves.
     fn leave(state: Self::State);
 }

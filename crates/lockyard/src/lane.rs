@@ -1,11 +1,12 @@
 //! Lanes: the bits of a word that a lock lives in.
 //!
-//! A lock of this crate is an algorithm over a *lane*: a whole word ([`Whole`]), or the upper half
-//! of a 64-bit word whose lower half belongs to someone else ([`High`], in a
-//! [`LockRef`](crate::LockRef) to the count). So a lock in its own word and the lock inside a
-//! lockref are the same source. A lane is divided in an upper and a lower half (for a ticket lock:
-//! `next` and `owner`); a carry out of the upper half leaves the word at its top and disturbs no
-//! one.
+//! A lock of this crate is an algorithm over a *lane*. A lane is a whole word ([`Whole`]), or the
+//! upper half of a 64-bit word whose lower half belongs to another object ([`High`]). In a
+//! [`LockRef`](crate::LockRef) that object is the count. So a lock in its own word and the lock
+//! inside a lockref are the same source.
+//!
+//! A lane has an upper and a lower half (for a ticket lock: `next` and `owner`). A carry out of the
+//! upper half leaves the word at its top, and changes nothing else.
 
 use crate::platform::{Host, Int, Ordering, Part, Word, part_of};
 
@@ -15,14 +16,14 @@ pub trait Lane: Copy {
     type Bits: Int;
     /// The word that the lane is in.
     type Word: Word + Part<u8> + Part<<Self::Bits as Int>::Half>;
-    /// Where the lane begins in the word, in bits.
+    /// Position of the lane's lowest bit in the word.
     const SHIFT: u32;
 
     /// The word that the lane is in.
     fn word(&self) -> &Self::Word;
 
-    /// Atomic compare-exchange of the lane; a failure is relaxed, and happens only if the lane
-    /// differs from `old` (a change of the rest of the word is retried).
+    /// Atomic compare-exchange of the lane. It fails only if the lane differs from `old`: a change
+    /// of the rest of the word is retried. A failure is relaxed.
     #[track_caller]
     fn compare_exchange(
         &self,
@@ -31,8 +32,8 @@ pub trait Lane: Copy {
         success: Ordering,
     ) -> Result<Self::Bits, Self::Bits>;
 
-    /// The same, but it may fail with `Err(old)`, when the rest of the word has changed so often that it gives up. It
-    /// ends after a fixed number of exchanges, however often others change the word.
+    /// The same, but it may fail with `Err(old)`, after the rest of the word has changed too often.
+    /// It ends after a fixed number of exchanges, however often others change the word.
     #[track_caller]
     fn compare_exchange_bounded(
         &self,
@@ -41,7 +42,7 @@ pub trait Lane: Copy {
         success: Ordering,
     ) -> Result<Self::Bits, Self::Bits>;
 
-    /// The lane's bits of a value of the word.
+    /// Extracts the lane's bits from a value of the word.
     #[inline(always)]
     fn bits(word: <Self::Word as Word>::Int) -> Self::Bits {
         Self::Bits::truncate(word.to_u64() >> Self::SHIFT)
@@ -54,7 +55,7 @@ pub trait Lane: Copy {
         Self::bits(self.word().load(order))
     }
 
-    /// Atomic addition of one to the upper half; returns the lane before.
+    /// Atomic addition of one to the upper half. Returns the previous lane.
     #[inline(always)]
     #[track_caller]
     fn fetch_increment_upper(&self, order: Ordering) -> Self::Bits {
@@ -62,8 +63,8 @@ pub trait Lane: Copy {
         Self::bits(self.word().fetch_add(<Self::Word as Word>::Int::truncate(one), order))
     }
 
-    /// Atomic wrapping addition of `bits` to the lane; returns the lane before. What is carried out of the lane leaves
-    /// the word at its top.
+    /// Atomic wrapping addition of `bits` to the lane. Returns the previous lane. A carry out of
+    /// the lane leaves the word at its top.
     #[inline(always)]
     #[track_caller]
     fn fetch_add(&self, bits: Self::Bits, order: Ordering) -> Self::Bits {
@@ -71,7 +72,7 @@ pub trait Lane: Copy {
         Self::bits(self.word().fetch_add(bits, order))
     }
 
-    /// Atomic bitwise or of `bits` into the lane; returns the lane before.
+    /// Atomic bitwise or of `bits` into the lane. Returns the previous lane.
     #[inline(always)]
     #[track_caller]
     fn fetch_or(&self, bits: Self::Bits, order: Ordering) -> Self::Bits {
@@ -79,8 +80,8 @@ pub trait Lane: Copy {
         Self::bits(self.word().fetch_or(bits, order))
     }
 
-    /// Replaces the lower half, of which the caller is the only writer and which holds `old`
-    /// (see [`Part::store_part`]).
+    /// Replaces the lower half, which holds `old` and of which the caller is the only writer (see
+    /// [`Part::store_part`]).
     #[inline(always)]
     #[track_caller]
     fn store_lower(
@@ -93,7 +94,8 @@ pub trait Lane: Copy {
         self.word().store_part(index as usize, old, new, order);
     }
 
-    /// Exchanges the upper half; returns what it held. Anyone may change the lane meanwhile.
+    /// Exchanges the upper half and returns its previous value. Others may change the lane
+    /// meanwhile.
     #[inline(always)]
     #[track_caller]
     fn swap_upper(
@@ -105,15 +107,15 @@ pub trait Lane: Copy {
         self.word().swap_part(index as usize, new, order)
     }
 
-    /// Replaces the lowest byte, of which the caller is the only writer and which holds `old`
-    /// (see [`Part::store_part`]).
+    /// Replaces the lowest byte, which holds `old` and of which the caller is the only writer (see
+    /// [`Part::store_part`]).
     #[inline(always)]
     #[track_caller]
     fn store_lowest_byte(&self, old: u8, new: u8, order: Ordering) {
         self.word().store_part((Self::SHIFT / u8::BITS) as usize, old, new, order);
     }
 
-    /// Waits until `predicate` is true of the lane; returns the lane.
+    /// Waits until `predicate` is true of the lane's bits, and returns them.
     #[inline(always)]
     #[track_caller]
     fn wait_until<H: Host>(
@@ -124,8 +126,8 @@ pub trait Lane: Copy {
         Self::bits(H::wait_until(self.word(), order, |word| predicate(Self::bits(word))))
     }
 
-    /// Waits for at most `polls` polls until `predicate` is true of the lane's bits; returns the lane, or `None` if
-    /// the polls are spent.
+    /// Waits for at most `polls` polls until `predicate` is true of the lane's bits, and returns
+    /// them. Returns `None` when the polls are spent.
     #[inline(always)]
     #[track_caller]
     fn wait_within<H: Host>(
@@ -140,7 +142,8 @@ pub trait Lane: Copy {
             .map(lane)
     }
 
-    /// As [`wait_until`](Self::wait_until), yielding now and then ([`Host::wait_yielding`]).
+    /// The same as [`wait_until`](Self::wait_until), but yields now and then
+    /// ([`Host::wait_yielding`]).
     #[inline(always)]
     #[track_caller]
     fn wait_yielding<H: Host>(
@@ -152,8 +155,8 @@ pub trait Lane: Copy {
         lane(H::wait_yielding(self.word(), order, |word| predicate(lane(word).to_u64())))
     }
 
-    /// Waits, with acquire ordering and in assembly where there is any, until the lower half equals
-    /// `value` (see [`Part::wait_part_assembly`]).
+    /// Waits, with acquire ordering, until the lower half equals `value`. The loop is in assembly
+    /// where there is one (see [`Part::wait_part_assembly`]).
     #[inline(always)]
     #[track_caller]
     fn wait_lower_assembly<H: Host>(&self, value: <Self::Bits as Int>::Half) {
@@ -219,13 +222,14 @@ impl<W: LaneWord> Lane for Whole<'_, W> {
         new: W::Int,
         success: Ordering,
     ) -> Result<W::Int, W::Int> {
-        // There is no rest.
+        // A whole word has no other bits that could change.
         self.compare_exchange(old, new, success)
     }
 }
 
-/// How many compare-exchanges a bounded one makes. A newcomer to the queued lock makes five bounded ones at most, so that
-/// it loses as many as an operation of a lockref may ([`MAX_FAILURES`](crate::lockref::policy::MAX_FAILURES)).
+/// Exchanges that a bounded compare-exchange makes at most. A newcomer to the queued lock makes at
+/// most five bounded ones. So it fails at most as often as an operation of a lockref may
+/// ([`MAX_FAILURES`](crate::lockref::policy::MAX_FAILURES)).
 const MOST_EXCHANGES: u32 = 20;
 
 /// The lane in bits 32 to 63 of a 64-bit word.
@@ -253,7 +257,7 @@ impl<W: Word<Int = u64> + Part<u8> + Part<u16>> Lane for High<'_, W> {
 
     #[inline(always)]
     fn compare_exchange(&self, old: u32, new: u32, success: Ordering) -> Result<u32, u32> {
-        // Each failure means that someone else changed the word: the loop is lock-free.
+        // Lock-free: each failure means that another thread has changed the word.
         self.compare_exchange_while(old, new, success, || true)
     }
 
@@ -268,7 +272,8 @@ impl<W: Word<Int = u64> + Part<u8> + Part<u16>> Lane for High<'_, W> {
 }
 
 impl<W: Word<Int = u64>> High<'_, W> {
-    /// The compare-exchange, repeated while only the rest of the word changes and `go_on` says so.
+    /// Repeats the compare-exchange while only the rest of the word changes and `go_on` returns
+    /// true.
     #[inline(always)]
     #[track_caller]
     fn compare_exchange_while(

@@ -59,7 +59,7 @@ pub type TicketLockGuard<'a, T> = on::TicketLockGuard<'a, T, Native>;
 /// The lock of a [`TicketLock`].
 pub type RawTicketLock = on::RawTicketLock<Native>;
 
-/// A value behind a test-and-set lock of 4 bytes: not fair; the baseline.
+/// A value behind a test-and-set lock of 4 bytes: unfair, a baseline for comparison.
 ///
 /// ```
 /// use lockyard::TestAndSetLock;

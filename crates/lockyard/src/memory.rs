@@ -1,7 +1,9 @@
-//! Memory for what a table or a set of records holds: one object at a time from [`Host::allocate`], which may fail.
+//! Memory for what a table or a set of records holds: one object at a time from [`Host::allocate`],
+//! which may fail.
 //!
-//! Nothing here blocks or panics, and nobody but the caller knows the object yet, so no operation of the platform is
-//! needed to make it. Pointers travel as words of 64 bits ([`to_word`], [`from_word`]); 0 is none.
+//! Nothing here blocks or panics, and nobody but the caller knows the object yet, so no operation
+//! of the platform is needed to make it. Pointers travel as words of 64 bits ([`to_word`],
+//! [`from_word`]); 0 is none.
 
 use crate::platform::{Host, Region, during};
 use core::alloc::Layout;
@@ -9,13 +11,14 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
-/// The host had no memory to give ([`Host::allocate`] returned `None`). What was asked for was not done, and nothing
-/// else has changed.
+/// The host had no memory to give ([`Host::allocate`] returned `None`). What was asked for was not
+/// done, and nothing else has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AllocationFailed;
 
-/// What a table of values has of them: it owns them, and is invariant in their type. Values go in through a shared reference, so a table
-/// of what lives long must not pass for one of what lives shorter.
+/// What a table of values has of them: it owns them, and is invariant in their type. Values go in
+/// through a shared reference, so a table of what lives long must not pass for one of what lives
+/// shorter.
 pub(crate) type Values<T> = PhantomData<(T, fn(T) -> T)>;
 
 impl fmt::Display for AllocationFailed {
@@ -47,7 +50,8 @@ pub(crate) unsafe fn to_host<H: Host>(memory: NonNull<u8>, layout: Layout) {
 ///
 /// # Safety
 ///
-/// `fill` makes a valid `T` where its argument points (which is aligned, and not initialised), or unwinds.
+/// `fill` makes a valid `T` where its argument points (which is aligned, and not initialised), or
+/// unwinds.
 pub(crate) unsafe fn allocate_with<T, H: Host>(
     node: Option<u32>,
     fill: impl FnOnce(*mut T),
@@ -57,8 +61,8 @@ pub(crate) unsafe fn allocate_with<T, H: Host>(
     Ok(memory)
 }
 
-/// Memory for a `T`, near `node`, that holds what `make` returns. If there is none, `make` is not called. `make` must not
-/// unwind: the memory would be leaked.
+/// Memory for a `T`, near `node`, that holds what `make` returns. If there is none, `make` is not
+/// called. `make` must not unwind: the memory would be leaked.
 pub(crate) fn allocate<T, H: Host>(
     node: Option<u32>,
     make: impl FnOnce() -> T,
@@ -76,8 +80,8 @@ pub(crate) unsafe fn free<T, H: Host>(object: NonNull<T>) {
     struct Memory<T, H: Host>(NonNull<T>, core::marker::PhantomData<fn() -> H>);
     impl<T, H: Host> Drop for Memory<T, H> {
         fn drop(&mut self) {
-            // SAFETY: the memory came from this host with this layout, and what was in it has been dropped (or has
-            // unwound, and is not used either).
+            // SAFETY: the memory came from this host with this layout, and what was in it has been
+            // dropped (or has unwound, and is not used either).
             unsafe { to_host::<H>(self.0.cast(), Layout::new::<T>()) }
         }
     }

@@ -1,8 +1,8 @@
 //! The names of this crate on a host of your own.
 //!
-//! The names at the crate's root are on [`Native`](crate::Native): a value is all that is left to
-//! say. Here each also takes a [host](crate::platform::Host), and, where something is held, a
-//! [`Context`](crate::Context). A kernel gives its locks names of their own, a line each:
+//! The names at the crate's root are on [`Native`](crate::Native), and take only a value. Here each
+//! also takes a [host](crate::platform::Host), and a [`Context`](crate::Context) if a guard can be
+//! held. A kernel gives its locks names of their own, a line each:
 //!
 //! ```
 //! use lockyard::on;
@@ -22,10 +22,11 @@
 //! assert!(ENTRY.get_not_dead());
 //! ```
 //!
-//! Locks that queue or park, and what is built of them, take a [host with
+//! Locks that queue or park, and everything built on them, take a [host with
 //! slots](crate::platform::HostWithSlots). On another one they do not compile, and the compiler
-//! says why. A lockref, a connection table or statistics over the ticket lock need none. Everything that a name leaves out is a parameter of the type behind it:
-//! [`RawSpinLock`], [`lockref::LockRef`], and so on.
+//! says why. A lockref, a connection table or statistics over the ticket lock need none. All other
+//! choices are parameters of the types behind these names: [`RawSpinLock`], [`lockref::LockRef`],
+//! and so on.
 
 use crate::lock::{PvQueued, PvTicket, Queued, TestAndSet, Ticket};
 use crate::{NoContext, RawSpinLock, TwoBytes};

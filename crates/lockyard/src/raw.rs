@@ -1,8 +1,8 @@
-//! The raw spinlock: a lock algorithm in a word of its own, and its face towards `lock_api`.
+//! The raw spinlock: a lock algorithm in a word of its own, and its connection to `lock_api`.
 //!
-//! [`RawSpinLock`] is every lock of this crate that is not part of something larger. Its algorithm
-//! is a [`LaneLock`], its width a [`Width`]; where the platform has constants it implements
-//! `lock_api`'s [`RawMutex`], and the familiar `Mutex` and `MutexGuard` come from there. The
+//! [`RawSpinLock`] is every lock of this crate that is not part of a larger object. Its algorithm
+//! is a [`LaneLock`], and its width a [`Width`]. On platforms with constants it implements
+//! `lock_api`'s [`RawMutex`], which brings the familiar `Mutex` and `MutexGuard`. The
 //! per-acquisition state of `lock_api` 0.5 carries the ticket and the context. Platforms without
 //! constants (the model checker) use [`acquire`](RawSpinLock::acquire) and
 //! [`release`](RawSpinLock::release) directly.
@@ -19,8 +19,8 @@ use core::marker::PhantomData;
 use core::time::Duration;
 use lock_api::{GuardNoSend, RawMutex, RawMutexFair, RawMutexTimed};
 
-/// How wide a lock's word is: [`FourBytes`] or [`TwoBytes`]. Sealed: that the word is one of the
-/// platform's is what exclusion rests on.
+/// The width of a lock's word: [`FourBytes`] or [`TwoBytes`]. Sealed, because exclusion requires
+/// that the word is one of the platform's.
 pub trait Width<A: Atomics>: sealed::Sealed + 'static {
     /// The word.
     type Word: LaneWord;
@@ -61,19 +61,19 @@ impl<A: ConstAtomics> ConstWidth<A> for TwoBytes {
     const ZERO: A::U16 = A::U16_ZERO;
 }
 
-/// What an acquisition of a lock type comes to: the algorithm's token and the context's state. Sealed:
-/// implemented by the lock types of this crate.
+/// The state of an acquisition of a lock type: the algorithm's token and the context's state.
+/// Sealed: this crate's lock types implement it.
 pub trait Acquired: sealed::Lock + 'static {
-    /// What the algorithm must be given back.
+    /// The value that is given back to the algorithm.
     type Token: Copy + Send + Sync + fmt::Debug + 'static;
-    /// What the context must be given back.
+    /// The value that is given back to the context.
     type State;
 }
 
-/// What the holder of a lock of type `L` must give back.
+/// The value that the holder of a lock of type `L` must give back.
 ///
-/// It says which type of lock it is from, so that it cannot be given back to a lock of another kind. Dropping or
-/// forgetting it leaves the lock held. It stays on the thread that took the lock.
+/// It names the type of its lock, so that it cannot be given back to a lock of another kind.
+/// Dropping or forgetting it leaves the lock held. It stays on the thread that took the lock.
 #[must_use = "the lock stays held until this is given back"]
 pub struct Held<L: Acquired> {
     pub(crate) token: L::Token,
@@ -122,7 +122,7 @@ impl<K: LaneLock<H>, H: Host, C: Context, W: Width<H::Atomics>> Acquired
 }
 
 impl<K: LaneLock<H>, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H, C, W> {
-    /// A free lock. Statics use [`RawMutex::INIT`].
+    /// Makes a free lock. Statics use [`RawMutex::INIT`].
     #[inline]
     pub fn new() -> Self {
         RawSpinLock { word: W::Word::new(Default::default()), _kind: PhantomData }
@@ -133,20 +133,20 @@ impl<K: LaneLock<H>, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H
         Whole(&self.word)
     }
 
-    /// Enters the context and takes the lock; waits as long as it takes. Acquire.
+    /// Enters the context and takes the lock, waiting until it is free. Acquire.
     #[inline(always)]
     pub fn acquire(&self) -> Held<Self> {
         let context = C::enter();
-        // SAFETY: the word is private, and was made with 0. What changes it is `K` on `H`, here and
-        // in `try_acquire` and `release`. The type is invariant in both, so no reference to this
-        // lock has others.
+        // SAFETY: the word is private, and was made with 0. Only `K` on `H` changes it, here and in
+        // `try_acquire` and `release`. The type is invariant in both, so no reference to this lock
+        // has others.
         let token = during::<H, _>(Region::LockWait, || unsafe { K::lock(self.lane()) });
         Held::new(token, context)
     }
 
-    /// Enters the context and takes the lock if it is free (acquire; [`Mcs`](crate::lock::Mcs) and
-    /// [`Clh`](crate::lock::Clh): and if the thread has a queue node left); otherwise leaves the context,
-    /// and both lock and context are as they were.
+    /// Enters the context and takes the lock if it is free (acquire). [`Mcs`](crate::lock::Mcs) and
+    /// [`Clh`](crate::lock::Clh) also need a free queue node of the thread. Otherwise it leaves the
+    /// context, and both lock and context are as they were.
     #[inline(always)]
     pub fn try_acquire(&self) -> Option<Held<Self>> {
         let context = C::enter();
@@ -167,17 +167,18 @@ impl<K: LaneLock<H>, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H
     /// `held` came from an acquisition of this lock.
     #[inline(always)]
     pub unsafe fn release(&self, held: Held<Self>) {
-        // SAFETY: `held` is not `Clone`, so the acquisition that made it has not been given back;
-        // the caller says that it was one of this lock.
+        // SAFETY: `held` is not `Clone`, so the acquisition that made it has not been given back.
+        // The caller says that it was one of this lock.
         unsafe { K::unlock(self.lane(), held.token) };
         C::leave(held.context);
     }
 
-    /// Releases the lock as [`release`](Self::release) does; if somebody waits in order, nobody takes it before him.
+    /// Releases the lock as [`release`](Self::release) does. If a waiter is queued, no other thread
+    /// takes the lock before it.
     ///
     /// # Safety
     ///
-    /// As of [`release`](Self::release).
+    /// The same as for [`release`](Self::release).
     #[inline(always)]
     pub unsafe fn release_fair(&self, held: Held<Self>)
     where
@@ -188,7 +189,8 @@ impl<K: LaneLock<H>, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H
         C::leave(held.context);
     }
 
-    /// Enters the context and takes the lock, unless it is not free until `until`; then it leaves the context.
+    /// Enters the context and takes the lock, waiting until `until` at most. If it times out, it
+    /// leaves the context.
     pub fn acquire_until(&self, until: Instant<H>) -> Option<Held<Self>>
     where
         K: TimedLock<H>,
@@ -206,7 +208,8 @@ impl<K: LaneLock<H>, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H
         }
     }
 
-    /// Whether someone holds the lock (or, with a queue, is about to). A snapshot (relaxed): it may be stale before it is returned.
+    /// Returns true if the lock is held (or, with a queue, is about to be). A snapshot (relaxed),
+    /// which may be stale before it is returned.
     #[inline(always)]
     pub fn is_held(&self) -> bool {
         K::is_held(self.word.load(Ordering::Relaxed))
@@ -231,9 +234,9 @@ impl<K: LaneLock<H>, H: Host, C: Context, W: Width<H::Atomics>> fmt::Debug
 }
 
 // SAFETY: exclusion and ordering are `LaneLock`'s. `Held` is the state of one acquisition: it is
-// not `Clone`, only an acquisition makes one, and forgetting it leaves the lock held, which is safe.
-// No operation unwinds with the lock taken: the algorithms do not panic (a lost invariant is
-// `Host::fatal`, which does not unwind), and `Context::enter` runs before the lock is taken,
+// not `Clone`, and only an acquisition makes one. Forgetting it leaves the lock held, which is
+// safe. No operation unwinds with the lock taken: the algorithms do not panic (a lost invariant is
+// `Host::fatal`, which does not unwind), `Context::enter` runs before the lock is taken, and
 // `leave` after it was released.
 unsafe impl<K, H, C, W> RawMutex for RawSpinLock<K, H, C, W>
 where
@@ -280,7 +283,7 @@ where
     }
 }
 
-/// Instants are times by the host's clock.
+/// Instants are points in time by the host's clock.
 // SAFETY: the acquisition is `TimedLock`'s.
 unsafe impl<K, H, C, W> RawMutexTimed for RawSpinLock<K, H, C, W>
 where

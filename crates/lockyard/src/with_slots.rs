@@ -1,12 +1,12 @@
-//! The names at the crate's root that rest on slots: on the native host, which has them with the
-//! feature `std`.
+//! The names at the crate's root that need slots. They are on the native host, which has slots with
+//! the feature `std`.
 //!
-//! Without `std` they are not there. [`on`] has each on a host of your own.
+//! Without `std` these names are absent. [`on`] has each on a host of your own.
 
 use crate::{Native, on};
 
-/// A value behind a queued spinlock of 4 bytes: waiters spin each on a line of its own, first in,
-/// first out.
+/// A value behind a queued spinlock of 4 bytes, first in, first out: each waiter spins on a line of
+/// its own.
 ///
 /// ```
 /// use lockyard::QSpinLock;
@@ -18,10 +18,12 @@ use crate::{Native, on};
 /// ```
 ///
 /// Uncontended: one locked compare-exchange, one plain store. A hand-over costs a fixed number of
-/// line transfers, however many wait. A thread that has no slot, because 16,383 others have theirs
-/// or because it is being torn down, waits outside the queue: see
-/// [`HostWithSlots`](crate::platform::HostWithSlots). The algorithm, what it needs of a thread that
-/// waits, and its source: [`lock::queued`](crate::lock::queued).
+/// line transfers, however many threads wait.
+///
+/// A thread without a slot waits outside the queue (see
+/// [`HostWithSlots`](crate::platform::HostWithSlots)). It has none if 16,383 others have theirs, or
+/// while it is being torn down. The algorithm, its rules for waiting threads, and its source:
+/// [`lock::queued`](crate::lock::queued).
 ///
 /// On a host of your own, or with a context: [`on::QSpinLock`].
 pub type QSpinLock<T> = on::QSpinLock<T, Native>;
@@ -42,8 +44,8 @@ pub type RawQSpinLock = on::RawQSpinLock<Native>;
 /// assert_eq!(size_of::<PvQSpinLock<()>>(), 4);
 /// ```
 ///
-/// Uncontended: one locked compare-exchange, one locked add. Who comes may take the lock before
-/// those who wait, within a bound. A thread without a slot yields, and may be passed any number of
+/// Uncontended: one locked compare-exchange, one locked add. A newcomer may take the lock before
+/// waiting threads, within a bound. A thread without a slot yields, and may be passed any number of
 /// times. The algorithm, the bound and the sources: [`lock::pv_queued`](crate::lock::pv_queued).
 ///
 /// On a host of your own, or with a context: [`on::PvQSpinLock`].
@@ -53,8 +55,8 @@ pub type PvQSpinLockGuard<'a, T> = on::PvQSpinLockGuard<'a, T, Native>;
 /// The lock of a [`PvQSpinLock`].
 pub type RawPvQSpinLock = on::RawPvQSpinLock<Native>;
 
-/// A value behind a ticket lock of 4 bytes whose waiters park: first come, first served, whoever
-/// runs.
+/// A value behind a ticket lock of 4 bytes whose waiters park: first come, first served, even if a
+/// waiter has no CPU.
 ///
 /// ```
 /// use lockyard::PvTicketLock;
@@ -69,9 +71,9 @@ pub type RawPvQSpinLock = on::RawPvQSpinLock<Native>;
 /// assert_eq!(size_of::<PvTicketLock<()>>(), 4);
 /// ```
 ///
-/// Uncontended: one locked add, one locked add. A hand-over to a waiter that is parked costs a
-/// wake-up. At most 2^14 threads may hold or wait at once; one more ends the program. A thread
-/// without a slot keeps its turn, and yields. The algorithm and its sources:
+/// Uncontended: one locked add, and another. A hand-over to a parked waiter costs a wake-up. At
+/// most 2^14 threads may hold or wait at once; one more ends the program. A thread without a slot
+/// keeps its turn, and yields. The algorithm and its sources:
 /// [`lock::pv_ticket`](crate::lock::pv_ticket).
 ///
 /// On a host of your own, or with a context: [`on::PvTicketLock`].
@@ -107,12 +109,12 @@ pub type LockRef = on::LockRef<Native>;
 /// The guard of a [`LockRef`].
 pub type LockRefGuard<'a> = on::LockRefGuard<'a, Native>;
 
-/// Readers that find memory without a lock, and what waits until they have left: see
-/// [`reclaim`](crate::reclaim).
+/// Readers that find memory without a lock, and the retired objects that wait until they have left:
+/// see [`reclaim`](crate::reclaim).
 ///
 /// On a host of your own, or with a context: [`reclaim::Domain`](crate::reclaim::Domain).
 pub type Domain = on::Domain<Native>;
-/// Being inside a [`Domain`].
+/// Membership in a [`Domain`].
 pub type DomainGuard<'d> = on::DomainGuard<'d, Native>;
 
 /// Statistics of one object, with a record for each NUMA node that updates it: see

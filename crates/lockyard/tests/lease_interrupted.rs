@@ -1,8 +1,8 @@
-//! The lease of a slot, interrupted at each of its instructions by a signal handler that asks for a slot
-//! too: it gets none, or the one that its thread has, and no slot is lost.
+//! The lease of a slot, interrupted at each of its instructions by a signal handler that also asks
+//! for a slot. The handler gets no slot, or that of its thread, and no slot is lost.
 //!
-//! The processor's trap flag stops after every instruction, so the place of the interruption is chosen
-//! and not left to chance. This file has one test, because it counts which slots are free.
+//! The processor's trap flag stops after every instruction, so the place of the interruption is
+//! chosen, not left to chance. This file has only one test, because it counts the free slots.
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux", feature = "std"))]
 
@@ -10,10 +10,10 @@ use lockyard::Native;
 use lockyard::platform::{Host, Slot};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// How many instructions were stepped over, and at which of them the handler asks.
+/// Number of instructions that were stepped over, and the one at which the handler asks.
 static STEPS: AtomicU32 = AtomicU32::new(0);
 static ASK_AT: AtomicU32 = AtomicU32::new(0);
-/// What it was given: a slot, or one of these.
+/// The handler's result: a slot, or one of these.
 static GIVEN: AtomicU32 = AtomicU32::new(0);
 const NOT_ASKED: u32 = u32::MAX;
 const REFUSED: u32 = u32::MAX - 1;
@@ -27,8 +27,8 @@ extern "C" fn trapped(
 ) {
     if STEPS.fetch_add(1, Ordering::Relaxed) == ASK_AT.load(Ordering::Relaxed) {
         GIVEN.store(Native::slot().map_or(REFUSED, |slot| slot.0), Ordering::Relaxed);
-        // SAFETY: the kernel passes the interrupted thread's registers, and nobody else has them. The
-        // rest of the lease need not be stepped over.
+        // SAFETY: the kernel passes the interrupted thread's registers, and nobody else has them.
+        // The rest of the lease need not be stepped over.
         unsafe { (*context).uc_mcontext.gregs[libc::REG_EFL as usize] &= !TRAP_FLAG };
     }
 }
@@ -36,18 +36,18 @@ extern "C" fn trapped(
 /// Asks for a slot with the trap flag set.
 #[inline(never)]
 fn lease_step_by_step() -> Option<Slot> {
-    // SAFETY: sets the trap flag; the stack is as before, and the handler for SIGTRAP is installed.
+    // SAFETY: sets the trap flag. The stack is as before, and the handler for SIGTRAP is installed.
     unsafe { std::arch::asm!("pushfq", "or qword ptr [rsp], 0x100", "popfq") };
     let slot = Native::slot();
-    // SAFETY: clears the trap flag; the stack is as before.
+    // SAFETY: clears the trap flag. The stack is as before.
     unsafe { std::arch::asm!("pushfq", "and qword ptr [rsp], ~0x100", "popfq") };
     slot
 }
 
 #[test]
 fn a_handler_at_any_instruction_of_the_lease_gets_its_threads_slot_or_none() {
-    // SAFETY: `trapped` is a handler for `SA_SIGINFO` that uses atomics, its context, and the slot whose
-    // behaviour in a handler is what is tested; a zeroed `sigaction` has an empty mask.
+    // SAFETY: `trapped` is a handler for `SA_SIGINFO` that uses atomics, its context, and the slot,
+    // whose behaviour in a handler is under test. A zeroed `sigaction` has an empty mask.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_flags = libc::SA_SIGINFO;

@@ -132,7 +132,7 @@ where
             match op {
                 ChoiceOp::ChooseQueued => self.choose(Kind::Queued),
                 ChoiceOp::ChooseTestAndSet => self.choose(Kind::TestAndSet),
-                ChoiceOp::Patch => self.note(self.choice.patching()),
+                ChoiceOp::Patch => self.note(self.choice.fix_for_patching()),
                 ChoiceOp::Use | ChoiceOp::TryUse => {}
             }
         }

@@ -70,7 +70,7 @@ impl<H: HostWithSlots> Reclaims<H> for Domain<H> {
     fn read_quiescent(&self, body: impl Fn()) {
         let mut guard = self.enter();
         body();
-        guard.quiescent();
+        guard.pass_quiescent_state();
         body();
     }
     fn finish(&self) {

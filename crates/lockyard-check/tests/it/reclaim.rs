@@ -4,7 +4,7 @@
 use lockyard::Native;
 use lockyard::platform::Ordering;
 use lockyard::platform::checked::Checked;
-use lockyard::platform::hooked::{Hooked, Kind, Operation};
+use lockyard::platform::hooked::{Hooked, Operation, OperationKind};
 use lockyard::reclaim::Domain;
 use lockyard_check::FewSlots;
 use lockyard_check::backends::{model, native, says, simulated, verdict};
@@ -132,7 +132,7 @@ struct NoWait;
 impl Fault for NoWait {
     const NAME: &'static str = "no wait";
     fn strikes(operation: &Operation) -> bool {
-        matches!(operation.kind, Kind::Wait | Kind::WaitBounded)
+        matches!(operation.kind, OperationKind::Wait | OperationKind::WaitBounded)
     }
 }
 
@@ -155,7 +155,7 @@ struct StuckEpoch;
 impl Fault for StuckEpoch {
     const NAME: &'static str = "stuck epoch";
     fn strikes(operation: &Operation) -> bool {
-        operation.kind == Kind::CompareExchange && is_in(operation, "reclaim/grace.rs")
+        operation.kind == OperationKind::CompareExchange && is_in(operation, "reclaim/grace.rs")
     }
 }
 
@@ -165,7 +165,7 @@ struct TendsForEver;
 impl Fault for TendsForEver {
     const NAME: &'static str = "tends for ever";
     fn strikes(operation: &Operation) -> bool {
-        operation.kind == Kind::Swap
+        operation.kind == OperationKind::Swap
             && operation.order == Ordering::Release
             && is_in(operation, "reclaim/retired.rs")
     }

@@ -56,7 +56,7 @@ fn unknown_names_are_answered_with_the_nearest_right_ones() {
     let begins = "lockyard: there is no experiment `zzz`; there are: lockref-will-it-scale, open3, fstat2, access2, \
          qspinlock-loop, spin-loop/same-node/standalone, ";
     assert!(answer.starts_with(begins), "{answer}");
-    for table in lockyard_lab::published::shipped().expect("the tables are valid") {
+    for table in lockyard_results::published::shipped().expect("the tables are valid") {
         for name in [vec![table.name.as_str()], table.experiments()].concat() {
             assert!(answer.contains(name), "`{name}`: {answer}");
         }

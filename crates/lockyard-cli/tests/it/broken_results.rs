@@ -2,8 +2,8 @@
 //! names the file and a place in it; nothing panics, hangs, takes memory without bound, or speaks to the terminal.
 
 use crate::support::Random;
-use lockyard_lab::output::Format;
-use lockyard_lab::results::{Options, compare, load, parse, report};
+use lockyard_results::compare::{Options, compare, load, parse, report};
+use lockyard_results::render::Format;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::process::{Command, Output};

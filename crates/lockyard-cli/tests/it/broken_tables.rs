@@ -2,7 +2,7 @@
 //! line that names the file and a line of it; nothing panics, nothing speaks to the terminal.
 
 use crate::support::Random;
-use lockyard_lab::published;
+use lockyard_results::published;
 use std::ops::Range;
 
 const TABLE: &str = include_str!("../../../../published/lockref-will-it-scale.csv");

@@ -29,7 +29,7 @@ fn the_published_table_is_reproduced_row_by_row_and_only_its_first_total_is_a_ca
         let status = if calibration { "calibration" } else { "predicted" };
         assert_eq!(row["status"], status, "{}", row["metric"]);
         let note = row["detail"]["note"].as_str().expect("it says how long samples are");
-        assert!(note.contains("simulated samples are of 10 ms"), "{note}");
+        assert!(note.contains("a simulated sample lasts 10 ms"), "{note}");
     }
     let total = |sample: usize| {
         let metric = format!("throughput-total@sample{sample}");

@@ -45,11 +45,11 @@ fn this_host_is_described_in_every_format() {
 
 #[test]
 fn only_cpus_that_the_process_may_use_are_counted() {
-    let all = lockyard_lab::host::Cpus::allowed();
+    let all = lockyard_measure::cpus::Cpus::allowed();
     let last = all.cpu(all.len() - 1);
     // A child may use what the thread that started it may use.
     let document = std::thread::spawn(move || {
-        lockyard_lab::host::pin(last).then(|| json(&["machines", "detect"]))
+        lockyard_measure::cpus::pin(last).then(|| json(&["machines", "detect"]))
     })
     .join()
     .expect("the thread ends");

@@ -1,8 +1,9 @@
 //! The formats, held against what they printed when they were last looked at: a program that reads them
 //! must not notice a change that nobody meant. The rows are made up, one of each status.
 
-use lockyard_lab::output::{Document, Format, render};
-use lockyard_lab::rows::{Detail, Measured, Row, Status, summarise};
+use lockyard_results::render::{Document, Format, render};
+use lockyard_results::row::{Detail, Measured, Row, Status};
+use lockyard_results::summary::summarise;
 use std::collections::BTreeMap;
 
 fn row(variant: &str, threads: usize, published: f64, status: Status) -> Row {

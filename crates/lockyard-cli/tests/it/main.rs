@@ -10,6 +10,7 @@ mod degradation;
 mod detect;
 mod faults;
 mod formats;
+mod held;
 mod interrupted;
 mod looked;
 mod measure;

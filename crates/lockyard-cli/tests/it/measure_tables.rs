@@ -1,7 +1,7 @@
 //! `lockyard measure-tables`: every subject of every group is measured, shares and threads are those that were asked for, and what
 //! cannot be measured is refused in a line. Nothing here asserts how fast anything is.
 
-use lockyard_lab::tables::GROUPS;
+use lockyard_measure::measure_tables::GROUPS;
 use serde_json::Value;
 use std::process::{Command, Output};
 

@@ -1,7 +1,7 @@
 //! `lockyard measure --peers`: every peer is measured beside the scenario's own variants, names are found, and what cannot be
 //! measured or simulated is refused in a line. Nothing here asserts how fast anything is.
 
-use lockyard_lab::peers;
+use lockyard_measure::peers;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Command, Output};

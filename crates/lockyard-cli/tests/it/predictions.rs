@@ -140,7 +140,7 @@ fn a_published_figure_stands_beside_a_prediction_for_its_own_places_only() {
 
 #[test]
 fn what_siblings_share_is_an_interval_where_they_run() {
-    let note = "what the threads of a core share of a line is not settled";
+    let note = "how much of a line's ownership SMT siblings share is not settled";
     let arguments = |threads| [&FSTAT2[..], &["--threads", threads]].concat();
     assert!(text(&arguments("96")).contains(note));
     assert!(!text(&arguments("48")).contains(note));

@@ -21,7 +21,7 @@ fn every_published_cell_has_one_row_with_one_status() {
     let rows = json["rows"].as_array().expect("there are rows");
     let (mut cells, mut inputs) = (0, 0);
     let mut not_modelled: BTreeMap<String, u32> = BTreeMap::new();
-    let tables = lockyard_lab::published::shipped().expect("the tables are valid");
+    let tables = lockyard_results::published::shipped().expect("the tables are valid");
     let profiles = tables.iter().find(|table| table.name == "profiles").expect("it is shipped");
     let profiles = profiles.experiments();
     for table in &tables {

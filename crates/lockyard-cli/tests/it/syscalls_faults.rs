@@ -2,10 +2,10 @@
 
 #![cfg(target_os = "linux")]
 
-use lockyard_lab::host::syscalls::{
+use lockyard_measure::cpus::{Cpus, Placement};
+use lockyard_measure::syscalls::{
     Directory, Experiment, Kind, Launcher, Plan, Stopped, TASK, Times, sample,
 };
-use lockyard_lab::host::{Cpus, Placement};
 use std::time::Duration;
 
 const TIMES: Times = Times {

@@ -1,5 +1,6 @@
-//! What measuring examples share: pinned threads, the time that a thread had its CPU, a new order for each round,
-//! and what their arguments say: how many rounds to measure, or what to compare with a machine.
+//! What measuring examples share: pinned threads, the time that a thread had its CPU, a new order
+//! for each round, and what their arguments say: how many rounds to measure, or what to compare
+//! with a machine.
 
 use std::process::ExitCode;
 
@@ -43,7 +44,8 @@ pub(crate) fn shuffle(order: &mut [usize], state: &mut u64) {
     }
 }
 
-/// Measures so many rounds, or compares a file that was measured with a machine, as the arguments say.
+/// Measures so many rounds, or compares a file that was measured with a machine, as the arguments
+/// say.
 pub(crate) fn run(
     name: &str,
     measure: impl FnOnce(usize) -> Result<(), String>,

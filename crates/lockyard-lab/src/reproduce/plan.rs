@@ -1,11 +1,12 @@
-//! What it takes to reproduce published cells: runs, each simulated once for all cells that are figures of it, and calibrations.
+//! What it takes to reproduce published cells: runs, each simulated once for all cells that are
+//! figures of it, and calibrations.
 
-use crate::figures::Outcome;
-use crate::host::call_path;
-use crate::placement::Placement;
-use crate::predict::{self, Calibrated};
-use crate::published::{Cell, Table};
-use crate::simulate::{self, Prediction};
+use lockyard_measure::call_path;
+use lockyard_predict::calibration::{self, Calibrated};
+use lockyard_predict::placement::Placement;
+use lockyard_predict::simulate::{CellSpec, Prediction, RunPlan, simulate};
+use lockyard_results::outcome::Outcome;
+use lockyard_results::published::{Cell, Table};
 use lockyard_scenarios::{Figure, Metric, OfTasks, Script, Variant};
 use lockyard_sim::Machine;
 
@@ -76,19 +77,25 @@ impl Run {
     /// If it fails.
     pub(super) fn simulate(&self, calibrated: Calibrated) -> Result<Prediction, String> {
         let order = Placement::Order(self.script.order);
-        let (variant, order) = (&self.variant, (&order, self.script.home));
-        let work = calibrated.nanoseconds();
-        let of = (self.script.samples, &self.script.run);
-        simulate::cell_with_siblings(&self.machine, variant, order, self.tasks, work, of)
+        let spec = CellSpec {
+            machine: &self.machine,
+            variant: &self.variant,
+            placement: &order,
+            home: self.script.home,
+            threads: self.tasks,
+            local_work: calibrated.nanoseconds(),
+        };
+        simulate(&spec, &RunPlan::full(&spec, &self.script.run, self.script.samples))
             .map_err(|e| format!("{}, {}: {e}", self.script.name, self.variant.name))
     }
 }
 
 impl Model {
-    /// The figure of the trivial model: the cost of an operation in the calibration cell, held constant.
+    /// The figure of the trivial model: the cost of an operation in the calibration cell, held
+    /// constant.
     pub(super) fn trivial(&self, run: &Run, metric: Metric) -> Option<f64> {
         let cell = self.calibrated_by.as_ref()?;
-        let throughput = predict::calibration_throughput(&run.script, metric, cell)?;
+        let throughput = calibration::calibration_throughput(&run.script, metric, cell)?;
         if let Figure::Sample { of, .. } = self.figure {
             // Every sample is as the first.
             return Some(match of {
@@ -128,7 +135,7 @@ impl Plan {
             let all = machine.hardware_threads();
             return Err(format!("the machine has {all} hardware threads").into());
         }
-        let by = predict::calibration_cell(&script, &cell.variant, &cell.machine, tables);
+        let by = calibration::calibration_cell(&script, &cell.variant, &cell.machine, tables);
         let gave = by.is_some_and(|by| {
             let of_its_run = Cell {
                 metric: by.metric.clone(),
@@ -180,7 +187,8 @@ impl Plan {
         self.runs.len() - 1
     }
 
-    /// The number of a calibration. A script whose calibration names its variant is calibrated once for all of them.
+    /// The number of a calibration. A script whose calibration names its variant is calibrated once
+    /// for all of them.
     fn calibration(&mut self, script: &Script, variant: &Variant, machine: &str) -> usize {
         let shared = script.calibration.as_ref().is_some_and(|c| c.variant.is_some());
         let same = |known: &Calibration| {

@@ -1,4 +1,5 @@
-//! Training: the tables on which the simulated machine's protocol was fitted, and what it makes of them.
+//! Training: the tables on which the simulated machine's protocol was fitted, and what it makes of
+//! them.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -7,7 +8,8 @@
 //! | `run.rs` | a cell on its machine, as the benchmarks run it |
 //! | `report.rs` | each cell beside its simulation |
 //!
-//! No cell here is reported as a prediction, and no cell of a table that is reported as a prediction is here.
+//! No cell here is reported as a prediction, and no cell of a table that is reported as a
+//! prediction is here.
 
 mod programs;
 mod report;

@@ -1,8 +1,10 @@
-//! What the training programs do to shared lines: the loops of two published benchmarks of locks and counters.
+//! What the training programs do to shared lines: the loops of two published benchmarks of locks
+//! and counters.
 //!
-//! They are not lockyard's primitives but what those benchmarks ran, written from the descriptions in the headers of the
-//! tables (`training/*.csv`): an increment, a lockref that reloads after a failed compare-exchange, a ticket lock whose
-//! release is an unlocked addition, a test-and-set lock without a test. The queued lock is lockyard's own.
+//! They are not lockyard's primitives but what those benchmarks ran, written from the descriptions
+//! in the headers of the tables (`training/*.csv`): an increment, a lockref that reloads after a
+//! failed compare-exchange, a ticket lock whose release is an unlocked addition, a test-and-set
+//! lock without a test. The queued lock is lockyard's own.
 
 use lockyard::on::RawQSpinLock;
 use lockyard::platform::{Host, Ordering, Word};

@@ -1,11 +1,13 @@
 //! The rows of the training tables: each cell beside what the simulated machine makes of it.
 
 use super::{Cell, cells, simulate};
-use crate::jobs;
-use crate::names;
-use crate::predict::{Failure, ORDER_SPREAD};
-use crate::rows::{Detail, Row, Status, Summary, summarise};
+use lockyard_predict::failure::Failure;
+use lockyard_predict::names;
+use lockyard_results::row::keys::ORDER_SPREAD;
+use lockyard_results::row::{Detail, Row, Status};
+use lockyard_results::summary::{Summary, summarise};
 use lockyard_sim::Machine;
+use lockyard_support::jobs;
 use std::collections::BTreeMap;
 
 /// Runs of a cell, each with a seed of its own.
@@ -14,7 +16,8 @@ const SEEDS: u64 = 2;
 /// What came of it.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// One row for each cell, in the order of the tables; without those not begun before an interrupt.
+    /// One row for each cell, in the order of the tables; without those not begun before an
+    /// interrupt.
     pub rows: Vec<Row>,
     /// One summary for each program of a table, and one for each table.
     pub summaries: Vec<Summary>,
@@ -53,11 +56,15 @@ pub fn report(jobs: usize, done: &(impl Fn() + Sync)) -> Result<Report, Failure>
         let Some(figure) = figure else { continue };
         let of_seeds = figure.map_err(|e| Failure::Run(format!("{}: {e}", cell.table)))?;
         let mut row = row(cell, of_seeds.iter().sum::<f64>() / SEEDS as f64);
-        let (low, high) = crate::simulate::range(&of_seeds);
+        let (low, high) = lockyard_predict::simulate::range(&of_seeds);
         let spread = high / low - 1.0;
-        apart += usize::from(cell.threads > 1 && spread > crate::simulate::NEAR);
+        apart += usize::from(cell.threads > 1 && spread > lockyard_predict::simulate::NEAR);
         row.detail.insert(ORDER_SPREAD.to_owned(), Detail::Number(spread));
-        crate::simulate::identify(&machines[cell.machine], SEEDS as usize, &mut row.detail);
+        lockyard_predict::simulate::identify(
+            &machines[cell.machine],
+            SEEDS as usize,
+            &mut row.detail,
+        );
         rows.push(row);
     }
     let mut tables: Vec<&str> = cells.iter().map(|cell| cell.table).collect();
@@ -76,9 +83,12 @@ pub fn report(jobs: usize, done: &(impl Fn() + Sync)) -> Result<Report, Failure>
         summaries.push(summarise(table, &of_table));
     }
     let notes = vec![
-        "Published: nanoseconds for one operation, all threads together, less what the benchmark's own threads and loops \
-         take (training/*.csv say how much). Each thread does the same number of operations, and the time is until the last has done \
-         them; so it is simulated. The protocol of the simulated machines was fitted on these tables: no \
+        "Published: nanoseconds for one operation, all threads together, less what the \
+        benchmark's own threads and loops \
+         take (training/*.csv say how much). Each thread does the same number of operations, and \
+         the time is until the last has done \
+         them; so it is simulated. The protocol of the simulated machines was fitted on these \
+         tables: no \
          figure here is a prediction."
             .to_owned(),
         format!(
@@ -86,7 +96,8 @@ pub fn report(jobs: usize, done: &(impl Fn() + Sync)) -> Result<Report, Failure>
             left.not_overlapping
         ),
         format!(
-            "Each figure is the mean of {SEEDS} runs, whose threads began in different orders. Those \
+            "Each figure is the mean of {SEEDS} runs, whose threads began in different orders. \
+            Those \
              of {apart} cells differ by more than 5 % (`{ORDER_SPREAD}` in JSON)."
         ),
     ];

@@ -1,16 +1,19 @@
-//! A cell on its machine, as the benchmarks run it: every thread does the same number of operations, and the figure is the time until all
-//! are done, divided by all of them.
+//! A cell on its machine, as the benchmarks run it: every thread does the same number of
+//! operations, and the figure is the time until all are done, divided by all of them.
 //!
-//! So it is not what all threads do together in a second. Where the threads of one socket get on faster than those of the other, they are done
-//! first, and the others go on without them. In lockhammer's compare-exchange loop with 44 threads on one socket and one on the other, the one gets the line, as simulated,
-//! about half of the time, but only for a 45th of all operations.
-//! To simulate thousands of operations of each thread would take too long, so each part of such a run is
-//! simulated for a while: all threads; and, when those of a socket are done, the others. The threads of one socket are taken as equally fast. (They are
-//! nearly so: with all 44 of a socket a thread's mean time is 0.9 to 1 of the whole time in the tables.)
+//! So it is not what all threads do together in a second. Where the threads of one socket get on
+//! faster than those of the other, they are done first, and the others go on without them. In
+//! lockhammer's compare-exchange loop with 44 threads on one socket and one on the other, the one
+//! gets the line, as simulated, about half of the time, but only for a 45th of all operations. To
+//! simulate thousands of operations of each thread would take too long, so each part of such a run
+//! is simulated for a while: all threads; and, when those of a socket are done, the others. The
+//! threads of one socket are taken as equally fast. (They are nearly so: with all 44 of a socket a
+//! thread's mean time is 0.9 to 1 of the whole time in the tables.)
 
-use super::{Cell, programs::Shared};
-use crate::jobs;
-use crate::simulate::SimulationError;
+use super::Cell;
+use super::programs::Shared;
+use lockyard_predict::interruptible;
+use lockyard_predict::simulate::SimulationError;
 use lockyard_sim::{Machine, Outcome, Simulation};
 
 /// Simulated nanoseconds before counting begins, once all threads have begun, and that are counted
@@ -19,11 +22,13 @@ const WARM_UP_NS: f64 = 100_000.0;
 const WINDOW_NS: f64 = 300_000.0;
 /// The window is doubled until each thread has done so many operations on average.
 const ENOUGH: u64 = 12;
-/// Sockets whose threads need times that differ by less than this share of the longer one are done together.
+/// Sockets whose threads need times that differ by less than this share of the longer one are done
+/// together.
 const ALIKE: f64 = 0.03;
-/// So are those whose times differ by less than so many standard deviations, were each operation by chance. (They come several in a row, so that they
-/// differ by chance a little more; and of a thread that is alone on its socket a window may have a dozen only, so that a factor of 1.8 may pass as
-/// chance.)
+/// So are those whose times differ by less than so many standard deviations, were each operation by
+/// chance. (They come several in a row, so that they differ by chance a little more; and of a
+/// thread that is alone on its socket a window may have a dozen only, so that a factor of 1.8 may
+/// pass as chance.)
 const DEVIATIONS: f64 = 2.0;
 
 /// The hardware thread of `machine` on which thread `index` runs: siblings are neighbours.
@@ -32,7 +37,8 @@ fn place(machine: &Machine, index: usize) -> usize {
     index % siblings * machine.cores() + index / siblings
 }
 
-/// The simulated figure of a cell on `machine`: nanoseconds for one operation, all threads together.
+/// The simulated figure of a cell on `machine`: nanoseconds for one operation, all threads
+/// together.
 ///
 /// # Errors
 ///
@@ -41,7 +47,8 @@ pub fn simulate(machine: &Machine, cell: &Cell, seed: u64) -> Result<f64, Simula
     simulate_for(machine, cell, seed, (WARM_UP_NS, WINDOW_NS))
 }
 
-/// The same, with other times than usual: simulated nanoseconds before counting begins, and that are counted at least, in each part of the run.
+/// The same, with other times than usual: simulated nanoseconds before counting begins, and that
+/// are counted at least, in each part of the run.
 ///
 /// # Errors
 ///
@@ -58,7 +65,8 @@ pub fn simulate_for(
     let sizes = (0..machine.sockets())
         .map(|s| (0..cell.threads).filter(|&index| socket(index) == s).count())
         .collect();
-    // (A socket whose threads are done counts as asleep in the next part: no training machine has an `idle_answer`.)
+    // (A socket whose threads are done counts as asleep in the next part: no training machine has
+    // an `idle_answer`.)
     until_all_are_done(sizes, |going| {
         let threads: Vec<usize> =
             (0..cell.threads).filter(|&index| going.contains(&socket(index))).collect();
@@ -71,8 +79,9 @@ pub fn simulate_for(
     })
 }
 
-/// The time until all threads have done the same number of operations, divided by all of them; there are so many threads in each group. `run` says how long it let the groups with
-/// these numbers run, and how many operations each of them did.
+/// The time until all threads have done the same number of operations, divided by all of them;
+/// there are so many threads in each group. `run` says how long it let the groups with these
+/// numbers run, and how many operations each of them did.
 fn until_all_are_done(
     sizes: Vec<usize>,
     mut run: impl FnMut(&[usize]) -> Result<(f64, Vec<u64>), SimulationError>,
@@ -123,7 +132,7 @@ fn together(
     (warm_up, at_least): (f64, f64),
     threads: &[usize],
 ) -> Result<(f64, Vec<u64>), SimulationError> {
-    let mut simulation = jobs::cancellable(Simulation::new(machine, seed));
+    let mut simulation = interruptible(Simulation::new(machine, seed));
     let shared = Shared::new(&mut simulation, cell.program);
     let [inside, between, own] = cell.work;
     // In a random order: in the order of their numbers, siblings would always be neighbours in a
@@ -196,7 +205,8 @@ mod tests {
         assert!((0.85..1.1).contains(&ratio), "with it until it is done: {one_more}, {one_socket}");
     }
 
-    /// What `until_all_are_done` says of groups with these rates of a thread, in thousands of a window of one nanosecond: all of them, and the last one alone.
+    /// What `until_all_are_done` says of groups with these rates of a thread, in thousands of a
+    /// window of one nanosecond: all of them, and the last one alone.
     fn put_together(sizes: &[usize], rates: &[u64], alone: u64) -> f64 {
         until_all_are_done(sizes.to_vec(), |going| {
             let rate = |&group: &usize| match going.len() {
@@ -214,7 +224,8 @@ mod tests {
         assert_eq!(put_together(&[4], &[5], 5), 0.05);
         assert_eq!(put_together(&[4, 0], &[5, 7], 5), 0.05);
         assert_eq!(put_together(&[4, 4], &[5, 5], 9), 0.025);
-        // After one time the first thread is done and half of the second one's work, which takes half a time more, or a quarter.
+        // After one time the first thread is done and half of the second one's work, which takes
+        // half a time more, or a quarter.
         assert_eq!(put_together(&[1, 1], &[2, 1], 1), 0.5);
         assert_eq!(put_together(&[1, 1], &[2, 1], 2), 0.375);
         // Who does nothing meanwhile has all to do then.

@@ -1,7 +1,8 @@
 //! The training tables, `training/*.csv`, and the corrections that their headers state.
 //!
-//! A cell is the machine's nanoseconds for one operation, all threads together: what is left of the published figure when
-//! what the harness added is taken off. What cannot be corrected is left out, and [`Left`] counts it.
+//! A cell is the machine's nanoseconds for one operation, all threads together: what is left of the
+//! published figure when what the harness added is taken off. What cannot be corrected is left out,
+//! and [`Left`] counts it.
 
 use super::programs::Program;
 
@@ -30,15 +31,19 @@ const HIERARCHY: [(&str, Program); 5] = [
     ("ticket spin", Program::TicketCounter),
 ];
 
-/// lockhammer takes this long for each setting of work that is not 0, in nanoseconds (from its row `empty`).
+/// lockhammer takes this long for each setting of work that is not 0, in nanoseconds (from its row
+/// `empty`).
 const WORK_OVERHEAD_NS: f64 = 15.6;
-/// lockhammer's loop takes this long for one thread, and for more, in nanoseconds (from its row `empty`).
+/// lockhammer's loop takes this long for one thread, and for more, in nanoseconds (from its row
+/// `empty`).
 const LOOP_NS: (f64, f64) = (4.95, 5.97);
-/// lockhammer's threads are started and joined in (65 + 5.9 n) microseconds, once in so many operations of each.
+/// lockhammer's threads are started and joined in (65 + 5.9 n) microseconds, once in so many
+/// operations of each.
 const OPERATIONS_OF_A_RUN: f64 = 5000.0;
 
-/// On the host x86-3 work was calibrated beside busy siblings: alone it takes this share of what the table calls it (its
-/// critical sections of 1000 ns under the queued lock, whose waiters leave the core to the holder, take 850 to 870 ns).
+/// On the host x86-3 work was calibrated beside busy siblings: alone it takes this share of what
+/// the table calls it (its critical sections of 1000 ns under the queued lock, whose waiters leave
+/// the core to the holder, take 850 to 870 ns).
 const X86_3_WORK: f64 = 0.86;
 
 /// A cell of a training table.

@@ -1,9 +1,9 @@
-//! The table `qspinlock-applications`: each row has one status, the ticket lock's rows calibrate, and nothing of the queued lock's
-//! rows is in their predictions.
+//! The table `qspinlock-applications`: each row has one status, the ticket lock's rows calibrate,
+//! and nothing of the queued lock's rows is in their predictions.
 
-use lockyard_lab::published::{self, Table};
 use lockyard_lab::reproduce::{self, Request};
-use lockyard_lab::rows::{Detail, Row, Status};
+use lockyard_results::published::{self, Table};
+use lockyard_results::row::{Detail, Row, Status};
 
 fn tables() -> Vec<Table> {
     published::shipped().expect("they are shipped")

@@ -5,9 +5,9 @@
 //! gives `min(N / (Z + D), 1 / D)` operations a second. The simulated times differ from the
 //! script's by the few nanoseconds that taking and releasing a lock costs its own thread.
 
-use lockyard_lab::explain::{Bound, Cause, Costs, LITTLE};
-use lockyard_lab::placement::Placement;
-use lockyard_lab::simulate::{self, Effort};
+use lockyard_predict::explain::{Bound, Cause, Costs, LITTLE};
+use lockyard_predict::placement::Placement;
+use lockyard_predict::simulate::{CellSpec, Effort, RunPlan, simulate};
 use lockyard_scenarios::{Order, Script};
 use lockyard_sim::Machine;
 
@@ -34,8 +34,16 @@ fn costs(head: &str, objects: &[(&str, &str)], steps: &[Step], threads: usize) -
     text += "[[variants]]\nname = \"v\"\ntitle = \"v\"\n[placement]\norder = \"siblings-last\"\n";
     let script = Script::parse("fixture.toml", &text).expect("it is a script");
     let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
-    let place = (&Placement::Order(Order::SiblingsLast), 0);
-    let found = simulate::cell(&machine, &script.variants[0], place, threads, 0.0, Effort::SEARCH);
+    let placement = Placement::Order(Order::SiblingsLast);
+    let cell = CellSpec {
+        machine: &machine,
+        variant: &script.variants[0],
+        placement: &placement,
+        home: 0,
+        threads: threads,
+        local_work: 0.0,
+    };
+    let found = simulate(&cell, &RunPlan::of_windows(Effort::SEARCH));
     let costs = found.expect("it runs").costs;
     println!("{}", costs.table(&format!("{threads} threads")));
     costs
@@ -263,5 +271,5 @@ fn prose_fits_a_terminal() {
         assert!(wide.clone().all(|line| of_lines(&line) || line.starts_with("  queue nodes")));
         assert!(wide.count() <= 3, "{table}");
     }
-    assert!(lockyard_lab::explain::legend().lines().all(|line| line.chars().count() <= 80));
+    assert!(lockyard_predict::explain::legend().lines().all(|line| line.chars().count() <= 80));
 }

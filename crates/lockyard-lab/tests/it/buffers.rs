@@ -1,9 +1,9 @@
-//! The experiments on the buffer cache: the published effects are there. Simulated, so exact from run to run; what is asserted of figures are ranges,
-//! which say what the effect is.
+//! The experiments on the buffer cache: the published effects are there. Simulated, so exact from
+//! run to run; what is asserted of figures are ranges, which say what the effect is.
 
-use lockyard_lab::published;
 use lockyard_lab::reproduce::{self, Request};
-use lockyard_lab::rows::{Row, Status};
+use lockyard_results::published;
+use lockyard_results::row::{Row, Status};
 use std::sync::LazyLock;
 
 static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {

@@ -1,12 +1,13 @@
-//! Comparing result files: known differences get the verdict they deserve, chance gets none more often than promised, and
-//! what is not comparable is refused with its reason. All random numbers are from seeds: nothing here depends on the host.
+//! Comparing result files: known differences get the verdict they deserve, chance gets none more
+//! often than promised, and what is not comparable is refused with its reason. All random numbers
+//! are from seeds: nothing here depends on the host.
 
-use lockyard_lab::output::{Document, Format, render};
-use lockyard_lab::results::compare::{Verdict, holm};
-use lockyard_lab::results::read::Kind;
-use lockyard_lab::results::{Comparison, Options, Results, compare, parse, report};
-use lockyard_lab::rows::{Detail, Measured, Row, Status};
-use lockyard_lab::statistics;
+use lockyard_results::compare::comparison::{Verdict, compare, holm};
+use lockyard_results::compare::read::Kind;
+use lockyard_results::compare::{Comparison, Options, Results, parse, report};
+use lockyard_results::render::{Document, Format, render};
+use lockyard_results::row::{Detail, Measured, Row, Status};
+use lockyard_results::statistics;
 
 /// Splitmix64 (Steele, Lea, Flood, 2014), and normal numbers from it (Box and Muller, 1958).
 struct Random(u64);
@@ -203,7 +204,8 @@ fn rows_of_a_run_that_move_together_do_not_narrow_the_mean() {
     };
     let of_one = of(alike(&a, 1), alike(&b, 1)).means[0];
     let of_many = of(alike(&a, 15), alike(&b, 15)).means[0];
-    let ends = |mean: lockyard_lab::results::compare::Mean| mean.interval.expect("enough rounds");
+    let ends =
+        |mean: lockyard_results::compare::comparison::Mean| mean.interval.expect("enough rounds");
     let ((low, high), (low_many, high_many)) = (ends(of_one), ends(of_many));
     assert!((low / low_many - 1.0).abs() < 1e-9 && (high / high_many - 1.0).abs() < 1e-9);
 }

@@ -1,9 +1,10 @@
-//! A lockref under a steady stream of operations, and one brief holder: without trywait everyone ends up on the lock and stays there, with
-//! it everyone comes back. On a simulated Sapphire Rapids, so the figures are exact.
+//! A lockref under a steady stream of operations, and one brief holder: without trywait everyone
+//! ends up on the lock and stays there, with it everyone comes back. On a simulated Sapphire
+//! Rapids, so the figures are exact.
 
-use lockyard_lab::figures::SampleFigures;
-use lockyard_lab::placement::Placement;
-use lockyard_lab::simulate;
+use lockyard_predict::placement::Placement;
+use lockyard_predict::simulate::{self, CellSpec};
+use lockyard_results::outcome::SampleFigures;
 use lockyard_scenarios::{Samples, Script, Variant};
 use lockyard_sim::Machine;
 
@@ -17,8 +18,15 @@ fn script() -> Script {
 fn samples(variant: &Variant, tasks: usize, local_work: f64) -> Vec<SampleFigures> {
     let machine = Machine::shipped("sapphire-rapids").expect("it is shipped");
     let order = Placement::Order(script().order);
-    simulate::samples(&machine, variant, (&order, 0), (tasks, local_work), SAMPLES)
-        .expect("it runs")
+    let cell = CellSpec {
+        machine: &machine,
+        variant: variant,
+        placement: &order,
+        home: 0,
+        threads: tasks,
+        local_work: local_work,
+    };
+    simulate::samples(&cell, SAMPLES).expect("it runs")
 }
 
 fn totals(variant: &str, tasks: usize, local_work: f64) -> Vec<f64> {
@@ -78,7 +86,15 @@ fn a_disturbance_needs_a_hardware_thread() {
     let machine = Machine::shipped("skylake-client-4c").expect("it is shipped");
     let (order, all) = (Placement::Order(script.order), machine.hardware_threads());
     let run = |tasks| {
-        simulate::samples(&machine, &script.variants[0], (&order, 0), (tasks, 100.0), SAMPLES)
+        let cell = CellSpec {
+            machine: &machine,
+            variant: &script.variants[0],
+            placement: &order,
+            home: 0,
+            threads: tasks,
+            local_work: 100.0,
+        };
+        simulate::samples(&cell, SAMPLES)
     };
     assert!(run(all - 1).is_ok());
     let error = run(all).expect_err("there is no room").to_string();

@@ -1,11 +1,12 @@
-//! Hosts that are described from recordings: a server, a container, a laptop, one with several core complexes, and one whose
-//! files are broken. What is recorded is said, what is not is not guessed, and nothing that a file may contain is fatal.
+//! Hosts that are described from recordings: a server, a container, a laptop, one with several core
+//! complexes, and one whose files are broken. What is recorded is said, what is not is not guessed,
+//! and nothing that a file may contain is fatal.
 
 use crate::support::{recording, unpack, write};
-use lockyard_lab::host::detect::{
+use lockyard_measure::detect::{
     CpuList, Description, Environment, NOT_AVAILABLE, Quota, recorded, render, warnings,
 };
-use lockyard_lab::output::Format;
+use lockyard_results::render::Format;
 use std::path::Path;
 
 const HOSTS: [&str; 5] =
@@ -46,7 +47,7 @@ fn a_server_is_described_with_all_that_it_says() {
     assert_eq!((third.level, third.size_kib, third.line_bytes), (3, Some(23_040), Some(64)));
     assert_eq!(third.shared_by, [list("0-3,8-11"), list("4-7,12-15")]);
     assert_eq!(host.caches.len(), 4, "data, instructions, L2, L3");
-    let mhz = |f: &Option<lockyard_lab::host::detect::Frequency>| f.as_ref().map(|f| f.mhz);
+    let mhz = |f: &Option<lockyard_measure::detect::Frequency>| f.as_ref().map(|f| f.mhz);
     assert_eq!((mhz(&host.clock.nominal), mhz(&host.clock.maximum)), (Some(2600.0), Some(4100.0)));
     assert_eq!(mhz(&host.clock.tsc), None, "a recording cannot ask the processor");
     assert_eq!(host.clock.tsc_constant, Some(true));

@@ -1,9 +1,9 @@
 //! Programs whose cost has a known cause: the explanation names it.
 
 use lockyard::platform::{Host, Ordering, Word};
-use lockyard_lab::explain::{Cause, Costs};
-use lockyard_lab::placement::Placement;
-use lockyard_lab::simulate::{self, Effort};
+use lockyard_predict::explain::{Cause, Costs};
+use lockyard_predict::placement::Placement;
+use lockyard_predict::simulate::{CellSpec, Effort, RunPlan, simulate};
 use lockyard_scenarios::{Order, Script};
 use lockyard_sim::{Distance, Machine, Outcome, Phase, Simulated, SimulatedU64, Simulation};
 
@@ -21,9 +21,16 @@ fn costs(objects_and_steps: &str, order: Order, threads: usize) -> Costs {
     let script = Script::parse("fixture.toml", &text).expect("it is a script");
     let placement = Placement::Order(order);
     let variant = &script.variants[0];
-    simulate::cell(&machine(), variant, (&placement, 0), threads, 0.0, Effort::SEARCH)
-        .expect("it runs")
-        .costs
+    let machine = machine();
+    let cell = CellSpec {
+        machine: &machine,
+        variant: variant,
+        placement: &placement,
+        home: 0,
+        threads: threads,
+        local_work: 0.0,
+    };
+    simulate(&cell, &RunPlan::of_windows(Effort::SEARCH)).expect("it runs").costs
 }
 
 fn assert_cause(costs: &Costs, cause: Cause, line: Option<&str>, words: &str) {
@@ -91,7 +98,8 @@ fn a_word_that_was_written_once_beside_a_counter_is_falsely_shared_too() {
 
 #[test]
 fn a_word_that_another_socket_reads_comes_from_there() {
-    // One thread writes, and keeps the line as far as writing goes: there is no hand-over, but readers fetch it.
+    // One thread writes, and keeps the line as far as writing goes: there is no hand-over, but
+    // readers fetch it.
     let costs = costs_of_words(&[0, 24, 25, 26, 27, 28, 29, 30], "flag", |number, words| {
         for n in 0..if number == 0 { 1000 } else { 500 } {
             if number == 0 {
@@ -153,7 +161,8 @@ fn pauses_that_wait_for_nothing_are_no_work_of_the_threads() {
 
 #[test]
 fn a_line_with_one_word_never_moves_needlessly() {
-    // Loads, then compare-exchanges: while a load is on its way, whoever asked for the line before takes it.
+    // Loads, then compare-exchanges: while a load is on its way, whoever asked for the line before
+    // takes it.
     let entry = "[[objects]]\nname = \"entry\"\nkind = \"lockref\"\nlock = \"queued\"\nline = \"a\"\n\
                  [[steps]]\ndo = \"get\"\nobject = \"entry\"\n[[steps]]\ndo = \"put\"\nobject = \"entry\"\n";
     for threads in [2, 8] {

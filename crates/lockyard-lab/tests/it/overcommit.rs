@@ -1,7 +1,7 @@
 //! Guests that share CPUs: what figures are of, and that nothing else changes.
 
-use lockyard_lab::placement::Placement;
-use lockyard_lab::simulate::{self, Effort, Prediction};
+use lockyard_predict::placement::Placement;
+use lockyard_predict::simulate::{CellSpec, Effort, Prediction, RunPlan, simulate};
 use lockyard_scenarios::{Order, Script};
 use lockyard_sim::{Machine, Phase};
 
@@ -25,7 +25,15 @@ fn cell(script: &Script) -> Prediction {
             .into_iter()
             .fold(machine, |machine, (name, value)| machine.with(name, value).expect("it has it"));
     let placement = Placement::Order(Order::SiblingsLast);
-    simulate::cell(&machine, &script.variants[0], (&placement, 0), 4, 0.0, EFFORT).expect("it runs")
+    let cell = CellSpec {
+        machine: &machine,
+        variant: &script.variants[0],
+        placement: &placement,
+        home: 0,
+        threads: 4,
+        local_work: 0.0,
+    };
+    simulate(&cell, &RunPlan::of_windows(EFFORT)).expect("it runs")
 }
 
 const WORK: &str = "[[steps]]\ndo = \"work\"\nns = 50000.0";
@@ -37,7 +45,8 @@ const WAIT: &str = "[[steps]]\ndo = \"wait-for-others\"\n[[steps]]\ndo = \"work\
 fn a_figure_is_of_one_guest() {
     let alone = cell(&script(WORK, "[guests]\ncount = 1"));
     assert!((alone.throughput / 80_000.0 - 1.0).abs() < 0.01, "{}", alone.throughput);
-    // Task i of every guest begins on the CPU of place i, and no CPU takes over a thread that has not parked: four CPUs for all.
+    // Task i of every guest begins on the CPU of place i, and no CPU takes over a thread that has
+    // not parked: four CPUs for all.
     let two = cell(&script(WORK, "[guests]\ncount = 2"));
     assert!((two.throughput / alone.throughput - 0.5).abs() < 0.01, "{}", two.throughput);
     assert_eq!(two.cpu.user, 0.0);
@@ -72,8 +81,8 @@ fn waiting_for_others_is_a_share_of_its_own_and_the_cause_that_is_named() {
     let table = one.costs.table("x");
     assert!(one.costs.share_on_cpu(Phase::Answers) > 0.4, "{table}");
     assert!(table.contains("Waiting for answers dominates"), "{table}");
-    // Not more than its share of the CPUs: whoever is off its CPU answers when it runs next. (Four guests that begin together keep
-    // their turns together, too.)
+    // Not more than its share of the CPUs: whoever is off its CPU answers when it runs next. (Four
+    // guests that begin together keep their turns together, too.)
     let four = cell(&script(WAIT, "[guests]\ncount = 4"));
     assert!(four.throughput < one.throughput * 0.251, "{} {}", four.throughput, one.throughput);
     let again = cell(&script(WAIT, "[guests]\ncount = 4"));

@@ -1,10 +1,10 @@
 //! When simulated tasks begin: what it makes of a queue on two sockets, and what rows say of it.
 
-use lockyard_lab::output::{self, Document};
-use lockyard_lab::placement::Placement;
-use lockyard_lab::predict::{self, Request};
-use lockyard_lab::rows::{Detail, Row};
-use lockyard_lab::simulate::{self, Effort, Prediction};
+use lockyard_predict::placement::Placement;
+use lockyard_predict::request::{self, Request};
+use lockyard_predict::simulate::{CellSpec, Effort, Prediction, RunPlan, simulate};
+use lockyard_results::render::{self, Document};
+use lockyard_results::row::{Detail, Row};
 use lockyard_scenarios::{Order, Script, Starts};
 use lockyard_sim::Machine;
 
@@ -61,8 +61,16 @@ fn run(starts: Starts, tasks: usize, seeds: u64) -> Prediction {
     script.variants[0].starts = starts;
     let placement = Placement::Order(Order::SiblingsLast);
     let effort = Effort { seeds, ..Effort::SEARCH };
-    simulate::cell(&machine(), &script.variants[0], (&placement, 0), tasks, 0.0, effort)
-        .expect("it runs")
+    let machine = machine();
+    let cell = CellSpec {
+        machine: &machine,
+        variant: &script.variants[0],
+        placement: &placement,
+        home: 0,
+        threads: tasks,
+        local_work: 0.0,
+    };
+    simulate(&cell, &RunPlan::of_windows(effort)).expect("it runs")
 }
 
 #[test]
@@ -102,7 +110,7 @@ fn row(places: &str, threads: usize) -> Row {
         attribution: false,
         jobs: 1,
     };
-    let mut found = predict::run(&request, &[], &|| ()).expect("it runs");
+    let mut found = request::run(&request, &[], &|| ()).expect("it runs");
     found.rows.remove(0)
 }
 
@@ -121,15 +129,15 @@ fn a_row_whose_start_orders_do_not_agree_says_so() {
     assert_eq!(answer, "no", "{spread}");
     assert!(spread > 0.05, "{spread}");
     let document = Document { rows: vec![apart], ..Document::default() };
-    let text = output::table(&document);
+    let text = render::table(&document);
     assert!(text.contains("predicted, order matters"), "{text}");
     assert!(text.contains("each of which began in another order, do not agree"), "{text}");
-    assert!(output::markdown(&document).contains("predicted, order matters"));
+    assert!(render::markdown(&document).contains("predicted, order matters"));
 
     let alike = row("0,1,2,3", 4);
     let (answer, spread) = agree(&alike);
     assert_eq!(answer, "yes", "{spread}");
-    let text = output::table(&Document { rows: vec![alike], ..Document::default() });
+    let text = render::table(&Document { rows: vec![alike], ..Document::default() });
     assert!(!text.contains("order"), "{text}");
 }
 

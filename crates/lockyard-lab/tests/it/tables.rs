@@ -1,12 +1,13 @@
-//! The experiments on tables: each published row of `id-table-timer-gettime` has one status, nothing of the table with a lock is in its
-//! prediction, and the effects of the other tables are there. Simulated, so exact from run to run; what is asserted of figures are
-//! ranges, which say what the effect is.
+//! The experiments on tables: each published row of `id-table-timer-gettime` has one status,
+//! nothing of the table with a lock is in its prediction, and the effects of the other tables are
+//! there. Simulated, so exact from run to run; what is asserted of figures are ranges, which say
+//! what the effect is.
 
-use lockyard_lab::placement::Placement;
-use lockyard_lab::published::{self, Table};
 use lockyard_lab::reproduce::{self, Request};
-use lockyard_lab::rows::{Row, Status};
-use lockyard_lab::simulate::{self, Effort, Prediction};
+use lockyard_predict::placement::Placement;
+use lockyard_predict::simulate::{CellSpec, Effort, Prediction, RunPlan, simulate};
+use lockyard_results::published::{self, Table};
+use lockyard_results::row::{Row, Status};
 use lockyard_scenarios::Script;
 use lockyard_sim::Machine;
 
@@ -61,7 +62,8 @@ fn the_rows_of_the_look_up_without_a_lock_give_numbers_and_the_others_are_predic
     assert!((ratio / 23.9 - 1.0).abs() < 0.4, "{ratio}");
 }
 
-/// A variant of a script on the machine that stands for the published one, with the tasks that the script says.
+/// A variant of a script on the machine that stands for the published one, with the tasks that the
+/// script says.
 fn simulated(script: &str, variant: &str) -> Prediction {
     let script = Script::shipped(script).expect("it is shipped");
     let machine = script.profile.machine.as_deref().and_then(Machine::shipped);
@@ -71,8 +73,15 @@ fn simulated(script: &str, variant: &str) -> Prediction {
     let variant = script.variant(variant).expect("it has it");
     let effort =
         Effort { window_ns: 4_000_000.0, seeds: 3, ..Effort::usual(&machine, &placement, tasks) };
-    simulate::cell(&machine, variant, (&placement, script.home), tasks, 0.0, effort)
-        .unwrap_or_else(|e| panic!("{e}"))
+    let cell = CellSpec {
+        machine: &machine,
+        variant: variant,
+        placement: &placement,
+        home: script.home,
+        threads: tasks,
+        local_work: 0.0,
+    };
+    simulate(&cell, &RunPlan::of_windows(effort)).unwrap_or_else(|e| panic!("{e}"))
 }
 
 #[test]

@@ -1,12 +1,16 @@
 //! The training tables: they are read whole, and the simulated machines meet them.
 
-use lockyard_lab::{jobs, names, statistics, training};
+use lockyard_lab::training;
+use lockyard_predict::names;
+use lockyard_results::statistics;
+use lockyard_support::jobs;
 
 #[test]
 fn every_cell_is_positive_and_none_is_lost() {
     let (cells, left) = training::cells();
     let count = |table: &str| cells.iter().filter(|cell| cell.table == table).count();
-    // Five programs, four settings of work, 48 and 88 numbers of threads; less those that do not overlap.
+    // Five programs, four settings of work, 48 and 88 numbers of threads; less those that do not
+    // overlap.
     assert_eq!(
         count("lockhammer_x86-2") + count("lockhammer_x86-3") + left.not_overlapping,
         20 * (48 + 88)
@@ -20,7 +24,8 @@ fn every_cell_is_positive_and_none_is_lost() {
     }
 }
 
-/// Median and 90th percentile of the absolute errors of a table's cells at these numbers of threads.
+/// Median and 90th percentile of the absolute errors of a table's cells at these numbers of
+/// threads.
 fn errors(table: &str, threads: &[usize]) -> (f64, f64) {
     let (cells, _) = training::cells();
     let cells: Vec<_> =

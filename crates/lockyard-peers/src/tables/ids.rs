@@ -81,7 +81,7 @@ impl<const ADD: bool> LookUp for Ours<Rcu, true, ADD> {
             |&id| {
                 let found = self.0.lock_in(&guard, id);
                 let value = found.map(|mut object| used::<ADD>(&mut object));
-                guard.quiescent();
+                guard.pass_quiescent_state();
                 value
             },
             |number| self.exchange(number),

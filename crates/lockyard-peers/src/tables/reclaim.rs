@@ -138,12 +138,12 @@ impl<const KEPT: bool> Reclaim for Ours<KEPT> {
                 self.domain.enter(),
                 |guard, n| {
                     let value = self.read(guard, n);
-                    guard.quiescent();
+                    guard.pass_quiescent_state();
                     value
                 },
                 |guard, n, object| {
                     self.change(n, object);
-                    guard.quiescent();
+                    guard.pass_quiescent_state();
                 },
             )
         } else {

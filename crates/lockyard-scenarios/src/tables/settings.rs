@@ -143,8 +143,8 @@ fn value_of(source: &Source, setting: &Setting, found: &Spanned<Value>) -> Resul
         (Allowed::Numbers(least, most), value) => {
             let found_is = match value {
                 Value::Number(number) => number.to_string(),
-                Value::Name(name) => format!("`{}`", lockyard_input::printable(name)),
-                Value::Other(other) => lockyard_input::printable(&other.to_string()),
+                Value::Name(name) => format!("`{}`", lockyard_support::printable(name)),
+                Value::Other(other) => lockyard_support::printable(&other.to_string()),
             };
             let message = format!("`{name}` is {found_is}; allowed: {least} to {most}");
             Err(source.error(found.span(), message))

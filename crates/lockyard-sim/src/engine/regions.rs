@@ -1,4 +1,4 @@
-//! Cycles of threads by what their code says that they do ([`Host::begins`](lockyard::platform::Host::begins)), and by phase.
+//! Cycles of threads by what their code says that they do ([`Host::begin_activity`](lockyard::platform::Host::begin_activity)), and by phase.
 //!
 //! What a thread does changes while its code runs, which takes no simulated time; so all cycles from one operation to the next
 //! are of what it did last, and every cycle of every thread is in one region and in one phase.

@@ -40,5 +40,5 @@ pub(super) fn unknown(name: &str) -> Option<String> {
     }
     let mut allowed = CHECK_NAMES.to_vec();
     allowed.push("walk_N_kib");
-    Some(lockyard_input::hint(name, &allowed, "allowed"))
+    Some(lockyard_support::hint(name, &allowed, "allowed"))
 }

@@ -53,12 +53,12 @@ fn text(name: &str, beside: Option<&Path>) -> std::result::Result<(String, Strin
     }
     if let (Some(directory), true) = (beside, name.ends_with(".toml")) {
         let path = directory.join(name);
-        let text = lockyard_input::read_text(&path, MAX_FILE_BYTES, "a family is TOML")?;
+        let text = lockyard_support::read_text(&path, MAX_FILE_BYTES, "a family is TOML")?;
         return Ok((path.display().to_string(), text));
     }
     let all: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
-    let found = lockyard_input::printable(name);
-    let hint = lockyard_input::hint(name, &all, "there are");
+    let found = lockyard_support::printable(name);
+    let hint = lockyard_support::hint(name, &all, "there are");
     Err(format!(
         "there is no family `{found}`; {hint}, or give a file *.toml beside a machine file"
     ))

@@ -25,6 +25,12 @@ impl std::fmt::Display for MachineError {
 
 impl std::error::Error for MachineError {}
 
+impl From<MachineError> for lockyard_support::InputError {
+    fn from(error: MachineError) -> Self {
+        lockyard_support::InputError(error.to_string())
+    }
+}
+
 type Result<T> = std::result::Result<T, MachineError>;
 
 /// Where errors are.
@@ -39,7 +45,7 @@ impl Source<'_> {
         span: Range<usize>,
         message: impl std::fmt::Display,
     ) -> MachineError {
-        let line = lockyard_input::line_of(self.text.as_bytes(), span.start);
+        let line = lockyard_support::line_of(self.text.as_bytes(), span.start);
         MachineError(format!("{}:{line}: {message}", self.origin))
     }
 
@@ -50,7 +56,7 @@ impl Source<'_> {
 }
 
 pub(super) fn load(path: &std::path::Path) -> Result<Machine> {
-    let text = lockyard_input::read_text(path, MAX_FILE_BYTES, "a machine file is TOML")
+    let text = lockyard_support::read_text(path, MAX_FILE_BYTES, "a machine file is TOML")
         .map_err(MachineError)?;
     parse(&path.display().to_string(), &text, path.parent())
 }
@@ -243,8 +249,8 @@ pub(super) fn check_keys(
     for key in table.keys() {
         let name: &str = key.get_ref();
         if !allowed.contains(&name) {
-            let hint = lockyard_input::hint(name, allowed, "allowed");
-            let name = lockyard_input::printable(name);
+            let hint = lockyard_support::hint(name, allowed, "allowed");
+            let name = lockyard_support::printable(name);
             return Err(source.error(key.span(), format!("{place} has no `{name}`; {hint}")));
         }
     }
@@ -453,7 +459,7 @@ fn checks(source: &Source, top: &DeTable) -> Result<Vec<Parameter>> {
         let name: &str = key.get_ref();
         let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
         if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
-            let found = lockyard_input::printable(name);
+            let found = lockyard_support::printable(name);
             let message = format!("[checks] has `{found}`; a name is 1 to 64 of a-z, 0-9, '_'");
             return Err(source.error(key.span(), message));
         }

@@ -4,6 +4,7 @@ mod ahead;
 mod cancelled;
 mod capacity;
 mod guesses;
+mod held;
 mod machine_files;
 mod mechanisms;
 mod memory_order;

@@ -1,13 +1,14 @@
-//! A clock for examples that say what an operation takes, which the host's other work does not move.
+//! A clock for examples that measure operations, unaffected by other work of the host.
 
 use std::time::Duration;
 
-/// Time that this thread has had a CPU, so that a busy machine does not count. (Where there is no such clock, time.)
+/// Returns the CPU time of this thread, so that a busy machine does not count. (On systems without
+/// such a clock, the elapsed time.)
 pub(crate) fn cpu_time() -> Duration {
     #[cfg(unix)]
     {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: `time` is a live `timespec`. Should the call fail it stays zero.
+        // SAFETY: `time` is a live `timespec`. If the call fails it stays zero.
         unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
         Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
     }
@@ -18,7 +19,7 @@ pub(crate) fn cpu_time() -> Duration {
     }
 }
 
-/// Nanoseconds for each of so many operations.
+/// Returns the nanoseconds for each operation.
 pub(crate) fn per(duration: Duration, operations: u64) -> f64 {
     duration.as_nanos() as f64 / operations as f64
 }

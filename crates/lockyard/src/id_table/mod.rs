@@ -399,7 +399,7 @@ impl<T: Send, V: Variant, H: HostWithSlots, C: Context> IdTable<T, V, H, C> {
 
 impl<T: Send, H: HostWithSlots, C: Context> IdTable<T, Rcu, H, C> {
     /// As [`lock`](Self::lock), inside a guard of the table's [domain](Self::domain) that the caller has. With a guard that is kept and made
-    /// [quiescent](Guard::quiescent) between look-ups, a look-up has no fence.
+    /// [quiescent](Guard::pass_quiescent_state) between look-ups, a look-up has no fence.
     ///
     /// # Panics
     ///

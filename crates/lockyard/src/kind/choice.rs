@@ -1,4 +1,4 @@
-//! A choice of a kind: made once, by whoever comes first.
+//! A choice of a kind: made once, by the first thread that chooses or uses a lock.
 //!
 //! ```text
 //!    31               16 15        8 7         0
@@ -11,26 +11,27 @@
 //!   open --patching----> (patched, default)      for good
 //! ```
 //!
-//! The word changes once, by a compare-exchange from 0. So all who read anything but 0 read the same, and whoever reads 0, also
-//! an old one, learns the truth from the compare-exchange that he then makes: that two kinds are used with one word needs
-//! no ordering to be excluded, and there is none. (The words of locks are 0 until they are used, whatever the kind: there is
-//! nothing that a choice would have to publish.)
+//! The word changes once, by a compare-exchange from 0. So all threads that read another value than
+//! 0 read the same one. A thread that reads 0, even an old one, learns the truth from its own
+//! compare-exchange. So two kinds are never used with one word. That needs no ordering, and there
+//! is none. (The words of locks are 0 until they are used, whatever their kind, so a choice
+//! publishes nothing.)
 
 use super::Kind;
 use crate::invariance::Invariant;
 use crate::platform::{ConstAtomics, Host, Native, Ordering, U32, Word};
 use core::fmt;
 
-/// What has fixed a kind.
+/// The event that has fixed a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 #[non_exhaustive]
 pub enum FixedBy {
     /// [`Choice::choose`].
     Choice = 1,
-    /// The first use of a lock whose kind had not been chosen: its default is in force.
+    /// The first use of a lock before a kind was chosen: the default is in force.
     FirstUse = 2,
-    /// [`Choice::patching`]: call sites were patched for the kind that was the default.
+    /// [`Choice::fix_for_patching`]: call sites were patched for the default kind.
     Patched = 3,
 }
 
@@ -61,17 +62,17 @@ pub struct ChoiceError {
 }
 
 impl ChoiceError {
-    /// The kind that was to be chosen.
+    /// Returns the kind that was to be chosen.
     pub fn wanted(&self) -> Kind {
         self.wanted
     }
 
-    /// The kind that all locks of the choice have. It may be the one that was wanted.
+    /// Returns the kind of all locks of the choice. It may be the wanted one.
     pub fn in_force(&self) -> Kind {
         self.in_force
     }
 
-    /// Why that one.
+    /// Returns what has fixed that kind.
     pub fn fixed_by(&self) -> FixedBy {
         self.by
     }
@@ -94,7 +95,8 @@ pub struct Choice<H: Host = Native> {
 }
 
 impl<H: Host<Atomics: ConstAtomics>> Choice<H> {
-    /// An open choice; `default` comes into force if a lock is used, or call sites are patched, before a kind is chosen.
+    /// Makes an open choice. `default` comes into force if a lock is used, or call sites are
+    /// patched, before a kind is chosen.
     pub const fn new(default: Kind) -> Self {
         Choice { state: <H::Atomics as ConstAtomics>::U32_ZERO, default }
     }
@@ -110,9 +112,10 @@ impl<H: Host> Choice<H> {
     ///
     /// # Errors
     ///
-    /// If a kind is in force already: because it was chosen before (also the same one: whoever comes second has not made the
-    /// choice, and can ask the error whether he agrees with it), because a lock was used before, or because call sites were
-    /// patched before. Nothing changes then.
+    /// If a kind is in force already. Nothing changes then. The kind may have been chosen before, a
+    /// lock may have been used, or call sites may have been patched. It is an error even if the
+    /// same kind was chosen before: the caller has not made the choice, and can see from the error
+    /// whether it agrees.
     pub fn choose(&self, kind: Kind) -> Result<(), ChoiceError> {
         self.fix(kind, FixedBy::Choice).map_err(|(in_force, by)| ChoiceError {
             wanted: kind,
@@ -121,30 +124,32 @@ impl<H: Host> Choice<H> {
         })
     }
 
-    /// The kind for which call sites are to be patched: from now on it is in force, and cannot be chosen any more.
+    /// Puts the default in force unless a kind was chosen, and returns the kind for which to patch
+    /// call sites. It cannot be chosen any more.
     ///
-    /// For programs that replace indirect calls of a lock's operations by direct ones: call this before the first of them is replaced.
-    pub fn patching(&self) -> Kind {
+    /// For programs that replace indirect calls of a lock's operations by direct ones: call this
+    /// before replacing the first.
+    pub fn fix_for_patching(&self) -> Kind {
         self.settle(FixedBy::Patched)
     }
 
-    /// The kind in force and what has fixed it; `None` if it can still be chosen.
+    /// Returns the kind in force and what has fixed it. `None` if it can still be chosen.
     pub fn in_force(&self) -> Option<(Kind, FixedBy)> {
         // Relaxed: the word changes once.
         decode(self.state.load(Ordering::Relaxed))
     }
 
-    /// The kind for a use of a lock; the first use fixes it.
+    /// Returns the kind for a use of a lock. The first use fixes it.
     #[inline(always)]
     pub(super) fn for_use(&self) -> Kind {
-        // Relaxed: the word changes once, and says all.
+        // Relaxed: the word changes once, and is all that is read.
         match Kind::from_code(self.state.load(Ordering::Relaxed) as u8) {
             Some(kind) => kind,
             None => self.settle(FixedBy::FirstUse),
         }
     }
 
-    /// The kind in force; if there is none the default comes into force.
+    /// Returns the kind in force. If there is none, puts the default in force.
     #[cold]
     #[inline(never)]
     fn settle(&self, by: FixedBy) -> Kind {
@@ -154,10 +159,10 @@ impl<H: Host> Choice<H> {
         }
     }
 
-    /// Puts `kind` in force; or says which one is, and why.
+    /// Puts `kind` in force. The error is the kind already in force, and what has fixed it.
     fn fix(&self, kind: Kind, by: FixedBy) -> Result<(), (Kind, FixedBy)> {
         let fixed = (kind as u32 + 1) | (by as u32) << u8::BITS;
-        // Relaxed: the word changes once, and says all.
+        // Relaxed: the word changes once, and is all that is read.
         match self.state.compare_exchange(0, fixed, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => Ok(()),
             Err(actual) => Err(decode(actual).unwrap_or((kind, by))),
@@ -176,12 +181,13 @@ impl<H: Host> fmt::Debug for Choice<H> {
     }
 }
 
-/// Which [`Choice`] the kind of a lock comes from: a type for each choice. Programs implement
-/// [`StaticChoice`], which is safe.
+/// The source of a lock's [`Choice`]: a type for each choice. Programs implement [`StaticChoice`],
+/// which is safe.
 ///
 /// # Safety
 ///
-/// For any lock: [`with`](Self::with) passes the same choice in every call while the lock is there, on every thread.
+/// For any lock: [`with`](Self::with) passes the same choice in every call during the lock's life,
+/// on every thread.
 pub unsafe trait Chooser<H: Host = Native>: 'static {
     /// Calls `use_choice` with the choice.
     fn with<R>(use_choice: impl FnOnce(&Choice<H>) -> R) -> R;
@@ -189,7 +195,7 @@ pub unsafe trait Chooser<H: Host = Native>: 'static {
 
 /// A type that names a choice in a `static`: a type for each choice.
 pub trait StaticChoice<H: Host = Native>: 'static {
-    /// The choice: a reference to a `static`. (To a constant it is refused by the compiler.)
+    /// The choice: a reference to a `static`. (The compiler refuses a reference to a constant.)
     const CHOICE: &'static Choice<H>;
 }
 
@@ -197,8 +203,8 @@ pub trait StaticChoice<H: Host = Native>: 'static {
 #[derive(Debug)]
 pub struct Static<S>(Invariant<S>);
 
-// SAFETY: a constant of a type is one value, and a lock is invariant in its chooser: one lock, one
-// type, one value.
+// SAFETY: a constant of a type is one value, and a lock is invariant in its chooser. So one lock
+// has one type, and one value.
 unsafe impl<S: StaticChoice<H>, H: Host> Chooser<H> for Static<S> {
     #[inline(always)]
     fn with<R>(use_choice: impl FnOnce(&Choice<H>) -> R) -> R {

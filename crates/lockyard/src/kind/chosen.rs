@@ -9,9 +9,9 @@ use core::fmt;
 use core::marker::PhantomData;
 use lock_api::RawMutex;
 
-/// A spinlock in 4 bytes on host `H`, with context `C`, whose kind is that of the
-/// [`Choice`](super::Choice) of `S`. See the [module documentation](super). Usually written through
-/// an alias such as [`RawChosenLock`]. Invariant in each parameter.
+/// A spinlock in 4 bytes on host `H`, with context `C` and the kind of `S`'s
+/// [`Choice`](super::Choice). See the [module documentation](super). Usually written through an
+/// alias such as [`RawChosenLock`]. Invariant in each parameter.
 #[repr(transparent)]
 pub struct ChosenSpinLock<S: Chooser<H>, H: HostWithSlots, C: Context = NoContext> {
     word: U32<H>,
@@ -29,37 +29,38 @@ impl<S: Chooser<H>, H: HostWithSlots, C: Context> Acquired for ChosenSpinLock<S,
 }
 
 impl<S: Chooser<H>, H: HostWithSlots, C: Context> Held<ChosenSpinLock<S, H, C>> {
-    /// The kind that the lock has.
+    /// Returns the kind of the lock.
     pub fn kind(&self) -> Kind {
         self.token.kind()
     }
 }
 
 impl<S: Chooser<H>, H: HostWithSlots, C: Context> ChosenSpinLock<S, H, C> {
-    /// A free lock; nothing is chosen by making it. Statics use [`RawMutex::INIT`].
+    /// Makes a free lock, without choosing a kind. Statics use [`RawMutex::INIT`].
     #[inline]
     pub fn new() -> Self {
         ChosenSpinLock { word: Word::new(0), _choice: PhantomData }
     }
 
-    /// Enters the context and takes the lock; waits as long as it takes. Acquire. If no kind was chosen the default of
-    /// the choice comes into force.
+    /// Enters the context and takes the lock, waiting until it is free. Acquire. If no kind was
+    /// chosen, the choice's default comes into force.
     #[inline(always)]
     pub fn acquire(&self) -> Held<Self> {
         let kind = S::with(|choice| choice.for_use());
         let context = C::enter();
-        // SAFETY: the word is private, and was made with 0. What changes it is the algorithm of the
-        // kind of `S`'s choice, here and in `try_acquire` and `release`. The type is invariant in
-        // `S` and `H`, so no reference to this lock names another choice. The choice is always the
-        // same (`Chooser`), and once it has given a kind it gives no other, so there is one such
+        // SAFETY: the word is private, and was made with 0. Only the algorithm of the kind of `S`'s
+        // choice changes it, here and in `try_acquire` and `release`. The type is invariant in `S`
+        // and `H`, so no reference to this lock names another choice. The choice is always the same
+        // (`Chooser`), and once it has given a kind it gives no other. So there is one such
         // algorithm.
         let token =
             during::<H, _>(Region::LockWait, || unsafe { table::lock::<H, _>(kind, &self.word) });
         Held::new(token, context)
     }
 
-    /// Enters the context and takes the lock if it is free, as [`RawSpinLock::try_acquire`](crate::RawSpinLock::try_acquire).
-    /// If no kind was chosen the default of the choice comes into force.
+    /// Enters the context and takes the lock if it is free, like
+    /// [`RawSpinLock::try_acquire`](crate::RawSpinLock::try_acquire). If no kind was chosen, the
+    /// choice's default comes into force.
     #[inline(always)]
     pub fn try_acquire(&self) -> Option<Held<Self>> {
         let kind = S::with(|choice| choice.for_use());
@@ -81,14 +82,14 @@ impl<S: Chooser<H>, H: HostWithSlots, C: Context> ChosenSpinLock<S, H, C> {
     /// `held` came from an acquisition of this lock.
     #[inline(always)]
     pub unsafe fn release(&self, held: Held<Self>) {
-        // SAFETY: `held` is not `Clone`, so the acquisition that made it has not been given back; the caller says that it was one of
-        // this lock.
+        // SAFETY: `held` is not `Clone`, so the acquisition that made it has not been given back.
+        // The caller says that it was one of this lock.
         unsafe { table::unlock::<H, _>(&self.word, held.token) };
         C::leave(held.context);
     }
 
-    /// Whether someone holds the lock (or, with a queue, is about to). A snapshot (relaxed): it may be stale before it is returned.
-    /// It is no use: nothing is chosen by it.
+    /// Returns true if the lock is held (or, with a queue, is about to be). A snapshot (relaxed),
+    /// which may be stale before it is returned. It does not count as a use: it fixes no kind.
     pub fn is_held(&self) -> bool {
         let bits = self.word.load(Ordering::Relaxed);
         self.in_force().is_some_and(|(kind, _)| table::is_held::<U32<H>>(kind, bits))
@@ -114,7 +115,8 @@ impl<S: Chooser<H>, H: HostWithSlots, C: Context> fmt::Debug for ChosenSpinLock<
     }
 }
 
-// SAFETY: exclusion and ordering are `LaneLock`'s, of one algorithm: see `acquire`. The rest is as for `RawSpinLock`.
+// SAFETY: exclusion and ordering are `LaneLock`'s, of one algorithm (see `acquire`). The rest is as
+// for `RawSpinLock`.
 unsafe impl<S, H, C> RawMutex for ChosenSpinLock<S, H, C>
 where
     S: Chooser<H>,

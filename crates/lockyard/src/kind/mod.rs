@@ -1,15 +1,19 @@
 //! Kinds of lock, and a kind that is chosen when the program runs.
 //!
-//! A word that one kind of lock has ever touched, *though it is free now*, is no word of another kind. A ticket lock that
-//! was taken and released once holds `(1, 1)`: to a ticket lock that is free, to a queued one it is held by nobody, with
-//! a waiter in its tail who does not exist, and whoever wants it waits for ever. So a word keeps its kind for good:
+//! A word that one kind of lock has ever touched, *though it is free now*, cannot be used as
+//! another kind. A ticket lock that was taken and released once holds `(1, 1)`. To a ticket lock
+//! that is free. To a queued lock it has a waiter in its tail that does not exist, so every thread
+//! that wants it waits for ever. So a word keeps its kind for good:
 //!
-//! - Where the kind is in the type ([`RawSpinLock`](crate::RawSpinLock) and all that is made of it), mixing does not
-//!   compile: a lock of one kind is not one of another, what an acquisition returns ([`Held`](crate::Held), a guard) can be given
-//!   back to a lock of the same type only, and only once.
-//! - Where it is chosen when the program runs ([`ChosenLock`](crate::ChosenLock)), it is chosen once, before the first use: a
-//!   [`Choice`] is made for all locks of a [`StaticChoice`] together, by the first of [`Choice::choose`], a use of one of these
-//!   locks, and [`Choice::patching`]; whoever comes later gets a [`ChoiceError`] that says which kind is in force and why.
+//! - If the type names the kind ([`RawSpinLock`](crate::RawSpinLock) and everything made of it),
+//!   mixing does not compile: locks of two kinds have two types. The result of an acquisition
+//!   ([`Held`](crate::Held), a guard) can be given back only to a lock of the same type, and only
+//!   once.
+//! - If the kind is chosen when the program runs ([`ChosenLock`](crate::ChosenLock)), it is chosen
+//!   once, before the first use. A [`Choice`] applies to all locks of a [`StaticChoice`] together.
+//!   The first of three calls makes it: [`Choice::choose`], a use of one of these locks, or
+//!   [`Choice::fix_for_patching`]. Any later choice gets a [`ChoiceError`], which names the kind in
+//!   force and the reason.
 //!
 //! ```
 //! use lockyard::ChosenLock;
@@ -17,7 +21,7 @@
 //!
 //! /// The locks of the cache.
 //! struct Cache;
-//! static CACHE: Choice = Choice::new(Kind::Ticket); // unless something else is chosen
+//! static CACHE: Choice = Choice::new(Kind::Ticket); // the default
 //! impl StaticChoice for Cache {
 //!     const CHOICE: &'static Choice = &CACHE;
 //! }
@@ -42,9 +46,11 @@
 //!
 //! # What it costs
 //!
-//! An acquisition reads the choice (one relaxed load of a word that nobody writes after the first use, so all CPUs keep its line), and
-//! jumps on its value, always to the same place; a release jumps on what the acquisition returned. A lock whose kind is
-//! in its type costs neither. Put the choice where nothing is written beside it: it is 8 bytes in a line that should stay shared.
+//! An acquisition reads the choice: one relaxed load of a word that no thread writes after the
+//! first use, so all CPUs keep its line. Then it jumps on the value, always to the same place. A
+//! release jumps on what the acquisition returned. A lock whose type names its kind costs neither.
+//! Put the choice where nothing is written beside it: it is 8 bytes in a line that should stay
+//! shared.
 
 mod choice;
 mod chosen;

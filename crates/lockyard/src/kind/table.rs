@@ -1,13 +1,14 @@
-//! The kinds that can be chosen when the program runs: a kind is one row of the table at the end, and the order of the
-//! rows is that of their codes. Everything that depends on the kind is made from it here. (The comparators, [`Mcs`](crate::lock::Mcs) and
-//! [`Clh`](crate::lock::Clh), are left out: their long paths would stand wherever a chosen lock is taken.)
+//! The kinds that can be chosen when the program runs. A kind is one row of the table at the end,
+//! and the order of the rows is that of their codes. Everything that depends on the kind is made
+//! from it here. (The comparators, [`Mcs`](crate::lock::Mcs) and [`Clh`](crate::lock::Clh), are
+//! left out: their long paths would be wherever a chosen lock is taken.)
 
 use crate::lane::{LaneWord, Whole};
 use crate::lock::{Algorithm, LaneLock, PvQueued, PvTicket, Queued, TestAndSet, Ticket};
 use crate::platform::HostWithSlots;
 use core::fmt;
 
-/// The name is none of a kind's.
+/// A name that no kind has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoSuchKind(());
 
@@ -36,14 +37,14 @@ macro_rules! kinds {
             /// All kinds.
             pub const ALL: &[Kind] = &[$(Kind::$kind,)*];
 
-            /// Its name: what [`FromStr`](core::str::FromStr) reads.
+            /// Returns the name that [`FromStr`](core::str::FromStr) reads.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Kind::$kind => $name,)*
                 }
             }
 
-            /// The kind with this code; codes begin with 1.
+            /// Returns the kind with this code. Codes begin with 1.
             #[inline(always)]
             pub(super) const fn from_code(code: u8) -> Option<Kind> {
                 $(if code == Kind::$kind as u8 + 1 {
@@ -53,7 +54,8 @@ macro_rules! kinds {
             }
         }
 
-        /// What the holder of a [`RawChosenLock`](super::RawChosenLock) gives back: the token of the lock's kind.
+        /// The value that the holder of a [`RawChosenLock`](super::RawChosenLock) gives back: the
+        /// token of the lock's kind.
         #[derive(Clone, Copy, Debug)]
         #[non_exhaustive]
         pub enum ChosenToken {
@@ -61,7 +63,7 @@ macro_rules! kinds {
         }
 
         impl ChosenToken {
-            /// The kind that the lock has.
+            /// Returns the kind of the lock.
             pub const fn kind(&self) -> Kind {
                 match self {
                     $(ChosenToken::$kind(_) => Kind::$kind,)*
@@ -73,9 +75,12 @@ macro_rules! kinds {
         ///
         /// # Safety
         ///
-        /// As of [`LaneLock::lock`] of the algorithm of that kind.
+        /// The same as for [`LaneLock::lock`] of that kind's algorithm.
         #[inline(always)]
-        pub(super) unsafe fn lock<H: HostWithSlots, W: LaneWord>(kind: Kind, word: &W) -> ChosenToken {
+        pub(super) unsafe fn lock<H: HostWithSlots, W: LaneWord>(
+            kind: Kind,
+            word: &W,
+        ) -> ChosenToken {
             match kind {
                 $(Kind::$kind => {
                     // SAFETY: the caller's promise.
@@ -88,7 +93,7 @@ macro_rules! kinds {
         ///
         /// # Safety
         ///
-        /// As of [`lock`].
+        /// The same as for [`lock`].
         #[inline(always)]
         pub(super) unsafe fn try_lock<H: HostWithSlots, W: LaneWord>(
             kind: Kind,
@@ -107,7 +112,7 @@ macro_rules! kinds {
         ///
         /// # Safety
         ///
-        /// As of [`LaneLock::unlock`]: `token` is from the acquisition.
+        /// The same as for [`LaneLock::unlock`]: `token` is from the acquisition.
         #[inline(always)]
         pub(super) unsafe fn unlock<H: HostWithSlots, W: LaneWord>(word: &W, token: ChosenToken) {
             match token {
@@ -118,7 +123,7 @@ macro_rules! kinds {
             }
         }
 
-        /// Whether a lock of `kind` whose word has this value is held.
+        /// Returns true if a lock of `kind` with this value of its word is held.
         #[inline(always)]
         pub(super) fn is_held<W: LaneWord>(kind: Kind, bits: W::Int) -> bool {
             match kind {

@@ -1,4 +1,4 @@
-//! The CLH lock: a queue in which each waiter spins on its predecessor's node. A comparator.
+//! The CLH lock: a queue in which each waiter spins on its predecessor's node. For comparison.
 //!
 //! ```text
 //!   tail (upper half of the lane): the last in the queue      free  <=>  0
@@ -9,25 +9,32 @@
 //!                      HELD --holder's release, swap--> RELEASED
 //! ```
 //!
-//! In the original a releasing thread leaves its node in the queue and takes its predecessor's for the next
-//! time, so each lock keeps one node, from its creation on. Here a lock is four bytes that begin as zeros, so
-//! nodes stay with their slots: whoever follows announces himself, and says when he has done with his
-//! predecessor's node; the last one takes its name out of the word. The price: a release reads the holder's
-//! node first, exchanges what it holds where the original stores (the successor's announcement is an exchange
-//! too, and the model checker does not know the order of a store and an exchange), and where nobody has announced
-//! himself it tries a compare-exchange of the word before. (Not after: by then the successor may have freed the
-//! lock.)
+//! In the original, a releasing thread leaves its node in the queue and takes over its
+//! predecessor's. So each lock owns one node from its creation on. Here a lock is four bytes that
+//! begin as zeros, so nodes stay with their slots. A successor announces itself, and reports when
+//! it has finished with its predecessor's node. The last in the queue takes its name out of the
+//! word.
+//!
+//! The price is in the release:
+//!
+//! - It reads the holder's node first.
+//! - It exchanges the node's state, where the original stores. (The successor's announcement is an
+//!   exchange too, and the model checker does not order a store against an exchange.)
+//! - If no successor has announced itself, it first tries a compare-exchange of the word. It cannot
+//!   do so later: by then the successor may have freed the lock.
 //!
 //! A thread may hold or wait for at most [`NEST_LEVELS`](crate::platform::NEST_LEVELS) of these
-//! locks, and one without a slot may use none; beyond that it ends the program
-//! ([`Host::fatal`](crate::platform::Host::fatal)). A thread of whose releases four are not noticed
-//! yet waits, in its next `lock`, until one is. A `try_lock` that has no node fails in both cases.
-//! Signal handlers must not use these locks: a node that a handler has left to its successor could
-//! be taken for free by what it interrupted.
+//! locks, and a thread without a slot may use none. Beyond that `lock` ends the program
+//! ([`Host::fatal`](crate::platform::Host::fatal)). A thread with four releases that no successor
+//! has noticed yet waits, in its next `lock`, until one is noticed. A `try_lock` without a node
+//! fails in both cases.
 //!
-//! Source: T. Craig, *Building FIFO and Priority-Queuing Spin Locks from Atomic Swap*, University of
-//! Washington TR 93-02-02, 1993; P. Magnusson, A. Landin and E. Hagersten, *Queue Locks on Cache Coherent
-//! Multiprocessors*, IPPS 1994.
+//! Signal handlers must not use these locks: the interrupted code could take a node for free that
+//! the handler has left to its successor.
+//!
+//! Source: T. Craig, *Building FIFO and Priority-Queuing Spin Locks from Atomic Swap*, University
+//! of Washington TR 93-02-02, 1993; P. Magnusson, A. Landin and E. Hagersten, *Queue Locks on Cache
+//! Coherent Multiprocessors*, IPPS 1994.
 
 use super::queue::{self, Name};
 use super::{Algorithm, LaneLock};
@@ -38,9 +45,12 @@ use crate::platform::{Event, HostWithSlots, Int, Ordering, Word};
 ///
 /// # Limits
 ///
-/// A thread holds or waits for at most [`NEST_LEVELS`](crate::platform::NEST_LEVELS) MCS and CLH locks, and a thread without a
-/// slot for none: one whose thread-local destructors run after its slot was given back, or one of more than
-/// [`Host::SLOTS`](crate::platform::Host::SLOTS). `lock` then ends the program and says why ([`Host::fatal`](crate::platform::Host::fatal)). A `try_lock` fails instead. Signal handlers must not use it.
+/// A thread may hold or wait for at most [`NEST_LEVELS`](crate::platform::NEST_LEVELS) MCS and CLH
+/// locks together. A thread without a slot may use none: one of more than
+/// [`Host::SLOTS`](crate::platform::Host::SLOTS), or one whose thread-local destructors run after
+/// it gave its slot back. Beyond these limits `lock` ends the program with a message
+/// ([`Host::fatal`](crate::platform::Host::fatal)), and `try_lock` fails. Signal handlers must not
+/// use it.
 #[derive(Debug)]
 pub struct Clh;
 
@@ -48,15 +58,15 @@ const HELD: u32 = 0;
 const ANNOUNCED: u32 = 1;
 const RELEASED: u32 = 2;
 
-/// Makes a node of the running thread ready to be queued.
+/// Prepares a node of the running thread for the queue.
 #[inline]
 fn prepare<H: HostWithSlots>(me: Name) -> Name {
-    // Relaxed: published by the change of the tail. `parked` is 0: of no other node does `keep` dispose.
+    // Relaxed: the change of the tail publishes it. `parked` is 0: `keep` hands out no other node.
     me.node::<H>().ready.store(HELD, Ordering::Relaxed);
     me
 }
 
-/// All nodes are in use: waits for one that a successor has not done with yet.
+/// All nodes are in use: waits until a successor has finished with one.
 #[cold]
 fn wait_for_node<H: HostWithSlots>() -> Name {
     while queue::wait_for_left::<H>() {
@@ -72,7 +82,7 @@ fn wait_for_node<H: HostWithSlots>() -> Name {
 fn wait<H: HostWithSlots>(predecessor: Name) {
     H::count(Event::Slowpath);
     let ready = &predecessor.node::<H>().ready;
-    // Acquire, of either: pairs with the release of the predecessor's exchange in `unlock`.
+    // Acquire, both: pairs with the release of the predecessor's exchange in `unlock`.
     if ready.swap(ANNOUNCED, Ordering::Acquire) != RELEASED {
         H::wait_until(ready, Ordering::Acquire, |state| state == RELEASED);
     }
@@ -88,10 +98,10 @@ impl Algorithm for Clh {
     }
 }
 
-// SAFETY: who finds the queue empty has the lock, by the swap; everyone else when its predecessor's
-// node says that it was released. The tail goes back to nobody only from the holder's own name. A
-// node is used again only when its one successor has done with it. The orderings are argued at each
-// operation, each of which changes the word by a read-modify-write.
+// SAFETY: a thread that finds the queue empty, by its swap, has the lock. Any other has it when its
+// predecessor's node says that it was released. The tail is cleared only from the holder's own
+// name. A node is used again only when its one successor has finished with it. Each operation
+// argues its ordering, and changes the word by a read-modify-write.
 unsafe impl<H: HostWithSlots> LaneLock<H> for Clh {
     #[inline]
     unsafe fn lock<L: Lane>(lane: L) -> u16 {
@@ -121,11 +131,12 @@ unsafe impl<H: HostWithSlots> LaneLock<H> for Clh {
     unsafe fn unlock<L: Lane>(lane: L, token: u16) {
         let Some(me) = Name::from_bits(u64::from(token)) else { return };
         let ready = &me.node::<H>().ready;
-        // Relaxed: a hint; whoever has not announced himself yet is seen by the compare-exchange.
+        // Relaxed: a hint. The compare-exchange notices a successor that has not announced itself
+        // yet.
         if ready.load(Ordering::Relaxed) == HELD && queue::leave_if_last(lane, me) {
             return queue::give_back_kept::<H>(me);
         }
-        // Not before: a node that is not left, and is given back here, must not count as left later. Relaxed: the
+        // Set only here: a node that is given back above must not count as left later. Relaxed: the
         // successor overwrites it only after it has seen the release below.
         me.node::<H>().parked.store(queue::LEFT, Ordering::Relaxed);
         // The successor gives the node back. Release: pairs with the acquires in `wait`.

@@ -1,4 +1,5 @@
-//! The MCS lock: a queue of nodes, each waiter on its own, the holder's node among them. A comparator.
+//! The MCS lock: a queue of nodes in which each waiter, and the holder, has its own. For
+//! comparison.
 //!
 //! ```text
 //!   tail (upper half of the lane): the last in the queue      free  <=>  0
@@ -7,18 +8,22 @@
 //!                           spins on `ready`        spins on `ready`
 //! ```
 //!
-//! The queued lock ([`Queued`](super::Queued)) differs in that a holder gives its node back when it
-//! has the lock. Here it keeps it until the release: a thread may hold or wait for at most
-//! [`NEST_LEVELS`](crate::platform::NEST_LEVELS) of these locks, and a thread without a slot may
-//! use none; one more ends the program ([`Host::fatal`](crate::platform::Host::fatal); a `try_lock`
-//! fails instead). Where the thread's nodes are left to successors of CLH locks
-//! ([`Clh`](super::Clh)) that it has released, `lock` waits until one of those has done with his,
-//! for which he needs no more than a CPU. (A signal handler must not wait so in the middle of his
-//! wait for a CLH lock: who has left him the node could wait for what the handler holds.) And a
-//! release is a compare-exchange when nobody waits.
+//! A holder of the queued lock ([`Queued`](super::Queued)) has given its node back. Here it keeps
+//! the node until the release, which has a price:
 //!
-//! Source: J. Mellor-Crummey and M. Scott, *Algorithms for Scalable Synchronization on Shared-Memory
-//! Multiprocessors*, ACM TOCS 9(1), 1991, section 2.4, with names of nodes instead of addresses.
+//! - A thread may hold or wait for at most [`NEST_LEVELS`](crate::platform::NEST_LEVELS) of these
+//!   locks, and a thread without a slot may use none. One more ends the program
+//!   ([`Host::fatal`](crate::platform::Host::fatal)). A `try_lock` fails instead.
+//! - The thread's nodes may be in use because it released CLH locks ([`Clh`](super::Clh)) and left
+//!   the nodes to its successors. `lock` then waits until one successor has finished with its node.
+//!   That successor needs only a CPU to do so.
+//! - A signal handler that interrupts a wait for a CLH lock must not wait in this way: the
+//!   successor that has its node may itself wait for a lock that the handler holds.
+//! - A release is a compare-exchange when no thread waits.
+//!
+//! Source: J. Mellor-Crummey and M. Scott, *Algorithms for Scalable Synchronization on
+//! Shared-Memory Multiprocessors*, ACM TOCS 9(1), 1991, section 2.4, with names of nodes instead of
+//! addresses.
 
 use super::queue::{self, Name};
 use super::{Algorithm, LaneLock};
@@ -29,23 +34,25 @@ use crate::platform::{Event, HostWithSlots, Int, Ordering, Word};
 ///
 /// # Limits
 ///
-/// A thread holds or waits for at most [`NEST_LEVELS`](crate::platform::NEST_LEVELS) MCS and CLH locks, and a thread without a
-/// slot for none: one whose thread-local destructors run after its slot was given back, or one of more than
-/// [`Host::SLOTS`](crate::platform::Host::SLOTS). `lock` then ends the program and says why ([`Host::fatal`](crate::platform::Host::fatal)). A `try_lock` fails instead.
+/// A thread may hold or wait for at most [`NEST_LEVELS`](crate::platform::NEST_LEVELS) MCS and CLH
+/// locks together. A thread without a slot may use none: one of more than
+/// [`Host::SLOTS`](crate::platform::Host::SLOTS), or one whose thread-local destructors run after
+/// it gave its slot back. Beyond these limits `lock` ends the program with a message
+/// ([`Host::fatal`](crate::platform::Host::fatal)), and `try_lock` fails.
 #[derive(Debug)]
 pub struct Mcs;
 
-/// Makes a node of the running thread ready to be queued.
+/// Prepares a node of the running thread for the queue.
 #[inline]
 fn prepare<H: HostWithSlots>(me: Name) -> Name {
     let node = me.node::<H>();
-    // Relaxed: published by the change of the tail, and by the store to the predecessor's `next`.
+    // Relaxed: the change of the tail, and the store to the predecessor's `next`, publish them.
     node.next.store(0, Ordering::Relaxed);
     node.ready.store(0, Ordering::Relaxed);
     me
 }
 
-/// All nodes are in use: waits for one that a successor has not done with yet.
+/// All nodes are in use: waits until a successor has finished with one.
 #[cold]
 fn wait_for_node<H: HostWithSlots>() -> Name {
     while queue::wait_for_left::<H>() {
@@ -60,7 +67,7 @@ fn wait_for_node<H: HostWithSlots>() -> Name {
 #[inline(never)]
 fn wait<H: HostWithSlots>(me: Name, predecessor: Name) {
     H::count(Event::Slowpath);
-    // Release: pairs with the acquire of the predecessor's `unlock`, who then writes to `ready`.
+    // Release: pairs with the acquire in the predecessor's `unlock`, which then writes to `ready`.
     predecessor.node::<H>().next.store(me.to_bits() as u32, Ordering::Release);
     // Acquire: pairs with the release store in `unlock`.
     H::wait_until(&me.node::<H>().ready, Ordering::Acquire, |ready| ready != 0);
@@ -75,9 +82,9 @@ impl Algorithm for Mcs {
     }
 }
 
-// SAFETY: who finds the queue empty has the lock, by the swap; everyone else when its predecessor,
-// the holder, says so, once. The tail goes back to nobody only from the holder's own name. The
-// orderings are argued at each operation, each of which changes the word by a read-modify-write.
+// SAFETY: a thread that finds the queue empty, by its swap, has the lock. Any other has it when its
+// predecessor, the holder, says so, once. The tail is cleared only from the holder's own name. Each
+// operation argues its ordering, and changes the word by a read-modify-write.
 unsafe impl<H: HostWithSlots> LaneLock<H> for Mcs {
     #[inline]
     unsafe fn lock<L: Lane>(lane: L) -> u16 {
@@ -107,13 +114,14 @@ unsafe impl<H: HostWithSlots> LaneLock<H> for Mcs {
     unsafe fn unlock<L: Lane>(lane: L, token: u16) {
         let Some(me) = Name::from_bits(u64::from(token)) else { return };
         let node = me.node::<H>();
-        // Acquire: pairs with the release store of the successor, who has prepared his node before.
+        // Acquire: pairs with the release store of the successor, which has prepared its node
+        // before.
         let mut next = node.next.load(Ordering::Acquire);
         if next == 0 {
             if queue::leave_if_last(lane, me) {
                 return queue::give_back::<H>(me);
             }
-            // Someone has joined, and is about to say who. Acquire: as above.
+            // A thread has joined, and is about to store its name. Acquire: as above.
             next = H::wait_until(&node.next, Ordering::Acquire, |next| next != 0);
         }
         if let Some(successor) = Name::from_bits(u64::from(next)) {

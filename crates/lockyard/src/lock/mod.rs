@@ -1,20 +1,22 @@
 //! The lock algorithms, each over a [`Lane`].
 //!
-//! An algorithm says how a lane is taken and released, and nothing else: what surrounds it (guards,
-//! contexts, the word itself) is [`RawSpinLock`](crate::RawSpinLock)'s and
-//! [`LockRef`](crate::LockRef)'s. A new algorithm is one file here and one line in the table:
+//! An algorithm says how a lane is taken and released, and nothing else. What surrounds it (guards,
+//! contexts, the word itself) belongs to [`RawSpinLock`](crate::RawSpinLock) and
+//! [`LockRef`](crate::LockRef). A new algorithm is one file here and one line in the table:
 //!
-//! | algorithm | order | uncontended lock, unlock | cost of a hand-over among *n* waiters |
+//! | algorithm | order | uncontended lock, unlock | transfers in a hand-over, *n* waiters |
 //! | --- | --- | --- | --- |
-//! | [`Ticket`] | FIFO | one locked add; one plain store | *n* transfers: each release makes every waiter read the line again |
+//! | [`Ticket`] | FIFO | add; store | *n*: every waiter reads the line again |
 //! | [`TicketAsmLoop`] | FIFO | the same | the same |
-//! | [`Queued`] | FIFO, but for two newcomers | one locked compare-exchange; one plain store | a fixed number, whoever waits |
-//! | [`Queued<CmpxchgGrab>`](Queued) | the same | the same | the same, with a locked operation more |
-//! | [`Mcs`] | FIFO | one locked exchange; one locked compare-exchange | a fixed number |
-//! | [`Clh`] | FIFO | one locked exchange; one locked compare-exchange | a fixed number |
-//! | [`PvTicket`] | FIFO | one locked add; one locked add | a fixed number for who parks, and a wake-up |
-//! | [`PvQueued`] | FIFO, but for a bounded number of newcomers | one locked compare-exchange; one locked add | a fixed number; a wake-up, while which others may pass |
-//! | [`TestAndSet`] | none | one locked `bts`; one plain store | *n* reads and up to *n* exclusive transfers |
+//! | [`Queued`] | FIFO, except two newcomers | compare-exchange; store | fixed |
+//! | [`Queued<CmpxchgGrab>`](Queued) | the same | the same | fixed, and a locked operation more |
+//! | [`Mcs`] | FIFO | exchange; compare-exchange | fixed |
+//! | [`Clh`] | FIFO | exchange; compare-exchange | fixed |
+//! | [`PvTicket`] | FIFO | add; add | fixed to a parked waiter, and a wake-up |
+//! | [`PvQueued`] | FIFO, bounded stealing | compare-exchange; add | fixed, and a wake-up |
+//! | [`TestAndSet`] | none | `bts`; store | *n* reads and up to *n* exclusive transfers |
+//!
+//! Each of these operations is a locked one, except the store.
 
 pub mod clh;
 pub mod mcs;
@@ -36,53 +38,58 @@ pub use test_and_set::TestAndSet;
 pub use ticket::{Ticket, TicketAsmLoop};
 
 use crate::lane::Lane;
-use crate::platform::{Host, HostWithSlots, Instant, Int, Ordering};
+use crate::platform::{Event, Host, HostWithSlots, Instant, Int, Ordering};
 use core::time::Duration;
 
-/// A lock algorithm as it is on every host: what its holder keeps, and how its lane reads.
+/// The part of a lock algorithm that is the same on every host: what its holder keeps, and how its
+/// lane reads.
 pub trait Algorithm: Sized + 'static {
-    /// What the holder must give back: a ticket, or nothing.
+    /// The value that the holder gives back: a ticket, or nothing.
     type Token: Copy + Send + Sync + core::fmt::Debug + 'static;
 
-    /// Whether someone holds a lock whose lane has this value, or is about to be handed it.
+    /// Returns true if a lane with this value is held, or is about to be handed over.
     fn is_held<B: Int>(bits: B) -> bool;
 }
 
 /// A lock algorithm over a lane, on host `H`. The lane is free when all its bits are 0, and may be
 /// free with other values too.
 ///
-/// An algorithm whose waiters have a queue node each is one on [hosts with slots](HostWithSlots)
-/// only, so that the compiler says where it would do something else.
+/// An algorithm that gives each waiter a queue node is implemented for [hosts with
+/// slots](HostWithSlots) only. Elsewhere it would behave differently, so there it does not compile.
 ///
 /// # Safety
 ///
-/// For any number of threads that use the lane only through this algorithm: between a return of
-/// [`lock`](Self::lock), or a `Some` of [`try_lock`](Self::try_lock), and the
-/// [`unlock`](Self::unlock) that is given its token, no other thread is between these two; the
-/// return has acquire and the `unlock` has release ordering, and each synchronises with the other.
-/// No operation changes the rest of the word that the lane is in, or changes a lane for which
-/// [`is_held`](Algorithm::is_held) is true in a way that makes it false, except `unlock`. All
-/// changes of the word are read-modify-writes (so that a release sequence in the rest of the word
-/// goes on).
+/// The following holds for any number of threads that use the lane only through this algorithm.
+///
+/// - **Exclusion.** A thread is inside from the return of [`lock`](Self::lock), or a `Some` of
+///   [`try_lock`](Self::try_lock), until it calls [`unlock`](Self::unlock) with that token. At most
+///   one thread is inside.
+/// - **Ordering.** That return has acquire ordering and `unlock` has release ordering. Each
+///   synchronises with the other.
+/// - **The rest of the word.** No operation changes the bits outside the lane.
+/// - **Staying held.** While [`is_held`](Algorithm::is_held) is true of the lane, only `unlock`
+///   makes it false.
+/// - **Release sequences.** Each change of the word is a read-modify-write, so that a release
+///   sequence in the rest of the word continues.
 pub unsafe trait LaneLock<H: Host>: Algorithm {
-    /// Takes the lock; waits as long as it takes.
+    /// Takes the lock, waiting until it is free.
     ///
     /// # Safety
     ///
-    /// All bits of the lane were 0 at first, and since then only this algorithm, on this host, has changed
-    /// them: other bits may name a queue node on which another thread waits. `lane` keeps to what [`Lane`]
-    /// says of each of its operations.
+    /// All bits of the lane were 0 at first, and since then only this algorithm, on this host, has
+    /// changed them. (Other bits may name a queue node on which another thread waits.) `lane` keeps
+    /// the contract of each operation of [`Lane`].
     unsafe fn lock<L: Lane>(lane: L) -> Self::Token;
 
-    /// Takes the lock if it is free (and if the algorithm has a queue node for it, where it needs one). It does not wait.
-    /// When it fails the lane is as it was.
+    /// Takes the lock if it is free, without waiting. An algorithm that needs a queue node also
+    /// fails without one. A failure leaves the lane as it was.
     ///
     /// # Safety
     ///
-    /// As of [`lock`](Self::lock).
+    /// The same as for [`lock`](Self::lock).
     unsafe fn try_lock<L: Lane>(lane: L) -> Option<Self::Token>;
 
-    /// Releases the lock. After the releasing store the memory of the lane is not touched.
+    /// Releases the lock. After the releasing store it does not touch the memory of the lane.
     ///
     /// # Safety
     ///
@@ -90,20 +97,21 @@ pub unsafe trait LaneLock<H: Host>: Algorithm {
     unsafe fn unlock<L: Lane>(lane: L, token: Self::Token);
 }
 
-/// An algorithm that can release a lock without leaving room to steal it: if somebody waits, he is next. What implements it
-/// has `lock_api`'s `RawMutexFair`.
+/// An algorithm that can release a lock without leaving room to steal it: the next waiter gets it.
+/// It brings `lock_api`'s `RawMutexFair`.
 ///
-/// Locks that serve in order are so at each release. Of [`TestAndSet`] nobody knows who waits.
+/// Locks that serve in order are fair at every release. [`TestAndSet`] keeps no record of its
+/// waiters, so it cannot be.
 ///
 /// # Safety
 ///
-/// As of [`LaneLock`].
+/// The same as for [`LaneLock`].
 pub unsafe trait FairLock<H: Host>: LaneLock<H> {
-    /// Releases the lock; if somebody waits in order, nobody takes it before him.
+    /// Releases the lock. If a waiter is queued, no other thread takes the lock before it.
     ///
     /// # Safety
     ///
-    /// As of [`LaneLock::unlock`].
+    /// The same as for [`LaneLock::unlock`].
     #[inline(always)]
     unsafe fn unlock_fair<L: Lane>(lane: L, token: Self::Token) {
         // SAFETY: the caller's promise.
@@ -124,80 +132,86 @@ unsafe impl<H: HostWithSlots> FairLock<H> for Clh {}
 // SAFETY: the same.
 unsafe impl<H: HostWithSlots, P: pv::Hooks> FairLock<H> for PvTicket<P> {}
 
-/// An algorithm whose waiters can give up after a time. What implements it has `lock_api`'s `RawMutexTimed`.
+/// An algorithm whose waiters can give up at a deadline. It brings `lock_api`'s `RawMutexTimed`.
 ///
-/// A waiter can give up only if it leaves nothing behind. [`TestAndSet`]'s has left nothing. A ticket cannot be given back:
-/// those after it count on its turn; nor can a place in the queue of [`Queued`], [`Mcs`] or [`Clh`], without a predecessor that
-/// helps (Scott and Scherer, *Scalable Queue-Based Spin Locks with Timeout*, PPoPP 2001), for which four bytes have no room.
-/// Those who want such a lock with a time poll [`LaneLock::try_lock`]. [`PvQueued`] lets newcomers steal, so a waiter with a
-/// time stays a newcomer: it may be passed any number of times.
+/// A waiter can give up only if it leaves nothing behind, as with [`TestAndSet`]. A ticket cannot
+/// be given back, because later tickets count on its turn. Nor can a place in the queue of
+/// [`Queued`], [`Mcs`] or [`Clh`], unless the predecessor helps (Scott and Scherer, *Scalable
+/// Queue-Based Spin Locks with Timeout*, PPoPP 2001). Four bytes have no room for that. To time out
+/// on such a lock, poll [`LaneLock::try_lock`].
 ///
-/// | lock | what a waiter with a time does |
+/// [`PvQueued`] lets newcomers steal. A timed waiter remains a newcomer, so it may be passed any
+/// number of times.
+///
+/// | lock | a timed waiter |
 /// | --- | --- |
-/// | [`PvQueued`] | spins for a while, then parks until a release or its time ([`pv_timed`]) |
-/// | [`PvQueued`] that spins ([`pv::Spins`]) | spins, and yields after 64 polls: it uses its CPU until its time |
+/// | [`PvQueued`] | spins for a while, then parks until a release or its deadline ([`pv_timed`]) |
+/// | [`PvQueued`] with [`pv::Spins`] | spins, and yields after 64 polls: it uses its CPU |
 /// | [`TestAndSet`] | the same |
 ///
 /// # Safety
 ///
-/// As of [`LaneLock`].
+/// The same as for [`LaneLock`].
 pub unsafe trait TimedLock<H: Host>: LaneLock<H> {
-    /// Takes the lock, unless it is not free for it until `until`. Returns `None` only after that time, and leaves nothing
-    /// in the lane that another acquisition would have to wait for. Without a clock, time begins at zero, and a microsecond is at most 64 polls.
+    /// Takes the lock, waiting until `until` at most. Returns `None` only after that time, and
+    /// leaves nothing in the lane for which another acquisition would have to wait.
+    ///
+    /// On a host without a clock, time begins at zero and a microsecond is at most 64 polls.
     ///
     /// # Safety
     ///
-    /// As of [`LaneLock::lock`].
+    /// The same as for [`LaneLock::lock`].
     unsafe fn lock_until<L: Lane>(lane: L, until: Instant<H>) -> Option<Self::Token>;
 }
 
-/// The time of a waiter, and what is left of it, asked after each slice of polls.
+/// The deadline of a timed waiter, checked after each slice of polls.
 struct Deadline<H: Host> {
     until: Instant<H>,
     slices: u64,
 }
 
 impl<H: Host> Deadline<H> {
-    /// Polls between two questions.
+    /// Polls in a slice.
     const POLLS: u32 = 64;
 
     fn new(until: Instant<H>) -> Self {
         Deadline { until, slices: 0 }
     }
 
-    /// Whether it is over; a slice of polls was made since the last question.
-    fn is_over(&mut self) -> bool {
+    /// Counts one slice of polls, and returns true if the deadline has passed.
+    fn end_slice(&mut self) -> bool {
         self.slices += 1;
         let now = Instant::now();
         let now = if now.is_zero() { now + Duration::from_micros(self.slices) } else { now };
         now >= self.until
     }
 
-    /// The time that is left; `None` if the host has no clock, or it is over.
+    /// The time that is left. `None` if the deadline has passed, or the host has no clock.
     fn left(&self) -> Option<Duration> {
         let now = Instant::now();
         let left = self.until.saturating_duration_since(now);
         (!now.is_zero() && !left.is_zero()).then_some(left)
     }
 
-    /// Takes `lane` by `try_lock`, in slices of polls of which one finds it `free`, and yields between them.
+    /// Takes `lane` by `try_lock` once a poll finds it `free`. Polls in slices, and yields between
+    /// them.
     fn poll<L: Lane, T>(
         mut self,
         lane: L,
         free: fn(u64) -> bool,
         try_lock: impl Fn() -> Option<T>,
     ) -> Option<T> {
-        loop {
-            if let Some(token) = try_lock() {
-                return Some(token);
-            }
-            if self.is_over() {
-                return None;
-            }
+        let mut token = try_lock();
+        if token.is_none() {
+            H::count(Event::Slowpath);
+        }
+        while token.is_none() && !self.end_slice() {
             // Relaxed: a hint.
             if lane.wait_within::<H>(Ordering::Relaxed, Self::POLLS, free).is_none() {
                 H::yield_now();
             }
+            token = try_lock();
         }
+        token
     }
 }

@@ -1,27 +1,36 @@
-//! What the locks that park have in common: the policy that says whether and when, and how who releases a lock finds a waiter
-//! that is parked.
+//! The part that the locks that park share: the policy of parking, and the table in which a
+//! releasing thread finds a parked waiter.
 //!
-//! A waiter or a holder whose CPU does something else (more threads than CPUs; a virtual CPU that its hypervisor does not
-//! run) holds up everyone who spins for it. The remedy is in two halves. A waiter that has spun for a threshold *announces*
-//! itself and parks: its CPU is free for the one it waits for. And a release that sees an announced waiter *kicks* it: the
-//! next one, and those that wait with a time. [`PvTicket`](super::PvTicket) and [`PvQueued`](super::PvQueued) are the two locks of this crate with it.
+//! A thread may lose its CPU while it waits for a lock or holds one. Either there are more threads
+//! than CPUs, or a hypervisor does not run its virtual CPU. It then holds up every thread that
+//! spins for it. The remedy has two halves:
+//!
+//! - A waiter that has spun for a threshold *announces* itself and parks. Its CPU is free for the
+//!   thread that it waits for.
+//! - A release that sees an announced waiter *kicks* it: the next waiter, and any timed waiters.
+//!
+//! Two locks of this crate do so: [`PvTicket`](super::PvTicket) and [`PvQueued`](super::PvQueued).
 //!
 //! # The hooks
 //!
-//! They are the host's: [`Host::park`](crate::platform::Host::park) and
-//! [`Host::unpark`](crate::platform::Host::unpark) (a futex on Linux, a mutex and a condition
-//! variable elsewhere, a hypercall that halts, and one that wakes, in a guest kernel:
-//! `examples/hypercall_host.rs`), [`Host::yield_now`](crate::platform::Host::yield_now),
-//! [`Host::now`](crate::platform::Host::now) and
-//! [`Host::execution`](crate::platform::Host::execution): an interruption does not park. A waiter
-//! waits on a word of its own, in its slot's queue node, never on the lock; so a host may know from
-//! the word's address whom to wake. (Waiters for a [reclamation domain's](crate::reclaim) barrier, or
-//! for a buffer to be filled, share a word elsewhere.)
+//! They belong to the host:
+//!
+//! - [`Host::park`](crate::platform::Host::park) and
+//!   [`Host::unpark`](crate::platform::Host::unpark): a futex on Linux, a mutex and a condition
+//!   variable elsewhere. A guest kernel has a hypercall that halts and one that wakes
+//!   (`examples/hypercall_host.rs`).
+//! - [`Host::yield_now`](crate::platform::Host::yield_now) and
+//!   [`Host::now`](crate::platform::Host::now).
+//! - [`Host::execution`](crate::platform::Host::execution): an interruption does not park.
+//!
+//! A waiter waits on a word of its own, in its slot's queue node, never on the lock. So a host can
+//! know from the word's address which thread to wake. (Waiters for the barrier of a [reclamation
+//! domain](crate::reclaim), or for a buffer to be filled, share a word elsewhere.)
 //!
 //! # The table
 //!
-//! A lock of four bytes has no room for the name of who is parked. It stands in a table of the host's
-//! ([`Host::announcements`](crate::platform::Host::announcements)), by address and turn:
+//! A lock of four bytes has no room for the name of a parked waiter. The name is in a table of the
+//! host ([`Host::announcements`](crate::platform::Host::announcements)), by address and turn:
 //!
 //! ```text
 //!    63                                        16 15              0
@@ -30,14 +39,20 @@
 //!   +--------------------------------------------+-----------------+
 //! ```
 //!
-//! Only the waiter writes and clears its word. Two announcements with the same 48 bits cost a wake-up for no reason, for which
-//! every waiter is prepared. The table is bounded: who finds no free word in the line for its lock and turn does not park, but
-//! yields, and looks at the lock between.
+//! Only the waiter writes and clears its word. Two announcements with the same 48 bits cost a
+//! spurious wake-up, which every waiter tolerates. The table is bounded. A waiter that finds no
+//! free word in the line for its lock and turn does not park. It yields, and looks at the lock in
+//! between.
 //!
-//! Source: T. Friebel and S. Biemueller, *How to Deal with Lock Holder Preemption*, Xen Summit, 2008 (the remedy in a guest,
-//! with a hypervisor's help); J. Fitzhardinge's and K. Raghavendra's descriptions of paravirtualized ticket spinlocks
-//! (linux-kernel mailing list, 2008 to 2013); W. Long's of paravirtualized queued spinlocks (the same, 2015). Written from the
-//! descriptions, not from an implementation.
+//! Sources:
+//!
+//! - The remedy in a guest, with a hypervisor's help: T. Friebel and S. Biemueller, *How to Deal
+//!   with Lock Holder Preemption*, Xen Summit, 2008.
+//! - Paravirtualized ticket spinlocks: the descriptions of J. Fitzhardinge and K. Raghavendra
+//!   (linux-kernel mailing list, 2008 to 2013).
+//! - Paravirtualized queued spinlocks: the description of W. Long (the same list, 2015).
+//!
+//! Written from the descriptions, not from an implementation.
 
 use super::queue::Name;
 use crate::platform::{
@@ -46,26 +61,30 @@ use crate::platform::{
 use core::fmt::Debug;
 use core::time::Duration;
 
-/// When a waiter parks, and how long it may be passed.
+/// The policy of a lock that parks: when a waiter parks, and how long it may be passed.
 ///
-/// A host of whose wake-ups the price differs much from a futex' has a policy of its own: who parks should have spun for
-/// about as long as parking and being woken takes, then it waits at most twice as long as if it had known.
+/// A host whose wake-ups cost much more or less than a futex's should have its own policy. A waiter
+/// should spin for about as long as parking and being woken takes. Then it waits at most twice as
+/// long as with perfect foresight.
 pub trait Hooks: Debug + 'static {
-    /// Whether waiters park at all. Without, a lock is the plain one of its kind, instruction for instruction.
+    /// True if waiters park. Otherwise the lock is the plain one of its kind, instruction for
+    /// instruction.
     const PARK: bool = true;
 
     /// Polls of a waiter before it parks.
     const SPINS: u32 = 50;
 
-    /// Polls of a newcomer to a lock that may be stolen, before it joins the queue. With few, threads that would only take
-    /// the line from each other park, and those that remain go on undisturbed.
+    /// Polls of a newcomer to a lock that may be stolen, before it joins the queue. With a small
+    /// value, threads that would only take the line from each other park, and the others continue
+    /// undisturbed.
     const NEWCOMER_SPINS: u32 = 10;
 
-    /// How often the first in the queue is passed at most; 1 to 1000.
+    /// Maximum number of times that the first in the queue is passed; 1 to 1000.
     const MOST_PASSES: u32 = 1000;
 
-    /// For how long after it has joined the queue a waiter, once it is the first in it, is passed at most, where the host has
-    /// a clock. It says so itself, when it runs: until a CPU has been found for it the passes alone bound how often it is passed.
+    /// Time after joining the queue from which the first in it is no longer passed, where the host
+    /// has a clock. The waiter closes the lock itself, when it runs. Until a CPU has been found for
+    /// it, only [`MOST_PASSES`](Self::MOST_PASSES) bounds how often it is passed.
     const LONGEST_PASSED: Duration = Duration::from_millis(1);
 }
 
@@ -81,34 +100,36 @@ impl Hooks for Spins {
     const PARK: bool = false;
 }
 
-/// In [`QueueNode::ready`](crate::platform::QueueNode) of a waiter that others must kick: it is parked, or about to be. All
-/// other values of the word, whatever lock uses the node, are less.
+/// The value of [`QueueNode::ready`](crate::platform::QueueNode) of a waiter that must be kicked:
+/// it is parked, or about to be. All other values of the word, in every lock that uses the node,
+/// are less.
 pub(super) const PARKED: u32 = 3;
-/// What a kick makes of it.
+/// The value that a kick stores instead.
 pub(super) const KICKED: u32 = 1;
 
-/// Whether the running code may park.
+/// Returns true if the running code may park.
 #[inline]
 pub(super) fn may_park<H: HostWithSlots>() -> bool {
     H::execution() == Execution::Thread
 }
 
-/// The bits by which an announcement is found.
+/// Returns the bits by which an announcement is found.
 #[inline]
 fn tag(lock: usize, turn: u32) -> u64 {
     spread(lock, turn) & !0xffff
 }
 
-/// A waiter that can be found.
+/// An announcement: while it stands, a release can find the waiter.
 pub(super) struct Announced<H: HostWithSlots>(&'static Announcement<H::Atomics>);
 
-/// Announces that `me` waits for `turn` in the lock at the address `lock`; `None` if there is no room. It orders nothing.
+/// Announces that `me` waits for `turn` in the lock at address `lock`. `None` if there is no room.
+/// It orders nothing.
 pub(super) fn announce<H: HostWithSlots>(lock: usize, turn: u32, me: Name) -> Option<Announced<H>> {
     announce_from::<H>(0, lock, turn, me)
 }
 
-/// The same, for a waiter beside the queue. It takes no word of the line's first half, so that waiters
-/// with long times do not keep those from parking that are next.
+/// The same, for a waiter beside the queue. It uses no word of the line's first half, so that
+/// waiters with distant deadlines leave room for the next in the queue to park.
 pub(super) fn announce_beside<H: HostWithSlots>(lock: usize, me: Name) -> Option<Announced<H>> {
     announce_from::<H>(H::announcements(lock, 0).len() / 2, lock, 0, me)
 }
@@ -121,7 +142,7 @@ fn announce_from<H: HostWithSlots>(
 ) -> Option<Announced<H>> {
     let word = tag(lock, turn) | me.to_bits();
     let words = H::announcements(lock, turn);
-    // Relaxed: who is to find it is the caller's business.
+    // Relaxed: the caller ensures that a release finds the announcement.
     let free = |entry: &&Announcement<H::Atomics>| {
         entry.0.load(Ordering::Relaxed) == 0
             && entry.0.compare_exchange(0, word, Ordering::Relaxed, Ordering::Relaxed).is_ok()
@@ -130,14 +151,15 @@ fn announce_from<H: HostWithSlots>(
 }
 
 impl<H: HostWithSlots> Announced<H> {
-    /// Takes it back.
+    /// Withdraws the announcement.
     pub(super) fn withdraw(self) {
-        // Relaxed: who still finds it wakes somebody for no reason.
+        // Relaxed: a release that still finds it causes a spurious wake-up.
         self.0.0.store(0, Ordering::Relaxed);
     }
 }
 
-/// Kicks who has announced to wait for `turn` in the lock at the address `lock`, which may have been freed.
+/// Kicks the waiters that have announced `turn` in the lock at address `lock`. The lock may have
+/// been freed.
 pub(super) fn kick_announced<H: HostWithSlots>(lock: usize, turn: u32) {
     let tag = tag(lock, turn);
     for entry in H::announcements(lock, turn) {
@@ -153,20 +175,21 @@ pub(super) fn kick_announced<H: HostWithSlots>(lock: usize, turn: u32) {
 /// Kicks the waiter `name`, if it is parked or about to be.
 pub(super) fn kick<H: HostWithSlots>(name: Name) {
     let ready = &name.node::<H>().ready;
-    // Relaxed: what the waiter must see is in the lock's word. It may be another wait by now, which then returns for no reason.
+    // Relaxed: what the waiter must see is in the lock's word. The node may serve another wait by
+    // now, which then wakes up spuriously.
     if ready.compare_exchange(PARKED, KICKED, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
         H::count(Event::Kick);
         H::unpark(ready, 1);
     }
 }
 
-/// Makes `me` one that others must kick: before it can be found, and again before it parks again. An exchange, so that it comes
-/// after a kick of its former park. It orders nothing.
+/// Marks `me` as one that others must kick: before it can be found, and again before it parks
+/// again. It is an exchange, so that it comes after a kick of the previous park. It orders nothing.
 pub(super) fn prepare<H: HostWithSlots>(me: Name) {
     me.node::<H>().ready.swap(PARKED, Ordering::Relaxed);
 }
 
-/// Parks `me`, until somebody makes something else of its [`PARKED`].
+/// Parks `me`, until another thread replaces its [`PARKED`].
 pub(super) fn park<H: HostWithSlots>(me: Name, timeout: Option<Duration>) {
     H::count(Event::Wait);
     during::<H, _>(Region::Idle, || H::park(&me.node::<H>().ready, PARKED, timeout));

@@ -1,45 +1,66 @@
-//! The queued spinlock whose waiters park, and which may be stolen while they do: within a bound.
+//! The queued spinlock whose waiters park. Newcomers may steal it meanwhile, within a bound.
 //!
 //! ```text
-//!    31                       16 15  13   12    11             2   1        0
-//!   +---------------------------+------+--------+----------------+--------+--------+
-//!   | tail: the last waiter     | 0    | closed | passes         | parked | locked |     free  <=>  all bits 0
-//!   +---------------------------+------+--------+----------------+--------+--------+
-//!         ^ joins by a swap               ^ the    ^ how often the  ^ somebody has announced that it parks: the first in
-//!                                         first      first was        the queue, or a waiter with a time
-//!                                         is next    passed
+//!    31                      16 15  13   12    11          2   1        0
+//!   +--------------------------+------+--------+------------+--------+--------+
+//!   | tail: the last waiter    | 0    | closed | passes     | parked | locked |   free  <=>  0
+//!   +--------------------------+------+--------+------------+--------+--------+
+//!
+//!   tail     joined by a swap
+//!   closed   the first in the queue is next
+//!   passes   times that the first was passed
+//!   parked   a waiter has announced that it parks: the first in the queue, or a timed one
 //!
 //!   (tail, closed, passes, parked, locked)
-//!   (0, 0, 0, 0, 0) --lock, compare-exchange--> (0, 0, 0, 0, 1)                  uncontended
-//!   (t, 0, n, k, 0) --newcomer, compare-exchange--> (t, 0, n+1, 0, 1)            steals, if n is below the bound; owes the kick if k
-//!   (t, c, n, k, l) --later waiter w, swap of the upper half--> (w, c, n, k, l)  waits on its own node, and parks there
-//!   (t, c, n, k, l) --first, awake, fetch-or--> (t, 1, n, k, l)                  nobody steals while it spins
-//!   (t, 1, n, k, 1) --first, compare-exchange--> (t, o, n, 1, 1)                 parks; o: its time is over, it stays closed
-//!   (w, 1, n, k, 0) --first w, the last one: compare-exchange--> (0, 0, 0, 0, 1) takes the lock, empties the queue
-//!   (t, 1, n, k, 0) --first, others behind it: compare-exchange--> (t, 0, 0, 0, 1)   takes the lock; the next is first
-//!   (t, c, n, k, 1) --unlock, fetch-and-sub--> (t, c, n, k, 0)                   and kicks who is parked
-//!   (t, c, n, k, 1) --waiter with a time, compare-exchange--> (t, c, n, 1, 1)    parks, beside the queue ([`pv_timed`](super::pv_timed))
+//!   (0, 0, 0, 0, 0) --lock, compare-exchange--> (0, 0, 0, 0, 1)
+//!        uncontended
+//!   (t, 0, n, k, 0) --newcomer, compare-exchange--> (t, 0, n+1, 0, 1)
+//!        steals, if n is below the bound; owes the kick if k
+//!   (t, c, n, k, l) --later waiter w, swap of the upper half--> (w, c, n, k, l)
+//!        waits on its own node, and parks there
+//!   (t, c, n, k, l) --first, awake, fetch-or--> (t, 1, n, k, l)
+//!        nobody steals while it spins
+//!   (t, 1, n, k, 1) --first, compare-exchange--> (t, o, n, 1, 1)
+//!        parks; o: its time is over, and the lock stays closed
+//!   (w, 1, n, k, 0) --first w, the last one: compare-exchange--> (0, 0, 0, 0, 1)
+//!        takes the lock, empties the queue
+//!   (t, 1, n, k, 0) --first, others behind it: compare-exchange--> (t, 0, 0, 0, 1)
+//!        takes the lock; the next waiter is first
+//!   (t, c, n, k, 1) --unlock, fetch-and-sub--> (t, c, n, k, 0)
+//!        and kicks the waiters that are parked
+//!   (t, c, n, k, 1) --timed waiter, compare-exchange--> (t, c, n, 1, 1)
+//!        parks beside the queue ([`pv_timed`](super::pv_timed))
 //!
 //!   a waiter's node, `ready`:
-//!   QUEUED --parks--> QUEUED_PARKED        QUEUED --its predecessor has the lock--> KICKED: it is the first, and awake
-//!   QUEUED_PARKED --its predecessor has the lock--> PARKED: the first, parked; the predecessor's release kicks it
-//!   PARKED --kick--> KICKED                KICKED --the first parks again--> PARKED
+//!   QUEUED --parks--> QUEUED_PARKED
+//!   QUEUED --its predecessor has the lock--> KICKED
+//!        it is the first, and awake
+//!   QUEUED_PARKED --its predecessor has the lock--> PARKED
+//!        it is the first, and parked; the predecessor's release kicks it
+//!   PARKED --kick--> KICKED
+//!   KICKED --the first parks again--> PARKED
 //! ```
 //!
-//! Who wakes up takes a while to run, and with more threads than CPUs a strict order would make everyone wait for it at each
-//! hand-over. Here a lock that is free may be taken by whoever comes, while the first in the queue sleeps and wakes; once it
-//! runs it is next. The bound: the first in the queue is passed a thousand times at most ([`Hooks::MOST_PASSES`], counted in the
-//! word by those who pass), and not at all once a millisecond ([`Hooks::LONGEST_PASSED`]) has gone since it joined the queue: it
-//! says so as soon as it is the first and runs, and it parks no longer than until then. Whichever comes first, it is next. A
-//! host without a clock goes by the passes alone, and by the polls of the first. Nobody passes within the queue.
+//! A woken waiter takes a while to run. With more threads than CPUs, a strict order would make all
+//! threads wait for it at each hand-over. Here a newcomer may take a free lock while the first in
+//! the queue sleeps and wakes up. Once the first runs, it is next.
 //!
-//! What the bound is not: those before it in the queue have it too, and each may be passed. So a waiter with *n* before it in the
-//! queue is passed by at most 1000 (*n* + 1) newcomers; and it waits for *n* wake-ups, where they must be woken.
+//! The first in the queue is passed within two bounds, of which the earlier holds:
 //!
-//! Being passed up to the bound is the normal case where others take the lock without a pause: they go
-//! on while the waiter is woken. `cargo run --release -p lockyard --example waits` counts it. One thread
-//! comes now and then, and others do nothing but take the lock (an AMD EPYC, a virtual machine of 2
-//! CPUs, under a load of 20):
+//! - At most a thousand times ([`Hooks::MOST_PASSES`]). The threads that pass it count in the word.
+//! - Not at all once it joined the queue a millisecond ago ([`Hooks::LONGEST_PASSED`]). It closes
+//!   the lock as soon as it is the first and runs, and it parks only until that moment.
+//!
+//! On a host without a clock only the passes, and the polls of the first, are counted. Within the
+//! queue no waiter passes another.
+//!
+//! Each waiter has these bounds while it is the first. So a waiter with *n* before it in the queue
+//! is passed by at most 1000 (*n* + 1) newcomers. It also waits for up to *n* wake-ups.
+//!
+//! Where others take the lock without a pause, being passed up to the bound is the normal case:
+//! they continue while the waiter is woken. `cargo run --release -p lockyard --example waits`
+//! counts the passes. One thread comes now and then, and others only take the lock (an AMD EPYC, a
+//! virtual machine of 2 CPUs, under a load of 20):
 //!
 //! | others | passes, median | most |
 //! | ---: | ---: | ---: |
@@ -47,26 +68,39 @@
 //! | 3 | 0 | 3,003 |
 //! | 15 | 12,013 | 15,015 |
 //!
-//! [`PvTicket`](super::PvTicket) serves in order instead, and pays a wake-up for each hand-over.
+//! [`PvTicket`](super::PvTicket) instead serves in order, and pays a wake-up for each hand-over.
 //!
 //! # Why no wake-up is lost
 //!
-//! Everything that decides is in one word, in its one order. The first parks only if its own setting of `parked` found the lock
-//! held; so the release comes after it and sees it. A thief that takes the lock while `parked` is set clears it, and owes the
-//! kick: it travels in its token. A waiter that becomes the first while it is parked is known by name to the one that made it
-//! so, and whose release kicks it: not its acquisition, so that no wake-up lengthens a critical section. After the
-//! releasing read-modify-write only the word's address is used, to find who is to be kicked ([`pv`]).
+//! Everything that decides is in one word, in its one modification order.
 //!
-//! The release is a read-modify-write; where nobody parks that is a price for nothing, and [`Spins`](pv::Spins) has
-//! everything compiled without the hooks: it is [`Queued`] itself.
+//! - The first parks only if its own setting of `parked` found the lock held. So the release comes
+//!   later, and sees the bit.
+//! - A thief that takes the lock while `parked` is set clears the bit, and owes the kick, which
+//!   travels in its token.
+//! - A waiter may become the first while it is parked. The predecessor that made it so knows its
+//!   name, and kicks it by its release. (Not by its acquisition, so that no wake-up lengthens a
+//!   critical section.)
 //!
-//! What is said of nodes and of threads that are left while they wait holds as of [`Queued`]: who has no node spins and yields,
-//! takes the lock when it may be stolen, and is not in the queue. An interruption, and who finds the table full, do not park;
-//! as the first in the queue they are not passed either.
+//! After the releasing read-modify-write only the word's address is used, to find the waiters to
+//! kick ([`pv`]).
 //!
-//! Source: W. Long, *locking/pvqspinlock*, linux-kernel mailing list, 2015 (parking in the queue, the kick deferred to the
-//! release, stealing while the queue's head sleeps); the node's hand-over by one exchange is a futex lock's: U. Drepper,
-//! *Futexes Are Tricky*, 2011. The bound is this crate's. Written from the descriptions, not from an implementation.
+//! The release is a read-modify-write. If no thread ever parks, that is a price for nothing:
+//! [`Spins`](pv::Spins) compiles everything without the hooks, and the lock is [`Queued`] itself.
+//!
+//! Nodes, and threads that abandon a wait, are as with [`Queued`]. A waiter without a node spins
+//! and yields, takes the lock when it may be stolen, and is not in the queue. An interruption, and
+//! a waiter that finds the table full, do not park. As the first in the queue they are not passed
+//! either.
+//!
+//! Sources:
+//!
+//! - Parking in the queue, the kick deferred to the release, and stealing while the queue's head
+//!   sleeps: W. Long, *locking/pvqspinlock*, linux-kernel mailing list, 2015.
+//! - The node's hand-over by one exchange is that of a futex lock: U. Drepper, *Futexes Are
+//!   Tricky*, 2011.
+//!
+//! The bound is this crate's. Written from the descriptions, not from an implementation.
 
 use super::pv::{self, Announced, Hooks, Parks};
 use super::queue::{self, Name};
@@ -82,7 +116,8 @@ use core::time::Duration;
 
 /// The queued spinlock whose waiters park. See the [module documentation](self).
 ///
-/// Uncontended: one locked compare-exchange; one locked subtraction. With [`Spins`](pv::Spins) it is [`Queued`] itself.
+/// Uncontended: one locked compare-exchange, one locked subtraction. With [`Spins`](pv::Spins) it
+/// is [`Queued`] itself.
 #[derive(Debug)]
 pub struct PvQueued<P: Hooks = Parks>(Invariant<P>);
 
@@ -93,18 +128,18 @@ const PASSES: u64 = 0x3ff * PASS;
 const CLOSED: u64 = 1 << 12;
 const TAIL_SHIFT: u32 = 16;
 
-/// In a waiter's `ready`: it is in the queue, and not the first.
+/// In a waiter's `ready`: it is in the queue, but not the first.
 const QUEUED: u32 = 0;
 /// The same, and it is parked, or about to be.
 const QUEUED_PARKED: u32 = 2;
 /// It is the first, and awake.
 const FIRST: u32 = pv::KICKED;
 
-/// In a token: whoever is first in the queue and has announced itself is to be kicked. Otherwise a token is the name of who is
-/// to be kicked, or 0.
+/// In a token: kick the first in the queue if it has announced itself. Without this bit a token is
+/// the name of a waiter to kick, or 0.
 const KICK_ANNOUNCED: u32 = 1 << 16;
 
-/// A newcomer whose compare-exchange lost so many times goes to the queue.
+/// Failed compare-exchanges after which a newcomer goes to the queue.
 const MOST_TRIES: u32 = 4;
 
 /// Polls that stand for [`Hooks::LONGEST_PASSED`] on a host without a clock.
@@ -122,26 +157,28 @@ pub(super) const fn assert_bound<P: Hooks>() {
     );
 }
 
-/// Whether the first in the queue is next.
+/// Returns true if the first in the queue is next.
 #[inline(always)]
 fn is_closed<P: Hooks>(bits: u64) -> bool {
     bits & CLOSED != 0 || bits & PASSES >= u64::from(P::MOST_PASSES) * PASS
 }
 
-/// Whether a newcomer may take the lock.
+/// Returns true if a newcomer may take the lock.
 #[inline(always)]
 pub(super) fn may_steal<P: Hooks>(bits: u64) -> bool {
     bits & LOCKED == 0 && !is_closed::<P>(bits)
 }
 
-/// A newcomer takes the lock from a lane for which [`may_steal`] is true; returns its token, or what the lane is instead.
+/// Takes the lock as a newcomer, from a lane for which [`may_steal`] is true. Returns its token, or
+/// the actual lane.
 #[inline(always)]
 pub(super) fn steal<H: HostWithSlots, L: Lane>(lane: L, seen: L::Bits) -> Result<u32, L::Bits> {
     let before = seen.to_u64();
     let waited_for = before >> TAIL_SHIFT != 0;
     let pass = if waited_for { PASS } else { 0 };
     let taken = (before & !PARKED | LOCKED) + pass;
-    // Acquire: pairs with the release in `unlock`, and with that of the `parked` that it clears.
+    // Acquire: pairs with the release in `unlock`, and with the release that set the `parked` bit
+    // that this clears.
     lane.compare_exchange_bounded(seen, bits::<L>(taken), Ordering::Acquire)?;
     if waited_for {
         H::count(Event::Steal);
@@ -149,7 +186,7 @@ pub(super) fn steal<H: HostWithSlots, L: Lane>(lane: L, seen: L::Bits) -> Result
     Ok(if before & PARKED != 0 { KICK_ANNOUNCED } else { 0 })
 }
 
-/// The lock was not free: `seen` is what the lane held.
+/// Takes a lock that was not free: `seen` is what the lane held.
 #[cold]
 #[inline(never)]
 fn lock_slowly<P: Hooks, H: HostWithSlots, L: Lane>(lane: L, mut seen: L::Bits) -> u32 {
@@ -173,7 +210,7 @@ fn lock_slowly<P: Hooks, H: HostWithSlots, L: Lane>(lane: L, mut seen: L::Bits) 
     token
 }
 
-/// A waiter that cannot queue.
+/// Waits without a node, beside the queue.
 #[cold]
 fn wait_without_node<P: Hooks, H: HostWithSlots, L: Lane>(lane: L) -> u32 {
     H::count(Event::NoNode);
@@ -186,15 +223,17 @@ fn wait_without_node<P: Hooks, H: HostWithSlots, L: Lane>(lane: L) -> u32 {
     }
 }
 
-/// A waiter, with its node: joins the queue, waits to be the first, takes the lock, and makes the next one the first.
+/// Waits with a node: joins the queue, becomes the first, takes the lock, and makes the next waiter
+/// the first.
 fn wait_in_queue<P: Hooks, H: HostWithSlots, L: Lane>(lane: L, me: Name) -> u32 {
     let node = me.node::<H>();
-    // Relaxed: published by joining, and by the store to the predecessor's `next`.
+    // Relaxed: joining, and the store to the predecessor's `next`, publish them.
     node.next.store(0, Ordering::Relaxed);
     node.ready.store(QUEUED, Ordering::Relaxed);
     let joined = H::now();
     if let Some(predecessor) = queue::join(lane, me) {
-        // Relaxed: the predecessor has seen this node's preparation when it has read a tail that is not its own, with acquire.
+        // Relaxed: the predecessor has seen this node's preparation once it has read, with acquire,
+        // a tail that is not its own.
         predecessor.node::<H>().next.store(me.to_bits() as u32, Ordering::Relaxed);
         wait_to_be_first::<P, H>(node, predecessor);
     }
@@ -202,17 +241,17 @@ fn wait_in_queue<P: Hooks, H: HostWithSlots, L: Lane>(lane: L, me: Name) -> u32 
     if is_last { 0 } else { make_first::<H>(node) }
 }
 
-/// Waits, and parks, until the predecessor has the lock.
+/// Waits until the predecessor has the lock, and parks meanwhile.
 fn wait_to_be_first<P: Hooks, H: HostWithSlots>(
     node: &'static QueueNode<H::Atomics>,
     predecessor: Name,
 ) {
     let is_first = |ready| ready != QUEUED && ready != QUEUED_PARKED;
-    // Behind one who is parked it will last. Relaxed: a hint.
+    // Behind a parked waiter the wait will be long. Relaxed: a hint.
     let ahead = predecessor.node::<H>().ready.load(Ordering::Relaxed);
     let spins = if ahead == QUEUED_PARKED || ahead == pv::PARKED { 1 } else { P::SPINS };
-    // Relaxed, here and below: what the first must see of its predecessor's acquisition is in the lock's word, and before it reads
-    // that it has changed it (`First::close`).
+    // Relaxed, here and below: what the first must see of its predecessor's acquisition is in the
+    // lock's word, which it changes before it reads it (`First::close`).
     if H::wait_within(&node.ready, Ordering::Relaxed, spins, is_first).is_ok() {
         return;
     }
@@ -239,11 +278,11 @@ struct First<P, H: HostWithSlots, L> {
     me: Name,
     /// When it joined the queue; zero without a clock.
     joined: Duration,
-    /// Its polls so far.
+    /// Number of its polls.
     polls: u32,
-    /// Whether the lane says for it that nobody steals.
+    /// True if it has set `closed` in the lane, so that nobody steals.
     closed: bool,
-    /// Whether that is for good: its time is over.
+    /// True if its time is over: the lane stays closed.
     over: bool,
     announced: Option<Announced<H>>,
     _policy: PhantomData<P>,
@@ -263,10 +302,10 @@ impl<P: Hooks, H: HostWithSlots, L: Lane> First<P, H, L> {
         }
     }
 
-    /// Waits until it has the lock; says whether it was the last in the queue.
+    /// Waits until it has the lock. Returns true if it was the last in the queue.
     fn wait(mut self) -> bool {
         let is_last = loop {
-            // It runs: from here on it is next, until it parks.
+            // It runs, so from here on it is next, until it parks.
             self.close();
             let is_free = |bits: u64| bits & LOCKED == 0;
             // Acquire: pairs with the release in `unlock`.
@@ -291,17 +330,18 @@ impl<P: Hooks, H: HostWithSlots, L: Lane> First<P, H, L> {
         is_last
     }
 
-    /// Takes the lock from a lane that was free; says whether nobody waits behind; `None` if the lane has changed.
+    /// Takes the lock from a lane that was free. Returns true if no thread waits behind, and `None`
+    /// if the lane has changed.
     fn take(&self, seen: L::Bits) -> Option<bool> {
         let is_last = upper(seen).to_u64() == self.me.to_bits();
         let tail = if is_last { 0 } else { upper(seen).to_u64() << TAIL_SHIFT };
-        // Relaxed: what it replaces was read with acquire. (Not a newer one that is the same: whoever takes the lock before
-        // the first adds a pass to the word.)
+        // Relaxed: the replaced value was read with acquire. (It is not a newer value that looks
+        // the same: a thread that takes the lock before the first adds a pass to the word.)
         let taken = self.lane.compare_exchange(seen, bits::<L>(tail | LOCKED), Ordering::Relaxed);
         taken.ok().map(|_| is_last)
     }
 
-    /// How much longer it may be passed; `None` if that is not a matter of time.
+    /// Returns how much longer it may be passed. `None` if time does not decide.
     fn left(&self) -> Option<Duration> {
         if self.over || self.joined.is_zero() {
             return None;
@@ -309,7 +349,7 @@ impl<P: Hooks, H: HostWithSlots, L: Lane> First<P, H, L> {
         Some(P::LONGEST_PASSED.saturating_sub(H::now().saturating_sub(self.joined)))
     }
 
-    /// From here on nobody steals.
+    /// Closes the lock: from here on nobody steals.
     fn close(&mut self) {
         if !self.closed {
             self.closed = true;
@@ -318,7 +358,7 @@ impl<P: Hooks, H: HostWithSlots, L: Lane> First<P, H, L> {
         }
     }
 
-    /// Parks until the lock is released, or the time is over; `false` if it cannot.
+    /// Parks until the lock is released, or its time is over. Returns `false` if it cannot park.
     fn park(&mut self) -> bool {
         let left = self.left().filter(|left| !left.is_zero());
         self.over |= match self.joined.is_zero() {
@@ -328,7 +368,7 @@ impl<P: Hooks, H: HostWithSlots, L: Lane> First<P, H, L> {
         if !pv::may_park::<H>() {
             return false;
         }
-        // Published by the setting of `parked`.
+        // The setting of `parked` publishes it.
         pv::prepare::<H>(self.me);
         if self.announced.is_none() {
             let lock = core::ptr::from_ref(self.lane.word()).addr();
@@ -341,7 +381,7 @@ impl<P: Hooks, H: HostWithSlots, L: Lane> First<P, H, L> {
         let mut seen = self.lane.load(Ordering::Relaxed);
         while seen.to_u64() & LOCKED != 0 {
             let parked = bits::<L>(seen.to_u64() & !CLOSED | PARKED | closed);
-            // Release: pairs with the acquire of whoever finds it set and kicks.
+            // Release: pairs with the acquire of the thread that finds the bit set and kicks.
             match self.lane.compare_exchange(seen, parked, Ordering::Release) {
                 Ok(_) => {
                     self.closed = self.over;
@@ -355,12 +395,17 @@ impl<P: Hooks, H: HostWithSlots, L: Lane> First<P, H, L> {
     }
 }
 
-/// Somebody waits behind `node`, whose thread has the lock: he is the first now. Returns the token: his name, if he is parked.
+/// Makes the waiter behind `node` the first; the thread of `node` has the lock. Returns the token:
+/// the waiter's name, if it is parked.
 fn make_first<H: HostWithSlots>(node: &QueueNode<H::Atomics>) -> u32 {
-    // Relaxed, here and below. The tail was read with acquire, so the successor's preparation of his node is seen; and what he must
-    // see is in the lock's word, which he reads with acquire. That the exchanges come before his node's next use is a matter of this
-    // one word: he goes on when he has read what the first exchange stored (or, if he was parked, the second), so his later stores to it
-    // come after that, in the order that all agree on; and nothing else of the node is touched here.
+    // Relaxed, here and below. The tail was read with acquire, so the successor's preparation of
+    // its node is seen. What the successor must see is in the lock's word, which it reads with
+    // acquire.
+    //
+    // The exchanges come before the node's next use because all of them change this one word. The
+    // successor continues when it has read what the first exchange stored (or, if it was parked,
+    // the second). So its later stores to the word come after that in the word's modification
+    // order. Nothing else of the node is touched here.
     let next = H::wait_yielding(&node.next, Ordering::Relaxed, |next| next != 0);
     let Some(successor) = Name::from_bits(u64::from(next)) else { return 0 };
     let ready = &successor.node::<H>().ready;
@@ -371,8 +416,8 @@ fn make_first<H: HostWithSlots>(node: &QueueNode<H::Atomics>) -> u32 {
     next
 }
 
-/// The lock at the address `lock`, which may have been freed, is released, and somebody is parked: `token` says who, or the
-/// release has seen that the first is.
+/// Kicks the parked waiters of the lock at address `lock`, which is released and may have been
+/// freed. `token` names one, or the release has seen that the first is parked.
 #[cold]
 #[inline(never)]
 fn kick<H: HostWithSlots>(lock: usize, token: u32, parked: bool) {
@@ -380,7 +425,7 @@ fn kick<H: HostWithSlots>(lock: usize, token: u32, parked: bool) {
         pv::kick::<H>(name);
     }
     if parked || token & KICK_ANNOUNCED != 0 {
-        // Acquire: pairs with the release with which `parked` was set; the announcement is seen.
+        // Acquire: pairs with the release that set `parked`, so that the announcement is seen.
         acquire_late::<H::Atomics>();
         pv::kick_announced::<H>(lock, 0);
     }
@@ -394,15 +439,15 @@ impl<P: Hooks> Algorithm for PvQueued<P> {
         if !P::PARK {
             return <Queued>::is_held(bits);
         }
-        // Alone, `parked` is of a waiter with a time, which is not in the queue and may go away.
+        // Alone, `parked` belongs to a timed waiter, which is not in the queue and may go away.
         bits.to_u64() & !PARKED != 0
     }
 }
 
-// SAFETY: `locked` goes from 0 to 1 by a compare-exchange only, of a newcomer or of the one first
-// in the queue; only the holder subtracts it. The orderings are argued at each operation, each of
-// which is a read-modify-write of the word. After the subtraction in `unlock` only the address of
-// the word is used. With `Hooks::PARK` false everything is `Queued`'s.
+// SAFETY: `locked` goes from 0 to 1 only by a compare-exchange, of a newcomer or of the first in
+// the queue. Only the holder subtracts it. Each operation is a read-modify-write of the word, and
+// argues its ordering. After the subtraction in `unlock` only the address of the word is used. With
+// `Hooks::PARK` false everything is `Queued`'s.
 unsafe impl<H: HostWithSlots, P: Hooks> LaneLock<H> for PvQueued<P> {
     #[inline(always)]
     unsafe fn lock<L: Lane>(lane: L) -> u32 {
@@ -449,8 +494,9 @@ unsafe impl<H: HostWithSlots, P: Hooks> LaneLock<H> for PvQueued<P> {
     }
 }
 
-// SAFETY: the release is one compare-exchange that leaves what others have set, and says that the first in the queue is not to be
-// passed any more, which he clears when he takes the lock.
+// SAFETY: the release is one compare-exchange that keeps what others have set. It also says that
+// the first in the queue is not to be passed any more. The first clears that when it takes the
+// lock.
 unsafe impl<H: HostWithSlots, P: Hooks> FairLock<H> for PvQueued<P> {
     #[inline]
     unsafe fn unlock_fair<L: Lane>(lane: L, token: u32) {

@@ -1,48 +1,68 @@
-//! The ticket lock whose waiters park: first come, first served, also when those who wait or hold do not run.
+//! The ticket lock whose waiters park: first come, first served, even if a waiter or the holder has
+//! no CPU.
 //!
 //! ```text
 //!    31                 17 16  15                  1 0
 //!   +---------------------+---+---------------------+---+
 //!   | next                | 0 | owner               | S |     free  <=>  next == owner
 //!   +---------------------+---+---------------------+---+
-//!     ^ lock: fetch-and-add      ^ unlock: fetch-and-add, by the holder   ^ slow: somebody may have announced
-//!       of a step; the old         alone, whose result says S               that it parks; set by a waiter's or
-//!       value is my ticket
 //!
-//!   (n, n, 0)  --lock--> (n+1, n, 0)                        uncontended
-//!   (m, n, s)  --a waiter that parks, fetch-or--> (m, n, 1)     after it has announced itself, before it looks again
+//!   next    lock: fetch-and-add of a step; the old value is my ticket
+//!   owner   unlock: fetch-and-add, by the holder alone; the result says S
+//!   S       slow: a waiter may have announced that it parks; a parking waiter sets it
+//!
+//!   (n, n, 0)  --lock--> (n+1, n, 0)
+//!        uncontended
+//!   (m, n, s)  --a waiter that parks, fetch-or--> (m, n, 1)
+//!        after it has announced itself, before it looks again
 //!   (m, n, 0)  --unlock--> (m, n+1, 0)
-//!   (m, n, 1)  --unlock--> (m, n+1, 1)                      and ticket n+1 is kicked, if it has announced itself
-//!   (n+1, n, 1)  --the holder, compare-exchange--> (n+1, n, 0)  when it has waited and nobody waits behind it
+//!   (m, n, 1)  --unlock--> (m, n+1, 1)
+//!        ticket n+1 is kicked, if it has announced itself
+//!   (n+1, n, 1)  --the holder, compare-exchange--> (n+1, n, 0)
+//!        when it has waited and no thread waits behind it
 //! ```
 //!
-//! A counter has 15 bits, in steps of 2: the lowest bit of the owner's half is the flag. What is added to a half never touches
-//! the flag, and the flag's setting never touches a counter.
+//! A counter has 15 bits, in steps of 2: the lowest bit of the owner's half is the flag S. An
+//! addition to a half never changes the flag, and setting the flag never changes a counter.
 //!
 //! # Why no wake-up is lost
 //!
-//! A waiter announces (address, ticket), sets the flag by a read-modify-write, puts a fence, reads `owner` again, and parks on
-//! *its own* word. Who releases learns from its read-modify-write whether the flag was set; if it was, it puts a fence and
-//! looks for the announcement of the next ticket. Of the two fences one comes first: either who releases finds the
-//! announcement, or the waiter finds that it is its turn. If the flag was set after the release, its setting is later in the
-//! word's order than the release, and so is what the waiter reads after it. The same two fences serve the waiter that returned
-//! from its park for no reason and parks again.
+//! A waiter takes these steps:
 //!
-//! After the releasing read-modify-write the word is not touched: whoever holds the lock next may free it. Therefore a release
-//! does not clear the flag. A holder that had to wait does, by a compare-exchange from a word in which nobody waits behind it;
-//! and the last one of a crowd is a holder that had to wait, so the flag does not outlive a crowd.
+//! 1. It announces (address, ticket).
+//! 2. It sets the flag by a read-modify-write.
+//! 3. It executes a fence.
+//! 4. It reads `owner` again, and parks on *its own* word unless it has its turn.
 //!
-//! Each hand-over to a parked waiter costs a wake-up: that is the price of strict order. [`PvQueued`](super::PvQueued) lets
-//! others pass meanwhile.
+//! The releasing thread learns from its read-modify-write whether the flag was set. If so, it
+//! executes a fence, and looks for the announcement of the next ticket.
 //!
-//! A waiter without a slot, an interruption
-//! ([`Host::execution`](crate::platform::Host::execution)), and one that finds the table full do
-//! not park: they yield.
+//! One of the two fences comes first. So either the releasing thread finds the announcement, or the
+//! waiter finds that it has its turn. If the flag was set after the release, then the setting is
+//! later than the release in the word's order. So is the value that the waiter reads after it. The
+//! same two fences protect a waiter that wakes up spuriously and parks again.
 //!
-//! Source: J. Fitzhardinge and K. Raghavendra, *Paravirtualized ticket spinlocks*, linux-kernel mailing list, 2013, with the
-//! measurements of the published table `pv-ticketlock-dbench`; that the release must not clear the flag, K. Raghavendra,
-//! *x86/spinlocks/paravirt: Fix memory corruption on unlock*, 2015; the problem, T. Friebel and S. Biemueller, *How to Deal
-//! with Lock Holder Preemption*, Xen Summit, 2008. Written from the descriptions, not from an implementation.
+//! After its read-modify-write a release does not touch the word: the next holder may free it.
+//! Therefore a release does not clear the flag. A holder that had to wait does, by a
+//! compare-exchange from a word in which no thread waits behind it. The last of a crowd is such a
+//! holder, so the flag does not outlive a crowd.
+//!
+//! Each hand-over to a parked waiter costs a wake-up. That is the price of strict order;
+//! [`PvQueued`](super::PvQueued) lets others pass meanwhile.
+//!
+//! Three kinds of waiters yield instead of parking: one without a slot, an interruption
+//! ([`Host::execution`](crate::platform::Host::execution)), and one that finds the table full.
+//!
+//! Sources:
+//!
+//! - The lock: J. Fitzhardinge and K. Raghavendra, *Paravirtualized ticket spinlocks*, linux-kernel
+//!   mailing list, 2013, with the measurements of the published table `pv-ticketlock-dbench`.
+//! - That the release must not clear the flag: K. Raghavendra, *x86/spinlocks/paravirt: Fix memory
+//!   corruption on unlock*, 2015.
+//! - The problem: T. Friebel and S. Biemueller, *How to Deal with Lock Holder Preemption*, Xen
+//!   Summit, 2008.
+//!
+//! Written from the descriptions, not from an implementation.
 
 use super::pv::{self, Hooks, Parks};
 use super::{Algorithm, LaneLock, Ticket, queue};
@@ -52,20 +72,22 @@ use crate::platform::{Atomics, Event, HostWithSlots, Int, Ordering};
 
 /// The ticket lock whose waiters park. See the [module documentation](self).
 ///
-/// Uncontended: one locked add; one locked add. In a lane of 32 bits only. At most 2^14 threads may hold or wait at once; one
-/// more ends the program, as of [`Ticket`]. With [`Spins`](pv::Spins) it is [`Ticket`] itself.
+/// Uncontended: one locked add, and another. In a lane of 32 bits only. At most 2^14 threads may
+/// hold or wait at once; one more ends the program, as with [`Ticket`]. With [`Spins`](pv::Spins)
+/// it is [`Ticket`] itself.
 #[derive(Debug)]
 pub struct PvTicket<P: Hooks = Parks>(Invariant<P>);
 
-/// Somebody may have announced that it parks.
+/// The flag S: a waiter may have announced that it parks.
 const SLOW: u64 = 1;
-/// From one ticket to the next.
+/// Difference between consecutive tickets.
 const STEP: u64 = 2;
-/// A half of the lane.
+/// Mask of one half of the lane.
 const HALF: u64 = 0xffff;
-/// The last ticket before the first.
+/// The last ticket before tickets wrap to 0.
 const LAST: u64 = HALF - SLOW;
-/// More than this many tickets between owner and the last waiter: a counter of 15 bits is about to overrun.
+/// Largest allowed distance from the owner to the last ticket: beyond it a counter of 15 bits is
+/// about to overrun.
 const MAX_DISTANCE: u64 = 1 << 14;
 
 #[inline(always)]
@@ -97,7 +119,7 @@ const fn assert_width<L: Lane>() {
 #[inline(never)]
 fn wait_for_turn<P: Hooks, H: HostWithSlots, L: Lane>(lane: L, before: L::Bits) {
     let ticket = next(before);
-    // The distance after the increment.
+    // The distance after this thread's increment.
     if (ticket.wrapping_sub(owner(before)) & HALF) / STEP + 1 > MAX_DISTANCE {
         H::fatal("pv-ticket lock: more than 2^14 threads hold or wait for one lock");
     }
@@ -107,13 +129,14 @@ fn wait_for_turn<P: Hooks, H: HostWithSlots, L: Lane>(lane: L, before: L::Bits) 
     let spun = lane.wait_within::<H>(Ordering::Acquire, P::SPINS, mine);
     let seen = spun.unwrap_or_else(|| park_until_turn::<H, L>(lane, ticket));
     if lower(seen).to_u64() & SLOW != 0 && next(seen) == after(ticket) {
-        // Relaxed: it publishes nothing. It fails if somebody has come, who will do it.
+        // Relaxed: it publishes nothing. It fails if a thread has come, which will then clear the
+        // flag.
         let quiet = bits::<L>(seen.to_u64() & !SLOW);
         let _ = lane.compare_exchange(seen, quiet, Ordering::Relaxed);
     }
 }
 
-/// Parks until it is the turn of `ticket`; returns the lane in which it was.
+/// Parks until `ticket` has its turn; returns the lane of that moment.
 fn park_until_turn<H: HostWithSlots, L: Lane>(lane: L, ticket: u64) -> L::Bits {
     let mine = |bits: u64| bits & LAST == ticket;
     let lock = core::ptr::from_ref(lane.word()).addr();
@@ -130,10 +153,10 @@ fn park_until_turn<H: HostWithSlots, L: Lane>(lane: L, ticket: u64) -> L::Bits {
             // Relaxed: the fence orders it.
             lane.fetch_or(bits::<L>(SLOW), Ordering::Relaxed);
             let seen = loop {
-                // Pairs with the fence in `kick_next`: either that one finds the announcement and the word on which this
-                // waiter parks, or this one finds that it is its turn.
+                // Pairs with the fence in `kick_next`: either that thread finds the announcement
+                // and this waiter's word, or this waiter finds that it has its turn.
                 H::Atomics::fence(Ordering::SeqCst);
-                // Acquire: pairs with the release of the `unlock` that hands the lock to this ticket.
+                // Acquire: pairs with the release of the `unlock` that hands the lock over.
                 let seen = lane.load(Ordering::Acquire);
                 if mine(seen.to_u64()) {
                     break seen;
@@ -153,7 +176,8 @@ fn park_until_turn<H: HostWithSlots, L: Lane>(lane: L, ticket: u64) -> L::Bits {
     seen
 }
 
-/// The lock at the address `lock`, which may have been freed, was handed to `ticket`, and somebody may be parked.
+/// Kicks the waiter with `ticket`, if it is parked. The lock at address `lock` was handed to it,
+/// and may have been freed.
 #[cold]
 #[inline(never)]
 fn kick_next<H: HostWithSlots>(lock: usize, ticket: u64) {
@@ -171,11 +195,11 @@ impl<P: Hooks> Algorithm for PvTicket<P> {
     }
 }
 
-// SAFETY: as for `Ticket`, with counters of 15 bits: each ticket is out once while at most 2^14
-// are, which the distance check ensures; only the holder moves `owner` on, and what else is done to
-// the lane leaves both counters as they are: setting the flag, and clearing it by a
-// compare-exchange. All changes are read-modify-writes. After the addition in `unlock` only the
-// address of the word is used. With `Hooks::PARK` false everything is `Ticket`'s.
+// SAFETY: as for `Ticket`, with counters of 15 bits. Each ticket is out once while at most 2^14
+// are, which the distance check ensures. Only the holder advances `owner`. The other changes of the
+// lane leave both counters as they are: setting the flag, and clearing it by a compare-exchange.
+// All changes are read-modify-writes. After the addition in `unlock` only the address of the word
+// is used. With `Hooks::PARK` false everything is `Ticket`'s.
 unsafe impl<H: HostWithSlots, P: Hooks> LaneLock<H> for PvTicket<P> {
     #[inline(always)]
     unsafe fn lock<L: Lane>(lane: L) -> u16 {

@@ -1,4 +1,4 @@
-//! What the queueing locks have in common: a waiter's node, by a name of 16 bits.
+//! The part that the queueing locks share: a waiter's node, and its name of 16 bits.
 //!
 //! ```text
 //!    15                              2 1     0
@@ -7,35 +7,38 @@
 //!   +---------------------------------+-------+
 //! ```
 //!
-//! A slot has [`NEST_LEVELS`] nodes, one for each level at which it can wait: a thread that waits may be
-//! interrupted by a signal handler (a CPU by an interrupt) that waits too. Which of them are in use are two
-//! sets of bits in one word ([`QueueNode::in_use`]) that only the slot writes:
+//! A slot has [`NEST_LEVELS`] nodes, one for each level at which it can wait. A waiting thread may
+//! be interrupted by a signal handler (a CPU by an interrupt) that waits too. Two sets of bits in
+//! one word ([`QueueNode::in_use`]) say which nodes are in use. Only the slot writes that word.
 //!
 //! ```text
 //!    7          4 3          0
-//!   +------------+------------+     kept: taken by the CLH lock, which leaves nodes to successors; stays set
-//!   | kept       | taken      |     until the slot's next CLH lock finds that the successor has done with it
+//!   +------------+------------+     kept: by the CLH lock, which leaves nodes to successors; set
+//!   until
+//!   | kept       | taken      |     the slot's next CLH lock finds that the successor has finished
 //!   +------------+------------+     taken: by the other locks, until they give it back
 //! ```
 //!
-//! A node is free if it is not taken, and not kept or its successor has done with it. The word needs no atomic
-//! change: an interruption that comes between the read and the write takes a node, and gives it back before it
-//! returns, so the bits are then what they were. (It must not be the one to find that a successor has done with a
-//! node, and to clear `kept`: the write that it interrupted would set the bit again, with nobody to clear it. It may
-//! use such a node meanwhile. So interruptions use all locks but the CLH lock.)
+//! A node is free if it is not taken, and is either not kept or its successor has finished with it.
+//!
+//! The word needs no atomic change. An interruption between the read and the write takes a node and
+//! gives it back before it returns, so the bits are then as they were. One thing an interruption
+//! must not do: find that a successor has finished with a node, and clear `kept`. The interrupted
+//! write would set the bit again, and nothing would clear it. (It may use such a node meanwhile.)
+//! So interruptions may use all locks except the CLH lock.
 
 use crate::lane::Lane;
 use crate::platform::{
     Event, Host, HostWithSlots, Int, NEST_LEVELS, Ordering, QueueNode, Slot, Word,
 };
 
-/// Slots that a name can tell apart: 14 bits, with 0 for nobody.
+/// Slots that a name can distinguish: 14 bits, with 0 for nobody.
 const MOST_SLOTS: u32 = (1 << 14) - 1;
 
 const LEVEL_BITS: u32 = 2;
 const _: () = assert!(1 << LEVEL_BITS == NEST_LEVELS);
 
-/// Fails to compile where names do not fit: the lane has other than 32 bits, or the host more slots.
+/// Fails to compile where names do not fit: the lane is not of 32 bits, or the host has more slots.
 pub(super) const fn assert_names_fit<H: Host, L: Lane>() {
     assert!(
         <L::Bits as Int>::BITS == 32,
@@ -44,7 +47,7 @@ pub(super) const fn assert_names_fit<H: Host, L: Lane>() {
     assert!(H::SLOTS <= MOST_SLOTS, "a queueing lock needs a host with at most 16383 slots");
 }
 
-/// The name of a node that the running thread has taken, or of another's.
+/// The name of a node: one that the running thread has taken, or another thread's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Name(u16);
 
@@ -57,13 +60,13 @@ impl Name {
         (bits >> LEVEL_BITS != 0).then_some(Name(bits))
     }
 
-    /// The name as bits; never 0.
+    /// Returns the name as bits. They are never 0.
     #[inline]
     pub(super) fn to_bits(self) -> u64 {
         u64::from(self.0)
     }
 
-    /// The node.
+    /// Returns the node.
     #[inline]
     pub(super) fn node<H: Host>(self) -> &'static QueueNode<H::Atomics> {
         H::queue_node(self.slot(), self.level())
@@ -71,7 +74,7 @@ impl Name {
 
     #[inline]
     fn slot(self) -> Slot {
-        // At least 1: `from_bits` and `note_use` make no other name.
+        // At least 1: only `from_bits` and `note_use` make names, and both ensure it.
         Slot(u32::from(self.0 >> LEVEL_BITS) - 1)
     }
 
@@ -81,57 +84,58 @@ impl Name {
     }
 }
 
-/// The lane in whose upper half, the tail, `name` stands, and nothing in the lower.
+/// Makes a lane whose upper half, the tail, is `name`, and whose lower half is empty.
 #[inline(always)]
 fn tail_only<L: Lane>(name: Option<Name>) -> L::Bits {
     let name = name.map_or(0, Name::to_bits);
     L::Bits::truncate(name << <L::Bits as Int>::Half::BITS)
 }
 
-/// Joins the queue whose tail is in the lane's upper half; returns who was the last in it.
+/// Joins the queue whose tail is in the lane's upper half, and returns its former last waiter.
 #[inline]
 pub(super) fn join<L: Lane>(lane: L, me: Name) -> Option<Name> {
     let name = <L::Bits as Int>::Half::truncate(me.to_bits());
-    // Release: pairs with the acquire of the successor's own join, who then writes to this node. Acquire: pairs with the
-    // release of the predecessor's, and with that of `leave_if_last`.
+    // Release: pairs with the acquire of the successor's own join; it then writes to this node.
+    // Acquire: pairs with the release of the predecessor's join, and with that of `leave_if_last`.
     Name::from_bits(lane.swap_upper(name, Ordering::AcqRel).to_u64())
 }
 
-/// Joins the queue if the lane is 0; says whether it did.
+/// Joins the queue if the lane is 0, and returns true if it did.
 #[inline]
 pub(super) fn join_if_free<L: Lane>(lane: L, me: Name) -> bool {
     // Acquire and release: as in `join`.
     lane.compare_exchange(tail_only::<L>(None), tail_only::<L>(Some(me)), Ordering::AcqRel).is_ok()
 }
 
-/// Leaves the queue, and the lane 0, if nobody has joined after `me`; says whether it did.
+/// Leaves the queue, with the lane at 0, if no thread has joined after `me`. Returns true if it
+/// did.
 #[inline]
 pub(super) fn leave_if_last<L: Lane>(lane: L, me: Name) -> bool {
-    // Release: pairs with the acquire of the next one to join.
+    // Release: pairs with the acquire of the next thread to join.
     lane.compare_exchange(tail_only::<L>(Some(me)), tail_only::<L>(None), Ordering::Release).is_ok()
 }
 
-/// In [`QueueNode::parked`]: the node's user has left it to his successor ([`Clh`](super::Clh)), who will
-/// say [`DONE_WITH`].
+/// In [`QueueNode::parked`]: the node's user has left it to its successor ([`Clh`](super::Clh)),
+/// which will set [`DONE_WITH`].
 pub(super) const LEFT: u32 = 1;
-/// In [`QueueNode::parked`]: the successor has done with the node.
+/// In [`QueueNode::parked`]: the successor has finished with the node.
 pub(super) const DONE_WITH: u32 = 2;
 
-/// The bit of [`QueueNode::in_use`] for a node of level 0 that is taken.
+/// The bit of [`QueueNode::in_use`] for a taken node of level 0.
 const TAKEN: u32 = 1;
-/// For one that is kept.
+/// The bit for a kept node of level 0.
 const KEPT: u32 = 1 << NEST_LEVELS;
 
-/// The nodes that `in_use` says are taken or kept, one bit for each level.
+/// Returns the nodes that `in_use` marks as taken or kept, one bit for each level.
 #[inline]
 pub(crate) fn levels(in_use: u32) -> u32 {
     (in_use | (in_use / KEPT)) & (KEPT - 1)
 }
 
-/// Whether no node of `slot`, the running thread's, is in use, but for those that successors give back: then the slot
-/// may be another thread's from now on.
+/// Returns true if the running thread uses no node of `slot`, its own. Nodes that successors give
+/// back do not count. From then on the slot may be another thread's.
 pub(crate) fn is_idle<H: Host>(slot: Slot) -> bool {
-    // Relaxed: this thread has written the bits, and left the nodes.
+    // Relaxed: this thread has written the bits, and has left the nodes.
     let bits = H::queue_node(slot, 0).in_use.load(Ordering::Relaxed);
     let is_left = |level| H::queue_node(slot, level).parked.load(Ordering::Relaxed) != 0;
     let is_used =
@@ -139,7 +143,7 @@ pub(crate) fn is_idle<H: Host>(slot: Slot) -> bool {
     !(0..NEST_LEVELS).any(is_used)
 }
 
-/// The running thread's slot. That it has none is counted.
+/// Returns the running thread's slot, and counts an event if it has none.
 #[inline]
 fn slot<H: HostWithSlots>() -> Option<Slot> {
     let slot = H::slot();
@@ -149,17 +153,18 @@ fn slot<H: HostWithSlots>() -> Option<Slot> {
     slot
 }
 
-/// Takes the running thread's lowest free node; `None` if it has no slot, or none is free.
+/// Takes the running thread's lowest free node. `None` if the thread has no slot, or no node is
+/// free.
 #[inline]
 pub(super) fn take<H: HostWithSlots>() -> Option<Name> {
     let slot = slot::<H>()?;
-    // Relaxed, here and below: only this slot, and what interrupts it, uses the bits.
+    // Relaxed, here and below: only this slot, and its interruptions, use the bits.
     let bits = H::queue_node(slot, 0).in_use.load(Ordering::Relaxed);
     let busy = if bits < KEPT { bits } else { levels(without_done::<H>(slot, bits)) };
     note_use::<H>(slot, bits, busy, TAKEN)
 }
 
-/// The same, for a lock that may leave the node to its successor. Not in an interruption.
+/// The same, for a lock that may leave the node to its successor. Interruptions must not call it.
 #[inline]
 pub(super) fn keep<H: HostWithSlots>() -> Option<Name> {
     let slot = slot::<H>()?;
@@ -173,13 +178,13 @@ pub(super) fn keep<H: HostWithSlots>() -> Option<Name> {
     }
     let name = note_use::<H>(slot, bits, levels(bits), KEPT);
     if name.is_none() {
-        // What was found out about nodes that are taken too.
+        // Keep what was learnt about left nodes, although none is free.
         H::queue_node(slot, 0).in_use.store(bits, Ordering::Relaxed);
     }
     name
 }
 
-/// Notes in `bits` that the lowest node that is not `busy` is used; returns its name.
+/// Marks the lowest node that is not `busy` as used in `bits`, and returns its name.
 #[inline]
 fn note_use<H: HostWithSlots>(slot: Slot, bits: u32, busy: u32, bit: u32) -> Option<Name> {
     let level = busy.trailing_ones();
@@ -187,18 +192,18 @@ fn note_use<H: HostWithSlots>(slot: Slot, bits: u32, busy: u32, bit: u32) -> Opt
         return None;
     }
     H::queue_node(slot, 0).in_use.store(bits | bit << level, Ordering::Relaxed);
-    // What interrupts from here on sees that the node is in use.
+    // An interruption from here on sees that the node is in use.
     H::interruption_fence();
     Some(Name(((slot.0 + 1) << LEVEL_BITS | level) as u16))
 }
 
-/// `bits` without the kept nodes that a successor has done with.
+/// Returns `bits` without the kept nodes that a successor has finished with.
 #[cold]
 fn without_done<H: HostWithSlots>(slot: Slot, mut bits: u32) -> u32 {
     for level in 0..NEST_LEVELS {
         let kept = KEPT << level;
-        // Acquire: pairs with the release of `done_with`; the successor's last access comes before the
-        // node's next use.
+        // Acquire: pairs with the release of `done_with`. The successor's last access comes before
+        // the node's next use.
         if bits & kept != 0
             && H::queue_node(slot, level).parked.load(Ordering::Acquire) == DONE_WITH
         {
@@ -208,10 +213,11 @@ fn without_done<H: HostWithSlots>(slot: Slot, mut bits: u32) -> u32 {
     bits
 }
 
-/// Gives back a node that the running thread has taken or kept, and that nobody else will access.
+/// Gives back a node that the running thread has taken or kept, and that no other thread will
+/// access.
 #[inline]
 fn note_end<H: HostWithSlots>(name: Name, bit: u32) {
-    // What interrupts before here sees that the node is in use.
+    // An interruption before here sees that the node is in use.
     H::interruption_fence();
     let in_use = &H::queue_node(name.slot(), 0).in_use;
     // Relaxed: as in `take`.
@@ -231,13 +237,15 @@ pub(super) fn give_back_kept<H: HostWithSlots>(name: Name) {
     note_end::<H>(name, KEPT);
 }
 
-/// Where all nodes are in use: waits until a successor has done with one that this thread has left to him, which [`take`] and
-/// [`keep`] then find; `false` if it has left none. He does so when he has the lock that was released, for which he needs a CPU and
-/// nothing else.
+/// Waits, when all nodes are in use, until a successor has finished with one that this thread left
+/// to it. [`take`] and [`keep`] then find that node. Returns `false` if this thread has left none.
+///
+/// The successor finishes with the node once it has the released lock, for which it needs only a
+/// CPU.
 #[cold]
 pub(super) fn wait_for_left<H: HostWithSlots>() -> bool {
     let Some(slot) = H::slot() else { return false };
-    // Relaxed, both: this thread takes and leaves its nodes itself.
+    // Relaxed, both: only this thread takes and leaves its nodes.
     let bits = H::queue_node(slot, 0).in_use.load(Ordering::Relaxed);
     let parked = |level| &H::queue_node(slot, level).parked;
     let is_left = |level: &u32| {
@@ -251,8 +259,9 @@ pub(super) fn wait_for_left<H: HostWithSlots>() -> bool {
     true
 }
 
-/// After a `fork`, in the child: nobody is there any more to whom a node of `slot`, the running thread's, could have been left. The bits
-/// of nodes in use stay as they are, because the `fork` may have interrupted a change of them: the slot's next CLH lock clears them.
+/// Releases, in the child of a `fork`, the nodes of `slot` (the running thread's) that were left to
+/// successors: the child has no other threads. The bits of nodes in use stay as they are, because
+/// the `fork` may have interrupted a change of them. The slot's next CLH lock clears them.
 #[cfg(all(feature = "std", unix))]
 pub(crate) fn forget_successors<H: Host>(slot: Slot) {
     for level in 0..NEST_LEVELS {
@@ -264,7 +273,7 @@ pub(crate) fn forget_successors<H: Host>(slot: Slot) {
     }
 }
 
-/// Gives back a node of another thread, who has left it to the running one.
+/// Gives back a node that another thread has left to the running one.
 #[inline]
 pub(super) fn done_with<H: HostWithSlots>(name: Name) {
     // Release: pairs with the acquire in `without_done`.

@@ -4,9 +4,9 @@
 //!   bit 0 of the lane: held        free --fetch-or 1, saw 0--> held --store 0 in byte 0--> free
 //! ```
 //!
-//! It is not fair: whoever's read-modify-write is served first after a release has the lock, and a
-//! thread may wait for ever. A release makes all waiters read the line and those that saw it free
-//! take it exclusively, one after another, all but one in vain.
+//! It is not fair: the thread whose read-modify-write is served first after a release has the lock,
+//! so a thread may starve. After a release all waiters read the line. Those that saw the lock free
+//! then take the line exclusively, one after another, and only one of them gets the lock.
 //!
 //! Source: Rudolph and Segall, *Dynamic Decentralized Cache Schemes for MIMD Parallel Processors*,
 //! ISCA 1984 (test-and-test-and-set).
@@ -48,7 +48,7 @@ impl Algorithm for TestAndSet {
 }
 
 // SAFETY: bit 0 goes from 0 to 1 only by a read-modify-write that saw 0, so one thread at a time is
-// past `lock`; only it stores 0. Orderings are argued at each operation.
+// past `lock`. Only that thread stores 0. Each operation argues its ordering.
 unsafe impl<H: Host> LaneLock<H> for TestAndSet {
     #[inline(always)]
     unsafe fn lock<L: Lane>(lane: L) {
@@ -69,8 +69,8 @@ unsafe impl<H: Host> LaneLock<H> for TestAndSet {
 
     #[inline(always)]
     unsafe fn unlock<L: Lane>(lane: L, _token: ()) {
-        // Release: pairs with the acquire of the next holder. While the lock is held others write
-        // nothing but the 1 that is there already, so the holder is the byte's only writer.
+        // Release: pairs with the acquire of the next holder. While the lock is held, others write
+        // only the 1 that is already there, so the holder is the byte's only writer.
         lane.store_lowest_byte(1, 0, Ordering::Release);
     }
 }

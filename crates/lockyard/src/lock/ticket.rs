@@ -13,10 +13,10 @@
 //!   (m, n)  --unlock-->  (m, n+1)  handed to ticket n+1, or free if m == n+1
 //! ```
 //!
-//! A free ticket lock is any `next == owner`, not only zero. Whether the lock was free is decided
-//! from the fetch-and-add's own result, so an uncontended acquisition touches the line once. The
-//! price is in the hand-over: every waiter spins on `owner`, so each release takes the line from
-//! all of them and each reads it again.
+//! A ticket lock is free whenever `next == owner`, not only at zero. The fetch-and-add's own result
+//! says whether the lock was free, so an uncontended acquisition touches the line once. The price
+//! is in the hand-over. Every waiter spins on `owner`, so each release takes the line from all of
+//! them, and each reads it again.
 //!
 //! Source: Mellor-Crummey and Scott, *Algorithms for Scalable Synchronization on Shared-Memory
 //! Multiprocessors*, ACM TOCS 9(1), 1991, section 2.2; after Reed and Kanodia, *Synchronization
@@ -28,15 +28,17 @@ use crate::platform::{Event, Host, Int, Ordering};
 
 /// The ticket lock, its waiting loop in plain code. See the [module documentation](crate::lock).
 ///
-/// In a lane of 32 bits (16-bit counters) at most 2^15 threads may hold or wait at once; one more
-/// ends the program, as an overflowing `Arc` does. A lane of 16 bits (8-bit counters) is for hosts
-/// with at most 255 slots, which is checked at compile time, and which promise that no more contend
-/// ([`Host`], *Safety*): a 257th contender would enter beside the holder. A 256th ends the program.
+/// In a lane of 32 bits (16-bit counters) at most 2^15 threads may hold or wait at once. One more
+/// ends the program, as an overflowing `Arc` does.
+///
+/// A lane of 16 bits (8-bit counters) is for hosts with at most 255 slots, which is checked at
+/// compile time. The host promises that no more threads contend ([`Host`], *Safety*). A 256th
+/// contender ends the program; a 257th would enter beside the holder.
 #[derive(Debug)]
 pub struct Ticket;
 
-/// The ticket lock, its waiting loop in assembly on x86-64. It exists to show that the loop in
-/// plain code is not slower.
+/// The ticket lock with its waiting loop in assembly on x86-64. It shows that the loop in plain
+/// code is not slower.
 #[derive(Debug)]
 pub struct TicketAsmLoop;
 
@@ -50,8 +52,8 @@ const fn assert_width<H: Host, L: Lane>() {
     assert!(counter_bits <= 16, "a ticket lock has counters of 8 or 16 bits");
 }
 
-/// More than this many tickets between owner and the last waiter: a counter of 16 bits is about to overrun.
-/// One of 8 bits is when it cannot tell the distance from none.
+/// Largest allowed distance from the owner to the last ticket, in 16-bit counters: beyond it a
+/// counter is about to overrun. An 8-bit counter overruns when a full distance looks like none.
 const MAX_DISTANCE: u64 = 1 << 15;
 
 #[inline(always)]
@@ -76,12 +78,12 @@ fn wait_for_turn<H: Host, L: Lane>(
     let (ticket, owner) = (upper(before), lower(before));
     let counter_mask = <L::Bits as Int>::Half::truncate(u64::MAX).to_u64();
     let distance = ticket.to_u64().wrapping_sub(owner.to_u64()) & counter_mask;
-    // The distance after the increment.
+    // The distance after this thread's increment.
     if distance + 1 > MAX_DISTANCE {
         H::fatal("ticket lock: more than 2^15 threads hold or wait for one lock");
     }
-    // After it `next` equals `owner`, and the lock looks free, until the program has ended: that nobody comes in this
-    // moment is what the host promises.
+    // Now `next` equals `owner`, and the lock looks free until the program has ended. The host
+    // promises that no thread comes in between.
     if distance == counter_mask {
         H::fatal(
             "ticket lock with 8-bit counters: more than 255 threads hold or wait for one lock",
@@ -129,7 +131,7 @@ fn wait_plain<H: Host, L: Lane>(lane: L, ticket: <L::Bits as Int>::Half) {
 }
 
 fn wait_assembly<H: Host, L: Lane>(lane: L, ticket: <L::Bits as Int>::Half) {
-    // Its acquire pairs as above.
+    // Its acquire pairs with the same release.
     lane.wait_lower_assembly::<H>(ticket);
 }
 
@@ -142,11 +144,11 @@ impl Algorithm for Ticket {
     }
 }
 
-// SAFETY: `next` hands out each ticket once while fewer than 2^16 (2^8) are out, which the distance
-// check ensures (with 8 bits, the host); only the thread whose ticket equals `owner` is past
-// `lock`, and only it moves `owner` on. `try_lock` changes `next` only from a value at which the
-// lock was free. The orderings are argued at each operation; each operation changes the lane by a
-// read-modify-write, or by a store of a part, which stands for one.
+// SAFETY: `next` hands out each ticket once while fewer than 2^16 (2^8) are out. The distance check
+// ensures that; with 8 bits, the host does. Only the thread whose ticket equals `owner` is past
+// `lock`, and only it advances `owner`. `try_lock` changes `next` only from a value at which the
+// lock was free. Each operation argues its ordering. Each changes the lane by a read-modify-write,
+// or by a store of a part, which stands for one.
 unsafe impl<H: Host> LaneLock<H> for Ticket {
     #[inline(always)]
     unsafe fn lock<L: Lane>(lane: L) -> u16 {
@@ -171,7 +173,7 @@ impl Algorithm for TicketAsmLoop {
     }
 }
 
-// SAFETY: as for `Ticket`; only the waiting loop differs.
+// SAFETY: as for `Ticket`. Only the waiting loop differs.
 unsafe impl<H: Host> LaneLock<H> for TicketAsmLoop {
     #[inline(always)]
     unsafe fn lock<L: Lane>(lane: L) -> u16 {

@@ -1,8 +1,10 @@
-//! The lower half of a lockref: what its 32 bits mean, and what each operation does to them.
+//! The lower half of a lockref: the meaning of its 32 bits, and the effect of each operation on
+//! them.
 //!
 //! ```text
 //!   0 ..= 2^30          references
-//!   above, bit 31 off   saturated: it was incremented at 2^30, the object is leaked, nothing changes it
+//!   above, bit 31 off   saturated: it was incremented at 2^30; the object is leaked, and the
+//!                       count never changes again
 //!   bit 31 on           dead: nothing revives it
 //! ```
 //!
@@ -15,18 +17,19 @@ use core::hint;
 /// The greatest number of references that is counted exactly.
 pub const MAX_COUNT: u32 = 1 << 30;
 
-/// What an increment beyond [`MAX_COUNT`] leaves behind.
+/// The count after an increment beyond [`MAX_COUNT`].
 const SATURATED: u32 = 3 << 29;
 
-/// What [`mark_dead`](super::LockRefGuard::mark_dead) leaves behind.
+/// The count after [`mark_dead`](super::LockRefGuard::mark_dead).
 const DEAD: u32 = 1 << 31;
 
-/// What a lockref counts.
+/// The count of a lockref.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Count {
-    /// So many references.
+    /// This many references.
     Live(u32),
-    /// More than [`MAX_COUNT`] at some time: the object is leaked, and the count stays as it is.
+    /// At some time it exceeded [`MAX_COUNT`]: the object is leaked, and the count never changes
+    /// again.
     Saturated,
     /// Marked dead under the lock: no reference can be taken any more.
     Dead,
@@ -83,14 +86,14 @@ pub(super) trait Operation {
     /// The ordering of the compare-exchange that makes the change.
     const SUCCESS: Ordering;
 
-    /// The new bits, or `None` if the operation does not apply to a count of `bits`.
+    /// Returns the new bits, or `None` if the operation does not apply to a count of `bits`.
     fn apply(bits: u32) -> Option<u32>;
 }
 
 /// Takes a reference without a condition.
 pub(super) struct Get;
 impl Operation for Get {
-    // The caller has a reference, or knows otherwise that the object lives.
+    // Relaxed: the caller has a reference, or knows otherwise that the object lives.
     const SUCCESS: Ordering = Ordering::Relaxed;
 
     #[inline(always)]
@@ -126,8 +129,8 @@ impl Operation for GetNotDead {
 /// Drops a reference, the last one too.
 pub(super) struct Put;
 impl Operation for Put {
-    // Release: pairs with the acquire of whoever finds the count at zero, and of `get_not_*`. `put_return` adds
-    // the acquire by `acquire_late` when the count reaches zero.
+    // Release: pairs with the acquire of the thread that finds the count at zero, and of
+    // `get_not_*`. When the count reaches zero, `put_return` adds the acquire by `acquire_late`.
     const SUCCESS: Ordering = RELEASE_ACQUIRE_LATE;
 
     #[inline(always)]
@@ -139,7 +142,8 @@ impl Operation for Put {
 /// Drops a reference unless it is the last one.
 pub(super) struct PutNotLast;
 impl Operation for PutNotLast {
-    // Release: pairs with the acquire of whoever finds the count at zero, and of `get_not_*`.
+    // Release: pairs with the acquire of the thread that finds the count at zero, and of
+    // `get_not_*`.
     const SUCCESS: Ordering = Ordering::Release;
 
     #[inline(always)]

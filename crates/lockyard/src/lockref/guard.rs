@@ -11,7 +11,7 @@ use core::fmt;
 use core::mem::ManuallyDrop;
 use lock_api::GuardNoSend;
 
-/// Holds the lock of a [`LockRef`]. While it lives nobody else changes the count. Dropping it
+/// The lock of a [`LockRef`], held. While it lives, no other thread changes the count. Dropping it
 /// releases the lock (release), then leaves the context.
 #[must_use = "if unused the lock is released at once"]
 pub struct LockRefGuard<'a, K: LaneLock<H>, P: Policy, H: Host = Native, C: Context = NoContext> {
@@ -22,7 +22,7 @@ pub struct LockRefGuard<'a, K: LaneLock<H>, P: Policy, H: Host = Native, C: Cont
 }
 
 impl<'a, K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRefGuard<'a, K, P, H, C> {
-    /// The caller has just taken the lock of `lockref` with `token`.
+    /// Makes a guard. The caller has just taken the lock of `lockref` with `token`.
     #[inline(always)]
     pub(super) fn new(
         lockref: &'a LockRef<K, P, H, C>,
@@ -44,7 +44,8 @@ impl<'a, K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRefGuard<'a, K, P, 
         self.lockref.word.load(Ordering::Relaxed) as u32
     }
 
-    /// One addition or subtraction of the difference: waiters may change the lock's half meanwhile.
+    /// Sets the count by one addition or subtraction of the difference: waiters may change the
+    /// lock's half meanwhile.
     #[inline(always)]
     #[track_caller]
     pub(super) fn set_bits(&mut self, new: u32) {
@@ -58,30 +59,30 @@ impl<'a, K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRefGuard<'a, K, P, 
         }
     }
 
-    /// The count (one relaxed load). It does not change while the guard lives, except through it.
+    /// Returns the count (one relaxed load). Until the guard is dropped, only the guard changes it.
     #[inline]
     pub fn count(&self) -> Count {
         Count::from_bits(self.bits())
     }
 
-    /// Sets the count (one locked addition or subtraction of the difference). A saturated count stays
-    /// saturated: there are references that are no longer counted.
+    /// Sets the count (one locked addition or subtraction of the difference). A saturated count
+    /// stays saturated: some references are no longer counted.
     ///
     /// # Panics
     ///
-    /// If `count` exceeds [`MAX_COUNT`], or if the lockref is dead: nothing revives it. The lock is
-    /// released by the unwinding.
+    /// If `count` exceeds [`MAX_COUNT`], or if the lockref is dead: nothing revives it. Unwinding
+    /// releases the lock.
     #[inline]
     pub fn set_count(&mut self, count: u32) {
         assert!(count <= MAX_COUNT, "a lockref counts to 2^30");
         match self.count() {
             Count::Live(_) => self.set_bits(count),
             Count::Saturated => {}
-            Count::Dead => panic!("a dead lockref is not revived"),
+            Count::Dead => panic!("a dead lockref cannot be revived"),
         }
     }
 
-    /// Marks the lockref dead: from now on no reference can be taken or dropped.
+    /// Marks the lockref dead: from then on no reference can be taken or dropped.
     #[inline]
     pub fn mark_dead(&mut self) {
         self.set_bits(Count::Dead.to_bits());
@@ -93,7 +94,7 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> Drop for LockRefGuard<'_, K
     fn drop(&mut self) {
         // SAFETY: the guard was made by the acquisition that returned `token`, and is dropped once.
         unsafe { K::unlock(High(&self.lockref.word), self.token) };
-        // SAFETY: the guard is being dropped: nobody uses `context` after this.
+        // SAFETY: the guard is being dropped, so `context` has no later use.
         C::leave(unsafe { ManuallyDrop::take(&mut self.context) });
     }
 }

@@ -8,19 +8,20 @@
 //!
 //!   lock free:  any operation changes the count by one compare-exchange of the whole word
 //!   lock held:  only the holder changes the count (one fetch-add or -subtract of the difference);
-//!               the others wait for the lock, or, first, for its release (trywait)
+//!               others first wait for its release (trywait), then for the lock
 //! ```
 //!
-//! An object's lock and count are often wanted together (a directory entry is looked up a million
-//! times for each time that it is renamed). Changing both by one compare-exchange makes the frequent
-//! operation as cheap as a bare reference count, while the holder of the lock still sees a count that
-//! nobody moves. Because the compare-exchange covers the lock, it fails when anyone takes it.
+//! An object's lock and count are often wanted together. A directory entry, for example, is looked
+//! up a million times for each time that it is renamed. One compare-exchange that changes the count
+//! and covers the lock makes the frequent operation as cheap as a bare reference count. It fails
+//! when a thread takes the lock, so the holder still sees a count that no other thread changes.
 //!
-//! The lock is any [`LaneLock`], from the same source as the lock in a word of its own; queued if nothing
-//! else is said.
+//! The lock is any [`LaneLock`], from the same source as the lock in a word of its own. The default
+//! is the queued lock.
 //!
-//! Source of the idea: L. Torvalds and W. Long, lockref, linux-kernel mailing list, August 2013; of
-//! the variants: see [`policy`]. Written from the description, not from the implementation.
+//! Source of the idea: L. Torvalds and W. Long, lockref, linux-kernel mailing list, August 2013.
+//! Sources of the variants: see [`policy`]. Written from the description, not from the
+//! implementation.
 
 mod count;
 mod guard;
@@ -57,11 +58,12 @@ use policy::{MAX_FAILURES, Policy, TRYWAIT_POLLS};
 /// assert!(!ENTRY.get_not_dead());
 /// ```
 ///
-/// Cost of every operation, uncontended: one read and one locked compare-exchange of one line, so
-/// one exclusive transfer of it if another CPU had it last. The operations allocate nothing, do not park, and do
-/// not panic (but see [`get`](Self::get)). The first time that a thread queues for a lock, its host may do something: the
-/// native one with `std` leases a slot then, and the standard library may allocate to note that the slot is to be given
-/// back.
+/// Cost of every operation, uncontended: one read and one locked compare-exchange of one line. That
+/// is one exclusive transfer of the line if another CPU had it last.
+///
+/// The operations allocate nothing, do not park, and do not panic (except [`get`](Self::get)). When
+/// a thread first queues for a lock, its host may do more. The native one with `std` leases a slot,
+/// and the standard library may allocate to register the slot's return.
 ///
 /// Parameters: the algorithm of the lock, the [`Policy`], the [`Host`], the [`Context`] of the
 /// guard. Invariant in each.
@@ -71,21 +73,22 @@ pub struct LockRef<K: LaneLock<H>, P: Policy, H: Host = Native, C: Context = NoC
     _kind: Kind<K, P, C>,
 }
 
-/// Names its parameters: they decide what the two halves of the word mean.
+/// The parameters that decide what the two halves of the word mean.
 type Kind<K, P, C> = Invariant<(K, P, C)>;
 
-/// What the compare-exchange loop came to.
+/// Result of the compare-exchange loop.
 enum Attempt {
-    /// The change was made; the count's new bits.
+    /// The change was made. Holds the count's new bits.
     Done(u32),
     /// The change does not apply to the count.
     Refused,
-    /// The lock is held, or too many compare-exchanges were lost.
+    /// The lock is held, or too many compare-exchanges failed.
     GaveUp,
 }
 
 impl<K: LaneLock<H>, P: Policy, H: Host<Atomics = NativeAtomics>, C: Context> LockRef<K, P, H, C> {
-    /// A free lock and `count` references; for statics, and for every host over native memory.
+    /// Makes a lockref with a free lock and `count` references; for statics, and for every host
+    /// over native memory.
     ///
     /// # Panics
     ///
@@ -98,7 +101,7 @@ impl<K: LaneLock<H>, P: Policy, H: Host<Atomics = NativeAtomics>, C: Context> Lo
 }
 
 impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
-    /// A free lock and `count` references; on any platform.
+    /// Makes a lockref with a free lock and `count` references, on any platform.
     ///
     /// # Panics
     ///
@@ -119,7 +122,7 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
         K::is_held(High::<U64<H>>::bits(word))
     }
 
-    /// The loop that changes the count while the lock is free.
+    /// Changes the count in a loop while the lock is free.
     #[inline(always)]
     #[track_caller]
     fn attempt<O: Operation>(&self) -> Attempt {
@@ -133,8 +136,8 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
             let old = seen as u32;
             let Some(new) = O::apply(old) else { return Attempt::Refused };
             if new == old {
-                // Saturated: nothing to write, and the object is never freed. What the operation
-                // promises of ordering it keeps.
+                // Saturated: there is nothing to write, and the object is never freed. The
+                // operation still keeps the ordering that it promises.
                 if matches!(O::SUCCESS, Ordering::Acquire) {
                     // Pairs with the release of a put, and of an unlock.
                     H::Atomics::acquire_after(&self.word);
@@ -159,25 +162,25 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
         }
     }
 
-    /// Waits, by reading and for a while, for the lock to be released, and tries again.
+    /// Waits for a while, by reading, for the lock to be released, and tries again.
     #[inline(always)]
     #[track_caller]
     fn attempt_after_trywait<O: Operation>(&self) -> Attempt {
-        // Relaxed: only the compare-exchange that follows counts.
-        // Not by `during`: the wait is named by the place in the code from which this was called.
-        let before = H::begins(Region::LockWait.into());
+        // Relaxed: only the compare-exchange that follows counts. Not by `during`: the place in the
+        // code that called this identifies the wait.
+        let before = H::begin_activity(Region::LockWait.into());
         let released = H::wait_within(&self.word, Ordering::Relaxed, TRYWAIT_POLLS, |word| {
             !Self::lock_is_held(word)
         });
-        H::goes_back_to(before);
+        H::resume_activity(before);
         match released {
             Ok(_) => self.attempt::<O>(),
             Err(_) => Attempt::GaveUp,
         }
     }
 
-    /// What an operation does that lost its way through the compare-exchange: wait once, if the
-    /// policy says so, then take the lock and make the change under it.
+    /// Completes an operation that gave up its compare-exchange loop. It waits once, if the policy
+    /// says so, then takes the lock and makes the change under it.
     #[cold]
     #[inline(never)]
     #[track_caller]
@@ -190,7 +193,7 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
             }
         }
         H::count(Event::RefLocked);
-        // Taking the lock is an acquire and releasing it a release, whatever the operation needs.
+        // Taking the lock is an acquire and releasing it a release, which covers every operation.
         let mut guard = self.lock();
         let changed = O::apply(guard.bits());
         if let Some(new) = changed {
@@ -207,8 +210,8 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
         }
     }
 
-    /// Makes `change`, by compare-exchange or under the lock; returns the new bits of the count, or
-    /// `None` where the change does not apply.
+    /// Makes a change, by compare-exchange or under the lock. Returns the new bits of the count, or
+    /// `None` if the change does not apply.
     #[inline(always)]
     #[track_caller]
     fn change<O: Operation>(&self) -> Option<u32> {
@@ -219,7 +222,7 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
         }
     }
 
-    /// Takes a reference. The caller has one already, or knows that the object lives: relaxed.
+    /// Takes a reference (relaxed). The caller already has one, or knows that the object lives.
     ///
     /// Beyond [`MAX_COUNT`] references the count saturates: the object is leaked, and
     /// [`Event::Saturated`] is counted.
@@ -232,11 +235,11 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
         let bits = self.change::<Get>();
         debug_assert!(
             bits.is_none_or(|bits| Count::from_bits(bits) != Count::Dead),
-            "a reference to a dead lockref was taken without looking"
+            "a reference to a dead lockref was taken without a check"
         );
     }
 
-    /// Takes a reference unless there is none (or the lockref is dead); says whether it did.
+    /// Takes a reference unless there is none (or the lockref is dead). Returns true if it did.
     /// Acquire on success.
     #[inline]
     #[must_use = "without a reference the object may go away"]
@@ -244,19 +247,20 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
         self.change::<GetNotZero>().is_some()
     }
 
-    /// Takes a reference unless the lockref is dead; says whether it did. Acquire on success.
+    /// Takes a reference unless the lockref is dead. Returns true if it did. Acquire on success.
     #[inline]
     #[must_use = "without a reference the object may go away"]
     pub fn get_not_dead(&self) -> bool {
         self.change::<GetNotDead>().is_some()
     }
 
-    /// Drops a reference without ever taking the lock, and returns how many are left. `None`, and
-    /// nothing is dropped, if it could not: the lock was held (also after a trywait), too many
-    /// compare-exchanges were lost, there was no reference, or the lockref is dead.
+    /// Drops a reference without ever taking the lock, and returns how many are left.
     ///
-    /// Release; acquire too where it returns `Some(0)`. A saturated count returns
-    /// a number above [`MAX_COUNT`].
+    /// It returns `None` and drops nothing in four cases: the lock was held (also after a trywait),
+    /// too many compare-exchanges failed, there was no reference, or the lockref is dead.
+    ///
+    /// Release, and also acquire if it returns `Some(0)`. For a saturated count it returns a number
+    /// above [`MAX_COUNT`].
     #[inline]
     #[must_use = "`None` means that the reference is still held"]
     pub fn put_return(&self) -> Option<u32> {
@@ -283,19 +287,21 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
         self.attempt_after_trywait::<Put>()
     }
 
-    /// Drops a reference unless it is the last (or there is none, or the lockref is dead); says
-    /// whether it did. Release.
+    /// Drops a reference unless it is the last (or there is none, or the lockref is dead). Returns
+    /// true if it did. Release.
     #[inline]
     #[must_use = "`false` means that the reference is still held"]
     pub fn put_not_zero(&self) -> bool {
         self.change::<PutNotLast>().is_some()
     }
 
-    /// Drops a reference (release) and returns `None`; or, if it is the last one (or there is none,
-    /// or the lockref is dead), drops *nothing* and returns the lock, held (acquire). The caller
-    /// then decides what becomes of the object, for example sets the count to 0 or marks it dead.
+    /// Drops a reference (release) and returns `None`, unless it is the last one.
     ///
-    /// It takes no trywait: it may need the lock anyway.
+    /// If it is the last (or there is none, or the lockref is dead), it drops *nothing* and returns
+    /// the lock, held (acquire). The caller then decides about the object, for example sets the
+    /// count to 0 or marks it dead.
+    ///
+    /// It makes no trywait: it may need the lock anyway.
     #[inline]
     #[must_use = "the guard holds the lock and the reference was not dropped"]
     pub fn put_or_lock(&self) -> Option<LockRefGuard<'_, K, P, H, C>> {
@@ -310,7 +316,7 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
     #[track_caller]
     fn put_or_lock_slowly(&self) -> Option<LockRefGuard<'_, K, P, H, C>> {
         H::count(Event::RefLocked);
-        // Its acquire pairs with the release of all other puts: they are all in the word's release
+        // Its acquire pairs with the release of all other puts. They are all in the word's release
         // sequence, because every change of the word is a read-modify-write.
         let mut guard = self.lock();
         match PutNotLast::apply(guard.bits()) {
@@ -323,13 +329,13 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
         }
     }
 
-    /// Takes the lock; waits as long as it takes. Acquire.
+    /// Takes the lock, waiting until it is free. Acquire.
     #[inline]
     pub fn lock(&self) -> LockRefGuard<'_, K, P, H, C> {
         let context = C::enter();
-        // SAFETY: the word is private, and was made with 0 in the lane. What changes the lane is
-        // `K` on `H`, here, in `try_lock` and in the guard. The type is invariant in both, so no
-        // reference to this lockref has others. The count's changes leave the lane's bits as they
+        // SAFETY: the word is private, and was made with 0 in the lane. Only `K` on `H` changes the
+        // lane, here, in `try_lock` and in the guard. The type is invariant in both, so no
+        // reference to this lockref has others. Changes of the count leave the lane's bits as they
         // are.
         let token = during::<H, _>(Region::LockWait, || unsafe { K::lock(self.lane()) });
         LockRefGuard::new(self, token, context)
@@ -349,13 +355,14 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
         }
     }
 
-    /// Whether someone holds the lock. A snapshot (relaxed): it may be stale before it is returned.
+    /// Returns true if the lock is held. A snapshot (relaxed), which may be stale before it is
+    /// returned.
     #[inline]
     pub fn is_locked(&self) -> bool {
         Self::lock_is_held(self.word.load(Ordering::Relaxed))
     }
 
-    /// The count. A snapshot (relaxed): it may be stale before it is returned.
+    /// Returns the count. A snapshot (relaxed), which may be stale before it is returned.
     #[inline]
     pub fn count(&self) -> Count {
         Count::from_bits(self.word.load(Ordering::Relaxed) as u32)

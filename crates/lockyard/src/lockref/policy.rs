@@ -1,36 +1,42 @@
 //! The variants of a lockref: what it does when its compare-exchange fails, and when its lock is
-//! held. They exist to be compared; [`Standard`] is the one to use.
+//! held. They exist for comparison. Use [`Standard`].
 
-/// How many compare-exchanges one operation may lose before it gives up and takes the lock.
+/// Failed compare-exchanges after which an operation gives up and takes the lock.
 ///
-/// Without a bound an operation may be overtaken for ever. The number is the one that the published
-/// measurements of lockref were made with.
+/// Without a bound an operation may be overtaken for ever. The published measurements of lockref
+/// were made with this number.
 ///
-/// Taking the lock has a bound too: [`Ticket`](crate::lock::Ticket) and
-/// [`TestAndSet`](crate::lock::TestAndSet) make one read-modify-write each time they find it free, and
-/// [`Queued`](crate::lock::Queued) loses at most as many compare-exchanges again to changes of the count, and then joins
-/// the queue by an exchange of half the lane, from which on the count stands still. (Where a part of a word is exchanged by
-/// a loop, over [`Portable`](crate::platform::Portable) and on processors other than x86-64, that loop is lock-free
-/// and has no bound; nor has a waiter without a queue node.)
+/// Taking the lock has a bound too:
+///
+/// - [`Ticket`](crate::lock::Ticket) and [`TestAndSet`](crate::lock::TestAndSet) make one
+///   read-modify-write each time they find it free.
+/// - [`Queued`](crate::lock::Queued) loses at most this many compare-exchanges again to changes of
+///   the count. Then it joins the queue by an exchange of half the lane, and from then on the count
+///   stands still.
+///
+/// Two things have no bound. Over [`Portable`](crate::platform::Portable) and on processors other
+/// than x86-64, a loop exchanges a part of a word; it is lock-free. And a waiter without a queue
+/// node is not in the queue.
 pub const MAX_FAILURES: u32 = 100;
 
-/// How many polls an operation waits for the lock to be released before it queues for it.
+/// Polls for which an operation waits for the lock to be released before it queues for it.
 ///
 /// Source: M. Guzik, "lockref: speculatively spin waiting for the lock to be released",
 /// linux-kernel mailing list, 2024-06-12.
 pub const TRYWAIT_POLLS: u32 = 100;
 
-/// What a lockref does when it does not succeed at once.
+/// The behaviour of a lockref that does not succeed at once.
 pub trait Policy: 'static {
-    /// Pause after each failed compare-exchange. Off is faster under contention: the failed
-    /// compare-exchange has just brought the line here, exclusively, so the retry succeeds while
-    /// nobody else can touch it. (M. Guzik, on lockref without `cpu_relax` in the compare-exchange
-    /// loop, linux-kernel mailing list, January 2023: the source of the published table
-    /// `lockref-will-it-scale`.)
+    /// Pause after each failed compare-exchange. Without it a lockref is faster under contention.
+    /// The failed compare-exchange has just brought the line here, exclusively, so the retry
+    /// succeeds while no other CPU can touch it.
+    ///
+    /// Source: M. Guzik, on lockref without `cpu_relax` in the compare-exchange loop, linux-kernel
+    /// mailing list, January 2023 (also of the published table `lockref-will-it-scale`).
     const PAUSE: bool;
     /// When the compare-exchange loop gives up, wait once, by reading, for the lock to be released,
-    /// and go back to the loop. Without it one brief holder under a steady stream of operations can
-    /// push everyone onto the lock, and they keep each other there.
+    /// and go back to the loop. Without it, one brief holder under a steady stream of operations
+    /// can push all of them onto the lock. They then keep each other there.
     const TRYWAIT: bool;
 }
 
@@ -42,7 +48,7 @@ impl Policy for Standard {
     const TRYWAIT: bool = true;
 }
 
-/// As [`Standard`], with a pause after each failed compare-exchange.
+/// [`Standard`] with a pause after each failed compare-exchange.
 #[derive(Debug)]
 pub struct Pause;
 impl Policy for Pause {
@@ -50,7 +56,7 @@ impl Policy for Pause {
     const TRYWAIT: bool = true;
 }
 
-/// As [`Standard`], without trywait.
+/// [`Standard`] without trywait.
 #[derive(Debug)]
 pub struct NoTrywait;
 impl Policy for NoTrywait {
@@ -58,7 +64,7 @@ impl Policy for NoTrywait {
     const TRYWAIT: bool = false;
 }
 
-/// A pause after each failure and no trywait: what Linux had before both changes.
+/// A pause after each failure, and no trywait: the behaviour of Linux before both changes.
 #[derive(Debug)]
 pub struct PauseNoTrywait;
 impl Policy for PauseNoTrywait {

@@ -1,27 +1,31 @@
-//! The page reference count: "take a reference unless there is none", in four bytes, four ways.
+//! The page reference count: "take a reference unless there is none", in four bytes, in four ways.
 //!
-//! An object that is found without a lock (a page in a cache, an entry of a table) may be on its way out
-//! when it is found: a reference may only be taken while someone still has one. And its owner must now and
-//! then be alone with it: [`PageRef::try_freeze`] takes all references away if they are the owner's own, and
-//! [`PageRef::unfreeze`] gives some back; in between nobody gets one. How a reference is taken is the
-//! [`Variant`]:
+//! A thread may find an object without a lock (a page in a cache, an entry of a table) while the
+//! object is being removed. So it may take a reference only while another thread still has one. The
+//! object's owner must sometimes be alone with it. [`PageRef::try_freeze`] takes all references
+//! away if they are the owner's own, and [`PageRef::unfreeze`] gives some back. In between no
+//! thread gets a reference.
 //!
-//! | variant | takes a reference by | when many do at once |
+//! The [`Variant`] decides how a reference is taken:
+//!
+//! | variant | takes a reference by | when many threads do |
 //! | --- | --- | --- |
-//! | [`Xadd`] | an addition; only for who knows that there is one | each pays one exclusive transfer |
-//! | [`Cmpxchg`] | a load, and a compare-exchange until it succeeds | the load and the exchange are two transfers; failures repeat the second |
-//! | [`OptimisticCmpxchg`] | a compare-exchange that guesses that there is one reference, and then knows better | no load, but the first exchange often fails |
-//! | [`LockedBit`] | an addition, which a bit in the old value makes void | each pays one exclusive transfer, as with [`Xadd`] |
+//! | [`Xadd`] | an addition, if there is one for sure | one exclusive transfer each |
+//! | [`Cmpxchg`] | a load, then compare-exchanges | two transfers; failures repeat the second |
+//! | [`OptimisticCmpxchg`] | compare-exchanges; the first expects 1 | the first often fails |
+//! | [`LockedBit`] | an addition, void if a bit was set | one exclusive transfer each |
 //!
-//! With [`LockedBit`] the count must lie in memory that is not given back while a [`PageRef::put`] may be under way: in an
-//! array of pages, in a slab of objects of one type. A put that finds no reference left looks a second time, and by then
-//! another thread may have taken a reference, dropped it, and been told that it was the last. With the other variants a
-//! put that is not the last one touches nothing after its subtraction, so whoever is told of the last may free the count
-//! with the object.
+//! With [`LockedBit`] the memory of the count must not be freed while a [`PageRef::put`] may be
+//! under way. That holds for an array of pages, or a slab of objects of one type. A put that finds
+//! no reference left looks a second time. By then another thread may have taken a reference,
+//! dropped it, and been told that it was the last.
 //!
-//! Source: the variants, and the published table `page-ref`, are from the discussion of P. Falcato, *mm: improve
-//! folio refcount scalability*, linux-mm mailing list, 2026-02 and 2026-03. Written from the description, not from an
-//! implementation.
+//! With the other variants a put that is not the last touches nothing after its subtraction. So the
+//! thread that drops the last reference may free the count with the object.
+//!
+//! Source: the variants, and the published table `page-ref`, are from the discussion of P. Falcato,
+//! *mm: improve folio refcount scalability*, linux-mm mailing list, 2026-02 and 2026-03. Written
+//! from the description, not from an implementation.
 
 mod variant;
 
@@ -34,22 +38,23 @@ use crate::platform::{Host, Native, NativeAtomics, NativeU32, Ordering, U32, Wor
 use core::fmt;
 use core::marker::PhantomData;
 
-/// The most references that are counted. Beyond it the count saturates and stays there: the object is
-/// leaked, and [`Event::Saturated`](crate::platform::Event::Saturated) is counted.
+/// Maximum number of references that are counted. Beyond it the count saturates and stays there:
+/// the object is leaked, and [`Event::Saturated`](crate::platform::Event::Saturated) is counted.
 ///
-/// It takes 2^29 threads in the middle of an operation at the same time to leave the band in which a count
-/// is saturated.
+/// A count could leave the saturated band only if 2^29 threads were in the middle of an operation
+/// at the same time.
 pub const MAX_REFERENCES: u32 = 1 << 30;
 
-/// What a count says. A snapshot.
+/// The state of a count. A snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum References {
-    /// So many references. (0 only with [`LockedBit`], for the moment in which the last one is being
-    /// dropped and can still be followed by another.)
+    /// This many references. (0 only with [`LockedBit`], while the last one is being dropped and
+    /// another can still be taken.)
     Live(u32),
-    /// There is none, and none can be taken: the last one was dropped, or the owner has frozen the count.
+    /// There is none, and none can be taken. The last one was dropped, or the owner has frozen the
+    /// count.
     Frozen,
-    /// More than were counted; the object is never freed.
+    /// More than can be counted: the object is never freed.
     Saturated,
 }
 
@@ -69,9 +74,10 @@ pub enum References {
 /// assert!(!PAGE.get_not_zero());
 /// ```
 ///
-/// Cost of every operation, uncontended: one locked instruction (before it, with [`Cmpxchg`], a load;
-/// [`unfreeze`](Self::unfreeze) of all variants but [`LockedBit`] is a plain store), so one exclusive transfer of the line if another CPU had it last.
-/// Nothing here allocates, blocks in the host, or waits.
+/// Cost of every operation, uncontended: one locked instruction. That is one exclusive transfer of
+/// the line if another CPU had it last. With [`Cmpxchg`] a load precedes it.
+/// [`unfreeze`](Self::unfreeze) is a plain store, except with [`LockedBit`]. No operation
+/// allocates, blocks in the host, or waits.
 #[repr(transparent)]
 pub struct PageRef<V: Variant = Cmpxchg, H: Host = Native> {
     word: U32<H>,
@@ -79,7 +85,7 @@ pub struct PageRef<V: Variant = Cmpxchg, H: Host = Native> {
 }
 
 impl<V: Variant, H: Host<Atomics = NativeAtomics>> PageRef<V, H> {
-    /// `references` references; for statics, and for every host over native memory.
+    /// Makes a count of `references`; for statics, and for every host over native memory.
     ///
     /// # Panics
     ///
@@ -97,7 +103,7 @@ const fn assert_number(references: u32) {
 }
 
 impl<V: Variant, H: Host> PageRef<V, H> {
-    /// `references` references; on any platform.
+    /// Makes a count of `references`, on any platform.
     ///
     /// # Panics
     ///
@@ -108,21 +114,22 @@ impl<V: Variant, H: Host> PageRef<V, H> {
         PageRef { word: Word::new(references), _variant: PhantomData }
     }
 
-    /// Takes a reference. The caller has one already, or knows that another is kept meanwhile: relaxed. One
-    /// locked addition, of all variants.
+    /// Takes a reference (relaxed). The caller already has one, or knows that another thread keeps
+    /// one meanwhile. One locked addition, in all variants.
     ///
     /// # Panics
     ///
-    /// In debug builds, if there is no reference. In release builds nothing prevents that use of a freed
-    /// object.
+    /// In debug builds, if there is no reference. In release builds nothing prevents that use of a
+    /// freed object.
     #[inline]
     pub fn get(&self) {
         variant::get::<V, H>(&self.word);
     }
 
-    /// Takes a reference unless there is none; says whether it did. Acquire on success. One locked instruction
-    /// ([`LockedBit`]), or as many as it takes ([`Cmpxchg`], [`OptimisticCmpxchg`]: each failure means that another
-    /// operation succeeded).
+    /// Takes a reference unless there is none. Returns true if it did. Acquire on success.
+    ///
+    /// One locked instruction ([`LockedBit`]). With [`Cmpxchg`] and [`OptimisticCmpxchg`], one for
+    /// each attempt; each failure means that another operation succeeded.
     #[inline]
     #[must_use = "without a reference the object may go away"]
     pub fn get_not_zero(&self) -> bool
@@ -132,27 +139,33 @@ impl<V: Variant, H: Host> PageRef<V, H> {
         V::get_not_zero::<H>(&self.word)
     }
 
-    /// Drops a reference, and says whether it was the last: then the caller is alone with the object, no
-    /// reference can be taken any more, and it may free the object (with the count, but see [`LockedBit`]). Release; acquire too for the last one.
+    /// Drops a reference, and returns true if it was the last. Release, and also acquire for the
+    /// last.
+    ///
+    /// After the last one the caller is alone with the object, and no reference can be taken any
+    /// more. It may free the object (and the count too, except with [`LockedBit`]).
     ///
     /// # Panics
     ///
-    /// In debug builds, if there is no reference. In release builds the count is then frozen for good.
+    /// In debug builds, if there is no reference. In release builds the count is then frozen for
+    /// good.
     #[inline]
-    #[must_use = "who drops the last reference frees the object"]
+    #[must_use = "the thread that drops the last reference frees the object"]
     pub fn put(&self) -> bool {
         V::put::<H>(&self.word)
     }
 
-    /// Takes all references away if there are exactly `expected`, which the caller has; says whether it did. Until
-    /// [`unfreeze`](Self::unfreeze) no reference can be taken, and the caller is alone with the object. Acquire on
-    /// success. One compare-exchange.
+    /// Takes all references away if there are exactly `expected`, all of them the caller's. Returns
+    /// true if it did. Acquire on success. One compare-exchange.
+    ///
+    /// Until [`unfreeze`](Self::unfreeze) no reference can be taken, and the caller is alone with
+    /// the object.
     ///
     /// # Panics
     ///
     /// If `expected` is 0 or exceeds [`MAX_REFERENCES`].
     #[inline]
-    #[must_use = "`false` means that someone else has a reference"]
+    #[must_use = "`false` means that another thread has a reference"]
     pub fn try_freeze(&self, expected: u32) -> bool {
         assert_number(expected);
         // Acquire: pairs with the release of every put, after which the caller is alone.
@@ -161,19 +174,21 @@ impl<V: Variant, H: Host> PageRef<V, H> {
             .is_ok()
     }
 
-    /// Ends a freeze of the caller's, with `references` references. Release. A plain store; with [`LockedBit`] an
-    /// exchange.
+    /// Ends the caller's freeze, with `references` references. Release. A plain store; with
+    /// [`LockedBit`] an exchange.
     ///
     /// # Panics
     ///
-    /// If `references` is 0 or exceeds [`MAX_REFERENCES`]; in debug builds, if the count is not frozen.
+    /// If `references` is 0 or exceeds [`MAX_REFERENCES`]; in debug builds, if the count is not
+    /// frozen.
     #[inline]
     pub fn unfreeze(&self, references: u32) {
         assert_number(references);
         V::unfreeze::<H>(&self.word, references);
     }
 
-    /// The count. A snapshot (relaxed): it may be stale before it is returned.
+    /// Returns the state of the count. A snapshot (relaxed), which may be stale before it is
+    /// returned.
     #[inline]
     pub fn references(&self) -> References {
         variant::references::<V>(self.word.load(Ordering::Relaxed))

@@ -1,43 +1,48 @@
-//! How a reference is taken and dropped: the four variants.
+//! The four variants of a page reference count: how a reference is taken and dropped.
 //!
-//! With [`Xadd`], [`Cmpxchg`] and [`OptimisticCmpxchg`] the word is the number of references, and 0 is both
-//! frozen and freed: nobody leaves 0 but the owner who unfreezes.
+//! With [`Xadd`], [`Cmpxchg`] and [`OptimisticCmpxchg`] the word is the number of references, and 0
+//! means frozen or freed. Only an owner that unfreezes changes 0.
 //!
-//! With [`LockedBit`] a bit says so, because an adder that does not look before cannot be kept from adding:
+//! With [`LockedBit`] a bit means frozen or freed, because nothing prevents a thread that does not
+//! look first from adding:
 //!
 //! ```text
 //!    31           30                       0
 //!   +------------+--------------------------+
-//!   | frozen     | references; while frozen |     put to 0: whoever then sets the bit has dropped the last
-//!   |            | whatever adders left     |
+//!   | frozen     | references; while frozen |     after a put to 0, the put that sets the bit
+//!   |            | whatever adders left     |     has dropped the last reference
 //!   +------------+--------------------------+
 //!
 //!   (0, n) --get_not_zero--> (0, n+1)                       a reference, n = 0 too
 //!   (1, x) --get_not_zero--> (1, x+1)                       none; the addition stays
 //!   (1, x) --get_not_zero that finds x > 2^30--> (1, 0)     so that it never reaches bit 31
-//!   (0, n) --put--> (0, n-1);   (0, 0) --the same put, compare-exchange--> (1, 0)   the last one
+//!   (0, n) --put--> (0, n-1)
+//!   (0, 0) --the same put, compare-exchange--> (1, 0)       it has dropped the last one
 //!   (0, n) --try_freeze(n)--> (1, 0) --unfreeze(m), exchange--> (0, m)
 //! ```
 //!
-//! *An adder that finds the bit does not undo its addition.* Between the addition and the undoing the owner
-//! may unfreeze: add, unfreeze to 1, undo leaves 0, while the owner has a reference. (A model check of such a
-//! count is kept, and fails.) Unfreezing is absolute and discards what adders have left.
+//! *An adder that finds the bit does not undo its addition.* Between the addition and the undoing
+//! the owner may unfreeze. Suppose an addition, an unfreeze to 1, and the undoing: that leaves 0,
+//! while the owner has a reference. (A model check of such a count is kept, and fails.) Unfreezing
+//! stores an absolute number, and so discards what adders have left.
 //!
-//! A put that brings the count to 0 does not yet free: a reference may be taken in this moment, and then the
-//! compare-exchange that would set the bit fails, and whoever has that reference drops it later. That is as
-//! if the reference had been taken before the put. Of several puts that find 0, one sets the bit. The others look at a
-//! count that is freed by then: its memory must still be there. (A model check shows that too.)
+//! A put that brings the count to 0 does not yet free. Another thread may take a reference at that
+//! moment. Then the compare-exchange that would set the bit fails, and that thread drops the
+//! reference later. The result is the same as if it had taken the reference before the put.
+//!
+//! Of several puts that find 0, one sets the bit. The others look at a count that may already be
+//! freed, so its memory must still be there. (A model check shows that too.)
 
 use super::{MAX_REFERENCES, References};
 use crate::invariance::Invariant;
 use crate::platform::{Atomics, Event, Host, Ordering, U32, Word};
 
-/// What a saturated count is set to: the middle of its band.
+/// The value of a saturated count: the middle of its band.
 const SATURATED: u32 = 3 << 29;
 /// The bit of [`LockedBit`].
 const LOCKED: u32 = 1 << 31;
 
-/// How references are counted. Sealed.
+/// The way in which references are counted. Sealed.
 pub trait Variant: sealed::Sealed + 'static {
     #[doc(hidden)]
     const FROZEN: u32;
@@ -67,34 +72,36 @@ mod sealed {
     impl Sealed for super::One {}
 }
 
-/// A reference is taken by an addition, for when zero cannot happen. See the [module](crate::page_ref).
+/// Takes a reference by an addition, for counts that cannot be zero. See the
+/// [module](crate::page_ref).
 #[derive(Debug)]
 pub struct Xadd;
 
-/// A reference is taken by a compare-exchange, beginning from `G`: [`Cmpxchg`], [`OptimisticCmpxchg`].
+/// Takes a reference by a compare-exchange that first expects `G`: [`Cmpxchg`],
+/// [`OptimisticCmpxchg`].
 #[derive(Debug)]
 pub struct CmpxchgOf<G: Guess>(Invariant<G>);
 
-/// A load, then a compare-exchange until it succeeds. The default.
+/// Loads, then tries a compare-exchange until it succeeds. The default.
 pub type Cmpxchg = CmpxchgOf<Loaded>;
 
-/// A compare-exchange that guesses that there is one reference, and corrects the guess from its failure.
+/// Tries a compare-exchange that first expects one reference, and corrects that from its failure.
 pub type OptimisticCmpxchg = CmpxchgOf<One>;
 
-/// A reference is taken by an addition, and a bit says that there is none.
+/// Takes a reference by an addition; a bit means that there is none.
 ///
-/// For memory that is not given back while a put may be under way, such as an array of pages: a put that finds no
-/// reference left looks at the count again, when another one may have been the last.
+/// For memory that is not freed while a put may be under way, such as an array of pages. A put that
+/// finds no reference left looks at the count again, although another one may have been the last.
 #[derive(Debug)]
 pub struct LockedBit;
 
-/// What a compare-exchange expects at first. Sealed.
+/// The first expected value of a compare-exchange. Sealed.
 pub trait Guess: sealed::Sealed + 'static {
     #[doc(hidden)]
     fn guess<H: Host>(word: &U32<H>) -> u32;
 }
 
-/// What the word holds.
+/// The value of the word.
 #[derive(Debug)]
 pub struct Loaded;
 impl Guess for Loaded {
@@ -115,7 +122,7 @@ impl Guess for One {
     }
 }
 
-/// What the word says.
+/// Returns the state of a count whose word is `word`.
 pub(super) fn references<V: Variant>(word: u32) -> References {
     if word & LOCKED != 0 || word == V::FROZEN {
         References::Frozen
@@ -126,10 +133,10 @@ pub(super) fn references<V: Variant>(word: u32) -> References {
     }
 }
 
-/// Takes a reference where there is one.
+/// Takes a reference; there is one.
 #[inline]
 pub(super) fn get<V: Variant, H: Host>(word: &U32<H>) {
-    // Relaxed: whoever has a reference can see the object already.
+    // Relaxed: a thread that has a reference can already see the object.
     let before = word.fetch_add(1, Ordering::Relaxed);
     debug_assert!(
         references::<V>(before) != References::Frozen,
@@ -140,7 +147,7 @@ pub(super) fn get<V: Variant, H: Host>(word: &U32<H>) {
     }
 }
 
-/// An operation met a count that is full, saturated, or (after an addition) frozen.
+/// Handles a count that was full, saturated, or (after an addition) frozen.
 #[cold]
 fn beyond<H: Host>(word: &U32<H>, before: u32) {
     if before & LOCKED != 0 {
@@ -149,16 +156,17 @@ fn beyond<H: Host>(word: &U32<H>, before: u32) {
     if before == MAX_REFERENCES {
         H::count(Event::Saturated);
     }
-    // A store, though others count meanwhile: the caller has been counted and keeps its reference until it has
-    // stored, so the count is neither frozen nor freed before. Relaxed: the object is never freed, so nothing is handed
-    // over.
+    // A store, although others count meanwhile. The caller has been counted, and keeps its
+    // reference until it has stored. So the count is neither frozen nor freed before. Relaxed: the
+    // object is never freed, so nothing is handed over.
     word.store(SATURATED, Ordering::Relaxed);
 }
 
-/// Drops a reference; returns what the word held.
+/// Drops a reference, and returns the word's previous value.
 #[inline(always)]
 fn drop_one<V: Variant, H: Host>(word: &U32<H>) -> u32 {
-    // Release: pairs with the acquire of whoever finds the last reference gone, and of a freeze.
+    // Release: pairs with the acquire of the thread that finds the last reference gone, and of a
+    // freeze.
     let before = word.fetch_sub(1, Ordering::Release);
     if before > MAX_REFERENCES || before == 0 {
         dropped_beyond::<V, H>(word, before);
@@ -169,12 +177,13 @@ fn drop_one<V: Variant, H: Host>(word: &U32<H>) -> u32 {
 #[cold]
 fn dropped_beyond<V: Variant, H: Host>(word: &U32<H>, before: u32) {
     let was_there = before != 0 && before & LOCKED == 0;
-    // Relaxed: as in `beyond`; what was dropped once too often is frozen for good. Before the panic, which may be caught.
+    // Relaxed: as in `beyond`. A count that was dropped once too often is frozen for good. The
+    // store is before the panic, which may be caught.
     word.store(if was_there { SATURATED } else { V::FROZEN }, Ordering::Relaxed);
-    debug_assert!(was_there, "a reference was dropped that nobody had");
+    debug_assert!(was_there, "a reference was dropped, but there was none");
 }
 
-/// Drops a reference from a word in which 0 is freed.
+/// Drops a reference from a word in which 0 means freed.
 #[inline(always)]
 fn put_to_zero<V: Variant, H: Host>(word: &U32<H>) -> bool {
     if drop_one::<V, H>(word) != 1 {
@@ -185,10 +194,10 @@ fn put_to_zero<V: Variant, H: Host>(word: &U32<H>) -> bool {
     true
 }
 
-/// Ends a freeze of a word in which 0 is frozen.
+/// Ends a freeze of a word in which 0 means frozen.
 #[inline(always)]
 fn unfreeze_zero<H: Host>(word: &U32<H>, references: u32) {
-    // Relaxed: nobody but the owner leaves 0.
+    // Relaxed: only the owner changes 0.
     debug_assert!(word.load(Ordering::Relaxed) == 0, "a count was unfrozen that is not frozen");
     // Release: pairs with the acquire of the gets and freezes that follow.
     word.store(references, Ordering::Release);
@@ -220,8 +229,8 @@ impl<G: Guess> Variant for CmpxchgOf<G> {
     }
 }
 
-/// What a look-up makes of a count that is full or saturated; `None` of one below zero (a put too many has taken it
-/// there), which is frozen.
+/// Returns the new value for a look-up in a full or saturated count. `None` for a count below zero
+/// (after one put too many), which is frozen.
 #[cold]
 fn beyond_full(seen: u32) -> Option<u32> {
     (seen & LOCKED == 0).then_some(SATURATED)
@@ -242,8 +251,9 @@ impl<G: Guess> Conditional for CmpxchgOf<G> {
                     None => return false,
                 }
             }
-            // A full count too is changed by the exchange, and by nothing else: it may be frozen, or be freed, after
-            // it was read. Acquire: pairs with the release of `unfreeze`, after which the object is as its owner left it.
+            // Only this exchange changes a full count, not a store: after it was read, the count
+            // may be frozen or freed. Acquire: pairs with the release of `unfreeze`, after which
+            // the object is as its owner left it.
             match word.compare_exchange(seen, wanted, Ordering::Acquire, Ordering::Relaxed) {
                 Ok(_) => {
                     if seen == MAX_REFERENCES {
@@ -265,8 +275,8 @@ impl Variant for LockedBit {
         if drop_one::<Self, H>(word) != 1 {
             return false;
         }
-        // Acquire: pairs with the release of all other puts, which are in the word's release sequence: every
-        // change of a count that can come to 0 is a read-modify-write.
+        // Acquire: pairs with the release of all other puts. They are in the word's release
+        // sequence: every change of a count that can come to 0 is a read-modify-write.
         word.compare_exchange(0, LOCKED, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
@@ -281,7 +291,8 @@ impl Variant for LockedBit {
 impl Conditional for LockedBit {
     #[inline]
     fn get_not_zero<H: Host>(word: &U32<H>) -> bool {
-        // Acquire: pairs with the release of `unfreeze`, after which the object is as its owner left it.
+        // Acquire: pairs with the release of `unfreeze`, after which the object is as its owner
+        // left it.
         let before = word.fetch_add(1, Ordering::Acquire);
         if before >= MAX_REFERENCES {
             return added_beyond::<H>(word, before);
@@ -290,7 +301,7 @@ impl Conditional for LockedBit {
     }
 }
 
-/// An addition met a count that is frozen, full or saturated.
+/// Handles an addition to a count that was frozen, full or saturated.
 #[cold]
 fn added_beyond<H: Host>(word: &U32<H>, before: u32) -> bool {
     if before & LOCKED == 0 {
@@ -298,7 +309,7 @@ fn added_beyond<H: Host>(word: &U32<H>, before: u32) -> bool {
         return true;
     }
     if before & !LOCKED > MAX_REFERENCES {
-        // Relaxed, and whether it succeeds does not matter: the next adder tries again.
+        // Relaxed, and it may fail: the next adder tries again.
         let now = before.wrapping_add(1);
         let _ = word.compare_exchange(now, LOCKED, Ordering::Relaxed, Ordering::Relaxed);
     }

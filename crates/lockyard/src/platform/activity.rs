@@ -1,11 +1,13 @@
-//! What a thread is doing, for whoever keeps account of where time goes.
+//! The activity of a thread, for hosts that account for time.
 //!
-//! A profiler's listing says how much of the CPU time was spent in which function. Primitives are inlined into their callers, and a
-//! simulated machine has no functions, so here the code says it: a table that looks something up is in the region
-//! [`LookUp`](Region::LookUp), and inside it, while it waits for a lock, in [`LockWait`](Region::LockWait). A thread is in one region at a
-//! time: the innermost, as in a listing of functions without their callers.
+//! A profiler's listing says how much CPU time each function used. Primitives are inlined into
+//! their callers, and a simulated machine has no functions. So here the code itself names its
+//! activity. A table that looks something up is in the region [`LookUp`](Region::LookUp). Inside
+//! it, while it waits for a lock, it is in [`LockWait`](Region::LockWait). A thread is in one
+//! region at a time: the innermost one, as in a listing of functions without their callers.
 //!
-//! It is said to the host ([`Host::begins`], [`Host::goes_back_to`]), which does nothing with it unless it is one that keeps account.
+//! The code tells its host ([`Host::begin_activity`], [`Host::resume_activity`]), which does
+//! nothing unless it accounts for time.
 
 use super::Host;
 
@@ -14,32 +16,33 @@ use super::Host;
 #[repr(u8)]
 #[non_exhaustive]
 pub enum Region {
-    /// The system's work, and everything that nobody calls something else.
+    /// The system's work, and everything that has no other name.
     #[default]
     System,
-    /// The program's own.
+    /// The program's own work.
     User,
-    /// In the call that takes a lock: the uncontended cost and the wait. (An attempt that does not wait is its caller's.)
+    /// In the call that takes a lock: the uncontended cost and the wait. (An attempt that does not
+    /// wait belongs to its caller.)
     LockWait,
-    /// Under a lock, but for what is one of the other regions.
+    /// Under a lock, except for the other regions.
     LockHold,
     /// Finding something in a table.
     LookUp,
     /// Asking the host for memory.
     Allocate,
-    /// Giving it back.
+    /// Returning memory to the host.
     Free,
     /// Copying data.
     Copy,
-    /// Nobody's: the thread is parked, or waits for something else without using its CPU.
+    /// No work: the thread is parked, or waits for something else without using its CPU.
     Idle,
 }
 
 impl Region {
-    /// How many there are.
+    /// Number of regions.
     pub const COUNT: usize = 9;
 
-    /// All, in the order of their numbers.
+    /// All regions, in the order of their numbers.
     pub const ALL: [Region; Region::COUNT] = [
         Region::System,
         Region::User,
@@ -52,7 +55,7 @@ impl Region {
         Region::Idle,
     ];
 
-    /// Its name in scripts and results.
+    /// Returns the region's name in scripts and results.
     pub const fn name(self) -> &'static str {
         match self {
             Region::System => "system",
@@ -67,7 +70,7 @@ impl Region {
         }
     }
 
-    /// For people, in a listing.
+    /// Returns the region's title in a listing, for people.
     pub const fn title(self) -> &'static str {
         match self {
             Region::System => "system work",
@@ -83,23 +86,25 @@ impl Region {
     }
 }
 
-/// What a thread is doing: a region and, where a program tells parts of it apart, which.
+/// The activity of a thread: a region and, where a program distinguishes parts of it, the part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Activity {
     /// The region.
     pub region: Region,
-    /// A number that the program gives to a part of the region; 0 is the region as a whole. Each number is of one region.
+    /// A number that the program gives to a part of the region, or 0 for the region as a whole.
+    /// Each number belongs to one region.
     pub part: u16,
 }
 
 impl Activity {
-    /// A part of a region.
+    /// Makes the activity of a part of a region.
     pub const fn part_of(region: Region, part: u16) -> Self {
         Activity { region, part }
     }
 
-    /// What a thread does that did `self`, when `new` [begins](Host::begins): `new`, unless that is the same region, as a whole. Who waits
-    /// for a lock while idle sleeps, and stays idle.
+    /// Returns the activity of a thread that did `self` when `new` [begins](Host::begin_activity).
+    /// That is `new`, unless `new` is the same region as a whole. A thread that waits for a lock
+    /// while idle sleeps, and stays idle.
     #[inline(always)]
     #[must_use]
     pub fn then(self, new: Activity) -> Activity {
@@ -107,7 +112,7 @@ impl Activity {
         if new.part == 0 && (asleep || new.region == self.region) { self } else { new }
     }
 
-    /// A number of its own: that of the region, or, of a part, one beyond.
+    /// Returns a unique number: the region's, or a higher one for a part.
     #[inline(always)]
     pub const fn index(self) -> usize {
         match self.part {
@@ -116,8 +121,8 @@ impl Activity {
         }
     }
 
-    /// The activity of an [index](Activity::index). Of which region a part is the index does not say: it is given as one of the system's
-    /// work.
+    /// Returns the activity with an [index](Activity::index). The index of a part does not name its
+    /// region; the part is returned as one of the system's work.
     pub const fn from_index(index: usize) -> Self {
         if index < Region::COUNT {
             return Activity { region: Region::ALL[index], part: 0 };
@@ -133,12 +138,13 @@ impl From<Region> for Activity {
     }
 }
 
-/// Runs `body`, during which the thread does `activity`. If `body` unwinds, the thread goes on doing it, for the account.
+/// Runs `body` as `activity`. If `body` unwinds, the account does not notice that the activity
+/// ended.
 #[inline(always)]
 pub fn during<H: Host, R>(activity: impl Into<Activity>, body: impl FnOnce() -> R) -> R {
-    let before = H::begins(activity.into());
+    let before = H::begin_activity(activity.into());
     let result = body();
-    H::goes_back_to(before);
+    H::resume_activity(before);
     result
 }
 

@@ -2,10 +2,10 @@
 //! that is not atomic.
 //!
 //! A primitive is written against these traits and never names a concrete atomic or an
-//! `UnsafeCell`. That is what lets the same source run natively, on a simulated machine (where
-//! every operation is an event with a cost) and under a model checker (where every operation is a
-//! branch). Every operation takes an explicit ordering and is `#[track_caller]`, so that a checker
-//! can name, and weaken, one ordering at one place.
+//! `UnsafeCell`. So the same source runs natively, on a simulated machine (where every operation is
+//! an event with a cost) and under a model checker (where every operation is a branch). Every
+//! operation takes an explicit ordering and is `#[track_caller]`, so that a checker can name, and
+//! weaken, one ordering at one place.
 
 use core::fmt::Debug;
 use core::hash::Hash;
@@ -54,17 +54,17 @@ int!(u16, u8);
 int!(u32, u16);
 int!(u64, u32);
 
-/// How long a waiting loop may wait.
+/// A limit on the polls of a waiting loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Budget {
-    /// Until the predicate is true.
+    /// No limit: it waits until the predicate is true.
     Unbounded,
     /// At most this many polls of the word, with one [`Host::relax`](super::Host::relax) between
     /// two of them.
     Polls(u32),
 }
 
-/// A bounded wait ended before its predicate became true. Holds the last value that was polled.
+/// A bounded wait ended before its predicate became true. It holds the last polled value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BudgetSpent<T>(pub T);
 
@@ -72,26 +72,29 @@ pub struct BudgetSpent<T>(pub T);
 ///
 /// # Safety
 ///
-/// The words must be atomic in the sense of [`core::sync::atomic`] with the orderings that are
-/// passed, the parts must be as [`Part`] demands, and `fence` must be a fence: primitives that are
-/// sound only on such memory are built on them.
+/// Primitives that are built on this memory are sound only if:
+///
+/// - the words are atomic in the sense of [`core::sync::atomic`], with the orderings that are
+///   passed;
+/// - the parts behave as [`Part`] demands;
+/// - `fence` is a fence.
 pub unsafe trait Atomics: Sized + 'static {
     /// A 16-bit word.
     type U16: Word<Int = u16> + Part<u8>;
     /// A 32-bit word.
     type U32: Word<Int = u32> + Part<u8> + Part<u16>;
-    /// A 64-bit word. Pointers travel as words of this width.
+    /// A 64-bit word. Pointers are stored in words of this width.
     type U64: Word<Int = u64> + Part<u8> + Part<u16> + Part<u32>;
     /// Shared data that is not atomic: the protected word, chain links, records, buffers.
     type Cell<T: Send>: DataCell<T>;
 
-    /// An atomic fence, as [`core::sync::atomic::fence`].
+    /// An atomic fence, like [`core::sync::atomic::fence`].
     #[track_caller]
     fn fence(order: Ordering);
 
-    /// Makes the caller's last read of `word` an acquire: a fence, or another read where there are none
-    /// (`--cfg lockyard_portable`). The caller ensures that the word still exists, and that only
-    /// read-modify-writes change it.
+    /// Makes the caller's last read of `word` an acquire. It is a fence, or another read where
+    /// there are no fences (`--cfg lockyard_portable`). The caller ensures that the word still
+    /// exists, and that only read-modify-writes change it.
     #[inline(always)]
     #[track_caller]
     fn acquire_after<W: Word>(word: &W) {
@@ -100,12 +103,13 @@ pub unsafe trait Atomics: Sized + 'static {
     }
 }
 
-/// Ordering of a change that releases, and that [`acquire_late`] may later turn into an acquire without
-/// touching the word again: by a fence, or by being part of this ordering where there are no fences.
+/// Ordering of a releasing change that [`acquire_late`] may later turn into an acquire without
+/// touching the word again. A fence does so. Where there are no fences, the acquire is part of this
+/// ordering.
 pub(crate) const RELEASE_ACQUIRE_LATE: Ordering =
     if cfg!(lockyard_portable) { Ordering::AcqRel } else { Ordering::Release };
 
-/// Makes the change with [`RELEASE_ACQUIRE_LATE`] an acquire.
+/// Makes an earlier change with [`RELEASE_ACQUIRE_LATE`] an acquire.
 #[inline(always)]
 #[track_caller]
 pub(crate) fn acquire_late<A: Atomics>() {
@@ -114,11 +118,11 @@ pub(crate) fn acquire_late<A: Atomics>() {
     }
 }
 
-/// Constants for initial values, where a platform has them (the model checker's objects are born
-/// at run time). Through them a raw lock implements `lock_api`'s `RawMutex`, whose `INIT` is a
+/// Constants for initial values, for platforms that have them. (The model checker's objects are
+/// made at run time.) They let a raw lock implement `lock_api`'s `RawMutex`, whose `INIT` is a
 /// constant.
-// A constant with interior mutability is the only way to give a `static` its initial value through
-// a trait; each use makes a fresh copy, which is what is wanted.
+// Only a constant with interior mutability can give a `static` its initial value through a trait.
+// Each use makes a fresh copy, which is the intention.
 #[allow(clippy::declare_interior_mutable_const)]
 pub trait ConstAtomics: Atomics {
     /// A 16-bit word that holds 0.
@@ -131,16 +135,16 @@ pub trait ConstAtomics: Atomics {
 
 /// One atomic word.
 ///
-/// The operations are those of [`core::sync::atomic`], with the same meaning of the orderings and
-/// the same panics on orderings that an operation cannot have.
+/// The operations are those of [`core::sync::atomic`]. Orderings mean the same, and an ordering
+/// that an operation cannot have causes the same panic.
 pub trait Word: Sized + Send + Sync {
     /// The integer that the word holds.
     type Int: Int;
 
-    /// A word that holds `value`. Not `const`, because a model checker's words are not; see
-    /// [`ConstAtomics`].
+    /// Makes a word that holds `value`. It is not `const`, because a model checker's words are not;
+    /// see [`ConstAtomics`].
     fn new(value: Self::Int) -> Self;
-    /// The value, through exclusive access: no atomic operation, no event.
+    /// Returns the value, through exclusive access: no atomic operation, no event.
     fn get(&mut self) -> Self::Int;
     /// Atomic load.
     #[track_caller]
@@ -160,7 +164,7 @@ pub trait Word: Sized + Send + Sync {
         success: Ordering,
         failure: Ordering,
     ) -> Result<Self::Int, Self::Int>;
-    /// As [`compare_exchange`](Self::compare_exchange), but may fail spuriously.
+    /// The same as [`compare_exchange`](Self::compare_exchange), but may fail spuriously.
     #[track_caller]
     fn compare_exchange_weak(
         &self,
@@ -182,15 +186,16 @@ pub trait Word: Sized + Send + Sync {
     #[track_caller]
     fn fetch_and(&self, value: Self::Int, order: Ordering) -> Self::Int;
 
-    /// Polls the word, `load(order)` after `load(order)` with `relax` between two of them, until
-    /// `predicate` is true of the value, or the budget is spent.
+    /// Polls the word until `predicate` is true of its value, or the budget is spent. Each poll is
+    /// a `load(order)`, with `relax` between two of them.
     ///
-    /// Every waiting loop of a primitive is this call (through
+    /// Every waiting loop of a primitive is this call, through
     /// [`Host::wait_until`](super::Host::wait_until) and
-    /// [`Host::wait_within`](super::Host::wait_within)), because a back-end can do better than
-    /// poll: a simulated waiter sleeps until its line is taken away, and a checked one is explored
-    /// only where a poll succeeds. The predicate must be pure. Waiting on several words is a loop
-    /// over small budgets.
+    /// [`Host::wait_within`](super::Host::wait_within). A back-end can then do better than poll. A
+    /// simulated waiter sleeps until its line is taken away, and a checked one is explored only
+    /// where a poll succeeds.
+    ///
+    /// The predicate must be pure. To wait on several words, loop over small budgets.
     #[track_caller]
     fn wait_until(
         &self,
@@ -204,31 +209,31 @@ pub trait Word: Sized + Send + Sync {
 /// Operations on a part of a word: byte or half-word number `index`, counted from the least
 /// significant one.
 ///
-/// The parts of a word are not atomics of their own: Rust forbids unsynchronised atomics of
-/// different sizes on the same bytes. Each operation here *stands for one masked
-/// read-modify-write of the whole word*. A platform may refine it (natively on x86-64, by a plain
-/// store of the part in assembly), but no caller may count on more than the masked
-/// read-modify-write promises.
+/// The parts of a word are not separate atomics: Rust forbids unsynchronised atomics of different
+/// sizes on the same bytes. Each operation here *stands for one masked read-modify-write of the
+/// whole word*. A platform may refine it (natively on x86-64, by a plain store of the part in
+/// assembly). But a caller may rely only on what the masked read-modify-write promises.
 #[diagnostic::on_unimplemented(
     message = "the atomic word `{Self}` has no part of width `{P}`",
-    label = "a part must be narrower than its word: `u8` of a 16-bit word; `u8` and `u16` of a 32-bit word; `u8`, `u16` and `u32` of a 64-bit word",
+    label = "a part must be narrower than its word: `u8` of a 16-bit word; \
+             `u8` and `u16` of a 32-bit word; `u8`, `u16` and `u32` of a 64-bit word",
     note = "use a whole-word operation (`Word::store`, `Word::swap`), or a part that the word has"
 )]
 pub trait Part<P: Int>: Word {
     /// Replaces part `index`, which holds `old`, by `new`. `order` is `Relaxed` or `Release`.
     ///
-    /// The caller is the only one who writes this part while it calls; others may change the rest
-    /// of the word meanwhile. `old` is what makes the portable form one addition instead of a loop;
-    /// the native form does not read it.
+    /// While it calls, the caller is the only writer of this part. Others may change the rest of
+    /// the word meanwhile. With `old` the portable form is one addition instead of a loop. The
+    /// native form does not read it.
     ///
     /// # Panics
     ///
-    /// If the word has no part `index` (folded away where `index` is a constant), or, in debug
-    /// builds and where the platform looks, if the part does not hold `old`.
+    /// If the word has no part `index` (folded away where `index` is a constant). In debug builds
+    /// also if the platform finds that the part does not hold `old`.
     #[track_caller]
     fn store_part(&self, index: usize, old: P, new: P, order: Ordering);
 
-    /// Exchanges part `index` for `new` and returns what it held. Anyone may write the part
+    /// Exchanges part `index` for `new` and returns its previous value. Others may write the part
     /// meanwhile.
     ///
     /// # Panics
@@ -237,11 +242,10 @@ pub trait Part<P: Int>: Word {
     #[track_caller]
     fn swap_part(&self, index: usize, new: P, order: Ordering) -> P;
 
-    /// Waits until part `index` equals `value`, with acquire ordering, in a loop written in
-    /// assembly where the platform has one, and else in
-    /// [`wait_until`](Word::wait_until).
+    /// Waits until part `index` equals `value`, with acquire ordering. The loop is in assembly
+    /// where the platform has one, and otherwise in [`wait_until`](Word::wait_until).
     ///
-    /// It exists so that the claim "the loop in plain code is never slower" can be measured.
+    /// With it the claim "the loop in plain code is never slower" can be measured.
     #[track_caller]
     fn wait_part_assembly(&self, index: usize, value: P, relax: fn()) {
         let done = self.wait_until(Ordering::Acquire, Budget::Unbounded, relax, |word| {
@@ -251,7 +255,7 @@ pub trait Part<P: Int>: Word {
     }
 }
 
-/// The position of part `index` of width `P` in a word of width `W`, as a shift.
+/// Returns the position of part `index` of width `P` in a word of width `W`, as a shift.
 ///
 /// # Panics
 ///
@@ -263,14 +267,14 @@ pub fn part_shift<W: Int, P: Int>(index: usize) -> u32 {
     index as u32 * P::BITS
 }
 
-/// Part `index` of the value `word`.
+/// Extracts part `index` of the value `word`.
 #[inline(always)]
 #[track_caller]
 pub fn part_of<W: Int, P: Int>(word: W, index: usize) -> P {
     P::truncate(word.to_u64() >> part_shift::<W, P>(index))
 }
 
-/// The value `word` with its part `index` replaced by `part`.
+/// Returns the value `word` with its part `index` replaced by `part`.
 #[inline(always)]
 #[track_caller]
 pub fn with_part<W: Int, P: Int>(word: W, index: usize, part: P) -> W {
@@ -279,8 +283,8 @@ pub fn with_part<W: Int, P: Int>(word: W, index: usize, part: P) -> W {
     W::truncate((word.to_u64() & !mask) | (part.to_u64() << shift))
 }
 
-/// The portable form of [`Part::store_part`]: one addition or subtraction of the difference, which
-/// cannot carry into the next part.
+/// Stores a part in the portable form of [`Part::store_part`]: one addition or subtraction of the
+/// difference, which cannot carry into the next part.
 #[inline(always)]
 #[track_caller]
 pub fn store_part_by_rmw<W: Word, P: Int>(word: &W, index: usize, old: P, new: P, order: Ordering) {
@@ -293,11 +297,11 @@ pub fn store_part_by_rmw<W: Word, P: Int>(word: &W, index: usize, old: P, new: P
     };
     debug_assert!(
         part_of::<W::Int, P>(before, index).to_u64() == old,
-        "a part was stored by someone who is not its only writer"
+        "a part was stored by a thread that is not its only writer"
     );
 }
 
-/// The portable form of [`Part::swap_part`]: a compare-exchange loop.
+/// Exchanges a part in the portable form of [`Part::swap_part`]: a compare-exchange loop.
 #[inline(always)]
 #[track_caller]
 pub fn swap_part_by_rmw<W: Word, P: Int>(word: &W, index: usize, new: P, order: Ordering) -> P {
@@ -313,15 +317,15 @@ pub fn swap_part_by_rmw<W: Word, P: Int>(word: &W, index: usize, new: P, order: 
 
 /// Shared data that is not atomic.
 ///
-/// Natively an `UnsafeCell`. On a simulated machine an access is a load, or a store, of each line
-/// that the data covers: without it no layout (embedded, standalone, padded) would have a price. A
-/// checker finds the data races in it.
+/// Natively it is an `UnsafeCell`. On a simulated machine an access is a load, or a store, of each
+/// line that the data covers, so that layout (embedded, standalone, padded) has a price. A checker
+/// finds the data races in it.
 ///
-/// The type is `Sync` for any `T: Send`; that is sound because it hands out raw pointers only. Who
-/// dereferences them argues that no one else writes (`with`) or accesses (`with_mut`) the data
-/// meanwhile, which is what the primitive around the cell is for.
+/// The type is `Sync` for any `T: Send`, which is sound because it hands out only raw pointers.
+/// Code that dereferences them argues that no other thread writes (`with`) or accesses (`with_mut`)
+/// the data meanwhile. Ensuring that is the task of the primitive around the cell.
 pub trait DataCell<T>: Send + Sync {
-    /// A cell that holds `value`.
+    /// Makes a cell that holds `value`.
     fn new(value: T) -> Self;
     /// Reads: runs `f` on a pointer through which it may read.
     #[track_caller]
@@ -329,6 +333,6 @@ pub trait DataCell<T>: Send + Sync {
     /// Writes: runs `f` on a pointer through which it may read and write.
     #[track_caller]
     fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R;
-    /// The data.
+    /// Returns the data.
     fn into_inner(self) -> T;
 }

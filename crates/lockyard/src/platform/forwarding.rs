@@ -1,13 +1,14 @@
-//! The part of a [`Host`](super::Host) over another one that is the other one's: a host says what is different about it, and a new operation of
-//! hosts is forwarded in one place. (A trait cannot have the defaults of another value of itself, so it is a macro.)
+//! Forwarding from a [`Host`](super::Host) to another one. A host writes only what is different
+//! about it, and a new operation of hosts is forwarded in one place. (It is a macro, because a
+//! trait cannot take its defaults from another implementation.)
 
-/// In an `impl Host` whose atomics are those of the host `$inner`: the named groups of operations are that host's.
+/// Forwards groups of operations to the host `$inner`, in an `impl Host` with the same atomics.
 ///
 /// | group | operations |
 /// | --- | --- |
 /// | `slots` | `slot` |
 /// | `memory` | `allocate`, `deallocate` |
-/// | `activity` | `begins`, `goes_back_to` |
+/// | `activity` | `begin_activity`, `resume_activity` |
 /// | `rest` | all others |
 ///
 /// ```
@@ -54,12 +55,12 @@ macro_rules! forward_to_host {
     };
     (@activity $inner:ident) => {
         #[inline(always)]
-        fn begins(activity: $crate::platform::Activity) -> $crate::platform::Activity {
-            $inner::begins(activity)
+        fn begin_activity(activity: $crate::platform::Activity) -> $crate::platform::Activity {
+            $inner::begin_activity(activity)
         }
         #[inline(always)]
-        fn goes_back_to(before: $crate::platform::Activity) {
-            $inner::goes_back_to(before)
+        fn resume_activity(before: $crate::platform::Activity) {
+            $inner::resume_activity(before)
         }
     };
     (@rest $inner:ident) => {

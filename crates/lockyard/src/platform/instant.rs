@@ -1,4 +1,4 @@
-//! A time by a host's clock.
+//! Points in time by a host's clock.
 
 use super::{Host, Native};
 use core::cmp::Ordering;
@@ -8,10 +8,11 @@ use core::marker::PhantomData;
 use core::ops::{Add, AddAssign};
 use core::time::Duration;
 
-/// A time by the clock of the host `H`: until when a wait may last.
+/// A point in time by the clock of the host `H`: the deadline of a wait.
 ///
-/// It is no [`Duration`], because "until one second" has no meaning. On a host without a clock, where
-/// [`now`](Self::now) is always the same, a wait counts its polls instead: 64 for a microsecond after that.
+/// It is not a [`Duration`], because "until one second" has no meaning. On a host without a clock
+/// [`now`](Self::now) always returns the same time. There a wait counts its polls instead: 64 for
+/// each microsecond after that time.
 ///
 /// ```
 /// use lockyard::PvQSpinLock;
@@ -42,19 +43,19 @@ impl<H: Host> Instant<H> {
         Instant { since, _host: PhantomData }
     }
 
-    /// Returns the time by the host's clock: [`Host::now`].
+    /// Returns the present time by the host's clock: [`Host::now`].
     #[inline]
     pub fn now() -> Self {
         Self::at(H::now())
     }
 
-    /// Returns the time that much later; the latest there is if that is beyond it.
+    /// Returns the time later by `duration`, or the latest possible time.
     #[must_use]
     pub const fn saturating_add(self, duration: Duration) -> Self {
         Self::at(self.since.saturating_add(duration))
     }
 
-    /// Returns the time that much later; `None` if there is none.
+    /// Returns the time later by `duration`, or `None` if there is no such time.
     #[must_use]
     pub const fn checked_add(self, duration: Duration) -> Option<Self> {
         match self.since.checked_add(duration) {
@@ -63,24 +64,24 @@ impl<H: Host> Instant<H> {
         }
     }
 
-    /// Returns how much later it is than `earlier`; zero if it is not.
+    /// Returns how much later it is than `earlier`, or zero if it is not later.
     #[must_use]
     pub const fn saturating_duration_since(self, earlier: Self) -> Duration {
         self.since.saturating_sub(earlier.since)
     }
 
-    /// Returns whether it is zero, as it always is on a host without a clock.
+    /// Returns true if it is zero, as it always is on a host without a clock.
     #[inline]
     pub(crate) const fn is_zero(self) -> bool {
         self.since.is_zero()
     }
 }
 
-/// The time of the standard library's clock, by the native host's. Reads both clocks.
+/// Converts a time of the standard library's clock to the native host's. Reads both clocks.
 #[cfg(feature = "std")]
 impl From<std::time::Instant> for Instant<Native> {
     fn from(instant: std::time::Instant) -> Self {
-        // In this order: a pre-emption between the two makes the time later, not earlier.
+        // In this order: a pre-emption between the two makes the result later, not earlier.
         let now_there = std::time::Instant::now();
         let now = Self::now();
         match instant.checked_duration_since(now_there) {
@@ -90,7 +91,7 @@ impl From<std::time::Instant> for Instant<Native> {
     }
 }
 
-/// As [`saturating_add`](Instant::saturating_add).
+/// The same as [`saturating_add`](Instant::saturating_add).
 impl<H: Host> Add<Duration> for Instant<H> {
     type Output = Self;
     fn add(self, duration: Duration) -> Self {
@@ -98,7 +99,7 @@ impl<H: Host> Add<Duration> for Instant<H> {
     }
 }
 
-/// As [`saturating_add`](Instant::saturating_add).
+/// The same as [`saturating_add`](Instant::saturating_add).
 impl<H: Host> AddAssign<Duration> for Instant<H> {
     fn add_assign(&mut self, duration: Duration) {
         *self = self.saturating_add(duration);

@@ -1,17 +1,20 @@
-//! The platform: what a primitive may use.
+//! The platform: everything that a primitive may use of a machine.
 //!
 //! A primitive is written once, generic over a [`Host`] and the [`Atomics`] that it names. Three
 //! platforms run it:
 //!
 //! | platform | for |
 //! | --- | --- |
-//! | [`Native`] | users; compiles to the instructions that would stand there without the traits (held against a committed listing) |
+//! | [`Native`] | users: compiles to the same instructions as code without the traits |
 //! | `Simulated` (crate `lockyard-sim`) | predictions, deterministic torture |
 //! | `checked::Checked` (feature `loom`) | model checking under weak memory |
 //!
-//! The traits are three: [`Atomics`] (memory), [`ConstAtomics`] (initial values that are constants,
-//! where a platform has them) and [`Host`] (who runs, and what it runs on). [`Portable`] wraps any
-//! host and replaces its operations on parts of a word by read-modify-writes.
+//! A committed listing checks the first.
+//!
+//! There are three traits: [`Atomics`] (memory), [`ConstAtomics`] (initial values that are
+//! constants, for platforms that have them) and [`Host`] (the threads, and the machine that they
+//! run on). [`Portable`] wraps any host and replaces its operations on parts of a word by
+//! read-modify-writes.
 
 mod activity;
 mod atomics;

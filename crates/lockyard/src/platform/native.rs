@@ -1,27 +1,35 @@
 //! The native memory: `core`'s atomics and cells, with nothing added.
 //!
 //! On x86-64 an operation on a part of a word is one instruction of that width. It is in assembly,
-//! because Rust forbids unsynchronised atomics of different sizes on the same bytes: to the
-//! language each such instruction *stands for a masked read-modify-write, with release or acquire
-//! as its ordering says, of the word's one Rust atomic*. The plain store of a part refines that
-//! one: no one else writes those bytes meanwhile (the contract of [`Part::store_part`]), so no
-//! write is lost between the read and the write of the imagined read-modify-write; and an x86-64
-//! store is a release. It promises no more than release: it is not sequentially consistent, and
-//! a load that follows may be performed before it. Elsewhere, x32 among it (whose 32-bit addresses would stand in
-//! 64-bit registers of which the upper halves are not defined), the portable forms are used.
+//! because Rust forbids unsynchronised atomics of different sizes on the same bytes. To the
+//! language each such instruction *stands for a masked read-modify-write of the word's one Rust
+//! atomic, with the release or acquire that its ordering names*.
 //!
-//! A locked operation on the word that the same thread does at once afterwards waits until the store has left the core,
-//! because it cannot be forwarded. Taking and releasing a lock back to back then takes 9.1 ns on an AMD EPYC (family 25), where
-//! releasing it by a read-modify-write takes 5.4; with 9 ns or more in between there is no difference. On an Intel Xeon the plain store
-//! was the quicker one, by 6 ns (example `partial_store`; `docs/evidence/price-of-one-size.md`).
+//! The plain store of a part refines that read-modify-write. No other thread writes those bytes
+//! meanwhile (the contract of [`Part::store_part`]), so no write is lost between the imagined read
+//! and write. And an x86-64 store is a release. It promises no more than release: it is not
+//! sequentially consistent, and a load that follows may be performed before it.
+//!
+//! Other processors use the portable forms. So does x32, whose 32-bit addresses would be in 64-bit
+//! registers with undefined upper halves.
+//!
+//! A store of a part cannot be forwarded to a locked operation on the word. If the same thread
+//! executes one at once, that operation waits until the store has left the core. Taking and
+//! releasing a lock back to back then takes 9.1 ns on an AMD EPYC (family 25); releasing by a
+//! read-modify-write takes 5.4. With 9 ns or more in between there is no difference. On an Intel
+//! Xeon the plain store was faster, by 6 ns (example `partial_store`;
+//! `docs/evidence/price-of-one-size.md`).
 //!
 //! # The portable forms everywhere
 //!
-//! With `--cfg lockyard_portable` they are used on x86-64 too, and there are no fences: neither assembly nor a fence is
-//! visible to a sanitizer. The build script selects that for sanitizers that watch accesses. A sequentially consistent fence
-//! is then a read-modify-write of one static word. All of them stand in the order of that word, and each synchronises with
-//! those after it. So what stands before one happens before what stands after each later one, which is more than two fences
-//! say to each other. An acquire fence after a read is another read ([`Atomics::acquire_after`]).
+//! With `--cfg lockyard_portable` x86-64 uses the portable forms too, and there are no fences,
+//! because a sanitizer sees neither assembly nor a fence. The build script selects that for
+//! sanitizers that watch accesses.
+//!
+//! A sequentially consistent fence is then a read-modify-write of one static word. All of them are
+//! in the order of that word, and each synchronises with those after it. So everything before one
+//! happens before everything after each later one. Two fences promise less to each other. An
+//! acquire fence after a read is another read ([`Atomics::acquire_after`]).
 
 use super::{
     Atomics, Budget, BudgetSpent, ConstAtomics, DataCell, Ordering, Part, Word, part_shift,
@@ -47,7 +55,7 @@ macro_rules! native_word {
         pub struct $name($atomic);
 
         impl $name {
-            /// A word that holds `value`; for statics.
+            /// Makes a word that holds `value`; for statics.
             #[inline(always)]
             pub const fn new(value: $int) -> Self {
                 Self(<$atomic>::new(value))
@@ -153,12 +161,12 @@ native_word!(
     NativeU64, AtomicU64, u64
 );
 
-/// The address of part `index`, counted from the least significant one.
+/// Returns the address of part `index`, counted from the least significant one.
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(any(miri, lockyard_portable))))]
 #[inline(always)]
 fn part_address<W: Word, P>(word: &W, index: usize) -> *mut P {
-    // x86-64 is little-endian: part `index` lies `index` parts above the word's address. The
-    // bounds check is `part_shift`'s, at the callers.
+    // x86-64 is little-endian: part `index` is `index` parts above the word's address. The callers
+    // check the bounds with `part_shift`.
     core::ptr::from_ref(word).cast_mut().cast::<P>().wrapping_add(index)
 }
 
@@ -173,15 +181,19 @@ macro_rules! native_part {
                     "a part is stored with relaxed or release ordering"
                 );
                 part_shift::<$int, $part>(index);
-                #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(any(miri, lockyard_portable))))]
+                #[cfg(all(
+                    target_arch = "x86_64",
+                    target_pointer_width = "64",
+                    not(any(miri, lockyard_portable))
+                ))]
                 {
                     let _ = old;
                     let part = part_address::<_, $part>(self, index);
                     // SAFETY: `part` points into `self`, which is alive and which lies in an
                     // `UnsafeCell` (the atomic's). The store is one aligned instruction, so it is
-                    // atomic; that it stands for a release read-modify-write of the word is argued
-                    // in the module's first paragraph. The memory clobber keeps the compiler from
-                    // moving accesses across it, the processor keeps earlier ones before it.
+                    // atomic. That it stands for a release read-modify-write of the word is argued
+                    // in the module's first paragraphs. The memory clobber keeps the compiler from
+                    // moving accesses across it, and the processor keeps earlier ones before it.
                     unsafe {
                         core::arch::asm!(
                             concat!("mov ", $ptr, " ptr [{part}], {new", $modifier, "}"),
@@ -191,7 +203,11 @@ macro_rules! native_part {
                         );
                     }
                 }
-                #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(any(miri, lockyard_portable)))))]
+                #[cfg(not(all(
+                    target_arch = "x86_64",
+                    target_pointer_width = "64",
+                    not(any(miri, lockyard_portable))
+                )))]
                 store_part_by_rmw(self, index, old, new, order);
             }
 
@@ -199,7 +215,11 @@ macro_rules! native_part {
             #[track_caller]
             fn swap_part(&self, index: usize, new: $part, order: Ordering) -> $part {
                 part_shift::<$int, $part>(index);
-                #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(any(miri, lockyard_portable))))]
+                #[cfg(all(
+                    target_arch = "x86_64",
+                    target_pointer_width = "64",
+                    not(any(miri, lockyard_portable))
+                ))]
                 {
                     let _ = order;
                     let part = part_address::<_, $part>(self, index);
@@ -216,15 +236,23 @@ macro_rules! native_part {
                     }
                     value
                 }
-                #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(any(miri, lockyard_portable)))))]
+                #[cfg(not(all(
+                    target_arch = "x86_64",
+                    target_pointer_width = "64",
+                    not(any(miri, lockyard_portable))
+                )))]
                 swap_part_by_rmw(self, index, new, order)
             }
 
-            #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(any(miri, lockyard_portable))))]
+            #[cfg(all(
+                target_arch = "x86_64",
+                target_pointer_width = "64",
+                not(any(miri, lockyard_portable))
+            ))]
             #[inline(always)]
             #[track_caller]
             fn wait_part_assembly(&self, index: usize, value: $part, relax: fn()) {
-                // The loop pauses by itself.
+                // The assembly loop pauses by itself.
                 let _ = relax;
                 part_shift::<$int, $part>(index);
                 let part = part_address::<_, $part>(self, index);
@@ -260,12 +288,12 @@ native_part!(NativeU64, u64, u32, "dword", reg, ":e");
 #[derive(Debug)]
 pub struct NativeCell<T>(UnsafeCell<T>);
 
-// SAFETY: the cell only hands out raw pointers; who dereferences them argues exclusion (see
-// `DataCell`). The data may move to the thread that accesses it, so it must be `Send`.
+// SAFETY: the cell hands out only raw pointers, and code that dereferences them argues exclusion
+// (see `DataCell`). The data may move to the thread that accesses it, so it must be `Send`.
 unsafe impl<T: Send> Sync for NativeCell<T> {}
 
 impl<T> NativeCell<T> {
-    /// A cell that holds `value`; for statics.
+    /// Makes a cell that holds `value`; for statics.
     pub const fn new(value: T) -> Self {
         Self(UnsafeCell::new(value))
     }
@@ -290,7 +318,7 @@ impl<T: Send> DataCell<T> for NativeCell<T> {
     }
 }
 
-// SAFETY: the words are `core`'s atomics; the parts are argued in the module's first paragraph.
+// SAFETY: the words are `core`'s atomics. The module's first paragraphs argue for the parts.
 unsafe impl Atomics for NativeAtomics {
     type U16 = NativeU16;
     type U32 = NativeU32;
@@ -311,7 +339,8 @@ unsafe impl Atomics for NativeAtomics {
     #[cfg(lockyard_portable)]
     #[inline(always)]
     fn acquire_after<W: Word>(word: &W) {
-        // Acquire: pairs with what the fence would pair with. The value is that which was read, or a later one.
+        // Acquire: pairs with what the fence would pair with. It reads the same value, or a later
+        // one.
         word.load(Ordering::Acquire);
     }
 }

@@ -1,9 +1,8 @@
-//! The same platform without operations on parts of words: each is the read-modify-write of the
-//! whole word for which it stands.
+//! A platform without operations on parts of words: each is a read-modify-write of the whole word.
 //!
-//! This is what processors without a port of the assembly run, and it is the other side of a
-//! comparison that has a price: a store of a part costs nothing while it drains, a
-//! read-modify-write stalls. It wraps any host, so the price can be measured and predicted alike.
+//! Processors without a port of the assembly use these forms. They also show the price of the
+//! difference: a store of a part costs nothing while it drains, but a read-modify-write stalls. It
+//! wraps any host, so the price can be measured and predicted alike.
 
 use super::{
     Activity, Announcement, Atomics, Budget, BudgetSpent, ConstAtomics, Event, Execution, Host,
@@ -19,11 +18,11 @@ use core::time::Duration;
 #[derive(Debug)]
 pub struct Portable<H>(Invariant<H>);
 
-/// The memory of `A` whose parts are read-modify-writes of the whole word.
+/// The memory of `A`, whose parts are read-modify-writes of the whole word.
 #[derive(Debug)]
 pub struct PortableAtomics<A>(Invariant<A>);
 
-/// A word of `A` whose parts are read-modify-writes of the whole word.
+/// A word of `A`, whose parts are read-modify-writes of the whole word.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct PortableWord<W>(W);
@@ -151,15 +150,15 @@ unsafe impl<H: Host> Host for Portable<H> {
     #[inline(always)]
     fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<Self::Atomics> {
         let node: *const QueueNode<H::Atomics> = H::queue_node(slot, level);
-        // SAFETY: the same layout, as argued at the `impl`; the reference is as long-lived as the
-        // one it is made from.
+        // SAFETY: the same layout, as argued at the `impl`. The reference lives as long as the
+        // original.
         unsafe { &*node.cast() }
     }
     #[inline(always)]
     fn announcements(lock: usize, turn: u32) -> &'static [Announcement<Self::Atomics>] {
         let words: *const [Announcement<H::Atomics>] = H::announcements(lock, turn);
-        // SAFETY: `PortableWord` and `Announcement` are transparent; the reference is as long-lived
-        // as the one it is made from.
+        // SAFETY: `PortableWord` and `Announcement` are transparent. The reference lives as long
+        // as the original.
         unsafe { &*(words as *const [Announcement<Self::Atomics>]) }
     }
     #[inline(always)]
@@ -197,12 +196,12 @@ unsafe impl<H: Host> Host for Portable<H> {
         H::count(event)
     }
     #[inline(always)]
-    fn begins(activity: Activity) -> Activity {
-        H::begins(activity)
+    fn begin_activity(activity: Activity) -> Activity {
+        H::begin_activity(activity)
     }
     #[inline(always)]
-    fn goes_back_to(before: Activity) {
-        H::goes_back_to(before)
+    fn resume_activity(before: Activity) {
+        H::resume_activity(before)
     }
     #[inline(always)]
     fn execution() -> Execution {

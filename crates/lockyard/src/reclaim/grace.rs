@@ -1,42 +1,53 @@
-//! Grace periods: when every reader of an earlier time has left.
+//! Grace periods: the moment when every earlier reader has left.
 //!
 //! # The algorithm
 //!
-//! A domain has an *epoch*, a number that grows by one. A reader notes the epoch that it finds when it enters. An epoch *e* may end, so
-//! that *e* + 1 begins, when no reader is inside who noted an earlier one. An object is stamped, after it was taken out of
-//! reach, with the epoch *g* that is found then; it may be freed when the epoch is *g* + 2.
+//! A domain has an *epoch*, a number that grows by one. A reader notes the epoch that it finds when
+//! it enters. An epoch *e* may end, so that *e* + 1 begins, when no reader inside has noted an
+//! earlier one. After an object was taken out of reach, it is stamped with the epoch *g* that is
+//! found then. It may be freed when the epoch is *g* + 2.
 //!
 //! # Why nothing is freed under a reader
 //!
-//! Let *U* take an object out of reach, *Fu* be the fence after it (`stamp`), *g* the stamp. Whoever ended epoch *g* + 1 (call it *A*)
-//! loaded *g* + 1, passed its fence *Fa*, and looked at all records; then it made the epoch *g* + 2, by a compare-exchange with
-//! release. The one who frees has loaded *g* + 2 or later with acquire. Let a reader store its state *R*, pass its fence *Fr*, and
-//! then read pointers. The three fences are sequentially consistent, so they stand in one order.
+//! Call the steps as follows.
 //!
-//! 1. *Fu* before *Fa*: the load of *g* after *Fu* did not see *g* + 1, which was loaded before *Fa*. Were *Fa* first, the
-//!    later load could not return an older value.
-//! 2. If *Fa* is before *Fr*, then *Fu* is before *Fr*, and every load of the reader sees *U* or something newer: it does not find the object.
-//! 3. If *Fr* is before *Fa*, then *A* looks at the record after *R* and sees *R* or a later store of that slot (and the segment
-//!    in which the record lies: its publication is before *Fr* too).
-//!    - A later store: both leaving and entering again store with release, *A* looks with acquire. So what the reader did
-//!      inside is before *A*'s compare-exchange, and before the freeing.
+//! - *U* takes an object out of reach. *Fu* is the fence after it (`stamp`), and *g* the stamp.
+//! - *A* is the thread that ended epoch *g* + 1. It loaded *g* + 1, passed its fence *Fa*, and
+//!   looked at all records. Then it made the epoch *g* + 2, by a compare-exchange with release. The
+//!   thread that frees has loaded *g* + 2 or later with acquire.
+//! - A reader stores its state *R*, passes its fence *Fr*, and then reads pointers.
+//!
+//! The three fences are sequentially consistent, so they have one order.
+//!
+//! 1. *Fu* is before *Fa*: the load of *g* after *Fu* did not see *g* + 1, which was loaded before
+//!    *Fa*. If *Fa* were first, the later load could not return an older value.
+//! 2. If *Fa* is before *Fr*, then *Fu* is before *Fr*. Every load of the reader then sees *U* or a
+//!    newer value, so it does not find the object.
+//! 3. If *Fr* is before *Fa*, then *A* looks at the record after *R*, and sees *R* or a later store
+//!    of that slot. (It also sees the record's segment, whose publication is before *Fr* too.)
+//!    - A later store: leaving and entering again both store with release, and *A* looks with
+//!      acquire. So everything that the reader did inside is before *A*'s compare-exchange, and
+//!      before the freeing.
 //!    - *R* itself with an epoch up to *g*: *A* does not end the epoch.
-//!    - *R* with *g* + 1 (or later): the reader loaded it before *Fr*, and the load of *g* after *Fu* did not see it: *Fu* is before
-//!      *Fr*, as in 1, and the reader does not find the object.
+//!    - *R* with *g* + 1 (or later): the reader loaded it before *Fr*, and the load of *g* after
+//!      *Fu* did not see it. So *Fu* is before *Fr*, as in 1, and the reader does not find the
+//!      object.
 //!
-//! A reader without a record is counted under the parity of an epoch *x* that was still current after its fence *Fr* (`enter_unrecorded`). Whoever
-//! ended *x* + 1 had loaded *x* + 1 before its fence; were that fence before *Fr*, the reader would have seen
-//! *x* + 1. So *Fr* is first, the count was seen, and epoch *x* + 2 did not begin before the reader had left. If *x* is at most
-//! *g*, it has left before *g* + 2. If *x* is *g* + 1 or later, *Fu* is before *Fr* as above.
+//! A reader without a record is counted under the parity of an epoch *x* that was still current
+//! after its fence *Fr* (`enter_unrecorded`). The thread that ended *x* + 1 had loaded *x* + 1
+//! before its fence. If that fence were before *Fr*, the reader would have seen *x* + 1. So *Fr* is
+//! first, the count was seen, and epoch *x* + 2 did not begin before the reader had left. If *x* is
+//! at most *g*, it has left before *g* + 2. If *x* is *g* + 1 or later, *Fu* is before *Fr* as
+//! above.
 //!
-//! One epoch would not do: whoever ends epoch *g* itself lets readers be who noted *g*, and one of those may have entered before *U*
-//! and have the object.
+//! One epoch would not be enough. The thread that ends epoch *g* itself ignores readers that noted
+//! *g*. One of them may have entered before *U*, and have the object.
 //!
 //! # Why a grace period ends
 //!
-//! A reader who enters while epoch *e* is current notes *e* and does not keep *e* from ending. So if those leave who are inside,
-//! both epochs end. Who ends an epoch waits for no other who tries the same: one compare-exchange succeeds, and the others
-//! go on from there.
+//! A reader that enters while epoch *e* is current notes *e* and does not keep *e* from ending. So
+//! when the readers inside have left, both epochs end. Threads that end an epoch do not wait for
+//! each other: one compare-exchange succeeds, and the others continue from there.
 
 use super::Domain;
 use super::record::State;
@@ -44,13 +55,13 @@ use crate::context::Context;
 use crate::platform::{Atomics, HostWithSlots, Ordering, Slot, Word};
 use core::fmt;
 
-/// Epochs from the stamp of an object to its end.
+/// Epochs from the stamp of an object to its freeing.
 pub(super) const GRACE: u64 = 2;
 
 /// A reader has not left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StillRead {
-    /// Whose reader it is; `None` if it is one without a record.
+    /// The reader's slot, or `None` if it has no record.
     pub slot: Option<Slot>,
 }
 
@@ -66,31 +77,34 @@ impl fmt::Display for StillRead {
 impl core::error::Error for StillRead {}
 
 impl<H: HostWithSlots, C: Context> Domain<H, C> {
-    /// The epoch for what has just been taken out of reach.
+    /// Returns the stamp of an object that was just taken out of reach: the epoch.
     #[inline]
     pub(super) fn stamp(&self) -> u64 {
-        // Sequentially consistent: pairs with the fences of `end_epoch` and of entering; see the module.
+        // Sequentially consistent: pairs with the fences of `end_epoch` and of entering (see the
+        // module).
         H::Atomics::fence(Ordering::SeqCst);
         self.epoch.load(Ordering::Relaxed)
     }
 
-    /// The epoch, for whoever frees what is old enough.
+    /// Returns the epoch, for a thread that frees objects that are old enough.
     #[inline]
     pub(super) fn current(&self) -> u64 {
-        // Acquire: pairs with the release in `end_epoch`; what readers did who have left is done.
+        // Acquire: pairs with the release in `end_epoch`, so that departed readers have finished.
         self.epoch.load(Ordering::Acquire)
     }
 
-    /// Ends `epoch` if nobody is inside who noted an earlier one; or it has ended. With `wait` it waits for who is.
+    /// Ends `epoch`, unless it has ended or a reader inside has noted an earlier one. With `wait`
+    /// it waits for such a reader.
     fn end_epoch(&self, epoch: u64, wait: bool) -> Result<(), StillRead> {
         let left = |state| State(state).allows_end_of(epoch);
-        // Sequentially consistent: pairs with the fences of entering and of `stamp`; see the module.
+        // Sequentially consistent: pairs with the fences of entering and of `stamp` (see the
+        // module).
         H::Atomics::fence(Ordering::SeqCst);
         for (slot, record) in self.records.iter() {
             let state = &record.state;
             if wait {
-                // Readers may be long, or not be running: the CPU is for others between two looks.
-                // Acquire: pairs with the release of those who leave.
+                // A reader may be long, or may not be running, so other threads get the CPU between
+                // two looks. Acquire: pairs with the release of readers that leave.
                 H::wait_yielding(state, Ordering::Acquire, left);
             // Acquire: as above.
             } else if !left(state.load(Ordering::Acquire)) {
@@ -98,46 +112,49 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
             }
         }
         let before = &self.unrecorded.inside[(epoch as usize).wrapping_sub(1) % 2];
-        // Acquire: pairs with the release of those who leave.
+        // Acquire: pairs with the release of readers that leave.
         while before.load(Ordering::Acquire) != 0 {
-            // Another may end the epoch, and readers of the next one come to the same counter.
+            // Another thread may end the epoch, and readers of the next one use the same counter.
             if !wait || self.epoch.load(Ordering::Relaxed) != epoch {
                 return Err(StillRead { slot: None });
             }
             H::yield_now();
         }
-        // Release: pairs with the acquire in `current`. Failure: another has ended it.
+        // Release: pairs with the acquire in `current`. A failure means that another thread has
+        // ended it.
         let _ = self.epoch.compare_exchange(epoch, epoch + 1, Ordering::Release, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Ends the current epoch if that can be done without waiting. Not needed by those that retire, which do this once in 64 retirements.
+    /// Ends the current epoch if no reader must be waited for. Threads that retire need not call
+    /// it: they do this once in 64 retirements.
     ///
     /// Cost: a fence, and a load of every record.
     ///
     /// # Errors
     ///
-    /// The first reader that was found inside since an earlier epoch.
+    /// The first reader that has been inside since an earlier epoch.
     pub fn try_advance(&self) -> Result<(), StillRead> {
         // Relaxed: the fence orders it.
         self.end_epoch(self.epoch.load(Ordering::Relaxed), false)
     }
 
-    /// Waits for a grace period: when it returns, every guard has been dropped that was there when it was called, and what was
-    /// taken out of reach before may be freed by the caller itself.
+    /// Waits for a grace period. When it returns, every guard that existed at the call has been
+    /// dropped. The caller may then free, itself, what was taken out of reach before the call.
     ///
-    /// Cost: waits for the longest reader, twice; two looks at every record. It holds nothing meanwhile: others enter, retire and
-    /// free.
+    /// Cost: waits for the longest reader, twice, and scans all records twice. It holds nothing
+    /// meanwhile, so others enter, retire and free.
     ///
     /// # Panics
     ///
-    /// If the calling thread has a guard of the domain: it would wait for itself. (Of a thread without a record this is not
-    /// noticed, and it waits for ever. Nor is it of a thread that has kept only guards made inside 4,095 others.)
+    /// If the calling thread has a guard of the domain, because it would wait for itself. Two cases
+    /// are not noticed and wait for ever: a thread without a record, and one that has kept only
+    /// guards made inside 4,095 others.
     #[track_caller]
     pub fn synchronize(&self) {
         let own = H::slot().and_then(|slot| self.records.get(slot));
         let inside = own.is_some_and(|r| State(r.state.load(Ordering::Relaxed)).guards() > 0);
-        assert!(!inside, "a thread waits for a grace period while it has a guard of the domain");
+        assert!(!inside, "a thread that has a guard of the domain waits for a grace period");
         let target = self.stamp() + GRACE;
         loop {
             let epoch = self.current();
@@ -148,12 +165,13 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
         }
     }
 
-    /// As [`synchronize`](Self::synchronize), but gives up after `looks` looks that found a reader inside, with a yield after
-    /// each. For callers that must not wait for a reader that never leaves. It may be called inside a guard, and gives up then.
+    /// The same as [`synchronize`](Self::synchronize), but gives up after `looks` scans that found
+    /// a reader inside, with a yield after each. For callers that must not wait for a reader that
+    /// never leaves. Inside a guard it may be called, but gives up.
     ///
     /// # Errors
     ///
-    /// The reader that the last look found.
+    /// The reader that the last scan found.
     pub fn try_synchronize(&self, looks: u32) -> Result<(), StillRead> {
         let target = self.stamp() + GRACE;
         let mut left = looks;

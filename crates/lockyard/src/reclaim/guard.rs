@@ -1,12 +1,14 @@
-//! Guards: being inside a domain.
+//! Guards: a guard means that its thread is inside a domain.
 //!
-//! A guard of a thread with a record is counted in the record's [state](super::record::State); the outermost one also says there in
-//! which epoch it entered. The order of its steps, and why an interruption between any two of them does no harm:
+//! A guard of a thread with a record is counted in the record's [state](super::record::State). The
+//! outermost guard also notes there the epoch in which it entered. An interruption between any two
+//! of its steps does no harm:
 //!
-//! - *load the state; store it with one guard more.* The state is changed by a load and a store, not atomically: an
-//!   interruption in between enters and leaves, and so leaves the state as it was.
-//! - *fence.* What the thread reads from here on it reads after the store can be seen. A guard that nests in an
-//!   interruption which came before the fence could not rely on it, so every guard has its own.
+//! - *Load the state; store it with one more guard.* The state is changed by a load and a store,
+//!   not atomically. An interruption in between enters and leaves, and so leaves the state as it
+//!   was.
+//! - *Fence.* All later reads of the thread come after the store can be seen. A guard in an
+//!   interruption that came before the fence could not rely on it, so every guard has its own.
 
 use super::record::{Record, State};
 use super::{Domain, Owned};
@@ -16,7 +18,7 @@ use core::fmt;
 use core::mem::ManuallyDrop;
 use lock_api::GuardNoSend;
 
-/// Inside a [`Domain`]: nothing is freed that was within reach after the guard was made.
+/// Membership in a [`Domain`]: nothing is freed that was within reach after the guard was made.
 ///
 /// It stays on its thread.
 ///
@@ -33,24 +35,26 @@ pub struct Guard<'d, H: HostWithSlots, C: Context = NoContext> {
     _on_this_thread: GuardNoSend,
 }
 
-/// Where a guard is counted.
+/// The counter of a guard.
 enum Place<'d, H: Host> {
-    /// In the record of the slot.
+    /// The record of the slot.
     Record(Slot, &'d Record<H>),
-    /// In the counter that threads without a record share, of the epoch's parity.
+    /// The counter that threads without a record share, for the epoch's parity.
     Unrecorded(usize),
-    /// Nowhere: the caller has promised.
+    /// None: the caller has promised that nothing is freed.
     Assumed,
 }
 
 impl<H: HostWithSlots, C: Context> Domain<H, C> {
-    /// Enters: until the guard is dropped nothing is freed that can be reached from here on. Never waits.
+    /// Enters. Until the guard is dropped, nothing is freed that can be reached from here on. Never
+    /// waits.
     ///
-    /// Cost: one store to a line that only this slot writes, and a sequentially consistent fence. The first time in a slot
-    /// it may allocate; where that fails, and in a thread without a slot, two read-modify-writes of a shared line in all.
+    /// Cost: one store to a line that only this slot writes, and a sequentially consistent fence.
+    /// The first call in a slot may allocate. If that fails, and in a thread without a slot, a
+    /// guard costs two read-modify-writes of a shared line.
     ///
-    /// Any number of guards may nest. The record of a slot counts 4,095 of one domain; those beyond are counted where threads
-    /// without a record are.
+    /// Any number of guards may nest. The record of a slot counts 4,095 of one domain. Further ones
+    /// are counted as those of threads without a record.
     #[inline]
     pub fn enter(&self) -> Guard<'_, H, C> {
         let context = C::enter();
@@ -64,14 +68,18 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
         self.guard(place, context)
     }
 
-    /// A guard that is counted nowhere and costs nothing.
+    /// Makes a guard that is counted nowhere and costs nothing.
     ///
     /// # Safety
     ///
-    /// As long as the guard lives, something else keeps what it may reach from being freed: the thread has another guard
-    /// of the domain outside this one, and does not make it [quiescent](Guard::quiescent) meanwhile; or nobody frees,
-    /// because nobody else has the domain; or the host has quiescent states of its own, and ends no epoch before all
-    /// slots have passed one.
+    /// As long as the guard lives, one of these keeps everything that it may reach from being
+    /// freed:
+    ///
+    /// - The thread has another guard of the domain outside this one, and does not make it
+    ///   [quiescent](Guard::pass_quiescent_state) meanwhile.
+    /// - No thread frees, because no other thread has the domain.
+    /// - The host has quiescent states of its own, and ends no epoch before all slots have passed
+    ///   one.
     #[inline(always)]
     pub unsafe fn assume_entered(&self) -> Guard<'_, H, C> {
         self.guard(Place::Assumed, C::enter())
@@ -88,22 +96,23 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
         // Relaxed: only this slot writes it.
         let before = State(record.state.load(Ordering::Relaxed));
         let after = if before.guards() == 0 {
-            // Relaxed: an old epoch keeps more from being freed than need be, and no less.
+            // Relaxed: noting an old epoch prevents more freeing than necessary, never less.
             State::entered(self.epoch.load(Ordering::Relaxed))
         } else {
             match before.nested() {
                 Some(after) => after,
-                // It protects what it finds without relying on the outer guards.
+                // It protects what it finds, without relying on the outer guards.
                 None => return self.enter_unrecorded(),
             }
         };
-        // Release: pairs with the acquire of the look at it in `end_epoch`, which may see this store instead of the one by which
-        // this slot left before: what was read inside then is over.
+        // Release: pairs with the acquire of the look in `end_epoch`. That may see this store
+        // instead of the store by which this slot left before, and what was read then must be over.
         record.state.store(after.0, Ordering::Release);
-        // Sequentially consistent: pairs with the fences in `end_epoch` and `stamp`. Either they see the store above, or
-        // what is read from here on is as it was when they came: without what was taken out of reach.
+        // Sequentially consistent: pairs with the fences in `end_epoch` and `stamp`. Either they
+        // see the store above, or the later reads see memory as it was at their time, without the
+        // objects that were taken out of reach.
         H::Atomics::fence(Ordering::SeqCst);
-        // From here on the slot is the thread's until the guard is dropped.
+        // From here on the slot belongs to the thread until the guard is dropped.
         count_guards::<H>(slot, 1);
         Place::Record(slot, record)
     }
@@ -116,22 +125,24 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
         }
     }
 
-    /// Counts a reader whose thread has no slot, and that it has none.
+    /// Counts a reader without a slot, and the event.
     #[cold]
     fn enter_without_slot(&self) -> Place<'_, H> {
         H::count(Event::NoSlot);
         self.enter_unrecorded()
     }
 
-    /// Counts a reader without a record. It is counted under the epoch that is current *after* it has been counted: were it counted
-    /// under the parity of one that has ended before, the count would be taken for one of the next.
+    /// Counts a reader without a record, under the epoch that is current *after* it has been
+    /// counted. If that epoch had ended before, the count would pass for one of the next epoch with
+    /// the same parity.
     #[cold]
     fn enter_unrecorded(&self) -> Place<'_, H> {
         let mut epoch = self.epoch.load(Ordering::Relaxed);
         loop {
             let parity = epoch as usize % 2;
             let inside = &self.unrecorded.inside[parity];
-            // Relaxed: a read-modify-write passes on the release of those who left before.
+            // Relaxed: a read-modify-write continues the release sequence of readers that left
+            // before.
             inside.fetch_add(1, Ordering::Relaxed);
             // Sequentially consistent: as in `enter_record`.
             H::Atomics::fence(Ordering::SeqCst);
@@ -139,7 +150,7 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
             if now == epoch {
                 return Place::Unrecorded(parity);
             }
-            // Relaxed: nothing was read under it.
+            // Relaxed: nothing was read under this count.
             inside.fetch_sub(1, Ordering::Relaxed);
             epoch = now;
         }
@@ -147,19 +158,22 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
 }
 
 impl<'d, H: HostWithSlots, C: Context> Guard<'d, H, C> {
-    /// The domain.
+    /// Returns the domain.
     pub fn domain(&self) -> &'d Domain<H, C> {
         self.domain
     }
 
-    /// A quiescent state: nothing that was reached through this guard is used any more (references to it end here: the
-    /// compiler sees to that), and the guard goes on as if it had been made now. A thread that keeps one guard for all its life, and calls
-    /// this between two pieces of work, reads at no cost at all; it must call it, and drop the guard before it blocks, or nothing is freed.
+    /// Passes a quiescent state: no reference from this guard is used any more (the compiler
+    /// ensures that), and the guard continues as if it were made now.
     ///
-    /// Cost: one load, unless an epoch has ended since; then a store and a fence. Without effect while other guards of the
-    /// slot are there.
+    /// A thread may keep one guard for all its life and call this between two pieces of work. Its
+    /// reads then cost nothing. It must drop the guard before it blocks. Otherwise, and without
+    /// these calls, nothing is freed.
+    ///
+    /// Cost: one load, unless an epoch has ended since; then a store and a fence. It has no effect
+    /// while the slot has other guards.
     #[inline]
-    pub fn quiescent(&mut self) {
+    pub fn pass_quiescent_state(&mut self) {
         match self.place {
             Place::Record(_, record) => {
                 // Relaxed: only this slot writes it.
@@ -182,15 +196,18 @@ impl<'d, H: HostWithSlots, C: Context> Guard<'d, H, C> {
         }
     }
 
-    /// The object whose [bits](Owned::into_bits) these are; `None` if they are 0.
+    /// Returns the object with these [bits](Owned::into_bits), or `None` if they are 0.
     ///
     /// # Safety
     ///
-    /// The bits are of an [`Owned`] of this type and host; they were loaded, with acquire, inside this guard, from where the object
-    /// was within reach; and it is freed only by being retired to this guard's domain after it was taken out of reach.
+    /// - The bits are those of an [`Owned`] of this type and host.
+    /// - They were loaded, with acquire, inside this guard, from a place where the object was
+    ///   within reach.
+    /// - The object is freed only by being retired to this guard's domain after it was taken out of
+    ///   reach.
     #[inline(always)]
     pub unsafe fn deref_bits<T>(&self, bits: u64) -> Option<&T> {
-        // SAFETY: the caller says that the object is there as long as the guard.
+        // SAFETY: the caller says that the object lives as long as the guard.
         unsafe { Owned::<T, H>::deref_bits(bits) }
     }
 
@@ -198,14 +215,16 @@ impl<'d, H: HostWithSlots, C: Context> Guard<'d, H, C> {
     fn leave(&mut self) {
         match self.place {
             Place::Record(slot, record) => {
-                // Relaxed: only this slot writes it, which is the thread's as long as there is the guard.
+                // Relaxed: only this slot writes it. The slot belongs to the thread as long as the
+                // guard lives.
                 let before = State(record.state.load(Ordering::Relaxed));
-                // Release: pairs with the acquire of the look at it in `end_epoch`: what was read is read.
+                // Release: pairs with the acquire of the look in `end_epoch`, so that all reads are
+                // over.
                 record.state.store(before.left().0, Ordering::Release);
                 count_guards::<H>(slot, u32::MAX);
             }
             Place::Unrecorded(parity) => {
-                // Release: pairs with the acquire of the look at it in `end_epoch`.
+                // Release: pairs with the acquire of the look in `end_epoch`.
                 self.domain.unrecorded.inside[parity].fetch_sub(1, Ordering::Release);
             }
             Place::Assumed => {}

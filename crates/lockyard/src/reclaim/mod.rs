@@ -1,8 +1,9 @@
-//! Reclamation: when memory that readers find without a lock may be freed.
+//! Reclamation: freeing memory that readers find without a lock.
 //!
-//! A reader [enters](Domain::enter) a [`Domain`] and holds a [`Guard`] while it follows shared pointers. Who takes an
-//! object out of reach [retires](Domain::retire) it: it is freed when every guard that was there at that moment is gone, which
-//! is called a *grace period*. Readers wait for nobody; nobody waits for readers, unless it asks to.
+//! A reader [enters](Domain::enter) a [`Domain`] and holds a [`Guard`] while it follows shared
+//! pointers. A thread that takes an object out of reach [retires](Domain::retire) it. The object is
+//! freed when every guard of that moment is gone, which is called a *grace period*. Readers never
+//! wait, and no thread waits for readers unless it asks to.
 //!
 //! ```
 //! use lockyard::Domain;
@@ -22,7 +23,7 @@
 //! publish("second");
 //!
 //! let guard = DOMAIN.enter();
-//! // SAFETY: what `NEWEST` names was made by `Owned`, and is retired to the guard's domain.
+//! // SAFETY: `NEWEST` names a string that `Owned` made, and that is retired to the guard's domain.
 //! let newest = unsafe { guard.deref_bits::<String>(NEWEST.load(Ordering::Acquire)) };
 //! assert_eq!(newest.map(String::as_str), Some("second"));
 //! drop(guard);
@@ -31,63 +32,86 @@
 //! assert_eq!(DOMAIN.pending(), 0, "the first string is freed");
 //! ```
 //!
-//! # What it costs
+//! # Cost
 //!
 //! | operation | cost |
 //! | --- | --- |
-//! | [`enter`](Domain::enter) | one store to a line that only this slot writes, one sequentially consistent fence; loads of lines that rarely change |
+//! | [`enter`](Domain::enter) | one store to a line that only this slot writes, one fence |
 //! | dropping the guard | one store to the same line |
-//! | [`Guard::quiescent`] in a thread that keeps its guard | one load, while no grace period ends; then what `enter` costs |
+//! | [`Guard::pass_quiescent_state`] | one load while no grace period ends, then as `enter` |
 //! | [`Domain::assume_entered`] | nothing: the caller's promise |
-//! | [`retire`](Domain::retire) | one fence and two read-modify-writes of the slot's line; one in 64 retirements looks at all records and frees |
-//! | [`synchronize`](Domain::synchronize) | waits for readers, twice; two looks at all records |
+//! | [`retire`](Domain::retire) | one fence, two read-modify-writes of the slot's line |
+//! | [`synchronize`](Domain::synchronize) | waits for readers, twice; two scans of all records |
+//!
+//! The fences are sequentially consistent. `enter` also loads lines that rarely change. One in 64
+//! retirements scans all records and frees. A quiescent state is for a thread that keeps its guard.
 //!
 //! # Where the records are
 //!
-//! A domain has a record of one 64-byte line for each slot that has entered it, in segments of 8, 16, 32, ... records,
-//! allocated through [`Host::allocate`] when a slot of the segment first enters, and kept until the domain is dropped:
-//! with *n* slots in use less than 128 *n* + 512 bytes. [`reserve`](Domain::reserve) allocates before. A thread without a slot, and one whose
-//! record cannot be allocated, enters through two counters that all such threads share: correct, and a read-modify-write of a
-//! shared line instead of a store to a line of its own.
+//! A domain has a record of one 64-byte line for each slot that has entered it, in segments of 8,
+//! 16, 32, ... records. A segment is allocated through [`Host::allocate`] when one of its slots
+//! first enters, and kept until the domain is dropped. With *n* slots in use that is less than 128
+//! *n* + 512 bytes. [`reserve`](Domain::reserve) allocates in advance.
 //!
-//! # How much waits to be freed
+//! A thread without a slot, and one whose record cannot be allocated, enters through two counters
+//! that all such threads share. That is correct, but costs a read-modify-write of a shared line
+//! instead of a store to a line of its own.
 //!
-//! Retired objects are linked through the [`Header`] that is part of them, so retiring needs no memory and cannot fail. A slot
-//! looks after its list at the first [`retire`](Domain::retire) that finds 64 or more retirements since somebody last looked, by
-//! [`retire`](Domain::retire) and by [`retire_later`](Domain::retire_later) together. It then tries to end the epoch, and
-//! frees what has waited for two. If each look finds no reader that entered in an earlier epoch, at most 3 (64 + *k*) objects of a
-//! slot wait, where at most *k* calls of [`retire_later`](Domain::retire_later) lie between two of
-//! [`retire`](Domain::retire): 192 where all are the latter. Otherwise add what is retired while such a reader stays. Add, too,
-//! what is retired while another thread tends the slot's list. Retirements in interruptions count as later ones.
+//! # Bounds of the memory that waits
 //!
-//! What threads leave behind that have ended, retire seldom, or only [later](Domain::retire_later), is freed by any other thread
-//! that retires, four epochs later, and by [`collect`](Domain::collect) and [`barrier`](Domain::barrier). Dropping the domain
+//! Retired objects are linked through the [`Header`] that is part of them, so retiring needs no
+//! memory and cannot fail. A slot's retirements by [`retire`](Domain::retire) and by
+//! [`retire_later`](Domain::retire_later) count together. A call of [`retire`](Domain::retire) that
+//! finds 64 or more since the last scan of its list scans it: it tries to end the epoch, and frees
+//! the objects that have waited for two epochs.
+//!
+//! Suppose that each scan finds no reader that entered in an earlier epoch, and that at most *k*
+//! calls of [`retire_later`](Domain::retire_later) are between two of [`retire`](Domain::retire).
+//! Then at most 3 (64 + *k*) objects of a slot wait: 192 if all are calls of
+//! [`retire`](Domain::retire). Otherwise add what is retired while such a reader stays. Add, too,
+//! what is retired while another thread tends the slot's list. Retirements in interruptions count
+//! as later ones.
+//!
+//! Some threads leave objects behind: they have ended, retire seldom, or retire only
+//! [later](Domain::retire_later). Any other thread that retires frees these objects, four epochs
+//! later. So do [`collect`](Domain::collect) and [`barrier`](Domain::barrier). Dropping the domain
 //! frees everything.
 //!
-//! **A reader that never leaves** stops all freeing: every object that is retired from then on waits, and memory grows with
-//! the number of retirements ([`pending`](Domain::pending) counts them; retiring stays as cheap as it was). Nothing is freed under
-//! the reader. [`try_synchronize`](Domain::try_synchronize) waits for a bounded time only, and names the slot. A forgotten
-//! guard (`mem::forget`) is such a reader, and its thread's slot is given to no other thread, so that nobody goes on where that one
-//! stopped; so is one in a process's child after `fork`, of a thread that the child does not have.
+//! **A reader that never leaves** stops all freeing. Every object that is retired from then on
+//! waits, and memory grows with the number of retirements. ([`pending`](Domain::pending) counts
+//! them; retiring stays as cheap as it was.) Nothing is freed under the reader.
+//! [`try_synchronize`](Domain::try_synchronize) waits only for a bounded time, and names the slot.
 //!
-//! # What it asks of a reader
+//! A forgotten guard (`mem::forget`) is such a reader. Its thread's slot is given to no other
+//! thread, which could otherwise continue where that one stopped. In a child process after `fork`,
+//! so is a guard of a thread that the child does not have.
 //!
-//! - A guard stays on its thread (it is not `Send`), and is dropped before the thread blocks for long.
-//! - Guards nest, in the same thread and in signal handlers that interrupt it anywhere, also in the middle of `enter`. A handler enters only
-//!   in threads that have a slot, in a domain that the slot has entered or that was [reserved](Domain::reserve), because
-//!   allocation is not safe in handlers; it retires by [`retire_later`](Domain::retire_later), for the same reason.
-//! - Whoever switches fibres while it holds a guard must come back on the same thread, before the guard is dropped.
-//! - On a host whose slots are CPUs a reader stays on its CPU, with no other thread there: a [`Context`] that switches
-//!   preemption off does that.
-//! - A guard that is dropped late (in a thread-local variable's destructor) keeps its thread's slot until then; after that the slot stays
-//!   leased, to nobody. So does that of a thread that forgets a guard: as many threads as there are slots can do that before
-//!   others have none (which costs them time, and nothing else).
+//! # Rules for readers
 //!
-//! # Source
+//! - A guard stays on its thread (it is not `Send`), and is dropped before the thread blocks for
+//!   long.
+//! - Guards nest, in the same thread and in signal handlers that interrupt it anywhere, even in the
+//!   middle of `enter`. Allocation is not safe in handlers. So a handler enters only in threads
+//!   that have a slot, and only domains that the slot has entered or that were
+//!   [reserved](Domain::reserve). For the same reason it retires by
+//!   [`retire_later`](Domain::retire_later).
+//! - A thread that switches fibres while it holds a guard must come back on the same thread, before
+//!   the guard is dropped.
+//! - On a host whose slots are CPUs, a reader stays on its CPU, and no other thread runs there
+//!   meanwhile. A [`Context`] that switches preemption off ensures that.
+//! - A guard that is dropped late (in a thread-local variable's destructor) keeps its thread's slot
+//!   until then. After that the slot stays leased, to no thread. So does the slot of a thread that
+//!   forgets a guard. As many threads as there are slots can do that before others have no slot,
+//!   which costs them only time.
 //!
-//! Epochs and their three generations: Fraser, *Practical lock-freedom*, 2004, section 5.2.3. Grace periods, and quiescent states instead of
-//! sections: McKenney and Slingwine, *Read-copy update*, 1998; Hart, McKenney, Demke Brown and Walpole, *Performance of memory
-//! reclamation for lockless synchronization*, 2007. The argument that it is right stands in `grace.rs`.
+//! # Sources
+//!
+//! - Epochs and their three generations: Fraser, *Practical lock-freedom*, 2004, section 5.2.3.
+//! - Grace periods, and quiescent states instead of sections: McKenney and Slingwine, *Read-copy
+//!   update*, 1998; Hart, McKenney, Demke Brown and Walpole, *Performance of memory reclamation for
+//!   lockless synchronization*, 2007.
+//!
+//! The correctness argument is in `grace.rs`.
 
 mod grace;
 mod guard;
@@ -108,29 +132,30 @@ use core::fmt;
 use core::marker::PhantomData;
 use record::{List, Records};
 
-/// Readers, and what waits until they have left. See the [module](self).
+/// Readers, and the retired objects that wait until they have left. See the [module](self).
 ///
-/// `C` is what a guard switches off while it lives. Invariant in both parameters.
+/// A guard switches off `C` while it lives. Invariant in both parameters.
 #[repr(C, align(64))]
 pub struct Domain<H: HostWithSlots, C: Context = NoContext> {
-    /// The epoch; from 0. Changed only by the compare-exchange in `grace.rs`, by one.
+    /// The epoch, from 0. Only the compare-exchange in `grace.rs` changes it, by one.
     epoch: U64<H>,
     records: Records<H>,
-    /// Of threads without a record.
+    /// The state of threads without a record.
     unrecorded: Unrecorded<H>,
     _context: Invariant<C>,
 }
 
-/// What threads without a record share.
+/// The state that threads without a record share.
 #[repr(C, align(64))]
 struct Unrecorded<H: Host> {
-    /// How many of them are inside, by the parity of the epoch in which they entered.
+    /// Number of them inside, by the parity of the epoch in which they entered.
     inside: [U64<H>; 2],
     retired: List<H>,
 }
 
 impl<H: HostWithSlots<Atomics: ConstAtomics>, C: Context> Domain<H, C> {
-    /// A domain without readers and records; for statics too. Where the platform has no constants: [`Domain::default`].
+    /// Makes a domain without readers and records; for statics too. On a platform without
+    /// constants: [`Domain::default`].
     pub const fn new() -> Self {
         Domain {
             epoch: <H::Atomics as ConstAtomics>::U64_ZERO,
@@ -156,29 +181,31 @@ impl<H: HostWithSlots, C: Context> Default for Domain<H, C> {
 }
 
 impl<H: HostWithSlots, C: Context> Domain<H, C> {
-    /// Allocates the records of slots 0 to `slots` - 1 now, so that their first entering does not.
+    /// Allocates the records of slots 0 to `slots` - 1 now, so that entering does not.
     ///
     /// # Errors
     ///
-    /// When the host has no memory. What was allocated until then is kept, and used.
+    /// If the host has no memory. What was allocated until then is kept, and used.
     pub fn reserve(&self, slots: u32) -> Result<(), AllocationFailed> {
         self.records.reserve(slots.min(H::SLOTS))
     }
 
-    /// How many objects have been retired and not been freed yet. A snapshot; exact when nobody retires or frees. Reads every record.
+    /// Number of objects that have been retired and not been freed yet. A snapshot, exact while no
+    /// thread retires or frees. Reads every record.
     pub fn pending(&self) -> u64 {
         let recorded = self.records.iter().map(|(_, record)| record.retired.pending()).sum::<u64>();
         recorded + self.unrecorded.retired.pending()
     }
 
-    /// Bytes that the domain has allocated for records. Without the objects that wait, which are the caller's.
+    /// Number of bytes that the domain has allocated for records. It excludes the waiting objects,
+    /// which are the caller's.
     pub fn record_bytes(&self) -> usize {
         self.records.bytes()
     }
 }
 
 impl<H: HostWithSlots, C: Context> Domain<H, C> {
-    /// Frees all that waits. For a domain without guards.
+    /// Frees all objects that wait. For a domain without guards.
     fn free_all(&mut self) {
         self.records.each_mut(|record| record.retired.free_all());
         self.unrecorded.retired.free_all();
@@ -186,7 +213,8 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
 }
 
 impl<H: HostWithSlots, C: Context> Drop for Domain<H, C> {
-    /// Frees what waits: no guard of the domain exists any more. If a [`Free`] function panics the others are called all the same.
+    /// Frees all objects that wait: no guard of the domain exists any more. If a [`Free`] function
+    /// panics, the others are still called.
     fn drop(&mut self) {
         struct Finish<'d, H: HostWithSlots, C: Context>(&'d mut Domain<H, C>);
         impl<H: HostWithSlots, C: Context> Drop for Finish<'_, H, C> {

@@ -1,4 +1,4 @@
-//! An object with a header, allocated through the host: what tables are made of.
+//! An object with a header, allocated through the host: the building block of tables.
 
 use super::retired::Header;
 use super::{Domain, Guard};
@@ -17,22 +17,23 @@ struct Node<T, H: Host> {
     value: T,
 }
 
-/// A value in memory of the host, with what it needs to be retired: like a `Box` whose allocation may fail.
+/// A value in memory of the host, with the header that lets it be retired: like a `Box` whose
+/// allocation may fail.
 ///
-/// It travels through shared words as [bits](Self::into_bits).
+/// Shared words hold it as [bits](Self::into_bits).
 pub struct Owned<T, H: Host = Native>(NonNull<Node<T, H>>);
 
-// SAFETY: it owns the value, as a `Box` does; the header is used by the owner only.
+// SAFETY: it owns the value, as a `Box` does. Only the owner uses the header.
 unsafe impl<T: Send, H: Host> Send for Owned<T, H> {}
-// SAFETY: a shared reference gives shared references to the value only.
+// SAFETY: a shared reference gives only shared references to the value.
 unsafe impl<T: Sync, H: Host> Sync for Owned<T, H> {}
 
 impl<T> Owned<T> {
-    /// Puts `value` into memory of its own. On another host: [`allocate`](Self::allocate).
+    /// Moves `value` into memory of its own. On another host: [`allocate`](Self::allocate).
     ///
     /// # Errors
     ///
-    /// The value, when there is no memory.
+    /// The value, if there is no memory.
     pub fn new(value: T) -> Result<Self, T> {
         Self::allocate(value, None)
     }
@@ -40,26 +41,28 @@ impl<T> Owned<T> {
 
 impl<T, H: Host> Owned<T, H> {
     const LAYOUT: Layout = Layout::new::<Node<T, H>>();
-    /// Bytes that an object takes, with its header.
+    /// Number of bytes of an object with its header.
     pub const BYTES: usize = Self::LAYOUT.size();
 
-    /// Puts `value` into memory of its own, near NUMA node `node` if one is named and the host can.
+    /// Moves `value` into memory of its own, near NUMA node `node` if that is given and the host
+    /// can.
     ///
     /// # Errors
     ///
-    /// The value, when the host has no memory.
+    /// The value, if the host has no memory.
     pub fn allocate(value: T, node: Option<u32>) -> Result<Self, T> {
         let Some(memory) = memory::from_host::<H>(Self::LAYOUT, node) else { return Err(value) };
         let memory = memory.cast::<Node<T, H>>();
-        // SAFETY: the memory is for this layout, and nobody else's.
+        // SAFETY: the memory is for this layout, and has no other user.
         unsafe { memory.write(Node { header: Header::new(), value }) };
         Ok(Owned(memory))
     }
 
-    /// The value, out of its memory, which is given back.
+    /// Returns the value, and frees its memory.
     pub fn into_inner(self) -> T {
         let node = ManuallyDrop::new(self).0;
-        // SAFETY: the node is initialised, and nobody uses it after this: its header has nothing to drop but itself.
+        // SAFETY: the node is initialised and not used after this. Its header has nothing to drop
+        // but itself.
         let Node { header, value } = unsafe { node.read() };
         drop(header);
         // SAFETY: allocated with this layout.
@@ -67,24 +70,27 @@ impl<T, H: Host> Owned<T, H> {
         value
     }
 
-    /// The value, in bits that are not 0; its memory is the caller's to give back, by [`from_bits`](Self::from_bits).
+    /// Returns the object as bits, which are not 0. The caller must free its memory, by
+    /// [`from_bits`](Self::from_bits).
     pub fn into_bits(self) -> u64 {
         ManuallyDrop::new(self).0.as_ptr().expose_provenance() as u64
     }
 
-    /// What was made [into bits](Self::into_bits); `None` for 0.
+    /// Makes the object of [bits](Self::into_bits) again. `None` for 0.
     ///
     /// # Safety
     ///
-    /// The bits are of an `Owned` of this type and host that was not made back yet, and the value is the caller's alone; or it is given
-    /// to [`retire_owned`](Domain::retire_owned) at once.
+    /// The bits are those of an `Owned` of this type and host that has not been made again yet.
+    /// Either only the caller uses the value, or it gives the result to
+    /// [`retire_owned`](Domain::retire_owned) at once.
     pub unsafe fn from_bits(bits: u64) -> Option<Self> {
         NonNull::new(Self::at(bits).cast_mut()).map(Owned)
     }
 
     /// # Safety
     ///
-    /// The bits are of an `Owned` of this type and host, or 0, and what it is lives as long as the reference.
+    /// The bits are those of an `Owned` of this type and host, or 0, and that object lives as long
+    /// as the reference.
     pub(crate) unsafe fn deref_bits<'a>(bits: u64) -> Option<&'a T> {
         // SAFETY: the caller's promise.
         unsafe { Self::at(bits).as_ref() }.map(|node| &node.value)
@@ -94,11 +100,11 @@ impl<T, H: Host> Owned<T, H> {
         with_exposed_provenance(bits as usize)
     }
 
-    /// The bits of the `Owned` in which this value lies.
+    /// Returns the bits of the `Owned` that contains this value.
     ///
     /// # Safety
     ///
-    /// The value lies in an `Owned` of this type and host, and the reference came from its bits.
+    /// The value is in an `Owned` of this type and host, and the reference came from its bits.
     pub unsafe fn bits_of(value: &T) -> u64 {
         let address = core::ptr::from_ref(value).addr() - offset_of!(Node<T, H>, value);
         address as u64
@@ -106,10 +112,11 @@ impl<T, H: Host> Owned<T, H> {
 
     /// # Safety
     ///
-    /// `header` is the one of an `Owned<T, H>` that is the caller's alone.
+    /// `header` is that of an `Owned<T, H>` that only the caller uses.
     unsafe fn free(header: NonNull<Header<H>>) {
         let node = header.as_ptr().expose_provenance() as u64;
-        // SAFETY: the header is the first field of its node, whose provenance was exposed; the caller's promise.
+        // SAFETY: the header is the first field of its node, whose provenance was exposed. The rest
+        // is the caller's promise.
         drop(unsafe { Self::from_bits(node) });
     }
 }
@@ -132,11 +139,11 @@ impl<T, H: Host> DerefMut for Owned<T, H> {
 
 impl<T, H: Host> Drop for Owned<T, H> {
     fn drop(&mut self) {
-        /// Gives the memory back though the value's destructor panics.
+        /// Frees the memory even if the value's destructor panics.
         struct Memory<T, H: Host>(NonNull<Node<T, H>>);
         impl<T, H: Host> Drop for Memory<T, H> {
             fn drop(&mut self) {
-                // SAFETY: allocated with this layout, and the node is not used any more.
+                // SAFETY: allocated with this layout, and the node is no longer used.
                 unsafe { memory::to_host::<H>(self.0.cast(), Owned::<T, H>::LAYOUT) };
             }
         }
@@ -153,17 +160,18 @@ impl<T: fmt::Debug, H: Host> fmt::Debug for Owned<T, H> {
 }
 
 impl<H: HostWithSlots, C: Context> Domain<H, C> {
-    /// [Retires](Self::retire) an object that was taken out of reach: it is dropped when no reader has it any more. Nothing happens
-    /// for `None`.
+    /// [Retires](Self::retire) an object that was taken out of reach: it is dropped when no reader
+    /// has it any more. `None` has no effect.
     ///
     /// # Safety
     ///
-    /// As [`retire`](Self::retire). What the value borrows, if it does, outlives the domain.
+    /// The same as for [`retire`](Self::retire). If the value borrows anything, that outlives the
+    /// domain.
     pub unsafe fn retire_owned<T: Send>(&self, owned: Option<Owned<T, H>>) {
         let Some(owned) = owned else { return };
         let header = ManuallyDrop::new(owned).0.cast::<Header<H>>();
-        // SAFETY: the header is the node's first field; `free` drops the node, which is `Send`, on whatever thread; the
-        // rest is the caller's promise.
+        // SAFETY: the header is the node's first field. `free` drops the node, which is `Send`, on
+        // any thread. The rest is the caller's promise.
         unsafe { self.retire(header, Owned::<T, H>::free) };
     }
 }
@@ -173,7 +181,7 @@ impl<H: HostWithSlots, C: Context> Guard<'_, H, C> {
     ///
     /// # Safety
     ///
-    /// As there.
+    /// The same as for the domain's.
     pub unsafe fn retire_owned<T: Send>(&self, owned: Option<Owned<T, H>>) {
         // SAFETY: the caller's promise.
         unsafe { self.domain().retire_owned(owned) };

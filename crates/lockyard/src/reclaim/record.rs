@@ -1,5 +1,5 @@
-//! The records of a domain: one line for each slot, in segments that are allocated when a slot first enters and do not
-//! move.
+//! The records of a domain: one line for each slot, in segments. A segment is allocated when one of
+//! its slots first enters, and does not move.
 //!
 //! ```text
 //!   slot      0 .. 7    8 .. 23    24 .. 55    56 .. 119   ...
@@ -14,14 +14,14 @@ use core::ptr::{NonNull, with_exposed_provenance};
 
 /// Records in the first segment, as a power of two.
 const FIRST_BITS: u32 = 3;
-/// Segments: room for 32,760 slots. A slot beyond has no record.
+/// Number of segments: room for 32,760 slots. A higher slot has no record.
 const SEGMENTS: usize = 12;
 
-/// How many bits of a record's state count guards.
+/// Bits of a record's state that count guards.
 const NEST_BITS: u32 = 12;
 const NEST_MASK: u64 = (1 << NEST_BITS) - 1;
 
-/// What a record's state says.
+/// The state of a record.
 ///
 /// ```text
 ///    63                              12 11         0
@@ -31,64 +31,65 @@ const NEST_MASK: u64 = (1 << NEST_BITS) - 1;
 ///   +----------------------------------+------------+
 /// ```
 ///
-/// Only the slot's thread writes it, and what interrupts that thread, which leaves it as it was. An epoch has 52 bits: at ten million epochs a
-/// second they last for 14 years.
+/// Only the slot's thread writes it, and interruptions of that thread, which leave it as it was. An
+/// epoch has 52 bits: at ten million epochs a second they last for 14 years.
 #[derive(Clone, Copy)]
 pub(super) struct State(pub(super) u64);
 
 impl State {
-    /// One guard, in `epoch`.
+    /// The state with one guard, in `epoch`.
     #[inline(always)]
     pub(super) fn entered(epoch: u64) -> State {
         State(epoch << NEST_BITS | 1)
     }
 
-    /// How many guards there are.
+    /// Number of guards.
     #[inline(always)]
     pub(super) fn guards(self) -> u64 {
         self.0 & NEST_MASK
     }
 
-    /// One guard more; `None` when they cannot be counted.
+    /// The state with one more guard, or `None` if the guards are too many to count.
     #[inline(always)]
     pub(super) fn nested(self) -> Option<State> {
         (self.guards() < NEST_MASK).then_some(State(self.0 + 1))
     }
 
-    /// One guard less. There is one. (But where a model check has failed, and guards are dropped while it unwinds: there every word
-    /// reads as 0.)
+    /// The state with one guard less; there is one. (The exception is a failed model check. Guards
+    /// are dropped while it unwinds, and there every word reads as 0.)
     #[inline(always)]
     pub(super) fn left(self) -> State {
-        debug_assert!(self.guards() > 0 || self.0 == 0, "a guard is dropped that is not counted");
+        debug_assert!(self.guards() > 0 || self.0 == 0, "a guard is dropped that was not counted");
         State(self.0.wrapping_sub(1))
     }
 
-    /// The epoch of the outermost guard; the last one if there is none.
+    /// The epoch of the outermost guard, or of the last one if there is none.
     #[inline(always)]
     pub(super) fn epoch(self) -> u64 {
         self.0 >> NEST_BITS
     }
 
-    /// Whether the slot does not keep `epoch` from ending.
+    /// Returns true if the slot does not prevent the end of `epoch`.
     #[inline(always)]
     pub(super) fn allows_end_of(self, epoch: u64) -> bool {
         self.guards() == 0 || self.epoch() >= epoch
     }
 }
 
-/// Objects that were retired and wait: a stack, onto which anyone pushes, and which its tender takes whole.
+/// Retired objects that wait: a stack, onto which anyone pushes, and which its tender takes as a
+/// whole.
 pub(super) struct List<H: Host> {
     /// The address of the newest object's header, or 0.
     pub(super) head: U64<H>,
     /// Number of objects that were ever pushed.
     pub(super) retired: U64<H>,
-    /// Number of those that were freed. Written by the tender only.
+    /// Number of those that were freed. Only the tender writes it.
     pub(super) freed: U64<H>,
-    /// Number of pushed objects when somebody last looked after the list.
+    /// Number of pushed objects at the last scan of the list.
     pub(super) looked: U64<H>,
-    /// The epoch in which somebody last looked for what can be freed.
+    /// The epoch in which the list was last tended.
     pub(super) tended: U64<H>,
-    /// Who takes the stack and frees now: one more than its slot, [`List::NO_SLOT`], or 0 for nobody; with [`List::WAITED`].
+    /// The tender: its slot plus one, [`List::NO_SLOT`], or 0 for nobody; with [`List::WAITED`].
     pub(super) tender: U32<H>,
 }
 
@@ -105,9 +106,9 @@ impl<H: Host<Atomics: ConstAtomics>> List<H> {
 }
 
 impl<H: Host> List<H> {
-    /// In `tender`: a thread parks until the tender has done.
+    /// In `tender`: a thread is parked until the tender ends.
     pub(super) const WAITED: u32 = 1 << 31;
-    /// A tender without a slot.
+    /// In `tender`: a tender without a slot.
     pub(super) const NO_SLOT: u32 = Self::WAITED - 1;
 
     pub(super) fn new() -> Self {
@@ -121,20 +122,20 @@ impl<H: Host> List<H> {
         }
     }
 
-    /// Number of objects that wait. A snapshot (relaxed); exact when nobody retires or frees.
+    /// Number of objects that wait. A snapshot (relaxed), exact while no thread retires or frees.
     pub(super) fn pending(&self) -> u64 {
-        // In this order the difference is negative only where loads are reordered.
+        // In this order the difference is negative only if loads are reordered.
         let freed = self.freed.load(Ordering::Relaxed);
         self.retired.load(Ordering::Relaxed).saturating_sub(freed)
     }
 
-    /// The header at `address`, which a push or a take has left there.
+    /// The header at `address`, which a push or a tender left there.
     pub(super) fn header(address: u64) -> Option<NonNull<Header<H>>> {
         NonNull::new(with_exposed_provenance::<Header<H>>(address as usize).cast_mut())
     }
 }
 
-/// What a slot writes: its guards, and what it has retired.
+/// The words that a slot writes: its guards, and its retired objects.
 #[repr(C, align(64))]
 pub(super) struct Record<H: Host> {
     /// A [`State`].
@@ -142,7 +143,7 @@ pub(super) struct Record<H: Host> {
     pub(super) retired: List<H>,
 }
 
-/// The segments.
+/// The segments of a domain.
 pub(super) struct Records<H: Host>([U64<H>; SEGMENTS]);
 
 #[allow(clippy::declare_interior_mutable_const)] // as in `ConstAtomics`
@@ -150,7 +151,7 @@ impl<H: Host<Atomics: ConstAtomics>> Records<H> {
     pub(super) const NONE: Self = Records([<H::Atomics as ConstAtomics>::U64_ZERO; SEGMENTS]);
 }
 
-/// First slot and number of records of segment `k`, or no records if the host has no such slots.
+/// First slot and number of records of segment `k`. No records if the host has no such slots.
 const fn extent(k: usize, slots: u32) -> (u32, u32) {
     let first = ((1u32 << k) - 1) << FIRST_BITS;
     let full = 1u32 << (FIRST_BITS as usize + k);
@@ -182,7 +183,7 @@ impl<H: Host> Records<H> {
     #[inline]
     pub(super) fn get(&self, slot: Slot) -> Option<&Record<H>> {
         let k = segment_of(slot.0);
-        // Acquire: pairs with the release in `allocate`; the records are initialised.
+        // Acquire: pairs with the release in `allocate`, so that the records are initialised.
         let segment = Self::at(self.0.get(k)?.load(Ordering::Acquire));
         if segment.is_null() {
             return None;
@@ -190,12 +191,13 @@ impl<H: Host> Records<H> {
         let (first, records) = extent(k, H::SLOTS);
         let index = slot.0 - first;
         debug_assert!(index < records, "a slot is below the host's number of slots");
-        // SAFETY: the segment holds `records` initialised records, `index` is below (slots are below `SLOTS`), and it
-        // is not freed before the domain is dropped.
+        // SAFETY: the segment has `records` initialised records. `index` is lower (slots are below
+        // `SLOTS`). The segment is not freed before the domain is dropped.
         Some(unsafe { &*segment.add(index as usize) })
     }
 
-    /// The record of `slot`; allocates it if it is not there. `None` without memory, or beyond the last segment.
+    /// The record of `slot`, allocated if it is missing. `None` without memory, or beyond the last
+    /// segment.
     #[cold]
     pub(super) fn get_or_allocate(&self, slot: Slot) -> Option<&Record<H>> {
         self.allocate(segment_of(slot.0)).ok()?;
@@ -207,10 +209,10 @@ impl<H: Host> Records<H> {
         needed.into_iter().try_for_each(|k| self.allocate(k))
     }
 
-    /// Allocates segment `k` if it is not there.
+    /// Allocates segment `k` if it is missing.
     fn allocate(&self, k: usize) -> Result<(), AllocationFailed> {
         let word = self.0.get(k).ok_or(AllocationFailed)?;
-        // Relaxed: whoever uses the segment loads the word again, with acquire.
+        // Relaxed: a thread that uses the segment loads the word again, with acquire.
         if word.load(Ordering::Relaxed) != 0 {
             return Ok(());
         }
@@ -220,7 +222,7 @@ impl<H: Host> Records<H> {
         let (_, records) = extent(k, H::SLOTS);
         for index in 0..records as usize {
             let record = Record { state: Word::new(0), retired: List::new() };
-            // SAFETY: the memory has room for `records` of them, and is nobody else's yet.
+            // SAFETY: the memory has room for `records` of them, and nobody else uses it yet.
             unsafe { memory.add(index).write(record) };
         }
         let address = memory.as_ptr().expose_provenance() as u64;
@@ -235,11 +237,11 @@ impl<H: Host> Records<H> {
 
     /// # Safety
     ///
-    /// `segment` is segment `k`, initialised, and nobody uses it any more.
+    /// `segment` is segment `k`, initialised, and no longer used.
     unsafe fn destroy(k: usize, segment: NonNull<Record<H>>) {
         let (_, records) = extent(k, H::SLOTS);
         for index in 0..records as usize {
-            // SAFETY: the record is initialised and the caller has it alone.
+            // SAFETY: the record is initialised, and only the caller uses it.
             unsafe { segment.add(index).drop_in_place() };
         }
         // SAFETY: allocated with this layout.
@@ -249,7 +251,7 @@ impl<H: Host> Records<H> {
     /// The records that exist, by slot.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Slot, &Record<H>)> {
         self.0.iter().enumerate().flat_map(|(k, word)| {
-            // Acquire: pairs with the release in `allocate`; the records are initialised.
+            // Acquire: pairs with the release in `allocate`, so that the records are initialised.
             let segment = Self::at(word.load(Ordering::Acquire));
             let (first, records) = extent(k, H::SLOTS);
             let records = if segment.is_null() { 0 } else { records };
@@ -271,19 +273,20 @@ impl<H: Host> Records<H> {
             let segment = Self::at(word.get()).cast_mut();
             let (_, records) = extent(k, H::SLOTS);
             for index in 0..if segment.is_null() { 0 } else { records as usize } {
-                // SAFETY: the segment holds so many initialised records; nobody else has the domain.
+                // SAFETY: the segment has this many initialised records. Nobody else has the
+                // domain.
                 each(unsafe { &mut *segment.add(index) });
             }
         }
     }
 
-    /// Gives all segments back.
+    /// Frees all segments.
     pub(super) fn free(&mut self) {
         for (k, word) in self.0.iter_mut().enumerate() {
             let segment = Self::at(word.get()).cast_mut();
             *word = Word::new(0);
             if let Some(segment) = NonNull::new(segment) {
-                // SAFETY: `allocate` initialised and published it; the domain is being dropped.
+                // SAFETY: `allocate` initialised and published it, and the domain is being dropped.
                 unsafe { Self::destroy(k, segment) };
             }
         }

@@ -1,8 +1,10 @@
-//! Retired objects: linked through a header of their own, stamped with an epoch, freed two epochs later.
+//! Retired objects: linked through a header of their own, stamped with an epoch, freed two epochs
+//! later.
 //!
-//! Each slot has a list of what it has retired, a stack in its record; threads without a record share one. Anyone may push onto any list, a signal handler
-//! too. One thread at a time, the *tender*, takes the whole stack, frees what is old enough, and pushes the rest
-//! again: so no object is taken out from between others, and the stack has no ABA problem.
+//! Each slot has a list of the objects that it has retired: a stack in its record. Threads without
+//! a record share one list. Anyone may push onto any list, even a signal handler. One thread at a
+//! time, the *tender*, takes the whole stack, frees what is old enough, and pushes the rest again.
+//! So no object is taken out from between others, and the stack has no ABA problem.
 
 use super::Domain;
 use super::grace::GRACE;
@@ -15,18 +17,20 @@ use core::fmt;
 use core::mem;
 use core::ptr::NonNull;
 
-/// A slot looks after its list when this many objects were pushed since somebody last did.
+/// Retirements of a slot after which it scans its list.
 const BATCH: u64 = 64;
 /// Polls of a thread that waits for a tender, before it parks.
 const POLLS: u32 = 64;
-/// A list that nobody has looked after for so many epochs is anybody's.
+/// Epochs without a scan after which any thread may tend a list.
 const ABANDONED: u64 = 4;
 
-/// Frees a retired object. It gets the header with which the object was retired. It may retire others, and enter; it must
-/// not wait for a grace period. If it panics, the object counts as freed, and what waits beside it is not lost.
+/// Frees a retired object, whose header it gets. It may retire other objects, and enter. It must
+/// not wait for a grace period. If it panics, the object counts as freed, and the other waiting
+/// objects are not lost.
 pub type Free<H> = unsafe fn(NonNull<Header<H>>);
 
-/// What an object needs in itself to be retired: 24 bytes, used from its retirement on. Readers do not look at it.
+/// The part of an object that lets it be retired: 24 bytes, used from its retirement on. Readers do
+/// not look at it.
 pub struct Header<H: Host = Native>(Cell<H, Links<H>>);
 
 struct Links<H: Host> {
@@ -43,24 +47,24 @@ impl<H: Host> Clone for Links<H> {
 impl<H: Host> Copy for Links<H> {}
 
 impl<H: Host> Header<H> {
-    /// The header of an object that is not retired.
+    /// Makes the header of an object that is not retired.
     pub fn new() -> Self {
         Header(DataCell::new(Links { next: 0, stamp: 0, free: None }))
     }
 
     /// # Safety
     ///
-    /// The caller is the only one who uses the header: it retires the object, or has taken it from a list.
+    /// No other thread uses the header: the caller retires the object, or has taken it from a list.
     unsafe fn read(&self) -> Links<H> {
-        // SAFETY: nobody writes, the caller says.
+        // SAFETY: the caller says that nobody writes.
         self.0.with(|links| unsafe { *links })
     }
 
     /// # Safety
     ///
-    /// As [`read`](Self::read).
+    /// The same as for [`read`](Self::read).
     unsafe fn write(&self, new: Links<H>) {
-        // SAFETY: nobody else uses it, the caller says.
+        // SAFETY: the caller says that nobody else uses it.
         self.0.with_mut(|links| unsafe { *links = new });
     }
 }
@@ -78,13 +82,13 @@ impl<H: Host> fmt::Debug for Header<H> {
 }
 
 impl<H: Host> List<H> {
-    /// Pushes an object; returns how many were ever pushed.
+    /// Pushes an object, and returns the number of objects that were ever pushed.
     ///
     /// # Safety
     ///
-    /// The object is the caller's alone, and stays where it is until `free` is called.
+    /// Only the caller uses the object, which stays where it is until `free` is called.
     unsafe fn push(&self, object: NonNull<Header<H>>, stamp: u64, free: Option<Free<H>>) -> u64 {
-        // Counted before it can be freed.
+        // Relaxed. Counted before it can be freed.
         let retired = self.retired.fetch_add(1, Ordering::Relaxed) + 1;
         // SAFETY: the caller's promise.
         unsafe { self.push_counted(object, Links { next: 0, stamp, free }) };
@@ -93,7 +97,7 @@ impl<H: Host> List<H> {
 
     /// # Safety
     ///
-    /// As [`push`](Self::push).
+    /// The same as for [`push`](Self::push).
     unsafe fn push_counted(&self, object: NonNull<Header<H>>, links: Links<H>) {
         let address = object.as_ptr().expose_provenance() as u64;
         let mut head = self.head.load(Ordering::Relaxed);
@@ -113,7 +117,8 @@ impl<H: Host> List<H> {
         }
     }
 
-    /// Waits until the list has no tender; may return early. Parks, where that is allowed. It orders nothing.
+    /// Waits until the list has no tender, parked if that is allowed. It may return early. It
+    /// orders nothing.
     #[cold]
     fn wait_for_tender(&self) {
         let tender = &self.tender;
@@ -126,7 +131,8 @@ impl<H: Host> List<H> {
         }
         let seen = tender.load(Ordering::Relaxed);
         let waited = seen | Self::WAITED;
-        // The tender, or a later one, finds the bit when it has done, since its last change of the word is an exchange.
+        // The last change of the word by a tender is an exchange, so this tender or a later one
+        // finds the bit when it ends.
         if seen != 0
             && tender.compare_exchange(seen, waited, Ordering::Relaxed, Ordering::Relaxed).is_ok()
         {
@@ -135,13 +141,14 @@ impl<H: Host> List<H> {
         }
     }
 
-    /// Notes that somebody looks after the list now.
+    /// Notes that a scan of the list begins.
     fn note_look(&self) {
-        // Relaxed, both: an old count means that the list is looked after once more than needed.
+        // Relaxed, both: an old count only causes one scan more than needed.
         self.looked.store(self.retired.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    /// Frees everything, whatever its stamp. For a domain that nobody uses any more. After a panic the rest is in the list again.
+    /// Frees everything, whatever its stamp, for a domain without users. After a panic the rest is
+    /// in the list again.
     pub(super) fn free_all(&mut self) {
         let next = mem::replace(&mut self.head, Word::new(0)).get();
         let mut taken = Taken { list: self, next };
@@ -152,18 +159,22 @@ impl<H: Host> List<H> {
 
     /// Frees an object that the caller, the tender, has taken.
     fn free_one(&self, object: NonNull<Header<H>>, links: Links<H>) {
-        // Relaxed: one tender writes it after the other, and each acquires what the one before released.
+        // Relaxed: tenders write it one after the other, and each acquires what the former one
+        // released.
         let freed = self.freed.load(Ordering::Relaxed) + 1;
-        // Release: pairs with the acquire in `barrier`: whoever finds nothing pending finds the tender that is about to free it.
+        // Release: pairs with the acquire in `barrier`, so that a thread that finds nothing pending
+        // finds the tender that is about to free the object.
         self.freed.store(freed, Ordering::Release);
         if let Some(free) = links.free {
-            // SAFETY: who retired the object says that `free` frees it, once, when no reader has it any more.
+            // SAFETY: the thread that retired the object says that `free` frees it, once, when no
+            // reader has it any more.
             unsafe { free(object) };
         }
     }
 }
 
-/// Objects that were taken from a list. What is left when it is dropped (a `free` has panicked) goes back.
+/// Objects that were taken from a list. If it is dropped with some left (a `free` has panicked),
+/// they go back.
 struct Taken<'l, H: Host> {
     list: &'l List<H>,
     next: u64,
@@ -172,7 +183,8 @@ struct Taken<'l, H: Host> {
 impl<H: Host> Taken<'_, H> {
     fn pop(&mut self) -> Option<(NonNull<Header<H>>, Links<H>)> {
         let object = List::<H>::header(self.next)?;
-        // SAFETY: it was retired, so it is still there; it was taken, so nobody else uses its header.
+        // SAFETY: it was retired, so it is still there. It was taken, so nobody else uses its
+        // header.
         let links = unsafe { object.as_ref().read() };
         self.next = links.next;
         Some((object, links))
@@ -182,13 +194,13 @@ impl<H: Host> Taken<'_, H> {
 impl<H: Host> Drop for Taken<'_, H> {
     fn drop(&mut self) {
         while let Some((object, links)) = self.pop() {
-            // SAFETY: it was taken, and is not freed.
+            // SAFETY: it was taken, and has not been freed.
             unsafe { self.list.push_counted(object, links) };
         }
     }
 }
 
-/// Being the tender of a list.
+/// The right to tend a list.
 struct Tending<'l, H: Host>(&'l List<H>);
 
 impl<H: Host> Drop for Tending<'_, H> {
@@ -207,44 +219,51 @@ fn own_tender<H: Host>() -> u32 {
 }
 
 impl<H: HostWithSlots, C: Context> Domain<H, C> {
-    /// Retires an object: `free` is called with its header when no guard is left that was there before this call, in any
-    /// thread that retires to the domain, collects, or drops it. Needs no memory; cannot fail.
+    /// Retires an object. `free` is called with its header once every guard that existed before
+    /// this call is gone, in any thread that retires to the domain, collects, or drops it. Needs no
+    /// memory; cannot fail.
     ///
-    /// Cost: one fence and two read-modify-writes of the slot's line. A call that finds 64 or more retirements of the slot since
-    /// its list was last looked after (by this function and by [`retire_later`](Self::retire_later) together) looks at all
-    /// records, and frees what is old enough. In an interruption it never does.
+    /// Cost: one fence and two read-modify-writes of the slot's line. If it finds 64 or more
+    /// retirements of the slot since the last scan of its list (by this function and by
+    /// [`retire_later`](Self::retire_later) together), it scans all records, and frees what is old
+    /// enough. In an interruption it never does.
     ///
     /// # Safety
     ///
-    /// - `object` is the header of an object that lives until `free` is called with it, and may be freed by any thread.
-    /// - No reader finds it any more: it was taken out of reach before this call, by this thread, or by one whose doing so
-    ///   happened before.
+    /// - `object` is the header of an object that lives until `free` is called with it, and that
+    ///   any thread may free.
+    /// - No reader finds it any more. This thread took it out of reach before the call, or another
+    ///   thread did and that happened before.
     /// - It is retired once, and every reader that may have found it has a guard of *this* domain.
-    /// - `free` may be called with it at any later time, when the domain is dropped too.
+    /// - `free` may be called with it at any later time, even when the domain is dropped.
     #[inline]
     pub unsafe fn retire(&self, object: NonNull<Header<H>>, free: Free<H>) {
         // SAFETY: the caller's promise.
         let (list, retired) = unsafe { self.push(object, free) };
-        // Relaxed: a count from before means that the list is looked after once more than needed.
+        // Relaxed: an old count only causes one scan more than needed.
         let looked = list.looked.load(Ordering::Relaxed);
-        // More may have been looked at than was retired with this object, by another thread meanwhile.
+        // It may be negative: another thread may have scanned more than was retired up to this
+        // object.
         if retired.saturating_sub(looked) >= BATCH && H::execution() == Execution::Thread {
             self.look_after(list);
         }
     }
 
-    /// As [`retire`](Self::retire), and frees nothing: for signal handlers, interrupts, and other contexts that must not run
-    /// what frees objects. Any number may wait until one of these comes:
+    /// The same as [`retire`](Self::retire), but frees nothing: for signal handlers, interrupts,
+    /// and other contexts that must not run a [`Free`] function. Any number of objects may wait
+    /// until one of these comes:
     ///
-    /// - the next [`retire`](Self::retire) in the same slot, if 64 or more were retired since its list was last looked after;
-    /// - in other slots, some [`retire`](Self::retire)s that end four epochs: the list counts as left behind then;
+    /// - the next [`retire`](Self::retire) in the same slot, if 64 or more were retired since the
+    ///   last scan of its list;
+    /// - in other slots, some [`retire`](Self::retire)s that end four epochs: the list then counts
+    ///   as left behind;
     /// - [`collect`](Self::collect), [`barrier`](Self::barrier), or the end of the domain.
     ///
-    /// A program that retires by this function alone must call one of the last three.
+    /// A program that retires only by this function must call one of the last three.
     ///
     /// # Safety
     ///
-    /// As [`retire`](Self::retire).
+    /// The same as for [`retire`](Self::retire).
     pub unsafe fn retire_later(&self, object: NonNull<Header<H>>, free: Free<H>) {
         // SAFETY: the caller's promise.
         unsafe { self.push(object, free) };
@@ -252,7 +271,7 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
 
     /// # Safety
     ///
-    /// As [`retire`](Self::retire).
+    /// The same as for [`retire`](Self::retire).
     unsafe fn push(&self, object: NonNull<Header<H>>, free: Free<H>) -> (&List<H>, u64) {
         let record = H::slot().and_then(|slot| self.records.get(slot));
         let list = record.map_or(&self.unrecorded.retired, |record| &record.retired);
@@ -282,12 +301,13 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
         recorded.chain(core::iter::once(&self.unrecorded.retired))
     }
 
-    /// Frees what is old enough in `list`; returns how many; `None` if someone else is at it (perhaps this thread, further up). Does nothing, unless
-    /// `again`, if it was done in this epoch.
+    /// Frees what is old enough in `list`, and returns the number of objects. `None` if the list
+    /// has a tender (perhaps this thread, further up). Unless `again`, it does nothing if the list
+    /// was tended in this epoch.
     fn tend(&self, list: &List<H>, again: bool) -> Option<usize> {
         let me = own_tender::<H>();
-        // Acquire: pairs with the release of the former tender: for `barrier`, what that one took is freed; and its count of what
-        // was freed is the one to go on from.
+        // Acquire: pairs with the release of the former tender. So, for `barrier`, the objects that
+        // it took are freed, and its count of freed objects is seen.
         if list.tender.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return None;
         }
@@ -303,59 +323,63 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
         let mut young = Taken { list, next: 0 };
         let mut freed = 0;
         while let Some((object, links)) = taken.pop() {
-            // Not a subtraction: a stamp may be newer than the epoch that was loaded above.
+            // An addition: a stamp may be newer than the epoch that was loaded above.
             if links.stamp + GRACE <= epoch {
                 list.free_one(object, links);
                 freed += 1;
             } else {
                 let address = object.as_ptr().expose_provenance() as u64;
                 let next = mem::replace(&mut young.next, address);
-                // SAFETY: it was taken, so its header is ours.
+                // SAFETY: it was taken, so no other thread uses its header.
                 unsafe { object.as_ref().write(Links { next, ..links }) };
             }
         }
         Some(freed)
     }
 
-    /// Frees what can be freed now, whoever has retired it; returns how many objects. Waits for nobody.
+    /// Frees every object that can be freed now, whichever thread retired it. Returns the number of
+    /// objects. Never waits.
     ///
-    /// Cost: looks at every record twice.
+    /// Cost: scans all records twice.
     pub fn collect(&self) -> usize {
         let _ = self.try_advance();
         let waiting = self.lists().filter(|list| list.pending() > 0);
         waiting.filter_map(|list| self.tend(list, true)).sum()
     }
 
-    /// Waits until everything is freed that was retired before the call: a grace period, and then [`collect`](Self::collect).
+    /// Waits until everything that was retired before the call is freed: a grace period, and then a
+    /// [`collect`](Self::collect).
     ///
-    /// Not to be called by a [`Free`] function, which would wait for itself.
+    /// A [`Free`] function must not call it, because it would wait for itself.
     ///
     /// # Panics
     ///
-    /// As [`synchronize`](Self::synchronize).
+    /// The same as [`synchronize`](Self::synchronize).
     #[track_caller]
     pub fn barrier(&self) {
         self.synchronize();
         self.free_until_nothing_old_waits();
     }
 
-    /// What is old enough is freed when this returns, by this thread or by others.
+    /// Returns when all objects that are old enough have been freed, by this thread or by others.
     fn free_until_nothing_old_waits(&self) {
         for list in self.lists() {
             loop {
-                // Acquire, of the first: pairs with the release in `free_one`, so that whoever finds nothing pending finds the
-                // tender that is about to free it.
+                // Acquire: pairs with the release in `free_one`, so that a thread that finds
+                // nothing pending finds the tender that is about to free the object.
                 let freed = list.freed.load(Ordering::Acquire);
-                // Relaxed: what was retired before the call is counted in it, and what was freed too, by the load above.
+                // Relaxed: it counts everything that was retired before the call, and, because of
+                // the load above, everything that was freed.
                 let nothing_left = list.retired.load(Ordering::Relaxed) == freed;
-                // Acquire: pairs with the release of the tender, so that what it frees is freed.
+                // Acquire: pairs with the release of the tender, so that it has freed its objects.
                 if nothing_left && list.tender.load(Ordering::Acquire) == 0 {
                     break;
                 }
                 if self.tend(list, true).is_some() {
                     break;
                 }
-                // Somebody else is at it, perhaps by an epoch from before the grace period: the next round looks again.
+                // Another thread tends it, perhaps by an epoch from before the grace period, so the
+                // next round looks again.
                 list.wait_for_tender();
             }
         }

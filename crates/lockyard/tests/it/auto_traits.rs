@@ -1,6 +1,6 @@
-//! Which types may be sent to another thread, and which may be shared with one.
+//! The types that may be sent to another thread, and those that may be shared with one.
 //!
-//! All of it is decided when this file compiles. The tests run nothing.
+//! Compiling this file decides all of it. The tests run nothing.
 
 use lockyard::buffers::{Buffer, BufferCache, Standard as Switches};
 use lockyard::connections::{self, Connection, ConnectionTable};
@@ -17,7 +17,7 @@ use lockyard::{Context, Held, Native, RawSpinLock};
 use std::cell::Cell as NotShared;
 use std::rc::Rc;
 
-/// A context whose state can neither be sent nor be shared.
+/// A context whose state can be neither sent nor shared.
 struct Sticky;
 impl Context for Sticky {
     type State = Rc<u32>;
@@ -105,7 +105,7 @@ fn what_holds_something_stays_on_its_thread() {
         Guard<'static, Native>,
         id_table::Entry<'static, u32, id_table::Rcu, Native>,
     );
-    // An entry gives `&T` to whom it is shared with.
+    // A shared entry gives `&T` to the thread that it is shared with.
     lacks!(Sync; id_table::Entry<'static, NotShared<u32>, id_table::Locked, Native>);
     // A guard shared between threads would share the state of its context.
     lacks!(Sync;

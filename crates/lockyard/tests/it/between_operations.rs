@@ -1,5 +1,6 @@
-//! What another thread, or an interruption of the same one, does between two operations of a primitive: the place is
-//! chosen by a hook, so that each of these runs is the one in a million that goes wrong.
+//! Events between two operations of a primitive, in another thread or an interruption of the same
+//! one. A hook chooses the place, so that each of these runs is the one in a million that goes
+//! wrong.
 
 #![cfg(all(feature = "std", feature = "hooks"))]
 
@@ -16,7 +17,7 @@ use lockyard::lockref::{Count, LockRef};
 use lockyard::page_ref::{
     Cmpxchg, Conditional, MAX_REFERENCES, OptimisticCmpxchg, PageRef, References,
 };
-use lockyard::platform::hooked::{Effect, Hook, Hooked, Kind, Operation};
+use lockyard::platform::hooked::{Effect, Hook, Hooked, Operation, OperationKind};
 use lockyard::platform::{Host as _, Native};
 use std::cell::{Cell, RefCell};
 use std::net::Ipv4Addr;
@@ -25,26 +26,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 
-/// Runs what [`after_next`] was given, after the operation that it was given it for.
+/// A hook that runs the action of [`after_next`] after the operation for which it was given.
 struct Between;
 
 type Then = Box<dyn FnOnce()>;
 
 thread_local! {
-    static THEN: RefCell<Option<(Kind, Then)>> = const { RefCell::new(None) };
-    /// What counts the waits that the thread begins.
+    static THEN: RefCell<Option<(OperationKind, Then)>> = const { RefCell::new(None) };
+    /// The counter of the waits that the thread begins.
     static WAITS: Cell<Option<&'static AtomicU32>> = const { Cell::new(None) };
 }
 
-/// Runs `then` after the next operation of this kind of the running thread.
-fn after_next(kind: Kind, then: impl FnOnce() + 'static) {
+/// Runs `then` after the next operation of this kind in the running thread.
+fn after_next(kind: OperationKind, then: impl FnOnce() + 'static) {
     THEN.set(Some((kind, Box::new(then))));
 }
 
 // SAFETY: it changes no operation.
 unsafe impl Hook for Between {
     fn operation(operation: &mut Operation) -> Effect {
-        if operation.kind == Kind::Wait
+        if operation.kind == OperationKind::Wait
             && let Some(waits) = WAITS.get()
         {
             waits.fetch_add(1, Ordering::Relaxed);
@@ -62,7 +63,7 @@ unsafe impl Hook for Between {
 
 type Host = Hooked<Native, Between>;
 
-fn stays_frozen_for_a_look_up_that_saw_it_full<V: Conditional>(kind: Kind) {
+fn stays_frozen_for_a_look_up_that_saw_it_full<V: Conditional>(kind: OperationKind) {
     let page = Arc::new(PageRef::<V, Host>::from_references(MAX_REFERENCES));
     let owner = Arc::clone(&page);
     after_next(kind, move || {
@@ -76,32 +77,36 @@ fn stays_frozen_for_a_look_up_that_saw_it_full<V: Conditional>(kind: Kind) {
 }
 
 #[test]
-fn a_page_frozen_at_the_most_references_is_not_given_to_a_look_up_that_saw_it_before() {
-    stays_frozen_for_a_look_up_that_saw_it_full::<Cmpxchg>(Kind::Load);
-    // Its first exchange, which expects one reference, fails and shows the full count.
-    stays_frozen_for_a_look_up_that_saw_it_full::<OptimisticCmpxchg>(Kind::CompareExchange);
+fn a_frozen_page_is_not_given_to_a_look_up_that_saw_its_full_count() {
+    stays_frozen_for_a_look_up_that_saw_it_full::<Cmpxchg>(OperationKind::Load);
+    // Its first exchange expects one reference, fails, and shows the full count.
+    stays_frozen_for_a_look_up_that_saw_it_full::<OptimisticCmpxchg>(
+        OperationKind::CompareExchange,
+    );
 }
 
-fn refuses_within_a_put_too_many<V: Conditional>() {
+fn refuses_during_one_put_too_many<V: Conditional>() {
     let page = Arc::new(PageRef::<V, Host>::from_references(1));
     assert!(page.put());
     let found = Arc::new(AtomicBool::new(false));
     let (other, finds) = (Arc::clone(&page), Arc::clone(&found));
-    // The subtraction has taken the count below zero, and nothing has put it right yet.
-    after_next(Kind::FetchAdd, move || finds.store(other.get_not_zero(), Ordering::Relaxed));
+    // The subtraction has taken the count below zero, and nothing has corrected it yet.
+    after_next(OperationKind::FetchAdd, move || {
+        finds.store(other.get_not_zero(), Ordering::Relaxed)
+    });
     let dropped = catch_unwind(AssertUnwindSafe(|| page.put()));
     assert_eq!(dropped.is_err(), cfg!(debug_assertions), "it panics in debug builds");
     assert!(!found.load(Ordering::Relaxed), "a reference to a page that has none");
 }
 
 #[test]
-fn a_look_up_in_the_middle_of_a_put_too_many_finds_no_reference() {
-    refuses_within_a_put_too_many::<Cmpxchg>();
-    refuses_within_a_put_too_many::<OptimisticCmpxchg>();
+fn a_look_up_during_one_put_too_many_finds_no_reference() {
+    refuses_during_one_put_too_many::<Cmpxchg>();
+    refuses_during_one_put_too_many::<OptimisticCmpxchg>();
 }
 
 #[test]
-fn an_interruption_while_a_node_is_taken_loses_none_that_a_successor_has_done_with() {
+fn an_interruption_that_takes_a_node_loses_no_node_of_a_finished_successor() {
     static LEFT: RawSpinLock<Clh, Host> = <RawSpinLock<Clh, Host> as lock_api::RawMutex>::INIT;
     type McsLock = lock_api::Mutex<RawSpinLock<Mcs, Host>, ()>;
     static OUTER: McsLock = McsLock::new(());
@@ -111,7 +116,7 @@ fn an_interruption_while_a_node_is_taken_loses_none_that_a_successor_has_done_wi
         // SAFETY: taken above.
         unsafe { LEFT.release(held) };
     };
-    // A thread of its own, because it counts the nodes that its slot has in use.
+    // In a thread of its own, because it counts the nodes that its slot has in use.
     let counted = thread::spawn(move || {
         let held = LEFT.acquire();
         let alone = format!("{LEFT:?}");
@@ -123,9 +128,10 @@ fn an_interruption_while_a_node_is_taken_loses_none_that_a_successor_has_done_wi
         unsafe { LEFT.release(held) };
         successor.join().unwrap();
         let node = Host::queue_node(Host::slot().expect("slots are left"), 0);
-        assert_eq!(node.nodes_in_use(), 1, "the successor has done with it");
-        // The first load of an acquisition is that of the bits; the store that sets one more comes later.
-        after_next(Kind::Load, || drop(INNER.lock()));
+        assert_eq!(node.nodes_in_use(), 1, "the successor has finished with it");
+        // The first load of an acquisition reads the bits. The store that sets another bit comes
+        // later.
+        after_next(OperationKind::Load, || drop(INNER.lock()));
         drop(OUTER.lock());
         take_and_release();
         assert_eq!(node.nodes_in_use(), 0);
@@ -133,8 +139,9 @@ fn an_interruption_while_a_node_is_taken_loses_none_that_a_successor_has_done_wi
     counted.join().unwrap();
 }
 
-/// Four CLH locks, released by the running thread, of each of which the successor has not yet noticed that; then `run`, with what counts the
-/// waits from here on, and what makes the successors go on.
+/// Takes and releases four CLH locks, whose successors have not yet noticed the releases. Then
+/// calls `run` with a counter of the waits from here on, and the flag that lets the successors
+/// continue.
 #[cfg(unix)]
 fn with_all_nodes_left(run: impl FnOnce(&'static AtomicU32, &'static AtomicBool)) {
     let waits: &'static AtomicU32 = Box::leak(Box::default());
@@ -145,7 +152,7 @@ fn with_all_nodes_left(run: impl FnOnce(&'static AtomicU32, &'static AtomicBool)
         for lock in &locks {
             scope.spawn(move || {
                 WAITS.set(Some(waits));
-                after_next(Kind::Wait, || until(|| go_on.load(Ordering::Relaxed)));
+                after_next(OperationKind::Wait, || until(|| go_on.load(Ordering::Relaxed)));
                 let held = lock.acquire();
                 // SAFETY: taken above.
                 unsafe { lock.release(held) };
@@ -170,7 +177,7 @@ fn until(condition: impl Fn() -> bool) {
 
 #[cfg(unix)]
 #[test]
-fn whose_nodes_are_all_left_to_successors_waits_for_one_and_does_not_give_up() {
+fn a_thread_whose_nodes_are_all_left_to_successors_waits_for_one() {
     fn waits_for_a_node<K: LaneLock<Host>>() {
         with_all_nodes_left(|waits, go_on| {
             let lock = RawSpinLock::<K, Host>::new();
@@ -190,14 +197,14 @@ fn whose_nodes_are_all_left_to_successors_waits_for_one_and_does_not_give_up() {
             });
         });
     }
-    // Each in a thread of its own, whose nodes nobody else has used.
+    // Each in a thread of its own, whose nodes no other test has used.
     thread::spawn(waits_for_a_node::<Mcs>).join().unwrap();
     thread::spawn(waits_for_a_node::<Clh>).join().unwrap();
 }
 
 #[cfg(unix)]
 #[test]
-fn in_a_forked_child_nodes_that_were_left_to_others_are_the_threads_again() {
+fn in_a_forked_child_nodes_left_to_others_belong_to_the_thread_again() {
     thread::spawn(|| {
         with_all_nodes_left(|_, _| {
             let (mcs, clh) = (RawSpinLock::<Mcs, Host>::new(), RawSpinLock::<Clh, Host>::new());
@@ -230,7 +237,7 @@ fn connection(number: u32) -> Tuple {
     }
 }
 
-/// Counts those that live.
+/// Counts its live values.
 struct Alive(&'static AtomicU32);
 
 impl Alive {
@@ -258,7 +265,7 @@ fn beside_a_stopped_look_up(look_up: impl FnOnce() + Send, beside: impl FnOnce()
     thread::scope(|scope| {
         scope.spawn(move || {
             // The first fence of a look-up is that of entering.
-            after_next(Kind::Fence, move || {
+            after_next(OperationKind::Fence, move || {
                 stopped.store(true, Ordering::Relaxed);
                 until(go_on);
             });
@@ -287,15 +294,15 @@ fn a_look_up_that_never_ends_holds_memory_of_connections_back_and_nothing_else()
                     assert!(table.remove(&connection(number)).is_some());
                 }
             }
-            assert_eq!(table.waiting(), u64::from(GONE / 2), "what is held back can be read off");
+            assert_eq!(table.waiting(), u64::from(GONE / 2), "the table reports the waiting ones");
             let renewed = table.look_up(&connection(0)).is_some_and(|(found, _)| found.renew(6));
             assert!(renewed);
             assert_eq!(table.expire(5, usize::MAX, |_| ()), GONE as usize / 2);
             assert_eq!(table.waiting(), u64::from(GONE), "nothing is freed under it");
-            assert_eq!(ALIVE.load(Ordering::Relaxed), 1, "values are dropped all the same");
+            assert_eq!(ALIVE.load(Ordering::Relaxed), 1, "values are still dropped");
         },
     );
-    // It has gone on, and a retirement or two later everything is freed.
+    // It has continued, and after one or two retirements everything is freed.
     for _ in 0..4 {
         insert(1);
         assert_eq!(table.expire(5, usize::MAX, |_| ()), 1);
@@ -325,7 +332,7 @@ fn a_look_up_that_never_ends_holds_memory_of_identifiers_back_and_nothing_else()
             assert_eq!(
                 table.domain().pending(),
                 u64::from(GONE),
-                "what is held back can be read off"
+                "the table reports the waiting ones"
             );
             assert!(table.domain().try_synchronize(3).is_err());
             assert_eq!(ALIVE.load(Ordering::Relaxed), 1, "objects are the remover's");
@@ -335,23 +342,24 @@ fn a_look_up_that_never_ends_holds_memory_of_identifiers_back_and_nothing_else()
     assert_eq!(table.domain().pending(), 0);
 }
 
-/// Changes the count before each compare-exchange of a thread that wants the lock, as a stream of look-ups may.
+/// Changes the count before each compare-exchange of a thread that wants the lock, as a stream of
+/// look-ups could.
 struct Stream;
 
 type Entry = LockRef<Queued, NoTrywait, Hooked<Native, Stream>>;
 
 thread_local! {
-    /// Whose count it changes, and how often it has.
+    /// The lockref whose count it changes, and the number of its changes.
     static COUNTED: Cell<Option<(&'static Entry, u32)>> = const { Cell::new(None) };
 }
 
 // SAFETY: it changes no operation.
 unsafe impl Hook for Stream {
     fn operation(operation: &mut Operation) -> Effect {
-        if operation.kind == Kind::CompareExchange
+        if operation.kind == OperationKind::CompareExchange
             && let Some((entry, changes)) = COUNTED.take()
         {
-            // Nobody else is there, so whoever looks whether the lock is free can change the count then.
+            // No other thread is there, so the count can change whenever the lock is checked.
             let changed = !entry.is_locked() && changes < STREAM && entry.get_not_dead();
             COUNTED.set(Some((entry, changes + u32::from(changed))));
         }
@@ -363,7 +371,7 @@ unsafe impl Hook for Stream {
 const STREAM: u32 = 10_000;
 
 #[test]
-fn a_stream_of_look_ups_does_not_keep_a_lockrefs_lock_from_whoever_wants_it() {
+fn a_stream_of_look_ups_does_not_starve_a_thread_that_wants_the_lock() {
     let entry: &'static Entry = Box::leak(Box::new(Entry::from_count(1)));
     COUNTED.set(Some((entry, 0)));
     let guard = entry.lock();

@@ -1,4 +1,4 @@
-//! What must not compile does not, and says why in words.
+//! Code that must not compile does not, and the compiler says why in words.
 
 #[test]
 fn operations_of_a_width_that_a_word_does_not_have() {
@@ -14,8 +14,8 @@ fn a_count_that_two_threads_change_through_one_guard() {
 
 #[test]
 fn a_lock_in_a_word_that_is_too_small_for_it() {
-    // The check is made when the lock's code is generated, so this case is built, not only checked:
-    // `trybuild` builds all cases if one of them must pass.
+    // The check happens when the lock's code is generated, so this case must be built. `trybuild`
+    // builds all cases if one of them must pass.
     let cases = trybuild::TestCases::new();
     cases.pass("examples/hot_paths.rs");
     cases.compile_fail("tests/ui/small_lock_on_a_large_host.rs");
@@ -36,7 +36,7 @@ fn a_look_up_of_a_page_that_cannot_refuse() {
 }
 
 #[test]
-fn safe_code_that_reaches_what_a_lock_rests_on() {
+fn safe_code_that_changes_the_words_of_a_lock() {
     let cases = trybuild::TestCases::new();
     cases.compile_fail("tests/ui/queue_node_written_to.rs");
     cases.compile_fail("tests/ui/announcement_written_to.rs");

@@ -1,4 +1,4 @@
-//! A lost invariant ends the program, whatever has become of its standard error.
+//! A lost invariant ends the program, even if its standard error is closed.
 
 #![cfg(all(unix, feature = "std"))]
 
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 const MESSAGE: &str = "an invariant was lost";
 
-/// Runs `test` of this file again, in a process of its own in which [`die_if_child`] dies.
+/// Runs `test` of this file again, in its own process, in which [`die_if_child`] ends it.
 fn in_a_child(test: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this test has a file"));
     command
@@ -27,9 +27,9 @@ fn die_if_child() {
 }
 
 #[test]
-fn it_says_why_and_aborts() {
+fn it_prints_the_reason_and_aborts() {
     die_if_child();
-    let output = in_a_child("it_says_why_and_aborts").output().expect("it starts");
+    let output = in_a_child("it_prints_the_reason_and_aborts").output().expect("it starts");
     assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{:?}", output.status);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.lines().any(|line| line == format!("lockyard: {MESSAGE}")), "{said}");

@@ -1,4 +1,4 @@
-//! The first line of a user: each name at the root is made by a `let` without a type.
+//! A user's first line: a `let` without a type makes each name at the root.
 
 use lockyard::buffers::{Configuration, Key};
 use lockyard::comparators::{ClhLock, McsLock, QSpinLockCmpxchgGrab, TicketLockAsmLoop};
@@ -32,7 +32,7 @@ fn a_comparator() {
     assert_eq!(*mcs.lock() + *clh.lock() + *grab.lock() + *assembly.lock(), 10);
 }
 
-/// A choice must be named: it decides what the lock is.
+/// A choice must be named, because it decides the kind of the lock.
 #[test]
 fn a_lock_of_a_chosen_kind() {
     struct Cache;
@@ -80,7 +80,7 @@ fn a_domain() {
     assert_eq!(domain.pending(), 0);
 }
 
-/// What is made without an argument has a default.
+/// A type that is made without an argument has a default.
 #[test]
 fn a_default() {
     #[derive(Default)]
@@ -102,7 +102,7 @@ fn a_default() {
     assert_eq!(all.domain.pending(), 0);
 }
 
-/// Guards have names, for those who return them.
+/// Guards have names, for functions that return them.
 #[test]
 fn a_guard() {
     fn queued(lock: &QSpinLock<u32>) -> lockyard::QSpinLockGuard<'_, u32> {

@@ -1,10 +1,10 @@
-//! What the hot paths compile to: the functions of `examples/hot_paths.rs`, in release mode, against
-//! the committed listings in `listings/x86_64/`, and against a few facts that must hold whatever the
-//! listing says.
+//! The compiled hot paths: the functions of `examples/hot_paths.rs`, in release mode. They are
+//! compared with the committed listings in `listings/x86_64/`, and with some facts that must hold
+//! for every listing.
 //!
-//! `LOCKYARD_BLESS=1 cargo test -p lockyard --test it hot_paths` writes the listings anew. They are exact
-//! for the toolchain of `rust-toolchain.toml` on x86-64; elsewhere this test says that it looked at
-//! nothing.
+//! `LOCKYARD_BLESS=1 cargo test -p lockyard --test it hot_paths` writes the listings anew. They are
+//! exact for the toolchain of `rust-toolchain.toml` on x86-64. Elsewhere this test reports that it
+//! skipped them.
 
 use lockyard::kind::Kind;
 use std::collections::BTreeMap;
@@ -14,13 +14,13 @@ use std::sync::OnceLock;
 
 const CRATE: &str = env!("CARGO_MANIFEST_DIR");
 
-/// The listings, by function; `None` where they cannot be made.
+/// Returns the listings by function, or `None` where they cannot be made.
 fn listings() -> Option<&'static BTreeMap<String, Vec<String>>> {
     static LISTINGS: OnceLock<Option<BTreeMap<String, Vec<String>>>> = OnceLock::new();
     LISTINGS.get_or_init(compile).as_ref()
 }
 
-/// Compiles the example and takes its assembly apart.
+/// Compiles the example and splits its assembly into functions.
 fn compile() -> Option<BTreeMap<String, Vec<String>>> {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
         println!("skipped: the listings are of x86-64 Linux");
@@ -60,8 +60,8 @@ fn compile() -> Option<BTreeMap<String, Vec<String>>> {
     Some(functions(&std::fs::read_to_string(assembly).expect("it is there")))
 }
 
-/// The instructions of each function whose name is not mangled: without directives, with labels
-/// numbered by appearance and hashes cut off.
+/// Returns the instructions of each function whose name is not mangled. Directives are omitted,
+/// labels are numbered in order of appearance, and hashes are cut off.
 fn functions(assembly: &str) -> BTreeMap<String, Vec<String>> {
     let mut functions: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut current: Option<String> = None;
@@ -89,7 +89,7 @@ fn functions(assembly: &str) -> BTreeMap<String, Vec<String>> {
             }
             continue;
         }
-        // Functions with the same instructions are merged; the others are names for the first.
+        // Functions with the same instructions are merged. The others are aliases of the first.
         if let Some((name, same)) = line.split_once(" = ") {
             aliases.push((name.to_owned(), same.to_owned()));
             continue;
@@ -126,7 +126,7 @@ fn numbered(label: &str, labels: &mut Vec<String>) -> String {
     format!(".{index}")
 }
 
-/// Instructions that lock the bus or exchange with memory.
+/// Counts instructions that lock the bus or exchange with memory.
 fn locked(listing: &[String]) -> usize {
     let is_locked = |line: &&String| {
         line.trim().starts_with("lock ")
@@ -136,7 +136,7 @@ fn locked(listing: &[String]) -> usize {
     listing.iter().filter(is_locked).count()
 }
 
-/// The listing up to its first return.
+/// Returns the listing up to its first return.
 fn to_return(listing: &[String]) -> &[String] {
     let end = listing.iter().position(|line| line.trim() == "ret").expect("it returns");
     &listing[..=end]
@@ -179,7 +179,7 @@ const LISTED: &[&str] = &[
 ];
 
 #[test]
-fn hot_paths_are_what_the_committed_listings_say() {
+fn hot_paths_match_the_committed_listings() {
     let Some(listings) = listings() else { return };
     let directory = Path::new(CRATE).join("listings/x86_64");
     let bless = std::env::var_os("LOCKYARD_BLESS").is_some();
@@ -202,7 +202,7 @@ fn hot_paths_are_what_the_committed_listings_say() {
     }
 }
 
-/// Where two listings begin to differ, in words.
+/// Describes the first difference of two listings.
 fn first_difference(committed: &str, now: &str) -> Option<String> {
     let (mut committed, mut now) = (committed.lines(), now.lines());
     (1..)
@@ -229,7 +229,7 @@ fn an_uncontended_ticket_lock_is_one_locked_instruction_and_its_unlock_a_plain_s
     assert_eq!(locked(unlock), 0, "{unlock:#?}");
     assert_eq!(unlock.len(), 3, "an increment, a store, a return: {unlock:#?}");
     assert!(unlock[1].contains("mov word ptr [rdi], "), "{unlock:#?}");
-    // Through `lock_api`'s guard too.
+    // The same through `lock_api`'s guard.
     let guard = &listings["ticket_guard"];
     assert_eq!(locked(guard), 1);
     assert!(guard.iter().any(|line| line.contains("mov word ptr [rdi], ")), "{guard:#?}");
@@ -263,12 +263,12 @@ fn an_uncontended_queued_lock_is_one_compare_exchange_and_its_unlock_a_plain_sto
     // Without operations on parts of a word the unlock is a locked instruction.
     let portable = &listings["queued_portable_unlock"];
     assert_eq!(locked(portable), 1, "{portable:#?}");
-    // How the queue's head takes the lock makes no difference to a lock that is free.
+    // The way in which the queue's head takes the lock makes no difference to a free lock.
     let other = &listings["queued_cmpxchg_grab_lock"];
     assert_eq!(without_names(other), without_names(lock));
 }
 
-/// The price of the hooks is a locked unlock. Without them it is the plain lock's.
+/// The price of parking is a locked unlock. Without it the unlock is the plain lock's.
 #[test]
 fn an_uncontended_lock_that_parks_is_one_locked_instruction_and_so_is_its_unlock() {
     let Some(listings) = listings() else { return };
@@ -301,7 +301,7 @@ fn an_uncontended_test_and_set_lock_is_one_locked_instruction_and_its_unlock_a_p
 fn a_lock_of_a_chosen_kind_costs_a_load_and_a_jump_more() {
     let Some(listings) = listings() else { return };
     let lock = &listings["chosen_lock"];
-    // One for each kind, of which one is executed; the choice itself is only read.
+    // One for each kind, of which one is executed. The choice itself is only read.
     for instruction in
         ["lock xadd dword ptr [rdi]", "lock cmpxchg dword ptr [rdi]", "lock bts dword ptr"]
     {
@@ -311,15 +311,15 @@ fn a_lock_of_a_chosen_kind_costs_a_load_and_a_jump_more() {
     let reads = lock.iter().filter(|line| line.contains("CHOSEN"));
     let (loads, others): (Vec<_>, Vec<_>) = reads.partition(|line| line.contains("dword ptr [rip"));
     assert_eq!(loads.len(), 1, "{lock:#?}");
-    // Where nothing has been chosen yet: off the path.
+    // For a choice that is still open: off the path.
     assert!(others.iter().all(|line| line.trim().starts_with("lea")), "{lock:#?}");
-    // Only locks that park release by a read-modify-write.
+    // Only locks that park are released by a read-modify-write.
     let park = Kind::ALL.iter().filter(|kind| kind.name().starts_with("pv-")).count();
     let unlock = &listings["chosen_unlock"];
     assert_eq!(locked(unlock), park, "{unlock:#?}");
 }
 
-/// What `lockyard lock-call-path` measures: the loop, from the label to the jump back to it.
+/// The loop that `lockyard lock-call-path` measures, from the label to the jump back to it.
 #[test]
 fn the_ways_to_call_a_lock_differ_in_their_calls() {
     let Some(listings) = listings() else { return };
@@ -354,7 +354,7 @@ fn a_lockref_operation_is_one_compare_exchange() {
         let listing = &listings[name];
         let exchange = |line: &&String| line.contains("lock cmpxchg qword ptr [rdi]");
         let exchanges = listing.iter().filter(exchange).count();
-        // A loop may be unrolled once: each round has one.
+        // A loop may be unrolled once; each round has one exchange.
         assert!((1..=2).contains(&exchanges), "{name}: {listing:#?}");
         assert_eq!(locked(listing), exchanges, "{name}: {listing:#?}");
     }
@@ -394,7 +394,7 @@ fn the_platform_costs_nothing() {
     }
 }
 
-/// The slow paths differ, and are out of line; what calls them is compared without their names.
+/// The slow paths differ, and are out of line. Calls of them are compared without their names.
 fn without_names(listing: &[String]) -> Vec<String> {
     let calls = |line: &String| {
         let word = line.split_whitespace().next().unwrap_or_default();
@@ -405,7 +405,8 @@ fn without_names(listing: &[String]) -> Vec<String> {
 
 #[test]
 fn the_harness_counts_locked_instructions() {
-    let assembly = "f:\n\t.cfi_startproc\n\tlock\t\txadd\tdword ptr [rdi], eax\n.LBB7_2:\n\tjne\t.LBB7_2\n\
+    let assembly = "f:\n\t.cfi_startproc\n\tlock\t\txadd\tdword ptr [rdi], eax\n.LBB7_2:\n\
+                    \tjne\t.LBB7_2\n\
                     \txchg\tax, ax\n\txchg\tdword ptr [rdi], eax\n\tret\n.Lfunc_end0:\n";
     let functions = functions(assembly);
     let listing = &functions["f"];

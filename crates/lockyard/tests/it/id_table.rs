@@ -300,7 +300,7 @@ fn look_ups_inside_a_guard_that_is_kept_need_no_other() {
         assert_eq!(table.lock_in(&guard, id).as_deref(), Some(&round));
         assert_eq!(table.lock_in(&guard, id).map(|entry| entry.remove()), Some(round));
         assert!(table.lock_in(&guard, id).is_none());
-        guard.quiescent();
+        guard.pass_quiescent_state();
     }
     assert!(table.domain().pending() <= 192, "{} wait", table.domain().pending());
     drop(guard);

@@ -1,9 +1,10 @@
-//! A kind that is chosen when the program runs: it is chosen once, before the first use, and then all locks of the choice have it.
+//! A kind that is chosen when the program runs: once, before the first use, for all locks of the
+//! choice.
 
 use lockyard::kind::{Choice, ChoiceError, FixedBy, Kind, RawChosenLock, StaticChoice};
 use lockyard::{ChosenLock, Native};
 
-/// A choice of its own for each test, and the type that names it.
+/// Makes a choice for one test, and the type that names it.
 macro_rules! choice {
     ($name:ident) => {
         static CHOICE: Choice = Choice::new(Kind::Ticket);
@@ -34,7 +35,7 @@ fn a_lock_is_of_the_kind_that_was_chosen_before_its_first_use() {
 }
 
 #[test]
-fn a_second_choice_is_refused_also_of_the_same_kind() {
+fn a_second_choice_is_refused_even_of_the_same_kind() {
     choice!(Twice);
     assert_eq!(CHOICE.choose(Kind::Queued), Ok(()));
     for kind in [Kind::TestAndSet, Kind::Queued] {
@@ -58,14 +59,15 @@ fn a_choice_after_the_first_use_is_refused_and_says_which_kind_is_in_force() {
     assert_eq!((error.in_force(), error.fixed_by()), (Kind::Ticket, FixedBy::FirstUse));
     assert_eq!(
         error.to_string(),
-        "`queued` cannot be chosen: `ticket` is in force, because a lock was used before a kind was chosen"
+        "`queued` cannot be chosen: `ticket` is in force, \
+         because a lock was used before a kind was chosen"
     );
     *NUMBER.lock() += 1;
     assert_eq!(*NUMBER.lock(), 2);
 }
 
 #[test]
-fn a_try_is_a_use() {
+fn a_try_counts_as_a_use() {
     choice!(Tried);
     static NUMBER: ChosenLock<u32, Tried> = ChosenLock::new(0);
     drop(NUMBER.try_lock().expect("it is free"));
@@ -75,7 +77,7 @@ fn a_try_is_a_use() {
 #[test]
 fn a_choice_after_call_sites_were_patched_is_refused() {
     choice!(Patched);
-    assert_eq!(CHOICE.patching(), Kind::Ticket);
+    assert_eq!(CHOICE.fix_for_patching(), Kind::Ticket);
     let error = refused(CHOICE.choose(Kind::Queued));
     assert_eq!((error.in_force(), error.fixed_by()), (Kind::Ticket, FixedBy::Patched));
     assert!(
@@ -93,12 +95,12 @@ fn call_sites_are_patched_for_the_kind_that_was_chosen() {
     choice!(Both);
     let _lock = RawChosenLock::<Both>::new();
     assert_eq!(CHOICE.choose(Kind::Queued), Ok(()));
-    assert_eq!(CHOICE.patching(), Kind::Queued);
+    assert_eq!(CHOICE.fix_for_patching(), Kind::Queued);
     assert_eq!(CHOICE.in_force(), Some((Kind::Queued, FixedBy::Choice)));
 }
 
 #[test]
-fn looking_at_a_lock_is_no_use() {
+fn looking_at_a_lock_does_not_count_as_a_use() {
     choice!(Seen);
     static NUMBER: ChosenLock<u32, Seen> = ChosenLock::new(0);
     assert!(!NUMBER.is_locked());
@@ -111,7 +113,7 @@ fn looking_at_a_lock_is_no_use() {
     assert!(!NUMBER.is_locked());
 }
 
-/// Threads that count under a lock of the choice `S`, for which `kind` is chosen.
+/// Counts in several threads under a lock of the choice `S`, for which `kind` is chosen.
 fn excludes<S: StaticChoice<Native>>(kind: Kind) {
     const ROUNDS: u32 = 2_000;
     S::CHOICE.choose(kind).expect("nobody has used it");
@@ -149,7 +151,7 @@ fn a_chosen_lock_of_any_kind_excludes() {
 }
 
 #[test]
-fn a_kind_is_read_by_its_name_and_another_name_is_answered_with_the_names() {
+fn a_kind_is_parsed_from_its_name_and_an_unknown_name_is_answered_with_all_names() {
     for kind in Kind::ALL {
         assert_eq!(kind.name().parse(), Ok(*kind));
     }

@@ -1,4 +1,5 @@
-//! A lock that is first used in a thread-local's destructor, before and after the thread's slot is given back: of each kind.
+//! A lock of each kind that is first used in a thread-local's destructor, before and after the
+//! thread's slot is given back.
 
 #![cfg(all(unix, feature = "std"))]
 
@@ -13,7 +14,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
-/// Runs a last thing in its destructor.
+/// Runs an action in its destructor.
 struct Late(Option<Box<dyn FnOnce()>>);
 
 impl Drop for Late {
@@ -26,10 +27,10 @@ impl Drop for Late {
 
 thread_local!(static LATE: RefCell<Late> = const { RefCell::new(Late(None)) });
 
-/// Runs `last` in a destructor of a thread: one that runs after the thread's slot is given back, or before.
+/// Runs `last` in a destructor of a thread, before or after the thread's slot is given back.
 fn in_a_destructor(after_the_slot: bool, last: impl FnOnce() + Send + 'static) {
     thread::spawn(move || {
-        // Destructors run in the opposite order.
+        // Destructors run in reverse order.
         if after_the_slot {
             LATE.with_borrow_mut(|late| late.0 = Some(Box::new(last)));
             assert!(Native::slot().is_some());
@@ -42,10 +43,10 @@ fn in_a_destructor(after_the_slot: bool, last: impl FnOnce() + Send + 'static) {
     .unwrap();
 }
 
-/// Few: locks that serve in order are slow where CPUs are busy.
+/// Few rounds: locks that serve in order are slow on busy CPUs.
 const ROUNDS: u32 = 10;
 
-/// Others hold the lock meanwhile, so that the destructor waits as well.
+/// Takes the lock in destructors while others hold it, so that the destructor waits too.
 fn serves<K: LaneLock<Native>>() {
     for after_the_slot in [false, true] {
         static SECTIONS: AtomicU32 = AtomicU32::new(0);
@@ -70,7 +71,7 @@ fn serves<K: LaneLock<Native>>() {
     }
 }
 
-/// One after the other: they count in one place.
+/// One after the other, because they count in one place.
 #[test]
 fn a_lock_that_needs_no_node_to_be_held_serves_in_a_destructor() {
     serves::<Ticket>();
@@ -82,7 +83,8 @@ fn a_lock_that_needs_no_node_to_be_held_serves_in_a_destructor() {
     serves::<PvQueued>();
 }
 
-/// The comparators need a node to be held: a try fails, and the wait ends the program and says why.
+/// The comparators need a node while they are held. Without one, a try fails and a wait ends the
+/// program with a message.
 fn is_refused<K: LaneLock<Native>>(test: &str) {
     let lock: &'static RawSpinLock<K> = Box::leak(Box::new(RawSpinLock::new()));
     in_a_destructor(false, || {
@@ -103,7 +105,7 @@ fn is_refused<K: LaneLock<Native>>(test: &str) {
     assert!(said.contains("a thread without a slot"), "{said}");
 }
 
-/// This test's name, also as one of a module.
+/// Returns this test's name within its module.
 fn name_of<T>(_: T) -> String {
     let name = std::any::type_name::<T>();
     name.split_once("::").map_or(name, |(_, name)| name).to_owned()

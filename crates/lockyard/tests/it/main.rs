@@ -1,4 +1,5 @@
-//! The library on real threads, in one binary: what it does, what it compiles to, and what must not compile.
+//! The library on real threads, in one binary: its behaviour, its compiled code, and the code that
+//! must not compile.
 
 mod auto_traits;
 mod between_operations;

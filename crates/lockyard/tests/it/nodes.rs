@@ -1,4 +1,4 @@
-//! The queue nodes of a thread: who may use them when, and what becomes of them when it ends.
+//! The queue nodes of a thread: their users, and their state when the thread ends.
 
 #![cfg(all(unix, feature = "std"))]
 
@@ -23,7 +23,8 @@ fn nodes_in_use() -> u32 {
     Native::queue_node(slot, 0).nodes_in_use()
 }
 
-/// Takes and releases all locks such that each node of the running thread is left to a successor, who has done with it.
+/// Takes and releases locks until each node of the running thread was left to a successor that has
+/// finished with it.
 fn leave_all_nodes_behind() {
     let locks: [RawClh; LEVELS] = array::from_fn(|_| RawClh::new());
     let (before, others) = (Barrier::new(2), Barrier::new(2));
@@ -51,11 +52,11 @@ fn leave_all_nodes_behind() {
         }
         others.wait();
     });
-    assert_eq!(nodes_in_use(), NEST_LEVELS, "nobody has taken them back yet");
+    assert_eq!(nodes_in_use(), NEST_LEVELS, "no lock has taken them back yet");
 }
 
 #[test]
-fn nodes_that_successors_have_done_with_serve_other_locks() {
+fn nodes_that_successors_have_finished_with_serve_other_locks() {
     leave_all_nodes_behind();
     let locks: [RawMcs; LEVELS] = array::from_fn(|_| RawMcs::new());
     let held = locks.each_ref().map(RawMcs::acquire);
@@ -65,7 +66,7 @@ fn nodes_that_successors_have_done_with_serve_other_locks() {
     }
     let clh = RawClh::new();
     let held = clh.acquire();
-    assert_eq!(nodes_in_use(), 1, "the others are found to be done with");
+    assert_eq!(nodes_in_use(), 1, "the others are found to be free");
     // SAFETY: taken above.
     unsafe { clh.release(held) };
     assert_eq!(nodes_in_use(), 0);
@@ -95,7 +96,7 @@ fn a_try_without_a_node_fails_and_does_not_wait() {
     let held = locks.each_ref().map(RawMcs::acquire);
     let (mcs, clh) = (RawMcs::new(), RawClh::new());
     assert!(mcs.try_acquire().is_none() && clh.try_acquire().is_none());
-    assert!(!mcs.is_held() && !clh.is_held(), "they are as they were");
+    assert!(!mcs.is_held() && !clh.is_held(), "they are unchanged");
     for (lock, held) in locks.iter().zip(held) {
         // SAFETY: taken above.
         unsafe { lock.release(held) };
@@ -104,7 +105,7 @@ fn a_try_without_a_node_fails_and_does_not_wait() {
 }
 
 #[test]
-fn the_slot_of_a_thread_that_forgets_a_guard_is_given_to_nobody() {
+fn the_slot_of_a_thread_that_forgets_a_guard_is_given_to_no_other() {
     static DOMAIN: Domain = Domain::new();
     let forgetful = thread::spawn(|| {
         mem::forget(DOMAIN.enter());
@@ -114,18 +115,18 @@ fn the_slot_of_a_thread_that_forgets_a_guard_is_given_to_nobody() {
     assert!(!slot_is_idle::<Native>(slot));
     let next = thread::spawn(move || {
         let own = Native::slot().expect("slots are left");
-        // It has not inherited the guard: nothing here waits for itself.
+        // It has not inherited the guard, so nothing here waits for itself.
         drop(DOMAIN.enter());
         assert_eq!(DOMAIN.try_synchronize(3), Err(StillRead { slot: Some(slot) }));
         own
     });
     assert_ne!(next.join().unwrap(), slot);
 
-    // A thread that drops all its guards gives its slot back, whatever the order.
+    // A thread that drops all its guards gives its slot back, in any order.
     let orderly = thread::spawn(|| {
         let (mut one, two, three) = (DOMAIN.enter(), DOMAIN.enter(), DOMAIN.enter());
         drop(two);
-        one.quiescent();
+        one.pass_quiescent_state();
         drop(one);
         let slot = Native::slot().expect("slots are left");
         assert!(!slot_is_idle::<Native>(slot));
@@ -135,7 +136,7 @@ fn the_slot_of_a_thread_that_forgets_a_guard_is_given_to_nobody() {
     assert!(orderly.join().unwrap());
 }
 
-/// Runs a last thing in its destructor.
+/// Runs an action in its destructor.
 struct Late(Option<Box<dyn FnOnce()>>);
 
 impl Drop for Late {
@@ -146,14 +147,14 @@ impl Drop for Late {
     }
 }
 
-/// A thread that keeps a guard until its last destructor runs: its slot, and that of a thread that comes when the other
-/// destructors have run.
+/// Keeps a guard until a thread's last destructor runs. Returns its slot, and that of a thread that
+/// comes after the other destructors.
 fn slots_around_the_end_of_a_thread<G: 'static>(lock: fn() -> G) -> (Slot, Slot) {
     thread_local!(static LATE: RefCell<Late> = const { RefCell::new(Late(None)) });
     let (begin, begun) = channel();
     let (go_on, gone_on) = channel::<()>();
     let late = thread::spawn(move || {
-        // Before the lock: destructors run in the opposite order.
+        // Before the lock: destructors run in reverse order.
         LATE.with_borrow(|_| ());
         let guard = lock();
         let slot = Native::slot().expect("slots are left");

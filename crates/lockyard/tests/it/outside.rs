@@ -1,4 +1,4 @@
-//! The library from outside its workspace: a crate that depends on it, with `std` and without, and
+//! The library from outside its workspace: a crate that depends on it, with and without `std`, and
 //! the package.
 
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ fn root() -> PathBuf {
 
 fn cargo(arguments: &[&str]) -> Output {
     let mut cargo = Command::new(env!("CARGO"));
-    // A directory of its own: the one of this test is locked while it runs.
+    // In its own directory, because that of this test is locked while it runs.
     let target = root().join("target/outside");
     cargo.args(arguments).arg("--offline").current_dir(root()).env("CARGO_TARGET_DIR", target);
     cargo.output().expect("cargo runs")
@@ -33,7 +33,7 @@ fn a_crate_of_its_own_builds_with_std_and_without() {
 }
 
 #[test]
-fn what_needs_slots_on_a_host_without_is_refused_by_a_check_and_nothing_else() {
+fn only_what_needs_slots_is_refused_on_a_host_without_slots() {
     let output = check(&["--lib", "--no-default-features", "--features", "mistake"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success(), "it compiles");
@@ -63,7 +63,7 @@ fn the_package_has_its_licences_and_what_it_needs() {
         assert!(files.contains(&file), "{file} is not in the package: {files:?}");
     }
     let foreign = |file: &&&str| file.starts_with("tests/") || file.starts_with("listings/");
-    assert_eq!(files.iter().find(foreign), None, "what only this workspace can run");
+    assert_eq!(files.iter().find(foreign), None, "only this workspace can run it");
     for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
         let text = |folder: &str| std::fs::read(root().join(folder).join(licence)).unwrap();
         assert_eq!(text("."), text("crates/lockyard"), "{licence} of the crate is the project's");

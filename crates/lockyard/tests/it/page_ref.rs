@@ -1,5 +1,5 @@
-//! The page reference count against a simple model, at its limits, and on real threads. Bounded by operations, not by
-//! time.
+//! The page reference count against a simple model, at its limits, and on real threads. Operations,
+//! not time, bound the tests.
 
 use lockyard::page_ref::{
     Cmpxchg, Conditional, LockedBit, MAX_REFERENCES, OptimisticCmpxchg, PageRef, References,
@@ -9,7 +9,7 @@ use lockyard::platform::{Host, Native, Portable};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
 
-/// Marsaglia's xorshift: any random numbers do, as long as they are the same each time.
+/// Marsaglia's xorshift: any random numbers are good enough if they are the same each time.
 struct Random(u64);
 
 impl Random {
@@ -21,7 +21,7 @@ impl Random {
     }
 }
 
-/// What a count should be: references, or frozen.
+/// Compares a count with its model: a number of references, or frozen.
 fn behaves<V: Conditional, H: Host>(seed: u64) {
     let mut random = Random(seed);
     let page = PageRef::<V, H>::from_references(1);
@@ -56,7 +56,7 @@ fn behaves<V: Conditional, H: Host>(seed: u64) {
             }
             6 if expected == 1 && random.below(20) == 0 => {
                 assert!(page.put(), "the last one, step {step}");
-                // Freed; the owner of a freed page may make it a new one.
+                // Freed: the owner of a freed page may make it a new one.
                 assert!(!page.get_not_zero());
                 (frozen_at, expected) = (Some(0), 0);
             }
@@ -116,7 +116,7 @@ fn a_count_beyond_its_maximum_stays_there() {
     saturates::<LockedBit>(|page| assert!(page.get_not_zero()));
 }
 
-fn stays_frozen_after_a_put_too_many<V: Variant>() -> PageRef<V> {
+fn stays_frozen_after_one_put_too_many<V: Variant>() -> PageRef<V> {
     let page = PageRef::<V>::new(1);
     assert!(page.put());
     let dropped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| page.put()));
@@ -127,15 +127,15 @@ fn stays_frozen_after_a_put_too_many<V: Variant>() -> PageRef<V> {
 }
 
 #[test]
-fn a_count_of_which_too_many_were_dropped_is_frozen_for_good() {
-    stays_frozen_after_a_put_too_many::<Xadd>();
-    assert!(!stays_frozen_after_a_put_too_many::<Cmpxchg>().get_not_zero());
-    assert!(!stays_frozen_after_a_put_too_many::<OptimisticCmpxchg>().get_not_zero());
-    assert!(!stays_frozen_after_a_put_too_many::<LockedBit>().get_not_zero());
+fn one_put_too_many_freezes_a_count_for_good() {
+    stays_frozen_after_one_put_too_many::<Xadd>();
+    assert!(!stays_frozen_after_one_put_too_many::<Cmpxchg>().get_not_zero());
+    assert!(!stays_frozen_after_one_put_too_many::<OptimisticCmpxchg>().get_not_zero());
+    assert!(!stays_frozen_after_one_put_too_many::<LockedBit>().get_not_zero());
 }
 
 #[test]
-fn a_number_of_references_that_cannot_be_is_refused() {
+fn an_impossible_number_of_references_is_refused() {
     for wrong in [0, MAX_REFERENCES + 1, u32::MAX] {
         let made = std::panic::catch_unwind(|| PageRef::<LockedBit>::new(wrong));
         assert!(made.is_err(), "{wrong}");
@@ -147,8 +147,8 @@ fn a_number_of_references_that_cannot_be_is_refused() {
     }
 }
 
-/// Look-ups against an owner who freezes, changes the page, and unfreezes: a look-up that has a reference sees a page
-/// that nobody changes, and no reference is lost.
+/// Look-ups against an owner that freezes, changes the page, and unfreezes. A look-up with a
+/// reference sees an unchanging page, and no reference is lost.
 fn conserves<V: Conditional, H: Host>() {
     const READERS: u64 = 3;
     const ROUNDS: u64 = 3_000;
@@ -205,7 +205,8 @@ fn look_ups_and_freezes_lose_no_reference() {
     conserves::<LockedBit, Portable<Native>>();
 }
 
-/// All drop their references, and look the page up while they do: one of them is told that it was the last.
+/// All threads drop their references, and look the page up meanwhile. One of them is told that it
+/// was the last.
 fn ends_once<V: Conditional>() {
     for _ in 0..300 {
         let page = PageRef::<V>::new(4);

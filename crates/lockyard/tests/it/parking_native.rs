@@ -1,5 +1,6 @@
-//! The locks that park on real threads: many more than there are CPUs, locks that are freed at their last release, signals in
-//! the middle of a parked wait. Nothing here measures time; what would hang if it were wrong ends by a watchdog.
+//! The locks that park, on real threads: many more than CPUs, locks that are freed at their last
+//! release, signals in the middle of a parked wait. Nothing here measures time. A watchdog ends a
+//! test that hangs.
 
 #![cfg(all(unix, feature = "std"))]
 
@@ -12,7 +13,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Threads that take one lock, some of them asleep inside, while plain code sees whether they exclude each other.
+/// Threads take one lock, some of them sleep inside, and plain code checks that they exclude each
+/// other.
 fn excludes<K: LaneLock<Native>>(threads: u64, rounds: u64) {
     let lock = RawSpinLock::<K>::new();
     let (inside, sections) = (AtomicU64::new(0), AtomicU64::new(0));
@@ -49,7 +51,8 @@ fn locks_that_park_exclude_many_more_threads_than_there_are_cpus() {
     });
 }
 
-/// Each lock lies in memory of its own, which the last of its threads gives back at once after its release.
+/// Each lock is in memory of its own, which the last of its threads frees at once after its
+/// release.
 fn frees_after_the_last_release<K: LaneLock<Native>>() {
     struct Freed<K: LaneLock<Native>> {
         lock: RawSpinLock<K>,
@@ -65,7 +68,8 @@ fn frees_after_the_last_release<K: LaneLock<Native>>() {
             for _ in 0..THREADS {
                 scope.spawn(move || {
                     let freed = freed as *mut Freed<K>;
-                    // SAFETY: nobody frees it before all threads have been inside, and this one has not.
+                    // SAFETY: it is not freed before all threads have been inside, and this one has
+                    // not.
                     let shared = unsafe { &*freed };
                     let held = shared.lock.acquire();
                     thread::yield_now();
@@ -75,7 +79,8 @@ fn frees_after_the_last_release<K: LaneLock<Native>>() {
                     // SAFETY: taken above.
                     unsafe { shared.lock.release(held) };
                     if left == 0 {
-                        // SAFETY: all others have released it before, and touch nothing of it after their release.
+                        // SAFETY: all others have released it before, and access nothing of it
+                        // after their release.
                         drop(unsafe { Box::from_raw(freed) });
                     }
                 });
@@ -92,7 +97,7 @@ fn a_lock_may_be_freed_when_the_last_holder_has_released_it() {
     });
 }
 
-/// The bits of a lock, from what it prints.
+/// Reads the bits of a lock from its debug output.
 fn bits(lock: &impl fmt::Debug) -> u32 {
     let text = format!("{lock:?}");
     let number = text.split("bits: ").nth(1).and_then(|rest| rest.split([',', ' ']).next());
@@ -105,12 +110,12 @@ fn wait_until(mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// Whether a waiter has announced that it parks: the bit of either lock.
+/// Returns true if a waiter has announced that it parks: `bit` is that of either lock.
 fn is_parked(lock: &impl fmt::Debug, bit: u32) -> bool {
     bits(lock) & bit != 0
 }
 
-/// What the handler takes, and whether it is in it and through.
+/// The handler's lock, and flags for its beginning and end.
 static OTHER: PvTicketLock<u64> = PvTicketLock::new(0);
 static ENTERED: AtomicU64 = AtomicU64::new(0);
 static AS_INTERRUPTION: AtomicBool = AtomicBool::new(false);
@@ -125,7 +130,7 @@ extern "C" fn takes_the_other_lock(_: libc::c_int) {
     if AS_INTERRUPTION.load(Ordering::Relaxed) { Native::interruption(take) } else { take() }
 }
 
-/// A thread is parked for `lock`, and its handler waits for [`OTHER`] meanwhile.
+/// Parks a thread for `lock`, whose handler waits for [`OTHER`] meanwhile.
 fn interrupted_while_parked<R>(lock: &'static lock_api::Mutex<R, u64>, bit: u32)
 where
     R: lock_api::RawMutex + fmt::Debug + Sync,
@@ -142,12 +147,12 @@ where
             *lock.lock() += 1;
         });
         let thread = receiver.recv().unwrap() as libc::pthread_t;
-        // SAFETY: only its bits are looked at.
+        // SAFETY: it only reads the bits.
         wait_until(|| is_parked(unsafe { lock.raw() }, bit));
         // SAFETY: the thread has not been joined yet.
         assert_eq!(unsafe { libc::pthread_kill(thread, libc::SIGUSR2) }, 0);
         wait_until(|| ENTERED.load(Ordering::Relaxed) == entered + 1);
-        // The thread's own lock first: it cannot take it while its handler waits.
+        // The thread's own lock first: the thread cannot take it while its handler waits.
         drop(guard);
         thread::yield_now();
         drop(other);
@@ -160,8 +165,8 @@ where
 fn a_signal_handler_may_wait_while_its_thread_is_parked() {
     static TICKET: PvTicketLock<u64> = PvTicketLock::new(0);
     static QUEUED: PvQSpinLock<u64> = PvQSpinLock::new(0);
-    // SAFETY: the handler uses atomics and the locks whose behaviour in a handler is tested; a zeroed `sigaction` has an empty
-    // mask and no flags, so a park that it interrupts is over.
+    // SAFETY: the handler uses atomics and the locks whose behaviour in a handler is under test. A
+    // zeroed `sigaction` has an empty mask and no flags, so a park that it interrupts is over.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = takes_the_other_lock as *const () as usize;
@@ -180,14 +185,14 @@ fn a_signal_handler_may_wait_while_its_thread_is_parked() {
 }
 
 #[test]
-fn a_wait_with_a_time_ends_without_the_lock_and_leaves_nothing_behind() {
+fn a_timed_out_wait_leaves_nothing_behind() {
     fn gives_up<R: lock_api::RawMutexTimed<Duration = Duration> + Sync>(
         lock: &lock_api::Mutex<R, u64>,
     ) {
         let guard = lock.lock();
         thread::scope(|scope| {
             let late = scope.spawn(|| lock.try_lock_for(Duration::from_millis(2)).is_none());
-            assert!(late.join().unwrap(), "the lock was held all the time");
+            assert!(late.join().unwrap(), "the lock was always held");
         });
         drop(guard);
         assert!(!lock.is_locked());
@@ -200,7 +205,7 @@ fn a_wait_with_a_time_ends_without_the_lock_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn fair_releases_and_bumps_leave_the_lock_to_who_waits() {
+fn fair_releases_and_bumps_leave_the_lock_to_waiters() {
     fn bumps<R: lock_api::RawMutexFair + Sync>(lock: &lock_api::Mutex<R, u64>) {
         thread::scope(|scope| {
             for _ in 0..4 {

@@ -1,6 +1,6 @@
-//! The queued lock on real threads, where they are not well-behaved: signals in the middle of a wait, more threads than
-//! slots, thread-local destructors, `fork`. Nothing here measures time; what would hang if it were wrong ends by a
-//! watchdog.
+//! The queued lock on real threads that behave badly: signals in the middle of a wait, more threads
+//! than slots, thread-local destructors, `fork`. Nothing here measures time. A watchdog ends a test
+//! that hangs.
 
 #![cfg(all(unix, feature = "std"))]
 
@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// The bits of a lock, from what it prints.
+/// Reads the bits of a lock from its debug output.
 fn bits(lock: &impl fmt::Debug) -> u32 {
     let text = format!("{lock:?}");
     let number = text.split("bits: ").nth(1).and_then(|rest| rest.split([',', ' ']).next());
@@ -32,17 +32,17 @@ fn wait_until(mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// Whether someone is in the lock's queue.
+/// Returns true if a thread is in the lock's queue.
 fn has_queue(lock: &impl fmt::Debug) -> bool {
     bits(lock) >> 16 != 0
 }
 
-/// Whether someone waits for the lock as the first.
+/// Returns true if the lock has a first waiter.
 fn is_pending(lock: &impl fmt::Debug) -> bool {
     bits(lock) & 0x100 != 0
 }
 
-/// Threads that take one lock while plain code sees whether they exclude each other.
+/// Threads take one lock, and plain code checks that they exclude each other.
 fn excludes<K: LaneLock<H>, H: Host>(threads: u64, rounds: u64) {
     struct Shared<K: LaneLock<H>, H: Host> {
         lock: RawSpinLock<K, H>,
@@ -94,11 +94,11 @@ fn queueing_locks_exclude_more_threads_than_there_are_cpus() {
     });
 }
 
-/// This machine, as if one thread could have a slot and the others none.
+/// This machine, as if one thread could have a slot and the others could not.
 struct OneSlot;
 
-// SAFETY: slots and nodes are `Native`'s, those beyond `SLOTS` left out; so is the memory. The tests have far fewer than 255
-// threads.
+// SAFETY: slots (without those beyond `SLOTS`), nodes and memory are `Native`'s. The tests have far
+// fewer than 255 threads.
 unsafe impl Host for OneSlot {
     type Atomics = NativeAtomics;
     const SLOTS: u32 = 1;
@@ -158,7 +158,8 @@ fn more_threads_than_slots_come_queue_and_go() {
         let slot = slot.expect("slots are given back");
         assert!(slot.0 < 1000, "slots are given back: {slot:?} is a low one");
     };
-    // A wait in the queue takes three threads and a hand-over; most threads only lease what it would lease.
+    // A wait in the queue takes three threads and a hand-over. Most threads only lease what it
+    // would lease.
     let queue_once = || {
         thread::scope(|scope| {
             let held = LOCK.acquire();
@@ -185,7 +186,7 @@ fn more_threads_than_slots_come_queue_and_go() {
     });
 }
 
-/// Takes a lock that others take in the meantime.
+/// Takes a lock in its destructor, while others take it too.
 struct LocksLate(&'static QSpinLock<u64>);
 
 impl Drop for LocksLate {
@@ -223,8 +224,9 @@ fn a_lock_can_be_taken_while_a_thread_is_torn_down() {
 
 /// Installs a handler.
 fn on_signal(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) {
-    // SAFETY: the handlers of this file use atomics and the locks whose behaviour in a handler is tested; a zeroed
-    // `sigaction` has an empty mask and no flags, so a handler is not interrupted by its own signal.
+    // SAFETY: the handlers of this file use atomics and the locks whose behaviour in a handler is
+    // under test. A zeroed `sigaction` has an empty mask and no flags, so a handler is not
+    // interrupted by its own signal.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handler as *const () as usize;
@@ -232,7 +234,7 @@ fn on_signal(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) {
     }
 }
 
-/// What the handler takes, and how far it is.
+/// The handler's lock, and its progress.
 static OTHER: QSpinLock<u64> = QSpinLock::new(0);
 static ENTERED: AtomicU64 = AtomicU64::new(0);
 static LEFT: AtomicU64 = AtomicU64::new(0);
@@ -248,13 +250,13 @@ fn send(thread: libc::pthread_t, signal: libc::c_int) {
     assert_eq!(unsafe { libc::pthread_kill(thread, signal) }, 0);
 }
 
-/// The running thread, for signals.
+/// Returns the running thread, for signals.
 fn me() -> libc::pthread_t {
     // SAFETY: it has no preconditions.
     unsafe { libc::pthread_self() }
 }
 
-/// One test for both, because the handler's lock and counters are the process's.
+/// One test for both, because the handler's lock and counters belong to the process.
 #[test]
 fn a_signal_handler_may_wait_while_its_thread_waits() {
     on_signal(libc::SIGUSR1, takes_the_other_lock);
@@ -266,12 +268,12 @@ fn a_signal_handler_may_wait_while_its_thread_waits() {
 
 fn handler_queues_while_its_thread_queues() {
     static LOCK: QSpinLock<u64> = QSpinLock::new(0);
-    // SAFETY: only its bits are looked at.
+    // SAFETY: it only reads the bits.
     let (raw, other) = unsafe { (LOCK.raw(), OTHER.raw()) };
     thread::scope(|scope| {
         let guard = LOCK.lock();
         let other_guard = OTHER.lock();
-        // Somebody is the first waiter of each, so that whoever comes next must queue.
+        // Each lock gets a first waiter, so that the next thread must queue.
         scope.spawn(|| *LOCK.lock() += 1);
         wait_until(|| is_pending(raw));
         scope.spawn(|| *OTHER.lock() += 1);
@@ -291,7 +293,7 @@ fn handler_queues_while_its_thread_queues() {
         let (tail, other_tail) = (bits(raw) >> 16, bits(other) >> 16);
         assert_eq!(tail & !3, other_tail & !3, "one slot");
         assert_eq!((tail & 3, other_tail & 3), (0, 1), "two levels");
-        // The thread's own lock first: it cannot take it while its handler waits.
+        // The thread's own lock first: the thread cannot take it while its handler waits.
         drop(guard);
         assert_eq!(LEFT.load(Ordering::Relaxed), 0);
         drop(other_guard);
@@ -339,7 +341,7 @@ fn signals_without_pause() {
 }
 
 #[test]
-fn after_a_fork_the_child_keeps_its_slot_and_what_others_held_is_lost() {
+fn after_a_fork_the_child_keeps_its_slot_and_locks_of_others_are_lost() {
     static HELD: RawQSpinLock = <RawQSpinLock as lock_api::RawMutex>::INIT;
     static QUEUED: RawQSpinLock = <RawQSpinLock as lock_api::RawMutex>::INIT;
     static FREE: QSpinLock<u64> = QSpinLock::new(0);
@@ -371,7 +373,7 @@ fn after_a_fork_the_child_keeps_its_slot_and_what_others_held_is_lost() {
         });
         assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "{status}");
 
-        // The holder and the waiters are not in the child: to wait for what they had is to wait for ever.
+        // The holder and the waiters are not in the child, so a wait for their locks never ends.
         for lock in [&HELD, &QUEUED] {
             let status = forked(|| {
                 // SAFETY: sets a timer whose signal ends the process.
@@ -394,7 +396,7 @@ fn after_a_fork_the_child_keeps_its_slot_and_what_others_held_is_lost() {
     });
 }
 
-/// The counters are the process's, so it counts what happens at least.
+/// The counters belong to the process, so it checks a lower bound.
 #[cfg(feature = "events")]
 #[test]
 fn events_are_counted() {
@@ -416,7 +418,8 @@ fn events_are_counted() {
                     wait_until(|| is_pending(&LOCK));
                 }
             }
-            // One of the two others may have the slot, and the lock is free only when all three are there.
+            // One of the two others may have the slot, and the lock is free only when all three are
+            // there.
             wait_until(|| {
                 count(Event::NoNode) > before[2] && count(Event::Slowpath) >= before[1] + 3
             });

@@ -1,5 +1,6 @@
-//! Reclamation on real threads: nothing is freed under a reader, nothing is lost, and what happens when something goes wrong: no memory, no
-//! slot, a reader that never leaves, a panic in the middle, a signal. Bounded by operations, not by time.
+//! Reclamation on real threads: nothing is freed under a reader, and nothing is lost. Some tests
+//! make something go wrong: no memory, no slot, a reader that never leaves, a panic in the middle,
+//! a signal. Operations, not time, bound the tests.
 
 #![cfg(feature = "std")]
 
@@ -13,7 +14,7 @@ use std::thread;
 
 type Failing = crate::support::Failing<2>;
 
-/// A value that counts how many of it are alive, and is recognised when it is read.
+/// A value that counts its live instances, and recognises itself when it is read.
 struct Counted {
     value: u64,
     check: u64,
@@ -61,7 +62,7 @@ impl Place {
 
     fn read(&self) -> u64 {
         let guard = self.domain.enter();
-        // SAFETY: only `replace` and `drop` free what `bits` names.
+        // SAFETY: only `replace` and `drop` free the object of `bits`.
         let seen = unsafe { guard.deref_bits::<Counted>(self.bits.load(Ordering::Acquire)) };
         let seen = seen.unwrap();
         seen.look();
@@ -109,13 +110,13 @@ fn readers_find_living_objects_and_nothing_is_lost() {
     });
     place.domain.barrier();
     assert_eq!(place.domain.pending(), 0);
-    assert_eq!(place.alive(), 1, "only the last one is left");
+    assert_eq!(place.alive(), 1, "only the last one remains");
     drop(place);
     assert_eq!(alive.load(Ordering::Relaxed), 0);
 }
 
 #[test]
-fn while_readers_leave_what_waits_is_bounded() {
+fn waiting_objects_are_bounded_while_readers_leave() {
     let place = Place::new();
     for value in 0..100_000 {
         place.replace(value);
@@ -125,9 +126,9 @@ fn while_readers_leave_what_waits_is_bounded() {
 }
 
 #[test]
-fn what_a_thread_leaves_behind_is_freed_by_others() {
+fn objects_that_a_thread_leaves_behind_are_freed_by_others() {
     let place = Place::new();
-    // At the same time, so that they have slots of their own.
+    // At the same time, so that they have different slots.
     let together = Barrier::new(8);
     thread::scope(|scope| {
         for thread in 0..8 {
@@ -181,7 +182,7 @@ fn under_a_reader_that_never_leaves_memory_grows_and_nothing_is_freed() {
     });
     assert_eq!(place.domain.try_synchronize(1), Ok(()));
     place.domain.barrier();
-    assert_eq!(place.alive(), 1, "when it has left everything is freed");
+    assert_eq!(place.alive(), 1, "everything is freed after it has left");
 }
 
 #[test]
@@ -210,7 +211,7 @@ fn a_thread_does_not_wait_for_itself() {
 }
 
 #[test]
-fn a_quiescent_state_lets_go_of_what_was_read_before() {
+fn a_quiescent_state_releases_earlier_reads() {
     let place = Place::new();
     let mut guard = place.domain.enter();
     for value in 0..10_000 {
@@ -218,14 +219,14 @@ fn a_quiescent_state_lets_go_of_what_was_read_before() {
         let seen = unsafe { guard.deref_bits::<Counted>(place.bits.load(Ordering::Acquire)) };
         seen.unwrap().look();
         place.replace(value);
-        guard.quiescent();
+        guard.pass_quiescent_state();
         assert!(place.domain.pending() <= 192);
     }
     {
-        // Inside another guard it is none.
+        // Inside another guard it has no effect.
         let outer = place.domain.enter();
         place.domain.collect();
-        guard.quiescent();
+        guard.pass_quiescent_state();
         drop(outer);
     }
     assert!(place.domain.pending() > 0);
@@ -235,7 +236,7 @@ fn a_quiescent_state_lets_go_of_what_was_read_before() {
 }
 
 #[test]
-fn what_waits_is_freed_with_its_domain() {
+fn waiting_objects_are_freed_with_their_domain() {
     let place = Place::new();
     let alive = Arc::clone(&place.alive);
     place.read();
@@ -247,7 +248,7 @@ fn what_waits_is_freed_with_its_domain() {
     assert_eq!(alive.load(Ordering::Relaxed), 0);
 }
 
-/// An object with a header in the middle of its life, whose freeing does what it is told.
+/// An object with a header in its middle, which frees itself as told.
 #[repr(C)]
 struct Told {
     header: Header,
@@ -279,7 +280,7 @@ fn a_panic_while_freeing_loses_nothing() {
     domain.synchronize();
     assert!(catch_unwind(AssertUnwindSafe(|| domain.collect())).is_err());
     let freed = FREED.load(Ordering::Relaxed);
-    assert_eq!(domain.pending(), 10 - freed, "what was not freed waits still");
+    assert_eq!(domain.pending(), 10 - freed, "the other objects still wait");
     domain.barrier();
     assert_eq!((FREED.load(Ordering::Relaxed), domain.pending()), (10, 0));
 
@@ -297,7 +298,7 @@ static CHAIN: lockyard::Domain = Domain::new();
 static CHAIN_FREED: AtomicU64 = AtomicU64::new(0);
 
 #[test]
-fn what_is_freed_may_retire() {
+fn a_free_function_may_retire() {
     fn again() {
         if CHAIN_FREED.load(Ordering::Relaxed) < 1_000 {
             // SAFETY: nobody reads it.
@@ -312,7 +313,7 @@ fn what_is_freed_may_retire() {
 }
 
 #[test]
-fn a_guard_that_outlives_its_threads_slot_is_left_when_it_is_dropped() {
+fn a_guard_that_outlives_its_threads_slot_leaves_when_dropped() {
     static DOMAIN: lockyard::Domain = Domain::new();
     thread_local! {
         static KEPT: std::cell::RefCell<Option<lockyard::DomainGuard<'static>>> =
@@ -321,7 +322,7 @@ fn a_guard_that_outlives_its_threads_slot_is_left_when_it_is_dropped() {
     for first in [true, false] {
         thread::spawn(move || {
             if first {
-                // Its destructor runs after the one that gives the slot back.
+                // Its destructor runs after that of the slot.
                 KEPT.with(|_| ());
             }
             let guard = DOMAIN.enter();
@@ -345,7 +346,7 @@ fn records_are_one_line_for_each_slot() {
     assert_eq!(domain.record_bytes(), Native::SLOTS as usize * 64);
 }
 
-/// Readers that are counted in the two counters that threads without a record share.
+/// Checks that a reader counts in the two counters that threads without a record share.
 fn is_entered_without_a_record(enter: impl FnOnce(&Domain<Failing>)) {
     let domain: Domain<Failing> = Domain::new();
     enter(&domain);
@@ -354,11 +355,11 @@ fn is_entered_without_a_record(enter: impl FnOnce(&Domain<Failing>)) {
 }
 
 #[test]
-fn a_thread_without_a_record_enters_all_the_same() {
+fn a_thread_without_a_record_can_enter() {
     fn reads(domain: &Domain<Failing>) {
         let mut guard = domain.enter();
         assert_eq!(domain.try_synchronize(3), Err(StillRead { slot: None }));
-        guard.quiescent();
+        guard.pass_quiescent_state();
         let nested = Failing::without_slot(|| domain.enter());
         drop(guard);
         assert_eq!(domain.try_synchronize(3), Err(StillRead { slot: None }));
@@ -374,7 +375,7 @@ fn a_thread_without_a_record_enters_all_the_same() {
     let domain: Domain<Failing> = Domain::new();
     let (reserved, failed) = Failing::after(1, || domain.reserve(100));
     assert!(failed && reserved.is_err());
-    assert_eq!(domain.record_bytes(), 8 * 64, "what was allocated is kept");
+    assert_eq!(domain.record_bytes(), 8 * 64, "the allocated records are kept");
 }
 
 #[test]
@@ -405,7 +406,7 @@ mod signals {
 
     extern "C" fn handler(_: libc::c_int) {
         let guard = DOMAIN.enter();
-        // SAFETY: only the test frees what `BITS` names, by retiring.
+        // SAFETY: only the test frees the object of `BITS`, by retiring it.
         let seen = unsafe { guard.deref_bits::<u64>(BITS.load(Ordering::Acquire)) };
         if seen.is_some_and(|&value| value % 3 != 0) {
             std::process::abort();
@@ -415,7 +416,7 @@ mod signals {
 
     #[test]
     fn a_signal_handler_may_read_wherever_it_interrupts() {
-        // SAFETY: the handler does what handlers may: loads and stores.
+        // SAFETY: the handler only loads and stores, which handlers may.
         unsafe {
             let handler: extern "C" fn(libc::c_int) = handler;
             libc::signal(libc::SIGVTALRM, handler as *const () as libc::sighandler_t);
@@ -425,7 +426,7 @@ mod signals {
         thread::scope(|scope| {
             let reader = scope.spawn(move || {
                 Native::slot();
-                // SAFETY: names this thread, which the sender outlives not.
+                // SAFETY: it names this thread, which outlives the sender.
                 sender.send(unsafe { libc::pthread_self() } as usize).unwrap();
                 while !STOP.load(Ordering::Relaxed) {
                     let outer = DOMAIN.enter();
@@ -450,7 +451,7 @@ mod signals {
                     thread::yield_now();
                 }
             }
-            // One at least arrives while the thread is there.
+            // At least one arrives while the thread is there.
             while HANDLED.load(Ordering::Relaxed) == 0 {
                 thread::yield_now();
             }

@@ -1,4 +1,5 @@
-//! How much waits to be freed, whoever retires it and how; and what a thread does that waits for another one to free.
+//! Bounds of the objects that wait to be freed, for every way of retiring them. Also the wait of a
+//! thread for another one that frees.
 
 #![cfg(feature = "std")]
 
@@ -34,12 +35,14 @@ fn retire_later<H: HostWithSlots>(domain: &Domain<H>) {
     unsafe { domain.retire_later(new(), free) }
 }
 
-/// What may wait in one slot, with this many later retirements between two others.
+/// Maximum number of objects that wait in one slot, with `later` calls of `retire_later` between
+/// two of `retire`.
 fn bound(later: u64) -> u64 {
     3 * (64 + later)
 }
 
-/// Later retirements before each other one. With one, the length of the list is odd whenever it could be looked after.
+/// Numbers of calls of `retire_later` before each `retire`. With one, the length of the list is odd
+/// whenever it could be scanned.
 const MIXES: [u64; 7] = [0, 1, 2, 3, 63, 64, 200];
 
 fn mixed<H: HostWithSlots>(domain: &Domain<H>, later: u64, rounds: u64) -> u64 {
@@ -55,7 +58,7 @@ fn mixed<H: HostWithSlots>(domain: &Domain<H>, later: u64, rounds: u64) -> u64 {
 }
 
 #[test]
-fn what_waits_is_bounded_in_every_mix_of_retirements() {
+fn waiting_objects_are_bounded_in_every_mix_of_retirements() {
     for later in MIXES {
         let domain: lockyard::Domain = Domain::new();
         drop(domain.enter());
@@ -65,7 +68,7 @@ fn what_waits_is_bounded_in_every_mix_of_retirements() {
 }
 
 #[test]
-fn what_threads_without_a_record_retire_is_bounded_too() {
+fn retirements_without_a_record_are_bounded_too() {
     for later in MIXES {
         let domain: Domain<Failing> = Domain::new();
         let most = Failing::without_slot(|| mixed(&domain, later, 5_000));
@@ -73,9 +76,9 @@ fn what_threads_without_a_record_retire_is_bounded_too() {
     }
 }
 
-/// The threads take turns, so that none is kept from its list by another one that the system does not run.
+/// The threads take turns, so that none is kept from its list by another that has no CPU.
 #[test]
-fn what_several_threads_retire_is_bounded_for_each() {
+fn retirements_of_several_threads_are_bounded_for_each() {
     let domain: lockyard::Domain = Domain::new();
     let turn = Mutex::new(0);
     thread::scope(|scope| {
@@ -95,14 +98,14 @@ fn what_several_threads_retire_is_bounded_for_each() {
 }
 
 #[test]
-fn later_retirements_alone_wait_for_the_next_other_ones() {
+fn later_retirements_wait_for_an_ordinary_one() {
     let domain: lockyard::Domain = Domain::new();
     drop(domain.enter());
     for _ in 0..10_000 {
         retire_later(&domain);
     }
     assert_eq!(domain.pending(), 10_000, "this function frees nothing");
-    // The first ends one epoch, the one that completes another 64 the second.
+    // The first retirement ends one epoch. The one that completes another 64 ends the second epoch.
     for _ in 0..1 + 64 {
         retire(&domain);
     }
@@ -110,7 +113,7 @@ fn later_retirements_alone_wait_for_the_next_other_ones() {
     for _ in 0..10_000 {
         retire_later(&domain);
     }
-    // Threads that retire in slots of their own come to a list that is left behind.
+    // Threads that retire in other slots tend a list that is left behind.
     thread::scope(|scope| {
         scope.spawn(|| {
             drop(domain.enter());
@@ -124,7 +127,7 @@ fn later_retirements_alone_wait_for_the_next_other_ones() {
 fn more_guards_nest_than_a_record_counts() {
     let domain: lockyard::Domain = Domain::new();
     let guards = || (0..5_000).map(|_| domain.enter()).collect::<Vec<_>>();
-    // The last of them keeps what it found, whichever is dropped before.
+    // The last of them keeps the object that it found, in whatever order they are dropped.
     let mut newest_first = guards();
     let mut oldest_first = guards();
     oldest_first.reverse();
@@ -133,13 +136,13 @@ fn more_guards_nest_than_a_record_counts() {
         assert!(domain.try_synchronize(3).is_err());
     }
     drop(newest_first);
-    // It is counted where threads without a record are.
+    // It counts with threads without a record.
     assert_eq!(domain.try_synchronize(3), Err(StillRead { slot: None }));
     drop(oldest_first);
     assert_eq!(domain.try_synchronize(1), Ok(()));
 }
 
-/// Frees slowly: it is over when another thread has parked to wait for that.
+/// Frees slowly: it ends when another thread has parked to wait for it.
 #[test]
 fn a_barrier_parks_while_another_thread_frees() {
     static BARRIER: Counts = Counts::new();
@@ -168,7 +171,7 @@ fn a_barrier_parks_while_another_thread_frees() {
             BARRIER.watch();
             domain.barrier();
             assert_eq!(FREED.load(Ordering::SeqCst), 1, "it is freed when the barrier returns");
-            // A park that returns for no reason costs another round of polls.
+            // A park that returns spuriously costs another round of polls.
             let (parks, pauses) = (BARRIER.parks(), BARRIER.pauses());
             assert!(pauses <= 64 * (parks + 1), "{pauses} pauses, {parks} parks");
             assert_eq!(BARRIER.yields(), 0);

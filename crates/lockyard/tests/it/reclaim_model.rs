@@ -1,11 +1,16 @@
-//! Reclamation against a simple model, by random sequences of everything that it does: guards that nest, are dropped in any order and
-//! announce quiescent states, in slots and without one; retirement, collection, attempts to wait; records that cannot be allocated.
+//! Reclamation against a simple model, by random sequences of all operations. Guards nest, are
+//! dropped in any order and pass quiescent states, in slots and without one. There are retirements,
+//! collections, attempts to wait, and records that cannot be allocated.
 //!
-//! One thread plays all readers, by saying which slot it has. So after each operation it is known what may be freed and what may not:
-//! - an object is freed once, and not while a guard lives that was there when it was retired, and has not let go since;
-//! - what was retired and not freed is pending;
-//! - an attempt to wait succeeds if and only if nobody is inside;
-//! - when nobody is inside, two ends of an epoch and a collection free everything: no grace period takes for ever.
+//! One thread plays all readers, by setting its slot. So after each operation it is known what may
+//! be freed and what must not:
+//!
+//! - An object is freed once, and not while a guard lives that existed at its retirement and has
+//!   not been quiescent since.
+//! - An object that was retired and not freed is pending.
+//! - An attempt to wait succeeds if and only if nobody is inside.
+//! - When nobody is inside, two ends of an epoch and a collection free everything: every grace
+//!   period ends.
 
 use lockyard::Native;
 use lockyard::platform::{Host, HostWithSlots, NativeAtomics, NativeU32, QueueNode, Slot};
@@ -19,18 +24,18 @@ use std::time::Duration;
 /// Readers with a slot.
 const SLOTS: u32 = 20;
 
-/// A host whose one thread says which slot it has, and whether there is memory.
+/// A host whose one thread sets its slot, and whether there is memory.
 struct Many;
 
 thread_local! {
     static CURRENT: Cell<Option<u32>> = const { Cell::new(None) };
     static MEMORY: Cell<bool> = const { Cell::new(true) };
-    /// Objects that were freed since the last look.
+    /// Objects that were freed since the last check.
     static FREED: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
 }
 
-// SAFETY: there is one thread, and everything else is the native host's. A guard is left in the record in which it was made, whatever
-// slot the thread says it has.
+// SAFETY: there is one thread, and everything else is the native host's. A guard is left in the
+// record in which it was made, regardless of the slot that the thread has set.
 unsafe impl Host for Many {
     type Atomics = NativeAtomics;
     const SLOTS: u32 = SLOTS;
@@ -72,7 +77,7 @@ struct Object {
 }
 
 unsafe fn free(header: NonNull<Header<Many>>) {
-    // SAFETY: made from a box by `retire`, and freed once (the model looks).
+    // SAFETY: `retire` made it from a box, and it is freed once (the model checks that).
     let object = unsafe { Box::from_raw(header.cast::<Object>().as_ptr()) };
     FREED.with_borrow_mut(|freed| freed.push(object.number));
 }
@@ -88,16 +93,16 @@ impl Random {
     }
 }
 
-/// Guards, by number, and what each may still use.
+/// Guards, by number, and the objects that each may still use.
 struct Model<'d> {
     domain: &'d Domain<Many>,
     guards: Vec<(u64, Option<u32>, Guard<'d, Many>)>,
-    /// Objects that were retired and not freed, with the guards that may have them.
+    /// Objects that were retired and not freed, with the guards that may use them.
     waiting: BTreeMap<u64, BTreeSet<u64>>,
-    /// Guards and objects so far.
+    /// Number of guards and objects so far.
     numbers: u64,
     freed: u64,
-    /// How many were made without a record, how often one let go.
+    /// Number of guards made without a record, and of quiescent states.
     unrecorded: u32,
     quiescent: u32,
 }
@@ -145,8 +150,8 @@ impl<'d> Model<'d> {
     fn quiescent(&mut self, index: usize) {
         let (number, slot, _) = self.guards[index];
         let alone = slot.is_none() || self.guards.iter().filter(|g| g.1 == slot).count() == 1;
-        self.guards[index].2.quiescent();
-        // Inside another guard of its slot it is without effect.
+        self.guards[index].2.pass_quiescent_state();
+        // Inside another guard of its slot it has no effect.
         if alone {
             self.quiescent += 1;
             self.lets_go(number);
@@ -158,7 +163,7 @@ impl<'d> Model<'d> {
         let readers = self.guards.iter().map(|(reader, ..)| *reader).collect();
         self.waiting.insert(number, readers);
         let object = Box::leak(Box::new(Object { header: Header::new(), number }));
-        // SAFETY: nobody reads it, `free` frees it, and whether it does so once is what the test is about.
+        // SAFETY: nobody reads it, and `free` frees it. The test checks that it does so once.
         unsafe {
             if later {
                 self.domain.retire_later(NonNull::from(object).cast(), free);
@@ -188,7 +193,7 @@ impl<'d> Model<'d> {
         }
     }
 
-    /// Nobody is inside: everything is freed.
+    /// Checks that everything is freed when nobody is inside.
     fn end(&mut self, at: &str) {
         for _ in 0..2 {
             assert_eq!(self.domain.try_advance(), Ok(()), "{at}: nobody is inside");
@@ -199,7 +204,7 @@ impl<'d> Model<'d> {
     }
 }
 
-/// `operations` random operations of up to `most` guards at a time.
+/// Performs random operations with up to `most` guards at a time.
 fn behaves(seed: u64, operations: u32, slots: u32, most: usize) -> (u64, u32, u32) {
     let domain = Domain::<Many>::new();
     let mut random = Random(seed);
@@ -233,7 +238,7 @@ fn behaves(seed: u64, operations: u32, slots: u32, most: usize) -> (u64, u32, u3
 }
 
 #[test]
-fn whatever_is_done_nothing_is_freed_early_twice_or_never() {
+fn every_object_is_freed_once_and_not_too_early() {
     let mut all = (0, 0, 0);
     for seed in 1..=40 {
         for (slots, most) in [(0, 3), (1, 4), (3, 1), (3, 6), (SLOTS, 12)] {
@@ -245,7 +250,7 @@ fn whatever_is_done_nothing_is_freed_early_twice_or_never() {
         "{} objects freed; {} guards without a record; {} quiescent states",
         all.0, all.1, all.2
     );
-    // It is about something.
+    // Enough happened for the test to mean something.
     assert!(all.0 > 50_000 && all.1 > 10_000 && all.2 > 10_000, "{all:?}");
 }
 

@@ -1,6 +1,7 @@
-//! How often a waiter of the queued lock that parks is passed: counted, on a host of one thread whose clock and parks are this
-//! test's. A thief acts while the waiter is parked: it releases the lock and takes it again at once, as long as it may. So
-//! the waiter never finds the lock free until nobody may steal it any more.
+//! The passes of a waiter of the queued lock that parks, counted on a host of one thread whose
+//! clock and parks are this test's. A thief acts while the waiter is parked: it releases the lock
+//! and takes it again at once, as long as it may. So the waiter finds the lock free only when
+//! stealing has ended.
 
 use lockyard::RawSpinLock;
 use lockyard::lock::PvQueued;
@@ -14,16 +15,16 @@ use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
 use std::time::Duration;
 
-/// This machine for one thread, with a clock that goes on as the thread parks.
+/// This machine for one thread, with a clock that advances when the thread parks.
 struct Alone;
 
-/// Who acts while the thread waits.
+/// The action of the other thread while this one waits.
 type Thief = Box<dyn FnMut()>;
 
 thread_local! {
     static THIEF: RefCell<Option<Thief>> = const { RefCell::new(None) };
     static NOW: Cell<Duration> = const { Cell::new(Duration::ZERO) };
-    /// How long a park lasts; nothing without a clock.
+    /// Duration of a park; zero without a clock.
     static PARK: Cell<Duration> = const { Cell::new(Duration::ZERO) };
     static STEALS: Cell<u32> = const { Cell::new(0) };
     static PARKS: Cell<u32> = const { Cell::new(0) };
@@ -33,14 +34,14 @@ thread_local! {
 
 fn passes(time: Duration) {
     NOW.set(NOW.get() + time);
-    // Taken out meanwhile: the thief does not wait, so it is not asked again by itself.
+    // Taken out meanwhile: the thief does not wait, so it does not call itself.
     if let Some(mut thief) = THIEF.take() {
         thief();
         THIEF.set(Some(thief));
     }
 }
 
-// SAFETY: all but time and parking is `Native`'s; a park may return for no reason.
+// SAFETY: all but time and parking is `Native`'s. A park may return spuriously.
 unsafe impl Host for Alone {
     type Atomics = NativeAtomics;
     const SLOTS: u32 = Native::SLOTS;
@@ -95,7 +96,7 @@ unsafe impl Host for Alone {
 
 impl HostWithSlots for Alone {}
 
-/// What happened to a waiter.
+/// The history of a waiter.
 struct Waited {
     steals: u32,
     parks: u32,
@@ -103,8 +104,8 @@ struct Waited {
     time: Duration,
 }
 
-/// A thread waits, as its clock says, while a thief takes the lock `times` times, or as often as it may, whenever the thread parks.
-/// `keeps` says of how many parks the thief keeps the lock all the while.
+/// Waits, by its own clock, while a thief takes the lock `times` times, or as often as it may,
+/// whenever the thread parks. During the first `keeps` parks the thief keeps the lock.
 fn wait_beside_a_thief<P: Hooks>(times: u32, park: Duration, keeps: u32) -> Waited {
     let lock: &'static RawSpinLock<PvQueued<P>, Alone> = Box::leak(Box::new(RawSpinLock::new()));
     let mut held = Some(lock.acquire());
@@ -114,7 +115,7 @@ fn wait_beside_a_thief<P: Hooks>(times: u32, park: Duration, keeps: u32) -> Wait
         }
         for _ in 0..times {
             let Some(taken) = held.take() else { return };
-            // SAFETY: it is of this lock.
+            // SAFETY: it came from this lock.
             unsafe { lock.release(taken) };
             held = lock.try_acquire();
         }
@@ -158,22 +159,19 @@ impl Hooks for Thrice {
 }
 
 #[test]
-fn a_policy_may_have_it_passed_fewer_times() {
+fn a_policy_may_lower_the_bound() {
     let waited = wait_beside_a_thief::<Thrice>(AS_OFTEN_AS_IT_MAY, Duration::ZERO, 0);
     assert_eq!(waited.steals, 3);
 }
 
 #[test]
-fn a_waiter_that_has_queued_for_a_millisecond_is_next_though_it_was_passed_fewer_times() {
+fn a_waiter_that_has_queued_for_a_millisecond_is_next_after_fewer_passes() {
     NOW.set(Duration::from_secs(1));
-    // Seven parks of 150 us, and in each it is passed ten times, but in the last, which begins when its time is over.
+    // Seven parks of 150 us, in each of which it is passed ten times, except in the last, which
+    // begins when its time is over.
     let waited = wait_beside_a_thief::<Parks>(10, Duration::from_micros(150), 0);
     assert_eq!((waited.steals, waited.parks), (70, 8));
-    assert_eq!(
-        waited.time,
-        Parks::LONGEST_PASSED,
-        "it parked no longer than until its time was over"
-    );
+    assert_eq!(waited.time, Parks::LONGEST_PASSED, "it parked only until its time was over");
 }
 
 #[test]
@@ -196,9 +194,9 @@ fn a_fair_release_is_not_stolen() {
     let lock: &'static RawSpinLock<PvQueued, Alone> = Box::leak(Box::new(RawSpinLock::new()));
     let mut held = Some(lock.acquire());
     let thief = move || {
-        // Once somebody waits in the queue.
+        // As soon as a thread waits in the queue.
         if held.is_some() && format!("{lock:?}").split("bits: ").nth(1).is_some_and(has_tail) {
-            // SAFETY: it is of this lock.
+            // SAFETY: it came from this lock.
             unsafe { lock.release_fair(held.take().expect("it is held")) };
             assert!(lock.try_acquire().is_none(), "the waiter is next");
         }
@@ -212,7 +210,7 @@ fn a_fair_release_is_not_stolen() {
     assert!(!lock.is_held());
 }
 
-/// Whether the number at the beginning of `text` has a bit in its upper half.
+/// Returns true if the number at the beginning of `text` has a bit in its upper half.
 fn has_tail(text: &str) -> bool {
     let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
     digits.parse::<u32>().expect("a number") >> 16 != 0

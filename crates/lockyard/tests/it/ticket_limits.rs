@@ -1,4 +1,4 @@
-//! The ends of a ticket lock's counters: the wrap of both widths, and the contender that is one too many.
+//! The limits of a ticket lock's counters: the wrap of both widths, and one contender too many.
 
 use lockyard::lock::Ticket;
 use lockyard::on::RawTicketLock8;
@@ -13,23 +13,23 @@ use std::ptr::NonNull;
 use std::time::Duration;
 
 thread_local! {
-    /// Whether this thread gives up where it should wait, and abandons its ticket. No real host may:
-    /// it makes a contender without a thread.
+    /// True if this thread gives up instead of waiting, and abandons its ticket. No real host may
+    /// do that: it makes a contender without a thread.
     static GIVES_UP: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What a contender came to that did not get the lock.
+/// The result of a contender that did not get the lock.
 #[derive(Debug, PartialEq)]
 enum Outcome {
     Waits,
     Fatal(&'static str),
 }
 
-/// This machine, as far as 255 threads of it go.
+/// This machine, for at most 255 of its threads.
 struct Few;
 
-// SAFETY: slots and nodes are `Native`'s, those beyond `SLOTS` left out; so is the memory. Where contenders give up, or are
-// more than 255, so that `fatal` and `wait_until` unwind, the lock guards nothing.
+// SAFETY: slots (without those beyond `SLOTS`), nodes and memory are `Native`'s. If contenders give
+// up, or are more than 255, `fatal` and `wait_until` unwind, and the lock guards nothing.
 unsafe impl Host for Few {
     type Atomics = NativeAtomics;
     const SLOTS: u32 = 255;
@@ -44,7 +44,7 @@ unsafe impl Host for Few {
         Native::queue_node(slot, level)
     }
     fn relax() {
-        // There may be fewer CPUs than contenders, and only one of them is next.
+        // There may be fewer CPUs than contenders, of which only one is next.
         Native::yield_now();
     }
     fn now() -> Duration {
@@ -80,7 +80,7 @@ unsafe impl Host for Few {
 
 type Lock<W> = RawSpinLock<Ticket, Few, NoContext, W>;
 
-/// One more contender for a lock that is held.
+/// Adds one contender for a lock that is held.
 fn contend<W: lockyard::Width<NativeAtomics>>(lock: &Lock<W>) -> Outcome {
     let acquisition = catch_unwind(AssertUnwindSafe(|| lock.acquire()));
     *acquisition.expect_err("the lock is held").downcast().expect("an outcome")
@@ -115,7 +115,7 @@ fn as_many_contenders_as_a_small_host_has_slots_exclude_each_other_and_one_more_
 }
 
 #[test]
-fn a_host_over_another_one_waits_as_that_one_does() {
+fn a_host_over_another_waits_as_the_inner_one_does() {
     GIVES_UP.set(true);
     let word = <U32<Portable<Few>> as Word>::new(0);
     let wait = || Portable::<Few>::wait_until(&word, Ordering::Relaxed, |_| true);
@@ -139,8 +139,8 @@ fn a_small_lock_survives_the_wrap_of_its_counters() {
     assert!(!lock.is_held());
 }
 
-/// Hand-overs among waiting threads while the counters wrap; the plain counter loses a step if two are
-/// inside.
+/// Hands the lock over among waiting threads while the counters wrap. The plain counter loses a
+/// step if two threads are inside.
 fn hands_over_across_the_wrap<W: lockyard::Width<NativeAtomics>>(rounds: u32)
 where
     Lock<W>: Sync,

@@ -1,20 +1,21 @@
-//! Waits with a time: they park where the lock's waiters do, are woken, and leave nothing behind. What they cost is counted, not
-//! timed.
+//! Timed waits: they park if the lock's waiters do, are woken, and leave nothing behind. Their cost
+//! is counted, not timed.
 
 #![cfg(all(unix, feature = "std"))]
 
 use crate::support::counting::{Counting, Counts};
 use crate::support::watchdog::watched;
-use lockyard::lock::{LaneLock, PvQueued, TestAndSet, TimedLock};
-use lockyard::platform::{Host, Instant, Native};
+use lockyard::lock::{LaneLock, Mcs, PvQueued, TestAndSet, TimedLock};
+use lockyard::platform::{Event, Host, Instant, NEST_LEVELS, Native};
 use lockyard::{Held, RawSpinLock};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
 type Parking = RawSpinLock<PvQueued, Counting>;
+type Queueing = RawSpinLock<Mcs, Counting>;
 const HOUR: Duration = Duration::from_secs(3600);
-/// Polls between two questions for the time.
+/// Polls between two checks of the time.
 const SLICE: u64 = 64;
 
 fn in_time<K: TimedLock<H>, H: Host>(
@@ -29,21 +30,21 @@ fn release<K: LaneLock<H>, H: Host>(lock: &RawSpinLock<K, H>, held: Held<RawSpin
     unsafe { lock.release(held) };
 }
 
-/// Takes the lock and says whether nothing is left in it: a wait that gives up leaves what the next
-/// acquisition clears.
+/// Takes the lock and returns true if nothing is left in it: the next acquisition clears what a
+/// timed-out wait leaves.
 fn is_as_new(lock: &Parking) -> bool {
     let held = lock.try_acquire().expect("it is free");
     release(lock, held);
     format!("{lock:?}") == format!("{:?}", Parking::new())
 }
 
-/// Of the running thread's slot. A former thread of the slot may have left some to successors of CLH
-/// locks, so tests compare it with what it was before.
+/// Number of nodes of the running thread's slot in use. A former thread of the slot may have left
+/// some to successors of CLH locks, so tests compare it with an earlier value.
 fn nodes_in_use() -> u32 {
     Native::queue_node(Native::slot().expect("slots are left"), 0).nodes_in_use()
 }
 
-/// Of a wait that parks: no yield, and polls in proportion to its parks.
+/// Checks the counts of a wait that parks: no yield, and polls in proportion to its parks.
 fn assert_parked(counts: &Counts) {
     let (parks, pauses) = (counts.parks(), counts.pauses());
     assert!(parks > 0, "it did not park");
@@ -52,7 +53,7 @@ fn assert_parked(counts: &Counts) {
 }
 
 #[test]
-fn a_wait_that_gives_up_parks_until_its_time() {
+fn a_timed_out_wait_parks_until_its_deadline() {
     static COUNTS: Counts = Counts::new();
     let lock = Parking::new();
     let held = lock.acquire();
@@ -97,9 +98,9 @@ fn a_wait_is_woken_by_a_release() {
     assert_parked(&COUNTS);
 }
 
-/// More than the table has room for: the others poll and yield.
+/// More waiters than the table has room for: the others poll and yield.
 #[test]
-fn as_many_as_come_are_woken() {
+fn all_timed_waiters_are_woken() {
     const WAITERS: u64 = 12;
     static COUNTS: Counts = Counts::new();
     let (lock, inside) = (Parking::new(), AtomicU64::new(0));
@@ -125,7 +126,7 @@ fn as_many_as_come_are_woken() {
 }
 
 #[test]
-fn waits_that_give_up_and_waits_that_do_not_go_on_together() {
+fn waits_that_time_out_and_waits_that_do_not_coexist() {
     const ROUNDS: u64 = 300;
     let lock = Parking::new();
     let (inside, sections) = (AtomicU64::new(0), AtomicU64::new(0));
@@ -166,7 +167,8 @@ fn waits_that_give_up_and_waits_that_do_not_go_on_together() {
     assert!(is_as_new(&lock), "{lock:?}");
 }
 
-/// Each lock lies in memory of its own, which the last of its threads gives back at once after its release.
+/// Each lock is in memory of its own, which the last of its threads frees at once after its
+/// release.
 #[test]
 fn a_lock_may_be_freed_when_the_last_holder_has_released_it() {
     struct Freed {
@@ -182,7 +184,8 @@ fn a_lock_may_be_freed_when_the_last_holder_has_released_it() {
                 for thread in 0..THREADS {
                     scope.spawn(move || {
                         let freed = freed as *mut Freed;
-                        // SAFETY: nobody frees it before all threads have been inside, and this one has not.
+                        // SAFETY: it is not freed before all threads have been inside, and this one
+                        // has not.
                         let shared = unsafe { &*freed };
                         let held = match thread % 2 {
                             0 => shared.lock.acquire(),
@@ -194,7 +197,8 @@ fn a_lock_may_be_freed_when_the_last_holder_has_released_it() {
                         shared.left.store(left, Ordering::Relaxed);
                         release(&shared.lock, held);
                         if left == 0 {
-                            // SAFETY: all others have released it, and touch nothing of it after that.
+                            // SAFETY: all others have released it, and access nothing of it after
+                            // that.
                             drop(unsafe { Box::from_raw(freed) });
                         }
                     });
@@ -223,7 +227,7 @@ fn a_wait_for_a_test_and_set_lock_yields() {
 }
 
 #[test]
-fn a_time_that_is_over_is_one_try() {
+fn an_expired_timeout_tries_once() {
     let lock = Parking::new();
     let held = in_time(&lock, Duration::ZERO).expect("it is free");
     assert!(in_time(&lock, Duration::ZERO).is_none());
@@ -231,4 +235,39 @@ fn a_time_that_is_over_is_one_try() {
     let since = Instant::from(std::time::Instant::now());
     let native = RawSpinLock::<PvQueued, Native>::new();
     assert!(native.acquire_until(since).is_some());
+}
+
+#[test]
+fn a_timed_wait_counts_its_slow_path_and_a_missing_node_once() {
+    static COUNTS: Counts = Counts::new();
+    const SHORT: Duration = Duration::from_millis(1);
+    let (parks, yields) = (Parking::new(), RawSpinLock::<TestAndSet, Counting>::new());
+    let (parks_held, yields_held) = (parks.acquire(), yields.acquire());
+    let events = || (COUNTS.events(Event::Slowpath), COUNTS.events(Event::NoNode));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            COUNTS.watch();
+            assert!(in_time(&parks, SHORT).is_none(), "it is held");
+            assert_eq!(events(), (1, 0));
+            assert!(in_time(&yields, SHORT).is_none(), "it is held");
+            assert_eq!(events(), (2, 0));
+
+            // These use all its nodes. (They wait for any that its slot has left to successors.)
+            let locks = [(); NEST_LEVELS as usize].map(|()| Queueing::new());
+            let held = locks.each_ref().map(|lock| lock.acquire());
+            assert!(in_time(&parks, SHORT).is_none(), "it is held");
+            assert_eq!(events(), (3, 1));
+            locks.iter().zip(held).for_each(|(lock, held)| release(lock, held));
+        });
+    });
+    release(&parks, parks_held);
+    release(&yields, yields_held);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            COUNTS.watch();
+            let held = in_time(&parks, SHORT).expect("it is free");
+            release(&parks, held);
+            assert_eq!(events(), (3, 1), "nothing was in its way");
+        });
+    });
 }

@@ -1,5 +1,5 @@
-//! The primitives on real threads: mutual exclusion, nothing lost, wrap-around. Bounded by operations,
-//! not by time. The stamps add shared traffic, so nothing here is a measurement.
+//! The primitives on real threads: mutual exclusion, nothing lost, wrap-around. Operations, not
+//! time, bound the tests. The stamps add shared traffic, so nothing here is a measurement.
 
 use lockyard::comparators::TicketLockAsmLoop;
 use lockyard::lock::{LaneLock, PvQueued, PvTicket, TestAndSet, Ticket, TicketAsmLoop};
@@ -10,13 +10,13 @@ use lockyard::{RawSpinLock, TestAndSetLock, TicketLock};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
 
-/// More than the CPUs of most machines that run this; first-come-first-served spinlocks are slow then,
-/// so the loops are short and yield.
+/// More threads than most machines that run this have CPUs. First-come-first-served spinlocks are
+/// slow then, so the loops are short and yield.
 const THREADS: u64 = 4;
 const ROUNDS: u64 = 2_000;
 
-/// Checks mutual exclusion from inside: an owner stamp that nobody else may set, and a sequence that
-/// must have no gap.
+/// Checks mutual exclusion from inside: an owner stamp that no other thread may set, and a sequence
+/// without gaps.
 #[derive(Default)]
 struct Inside {
     owner: AtomicU64,
@@ -111,7 +111,7 @@ fn a_ticket_lock_survives_the_wrap_of_its_counters() {
     assert!(!lock.is_held());
 }
 
-/// Threads get and put in all ways while others take the lock; every count must come back.
+/// Threads get and put in all ways while others take the lock. Every count must come back.
 fn conserves<K: LaneLock<H>, P: Policy, H: lockyard::platform::Host>() {
     let lockref = LockRef::<K, P, H>::from_count(1);
     let inside = Inside::default();
@@ -157,7 +157,7 @@ fn conserves<K: LaneLock<H>, P: Policy, H: lockyard::platform::Host>() {
 }
 
 #[test]
-fn a_lockref_loses_no_reference_whatever_its_lock_and_policy() {
+fn a_lockref_loses_no_reference_with_any_lock_and_policy() {
     conserves::<PvTicket, Standard, Native>();
     conserves::<PvQueued, Standard, Native>();
     conserves::<Ticket, Standard, Native>();

@@ -1,5 +1,5 @@
-//! Threads without a slot on a host that has slots: those that come when all are taken, and those
-//! whose thread-locals' destructors run late. They exclude as the others do, and are counted.
+//! Threads without a slot on a host that has slots: threads that come when all slots are taken, and
+//! late destructors of thread-locals. They exclude as other threads do, and are counted.
 
 use lockyard::comparators::McsLock;
 use lockyard::platform::{Host, Native};
@@ -9,14 +9,14 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-/// How often a thread had no slot where it needed one; 0 without the feature `events`.
+/// Number of times that a thread needed a slot and had none; 0 without the feature `events`.
 #[cfg(feature = "events")]
 fn counted() -> u64 {
     use lockyard::platform::{Event, native_events};
     native_events().iter().find(|(event, _)| *event == Event::NoSlot).map_or(0, |(_, n)| *n)
 }
 
-/// A number behind a lock, whichever lock it is.
+/// A number behind any lock.
 trait Number: Sync {
     fn add_one(&self, meanwhile: impl FnOnce());
     fn is(&self, expected: u64) -> bool;
@@ -49,7 +49,7 @@ fn threads_without_a_slot_exclude(number: &impl Number) {
                 assert_eq!(Native::slot(), None, "all slots are taken");
                 together.wait();
                 for _ in 0..ROUNDS {
-                    // Long enough for the others to come, and to find the lock held.
+                    // Long enough for the others to come and find the lock held.
                     number.add_one(thread::yield_now);
                 }
             });
@@ -61,7 +61,7 @@ fn threads_without_a_slot_exclude(number: &impl Number) {
 /// Set in the process that has no slot left.
 const EXHAUSTED: &str = "LOCKYARD_TEST_EXHAUSTED";
 
-/// In a process of its own: no other test has a slot afterwards.
+/// In its own process: no other test could have a slot afterwards.
 #[test]
 fn the_thread_after_the_last_slot_waits_outside_the_queue() {
     if std::env::var_os(EXHAUSTED).is_some() {
@@ -95,7 +95,7 @@ fn use_every_slot() {
         let before = counted();
         threads_without_a_slot_exclude(&QSpinLock::new(0));
         #[cfg(feature = "events")]
-        assert!(counted() > before, "who waits without a slot is counted");
+        assert!(counted() > before, "a waiter without a slot is counted");
         threads_without_a_slot_exclude(&PvQSpinLock::new(0));
         threads_without_a_slot_exclude(&PvTicketLock::new(0));
 
@@ -105,7 +105,7 @@ fn use_every_slot() {
         let id = table.insert(7).expect("there is memory");
         assert_eq!(table.lock(id).map(|entry| *entry), Some(7));
         #[cfg(feature = "events")]
-        assert!(counted() > before, "who enters a domain without a slot is counted");
+        assert!(counted() > before, "a reader without a slot is counted");
         assert!(McsLock::new(()).try_lock().is_none(), "it has no node, and says so");
     })
     .join()
@@ -123,7 +123,7 @@ fn a_destructor_that_runs_after_the_slot_was_given_back_takes_its_locks() {
         fn drop(&mut self) {
             assert_eq!(Native::slot(), None, "the slot was given back before");
             LATE_IS_THERE.store(true, Ordering::Release);
-            // Somebody holds it: this is a wait.
+            // Another thread holds it, so this is a wait.
             *LOCK.lock() += 1;
         }
     }
@@ -142,8 +142,7 @@ fn a_destructor_that_runs_after_the_slot_was_given_back_takes_its_locks() {
             while !HELD.load(Ordering::Acquire) {
                 thread::yield_now();
             }
-            // Destructors run in the order that is the reverse of this one: first the slot's, then
-            // this one.
+            // Destructors run in reverse order: first the slot's, then this one.
             LATE.with(|_| ());
             assert!(Native::slot().is_some());
         });

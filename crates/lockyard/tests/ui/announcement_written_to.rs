@@ -1,4 +1,4 @@
-//! Safe code that erases the announcement of a waiter that parks: a wake-up would be lost.
+//! Safe code that erases a parked waiter's announcement: its wake-up would be lost.
 
 use lockyard::platform::{Host, Native, Ordering, Word};
 

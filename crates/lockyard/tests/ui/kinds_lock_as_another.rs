@@ -1,4 +1,4 @@
-//! A lock of one kind handed to what takes another: a word keeps its kind.
+//! A lock of one kind passed to code for another kind: a word keeps its kind.
 
 use lockyard::on::RawTicketLock8;
 use lockyard::{Native, QSpinLock, RawQSpinLock, RawTicketLock, TicketLock};

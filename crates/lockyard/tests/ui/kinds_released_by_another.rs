@@ -1,4 +1,4 @@
-//! What the acquisition of one type of lock returned, given back to another type; some of them have tokens of the same type.
+//! The result of acquiring one type of lock, given back to another; some have equal token types.
 
 use lockyard::lock::{CmpxchgGrab, Queued, TicketAsmLoop};
 use lockyard::platform::Portable;

@@ -1,4 +1,4 @@
-//! A lock given back twice, data used after its lock was released, a lock freed while it is held, and a guard that outlives its lock.
+//! A lock released twice, data or a guard used too late, a lock freed while it is held.
 
 use lockyard::{QSpinLock, RawQSpinLock, TicketLock, TicketLockGuard};
 

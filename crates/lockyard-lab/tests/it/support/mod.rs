@@ -1,7 +1,7 @@
 //! Recorded hosts: `tests/hosts/*.txt`, unpacked to directories.
 //!
-//! A recording has a line for each line of each file, `path:line`, as `grep -r ''` prints them; `\xNN` is a byte, and a line
-//! that begins with `#` is a comment.
+//! A recording has a line for each line of each file, `path:line`, as `grep -r ''` prints them;
+//! `\xNN` is a byte, and a line that begins with `#` is a comment.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -14,16 +14,18 @@ use std::vec::Vec;
 
 /// The host of a model: its threads are loom's.
 ///
-/// Slots are given in the order in which threads ask, from 0; one thread keeps its slot to its end.
-/// There is one NUMA node, and no clock but by [`with_clock`]. [`fatal`](Host::fatal) panics, which is how a model fails.
+/// Threads get slots in the order in which they ask, from 0, and keep them to their end. There is
+/// one NUMA node. There is no clock, except through [`with_clock`]. [`fatal`](Host::fatal) panics,
+/// which is how a model fails.
 #[derive(Debug)]
 pub struct Checked(());
 
-/// Slots: as many as loom has threads.
+/// Number of slots: loom's maximum number of threads.
 const SLOTS: u32 = loom::MAX_THREADS as u32;
 
-/// Announcements that there is room for: fewer than loom has threads, so that models come to a full table. On a host with a
-/// clock there is one more, so that two waiters beside a queue can announce themselves.
+/// Number of places for announcements: fewer than loom has threads, so that models reach a full
+/// table. A host with a clock has one more, so that two waiters beside a queue can announce
+/// themselves.
 const ANNOUNCEMENTS: usize = 2;
 
 /// One thread in `park`.
@@ -33,18 +35,18 @@ struct Parked {
     woken: bool,
 }
 
-/// What belongs to one execution and is no part of the modelled memory, except where it says so.
+/// The state of one execution that is not part of the modelled memory, except where it says so.
 struct World {
     nodes: Vec<QueueNode<CheckedAtomics>>,
     announcements: Vec<Announcement<CheckedAtomics>>,
     next_slot: Cell<u32>,
     parked: RefCell<Vec<Parked>>,
-    /// Slots whose thread has returned from a park for no reason.
+    /// Slots whose thread has returned from a park spuriously.
     returned_once: RefCell<Vec<Slot>>,
-    /// The time, where there is a clock.
+    /// The time, if there is a clock.
     clock: Cell<Duration>,
-    /// Of modelled memory: changed, relaxed, by every park and unpark, so that loom explores both
-    /// orders of the two. Relaxed, so that they order nothing else.
+    /// A word of modelled memory that every park and unpark changes, so that loom explores both
+    /// orders of the two. Relaxed, so that it orders nothing else.
     parking: U32<Checked>,
 }
 
@@ -69,14 +71,15 @@ loom::thread_local! {
     };
 }
 
-/// How [`Host::park`] behaves in a model.
+/// The behaviour of [`Host::park`] in a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Parking {
-    /// It returns when the thread is unparked, and not before.
+    /// It returns only when the thread is unparked.
     Exact,
-    /// It returns at once, always: a spurious return, which its contract allows. For waits that do not depend on it.
+    /// It always returns at once: a spurious return, which its contract allows. For waits that do
+    /// not depend on it.
     Spurious,
-    /// The first of each thread returns at once; those that follow are exact.
+    /// The first park of each thread returns at once. Later ones are exact.
     SpuriousOnce,
 }
 
@@ -86,7 +89,7 @@ std::thread_local! {
     static ALLOCATIONS_BEFORE_FAILURE: Cell<Option<u32>> = const { Cell::new(None) };
 }
 
-/// Runs `check` (a call of loom's `check`) with parks as `parking` says; without it they are
+/// Runs `check` (a call of loom's `check`) with parks as `parking` says. Elsewhere they are
 /// [`Parking::Exact`]. A primitive that parks is checked both ways.
 pub fn with_parking<R>(parking: Parking, check: impl FnOnce() -> R) -> R {
     struct Restore(Parking);
@@ -99,9 +102,11 @@ pub fn with_parking<R>(parking: Parking, check: impl FnOnce() -> R) -> R {
     check()
 }
 
-/// Runs `check` (a call of loom's `check`) on a host with a clock; without it there is none. It stands still, but for timeouts:
-/// a park with one of at most `short` returns at once, and the clock has gone on by that. One with a longer timeout
-/// lasts until it is woken. So waits that give up and waits that must be woken can meet in one model.
+/// Runs `check` (a call of loom's `check`) on a host with a clock. Elsewhere there is none.
+///
+/// The clock advances only by timeouts. A park with a timeout of at most `short` returns at once,
+/// and the clock has advanced by that. A park with a longer timeout lasts until it is woken. So
+/// waits that give up and waits that must be woken can meet in one model.
 pub fn with_clock<R>(short: Duration, check: impl FnOnce() -> R) -> R {
     struct Restore(Option<Duration>);
     impl Drop for Restore {
@@ -113,16 +118,17 @@ pub fn with_clock<R>(short: Duration, check: impl FnOnce() -> R) -> R {
     check()
 }
 
-/// Makes the allocation after the next `successes` ones fail, once. To be called inside the model,
-/// at its start.
+/// Makes the allocation after the next `successes` ones fail, once. Call it inside the model, at
+/// its start.
 pub fn fail_allocation(successes: u32) {
     ALLOCATIONS_BEFORE_FAILURE.set(Some(successes));
 }
 
 impl Checked {
-    /// Creates what an execution needs, in the thread that calls. To be called at the start of a
-    /// model whose threads use slots, queue nodes or parking: created by the first thread that
-    /// needs it, it would order that thread before all later users, and hide a missing ordering.
+    /// Creates what an execution needs, in the calling thread. Call it at the start of a model
+    /// whose threads use slots, queue nodes or parking. Otherwise the first thread that needs them
+    /// creates them. That would order this thread before all later users, and hide a missing
+    /// ordering.
     pub fn begin() {
         ALLOCATIONS_BEFORE_FAILURE.set(None);
         let world: &World = &WORLD;
@@ -130,16 +136,17 @@ impl Checked {
     }
 }
 
-// SAFETY: a slot is handed to one thread of an execution; queue nodes are one for each slot and
-// level and live until loom drops its statics, after all threads have ended; memory comes from the
-// global allocator. `fatal` unwinds, and so ends the model: from then on nothing in it is shared or guarded.
+// SAFETY: a slot goes to one thread of an execution. There is one queue node for each slot and
+// level, and it lives until loom drops its statics, after all threads have ended. Memory comes from
+// the global allocator. `fatal` unwinds, and so ends the model: from then on nothing in it is
+// shared or guarded.
 unsafe impl Host for Checked {
     type Atomics = CheckedAtomics;
     const SLOTS: u32 = SLOTS;
     const GIVES_SLOTS_BACK: bool = false;
 
     fn slot() -> Option<Slot> {
-        // A check that failed drops guards when the execution is gone.
+        // A failed check drops guards when the execution is gone.
         if panicking() { None } else { SLOT.try_with(|&slot| slot).ok() }
     }
 
@@ -153,7 +160,7 @@ unsafe impl Host for Checked {
         &world.nodes[(slot.0 * NEST_LEVELS + level) as usize]
     }
 
-    /// The same words for all locks.
+    /// Returns the same words for all locks.
     fn announcements(_lock: usize, _turn: u32) -> &'static [Announcement<CheckedAtomics>] {
         if panicking() {
             return &[];
@@ -162,7 +169,7 @@ unsafe impl Host for Checked {
         &world.announcements[..ANNOUNCEMENTS + usize::from(SHORT.get().is_some())]
     }
 
-    /// Does nothing: a pause orders nothing, and a thread that goes on at once is one of the
+    /// Does nothing. A pause orders nothing, and a thread that continues at once is one of the
     /// schedules to explore.
     fn relax() {}
 
@@ -180,7 +187,8 @@ unsafe impl Host for Checked {
         world.clock.get()
     }
 
-    /// With a timeout it returns at once, but by [`with_clock`]: the time may have passed.
+    /// With a timeout it returns at once, because the time may have passed. Under [`with_clock`]
+    /// the timeout decides.
     fn park(word: &U32<Self>, expected: u32, timeout: Option<Duration>) {
         if panicking() || PARKING.get() == Parking::Spurious {
             return;
@@ -197,7 +205,7 @@ unsafe impl Host for Checked {
             world.returned_once.borrow_mut().push(slot);
             return;
         }
-        // Announced before the comparison, so no unpark after the comparison can miss it.
+        // Registered before the comparison, so that no unpark after the comparison can miss it.
         // Relaxed: parking orders nothing.
         world.parking.fetch_add(1, Ordering::Relaxed);
         world.parked.borrow_mut().push(Parked { slot, word, woken: false });
@@ -206,8 +214,8 @@ unsafe impl Host for Checked {
             let place = parked.iter().position(|p| p.slot == slot);
             parked.swap_remove(place.expect("a parked thread removes itself"));
         };
-        // The comparison of a futex is with the newest value, and what the thread loads later is not
-        // older. Relaxed: it orders nothing.
+        // A futex compares the newest value, and later loads of the thread return no older one.
+        // Relaxed: it orders nothing.
         let value = waiting::wait(
             || true,
             || {
@@ -220,7 +228,7 @@ unsafe impl Host for Checked {
         }
         let woken = || world.parked.borrow().iter().any(|p| p.slot == slot && p.woken);
         waiting::wait(woken, || {
-            // A transition of the model, so that the order against unparks is explored. Relaxed.
+            // Relaxed: a transition of the model, so that its order with unparks is explored.
             world.parking.load(Ordering::Relaxed);
             woken().then_some(())
         });
@@ -259,7 +267,7 @@ unsafe impl Host for Checked {
     }
 
     unsafe fn deallocate(memory: NonNull<u8>, layout: Layout) {
-        // SAFETY: the caller says that `allocate` returned it for this layout.
+        // SAFETY: the caller says that `allocate` returned the memory for this layout.
         unsafe { std::alloc::dealloc(memory.as_ptr(), layout) }
     }
 
@@ -267,7 +275,7 @@ unsafe impl Host for Checked {
         let _ = event;
     }
 
-    /// A wait that yields is a wait: a yield orders nothing.
+    /// Waits without yielding: a yield orders nothing.
     fn wait_yielding<W: Word>(
         word: &W,
         order: Ordering,

@@ -1,18 +1,18 @@
 //! Checked memory: loom's atomics and cells.
 //!
-//! An operation on a part of a word is one masked read-modify-write, one transition of the model.
+//! An operation on a part of a word is one masked read-modify-write: one transition of the model.
 //!
-//! A load is two transitions: first a relaxed store to a word of its own, which orders nothing, and
-//! then the load. loom 0.7 finds the schedules to explore by comparing each operation with the
-//! *last* access of its object only. Two loads do not depend on each other, so where thread A loads,
-//! B loads and B stores, the store is compared with B's own load, and the schedule in which B's
-//! store comes before A's load is never explored. The extra store makes loads of one word depend
-//! on each other, and that schedule is found from the order of the two. (The crate
-//! `lockyard-check` has a test that shows it with loom alone and with these words.)
+//! A load is two transitions. The first is a relaxed store to a word of its own, which orders
+//! nothing; the second is the load. The reason is in loom 0.7, which finds schedules to explore by
+//! comparing each operation with only the *last* access of its object. Two loads do not depend on
+//! each other. Suppose that thread A loads, B loads, and B stores. The store is compared with B's
+//! own load, so the schedule in which B's store comes before A's load is never explored. The extra
+//! store makes loads of one word depend on each other, and loom finds that schedule from their
+//! order. (A test in the crate `lockyard-check` shows it with loom alone and with these words.)
 //!
-//! While a panic unwinds, the words do nothing and the cells are not tracked: a check that failed
-//! drops the stacks of its threads after the execution is gone, their guards release locks, and an
-//! access to loom then would be a panic within a panic.
+//! While a panic unwinds, the words do nothing and the cells are not tracked. A failed check drops
+//! the stacks of its threads after the execution is gone, and their guards release locks. An access
+//! to loom would then be a panic within a panic.
 
 use super::super::{
     Atomics, Budget, BudgetSpent, DataCell, Int, Ordering, Part, Word, part_of, store_part_by_rmw,
@@ -35,8 +35,8 @@ macro_rules! checked_word {
             word: $atomic,
             /// Written by every load; see the module.
             reads: loom::sync::atomic::AtomicU8,
-            /// The newest value, outside the model: nobody is scheduled between an operation and
-            /// the note of its effect.
+            /// The newest value, outside the model. No other thread is scheduled between an
+            /// operation and the note of its effect.
             newest: $plain,
         }
 
@@ -143,8 +143,8 @@ macro_rules! checked_word {
                 self.note(before & value);
                 before
             }
-            /// `relax` is not called: it orders nothing. A bounded wait is one poll, for a longer
-            /// one ends in a state that this one can end in.
+            /// It does not call `relax`, which orders nothing. A bounded wait is one poll: a longer
+            /// one ends in a state in which this one can end too.
             fn wait_until(
                 &self,
                 order: Ordering,
@@ -181,7 +181,7 @@ macro_rules! checked_word {
     };
 }
 
-/// A word whose newest value can be seen without a transition of the model.
+/// A word whose newest value is visible without a transition of the model.
 pub(super) trait Newest: Word {
     fn newest(&self) -> Self::Int;
 }
@@ -201,11 +201,11 @@ checked_word!(
 
 /// Exchanges a part by one masked read-modify-write.
 ///
-/// loom has no read-modify-write with a function of the caller's, so it is a compare-exchange whose
-/// expected value is the newest one. It fails if another thread was scheduled at the transition
-/// itself and changed the word; then the second one *is* the read-modify-write, placed after that
-/// change. A second failure is the same again, and is reached from a schedule in which the first
-/// one failed later: it is not explored further.
+/// loom has no read-modify-write with a caller's function, so this is a compare-exchange that
+/// expects the newest value. It fails if another thread was scheduled at the transition itself and
+/// changed the word. Then the second exchange *is* the read-modify-write, after that change. A
+/// second failure is the same again. A schedule in which the first exchange failed later reaches
+/// it, so it is not explored further.
 #[track_caller]
 fn swap_part<W: Newest, P: Int>(word: &W, index: usize, new: P, order: Ordering) -> P {
     let mut seen = word.newest();
@@ -246,17 +246,18 @@ checked_part!(CheckedU64, u32);
 
 /// A cell of checked memory: loom reports accesses that are not ordered against each other.
 ///
-/// The data stand beside loom's cell, not in it, so that destructors can use them while a panic unwinds.
+/// The data are beside loom's cell, not in it, so that destructors can use them while a panic
+/// unwinds.
 #[derive(Debug)]
 pub struct CheckedCell<T> {
     accesses: loom::cell::UnsafeCell<()>,
     data: core::cell::UnsafeCell<T>,
 }
 
-// SAFETY: the cell only hands out raw pointers; who dereferences them argues exclusion (see
+// SAFETY: the cell hands out only raw pointers. Code that dereferences them argues exclusion (see
 // `DataCell`), and loom checks the argument.
 unsafe impl<T: Send> Sync for CheckedCell<T> {}
-// SAFETY: as the data, which is `Send`; loom's part of the cell is an index.
+// SAFETY: the data are `Send`, and loom's part of the cell is an index.
 unsafe impl<T: Send> Send for CheckedCell<T> {}
 
 impl<T: Send> DataCell<T> for CheckedCell<T> {

@@ -1,16 +1,15 @@
 //! The `Checked` platform: the same primitives under loom, a model checker for weak memory.
 //!
-//! Words are loom's atomics and cells are loom's cells, so a check explores every interleaving (up
-//! to a stated number of preemptions) and, for each load, every value that the memory model lets it
-//! return; an access to a [`Cell`](super::Cell) that is not ordered against another one is
-//! reported as a race. loom's types are used directly: there is no `cfg(loom)`, and a check is an
-//! ordinary test.
+//! Words are loom's atomics and cells are loom's cells. So a check explores every interleaving (up
+//! to a stated number of preemptions) and, for each load, every value that the memory model allows.
+//! An access to a [`Cell`](super::Cell) that is not ordered against another one is reported as a
+//! race. loom's types are used directly: there is no `cfg(loom)`, and a check is an ordinary test.
 //!
 //! # Checking your own code
 //!
-//! Write it over a [`Host`](super::Host), and check it with [`Checked`] in the place of
-//! [`Native`](crate::Native). Raw locks are used, because `lock_api`'s mutex needs a constant
-//! initial value and loom's atomics have none.
+//! Write it over a [`Host`](super::Host), and check it with [`Checked`] in place of
+//! [`Native`](crate::Native). Use raw locks: `lock_api`'s mutex needs a constant initial value, and
+//! loom's atomics have none.
 //!
 //! ```
 //! use lockyard::platform::checked::{Checked, Waits, with_waits};
@@ -58,17 +57,17 @@
 //! ```
 //!
 //! Create every object inside the model's closure: loom's objects die with each execution. A model
-//! has at most five threads ([`loom::MAX_THREADS`]), its main thread among them.
+//! has at most five threads ([`loom::MAX_THREADS`]), including its main thread.
 //!
 //! # What it does not see
 //!
-//! - Sequential consistency of *accesses*: loom treats a `SeqCst` access as `AcqRel`. It may report
-//!   a correct program, and never misses a wrong one for this reason; `SeqCst` *fences* are
-//!   modelled. Primitives use fences where they need sequential consistency.
-//! - Spurious failures of a weak compare-exchange: it is checked as the strong one. A caller that
-//!   retries is then in the state in which a successful exchange would have found it, so nothing is
-//!   lost but the path on which a bounded number of failures is used up by spurious ones.
-//! - Values overwritten more than seven stores ago (loom's history is that long).
+//! - Sequential consistency of *accesses*: loom treats a `SeqCst` access as `AcqRel`. For this
+//!   reason it may report a correct program, but never misses a wrong one. `SeqCst` *fences* are
+//!   modelled, and primitives use fences where they need sequential consistency.
+//! - Spurious failures of a weak compare-exchange: it is checked as a strong one. A caller that
+//!   retries then reaches the state of a successful exchange. So only one path is lost: a bounded
+//!   number of failures that spurious ones use up.
+//! - Values overwritten more than seven stores ago: loom's history is that long.
 
 mod host;
 mod memory;

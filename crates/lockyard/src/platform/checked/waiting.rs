@@ -1,38 +1,38 @@
-//! How a waiting loop is explored.
+//! The exploration of waiting loops.
 //!
-//! A loop that polls until another thread has acted is what makes model checking of locks explode:
-//! each failed poll is a branch, and there may be any number of them. But a failed poll leaves
-//! nothing behind (the predicate is pure; if the poll is an acquire it can only *add* order), so
-//! every outcome of the program is also the outcome of an execution whose polls fail nowhere: the
-//! one in which the waiter was scheduled later. [`Waits::UntilTrue`] and [`Waits::SteppingBack`] explore only
-//! those.
+//! Model checking of locks explodes at loops that poll until another thread has acted: each failed
+//! poll is a branch, and there may be any number of them. But a failed poll leaves nothing behind.
+//! The predicate is pure, and a poll with acquire can only *add* order. So every outcome of the
+//! program is also the outcome of an execution in which no poll fails, because the waiter was
+//! scheduled later. [`Waits::UntilTrue`] and [`Waits::SteppingBack`] explore only those.
 
 use std::cell::Cell;
 
-/// Which executions of a waiting loop are explored.
+/// The executions of a waiting loop to explore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Waits {
-    /// Those in which the first poll succeeds. Where it fails, nothing further is explored below
-    /// that point (`loom::skip_branch`); the execution still runs to its end, so that its
-    /// assertions are tried, a waiter that nobody wakes is reported, and the accesses that it races
-    /// with are explored from earlier points.
+    /// Those in which the first poll succeeds. If it fails, nothing more is explored below that
+    /// point (`loom::skip_branch`). The execution still runs to its end. So its assertions are
+    /// tried, a waiter that no thread wakes is reported, and the accesses that race with it are
+    /// explored from earlier points.
     UntilTrue,
-    /// The same, and a thread that is about to wait for what is not there yet steps back once, before it
-    /// polls, which is no preemption. So the bound on preemptions is not used up by waiting threads, and
-    /// many more executions are explored in which several wait at the same time.
+    /// The same, but a thread that would wait steps back once before it polls, which is no
+    /// preemption. So waiting threads do not use up the bound on preemptions, and many more
+    /// executions are explored in which several threads wait at the same time.
     SteppingBack,
-    /// All of them. It ends with two threads, rarely with more; it is there to show that
+    /// All of them. It ends with two threads, rarely with more. It shows that
     /// [`UntilTrue`](Self::UntilTrue) loses nothing.
     Everything,
 }
 
 std::thread_local! {
-    // Of the OS thread: loom runs all threads of a model on the one that called `check`.
+    // A thread-local of the OS thread: loom runs all threads of a model on the one that called
+    // `check`.
     static WAITS: Cell<Waits> = const { Cell::new(Waits::UntilTrue) };
 }
 
 /// Runs `check` (a call of loom's `check` or `model`) with waiting loops explored as `waits` says.
-/// Without it they are explored as [`Waits::UntilTrue`].
+/// Elsewhere they are explored as [`Waits::UntilTrue`].
 pub fn with_waits<R>(waits: Waits, check: impl FnOnce() -> R) -> R {
     struct Restore(Waits);
     impl Drop for Restore {
@@ -44,13 +44,14 @@ pub fn with_waits<R>(waits: Waits, check: impl FnOnce() -> R) -> R {
     check()
 }
 
-/// Polls until `poll` returns a value; `ready` says, outside the model, that it can. A first poll that fails
-/// ends the exploration below it, unless everything is explored.
+/// Polls until `poll` returns a value; `ready` says, outside the model, that it can. Unless
+/// everything is explored, a first poll that fails ends the exploration below it.
 #[track_caller]
 pub(super) fn wait<T>(ready: impl FnOnce() -> bool, mut poll: impl FnMut() -> Option<T>) -> T {
     let waits = WAITS.get();
     if waits == Waits::SteppingBack && !ready() {
-        // Once, and not until it is ready: two threads that step back in turn would do so for ever.
+        // Once, and only until it is ready: two threads that step back in turn would do so for
+        // ever.
         loom::thread::yield_now();
     }
     let mut first = true;
@@ -62,7 +63,7 @@ pub(super) fn wait<T>(ready: impl FnOnce() -> bool, mut poll: impl FnMut() -> Op
             loom::skip_branch();
         }
         first = false;
-        // A thread that nobody will ever satisfy polls until loom's limit of branches is reached,
+        // A thread that will never be satisfied polls until loom's limit of branches is reached,
         // and that is the report.
         loom::thread::yield_now();
     }

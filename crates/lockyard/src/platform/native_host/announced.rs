@@ -1,5 +1,6 @@
-//! The native host's table of waiters that park: lines of eight words, in static memory, found by lock and turn. It takes
-//! 32 KiB of zeros, which are backed by memory as lines are used, and only in programs with a lock that parks.
+//! The native host's table of parked waiters: lines of eight words, in static memory, found by lock
+//! and turn. It takes 32 KiB of zeros, only in programs with a lock that parks. Memory backs it as
+//! lines are used.
 
 use super::super::{Announcement, NativeAtomics, spread};
 
@@ -29,7 +30,7 @@ mod tests {
             let lines = all.map(|(lock, turn)| line(lock, turn).as_ptr() as usize);
             lines.collect::<HashSet<_>>().len()
         };
-        // Thrown at random, 512 hit 324 of 512.
+        // Of 512 lines, 512 random choices hit 324.
         assert!(lines(&mut (0..512).map(|n| (0x7f00_0000_1000, 2 * n))) > 280);
         assert!(lines(&mut (0..512).map(|n| (0x7f00_0000_1000 + 64 * n, 0))) > 280);
     }

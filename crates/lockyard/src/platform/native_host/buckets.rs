@@ -1,7 +1,7 @@
 //! Parking where there is no futex: a table of mutexes and condition variables, by address.
 //!
-//! A bucket is shared by all words that hash to it, so an unpark wakes all its threads: those whose
-//! word it was not have returned for no reason, which is allowed. The comparison and the beginning of
+//! All words that hash to a bucket share it, so an unpark wakes all its threads. Threads that wait
+//! for another word then return spuriously, which is allowed. The comparison and the beginning of
 //! the wait are one step, because an unparker holds the bucket's mutex when it notifies.
 
 use super::super::{NativeU32, Ordering, Word};
@@ -97,7 +97,7 @@ mod tests {
     ) {
         let word = NativeU32::new(1);
         park(&word, 2, None); // another value: returns at once
-        park(&word, 1, Some(Duration::from_millis(1))); // nobody wakes: returns in time
+        park(&word, 1, Some(Duration::from_millis(1))); // not woken: returns after the timeout
         unpark(core::ptr::without_provenance(4096), 1); // no memory there: not touched
         hands_over_without_losing_a_wake_up(park, unpark);
     }

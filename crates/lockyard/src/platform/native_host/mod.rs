@@ -1,36 +1,40 @@
-//! The native host: threads of an operating system (feature `std`), or one that knows nothing.
+//! The native host: threads of an operating system (feature `std`), or a host without slots and
+//! clock.
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `slots.rs` | which thread has which slot |
+//! | `slots.rs` | the slots of threads |
 //! | `nodes.rs` | the queue nodes of all slots, in static memory |
-//! | `announced.rs` | the table of waiters that park, in static memory |
+//! | `announced.rs` | the table of parked waiters, in static memory |
 //! | `futex.rs` | parking on Linux |
 //! | `buckets.rs` | parking elsewhere |
-//! | `numa.rs` | on which NUMA node the caller runs, on Linux |
+//! | `numa.rs` | the NUMA node on which the caller runs, on Linux |
 //! | `events.rs` | event counters, with the feature `events` |
 //!
 //! # After a `fork`
 //!
-//! The child has one thread, which keeps the slot of the parent's thread that forked. Of the parent's other threads it has what they have
-//! left in memory, and nobody who goes on with it:
+//! The child has one thread, which keeps the slot of the thread that forked. The parent's other
+//! threads leave their traces in memory, and no thread continues their work:
 //!
-//! - locks that they held or queued for stay so, for ever: nobody in the child may wait for them;
-//! - the slots that they had stay leased;
-//! - nodes of its own that the thread had left to them ([`Clh`](crate::lock::Clh)) are the thread's again: a handler that
-//!   `pthread_atfork` has registered takes them back. (After a fork by a bare system call, which runs no handlers, they are lost: with
-//!   four of them the thread's next `McsLock` or `ClhLock` waits for ever.);
-//! - their guards of a [`reclaim::Domain`](crate::reclaim::Domain) are readers that never leave: nothing is freed any more that is retired to it,
-//!   and `synchronize` waits for ever (`try_synchronize` does not).
+//! - Locks that they held or queued for stay so for ever. The child must not wait for them.
+//! - Their slots stay leased.
+//! - Nodes that the forking thread had left to them ([`Clh`](crate::lock::Clh)) are its own again:
+//!   a handler registered with `pthread_atfork` takes them back. (A fork by a bare system call runs
+//!   no handlers, so they are lost. With four of them lost, the thread's next `McsLock` or
+//!   `ClhLock` waits for ever.)
+//! - Their guards of a [`reclaim::Domain`](crate::reclaim::Domain) are readers that never leave.
+//!   Nothing retired to it is freed any more, and `synchronize` waits for ever (`try_synchronize`
+//!   does not).
 //!
-//! So a child that goes on for long without `exec` makes tables and domains of its own.
+//! So a child that runs for long without `exec` should make tables and domains of its own.
 //!
 //! # Signal handlers
 //!
-//! In a signal handler slots and nodes, the clock, counters and, on Linux, waking may be used;
-//! allocation, and waking elsewhere, may meet a mutex that the interrupted thread holds. So may the first question of a
-//! thread for its slot, for which the standard library may allocate: whose handlers queue should have a slot before
-//! (`Native::slot()` leases it).
+//! A signal handler may use slots and nodes, the clock and the counters. On Linux it may also wake
+//! threads. Allocation may meet a mutex that the interrupted thread holds, and so may waking on
+//! other systems. So may the thread's first request for its slot, for which the standard library
+//! may allocate. A thread whose handlers queue should have a slot before (`Native::slot()` leases
+//! it).
 
 mod announced;
 #[cfg(all(feature = "std", any(not(target_os = "linux"), test)))]
@@ -62,21 +66,23 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use core::time::Duration;
 
-/// How many threads may wait for queued locks at the same time: what 14 bits of a queued lock's tail
-/// can name, with 0 for nobody.
+/// Number of slots: the threads that may wait for queued locks at the same time. A queued lock's
+/// tail has 14 bits for them, in which 0 names nobody.
 const SLOTS: u32 = 16_383;
 
 #[cfg(feature = "std")]
 std::thread_local! {
-    /// How many [`Native::interruption`]s the thread is in. Handlers read it: for them it is atomic.
+    /// Number of [`Native::interruption`]s that the thread is in. Handlers read it: for them it is
+    /// atomic.
     static INTERRUPTIONS: AtomicU32 = const { AtomicU32::new(0) };
 }
 
 #[cfg(feature = "std")]
 impl Native {
-    /// Runs `handler` as an interruption: inside it [`execution`](Host::execution) says so, and a lock whose waiters park spins
-    /// and yields instead. For the handlers of signals, where parking is not a futex: `handler` might wait for a mutex that the
-    /// interrupted thread holds.
+    /// Runs `handler` as an interruption: [`execution`](Host::execution) says so inside it, and a
+    /// lock whose waiters park spins and yields instead. For signal handlers on systems where
+    /// parking is not a futex: there `handler` might wait for a mutex that the interrupted thread
+    /// holds.
     pub fn interruption<R>(handler: impl FnOnce() -> R) -> R {
         struct Ended;
         impl Drop for Ended {
@@ -93,17 +99,17 @@ impl Native {
 /// The machine that runs this code.
 ///
 /// With the feature `std`, a thread leases a slot when a lock first asks for one, and gives it back
-/// when it ends; waiting is a futex on Linux and a mutex and condition variable elsewhere. Without
+/// when it ends. Parking is a futex on Linux, and a mutex and condition variable elsewhere. Without
 /// `std` it is no [host with slots](super::HostWithSlots), and [`park`](Host::park) returns at
 /// once.
 ///
 /// A thread has no slot while 16,383 others have theirs, and in thread-locals' destructors that run
-/// after its slot was given back. [`HostWithSlots`](super::HostWithSlots) says what becomes of it.
+/// after its slot was given back. [`HostWithSlots`](super::HostWithSlots) says what then happens.
 #[derive(Debug)]
 pub struct Native(());
 
-// SAFETY: a slot is leased to one thread at a time (`slots.rs`; without `std` there are none); nodes
-// are distinct statics; memory is the global allocator's.
+// SAFETY: a slot is leased to one thread at a time (`slots.rs`; without `std` there are none).
+// Nodes are distinct statics. Memory is the global allocator's.
 unsafe impl Host for Native {
     type Atomics = NativeAtomics;
     const SLOTS: u32 = SLOTS;
@@ -146,12 +152,13 @@ unsafe impl Host for Native {
     }
 
     fn now() -> Duration {
-        // Without a static that is initialised at first use: a waiter may be a signal handler that
+        // No static that is initialised at first use: a waiter may be a signal handler that
         // interrupted the initialisation.
         #[cfg(all(feature = "std", unix))]
         {
             let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-            // SAFETY: `time` is a live `timespec`. Should the call fail it stays zero: no clock.
+            // SAFETY: `time` is a live `timespec`. If the call fails it stays zero, which means no
+            // clock.
             unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
             Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
         }
@@ -179,7 +186,7 @@ unsafe impl Host for Native {
     }
 
     fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
-        // The global allocator cannot place memory; the operating system places a page on the node
+        // The global allocator cannot place memory. The operating system places a page on the node
         // that touches it first.
         let _ = node;
         if layout.size() == 0 {
@@ -224,13 +231,13 @@ unsafe impl Host for Native {
         #[cfg(feature = "std")]
         {
             use std::io::Write;
-            // `eprintln` would panic, and unwind, where nobody reads it.
+            // `eprintln` would panic, and unwind, if nothing reads the stream.
             let _ = std::writeln!(std::io::stderr(), "lockyard: {message}");
             std::process::abort()
         }
         #[cfg(not(feature = "std"))]
         {
-            // A panic while a panic unwinds aborts; a panic that does not unwind does not return.
+            // A panic while a panic unwinds aborts. A panic that does not unwind does not return.
             struct Abort;
             impl Drop for Abort {
                 fn drop(&mut self) {

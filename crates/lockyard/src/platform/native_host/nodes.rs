@@ -1,6 +1,5 @@
 //! The queue nodes of the native host: a line of four for each slot, in static memory. They take a
-//! megabyte of zeros, which is backed by memory as slots are used, and only in programs with a lock
-//! that queues.
+//! megabyte of zeros, only in programs with a lock that queues. Memory backs it as slots are used.
 
 use super::super::{Host, NEST_LEVELS, Native, NativeAtomics, QueueNode, Slot};
 

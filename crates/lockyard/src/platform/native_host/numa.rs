@@ -1,21 +1,22 @@
-//! On which NUMA node the caller runs, on Linux.
+//! The NUMA node on which the caller runs, on Linux.
 //!
-//! The kernel answers by a system call, which costs more than what is done with the answer (an update of a
-//! counter, say). The C library knows the CPU without one, and a CPU does not change its node: so the
-//! kernel is asked once for each CPU, and the answer is kept. What is kept is a hint, and orders nothing.
+//! A system call gives the answer, but costs more than the work that needs it (an update of a
+//! counter, say). The C library knows the CPU without a system call, and a CPU does not change its
+//! node. So the kernel is asked once for each CPU, and the answer is kept. It is a hint, and orders
+//! nothing.
 
 use core::sync::atomic::{AtomicU16, Ordering};
 
-/// CPUs whose node is kept. The kernel is asked each time on those beyond.
+/// CPUs whose node is kept. On higher ones the kernel is asked each time.
 const CPUS: usize = 4096;
 
-/// For each CPU: 0 while it is not known, then one more than its node.
+/// For each CPU: its node plus one, or 0 while that is unknown.
 static NODE: [AtomicU16; CPUS] = [const { AtomicU16::new(0) }; CPUS];
 
-/// See [`Host::numa_node`](super::super::Host::numa_node). 0 where the kernel does not say.
+/// See [`Host::numa_node`](super::super::Host::numa_node). 0 if the kernel does not say.
 #[inline]
 pub(super) fn current_node() -> u32 {
-    // SAFETY: no argument, and no memory of ours.
+    // SAFETY: it takes no argument and touches no memory of ours.
     let cpu = unsafe { libc::sched_getcpu() };
     // A negative answer (an error) is beyond the table too.
     match NODE.get(cpu as usize).map(|node| node.load(Ordering::Relaxed)) {
@@ -24,7 +25,8 @@ pub(super) fn current_node() -> u32 {
     }
 }
 
-/// Asks the kernel, and keeps the answer: for the CPU that it names, which may be another one by now.
+/// Asks the kernel, and keeps the answer for the CPU that it names. The caller may be on another by
+/// now.
 #[cold]
 #[inline(never)]
 fn ask() -> u32 {
@@ -53,8 +55,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_is_what_the_kernel_says() {
-        // Threads may move in between, so a few tries; on one node there is nothing to miss.
+    fn the_kept_node_is_the_one_that_the_kernel_reports() {
+        // Threads may move in between, so it tries several times. On one node it agrees anyway.
         let agree = (0..100).any(|_| ask() == current_node());
         assert!(agree);
         // SAFETY: no argument, and no memory of ours.

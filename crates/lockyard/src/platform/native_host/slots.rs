@@ -1,13 +1,15 @@
 //! Slots: small numbers for running threads.
 //!
-//! A thread leases the lowest free slot when it first asks, by setting its bit in a static bitmap, and
-//! its thread-local's destructor gives it back: unless a node of the slot is still in use then, by the guard of an
-//! `McsLock` or a `ClhLock` that is dropped later (in another thread-local's destructor) or never, or a guard of a reclamation domain is.
-//! Such a slot stays leased for good.
+//! When a thread first asks, it leases the lowest free slot by setting its bit in a static bitmap.
+//! The destructor of its thread-local gives the slot back, unless the slot is still in use. It may
+//! be: the guard of an `McsLock` or a `ClhLock`, which uses a node, may be dropped later (in
+//! another thread-local's destructor) or never. So may a guard of a reclamation domain. Such a slot
+//! stays leased for good.
 //!
-//! A signal handler that interrupts the lease sees a thread without a slot and gets `None`. Nothing here waits for another
-//! thread, but the first lease of a thread registers the destructor, for which the standard library may allocate: it may
-//! meet a mutex in the allocator. Threads whose handlers take queued locks should have a slot before.
+//! A signal handler that interrupts the lease sees a thread without a slot and gets `None`. Nothing
+//! here waits for another thread. But a thread's first lease registers the destructor, for which
+//! the standard library may allocate, and the allocator may have a mutex. So threads whose handlers
+//! take queued locks should have a slot before.
 
 use super::super::{Host, Native, Slot, slot_is_idle};
 #[cfg(unix)]
@@ -23,16 +25,18 @@ static LEASED: [AtomicU64; WORDS] = [const { AtomicU64::new(0) }; WORDS];
 
 /// No slot yet.
 const NONE: u32 = u32::MAX;
-/// The thread is asking for one (and a signal handler interrupted it), or its destructors run.
+/// The thread is asking for a slot (and a signal handler interrupted it), or its destructors run.
 const CLOSED: u32 = u32::MAX - 1;
 
 std::thread_local! {
-    /// A copy of the lease's slot, to be read quickly. Where the system has thread-local variables it has no destructor
-    /// and can be read at any time in a thread's life; where the standard library makes them of keys it is destroyed
-    /// before or after the lease, and made anew when it is read again. One thread uses it, and the signal handlers
-    /// that interrupt it: for them it is atomic.
+    /// A copy of the lease's slot, for fast reads.
+    ///
+    /// If the system has thread-local variables, it has no destructor and can be read at any time
+    /// in a thread's life. If the standard library makes them of keys, it is destroyed before or
+    /// after the lease, and made anew when it is read again. One thread uses it, and the signal
+    /// handlers that interrupt it. For them it is atomic.
     static SLOT: AtomicU32 = const { AtomicU32::new(NONE) };
-    /// The slot itself, and who gives it back.
+    /// The lease itself, whose destructor gives the slot back.
     static LEASE: Lease = const { Lease(AtomicU32::new(NONE)) };
 }
 
@@ -42,17 +46,18 @@ struct Lease(AtomicU32);
 impl Drop for Lease {
     fn drop(&mut self) {
         let slot = *self.0.get_mut();
-        // With a node in use the slot stays the thread's: whoever had it next would change which of its nodes are in
-        // use at the same time as the node's holder; and with a guard, the state of a domain's record.
+        // A slot with a node or guard in use stays the thread's. Its next thread would otherwise
+        // change which nodes are in use at the same time as the node's holder, or change the state
+        // of a domain's record.
         if slot < Native::SLOTS && slot_is_idle::<Native>(Slot(slot)) {
-            // Where it fails, nobody can read it in a destructor that comes later either.
+            // If it fails, no later destructor can read it either.
             let _ = SLOT.try_with(|copy| copy.store(CLOSED, Ordering::Relaxed));
             give_back(slot);
         }
     }
 }
 
-/// The running thread's slot; leases one if it has none.
+/// Returns the running thread's slot, and leases one if it has none.
 #[inline]
 pub(super) fn current() -> Option<Slot> {
     let slot = SLOT.with(|slot| slot.load(Ordering::Relaxed));
@@ -61,19 +66,19 @@ pub(super) fn current() -> Option<Slot> {
 
 #[cold]
 fn lease() -> Option<Slot> {
-    // One step: a signal handler that asks before it has leased for this thread, one that asks after it
-    // is refused.
+    // In one step. A signal handler that asked before it has already leased a slot for this thread.
+    // One that asks after it is refused.
     let closed =
         SLOT.with(|slot| slot.compare_exchange(NONE, CLOSED, Ordering::Relaxed, Ordering::Relaxed));
     if let Err(slot) = closed {
         return (slot < Native::SLOTS).then_some(Slot(slot));
     }
-    // What follows must not be moved before the closing, where a handler could still lease.
+    // The code that follows must not move before the closing, where a handler could still lease.
     compiler_fence(Ordering::SeqCst);
     #[cfg(unix)]
     watch_forks();
-    // Registers the destructor. It fails while the thread's destructors run: then there is nobody
-    // who would give the slot back, and the thread stays without.
+    // Registers the destructor. It fails while the thread's destructors run. Then nothing would
+    // give the slot back, so the thread remains without one.
     let leased = LEASE.try_with(|lease| {
         // There is one already if only the copy was destroyed.
         if lease.0.load(Ordering::Relaxed) == NONE {
@@ -86,20 +91,20 @@ fn lease() -> Option<Slot> {
     (slot < Native::SLOTS).then_some(Slot(slot))
 }
 
-/// Has [`forked`] called in the children of this process.
+/// Registers [`forked`] to be called in the children of this process.
 #[cfg(unix)]
 fn watch_forks() {
     static WATCHED: AtomicBool = AtomicBool::new(false);
-    // Relaxed, both: two threads may register it, and it may run twice.
+    // Relaxed, both: two threads may register it, and then it runs twice.
     if !WATCHED.load(Ordering::Relaxed) {
-        // SAFETY: the handler is a function that may be called at any time in a child. Where it cannot be registered (there is no
-        // memory) the child is as without it.
+        // SAFETY: the handler is a function that may be called at any time in a child. If it cannot
+        // be registered (there is no memory), the child is as it would be without it.
         unsafe { libc::pthread_atfork(None, None, Some(forked)) };
         WATCHED.store(true, Ordering::Relaxed);
     }
 }
 
-/// In the child of a `fork`, in its one thread: those are not there to whom it has left nodes.
+/// Runs in the child of a `fork`, in its one thread: the threads that it left nodes to are gone.
 #[cfg(unix)]
 unsafe extern "C" fn forked() {
     let slot = SLOT.try_with(|slot| slot.load(Ordering::Relaxed)).unwrap_or(NONE);
@@ -118,8 +123,8 @@ fn take() -> Option<u32> {
             if slot >= Native::SLOTS {
                 return None;
             }
-            // Acquire: pairs with the release in `give_back`; what the former thread did to the
-            // slot's nodes is seen.
+            // Acquire: pairs with the release in `give_back`, so that what the former thread did to
+            // the slot's nodes is seen.
             match word.compare_exchange_weak(
                 seen,
                 seen | 1 << bit,
@@ -178,7 +183,7 @@ mod tests {
     fn a_thread_keeps_its_slot_though_the_copy_of_its_number_is_destroyed() {
         let slot = current();
         assert!(slot.is_some());
-        // What is made anew where thread-locals are made of keys.
+        // As if made anew, where thread-locals are made of keys.
         SLOT.with(|copy| copy.store(NONE, Ordering::Relaxed));
         assert_eq!(current(), slot);
     }

@@ -1,8 +1,8 @@
-//! The native host, which counts what a thread does that waits.
+//! The native host, with counters of the actions of waiting threads.
 
 use lockyard::Native;
 use lockyard::platform::{
-    Announcement, Host, HostWithSlots, NativeAtomics, NativeU32, QueueNode, Slot,
+    Announcement, Event, Host, HostWithSlots, NativeAtomics, NativeU32, QueueNode, Slot,
 };
 use std::alloc::Layout;
 use std::cell::Cell;
@@ -12,20 +12,26 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// What threads did that waited.
+/// Number of parks, pauses, yields and events of waiting threads.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     parks: AtomicU64,
     pauses: AtomicU64,
     yields: AtomicU64,
+    events: [AtomicU64; Event::ALL.len()],
 }
 
 impl Counts {
     pub(crate) const fn new() -> Self {
-        Counts { parks: AtomicU64::new(0), pauses: AtomicU64::new(0), yields: AtomicU64::new(0) }
+        Counts {
+            parks: AtomicU64::new(0),
+            pauses: AtomicU64::new(0),
+            yields: AtomicU64::new(0),
+            events: [const { AtomicU64::new(0) }; Event::ALL.len()],
+        }
     }
 
-    /// Counts what the calling thread does from here on.
+    /// Counts the actions of the calling thread from here on.
     pub(crate) fn watch(&'static self) {
         WATCHED.set(Some(self));
     }
@@ -41,6 +47,10 @@ impl Counts {
     pub(crate) fn yields(&self) -> u64 {
         self.yields.load(Ordering::SeqCst)
     }
+
+    pub(crate) fn events(&self, event: Event) -> u64 {
+        self.events[event as usize].load(Ordering::SeqCst)
+    }
 }
 
 thread_local!(static WATCHED: Cell<Option<&'static Counts>> = const { Cell::new(None) });
@@ -54,11 +64,11 @@ fn note(counter: impl FnOnce(&'static Counts) -> &'static AtomicU64) {
 /// The lines of the table, by lock and turn.
 type Lines = BTreeMap<(usize, u32), &'static [Announcement<NativeAtomics>]>;
 
-/// See the file.
+/// The native host with counters. See the module.
 #[derive(Debug)]
 pub(crate) struct Counting(());
 
-// SAFETY: all is `Native`'s.
+// SAFETY: everything is `Native`'s.
 unsafe impl Host for Counting {
     type Atomics = NativeAtomics;
     const SLOTS: u32 = Native::SLOTS;
@@ -97,6 +107,9 @@ unsafe impl Host for Counting {
     }
     fn unpark(word: *const NativeU32, count: u32) {
         Native::unpark(word, count);
+    }
+    fn count(event: Event) {
+        note(|counts| &counts.events[event as usize]);
     }
     fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
         Native::allocate(layout, node)

@@ -1,9 +1,9 @@
 //! A child process that is a copy of the test's.
 
-/// Runs `child` in a forked process; returns how it ended.
+/// Runs `child` in a forked process, and returns its wait status.
 pub(crate) fn forked(child: impl FnOnce() -> bool) -> libc::c_int {
-    // SAFETY: the child runs `child`, which takes and releases locks in static memory and makes system calls, and then
-    // leaves without returning here. It allocates nothing.
+    // SAFETY: the child runs `child`, which takes and releases locks in static memory and makes
+    // system calls. Then it ends without returning here. It allocates nothing.
     let pid = unsafe { libc::fork() };
     assert!(pid >= 0, "fork fails");
     if pid == 0 {

@@ -1,5 +1,5 @@
-//! A host whose allocations can be made to fail, and which counts the bytes in use, one account for
-//! each file of tests.
+//! A host whose allocations can be made to fail, and which counts the bytes in use, in one account
+//! for each file of tests.
 
 pub(crate) mod counting;
 #[cfg(unix)]
@@ -15,14 +15,15 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// The native host, whose allocations fail on demand. Each file of tests has an `ACCOUNT` of its own.
+/// The native host, whose allocations fail on demand. Each file of tests has an `ACCOUNT` of its
+/// own.
 #[derive(Debug)]
 pub(crate) struct Failing<const ACCOUNT: usize>(());
 
 thread_local! {
-    /// Of this thread: how many allocations succeed before one fails.
+    /// Number of allocations of this thread that succeed before one fails.
     static BEFORE_FAILURE: Cell<Option<u32>> = const { Cell::new(None) };
-    /// Whether this thread has a slot.
+    /// True if this thread has a slot.
     static SLOTLESS: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -31,15 +32,16 @@ static BYTES: [AtomicI64; ACCOUNTS] = [const { AtomicI64::new(0) }; ACCOUNTS];
 static COUNTING: [Mutex<()>; ACCOUNTS] = [const { Mutex::new(()) }; ACCOUNTS];
 
 impl<const ACCOUNT: usize> Failing<ACCOUNT> {
-    /// Lets the calling thread's allocation after the next `successes` fail, once; says, when `run` is over, whether it did.
+    /// Runs `run`, in which the allocation after the next `successes` fails, once. Returns its
+    /// result, and true if one failed.
     pub(crate) fn after<R>(successes: u32, run: impl FnOnce() -> R) -> (R, bool) {
         BEFORE_FAILURE.set(Some(successes));
         let result = run();
         (result, BEFORE_FAILURE.take().is_none())
     }
 
-    /// Runs `test`, and holds that it gives back all memory. One test of an account at a time: all its
-    /// threads' bytes are counted together.
+    /// Runs `test`, and checks that it frees all memory. One test of an account runs at a time,
+    /// because the bytes of all its threads count together.
     pub(crate) fn counting(test: impl FnOnce()) {
         let _alone = COUNTING[ACCOUNT].lock().unwrap_or_else(PoisonError::into_inner);
         let before = Self::bytes();
@@ -47,7 +49,7 @@ impl<const ACCOUNT: usize> Failing<ACCOUNT> {
         assert_eq!(Self::bytes(), before, "all memory is given back");
     }
 
-    /// Bytes in use, of all threads.
+    /// Returns the bytes in use by all threads.
     pub(crate) fn bytes() -> i64 {
         BYTES[ACCOUNT].load(Ordering::Relaxed)
     }
@@ -61,7 +63,7 @@ impl<const ACCOUNT: usize> Failing<ACCOUNT> {
     }
 }
 
-// SAFETY: everything is the native host's, or refused, which a host may do.
+// SAFETY: everything is the native host's, or is refused, which a host may do.
 unsafe impl<const ACCOUNT: usize> Host for Failing<ACCOUNT> {
     type Atomics = NativeAtomics;
     const SLOTS: u32 = Native::SLOTS;

@@ -1,4 +1,4 @@
-//! What ends a test that hangs.
+//! The watchdog that ends a test that hangs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,0 +1,121 @@
+//! The contended scenarios, and what the machine that was made of a host makes of them.
+
+use lockyard_predict::simulate::{CellSpec, Effort, RunPlan, SimulationError, simulate};
+use lockyard_predict::{local_work, placement};
+use lockyard_scenarios::{Order, Region, Script, Step, Variant};
+use lockyard_sim::Machine;
+
+/// The scenarios.
+const SCRIPT: &str = include_str!("contended.toml");
+
+/// The variant with which the experiment on siblings is made, see `docs/evidence/siblings.md`.
+const SIBLINGS: (&str, &str) = ("fstat2", "lockref-pause");
+
+/// The variants of the scenarios.
+///
+/// # Panics
+///
+/// If the script is broken; a test reads it.
+pub(super) fn variants() -> Vec<Variant> {
+    Script::parse("contended.toml", SCRIPT).expect("it is a script").variants
+}
+
+/// The variant of the experiment on siblings.
+///
+/// # Panics
+///
+/// If there is none; a test looks.
+pub(super) fn siblings_variant() -> Variant {
+    let script = Script::shipped(SIBLINGS.0).expect("it is shipped");
+    script.variant(SIBLINGS.1).expect("it has the variant").clone()
+}
+
+/// A variant as a machine performs it, with the local work that one task's figure gives.
+pub(super) struct Performed {
+    variant: Variant,
+    work: f64,
+}
+
+impl Performed {
+    /// `alone`: operations a second of one task on the host.
+    ///
+    /// # Errors
+    ///
+    /// If a run fails.
+    pub(super) fn new(
+        machine: &Machine,
+        variant: &Variant,
+        alone: f64,
+    ) -> Result<Performed, SimulationError> {
+        let mut variant = variant.clone();
+        if !variant.steps.iter().any(|step| matches!(step, Step::CalibratedWork { .. })) {
+            variant
+                .steps
+                .push(Step::CalibratedWork { share: 1.0, activity: Region::System.into() });
+        }
+        let place = placement::Placement::Order(Order::SiblingsLast);
+        let cell = CellSpec {
+            machine,
+            variant: &variant,
+            placement: &place,
+            home: 0,
+            threads: 1,
+            local_work: 0.0,
+        };
+        let work = local_work::solve(&cell, alone)?;
+        Ok(Performed { variant, work: work.nanoseconds })
+    }
+
+    /// Operations a second of tasks on these hardware threads.
+    ///
+    /// # Errors
+    ///
+    /// If a run fails.
+    pub(super) fn predict(
+        &self,
+        machine: &Machine,
+        places: Vec<usize>,
+    ) -> Result<f64, SimulationError> {
+        let tasks = places.len();
+        let place = placement::Placement::List(places);
+        let cell = CellSpec {
+            machine,
+            variant: &self.variant,
+            placement: &place,
+            home: 0,
+            threads: tasks,
+            local_work: self.work,
+        };
+        let found = simulate(&cell, &RunPlan::of_windows(Effort::SEARCH))?;
+        Ok(found.throughput)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scenarios_are_there_and_each_variant_does_one_thing() {
+        let variants = variants();
+        let names: Vec<&str> = variants.iter().map(|v| v.name.as_str()).collect();
+        assert_eq!(
+            names,
+            ["fetch-and-add", "ticket", "queued", "test-and-set", "lockref", "lockref-pause"]
+        );
+        assert!(variants.iter().all(|v| (1..=2).contains(&v.steps.len())), "{variants:?}");
+        assert_eq!(siblings_variant().name, "lockref-pause");
+    }
+
+    #[test]
+    fn one_task_is_met_by_its_local_work() {
+        let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
+        for variant in variants() {
+            let performed = Performed::new(&machine, &variant, 1e7).expect("it runs");
+            let alone = performed.predict(&machine, vec![0]).expect("it runs");
+            assert!((alone / 1e7 - 1.0).abs() < 0.02, "{}: {alone}", variant.name);
+            let two = performed.predict(&machine, vec![0, 1]).expect("it runs");
+            assert!(two < 2.0 * alone, "{}: {two}", variant.name);
+        }
+    }
+}

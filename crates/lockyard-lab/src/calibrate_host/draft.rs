@@ -1,0 +1,283 @@
+//! A machine file that is being made: every number with where it is from, and the text.
+
+use super::{Alone, Distance, Measurements, Pair, layout};
+use lockyard_results::row::Measured;
+use lockyard_sim::Machine;
+
+/// A machine file's texts may have 400 bytes; what is quoted in them is cut to so many characters.
+const QUOTED: usize = 120;
+
+/// A machine file may have this many notes.
+const MOST_NOTES: usize = 20;
+
+/// Where a number is from.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Origin {
+    /// It was measured, or solved for, here.
+    Source(String),
+    /// It is somebody else's.
+    Assumed(String),
+    /// It was solved for here, and means what it means only if something holds that nobody has
+    /// shown.
+    Both(String, String),
+}
+
+/// A number of the file.
+#[derive(Clone, Debug)]
+struct Number {
+    section: &'static str,
+    name: &'static str,
+    value: f64,
+    origin: Origin,
+}
+
+/// A figure of `[checks]`.
+#[derive(Clone, Debug)]
+pub(super) struct Check {
+    /// Its name.
+    pub name: String,
+    /// What was measured.
+    pub figure: Measured,
+    /// A number of the file was set by it.
+    pub is_input: bool,
+}
+
+/// The file.
+#[derive(Clone, Debug)]
+pub(super) struct Draft {
+    /// Lines at its head.
+    pub head: Vec<String>,
+    /// The machine's name.
+    pub name: String,
+    /// What it is.
+    pub title: String,
+    /// What a reader of any figure of the machine should know.
+    pub notes: Vec<String>,
+    /// Its family.
+    pub family: String,
+    /// The factor on the family's latencies.
+    pub scale: (f64, Origin),
+    numbers: Vec<Number>,
+    /// Figures to compare with.
+    pub checks: Vec<Check>,
+    /// What sources of figures begin with.
+    pub measured: String,
+}
+
+impl Draft {
+    pub(super) fn new(name: &str, title: &str, family: &str, scale: (f64, Origin)) -> Draft {
+        Draft {
+            head: Vec::new(),
+            name: name.to_owned(),
+            title: plain(title, QUOTED * 3),
+            notes: Vec::new(),
+            family: family.to_owned(),
+            scale,
+            numbers: Vec::new(),
+            checks: Vec::new(),
+            measured: String::new(),
+        }
+    }
+
+    /// Sets a number, or sets it anew.
+    pub(super) fn set(
+        &mut self,
+        section: &'static str,
+        name: &'static str,
+        value: f64,
+        origin: Origin,
+    ) {
+        let number = Number { section, name, value, origin };
+        let same = |n: &&mut Number| n.section == section && n.name == name;
+        match self.numbers.iter_mut().find(same) {
+            Some(found) => *found = number,
+            None => self.numbers.push(number),
+        }
+    }
+
+    /// Says that a number was set by this figure.
+    pub(super) fn is_input(&mut self, check: &str) {
+        if let Some(check) = self.checks.iter_mut().find(|found| found.name == check) {
+            check.is_input = true;
+        }
+    }
+
+    /// The machine that the file describes.
+    ///
+    /// # Errors
+    ///
+    /// If a number is not allowed.
+    pub(super) fn machine(&self) -> Result<Machine, String> {
+        Machine::parse(&format!("{}.toml", self.name), &self.text())
+            .map_err(|error| error.to_string())
+    }
+
+    /// The notes as the file has them; nothing if there are none.
+    fn notes_text(&self) -> String {
+        if self.notes.is_empty() {
+            return String::new();
+        }
+        let lines = self.notes.iter().take(MOST_NOTES);
+        let lines: String = lines.map(|note| format!("    {},\n", quoted(note))).collect();
+        format!("notes = [\n{lines}]\n")
+    }
+
+    /// The file.
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        for line in &self.head {
+            text.push_str(&format!("# {}\n", plain(line, 400)));
+        }
+        text.push_str(&format!(
+            "\nname = {}\ntitle = {}\n{}family = {}\nscale = {}\n",
+            quoted(&self.name),
+            quoted(&self.title),
+            self.notes_text(),
+            quoted(&self.family),
+            entry(self.scale.0, &self.scale.1)
+        ));
+        for section in ["topology", "clock", "cycles", "protocol"] {
+            text.push_str(&format!("\n[{section}]\n"));
+            for number in self.numbers.iter().filter(|number| number.section == section) {
+                let entry = entry(number.value, &number.origin);
+                text.push_str(&format!("{} = {entry}\n", number.name));
+            }
+        }
+        if !self.checks.is_empty() {
+            text.push_str(
+                "\n# Figures that are not inputs, unless they say so: what the model makes of \
+                them is its test.\n[checks]\n",
+            );
+        }
+        for check in &self.checks {
+            let input = if check.is_input { "input = true, " } else { "" };
+            let percentile = [("_p10", "10th"), ("_p90", "90th")]
+                .iter()
+                .find(|(ending, _)| check.name.ends_with(ending));
+            let what = match percentile {
+                Some((_, which)) => format!("{which} percentile of {} pairs", check.figure.samples),
+                None => figure_text(check.figure, "ns"),
+            };
+            let source = quoted(&format!("{}: {what}", self.measured));
+            text.push_str(&format!(
+                "{} = {{ value = {}, unit = \"ns\", {input}source = {source} }}\n",
+                check.name,
+                rounded(check.figure.value)
+            ));
+        }
+        text
+    }
+}
+
+fn entry(value: f64, origin: &Origin) -> String {
+    let origin = match origin {
+        Origin::Source(text) => format!("source = {}", quoted(text)),
+        Origin::Assumed(text) => format!("assumed = {}", quoted(text)),
+        Origin::Both(source, assumed) => {
+            format!("source = {}, assumed = {}", quoted(source), quoted(assumed))
+        }
+    };
+    format!("{{ value = {value}, {origin} }}")
+}
+
+/// A figure in a source.
+pub(super) fn figure_text(figure: Measured, unit: &str) -> String {
+    format!(
+        "{} {unit}, {} to {}, {} samples",
+        rounded(figure.value),
+        rounded(figure.ci_low),
+        rounded(figure.ci_high),
+        figure.samples
+    )
+}
+
+/// To hundredths.
+pub(super) fn rounded(value: f64) -> f64 {
+    (value * 100.0).round() / 100.0
+}
+
+/// One line of printable ASCII, at most so long.
+fn plain(text: &str, most: usize) -> String {
+    let text: String =
+        text.chars().map(|c| if c == ' ' || c.is_ascii_graphic() { c } else { '?' }).collect();
+    if text.len() <= most { text } else { format!("{}...", &text[..most.saturating_sub(3)]) }
+}
+
+/// Text in quotes, as TOML has it.
+fn quoted(text: &str) -> String {
+    let text = plain(text, 400);
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// What another file says of a number, shortened.
+pub(super) fn quote(text: &str) -> String {
+    plain(text, QUOTED)
+}
+
+/// A name for a machine: the letters and digits of a text, the rest as single dashes.
+pub fn slug(text: &str) -> String {
+    let mut slug = String::new();
+    for c in text.replace("(R)", "").replace("(TM)", "").chars().take(80) {
+        if c.is_ascii_alphanumeric() {
+            slug.push(c.to_ascii_lowercase());
+        } else if !slug.ends_with('-') && !slug.is_empty() {
+            slug.push('-');
+        }
+    }
+    let slug = slug.trim_end_matches('-');
+    if slug.is_empty() { "host".to_owned() } else { slug.to_owned() }
+}
+
+/// The measured figures that `[checks]` can have, by their names there.
+pub(super) fn figures(measurements: &Measurements) -> Vec<(String, Measured)> {
+    let mut figures = Vec::new();
+    let mut push = |name: &str, figure: Option<Measured>| {
+        figures.extend(figure.map(|figure| (name.to_owned(), figure)));
+    };
+    push("atomic_add_uncontended", measurements.alone(Alone::FetchAdd));
+    for distance in Distance::ALL {
+        let name = format!("ping_pong_{}", layout::name(distance));
+        push(&name, measurements.pair(Pair::HandOver, distance));
+        if !matches!(distance, Distance::Complex | Distance::Remote) {
+            continue;
+        }
+        let spread = measurements.spread(Pair::HandOver, distance);
+        let samples = measurements.pairs_at(Pair::HandOver, distance).len();
+        for (name, value) in spread
+            .into_iter()
+            .flat_map(|(p10, p90)| [(format!("{name}_p10"), p10), (format!("{name}_p90"), p90)])
+        {
+            push(&name, Some(Measured { value, ci_low: value, ci_high: value, samples }));
+        }
+    }
+    let near = |what| measurements.pair(what, Distance::Complex);
+    push("load_modified_same_socket", near(Pair::LoadHomedReader));
+    for (name, what) in [
+        ("load_modified_remote_homed_writer", Pair::LoadHomedWriter),
+        ("load_modified_remote_homed_reader", Pair::LoadHomedReader),
+    ] {
+        push(name, measurements.pair(what, Distance::Remote));
+    }
+    push("atomic_add_two_threads", near(Pair::Add));
+    push("compare_exchange_two_threads", near(Pair::CompareExchange));
+    figures
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_made_of_what_a_name_may_have() {
+        assert_eq!(slug("Intel(R) Xeon(R) Processor @ 2.30GHz"), "intel-xeon-processor-2-30ghz");
+        assert_eq!(slug("  \u{1b}[31m  "), "31m");
+        assert_eq!(slug(""), "host");
+        assert_eq!(slug("(R)--"), "host");
+    }
+
+    #[test]
+    fn text_in_quotes_is_one_printable_line() {
+        assert_eq!(quoted("a \"b\" \\ c\n\u{e9}"), "\"a \\\"b\\\" \\\\ c??\"");
+        assert_eq!(quoted(&"x".repeat(1000)).len(), 402);
+    }
+}

@@ -1,0 +1,408 @@
+//! What was measured on the host, beside what the machine that was made of it says: the machine's
+//! test.
+//!
+//! A figure by which a number of the file was set is an input: it shows that this was done, and is
+//! not counted. Of a contended scenario the figure of one task is an input too: it gives the local
+//! work.
+
+use super::contended::{self, Performed};
+use super::solve::place_at;
+use super::{Alone, Calibrated, Contended, Distance, Measurements, Pair, draft, layout, steady};
+use lockyard_predict::machine::known_figures;
+use lockyard_results::render::{Extent, Partial};
+use lockyard_results::row::Measured;
+use lockyard_results::statistics;
+use lockyard_scenarios::Variant;
+use lockyard_sim::Machine;
+use lockyard_sim::machine::Value;
+use lockyard_support::jobs;
+use std::collections::BTreeMap;
+
+/// Threads of a core share nothing of an ownership if the second waits longer than any, in cycles.
+const APART: f64 = 500.0;
+
+/// What a figure is to the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A number of the file was set by it.
+    Input,
+    /// It is predicted.
+    Predicted,
+    /// The file has nothing of it.
+    Shown,
+}
+
+impl Role {
+    /// In results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Input => "input",
+            Role::Predicted => "predicted",
+            Role::Shown => "shown",
+        }
+    }
+}
+
+/// A figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Its name.
+    pub figure: String,
+    /// How many threads.
+    pub threads: usize,
+    /// Its unit.
+    pub unit: &'static str,
+    /// What was measured.
+    pub measured: Measured,
+    /// What the machine says.
+    pub predicted: Option<f64>,
+    /// What it is to the file.
+    pub role: Role,
+}
+
+impl Row {
+    /// Predicted over measured, less 1.
+    pub fn error(&self) -> Option<f64> {
+        self.predicted.map(|predicted| predicted / self.measured.value - 1.0)
+    }
+}
+
+/// All figures, and what they say together.
+#[derive(Clone, Debug, Default)]
+pub struct Figures {
+    /// The figures.
+    pub rows: Vec<Row>,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+    /// Notes of the machine file, which every command that uses it repeats.
+    pub machine_notes: Vec<String>,
+    /// The family of another maker whose constants the file has.
+    pub borrowed_family: Option<String>,
+    /// What is missing after an interrupt; `None` if nothing is.
+    pub partial: Option<Partial>,
+}
+
+impl Figures {
+    /// Says that an interrupt left so much of all that was asked for.
+    pub fn interrupted(&mut self, finished: usize, asked: usize, things: &'static str) {
+        let extent = Extent { finished, asked, things };
+        self.partial = Some(Partial { why: "interrupted", extent });
+    }
+
+    /// The sizes of the errors of those that are predicted.
+    pub fn errors(&self) -> Vec<f64> {
+        let predicted = self.rows.iter().filter(|row| row.role == Role::Predicted);
+        predicted.filter_map(Row::error).map(f64::abs).collect()
+    }
+
+    /// The median of their sizes.
+    pub fn median_error(&self) -> Option<f64> {
+        statistics::median(&self.errors())
+    }
+}
+
+/// Sets what was measured beside what the machine says; `jobs` cells at the same time, `done` after
+/// each. An interrupt ends it early: figures that were not simulated have no prediction then.
+///
+/// # Errors
+///
+/// If a simulated run fails.
+pub fn compare(
+    measurements: &Measurements,
+    calibrated: &Calibrated,
+    jobs: usize,
+    done: &(impl Fn() + Sync),
+) -> Result<Figures, String> {
+    let machine = &calibrated.machine;
+    let mut figures = Figures {
+        rows: alone(measurements, machine),
+        machine_notes: machine.notes().to_vec(),
+        borrowed_family: calibrated.borrowed.as_ref().map(|(family, _)| family.clone()),
+        ..Figures::default()
+    };
+    figures.rows.extend(of_file(measurements, machine));
+    figures.rows.extend(farther(measurements, machine));
+    match scenarios(measurements, machine, jobs, done) {
+        Err(_) if jobs::interrupted() => {}
+        rows => figures.rows.extend(rows?),
+    }
+    figures.notes.extend(missing(measurements));
+    match siblings(measurements, machine) {
+        Err(_) if jobs::interrupted() => {}
+        note => figures.notes.extend(note?),
+    }
+    if jobs::interrupted() {
+        // What was not predicted was measured all the same.
+        for row in measured(measurements).rows {
+            let is_there =
+                |other: &Row| (&other.figure, other.threads) == (&row.figure, row.threads);
+            if !figures.rows.iter().any(is_there) {
+                figures.rows.push(row);
+            }
+        }
+        let predicted = figures.rows.iter().filter(|row| row.predicted.is_some()).count();
+        let all = figures.rows.len();
+        figures.interrupted(predicted, all, "figures predicted");
+    }
+    let layout = &measurements.layout;
+    let shares_a_core = |found: &Contended| {
+        found
+            .tasks
+            .iter()
+            .any(|&a| found.tasks.iter().any(|&b| a < b && layout.distance(a, b) == Distance::Core))
+    };
+    let first = measurements.contended.iter().filter(|found| shares_a_core(found));
+    if let Some(threads) = first.map(|found| found.tasks.len()).min() {
+        figures.notes.push(format!(
+            "from {threads} threads on, scenarios have two tasks on a core; what siblings share \
+            of a line is not settled \
+             (docs/evidence/siblings.md), and the predictions are those of the file's \
+             `sibling_turn`"
+        ));
+    }
+    if measurements.lost > 0.0 {
+        figures.notes.push(format!(
+            "of the tries with pairs and scenarios {:.1} % are not counted, because a thread did \
+            not have its CPU all the time",
+            measurements.lost * 100.0
+        ));
+    }
+    if measurements.processor.virtualised {
+        figures.notes.push(
+            "this is a virtual machine: its CPUs may share cores without the system's saying so, \
+            and what the hypervisor takes \
+             from them is not seen"
+                .to_owned(),
+        );
+    }
+    figures.notes.extend(measurements.notes.iter().cloned());
+    figures.notes.extend(calibrated.notes.iter().cloned());
+    Ok(figures)
+}
+
+/// What was measured, and nothing beside it.
+pub fn measured(measurements: &Measurements) -> Figures {
+    let row = |figure: &str, threads, unit, measured| Row {
+        figure: figure.to_owned(),
+        threads,
+        unit,
+        measured,
+        predicted: None,
+        role: Role::Shown,
+    };
+    let alone = measurements.alone.iter().filter(|(what, _)| *what != Alone::FetchAdd);
+    let mut rows: Vec<Row> =
+        alone.map(|&(what, figure)| row(what.name(), 1, what.unit(), figure)).collect();
+    for (name, figure) in draft::figures(measurements) {
+        let threads = if name.ends_with("_uncontended") { 1 } else { 2 };
+        rows.push(row(&name, threads, "ns", figure));
+    }
+    for found in &measurements.contended {
+        rows.push(row(&found.variant, found.tasks.len(), "op/s", found.figure));
+    }
+    let mut notes = steady::steadiness(measurements).notes;
+    notes.extend(measurements.notes.iter().cloned());
+    Figures { rows, notes, ..Figures::default() }
+}
+
+/// How many contended cells there are to simulate.
+pub fn cells(measurements: &Measurements) -> usize {
+    measurements.contended.len()
+}
+
+/// One CPU by itself. What a file has a number for is an input.
+fn alone(measurements: &Measurements, machine: &Machine) -> Vec<Row> {
+    let number = |name: &str| {
+        let value = machine.parameters().iter().find(|p| p.name == name).map(|p| &p.value);
+        match value {
+            Some(Value::Whole(value)) => Some(machine.nanoseconds(*value)),
+            Some(Value::Real(value)) => Some(*value),
+            _ => None,
+        }
+    };
+    let row = |what: Alone, measured: Measured| {
+        let predicted = match what {
+            Alone::Clock => number("clock.ghz"),
+            Alone::Load => number("cycles.load"),
+            Alone::Pause => number("cycles.pause"),
+            // The addition is among the file's checks.
+            Alone::FetchAdd => return None,
+            Alone::Store | Alone::CompareExchange | Alone::Swap | Alone::Fence => None,
+        };
+        let role = if predicted.is_some() { Role::Input } else { Role::Shown };
+        let figure = what.name().to_owned();
+        Some(Row { figure, threads: 1, unit: what.unit(), measured, predicted, role })
+    };
+    measurements.alone.iter().filter_map(|&(what, measured)| row(what, measured)).collect()
+}
+
+/// The checks of the file.
+fn of_file(measurements: &Measurements, machine: &Machine) -> Vec<Row> {
+    let measured: BTreeMap<String, Measured> = draft::figures(measurements).into_iter().collect();
+    let row = |checked: known_figures::Checked| {
+        Some(Row {
+            threads: if checked.name.ends_with("_uncontended") { 1 } else { 2 },
+            unit: "ns",
+            measured: *measured.get(&checked.name)?,
+            predicted: checked.simulated,
+            role: match (checked.is_input, checked.simulated) {
+                (true, _) => Role::Input,
+                (false, Some(_)) => Role::Predicted,
+                (false, None) => Role::Shown,
+            },
+            figure: checked.name,
+        })
+    };
+    known_figures::check(machine).into_iter().filter_map(row).collect()
+}
+
+/// Two CPUs at distances of which `[checks]` have no names.
+fn farther(measurements: &Measurements, machine: &Machine) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for distance in [Distance::Core, Distance::Socket, Distance::Remote] {
+        let Some(place) = place_at(machine, distance) else { continue };
+        for what in [Pair::Add, Pair::CompareExchange, Pair::LoadHomedReader] {
+            let predicted = match what {
+                // Among the checks, with its home.
+                Pair::LoadHomedReader if distance == Distance::Remote => continue,
+                Pair::LoadHomedReader => known_figures::load(machine, place, 0),
+                _ => known_figures::rate(machine, place, what == Pair::CompareExchange),
+            };
+            let Some(measured) = measurements.pair(what, distance) else { continue };
+            if jobs::interrupted() {
+                return rows;
+            }
+            let name = if what == Pair::LoadHomedReader { "load_modified" } else { what.name() };
+            rows.push(Row {
+                figure: format!("{name}_{}", layout::name(distance)),
+                threads: 2,
+                unit: "ns",
+                measured,
+                predicted: Some(predicted),
+                role: Role::Predicted,
+            });
+        }
+    }
+    rows
+}
+
+/// The contended scenarios.
+fn scenarios(
+    measurements: &Measurements,
+    machine: &Machine,
+    jobs: usize,
+    done: &(impl Fn() + Sync),
+) -> Result<Vec<Row>, String> {
+    let mut cells: Vec<(Performed, &Contended)> = Vec::new();
+    for variant in contended::variants() {
+        let Some(alone) = measurements.contended(&variant.name, 1) else { continue };
+        for found in measurements.contended.iter().filter(|c| c.variant == variant.name) {
+            cells.push((performed(machine, &variant, alone)?, found));
+        }
+    }
+    let simulated = jobs::run(
+        &cells,
+        jobs,
+        |(performed, found)| performed.predict(machine, places(measurements, found)),
+        done,
+    );
+    let mut rows = Vec::new();
+    for ((_, found), simulated) in cells.iter().zip(simulated) {
+        let threads = found.tasks.len();
+        let predicted = simulated.transpose().map_err(|e| format!("{}: {e}", found.variant))?;
+        rows.push(Row {
+            figure: found.variant.clone(),
+            threads,
+            unit: "op/s",
+            measured: found.figure,
+            predicted,
+            role: match (threads, predicted) {
+                (_, None) => Role::Shown,
+                (1, _) => Role::Input,
+                _ => Role::Predicted,
+            },
+        });
+    }
+    Ok(rows)
+}
+
+fn performed(machine: &Machine, variant: &Variant, alone: Measured) -> Result<Performed, String> {
+    Performed::new(machine, variant, alone.value).map_err(|e| format!("{}: {e}", variant.name))
+}
+
+fn places(measurements: &Measurements, found: &Contended) -> Vec<usize> {
+    found.tasks.iter().map(|&task| measurements.layout.place(task)).collect()
+}
+
+/// What could not be measured, and so is neither in the file nor here.
+fn missing(measurements: &Measurements) -> Vec<String> {
+    let mut notes = Vec::new();
+    if measurements.layout.cpus().len() == 1 {
+        notes.push(
+            "the process may use one CPU: hand-overs, loads of lines modified elsewhere and \
+            everything contended cannot be \
+             measured here, and no figure is a prediction"
+                .to_owned(),
+        );
+    }
+    for distance in measurements.layout.pairs().into_keys() {
+        if measurements.pair(Pair::HandOver, distance).is_none() {
+            notes.push(format!(
+                "hand-overs between {} could not be measured: the threads hardly ever had their \
+                CPUs at the same time",
+                layout::describe(distance)
+            ));
+        }
+    }
+    notes
+}
+
+/// What the experiment on siblings says, where it was made.
+fn siblings(measurements: &Measurements, machine: &Machine) -> Result<Option<String>, String> {
+    let find = |tasks: usize, shared: bool| {
+        measurements.siblings.iter().find(|cell| {
+            let layout = &measurements.layout;
+            let with_siblings = cell.tasks.iter().any(|a| {
+                cell.tasks.iter().any(|b| a != b && layout.distance(*a, *b) == Distance::Core)
+            });
+            cell.tasks.len() == tasks && with_siblings == shared
+        })
+    };
+    let (Some(alone), Some(three)) = (find(1, false), find(6, true)) else { return Ok(None) };
+    let performed = performed(machine, &contended::siblings_variant(), alone.figure)?;
+    let predict = |machine: &Machine, cell: &Contended| {
+        performed.predict(machine, places(measurements, cell)).map_err(|e| e.to_string())
+    };
+    let apart = machine.clone().with("cycles.sibling_turn", APART).ok_or("no sibling_turn")?;
+    let (sharing, nothing) = (predict(machine, three)?, predict(&apart, three)?);
+    let measured = three.figure.value;
+    // By ratio: half and double are equally far.
+    let far = |predicted: f64| (predicted / measured).ln().abs();
+    let verdict = if (sharing / nothing).ln().abs() < 0.1 {
+        "the two predictions are too close to tell"
+    } else if far(sharing) < far(nothing) {
+        "nearer to siblings that share an ownership"
+    } else {
+        "nearer to siblings that share nothing of an ownership"
+    };
+    let millions = |value: f64| format!("{:.2} M op/s", value / 1e6);
+    let mut text = format!(
+        "what siblings share of a line (fstat2, lockref-pause, three cores with their siblings): \
+        measured {}, {} to {}; \
+         predicted {} if they share an ownership, {} if not: {verdict}",
+        millions(measured),
+        millions(three.figure.ci_low),
+        millions(three.figure.ci_high),
+        millions(sharing),
+        millions(nothing),
+    );
+    if let Some(six) = find(6, false) {
+        let predicted = predict(machine, six)?;
+        text.push_str(&format!(
+            "; on six cores measured {}, predicted {}",
+            millions(six.figure.value),
+            millions(predicted)
+        ));
+    }
+    Ok(Some(text))
+}

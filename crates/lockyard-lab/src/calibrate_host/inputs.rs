@@ -1,0 +1,287 @@
+//! The numbers of a host's machine file that are not solved for: what was measured, as it is, and
+//! what cannot be measured, from the nearest relative among the shipped machines.
+
+use super::draft::{self, Check, Draft, Origin, figure_text};
+use super::{Alone, Measurements, slug, steady};
+use lockyard_results::row::Measured;
+use lockyard_sim::machine::Value;
+use lockyard_sim::{Machine, Parameter};
+
+/// What numbers are taken from.
+pub(super) struct Taken {
+    /// The relative.
+    pub machine: Machine,
+    why: &'static str,
+    /// Whether the family was fitted on processors of the host's generation.
+    pub member: bool,
+    /// The maker of the host's processor, if its family is another maker's.
+    pub foreign_to: Option<String>,
+}
+
+impl Taken {
+    /// # Errors
+    ///
+    /// If the relative is not shipped.
+    pub(super) fn of(measurements: &Measurements) -> Result<Taken, String> {
+        let relative = measurements.processor.relative();
+        let Some(machine) = Machine::shipped(relative.machine) else {
+            return Err(format!("there is no machine `{}` to take numbers from", relative.machine));
+        };
+        let maker = measurements.processor.maker().to_owned();
+        let foreign_to = relative.foreign.then_some(maker);
+        Ok(Taken { machine, why: relative.why, member: relative.member, foreign_to })
+    }
+
+    /// The family whose constants stand for those of a maker that has none here, and what to say of
+    /// that.
+    pub(super) fn borrowed(&self) -> Option<(String, String)> {
+        let (maker, family) = (self.foreign_to.as_ref()?, self.machine.family()?);
+        let said = format!(
+            "no family of machines is fitted on {maker} processors: the protocol's constants are \
+             borrowed from {family} (Intel), which is an assumption"
+        );
+        Some((family.to_owned(), said))
+    }
+
+    /// For people.
+    pub(super) fn describe(&self) -> String {
+        format!("{} ({})", self.machine.name(), self.why)
+    }
+
+    fn parameter(&self, name: &str) -> Option<&Parameter> {
+        self.machine.parameter(name)
+    }
+
+    /// A number of the relative.
+    pub(super) fn number(&self, name: &str) -> f64 {
+        match self.parameter(name).map(|p| &p.value) {
+            Some(Value::Whole(value)) => *value as f64,
+            Some(Value::Real(value)) => *value,
+            _ => f64::NAN,
+        }
+    }
+
+    /// Whether its number is not the family's.
+    fn is_its_own(&self, name: &str) -> bool {
+        let said = self.parameter(name).into_iter().flat_map(|p| p.source.iter().chain(&p.assumed));
+        !said.into_iter().any(|said| said.starts_with("family "))
+    }
+
+    /// Why the relative's number stands for the host's.
+    pub(super) fn assumed(&self, name: &str) -> Origin {
+        let said = self.parameter(name).and_then(|p| p.source.as_ref().or(p.assumed.as_ref()));
+        let said = said.map(|text| format!(": {}", draft::quote(text))).unwrap_or_default();
+        Origin::Assumed(format!("as {}, the nearest relative{said}", self.machine.name()))
+    }
+}
+
+/// The file with everything but the latencies between CPUs, for which the relative's stand.
+///
+/// # Errors
+///
+/// If the clock or an atomic addition was not measured, a figure is no number, or the host is
+/// larger than a file can say.
+pub(super) fn begin(
+    measurements: &Measurements,
+    taken: &Taken,
+    name: Option<&str>,
+) -> Result<Draft, String> {
+    sound(measurements)?;
+    let layout = &measurements.layout;
+    let Some(clock) = measurements.alone(Alone::Clock) else {
+        return Err(
+            "the clock could not be measured, and without it there are no cycles".to_owned()
+        );
+    };
+    if !(0.1..=10.0).contains(&clock.value) {
+        return Err(format!(
+            "the clock was measured as {} GHz; a machine file allows 0.1 to 10",
+            draft::rounded(clock.value)
+        ));
+    }
+    let ghz = (clock.value * 1000.0).round() / 1000.0;
+    let processor = measurements.processor.describe();
+    let own_name = format!(
+        "{}-{}s{}c{}t",
+        slug(&measurements.processor.name),
+        layout.sockets,
+        layout.complexes * layout.cores,
+        layout.threads
+    );
+    let title = format!("{}, {}", measurements.processor.name, layout.describe());
+    let family = taken.machine.family().ok_or("the nearest relative has no family")?;
+    // The same nanoseconds, until the hand-over says otherwise.
+    let scale = taken.number("family.scale") * ghz / taken.number("clock.ghz");
+    let of_relative = Origin::Assumed(format!("in nanoseconds as {}", taken.describe()));
+    let mut draft =
+        Draft::new(name.unwrap_or(&own_name), &title, family, (round4(scale), of_relative));
+    draft.measured = format!("measured by `machines calibrate`, {}", measurements.date);
+    draft.head = head(measurements, taken, &processor);
+    draft.notes.extend(taken.borrowed().map(|(_, said)| said));
+    if measurements.processor.virtualised {
+        draft.notes.push(steady::VIRTUAL.to_owned());
+    }
+    draft.notes.extend(steady::steadiness(measurements).notes);
+
+    let seen =
+        |what: &str| Origin::Source(format!("read from this host, {}: {what}", measurements.date));
+    let cpus = seen("the CPUs that the process may use");
+    draft.set("topology", "sockets", layout.sockets as f64, cpus.clone());
+    draft.set("topology", "complexes", layout.complexes as f64, seen("shared last-level caches"));
+    draft.set("topology", "cores", layout.cores as f64, cpus.clone());
+    draft.set("topology", "threads", layout.threads as f64, cpus);
+    let (line, from) = match measurements.processor.line_bytes {
+        Some(bytes) => (f64::from(bytes), seen("the line of its first cache")),
+        None => (64.0, Origin::Assumed("the system does not say; most have 64".to_owned())),
+    };
+    draft.set("topology", "line_bytes", line, from);
+    let said =
+        measured(measurements, clock, "GHz", "a chain of operations of one cycle on one busy core");
+    draft.set("clock", "ghz", ghz, said);
+    costs(&mut draft, measurements, taken, ghz)?;
+    protocol(&mut draft, measurements, taken, ghz);
+    let check = |(name, figure)| Check { name, figure, is_input: false };
+    draft.checks = draft::figures(measurements).into_iter().map(check).collect();
+    draft.is_input("atomic_add_uncontended");
+    Ok(draft)
+}
+
+/// # Errors
+///
+/// If something that was measured is no time and no rate.
+fn sound(measurements: &Measurements) -> Result<(), String> {
+    let alone = measurements.alone.iter().map(|(what, figure)| (what.name(), figure));
+    let pairs = measurements.pairs.iter().map(|pair| (pair.what.name(), &pair.figure));
+    let contended = measurements.contended.iter().map(|c| (c.variant.as_str(), &c.figure));
+    let siblings = measurements.siblings.iter().map(|c| (c.variant.as_str(), &c.figure));
+    let beside = measurements.beside_sibling.iter().map(|figure| ("work beside a sibling", figure));
+    for (name, figure) in alone.chain(pairs).chain(contended).chain(siblings).chain(beside) {
+        if !figure.value.is_finite() || figure.value <= 0.0 {
+            let value = figure.value;
+            return Err(format!(
+                "`{name}` was measured as {value}, and nothing can be made of that"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn head(measurements: &Measurements, taken: &Taken, processor: &str) -> Vec<String> {
+    let mut head = vec![
+        format!("{processor}, {}.", measurements.layout.describe()),
+        format!(
+            "Written by `lockyard machines calibrate`, {}: {:.0} s, {} rounds. Figures are \
+            medians with their intervals.",
+            measurements.date, measurements.seconds, measurements.rounds
+        ),
+        "What was not measured is from the nearest relative and its family. The relative:"
+            .to_owned(),
+        format!("{}.", taken.describe()),
+        "Times in [cycles] are in cycles of `clock.ghz`.".to_owned(),
+    ];
+    head.extend(taken.borrowed().map(|(_, said)| format!("Note: {said}.")));
+    head
+}
+
+/// Where a measured number is from.
+pub(super) fn measured(
+    measurements: &Measurements,
+    figure: Measured,
+    unit: &str,
+    what: &str,
+) -> Origin {
+    Origin::Source(format!(
+        "measured by `machines calibrate`, {}: {what}: {}",
+        measurements.date,
+        figure_text(figure, unit)
+    ))
+}
+
+/// What one CPU costs by itself.
+fn costs(
+    draft: &mut Draft,
+    measurements: &Measurements,
+    taken: &Taken,
+    ghz: f64,
+) -> Result<(), String> {
+    let cycles = |figure: Measured| (figure.value * ghz).round();
+    let mut direct = |name: &'static str, what: Alone, said: &str| match measurements.alone(what) {
+        Some(figure) => {
+            let from = measured(measurements, figure, "ns", said);
+            draft.set("cycles", name, cycles(figure).max(1.0), from);
+        }
+        None => {
+            let full = format!("cycles.{name}");
+            draft.set("cycles", name, taken.number(&full), taken.assumed(&full));
+        }
+    };
+    direct("load", Alone::Load, "a load that hits, its address from the one before");
+    direct("pause", Alone::Pause, "the pause instruction");
+    let Some(add) = measurements.alone(Alone::FetchAdd) else {
+        return Err("an atomic addition could not be measured; the file needs its cost".to_owned());
+    };
+    // How the cost is divided is in no figure of one CPU.
+    let before = taken.number("cycles.rmw_before_lock").min(cycles(add) - 1.0).max(0.0);
+    draft.set("cycles", "rmw_before_lock", before, taken.assumed("cycles.rmw_before_lock"));
+    let from = measured(measurements, add, "ns", "an atomic addition, less rmw_before_lock");
+    draft.set("cycles", "rmw_lock", (cycles(add) - before).max(1.0), from);
+    draft.set("cycles", "poll", taken.number("cycles.poll"), taken.assumed("cycles.poll"));
+    Ok(())
+}
+
+/// What cannot be measured, and what a distance needs that is not there.
+fn protocol(draft: &mut Draft, measurements: &Measurements, taken: &Taken, ghz: f64) {
+    let layout = &measurements.layout;
+    let one = |what: &str| Origin::Source(format!("one {what}"));
+    let nanoseconds = |name: &str| (taken.number(name) / taken.number("clock.ghz") * ghz).round();
+    let wakeup = nanoseconds("cycles.wakeup").max(1.0);
+    draft.set("cycles", "wakeup", wakeup, taken.assumed("cycles.wakeup"));
+    let turn = if layout.threads > 1 {
+        (taken.number("cycles.sibling_turn"), taken.assumed("cycles.sibling_turn"))
+    } else {
+        (0.0, one("thread a core"))
+    };
+    draft.set("cycles", "sibling_turn", turn.0, turn.1);
+    for name in ["socket_leg", "directory"] {
+        if layout.sockets > 1 {
+            let full = format!("cycles.{name}");
+            draft.set("cycles", name, nanoseconds(&full), taken.assumed(&full));
+        } else {
+            draft.set("cycles", name, 0.0, one("socket"));
+        }
+    }
+    if layout.complexes > 1 {
+        draft.set("cycles", "complex_leg", 0.0, taken.assumed("cycles.complex_leg"));
+    }
+    let buffer = taken.number("protocol.store_buffer");
+    draft.set("protocol", "store_buffer", buffer, taken.assumed("protocol.store_buffer"));
+    // What the relative does unlike its family. (Not `cycles.idle_answer`: the measured ping-pong
+    // between two of many sockets has it in `socket_leg` already.)
+    for name in ["run_ahead", "early_loads", "redirect"] {
+        let full = format!("protocol.{name}");
+        if taken.is_its_own(&full) {
+            draft.set("protocol", name, taken.number(&full), taken.assumed(&full));
+        }
+    }
+    let (slowdown, from) = match (layout.threads > 1, measurements.beside_sibling) {
+        (false, _) => (1.0, one("thread a core")),
+        (true, Some(factor)) => (
+            draft::rounded(factor.value).clamp(1.0, 8.0),
+            measured(
+                measurements,
+                factor,
+                "times",
+                "this lab's local work beside a busy sibling; other code is slowed more",
+            ),
+        ),
+        (true, None) => {
+            (taken.number("protocol.smt_slowdown"), taken.assumed("protocol.smt_slowdown"))
+        }
+    };
+    draft.set("protocol", "smt_slowdown", slowdown, from);
+}
+
+/// To four places.
+pub(super) fn round4(value: f64) -> f64 {
+    (value * 10_000.0).round() / 10_000.0
+}

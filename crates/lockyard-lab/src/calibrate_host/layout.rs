@@ -1,0 +1,287 @@
+//! Which of the process's CPUs share a core, a complex, a package; and the regular machine that has
+//! places for all of them.
+//!
+//! A machine file describes sockets that are alike, of complexes that are alike, of cores that are
+//! alike. What the process may use need not be: a part of a socket, cores with one thread and cores
+//! with two. The machine then is the least one that has room, and every CPU has its place in it;
+//! places without a CPU stay empty.
+
+use lockyard_measure::cpus::{Cpus, package};
+use lockyard_measure::detect::CpuList;
+use lockyard_sim::Distance;
+use std::collections::BTreeMap;
+
+/// A CPU, and what it belongs to: numbers that are the same for CPUs that share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuAt {
+    /// The system's number.
+    pub cpu: usize,
+    /// The package: a socket.
+    pub package: usize,
+    /// The last-level cache.
+    pub complex: usize,
+    /// The core.
+    pub core: usize,
+}
+
+/// A distance's name in figures. Cores of one complex are what `[checks]` call the same socket.
+pub(super) fn name(distance: Distance) -> &'static str {
+    match distance {
+        Distance::Core => "same_core",
+        Distance::Complex => "same_socket",
+        Distance::Socket => "other_complex",
+        Distance::Remote => "remote",
+    }
+}
+
+/// What is so far apart, for people.
+pub(super) fn describe(distance: Distance) -> &'static str {
+    match distance {
+        Distance::Core => "threads of a core",
+        Distance::Complex => "cores of a complex",
+        Distance::Socket => "complexes of a socket",
+        Distance::Remote => "sockets",
+    }
+}
+
+/// The process's CPUs, each with its place on a regular machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Sockets.
+    pub sockets: usize,
+    /// Complexes a socket.
+    pub complexes: usize,
+    /// Cores a complex.
+    pub cores: usize,
+    /// Threads a core.
+    pub threads: usize,
+    /// The CPUs, whole cores first, and socket, complex, core, thread of each, counted within what
+    /// is around it.
+    places: Vec<(usize, [usize; 4])>,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+}
+
+impl Layout {
+    /// That of the process.
+    pub fn of_process() -> Layout {
+        let cpus = Cpus::allowed();
+        let of = |number: &usize| {
+            let cpu = cpus.known(*number);
+            let package = package(cpu);
+            // The first CPU that shares the cache; the package where the system does not say.
+            let complex = cpu.complex.as_ref().and_then(CpuList::first).unwrap_or(package);
+            CpuAt { cpu: *number, package, complex, core: cpu.core() }
+        };
+        Layout::new(&cpus.all().iter().map(of).collect::<Vec<_>>())
+    }
+
+    /// That of these CPUs, of which there is at least one.
+    pub fn new(cpus: &[CpuAt]) -> Layout {
+        let mut notes = Vec::new();
+        // Who says that no two cores share a last-level cache usually does not know.
+        let mut cores_of: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+        for at in cpus {
+            cores_of.entry((at.package, at.complex)).or_default().push(at.core);
+        }
+        let alone = cores_of.values().all(|cores| cores.iter().all(|core| *core == cores[0]));
+        let several = |at: &CpuAt| cores_of.keys().filter(|(p, _)| *p == at.package).count() > 1;
+        let merged = alone && cpus.iter().any(several);
+        if merged {
+            notes.push(
+                "the system says that no two of these cores share a last-level cache; they are \
+                taken as one complex a socket"
+                    .to_owned(),
+            );
+        }
+        let complex_of = |at: &CpuAt| if merged { 0 } else { at.complex };
+        let mut sockets = Ranks::default();
+        let mut complexes = Ranks::default();
+        let mut cores = Ranks::default();
+        let mut threads = Ranks::default();
+        let mut places = Vec::new();
+        for at in cpus {
+            let socket = sockets.rank(&[], at.package);
+            let complex = complexes.rank(&[socket], complex_of(at));
+            let core = cores.rank(&[socket, complex], at.core);
+            let thread = threads.rank(&[socket, complex, core], at.cpu);
+            places.push((at.cpu, [socket, complex, core, thread]));
+        }
+        let layout = Layout {
+            sockets: sockets.most(),
+            complexes: complexes.most(),
+            cores: cores.most(),
+            threads: threads.most(),
+            places,
+            notes,
+        };
+        layout.noted()
+    }
+
+    fn noted(mut self) -> Layout {
+        let all = self.sockets * self.complexes * self.cores * self.threads;
+        if all != self.places.len() {
+            self.notes.push(format!(
+                "the process may use {} CPUs that make no regular machine; the file's has {all} \
+                hardware threads, of which \
+                 they are some",
+                self.places.len()
+            ));
+        }
+        self
+    }
+
+    /// The CPUs, whole cores first.
+    pub fn cpus(&self) -> Vec<usize> {
+        self.places.iter().map(|(cpu, _)| *cpu).collect()
+    }
+
+    /// The hardware thread of the machine on which task `index` runs, if tasks run on
+    /// [`Layout::cpus`] in this order.
+    pub fn place(&self, index: usize) -> usize {
+        let [socket, complex, core, thread] = self.places[index].1;
+        let all = self.sockets * self.complexes * self.cores;
+        thread * all + (socket * self.complexes + complex) * self.cores + core
+    }
+
+    /// How far apart the CPUs of two tasks are.
+    pub fn distance(&self, a: usize, b: usize) -> Distance {
+        let (a, b) = (self.places[a].1, self.places[b].1);
+        match (a[0] == b[0], a[1] == b[1], a[2] == b[2]) {
+            (true, true, true) => Distance::Core,
+            (true, true, false) => Distance::Complex,
+            (true, false, _) => Distance::Socket,
+            (false, ..) => Distance::Remote,
+        }
+    }
+
+    /// Every pair of tasks, by distance.
+    pub fn pairs(&self) -> BTreeMap<Distance, Vec<(usize, usize)>> {
+        let mut pairs: BTreeMap<Distance, Vec<(usize, usize)>> = BTreeMap::new();
+        for a in 0..self.places.len() {
+            for b in a + 1..self.places.len() {
+                pairs.entry(self.distance(a, b)).or_default().push((a, b));
+            }
+        }
+        pairs
+    }
+
+    /// Tasks on cores with two threads at least: those on the first threads, and those on the
+    /// second ones.
+    pub fn siblings(&self) -> Vec<(usize, usize)> {
+        let pairs = self.pairs();
+        let of_core = pairs.get(&Distance::Core).cloned().unwrap_or_default();
+        of_core
+            .into_iter()
+            .filter(|&(a, b)| self.places[a].1[3] == 0 && self.places[b].1[3] == 1)
+            .collect()
+    }
+
+    /// For people.
+    pub fn describe(&self) -> String {
+        let some = |count: usize, one: &str, more: &str| match count {
+            1 => format!("1 {one}"),
+            _ => format!("{count} {more}"),
+        };
+        let complexes = match self.complexes {
+            1 => String::new(),
+            count => format!("{count} complexes x "),
+        };
+        format!(
+            "{} x {complexes}{} x {}",
+            some(self.sockets, "socket", "sockets"),
+            some(self.cores, "core", "cores"),
+            some(self.threads, "thread", "threads")
+        )
+    }
+}
+
+/// Numbers things from 0 within what is around them, in the order in which they come.
+#[derive(Default)]
+struct Ranks(BTreeMap<Vec<usize>, Vec<usize>>);
+
+impl Ranks {
+    fn rank(&mut self, around: &[usize], thing: usize) -> usize {
+        let things = self.0.entry(around.to_vec()).or_default();
+        things.iter().position(|&t| t == thing).unwrap_or_else(|| {
+            things.push(thing);
+            things.len() - 1
+        })
+    }
+
+    /// The most things that are within one.
+    fn most(&self) -> usize {
+        self.0.values().map(Vec::len).max().unwrap_or(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// CPUs as the system numbers them: first threads of all cores, then second ones.
+    fn host(packages: usize, complexes: usize, cores: usize, threads: usize) -> Vec<CpuAt> {
+        let all = packages * complexes * cores;
+        (0..all * threads)
+            .map(|cpu| {
+                let core = cpu % all;
+                let complex = core / cores;
+                CpuAt { cpu, package: complex / complexes, complex, core }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_regular_host_is_itself() {
+        let layout = Layout::new(&host(2, 3, 4, 2));
+        let machine = (layout.sockets, layout.complexes, layout.cores, layout.threads);
+        assert_eq!(machine, (2, 3, 4, 2));
+        assert!(layout.notes.is_empty(), "{:?}", layout.notes);
+        assert!((0..48).all(|task| layout.place(task) == task), "as machines number them");
+        let pairs = layout.pairs();
+        let count = |distance| pairs.get(&distance).map_or(0, Vec::len);
+        assert_eq!(Distance::ALL.map(count), [24, 2 * 3 * 6 * 4, 2 * 3 * 64, 24 * 24]);
+        assert_eq!(pairs.values().map(Vec::len).sum::<usize>(), 48 * 47 / 2);
+        assert_eq!(layout.siblings().len(), 24);
+        assert_eq!(layout.describe(), "2 sockets x 3 complexes x 4 cores x 2 threads");
+    }
+
+    #[test]
+    fn a_part_of_a_host_has_places_on_the_least_regular_machine() {
+        // Three CPUs of the first package, one of the second.
+        let all = host(2, 1, 4, 1);
+        let layout = Layout::new(&[all[0], all[1], all[2], all[5]]);
+        assert_eq!((layout.sockets, layout.cores), (2, 3));
+        assert_eq!((0..4).map(|task| layout.place(task)).collect::<Vec<_>>(), [0, 1, 2, 3]);
+        assert_eq!(layout.cpus(), [0, 1, 2, 5]);
+        assert_eq!(layout.distance(0, 3), Distance::Remote);
+        assert!(layout.notes[0].contains("6 hardware threads"), "{:?}", layout.notes);
+    }
+
+    #[test]
+    fn one_cpu_is_a_machine_without_pairs() {
+        let layout = Layout::new(&host(1, 1, 1, 1));
+        assert_eq!((layout.sockets, layout.cores, layout.threads), (1, 1, 1));
+        assert!(layout.pairs().is_empty() && layout.siblings().is_empty());
+        assert_eq!(layout.describe(), "1 socket x 1 core x 1 thread");
+    }
+
+    #[test]
+    fn cores_that_all_seem_to_have_a_cache_of_their_own_are_one_complex() {
+        let layout = Layout::new(&host(1, 8, 1, 2));
+        assert_eq!((layout.complexes, layout.cores, layout.threads), (1, 8, 2));
+        assert!(layout.notes[0].contains("one complex a socket"), "{:?}", layout.notes);
+    }
+
+    #[test]
+    fn the_process_has_a_layout() {
+        let layout = Layout::of_process();
+        assert_eq!(layout.cpus().len(), Cpus::allowed().len());
+        let room = layout.sockets * layout.complexes * layout.cores * layout.threads;
+        let mut places: Vec<usize> = (0..layout.cpus().len()).map(|t| layout.place(t)).collect();
+        places.sort_unstable();
+        places.dedup();
+        assert_eq!(places.len(), layout.cpus().len(), "a place each");
+        assert!(places.iter().all(|&place| place < room));
+    }
+}

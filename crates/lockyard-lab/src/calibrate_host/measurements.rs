@@ -1,0 +1,197 @@
+//! What was measured, as data: the file and the predictions follow from it, and from nothing else.
+
+use super::{Alone, Distance, Layout, Pair, Processor, layout};
+use lockyard_results::row::Measured;
+use lockyard_results::statistics;
+use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A figure needs so many samples.
+const LEAST_SAMPLES: usize = 3;
+
+/// What two CPUs cost each other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PairFigure {
+    /// What they did.
+    pub what: Pair,
+    /// The tasks: indices into the CPUs of the layout.
+    pub tasks: (usize, usize),
+    /// Nanoseconds.
+    pub figure: Measured,
+    /// The same of each round, in the order of time.
+    pub series: Vec<f64>,
+}
+
+/// What some CPUs did with a shared object.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contended {
+    /// The variant of the script.
+    pub variant: String,
+    /// The tasks.
+    pub tasks: Vec<usize>,
+    /// Operations a second, all of them together.
+    pub figure: Measured,
+}
+
+/// Everything that was measured on a host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measurements {
+    /// The processor.
+    pub processor: Processor,
+    /// Its CPUs.
+    pub layout: Layout,
+    /// The day, as 2026-01-31.
+    pub date: String,
+    /// How long it took, in seconds.
+    pub seconds: f64,
+    /// How many rounds.
+    pub rounds: usize,
+    /// One CPU by itself.
+    pub alone: Vec<(Alone, Measured)>,
+    /// Pairs.
+    pub pairs: Vec<PairFigure>,
+    /// The contended scenarios.
+    pub contended: Vec<Contended>,
+    /// The factor by which the lab's local work is slowed by a busy sibling, where there are
+    /// siblings.
+    pub beside_sibling: Option<Measured>,
+    /// The experiment on what siblings share, where it can be made.
+    pub siblings: Vec<Contended>,
+    /// The share of the pairs' tries in which a thread lost its CPU; they are not counted.
+    pub lost: f64,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+}
+
+impl Measurements {
+    /// A figure of one CPU by itself.
+    pub fn alone(&self, what: Alone) -> Option<Measured> {
+        self.alone.iter().find(|(found, _)| *found == what).map(|(_, figure)| *figure)
+    }
+
+    /// The pairs at a distance of which there is a figure.
+    pub fn pairs_at(&self, what: Pair, distance: Distance) -> Vec<&PairFigure> {
+        let at = |pair: &&PairFigure| {
+            let (a, b) = pair.tasks;
+            pair.what == what && self.layout.distance(a, b) == distance
+        };
+        self.pairs.iter().filter(at).collect()
+    }
+
+    /// The figure of a distance: of one pair its own, of more the median of theirs.
+    pub fn pair(&self, what: Pair, distance: Distance) -> Option<Measured> {
+        match self.pairs_at(what, distance).as_slice() {
+            [] => None,
+            [one] => Some(one.figure),
+            more => of_samples(&more.iter().map(|pair| pair.figure.value).collect::<Vec<_>>(), 1),
+        }
+    }
+
+    /// The 10th and the 90th percentile over pairs, where there are ten.
+    pub fn spread(&self, what: Pair, distance: Distance) -> Option<(f64, f64)> {
+        let pairs: Vec<f64> =
+            self.pairs_at(what, distance).iter().map(|pair| pair.figure.value).collect();
+        if pairs.len() < 10 {
+            return None;
+        }
+        Some((statistics::quantile(&pairs, 0.1)?, statistics::quantile(&pairs, 0.9)?))
+    }
+
+    /// The contended figure of a variant on so many CPUs.
+    pub fn contended(&self, variant: &str, tasks: usize) -> Option<Measured> {
+        let found = self.contended.iter().find(|c| c.variant == variant && c.tasks.len() == tasks);
+        found.map(|found| found.figure)
+    }
+}
+
+/// The median of samples with its interval; `None` if they are too few.
+pub(super) fn figure(samples: &[f64]) -> Option<Measured> {
+    of_samples(samples, LEAST_SAMPLES)
+}
+
+fn of_samples(samples: &[f64], least: usize) -> Option<Measured> {
+    if samples.len() < least {
+        return None;
+    }
+    let interval = statistics::median_interval(samples)?;
+    Some(Measured {
+        value: statistics::median(samples)?,
+        ci_low: interval.low,
+        ci_high: interval.high,
+        samples: samples.len(),
+    })
+}
+
+/// How many pairs of how many were measured, where they were too many for the time.
+pub(super) fn sampled(
+    pairs: &BTreeMap<Distance, Vec<(usize, usize)>>,
+    chosen: &BTreeMap<Distance, Vec<(usize, usize)>>,
+) -> Option<String> {
+    let some: Vec<String> = pairs
+        .iter()
+        .filter_map(|(distance, all)| {
+            let taken = chosen.get(distance).map_or(0, Vec::len);
+            let what = layout::describe(*distance);
+            (taken < all.len()).then(|| format!("{taken} of {} pairs of {what}", all.len()))
+        })
+        .collect();
+    if some.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "there are too many pairs of CPUs for the time; hand-overs were measured of a sample: {}. \
+        Give more --seconds for all",
+        some.join(", ")
+    ))
+}
+
+/// The day that it is.
+pub(super) fn today() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |passed| passed.as_secs());
+    date(now / 86_400)
+}
+
+/// The day so many days after the first of 1970, in the Gregorian calendar (Fliegel and van
+/// Flandern, Communications of the ACM 11(10), 1968, with the year counted from March).
+fn date(days: u64) -> String {
+    // Days since the first of March of the year 0; 400 years have 146,097.
+    let days = days + 719_468;
+    let (era, of_era) = (days / 146_097, days % 146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let year = era * 400 + year + u64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_have_their_dates() {
+        assert_eq!(date(0), "1970-01-01");
+        assert_eq!(date(59), "1970-03-01");
+        assert_eq!(date(11_016), "2000-02-29");
+        assert_eq!(date(20_454), "2026-01-01");
+        assert_eq!(date(20_778), "2026-11-21");
+    }
+
+    #[test]
+    fn too_few_samples_are_no_figure() {
+        assert_eq!(figure(&[]), None);
+        assert_eq!(figure(&[1.0, 2.0]), None);
+        let three = figure(&[3.0, 1.0, 2.0]).unwrap();
+        assert_eq!((three.value, three.ci_low, three.ci_high, three.samples), (2.0, 1.0, 3.0, 3));
+    }
+
+    #[test]
+    fn a_sample_of_the_pairs_is_said_to_be_one() {
+        let all = BTreeMap::from([(Distance::Complex, vec![(0, 1), (0, 2), (1, 2)])]);
+        assert_eq!(sampled(&all, &all), None);
+        let some = BTreeMap::from([(Distance::Complex, vec![(0, 1)])]);
+        assert!(sampled(&all, &some).unwrap().contains("1 of 3 pairs of cores of a complex"));
+    }
+}

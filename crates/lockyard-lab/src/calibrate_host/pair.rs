@@ -1,0 +1,368 @@
+//! What two CPUs cost each other: handing a word over, changing it at the same time, and loading
+//! lines that the other one has modified.
+//!
+//! Two threads, each pinned, meet before every try. A try is some tens to hundreds of microseconds.
+//! One in which a thread did not have its CPU all the time is not counted (`share`). A thread that
+//! waits for the other one gives up after [`PATIENCE`], so that a CPU that is taken away ends the
+//! try and not the program.
+
+use super::OnCpu;
+use super::lines::Lines;
+use super::share::Share;
+use lockyard_results::statistics;
+use std::hint::spin_loop;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// A thread waits so long for the other one.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Looks at the clock once in so many polls.
+const POLLS: u32 = 4096;
+
+/// Tries of a sample; the first one warms up and is not counted.
+const TRIES: u64 = 7;
+
+/// Hand-overs of a try are twice as many.
+const TURNS: u64 = 400;
+
+/// How long two threads change a word in a try.
+const WINDOW: Duration = Duration::from_micros(150);
+
+/// Operations between two looks at the clock.
+const BATCH: u64 = 64;
+
+/// Words that tries take in turn: how long a hand-over takes depends on where the line's home is,
+/// and lines beside each other have theirs in different places.
+const WORDS: usize = 61;
+
+/// What two CPUs do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Pair {
+    /// They change a word in turn by compare-exchange: nanoseconds of a hand-over.
+    HandOver,
+    /// Both add to a word: nanoseconds of an addition, both together.
+    Add,
+    /// Both add to it by a load and a loop of compare-exchanges.
+    CompareExchange,
+    /// One loads lines that the other one has modified and that are at home with the loader.
+    LoadHomedReader,
+    /// The same, at home with the one that modified them.
+    LoadHomedWriter,
+}
+
+impl Pair {
+    /// Its name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Pair::HandOver => "ping_pong",
+            Pair::Add => "atomic_add_two_threads",
+            Pair::CompareExchange => "compare_exchange_two_threads",
+            Pair::LoadHomedReader => "load_modified_homed_reader",
+            Pair::LoadHomedWriter => "load_modified_homed_writer",
+        }
+    }
+}
+
+/// What a visit to a pair came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Visit {
+    /// Nanoseconds: the median of the tries that count. `None` if none does.
+    pub figure: Option<f64>,
+    /// Tries that count.
+    pub counted: u64,
+    /// Tries that do not.
+    pub lost: u64,
+}
+
+/// A line of its own, and the one that is fetched with it.
+#[repr(align(128))]
+#[derive(Default)]
+struct Line<T>(T);
+
+/// Where two threads meet.
+struct Meeting {
+    /// What they fight over, one in a try.
+    words: [Line<AtomicU64>; WORDS],
+    /// The word of the first try.
+    begin: usize,
+    /// How often each has arrived.
+    arrived: [Line<AtomicU64>; 2],
+    /// The try is over.
+    stop: Line<AtomicU64>,
+    /// A thread has given up.
+    gone: Line<AtomicBool>,
+    /// Whether the second thread had its CPU all the time of a try.
+    whole: Line<AtomicBool>,
+}
+
+/// A thread waited in vain for the other one.
+#[derive(Debug)]
+struct Alone;
+
+impl Meeting {
+    fn new(begin: usize) -> Meeting {
+        Meeting {
+            words: std::array::from_fn(|_| Line::default()),
+            begin,
+            arrived: Default::default(),
+            stop: Line::default(),
+            gone: Line::default(),
+            whole: Line::default(),
+        }
+    }
+
+    /// The word of a try.
+    fn word(&self, time: u64) -> &AtomicU64 {
+        &self.words[(self.begin + time as usize) % WORDS].0
+    }
+
+    /// Polls until `done`; gives up after [`PATIENCE`], or when the other one has.
+    #[inline]
+    fn wait(&self, mut done: impl FnMut() -> bool) -> Result<(), Alone> {
+        let mut since = None;
+        let mut polls = 0u32;
+        while !done() {
+            polls = polls.wrapping_add(1);
+            if polls.is_multiple_of(POLLS) {
+                let since: Instant = *since.get_or_insert_with(Instant::now);
+                if self.gone.0.load(Ordering::Relaxed) || since.elapsed() > PATIENCE {
+                    self.gone.0.store(true, Ordering::Relaxed);
+                    return Err(Alone);
+                }
+                // Whoever else wants this CPU, perhaps the other thread where CPUs were taken away.
+                std::thread::yield_now();
+            }
+        }
+        Ok(())
+    }
+
+    /// Both threads come here `time` times.
+    fn meet(&self, me: usize, time: u64) -> Result<(), Alone> {
+        // Pairs with the acquire below: what was done before is seen after.
+        self.arrived[me].0.store(time, Ordering::Release);
+        self.wait(|| {
+            spin_loop();
+            // Pairs with the release above.
+            self.arrived[1 - me].0.load(Ordering::Acquire) >= time
+        })
+    }
+
+    /// The word goes from `me` to the other one [`TURNS`] times.
+    fn hand_over(&self, me: u64, time: u64) -> Result<(), Alone> {
+        let word = self.word(time);
+        for _ in 0..TURNS {
+            self.wait(|| {
+                // Acquire and release: it pairs with the other thread's, as a lock's word would.
+                word.compare_exchange(me, 1 - me, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// One change of a word: an addition, or one by a loop of compare-exchanges.
+#[inline]
+fn change(word: &AtomicU64, exchange: bool) -> u64 {
+    if !exchange {
+        return word.fetch_add(1, Ordering::Relaxed);
+    }
+    let mut seen = word.load(Ordering::Relaxed);
+    while let Err(found) =
+        word.compare_exchange(seen, seen + 1, Ordering::Relaxed, Ordering::Relaxed)
+    {
+        seen = found;
+    }
+    seen
+}
+
+/// One visit to the CPUs `a` and `b`; every round uses other words.
+///
+/// # Errors
+///
+/// If the process may not run there, or there is no memory.
+pub(super) fn visit(what: Pair, a: usize, b: usize, round: usize) -> Result<Visit, String> {
+    let meeting = Arc::new(Meeting::new(round * TRIES as usize));
+    let lines = match what {
+        Pair::LoadHomedReader | Pair::LoadHomedWriter => Some(Arc::new(Lines::new()?)),
+        _ => None,
+    };
+    let first = {
+        let (meeting, lines) = (Arc::clone(&meeting), lines.clone());
+        OnCpu::start(a, move || first(what, &meeting, lines.as_deref()))?
+    };
+    let second = {
+        let meeting = Arc::clone(&meeting);
+        OnCpu::start(b, move || second(what, &meeting, lines.as_deref()))
+    };
+    let second = match second {
+        Ok(second) => second,
+        Err(message) => {
+            meeting.gone.0.store(true, Ordering::Relaxed);
+            first.finish()?;
+            return Err(message);
+        }
+    };
+    let (tries, lost) = first.finish()?;
+    second.finish()?;
+    Ok(Visit { figure: statistics::median(&tries), counted: tries.len() as u64, lost })
+}
+
+/// The thread that measures: what its tries took, and how many were lost.
+fn first(what: Pair, meeting: &Meeting, lines: Option<&Lines>) -> (Vec<f64>, u64) {
+    let (mut tries, mut lost) = (Vec::new(), 0);
+    if let (Pair::LoadHomedReader, Some(lines)) = (what, lines) {
+        lines.settle();
+    }
+    for time in 0..TRIES {
+        let Ok((nanoseconds, counts)) = measured(what, meeting, lines, time) else {
+            lost += TRIES - time;
+            break;
+        };
+        match (time, counts) {
+            (0, _) => {}
+            (_, true) => tries.push(nanoseconds),
+            (_, false) => lost += 1,
+        }
+    }
+    (tries, lost)
+}
+
+/// One try: nanoseconds of an operation, and whether both threads had their CPUs.
+fn measured(
+    what: Pair,
+    meeting: &Meeting,
+    lines: Option<&Lines>,
+    time: u64,
+) -> Result<(f64, bool), Alone> {
+    let meetings = time * 3;
+    meeting.meet(0, meetings + 1)?;
+    let own = Share::begin();
+    let nanoseconds = match what {
+        Pair::HandOver => {
+            let begin = Instant::now();
+            meeting.hand_over(0, time)?;
+            begin.elapsed().as_nanos() as f64 / (2 * TURNS - 1) as f64
+        }
+        Pair::Add | Pair::CompareExchange => {
+            let (word, exchange) = (meeting.word(time), what == Pair::CompareExchange);
+            for _ in 0..BATCH {
+                change(word, exchange);
+            }
+            let (begin, before) = (Instant::now(), change(word, exchange));
+            let mut elapsed = Duration::ZERO;
+            while elapsed < WINDOW {
+                for _ in 0..BATCH {
+                    change(word, exchange);
+                }
+                elapsed = begin.elapsed();
+            }
+            // The word counts the operations of both.
+            let (after, elapsed) = (change(word, exchange), begin.elapsed());
+            meeting.stop.0.store(time + 1, Ordering::Relaxed);
+            elapsed.as_nanos() as f64 / (after - before) as f64
+        }
+        Pair::LoadHomedReader | Pair::LoadHomedWriter => {
+            // The other one has modified them.
+            meeting.meet(0, meetings + 2)?;
+            lines.map_or(f64::NAN, Lines::chase)
+        }
+    };
+    let whole = own.was_whole();
+    meeting.meet(0, meetings + 3)?;
+    Ok((nanoseconds, whole && meeting.whole.0.load(Ordering::Relaxed)))
+}
+
+/// The other thread.
+fn second(what: Pair, meeting: &Meeting, lines: Option<&Lines>) {
+    if let (Pair::LoadHomedWriter, Some(lines)) = (what, lines) {
+        lines.settle();
+    }
+    for time in 0..TRIES {
+        if beside(what, meeting, lines, time).is_err() {
+            return;
+        }
+    }
+}
+
+fn beside(what: Pair, meeting: &Meeting, lines: Option<&Lines>, time: u64) -> Result<(), Alone> {
+    let meetings = time * 3;
+    meeting.meet(1, meetings + 1)?;
+    let own = Share::begin();
+    match what {
+        Pair::HandOver => meeting.hand_over(1, time)?,
+        Pair::Add | Pair::CompareExchange => {
+            let (word, exchange) = (meeting.word(time), what == Pair::CompareExchange);
+            let mut since = 0u32;
+            while meeting.stop.0.load(Ordering::Relaxed) <= time {
+                change(word, exchange);
+                since = since.wrapping_add(1);
+                if since.is_multiple_of(1 << 20) && meeting.gone.0.load(Ordering::Relaxed) {
+                    return Err(Alone);
+                }
+            }
+        }
+        Pair::LoadHomedReader | Pair::LoadHomedWriter => {
+            if let Some(lines) = lines {
+                lines.modify();
+            }
+            meeting.meet(1, meetings + 2)?;
+        }
+    }
+    meeting.whole.0.store(own.was_whole(), Ordering::Relaxed);
+    meeting.meet(1, meetings + 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lockyard_measure::cpus::Cpus;
+
+    const ALL: [Pair; 5] = [
+        Pair::HandOver,
+        Pair::Add,
+        Pair::CompareExchange,
+        Pair::LoadHomedReader,
+        Pair::LoadHomedWriter,
+    ];
+
+    #[test]
+    fn a_visit_accounts_for_every_try() {
+        let cpus = Cpus::allowed();
+        if cpus.len() < 2 {
+            return;
+        }
+        for what in ALL {
+            let visit = match visit(what, cpus.cpu(0), cpus.cpu(1), 100) {
+                Ok(visit) => visit,
+                Err(message) => {
+                    assert!(message.contains("cannot be pinned"), "{message}");
+                    continue;
+                }
+            };
+            // The first try warms up, unless the threads never met.
+            assert!([TRIES - 1, TRIES].contains(&(visit.counted + visit.lost)), "{visit:?}");
+            assert_eq!(visit.figure.is_some(), visit.counted > 0, "{visit:?}");
+            assert!(visit.figure.is_none_or(|figure| figure > 0.0), "{visit:?}");
+        }
+    }
+
+    #[test]
+    fn two_threads_on_one_cpu_end_too() {
+        let cpu = Cpus::allowed().cpu(0);
+        for what in ALL {
+            // Each waits for the other to be scheduled; what comes of it is lost or slow, but it
+            // ends.
+            if let Ok(visit) = visit(what, cpu, cpu, 0) {
+                assert!(visit.counted + visit.lost >= TRIES - 1, "{visit:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_cpu_that_may_not_be_used_is_named_and_nobody_waits_for_it() {
+        let error = visit(Pair::HandOver, Cpus::allowed().cpu(0), 1_000_000, 0).unwrap_err();
+        assert!(error.contains("cannot be pinned to CPU"), "{error}");
+    }
+}

@@ -1,0 +1,221 @@
+//! Which processor this is, and which shipped machine is its nearest relative: what cannot be
+//! measured is taken from there.
+
+use lockyard_measure::detect;
+use std::fs;
+
+/// A processor, as the system names it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Processor {
+    /// `GenuineIntel`, `AuthenticAMD`, ...; empty where the system does not say.
+    pub vendor: String,
+    /// Family, as `/proc/cpuinfo` has it.
+    pub family: Option<u32>,
+    /// Model.
+    pub model: Option<u32>,
+    /// The name that it gives itself.
+    pub name: String,
+    /// Whether a hypervisor is between.
+    pub virtualised: bool,
+    /// Its cache line, in bytes, where the system says.
+    pub line_bytes: Option<u32>,
+}
+
+/// A shipped machine, and why it stands for a processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Relative {
+    /// Its name.
+    pub machine: &'static str,
+    /// Why.
+    pub why: &'static str,
+    /// The family was fitted on processors of this generation.
+    pub member: bool,
+    /// The family was fitted on another maker's processors, and this maker has none.
+    pub foreign: bool,
+}
+
+/// Models of Intel's family 6, by the shipped machine that is nearest.
+const INTEL: &[(&[u32], Relative)] = &[
+    (
+        &[85],
+        Relative {
+            machine: "cascade-lake-2s24c2t",
+            why: "a Skylake or Cascade Lake server: its family was fitted on such",
+            member: true,
+            foreign: false,
+        },
+    ),
+    (
+        // Ice Lake, Sapphire Rapids, Emerald Rapids, Granite Rapids.
+        &[106, 108, 143, 207, 173, 174],
+        Relative {
+            machine: "cascade-lake-2s24c2t",
+            why: "a later server with a mesh, of which there is no training table",
+            member: false,
+            foreign: false,
+        },
+    ),
+    (
+        // Nehalem, Westmere.
+        &[26, 30, 31, 37, 44, 46, 47],
+        Relative {
+            machine: "westmere-ex-4s10c",
+            why: "of the same or the preceding generation",
+            member: false,
+            foreign: false,
+        },
+    ),
+    (
+        &[79],
+        Relative {
+            machine: "broadwell-ep-2s22c2t",
+            why: "a Broadwell server: its family was fitted on such",
+            member: true,
+            foreign: false,
+        },
+    ),
+    (
+        // Sandy Bridge to Broadwell, servers and clients.
+        &[42, 45, 58, 62, 60, 63, 69, 70, 61, 71, 86],
+        Relative {
+            machine: "broadwell-ep-2s22c2t",
+            why: "with a ring, as this one",
+            member: false,
+            foreign: false,
+        },
+    ),
+];
+
+impl Processor {
+    /// This one.
+    pub fn of_host() -> Processor {
+        let first = detect::here().caches.iter().find(|cache| cache.level == 1);
+        Processor {
+            line_bytes: first.and_then(|cache| cache.line_bytes),
+            ..Processor::parse(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default())
+        }
+    }
+
+    /// From the text of `/proc/cpuinfo`.
+    pub fn parse(cpuinfo: &str) -> Processor {
+        let field = |name: &str| {
+            cpuinfo.lines().find_map(|line| {
+                let (key, value) = line.split_once(':')?;
+                (key.trim() == name).then(|| value.trim().to_owned())
+            })
+        };
+        let vendor = field("vendor_id").or_else(|| field("CPU implementer")).unwrap_or_default();
+        let flags = field("flags").unwrap_or_default();
+        Processor {
+            name: field("model name").unwrap_or_else(|| match field("CPU part") {
+                Some(part) => format!("processor of implementer {vendor}, part {part}"),
+                None => "a processor without a name".to_owned(),
+            }),
+            family: field("cpu family").and_then(|text| text.parse().ok()),
+            model: field("model").and_then(|text| text.parse().ok()),
+            line_bytes: None,
+            virtualised: flags.split(' ').any(|flag| flag == "hypervisor"),
+            vendor,
+        }
+    }
+
+    /// For people.
+    pub fn describe(&self) -> String {
+        let number = |name: &str, value: Option<u32>| {
+            value.map(|value| format!(" {name} {value}")).unwrap_or_default()
+        };
+        let numbers = format!("{}{}", number("family", self.family), number("model", self.model));
+        let vendor = if self.vendor.is_empty() { "vendor not known" } else { &self.vendor };
+        let through = if self.virtualised { ", a virtual machine" } else { "" };
+        format!("{} ({vendor}{numbers}{through})", self.name)
+    }
+
+    /// Its maker, for people.
+    pub(super) fn maker(&self) -> &str {
+        match self.vendor.as_str() {
+            "AuthenticAMD" => "AMD",
+            "HygonGenuine" => "Hygon",
+            "GenuineIntel" => "Intel",
+            "" => "an unknown maker",
+            other => other,
+        }
+    }
+
+    /// Its nearest relative among the shipped machines.
+    pub(super) fn relative(&self) -> Relative {
+        let client = Relative {
+            machine: "skylake-client-4c",
+            why: "for an Intel processor that is in no list here",
+            member: false,
+            foreign: false,
+        };
+        match (self.vendor.as_str(), self.family) {
+            ("GenuineIntel", Some(6)) => {
+                let model = self.model.unwrap_or(0);
+                let known = INTEL.iter().find(|(models, _)| models.contains(&model));
+                known.map_or(client, |(_, relative)| *relative)
+            }
+            ("AuthenticAMD" | "HygonGenuine", _) => Relative {
+                machine: "zen4-7840u",
+                why: "the one AMD processor here; nothing of the protocol was fitted on one",
+                member: false,
+                foreign: true,
+            },
+            ("GenuineIntel", _) => client,
+            _ => Relative {
+                machine: "cascade-lake-2s24c2t",
+                why: "no processor of this maker is here: a server with a mesh stands for it",
+                member: false,
+                foreign: true,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lockyard_sim::Machine;
+
+    const EMERALD: &str = "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 207\nmodel name\t: Intel(R) \
+                           Xeon(R) Processor\nflags\t\t: fpu hypervisor sse\n";
+
+    #[test]
+    fn a_processor_is_read_and_has_a_relative_that_is_shipped() {
+        let emerald = Processor::parse(EMERALD);
+        assert_eq!(
+            (emerald.family, emerald.model, emerald.virtualised),
+            (Some(6), Some(207), true)
+        );
+        assert_eq!(
+            emerald.describe(),
+            "Intel(R) Xeon(R) Processor (GenuineIntel family 6 model 207, a virtual machine)"
+        );
+        assert_eq!(emerald.relative().machine, "cascade-lake-2s24c2t");
+        let of = |vendor: &str, family, model| {
+            let vendor = vendor.to_owned();
+            let all = Processor { vendor, family, model, ..Processor::default() };
+            all.relative().machine
+        };
+        assert_eq!(of("GenuineIntel", Some(6), Some(79)), "broadwell-ep-2s22c2t");
+        assert_eq!(of("GenuineIntel", Some(6), Some(47)), "westmere-ex-4s10c");
+        assert_eq!(of("GenuineIntel", Some(6), Some(158)), "skylake-client-4c");
+        assert_eq!(of("GenuineIntel", Some(15), None), "skylake-client-4c");
+        assert_eq!(of("AuthenticAMD", Some(25), Some(17)), "zen4-7840u");
+        assert_eq!(of("", None, None), "cascade-lake-2s24c2t");
+        for (_, relative) in INTEL {
+            assert!(Machine::shipped(relative.machine).is_some(), "{}", relative.machine);
+        }
+    }
+
+    #[test]
+    fn no_text_is_no_panic() {
+        for text in ["", ":::\n:", "model\t: x\n", "cpu family: 99999999999999999999"] {
+            let processor = Processor::parse(text);
+            assert_eq!((processor.family, processor.model), (None, None));
+            assert!(processor.describe().contains("a processor without a name"));
+        }
+        let arm = Processor::parse("CPU implementer : 0x41\nCPU part : 0xd40\n");
+        assert!(arm.describe().contains("implementer 0x41, part 0xd40"), "{}", arm.describe());
+    }
+}

@@ -1,0 +1,424 @@
+//! The latencies of a host's machine file, such that the simulated hand-over of each distance takes
+//! as long as the measured one.
+//!
+//! One number is solved for after the other, from near to far: each simulated hand-over depends on
+//! one number that is not yet known. All are whole cycles but the scale, and the latencies that it
+//! multiplies are whole, so a simulated figure is a staircase; of the values that were tried the
+//! one that comes nearest is taken, and what is left is said.
+
+use super::draft::{Draft, Origin, figure_text};
+use super::inputs::{self, Taken, round4};
+use super::{Distance, Measurements, Pair, layout};
+use lockyard_predict::machine::known_figures;
+use lockyard_results::row::Measured;
+use lockyard_sim::Machine;
+
+/// A hand-over that is missed by more is out of reach.
+const TOLERANCE: f64 = 0.05;
+
+/// Misses that differ by less are alike.
+const ALIKE: f64 = 0.01;
+
+/// A scale may be so small or large.
+const SCALES: (f64, f64) = (0.05, 20.0);
+
+/// A turn between siblings, and a leg, may take so many cycles.
+const MOST_TURN: f64 = 500.0;
+/// The turns that are tried one by one: a ping-pong does not grow with short ones, as with some of
+/// them more branches are guessed wrongly.
+const SHORT_TURNS: u32 = 64;
+const MOST_LEG: f64 = 5000.0;
+
+/// Bisections: enough for any of these ranges.
+const STEPS: usize = 24;
+
+/// A host as a machine.
+#[derive(Clone, Debug)]
+pub struct Calibrated {
+    /// The machine.
+    pub machine: Machine,
+    /// Its file.
+    pub file: String,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+    /// The family of another maker whose constants the file has, and what to say of that.
+    pub borrowed: Option<(String, String)>,
+    draft: Draft,
+}
+
+impl Calibrated {
+    /// The same with more notes in the file.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read back.
+    pub fn with_notes(mut self, notes: Vec<String>) -> Result<Calibrated, String> {
+        self.draft.notes.extend(notes);
+        (self.machine, self.file) = (self.draft.machine()?, self.draft.text());
+        Ok(self)
+    }
+}
+
+/// Makes a machine of what was measured, with a name of its own if none is given.
+///
+/// # Errors
+///
+/// If no valid machine file comes of it: the clock or the cost of an atomic addition is missing, a
+/// number is not allowed in a file, or a measured hand-over is out of reach.
+pub fn calibrate(measurements: &Measurements, name: Option<&str>) -> Result<Calibrated, String> {
+    let taken = Taken::of(measurements)?;
+    let mut draft = inputs::begin(measurements, &taken, name)?;
+    // Without latencies that were solved for: is what was measured allowed?
+    draft.machine()?;
+    let mut notes = Vec::new();
+    scale(&mut draft, measurements, &taken, &mut notes)?;
+    exclusive_loads(&mut draft, measurements)?;
+    sibling_turn(&mut draft, measurements, &taken, &mut notes)?;
+    leg(&mut draft, measurements, Distance::Socket, "complex_leg", &mut notes)?;
+    // The look-up is a part of a hand-over between sockets.
+    directory(&mut draft, measurements)?;
+    leg(&mut draft, measurements, Distance::Remote, "socket_leg", &mut notes)?;
+    let machine = draft.machine()?;
+    let assumed = machine.parameters().iter().filter(|p| p.assumed.is_some()).count();
+    let of_family = machine
+        .parameters()
+        .iter()
+        .filter(|p| p.assumed.is_none())
+        .filter(|p| p.source.as_ref().is_some_and(|source| source.starts_with("family ")))
+        .count();
+    let all = machine.parameters().len();
+    notes.push(format!(
+        "of the file's {all} numbers {assumed} are assumed, {of_family} are the family's ({}; the \
+        latencies times {}), and {} \
+         were measured here or follow from the layout; relative: {}",
+        draft.family,
+        draft.scale.0,
+        all - assumed - of_family,
+        taken.describe()
+    ));
+    Ok(Calibrated { machine, file: draft.text(), notes, borrowed: taken.borrowed(), draft })
+}
+
+/// Hardware threads of a machine at a distance from thread 0, if it has such.
+pub(super) fn place_at(machine: &Machine, distance: Distance) -> Option<usize> {
+    let (complex, cores) = (machine.cores_per_complex(), machine.cores());
+    let socket = cores / machine.sockets();
+    match distance {
+        Distance::Core => (machine.threads_per_core() > 1).then_some(cores),
+        Distance::Complex => (complex > 1).then_some(1),
+        Distance::Socket => (socket > complex).then_some(complex),
+        Distance::Remote => (machine.sockets() > 1).then_some(socket),
+    }
+}
+
+/// The simulated hand-over at a distance.
+fn hand_over(draft: &Draft, distance: Distance) -> Result<f64, String> {
+    let machine = draft.machine()?;
+    let place = place_at(&machine, distance);
+    place
+        .and_then(|place| known_figures::ping_pong(&machine, place, 0))
+        .ok_or_else(|| format!("the machine has no {}", layout::describe(distance)))
+}
+
+/// What a search found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Found {
+    value: f64,
+    figure: f64,
+}
+
+impl Found {
+    /// By how much the figure misses `target`, as a share of it.
+    fn miss(&self, target: f64) -> f64 {
+        (self.figure / target - 1.0).abs()
+    }
+}
+
+/// The value between `low` and `high` at which `figure`, which grows with it but for steps, is
+/// nearest to `target`. `round` says which values there are.
+fn nearest(
+    (mut low, mut high): (f64, f64),
+    target: f64,
+    round: impl Fn(f64) -> f64,
+    mut figure: impl FnMut(f64) -> Result<f64, String>,
+) -> Result<Found, String> {
+    let mut try_one = |value: f64| -> Result<Found, String> {
+        let value = round(value);
+        Ok(Found { value, figure: figure(value)? })
+    };
+    let mut best = try_one(low)?;
+    if best.figure >= target {
+        return Ok(best);
+    }
+    let mut other = try_one(high)?;
+    for _ in 0..=STEPS {
+        if other.miss(target) < best.miss(target) {
+            best = other;
+        }
+        // Geometric where it can be: ranges span decades.
+        let middle = if low > 0.0 { (low * high).sqrt() } else { (low + high) / 2.0 };
+        if round(middle) == round(low) || round(middle) == round(high) {
+            break;
+        }
+        other = try_one(middle)?;
+        if other.figure < target {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    if other.miss(target) < best.miss(target) {
+        best = other;
+    }
+    Ok(best)
+}
+
+/// The middle one of the most in a row that miss by little more than the one that misses least:
+/// where a figure jumps, a value at an edge, or one between others that do not do, says less.
+///
+/// # Panics
+///
+/// Without any.
+fn middle(found: &[Found], target: f64) -> Found {
+    let least = found.iter().map(|found| found.miss(target)).fold(f64::INFINITY, f64::min);
+    let good = |found: &Found| found.miss(target) <= least + ALIKE;
+    let runs = found.chunk_by(|a, b| good(a) == good(b)).filter(|run| good(&run[0]));
+    let longest = runs.max_by_key(|run| run.len()).expect("the one that misses least");
+    longest[longest.len() / 2]
+}
+
+/// A hand-over that was solved for, for a source.
+fn solved(
+    measurements: &Measurements,
+    distance: Distance,
+    measured: Measured,
+    found: Found,
+) -> String {
+    format!(
+        "set so that the simulated ping-pong between {} is {:.2} ns; measured by `machines \
+        calibrate`, {}: {}",
+        layout::describe(distance),
+        found.figure,
+        measurements.date,
+        figure_text(measured, "ns")
+    )
+}
+
+/// Says that a hand-over is out of reach, or how far from it the simulated one is.
+fn judge(
+    what: &str,
+    distance: Distance,
+    measured: Measured,
+    found: Found,
+    notes: &mut Vec<String>,
+) -> Result<(), String> {
+    let miss = found.figure / measured.value - 1.0;
+    if miss.abs() > TOLERANCE {
+        return Err(format!(
+            "the ping-pong between {} was measured as {:.1} ns; the nearest that any `{what}` \
+            gives is {:.1} ns, so no machine \
+             file comes of it",
+            layout::describe(distance),
+            measured.value,
+            found.figure
+        ));
+    }
+    if miss.abs() > 0.01 {
+        notes.push(format!(
+            "whole cycles come no nearer to the ping-pong between {} than {:+.1} %",
+            layout::describe(distance),
+            miss * 100.0
+        ));
+    }
+    Ok(())
+}
+
+fn scale(
+    draft: &mut Draft,
+    measurements: &Measurements,
+    taken: &Taken,
+    notes: &mut Vec<String>,
+) -> Result<(), String> {
+    let distance = Distance::Complex;
+    let Some(measured) = measurements.pair(Pair::HandOver, distance) else {
+        notes.push(format!(
+            "the ping-pong between {} was not measured, so `scale` is assumed, and with it \
+            everything that the file says about \
+             CPUs that share a line",
+            layout::describe(distance)
+        ));
+        return Ok(());
+    };
+    let unknown = draft.scale.1.clone();
+    let found = nearest(SCALES, measured.value, round4, |scale| {
+        draft.scale = (scale, unknown.clone());
+        hand_over(draft, distance)
+    })?;
+    judge("scale", distance, measured, found, notes)?;
+    let source = solved(measurements, distance, measured, found);
+    let origin = if taken.member {
+        Origin::Source(source)
+    } else {
+        let assumed = "that this processor speaks the family's protocol, as its nearest relative,";
+        Origin::Both(source, format!("{assumed} {}", taken.describe()))
+    };
+    draft.scale = (found.value, origin);
+    draft.is_input("ping_pong_same_socket");
+    Ok(())
+}
+
+/// Whether a load that a locked operation of its line follows fetches the line exclusively:
+/// whichever brings two cores that change a word by a load and a compare-exchange nearer to what
+/// was measured.
+fn exclusive_loads(draft: &mut Draft, measurements: &Measurements) -> Result<(), String> {
+    let Some(measured) = measurements.pair(Pair::CompareExchange, Distance::Complex) else {
+        return Ok(());
+    };
+    let unknown = Origin::Assumed("while it is solved for".to_owned());
+    let mut figures = [0.0; 2];
+    for (value, figure) in [0.0, 1.0].into_iter().zip(&mut figures) {
+        draft.set("protocol", "exclusive_loads", value, unknown.clone());
+        let machine = draft.machine()?;
+        let Some(place) = place_at(&machine, Distance::Complex) else { return Ok(()) };
+        *figure = known_figures::rate(&machine, place, true);
+    }
+    let miss = |figure: f64| (figure / measured.value).ln().abs();
+    let value = if miss(figures[1]) < miss(figures[0]) { 1.0 } else { 0.0 };
+    let source = format!(
+        "chosen by what two cores take for an addition by compare-exchange: simulated {:.1} ns \
+        with 0, {:.1} ns with 1; measured by \
+         `machines calibrate`, {}: {}",
+        figures[0],
+        figures[1],
+        measurements.date,
+        figure_text(measured, "ns")
+    );
+    draft.set("protocol", "exclusive_loads", value, Origin::Source(source));
+    draft.is_input("compare_exchange_two_threads");
+    Ok(())
+}
+
+/// Where the relative has a turn between siblings, this host's is solved for; where training tables
+/// say that there is none, its hand-over is a figure to compare with.
+fn sibling_turn(
+    draft: &mut Draft,
+    measurements: &Measurements,
+    taken: &Taken,
+    notes: &mut Vec<String>,
+) -> Result<(), String> {
+    let distance = Distance::Core;
+    let Some(measured) = measurements.pair(Pair::HandOver, distance) else { return Ok(()) };
+    if taken.number("cycles.sibling_turn") == 0.0 {
+        return Ok(());
+    }
+    let origin = taken.assumed("cycles.sibling_turn");
+    let mut figure = |turn: f64| {
+        draft.set("cycles", "sibling_turn", turn, origin.clone());
+        hand_over(draft, distance)
+    };
+    let target = measured.value;
+    let longer = (f64::from(SHORT_TURNS), MOST_TURN);
+    let longer = nearest(longer, target, f64::round, &mut figure)?;
+    let short = (0..SHORT_TURNS)
+        .map(|turn| Ok(Found { value: f64::from(turn), figure: figure(f64::from(turn))? }))
+        .collect::<Result<Vec<Found>, String>>()?;
+    let short = middle(&short, target);
+    let found = if short.miss(target) < longer.miss(target) { short } else { longer };
+    if found.miss(target) > TOLERANCE {
+        notes.push(format!(
+            "no `sibling_turn` gives the ping-pong between threads of a core, {:.1} ns: {} cycles \
+            give {:.1} ns",
+            measured.value, found.value, found.figure
+        ));
+    } else {
+        draft.is_input("ping_pong_same_core");
+    }
+    let source = solved(measurements, distance, measured, found);
+    draft.set("cycles", "sibling_turn", found.value, Origin::Source(source));
+    Ok(())
+}
+
+fn leg(
+    draft: &mut Draft,
+    measurements: &Measurements,
+    distance: Distance,
+    name: &'static str,
+    notes: &mut Vec<String>,
+) -> Result<(), String> {
+    let Some(measured) = measurements.pair(Pair::HandOver, distance) else { return Ok(()) };
+    let unknown = Origin::Assumed("while it is solved for".to_owned());
+    let found = nearest((0.0, MOST_LEG), measured.value, f64::round, |leg| {
+        draft.set("cycles", name, leg, unknown.clone());
+        hand_over(draft, distance)
+    })?;
+    let source = solved(measurements, distance, measured, found);
+    draft.set("cycles", name, found.value, Origin::Source(source));
+    // Farther, and not slower: virtual machines move.
+    if found.value == 0.0 && found.figure > measured.value {
+        notes.push(format!(
+            "the ping-pong between {}, {:.1} ns, is no longer than the nearer one: `{name}` is 0, \
+            and the simulated one {:.1} ns",
+            layout::describe(distance),
+            measured.value,
+            found.figure
+        ));
+        return Ok(());
+    }
+    judge(name, distance, measured, found, notes)?;
+    draft.is_input(&format!("ping_pong_{}", layout::name(distance)));
+    Ok(())
+}
+
+/// What a line costs more that is at home with the one who loads it.
+fn directory(draft: &mut Draft, measurements: &Measurements) -> Result<(), String> {
+    let homed = |what| measurements.pair(what, Distance::Remote);
+    let (Some(reader), Some(writer)) = (homed(Pair::LoadHomedReader), homed(Pair::LoadHomedWriter))
+    else {
+        return Ok(());
+    };
+    let more = (reader.value - writer.value).max(0.0);
+    let cycles = draft.machine()?.cycles(more).min(MOST_LEG as u64);
+    let source = format!(
+        "measured by `machines calibrate`, {}: a load of a line that the other socket modified \
+        takes {:.1} ns if it is at home \
+         with the reader and {:.1} ns if with the writer",
+        measurements.date, reader.value, writer.value
+    );
+    draft.set("cycles", "directory", cycles as f64, Origin::Source(source));
+    draft.is_input("load_modified_remote_homed_reader");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_staircase_the_nearest_step_is_taken() {
+        let stairs = |x: f64| Ok((x / 10.0).floor() * 10.0 + 5.0);
+        let found = nearest((0.0, 1000.0), 333.0, f64::round, stairs).unwrap();
+        assert_eq!(found.figure, 335.0);
+        assert_eq!(nearest((0.0, 1000.0), 2.0, f64::round, stairs).unwrap().value, 0.0);
+        assert_eq!(nearest((0.0, 1000.0), 1e6, f64::round, stairs).unwrap().value, 1000.0);
+        let found = nearest((0.05, 20.0), 7.5, round4, |x| Ok(x * 5.0)).unwrap();
+        assert!((found.value - 1.5).abs() < 2e-4, "{found:?}");
+        let error = nearest((0.0, 1.0), 1.0, round4, |_| Err("no".to_owned()));
+        assert_eq!(error, Err("no".to_owned()));
+    }
+
+    #[test]
+    fn of_values_that_are_alike_the_middle_of_the_most_in_a_row_is_taken() {
+        let of = |figures: &[f64], target: f64| {
+            let found = figures.iter().enumerate();
+            let found: Vec<Found> =
+                found.map(|(i, &figure)| Found { value: i as f64, figure }).collect();
+            middle(&found, target).value
+        };
+        // As simulated turns of siblings are: a plateau, and single values beside it.
+        let turns = [1.0, 1.5, 5.19, 5.19, 5.19, 5.2, 5.19, 2.7, 5.19, 5.6];
+        assert_eq!(of(&turns, 5.0), 4.0);
+        assert_eq!(of(&turns, 2.6), 7.0);
+        assert_eq!(of(&turns, 9.0), 9.0);
+        assert_eq!(of(&turns, 0.5), 0.0);
+    }
+}

@@ -1,0 +1,113 @@
+//! Looks whether each figure that was measured is one value: a hand-over that takes 25 ns for a
+//! while and then 114 makes no machine.
+//!
+//! That is what virtual machines do whose CPUs are siblings of a core at one time and not at
+//! another, or that are moved to another host. Three signs of it are looked for, by the rule of
+//! [`lockyard_results::statistics::unsteady`]:
+//!
+//! 1. The hand-over of a distance is unsteady in time, for half of its pairs or more. A number of
+//!    the file would be an accident, so there is no file. With `--anyway` there is a marked one.
+//! 2. Another figure of a pair is unsteady, or the hand-overs of a distance have two modes from
+//!    pair to pair. The file is marked.
+//! 3. An earlier file of the same CPUs has another hand-over. The file is marked.
+//!
+//! A mark is a note of the file, which every command that uses the file repeats. A change that
+//! takes longer than the measuring is seen by the third sign only, so the file of a virtual machine
+//! always says that this may happen.
+
+use super::{Distance, Measurements, Pair, PairFigure, layout};
+use lockyard_results::statistics::{Unsteady, unsteady};
+use lockyard_sim::Machine;
+use std::collections::BTreeMap;
+
+/// What the steadiness of measurements says of a file that is made of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Steadiness {
+    /// Why no file should be made of them, in one line.
+    pub refused: Option<String>,
+    /// Notes for the file and for people.
+    pub notes: Vec<String>,
+}
+
+/// Hand-overs of two files that differ by this factor are not of the same host.
+const ANOTHER: f64 = 1.25;
+
+/// Looks at everything that was measured in time, and from pair to pair.
+pub fn steadiness(measurements: &Measurements) -> Steadiness {
+    let mut found = Steadiness::default();
+    let mut groups: BTreeMap<(Pair, Distance), Vec<&PairFigure>> = BTreeMap::new();
+    for pair in &measurements.pairs {
+        let distance = measurements.layout.distance(pair.tasks.0, pair.tasks.1);
+        groups.entry((pair.what, distance)).or_default().push(pair);
+    }
+    for ((what, distance), pairs) in groups {
+        let (name, between) = (what.name(), layout::describe(distance));
+        let seen = pairs.iter().filter_map(|pair| Some((*pair, unsteady(&pair.series)?)));
+        let seen: Vec<(&PairFigure, Unsteady)> = seen.collect();
+        if let Some((pair, how)) = seen.first() {
+            let cpus = measurements.layout.cpus();
+            let (a, b) = (cpus[pair.tasks.0], cpus[pair.tasks.1]);
+            let count = match pairs.len() {
+                1 => String::new(),
+                all => format!(" ({} of {all} pairs are like this)", seen.len()),
+            };
+            let said = format!(
+                "{name} between {between} has not one value: of CPUs {a} and {b} {how} in {} \
+                 rounds{count}",
+                pair.series.len()
+            );
+            if what == Pair::HandOver && 2 * seen.len() >= pairs.len() {
+                found.refused.get_or_insert_with(|| said.clone());
+            }
+            found.notes.push(said);
+        }
+        let medians: Vec<f64> = pairs.iter().map(|pair| pair.figure.value).collect();
+        // From pair to pair there is no order of time, so no drift.
+        if what == Pair::HandOver
+            && let Some(Unsteady::Modes { modes: [low, high], .. }) = unsteady(&medians)
+        {
+            found.notes.push(format!(
+                "{name} between {between} is {:.1} ns of {:.0} % of the pairs and {:.1} ns of the \
+                 others: they are not as alike as the system says",
+                low.value,
+                low.share * 100.0,
+                high.value
+            ));
+        }
+    }
+    found
+}
+
+/// What to do about measurements that are refused.
+pub const ADVICE: &str = "on a virtual machine two CPUs may be siblings of a core at one time and \
+     not at another: pin its virtual CPUs, or use --anyway for a file that is marked";
+
+/// Says in which hand-overs an earlier file of as many CPUs differs from a new one.
+pub fn differs(earlier: &Machine, new: &Machine) -> Vec<String> {
+    if earlier.hardware_threads() != new.hardware_threads() {
+        return Vec::new();
+    }
+    let figure = |machine: &Machine, name: &str| {
+        machine.checks().iter().find(|check| check.name == name)?.value.number()
+    };
+    let hand_overs = new.checks().iter().filter(|check| {
+        let is_quantile = ["_p10", "_p90"].iter().any(|end| check.name.ends_with(end));
+        check.name.starts_with("checks.ping_pong") && !is_quantile
+    });
+    let differs = hand_overs.filter_map(|check| {
+        let (now, before) = (check.value.number()?, figure(earlier, &check.name)?);
+        (now.max(before) >= now.min(before) * ANOTHER).then(|| {
+            let name = check.name.trim_start_matches("checks.");
+            format!(
+                "an earlier calibration ({}) had {name} {before:.1} ns, this one has {now:.1} ns: \
+                 the host is not one machine over time",
+                earlier.name()
+            )
+        })
+    });
+    differs.collect()
+}
+
+/// What the file of a virtual machine says of itself.
+pub(super) const VIRTUAL: &str = "measured on a virtual machine: which of its CPUs share a core \
+     may change, and with it every hand-over; calibrate again at another time and compare";

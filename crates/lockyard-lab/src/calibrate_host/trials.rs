@@ -1,0 +1,243 @@
+//! Scenarios on CPUs of this host, in short tries.
+//!
+//! All threads meet, perform operations until the first of them has seen the window pass, and stop.
+//! As with pairs a try counts only if every thread had its CPU all the time: with locks that keep
+//! the order, one thread that waits for its CPU holds up all others for milliseconds.
+
+use super::OnCpu;
+use super::pair::Visit;
+use super::share::Share;
+use lockyard_measure::scenario::stage::OnHost;
+use lockyard_measure::watchdog::{INTERRUPTED, LONGEST_STOP, LONGEST_WAIT};
+use lockyard_results::statistics;
+use lockyard_scenarios::{Prepared, Stage, Variant};
+use lockyard_support::jobs;
+use std::hint::{black_box, spin_loop};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// Tries of a sample; the first one warms up and is not counted.
+const TRIES: usize = 5;
+
+/// How long a try is.
+const WINDOW: Duration = Duration::from_micros(400);
+
+/// The first thread looks at the clock once in so many operations.
+const BATCH: u64 = 16;
+
+/// Whoever waits polls so often before he lets others have the CPU.
+const POLLS: u32 = 1 << 14;
+
+/// Without a try of any thread for so long, a run is stalled.
+const STALLED: Duration = Duration::from_secs(20);
+
+/// A visit takes about so many seconds, besides its threads.
+pub(super) const VISIT_SECONDS: f64 = 0.003;
+
+/// The alignment of the objects' lines: two lines, because neighbours are fetched in pairs.
+const LINE_BYTES: usize = 128;
+
+/// A line of its own, and the one that is fetched with it.
+#[repr(align(128))]
+struct Line<T>(T);
+
+/// The stop flag of the run, which is the process's, as a stage has no `self`; [`ONE`] is held
+/// while it is used.
+static STOP: Line<AtomicBool> = Line(AtomicBool::new(false));
+static ONE: Mutex<()> = Mutex::new(());
+
+/// This host, with a stop flag of its own.
+struct InTry;
+
+impl Stage for InTry {
+    type Host = <OnHost as Stage>::Host;
+
+    #[inline]
+    fn work(nanoseconds: f64) {
+        OnHost::work(nanoseconds);
+    }
+    #[inline]
+    fn stopping() -> bool {
+        STOP.0.load(Ordering::Relaxed)
+    }
+    #[inline]
+    fn operation_done() {}
+}
+
+/// What the threads share.
+struct Shared {
+    prepared: Prepared<InTry>,
+    threads: usize,
+    /// How often threads have arrived at a meeting, all together.
+    arrived: Line<AtomicUsize>,
+}
+
+/// What a thread says after a try.
+struct Done {
+    try_number: usize,
+    operations: u64,
+    /// How long the try was; the first thread knows.
+    window: Option<Duration>,
+    whole: bool,
+}
+
+impl Shared {
+    /// All threads come here `time` times, and go on together.
+    fn meet(&self, time: usize) {
+        // Acquire and release: what each did before is seen after.
+        self.arrived.0.fetch_add(1, Ordering::AcqRel);
+        let mut polls = 0u32;
+        // Pairs with the release above.
+        while self.arrived.0.load(Ordering::Acquire) < time * self.threads {
+            polls = polls.wrapping_add(1);
+            spin_loop();
+            if polls.is_multiple_of(POLLS) {
+                std::thread::yield_now();
+            }
+        }
+    }
+}
+
+/// One visit: operations a second of tasks on `cpus`, all together, each with `local_work`
+/// nanoseconds of work an operation where the variant has calibrated work.
+///
+/// # Errors
+///
+/// If a task may not run where it should, nobody makes progress, or the objects are not as they
+/// ought to be afterwards. Also if an interrupt ended it: the caller looks, and the message has no
+/// meaning then.
+pub(super) fn visit(
+    variant: &Variant,
+    cpus: &[usize],
+    local_work: f64,
+    round: usize,
+) -> Result<Visit, String> {
+    let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    // Measures the work loop, once in a process, before anything else does.
+    OnHost::work(1.0);
+    // How long a transfer takes depends on where the line's home is, so every round's objects lie
+    // elsewhere.
+    let padding: Vec<u8> = Vec::with_capacity(round % 61 * 192 + 64);
+    let prepared = Prepared::<InTry>::new(variant, LINE_BYTES, None, local_work)
+        .ok_or("there is no memory for the scenario's objects")?;
+    drop(black_box(padding));
+    let shared =
+        Arc::new(Shared { prepared, threads: cpus.len(), arrived: Line(AtomicUsize::new(0)) });
+    STOP.0.store(true, Ordering::Relaxed);
+    let (sender, receiver) = channel();
+    let mut threads = Vec::new();
+    for (index, &cpu) in cpus.iter().enumerate() {
+        let (mine, sender) = (Arc::clone(&shared), sender.clone());
+        match OnCpu::start(cpu, move || task(index, &mine, &sender)) {
+            Ok(thread) => threads.push(thread),
+            Err(message) => {
+                // Those that are there go on without those that are not.
+                shared.arrived.0.fetch_add(cpus.len() * 3 * TRIES, Ordering::AcqRel);
+                // What they did, or that one of them has panicked, is of no interest any more.
+                threads.into_iter().for_each(|thread| drop(thread.finish()));
+                return Err(message);
+            }
+        }
+    }
+    drop(sender);
+    let mut tries: Vec<(u64, Option<Duration>, bool)> = vec![(0, None, true); TRIES];
+    let mut since = Instant::now();
+    loop {
+        match receiver.recv_timeout(LONGEST_WAIT) {
+            Ok(done) => {
+                since = Instant::now();
+                let all = &mut tries[done.try_number];
+                all.0 += done.operations;
+                all.1 = all.1.or(done.window);
+                all.2 &= done.whole;
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) if since.elapsed() < STALLED => {
+                if jobs::since_interrupt().is_some_and(|passed| passed > LONGEST_STOP) {
+                    return Err(INTERRUPTED.to_owned());
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                return Err(format!(
+                    "{} on {} threads of this host is stalled: nothing was finished for {:.0} s",
+                    variant.name,
+                    cpus.len(),
+                    STALLED.as_secs_f64()
+                ));
+            }
+        }
+    }
+    threads.into_iter().try_for_each(OnCpu::finish)?;
+    let operations = tries.iter().map(|(operations, ..)| operations).sum();
+    shared.prepared.verify(operations).map_err(|violation| {
+        format!("{} on {} threads of this host: {violation}", variant.name, cpus.len())
+    })?;
+    let counted = &tries[1..];
+    let figures: Vec<f64> = counted
+        .iter()
+        .filter(|(.., whole)| *whole)
+        .filter_map(|(operations, window, _)| Some(*operations as f64 / (*window)?.as_secs_f64()))
+        .collect();
+    let lost = (counted.len() - figures.len()) as u64;
+    Ok(Visit { figure: statistics::median(&figures), counted: figures.len() as u64, lost })
+}
+
+/// One thread.
+fn task(index: usize, shared: &Shared, sender: &Sender<Done>) {
+    for try_number in 0..TRIES {
+        shared.meet(try_number * 3 + 1);
+        if index == 0 {
+            STOP.0.store(false, Ordering::Relaxed);
+        }
+        // Everyone has passed the first meeting, and the flag is down.
+        shared.meet(try_number * 3 + 2);
+        let share = Share::begin();
+        let begin = Instant::now();
+        let (mut operations, mut window) = (0, None);
+        shared.prepared.run_task(|done| {
+            operations = done;
+            if index == 0 && done.is_multiple_of(BATCH) {
+                let passed = begin.elapsed();
+                if passed >= WINDOW {
+                    STOP.0.store(true, Ordering::Relaxed);
+                    window = Some(passed);
+                }
+            }
+        });
+        let whole = share.was_whole();
+        shared.meet(try_number * 3 + 3);
+        // The receiver goes away only if it has given up.
+        let _ = sender.send(Done { try_number, operations, window, whole });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::contended;
+    use super::*;
+    use lockyard_measure::cpus::Cpus;
+
+    #[test]
+    fn every_scenario_is_performed_and_its_objects_are_as_they_ought_to_be() {
+        let all = Cpus::allowed();
+        let cpus = &all.all()[..all.len().min(2)];
+        for variant in contended::variants() {
+            match visit(&variant, cpus, 0.0, 7) {
+                Ok(visit) => {
+                    assert_eq!(visit.counted + visit.lost, TRIES as u64 - 1, "{visit:?}");
+                    assert!(visit.figure.is_none_or(|figure| figure > 0.0), "{visit:?}");
+                }
+                Err(message) => assert!(message.contains("cannot be pinned"), "{message}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_cpu_that_may_not_be_used_is_named_and_nobody_waits_for_it() {
+        let variant = &contended::variants()[0];
+        let error = visit(variant, &[Cpus::allowed().cpu(0), 1_000_000], 0.0, 0).unwrap_err();
+        assert!(error.contains("cannot be pinned to CPU"), "{error}");
+    }
+}

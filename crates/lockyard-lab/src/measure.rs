@@ -1,0 +1,359 @@
+//! Measuring cells of a scenario on this host, as rows.
+
+mod samples;
+
+use lockyard_measure::cpus::{Cpus, Placement};
+use lockyard_measure::peers::{self, longest};
+use lockyard_measure::scenario::detail::detail;
+use lockyard_measure::scenario::longest_waits::Windows;
+use lockyard_measure::scenario::rounds::{self, Effort, Result as Measurement, Task};
+use lockyard_measure::scenario::warnings;
+use lockyard_predict::calibration;
+use lockyard_predict::failure::Failure;
+use lockyard_results::published::Table;
+use lockyard_results::row::keys::{PLACES, WARNINGS};
+use lockyard_results::row::{Detail, HERE, Measured, Row};
+use lockyard_results::statistics::{self, coverage};
+use lockyard_results::{histogram, listing};
+use lockyard_scenarios::{Metric, Script, Variant};
+use lockyard_support::{InputError, jobs};
+use std::collections::BTreeMap;
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The scenario.
+    pub script: Script,
+    /// The names of variants; all if empty.
+    pub variants: Vec<String>,
+    /// Numbers of threads.
+    pub threads: Vec<usize>,
+    /// Where they run; as the script says if it is not given.
+    pub placement: Option<Placement>,
+    /// How long and how often.
+    pub effort: Effort,
+    /// The variant to whose figure those of the others are set in relation, round by round.
+    pub relative_to: Option<String>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// One row for each variant and number of threads; without those that were not begun.
+    pub rows: Vec<Row>,
+    /// Number of rows that were asked for.
+    pub asked: usize,
+    /// The rows of samples, of scripts that have them.
+    pub samples: Vec<Row>,
+    /// Where CPU time went, as rows of a profiler's listing, if it was attributed.
+    pub listings: Vec<Row>,
+    /// Why the rest was not measured.
+    pub failure: Option<String>,
+    /// Tables for people beside those of the rows.
+    pub explanations: Vec<String>,
+    /// The waits of each row of which they were timed, as a picture, for people.
+    pub pictures: Vec<String>,
+    /// Sentences for people.
+    pub notes: Vec<String>,
+    /// How it was measured, by name.
+    pub environment: Vec<(String, String)>,
+}
+
+/// How many rounds a request has, for progress.
+///
+/// # Errors
+///
+/// If it names what is not there.
+pub fn rounds(request: &Request) -> Result<usize, Failure> {
+    let variants = peers::variants(&request.script, &request.variants)?;
+    let effort = request.effort;
+    let passes = rounds::passes(effort);
+    let windows = windows(request).map_or(0, |(windows, cpus)| {
+        windows.count * request.threads.iter().filter(|&&n| longest::has_windows(n, cpus)).count()
+    });
+    let passes = passes + usize::from(request.script.samples.is_some());
+    Ok(variants.len() * (request.threads.len() * passes + windows))
+}
+
+/// The windows in which longest waits are measured, if the request has peers, and the CPUs of its
+/// placement.
+fn windows(request: &Request) -> Option<(Windows, usize)> {
+    let effort = request.effort;
+    let foreign = |variant: &&Variant| variant.foreign_locks().next().is_some();
+    let chosen = peers::variants(&request.script, &request.variants).ok()?;
+    let cpus = Cpus::allowed();
+    let placement = request.placement.clone();
+    let placement = placement.unwrap_or_else(|| Placement::of(request.script.order, &cpus));
+    (effort.waits && chosen.into_iter().any(|variant| foreign(&variant))).then(|| {
+        let windows = longest::of_rounds(effort.window, effort.repeats, effort.stalled_after);
+        (windows, placement.cpus(&cpus))
+    })
+}
+
+/// Whether what a request names is there.
+///
+/// # Errors
+///
+/// If it is not.
+pub fn check(request: &Request) -> Result<(), Failure> {
+    let variants = peers::variants(&request.script, &request.variants)?;
+    let Some(name) = &request.relative_to else { return Ok(()) };
+    let measured: Vec<&str> = variants.iter().map(|v| v.name.as_str()).collect();
+    if measured.contains(&name.as_str()) {
+        return Ok(());
+    }
+    Err(Failure::Input(InputError(format!(
+        "--relative-to: `{}` is no variant that is measured; {}",
+        lockyard_support::printable(name),
+        lockyard_support::hint(name, &measured, "there are")
+    ))))
+}
+
+/// The row of a task's figure, with the metric's name and unit.
+fn row(
+    script: &Script,
+    task: &Task,
+    metric: (&str, &str),
+    measured: Measured,
+    detail: BTreeMap<String, Detail>,
+) -> Row {
+    let row = Row::here(&script.name, &task.variant.name, task.threads, metric);
+    Row { measured: Some(measured), detail, ..row }
+}
+
+/// Measures the cells of a request: variant by variant, in the order of `threads`.
+///
+/// # Errors
+///
+/// If the input is wrong, or the local work cannot be found.
+pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Result<Report, Failure> {
+    check(request)?;
+    let script = &request.script;
+    let variants = peers::variants(script, &request.variants)?;
+    let cpus = Cpus::allowed();
+    let placement = match &request.placement {
+        Some(placement) => placement.clone(),
+        None => Placement::of(script.order, &cpus),
+    };
+    let mut tasks = Vec::new();
+    let asked = variants.len() * request.threads.len();
+    for variant in variants {
+        let work = match calibration::local_work(script, variant, HERE, tables) {
+            // Nothing is measured then.
+            Err(_) if jobs::interrupted() => None,
+            work => work?,
+        };
+        tasks.extend(request.threads.iter().map(|&threads| Task {
+            variant: Variant::clone(variant),
+            threads,
+            local_work: work.map_or(0.0, |work| work.nanoseconds),
+            placement: placement.clone(),
+        }));
+    }
+    // Before anything runs: what the host does at the start is part of it.
+    let environment = environment(request, &placement);
+    let measured = rounds::run(&tasks, request.effort, done);
+    let places = placement.cpus(&cpus);
+    let (mut rows, mut listings, mut pictures) = (Vec::new(), Vec::new(), Vec::new());
+    for (task, result) in tasks.iter().zip(&measured.results) {
+        let Some(result) = result else { continue };
+        pictures.extend(picture(task, result));
+        let mut detail = detail(result, Metric::OPERATIONS, task.threads);
+        if let Some(clock_ns) = measured.clock_ns {
+            detail.insert("clock_ns".to_owned(), Detail::Number(clock_ns));
+        }
+        detail.insert("local_work_ns".to_owned(), Detail::Number(task.local_work));
+        peers::detail(&task.variant, &mut detail);
+        let reference = tasks.iter().zip(&measured.results).find(|(other, _)| {
+            Some(&other.variant.name) == request.relative_to.as_ref()
+                && other.threads == task.threads
+        });
+        if let Some((ratio, interval)) =
+            reference.and_then(|(_, other)| result.relative_to(other.as_ref()?))
+        {
+            detail.insert("ratio".to_owned(), Detail::Number(ratio));
+            detail.insert("ratio_ci_low".to_owned(), Detail::Number(interval.low));
+            detail.insert("ratio_ci_high".to_owned(), Detail::Number(interval.high));
+        }
+        let ratios = reference.and_then(|(_, other)| Some(result.ratios(other.as_ref()?)));
+        if let Some((low, high)) = ratios.as_deref().and_then(statistics::bootstrap_median) {
+            detail.insert("ratio_bootstrap_low".to_owned(), Detail::Number(low));
+            detail.insert("ratio_bootstrap_high".to_owned(), Detail::Number(high));
+        }
+        if let Some(reason) = &measured.no_counters {
+            let reason = Detail::Text(reason.clone());
+            detail.insert("counters_not_available".to_owned(), reason);
+        }
+        if request.effort.waits && result.handovers.is_none() {
+            let reason = "no step of an operation takes a lock".to_owned();
+            detail.insert("handovers_not_available".to_owned(), Detail::Text(reason));
+        }
+        detail.insert(PLACES.to_owned(), Detail::Count(places as u64));
+        let warnings = warnings::of_cell(result, places);
+        if !warnings.is_empty() {
+            detail.insert(WARNINGS.to_owned(), Detail::Texts(warnings));
+        }
+        if let Some(attribution) = &result.attribution {
+            let (variant, threads) = (task.variant.name.as_str(), task.threads);
+            let of = listing::Of { script, machine: None, variant, threads };
+            listings.extend(listing::rows(&attribution.listing, of, tables));
+        }
+        let metric = ("throughput", "op/s");
+        rows.push(row(script, task, metric, result.measured, detail));
+    }
+    let mut failure = measured.failure.clone();
+    if let (Some((windows, cpus)), None) = (windows(request), &failure) {
+        let concurrent = tasks.iter().filter(|task| longest::has_windows(task.threads, cpus));
+        let concurrent: Vec<Task> = concurrent.cloned().collect();
+        failure = longest::measure(&concurrent, windows, &mut rows, done).err();
+    }
+    let mut samples = Vec::new();
+    if failure.is_none() {
+        (samples, failure) = samples::rows(script, &tasks, request.effort, done);
+    }
+    let explanations = longest::tables(script, &rows);
+    let mut notes = notes(request, &tasks, &measured, &placement, &cpus);
+    notes.extend(peers::notes(script, &rows));
+    notes.push(format!("{}: {}.", script.name, script.operation));
+    Ok(Report {
+        rows,
+        asked,
+        samples,
+        listings,
+        failure,
+        explanations,
+        pictures,
+        notes,
+        environment,
+    })
+}
+
+/// The waits of a cell as a picture, if they were timed.
+fn picture(task: &Task, result: &Measurement) -> Option<String> {
+    let waits = result.waits?;
+    let s = if task.threads == 1 { "" } else { "s" };
+    let heading = format!(
+        "Waits of {}, {} thread{s}: {} of them, in nanoseconds",
+        task.variant.name, task.threads, waits.count
+    );
+    let marks = [
+        ("50 %", waits.p50),
+        ("90 %", waits.p90),
+        ("99 %", waits.p99),
+        ("99.9 %", waits.p999),
+        ("longest", waits.maximum),
+    ];
+    Some(histogram::picture(&heading, &result.histogram, &marks))
+}
+
+fn environment(request: &Request, placement: &Placement) -> Vec<(String, String)> {
+    let mut environment = vec![("placement".to_owned(), placement.describe())];
+    environment.extend(request.effort.describe());
+    let host = lockyard_measure::detect::environment();
+    environment.extend(host.into_iter().map(|(name, value)| (name.to_owned(), value)));
+    environment
+}
+
+fn notes(
+    request: &Request,
+    tasks: &[Task],
+    measured: &rounds::Results,
+    placement: &Placement,
+    cpus: &Cpus,
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    let results =
+        || tasks.iter().zip(&measured.results).filter_map(|(t, r)| Some((t, r.as_ref()?)));
+    let cells: Vec<(&Task, &Measurement)> = results().collect();
+    notes.extend(warnings::unfair(&cells));
+    let places = placement.cpus(cpus);
+    for (task, result) in cells {
+        let s = if task.threads == 1 { "" } else { "s" };
+        for warning in warnings::of_cell(result, places) {
+            notes.push(format!(
+                "Warning: {} on {} thread{s}: {warning}.",
+                task.variant.name, task.threads
+            ));
+        }
+    }
+    let most = |task: &Task| task.variant.tasks(task.threads);
+    if let Some(guests) = tasks.iter().find_map(|task| task.variant.guests) {
+        let s = if guests == 1 { "" } else { "s" };
+        notes.push(format!(
+            "{guests} guest{s}, each with the threads of its row and objects of its own, are \
+            threads of this host; figures are of one \
+             guest. The operating system schedules them: nobody notices that a thread spins, as a \
+             hypervisor does."
+        ));
+    }
+    if tasks.iter().any(|task| task.variant.waits_for_others()) {
+        notes.push(String::from(
+            "To wait for others is the system call membarrier: it interrupts the CPUs on which \
+            other threads run, and does not wait \
+             for threads that are off their CPU.",
+        ));
+    }
+    if tasks.iter().any(|task| most(task) > places) {
+        notes.push(format!(
+            "More threads than the {places} CPUs of the placement share them: figures then depend \
+            on the operating \
+             system's scheduler."
+        ));
+    }
+    let effort = request.effort;
+    notes.push(format!(
+        "Measured on this host: {} rounds of {} s, the cells in an order shuffled for each round; \
+        the median, with an \
+         interval of at least 95 % ({}; that of the bootstrap is in JSON).",
+        effort.repeats,
+        effort.window.as_secs_f64(),
+        coverage(effort.repeats)
+    ));
+    if let Some(name) = &request.relative_to {
+        notes.push(format!(
+            "Ratio: the figure over that of {name} in the same round; the median of the rounds, \
+            with its interval."
+        ));
+    }
+    if measured.results.iter().flatten().any(|result| result.attribution.is_some()) {
+        notes.push(
+            "CPU time by phase: sampled in a pass of its own, as long as all rounds together, \
+            weighed with the threads' \
+             CPU-time clocks; the interval of a share is for phases shorter than the time between \
+             samples. Waiting is every \
+             call that takes a lock, or takes or drops a reference; between: the interpreter. \
+             Sampler: its CPU time, in per cent \
+             of what it saw; cost: CPU time for an operation in this pass over that without \
+             attribution."
+                .to_owned(),
+        );
+    }
+    if let Some(clock_ns) = measured.clock_ns {
+        notes.push(format!(
+            "Waits: from the call that takes a lock, or takes or drops a reference, to its \
+            return, in a pass of its own; \
+             each contains about {clock_ns:.0} ns of reading the clock."
+        ));
+    }
+    if results().any(|(_, result)| result.handovers.is_some()) {
+        notes.push(
+            "Handed over from: where the lock's last holder ran, in a pass of its own; recording: \
+            the throughput of that pass over \
+             that of the rounds."
+                .to_owned(),
+        );
+    }
+    if let Some(samples) = request.script.samples {
+        notes.push(format!(
+            "Samples: of one run, {} of {} s one after another; in operations a second of the \
+            task that did the fewest, of the one \
+             that did the most, and of all. What disturbs them comes from a thread that is not \
+             pinned.",
+            samples.number, samples.seconds
+        ));
+    }
+    if let Some(reason) = &measured.no_counters {
+        notes.push(format!("Hardware counters: not available here: {reason}."));
+    }
+    notes
+}

@@ -1,0 +1,42 @@
+//! The rows of the samples of runs: of each variant and number of threads one run, which its
+//! script's disturbances disturb.
+
+use lockyard_measure::scenario::rounds::{self, Effort, Task};
+use lockyard_results::row::keys::ROUNDS;
+use lockyard_results::row::{Detail, Measured, Row};
+use lockyard_scenarios::{Figure, Script};
+use lockyard_support::jobs;
+use std::collections::BTreeMap;
+
+/// Measures the samples of `tasks`, if the script has any; the rows, and why the rest was not
+/// measured.
+pub(super) fn rows(
+    script: &Script,
+    tasks: &[Task],
+    effort: Effort,
+    done: &mut dyn FnMut(),
+) -> (Vec<Row>, Option<String>) {
+    let mut rows = Vec::new();
+    let Some(samples) = script.samples else { return (rows, None) };
+    for task in tasks {
+        if jobs::interrupted() {
+            break;
+        }
+        let found = match rounds::samples(task, samples, effort) {
+            Ok(Some(found)) => found,
+            Ok(None) => break,
+            Err(failure) => return (rows, Some(failure)),
+        };
+        for (metric, unit, figure) in script.figures() {
+            let Figure::Sample { index, of } = figure else { continue };
+            let value = found[index].of(of);
+            let mut detail = BTreeMap::new();
+            detail.insert(ROUNDS.to_owned(), Detail::Numbers(vec![value]));
+            detail.insert("local_work_ns".to_owned(), Detail::Number(task.local_work));
+            let measured = Measured::once(value);
+            rows.push(super::row(script, task, (&metric, unit), measured, detail));
+        }
+        done();
+    }
+    (rows, None)
+}

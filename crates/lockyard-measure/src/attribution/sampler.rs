@@ -1,0 +1,199 @@
+//! Looking: one thread that wakes up at random intervals and reads the clocks and the phases of the
+//! others.
+
+use super::line::{Clock, Watched};
+use super::tally::Tally;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// The mean time between two looks that serves most: two thousand looks a second.
+pub const INTERVAL: Duration = Duration::from_micros(500);
+
+/// The sampler sleeps at least so many times the CPU time of a look, in the mean: with many threads
+/// it looks less often, and it never takes more than a sixth of a CPU.
+const LEAST_SLEEP: u32 = 5;
+
+/// A thread that looks at others.
+#[derive(Debug)]
+pub struct Sampler {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<Tally>,
+}
+
+impl Sampler {
+    /// Begins to look at `watched`, whose phases are numbered below `phases`, every `interval` in
+    /// the mean.
+    ///
+    /// # Errors
+    ///
+    /// If no thread can be started.
+    pub fn start(
+        watched: Vec<Watched>,
+        phases: usize,
+        interval: Duration,
+    ) -> std::io::Result<Sampler> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let asked = Arc::clone(&stop);
+        let thread = std::thread::Builder::new()
+            .name("sampler".to_owned())
+            .spawn(move || look(&watched, phases, interval, &asked))?;
+        Ok(Sampler { stop, thread })
+    }
+
+    /// Stops looking: what was seen, up to now.
+    ///
+    /// # Panics
+    ///
+    /// If the sampler has panicked.
+    pub fn finish(self) -> Tally {
+        // Relaxed: what was seen comes by the join.
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().expect("the sampler does not panic")
+    }
+}
+
+/// A watched thread, as it was when it was last found to have run.
+struct Last {
+    watched: Watched,
+    phase: u32,
+    cpu: Duration,
+    /// What it had used then since the look before that.
+    used: Duration,
+}
+
+fn look(watched: &[Watched], phases: usize, interval: Duration, stop: &AtomicBool) -> Tally {
+    be_prompt();
+    let of = |&watched: &Watched| {
+        let cpu = watched.cpu_time()?;
+        Some(Last { watched, phase: watched.phase(), cpu, used: Duration::ZERO })
+    };
+    let mut last: Vec<Last> = watched.iter().filter_map(of).collect();
+    let mut tally = Tally::new(phases);
+    let mut intervals = Intervals::new();
+    let clock = Clock::of_this_thread().ok();
+    let own = || clock.and_then(Clock::now).unwrap_or_default();
+    let mut looks = 0;
+    loop {
+        let mean = interval.max(own() / looks.max(1) * LEAST_SLEEP);
+        std::thread::sleep(intervals.next(mean));
+        looks += 1;
+        let stopping = stop.load(Ordering::Relaxed);
+        for Last { watched, phase, cpu, used } in &mut last {
+            let Some(now) = watched.cpu_time() else { continue };
+            let in_phase = watched.phase();
+            let since = now.saturating_sub(*cpu);
+            if since.is_zero() {
+                // It has not run: this is the last look once more, and no other one.
+                continue;
+            }
+            tally.add((*phase, in_phase), (*used, since));
+            (*phase, *cpu, *used) = (in_phase, now, since);
+        }
+        if stopping {
+            break;
+        }
+    }
+    tally.sampler = own();
+    tally
+}
+
+/// The times between looks: exponentially distributed. Each moment is as likely as any other,
+/// whatever was before, so looks cannot keep step with a program whose phases come again and again.
+/// Times that are drawn between two bounds can, where the program's period is near them.
+struct Intervals {
+    random: u64,
+}
+
+impl Intervals {
+    fn new() -> Intervals {
+        Intervals { random: 0x9e37_79b9_7f4a_7c15 }
+    }
+
+    fn next(&mut self, mean: Duration) -> Duration {
+        // Marsaglia's xorshift.
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        // Above 0, at most 1.
+        let uniform = ((self.random >> 11) + 1) as f64 / (1u64 << 53) as f64;
+        mean.mul_f64(-uniform.ln())
+    }
+}
+
+/// Asks the kernel to wake the thread when it wants to be woken: no slack for its timers, and the
+/// short slice of a thread that needs little, so that it need not wait until a spinning thread has
+/// used up its own. Where the kernel knows neither, samples come later and are fewer; their weights
+/// are right all the same.
+#[cfg(target_os = "linux")]
+fn be_prompt() {
+    /// `struct sched_attr` of sched_setattr(2), its first version.
+    #[repr(C)]
+    struct Attributes {
+        size: u32,
+        policy: u32,
+        flags: u64,
+        nice: i32,
+        priority: u32,
+        runtime: u64,
+        deadline: u64,
+        period: u64,
+    }
+    let attributes = Attributes {
+        size: size_of::<Attributes>() as u32,
+        policy: libc::SCHED_OTHER as u32,
+        flags: 0,
+        nice: 0,
+        priority: 0,
+        // The shortest that it grants, in nanoseconds.
+        runtime: 100_000,
+        deadline: 0,
+        period: 0,
+    };
+    // SAFETY: the call has no argument in memory.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
+    // SAFETY: the attributes are live, and as long as they say.
+    unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn be_prompt() {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What looks at a program find whose phases, 70, 20 and 10 % of `period`, come again and
+    /// again. No thread runs, no clock is read: the result is always the same.
+    fn found(period: Duration, mut next: impl FnMut() -> Duration) -> Vec<f64> {
+        let phase =
+            |time: Duration| match time.as_nanos() % period.as_nanos() * 10 / period.as_nanos() {
+                0..7 => 0,
+                7..9 => 1,
+                _ => 2,
+            };
+        let mut tally = Tally::new(3);
+        let (mut time, mut earlier) = (Duration::ZERO, Duration::ZERO);
+        for _ in 0..100_000 {
+            let interval = next();
+            tally.add((phase(time), phase(time + interval)), (earlier, interval));
+            (time, earlier) = (time + interval, interval);
+        }
+        tally.shares().expect("time has passed")
+    }
+
+    #[test]
+    fn looks_keep_no_step_with_a_program() {
+        let mut intervals = Intervals::new();
+        for tenths in [1, 3, 5, 10, 20, 25, 100, 1000] {
+            let shares = found(INTERVAL * tenths / 10, || intervals.next(INTERVAL));
+            for (share, expected) in shares.iter().zip([0.7, 0.2, 0.1]) {
+                assert!((share - expected).abs() < 0.005, "{tenths}: {shares:?}");
+            }
+        }
+        // Looks at fixed intervals do: this is what they would find.
+        let shares = found(INTERVAL * 2, || INTERVAL);
+        assert!((shares[0] - 0.7).abs() > 0.1, "{shares:?}");
+    }
+}

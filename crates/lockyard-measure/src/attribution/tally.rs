@@ -1,0 +1,214 @@
+//! What the sampler saw, and how sure that is.
+
+use lockyard_results::listing::Listing;
+use lockyard_results::row::Detail;
+use lockyard_results::statistics;
+use lockyard_scenarios::{Activity, Part};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// CPU time by phase.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// CPU time of each phase, in nanoseconds.
+    nanoseconds: Vec<f64>,
+    /// Looks that had any weight.
+    samples: u64,
+    /// The sum of their weights' squares.
+    squares: f64,
+    /// CPU time that the sampler itself used.
+    pub(super) sampler: Duration,
+}
+
+impl Tally {
+    /// Nothing seen yet of `phases` phases.
+    pub fn new(phases: usize) -> Tally {
+        Tally { nanoseconds: vec![0.0; phases], ..Tally::default() }
+    }
+
+    /// A thread that was in phase `before` when it was last seen, and is in phase `now`, has used
+    /// `cpu` since, and had used `earlier` between the two looks before: half of `cpu` is given to
+    /// each phase. A phase beyond the last counts as the last. A look at a thread that has not run
+    /// since the last is none: it would be counted as if it said something new.
+    pub fn add(&mut self, (before, now): (u32, u32), (earlier, cpu): (Duration, Duration)) {
+        let Some(last) = self.nanoseconds.len().checked_sub(1) else { return };
+        let weight = cpu.as_nanos() as f64;
+        for phase in [before, now] {
+            self.nanoseconds[(phase as usize).min(last)] += weight / 2.0;
+        }
+        // What the last look weighs is known now: half of the time on each side of it.
+        let of_last = (earlier.as_nanos() as f64 + weight) / 2.0;
+        self.squares += of_last * of_last;
+        self.samples += u64::from(of_last > 0.0);
+    }
+
+    /// Adds what was seen of the same phases at another time.
+    pub fn merge(&mut self, other: &Tally) {
+        for (mine, theirs) in self.nanoseconds.iter_mut().zip(&other.nanoseconds) {
+            *mine += theirs;
+        }
+        self.samples += other.samples;
+        self.squares += other.squares;
+        self.sampler += other.sampler;
+    }
+
+    /// What was seen, in `groups` groups of phases.
+    pub fn grouped(&self, groups: usize, group: impl Fn(usize) -> usize) -> Tally {
+        let mut nanoseconds = vec![0.0; groups];
+        for (phase, time) in self.nanoseconds.iter().enumerate() {
+            nanoseconds[group(phase).min(groups - 1)] += time;
+        }
+        Tally { nanoseconds, ..self.clone() }
+    }
+
+    /// CPU time of all phases.
+    pub fn cpu(&self) -> Duration {
+        Duration::from_nanos(self.nanoseconds.iter().sum::<f64>() as u64)
+    }
+
+    /// CPU time that the sampler itself used.
+    pub fn sampler(&self) -> Duration {
+        self.sampler
+    }
+
+    /// The share of each phase; `None` if no CPU time was seen.
+    pub fn shares(&self) -> Option<Vec<f64>> {
+        let all: f64 = self.nanoseconds.iter().sum();
+        (all > 0.0).then(|| self.nanoseconds.iter().map(|phase| phase / all).collect())
+    }
+
+    /// How many samples had any weight.
+    pub fn samples(&self) -> u64 {
+        self.samples
+    }
+
+    /// How many samples of one weight would say as much: the square of the sum of the weights over
+    /// the sum of their squares (L. Kish, *Survey Sampling*, 1965, section 11.7).
+    pub fn effective_samples(&self) -> f64 {
+        let all: f64 = self.nanoseconds.iter().sum();
+        if self.squares > 0.0 { all * all / self.squares } else { 0.0 }
+    }
+
+    /// Half the width of an interval that covers the share of a phase with a probability of 95 %,
+    /// if the phases are much shorter than the time between samples: 1.96 standard deviations of a
+    /// binomial share. Longer phases are known better. At least that of a share of one sample.
+    pub fn half_width(&self, share: f64) -> f64 {
+        statistics::half_width(self.effective_samples(), share)
+    }
+}
+
+/// Returns what a sampler saw by [activity](Activity::index), as a listing of a variant whose steps
+/// name `parts`.
+pub fn listing(tally: &Tally, parts: &[Part]) -> Listing {
+    let shares = tally.shares().unwrap_or_default().into_iter().enumerate();
+    // The list says of which region a part is.
+    let times = shares.map(|(index, share)| (Activity::from_index(index), share));
+    Listing { samples: Some(tally.effective_samples()), ..Listing::new(times, parts) }
+}
+
+/// Where the CPU time of a run went, and what it cost to know that.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attribution {
+    /// The names of the phases.
+    pub phases: &'static [&'static str],
+    /// What was seen, by phase.
+    pub tally: Tally,
+    /// The same by region, as a listing.
+    pub listing: Listing,
+    /// CPU time for an operation in this run, over the median of the runs without attribution.
+    pub cost_ratio: Option<f64>,
+}
+
+impl Attribution {
+    /// For results: `cpu_share_` and `cpu_share_half_width_` of each phase, `cpu_seconds`,
+    /// `cpu_samples`, `cpu_samples_effective`, `cpu_sampler_share` (of the sampler, over all that
+    /// was seen), `cpu_cost_ratio`.
+    pub fn detail(&self, detail: &mut BTreeMap<String, Detail>) {
+        let Some(shares) = self.tally.shares() else { return };
+        let mut number = |name: String, value: f64| {
+            detail.insert(name, Detail::Number(value));
+        };
+        for (phase, share) in self.phases.iter().zip(shares) {
+            number(format!("cpu_share_{phase}"), share);
+            number(format!("cpu_share_half_width_{phase}"), self.tally.half_width(share));
+        }
+        let cpu = self.tally.cpu().as_secs_f64();
+        number("cpu_seconds".to_owned(), cpu);
+        number("cpu_samples_effective".to_owned(), self.tally.effective_samples());
+        number("cpu_sampler_share".to_owned(), self.tally.sampler.as_secs_f64() / cpu);
+        if let Some(ratio) = self.cost_ratio {
+            number("cpu_cost_ratio".to_owned(), ratio);
+        }
+        detail.insert("cpu_samples".to_owned(), Detail::Count(self.tally.samples));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lockyard_scenarios::Region;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    /// Adds what a thread used between looks that found it in `phases`.
+    fn add(tally: &mut Tally, phases: &[u32], used: &[Duration]) {
+        let mut earlier = Duration::ZERO;
+        for (pair, &cpu) in phases.windows(2).zip(used) {
+            tally.add((pair[0], pair[1]), (earlier, cpu));
+            earlier = cpu;
+        }
+    }
+
+    #[test]
+    fn time_is_given_half_to_each_of_the_phases_between_which_it_passed() {
+        let mut tally = Tally::new(3);
+        add(&mut tally, &[0, 0, 2], &[6 * MS, 2 * MS]);
+        add(&mut tally, &[1, 1], &[2 * MS]);
+        assert_eq!(tally.shares(), Some(vec![0.7, 0.2, 0.1]));
+        assert_eq!((tally.cpu(), tally.samples()), (10 * MS, 3));
+    }
+
+    #[test]
+    fn one_heavy_sample_says_no_more_than_two() {
+        let mut alike = Tally::new(2);
+        add(&mut alike, &[0; 101], &[MS; 100]);
+        // The first look has half a weight.
+        assert!((alike.effective_samples() - 100.0).abs() < 1.0);
+        let mut heavy = alike.clone();
+        heavy.merge(&alike);
+        assert!((heavy.effective_samples() - 200.0).abs() < 2.0);
+        // Two looks share it.
+        add(&mut heavy, &[1, 1, 1], &[1000 * 1000 * MS, MS]);
+        assert!(heavy.effective_samples() < 2.01);
+        assert!((alike.half_width(0.5) - 0.098).abs() < 0.001);
+        assert!(alike.half_width(0.0) > 0.0, "nothing seen is not nothing there");
+    }
+
+    #[test]
+    fn nothing_seen_has_no_shares() {
+        assert_eq!(Tally::new(3).shares(), None);
+        let mut none = Tally::new(0);
+        none.add((0, 0), (MS, MS));
+        assert_eq!(none.shares(), None);
+    }
+
+    #[test]
+    fn a_sampled_listing_has_intervals_and_the_names_of_parts() {
+        let part = |name: &str, region| Part { name: name.to_owned(), region };
+        let parts = [part("__memcpy", Region::Copy), part("halt", Region::Idle)];
+        let mut tally = Tally::new(Region::COUNT + 2);
+        let ms = Duration::from_millis(1);
+        let memcpy = Region::COUNT as u32;
+        for (activity, times) in [(0, 3), (memcpy, 5), (Region::Idle as u32, 8), (memcpy + 1, 4)] {
+            for _ in 0..times {
+                tally.add((activity, activity), (ms, ms));
+            }
+        }
+        let listing = super::listing(&tally, &parts);
+        let names: Vec<&str> = listing.entries.iter().map(|entry| entry.name.as_str()).collect();
+        assert_eq!(names, ["__memcpy", "system"]);
+        assert_eq!(listing.entries[0].share, 0.625);
+        assert!(listing.measured(0.5).is_some_and(|m| m.ci_low < 50.0 && m.ci_high > 50.0));
+        assert!(super::listing(&Tally::new(3), &[]).entries.is_empty());
+    }
+}

@@ -1,0 +1,366 @@
+//! The rounds: each way once a round, in an order that is shuffled for each round, and what is
+//! counted of each.
+//!
+//! A figure is the ratio of a way to the direct call *in the same round*, the median of the rounds
+//! with its interval: what a slow moment of the host does to one it does to the other. All ways
+//! perform the same number of sections.
+
+use super::{CHOICE, Way, Ways, new_section};
+use crate::counters::{Counted, Event, Source, System};
+use crate::cpus::{Cpus, pin};
+use crate::order::Orders;
+use lockyard::kind::{Choice, Kind};
+use lockyard_results::row::Measured;
+use lockyard_results::statistics;
+use lockyard_support::jobs;
+use std::time::{Duration, Instant};
+
+/// How long and how often.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// About how long a round of a way is.
+    pub window: Duration,
+    /// Rounds.
+    pub repeats: usize,
+}
+
+impl Effort {
+    /// Many short rounds: a time slice of something else spoils those that it meets, and the median
+    /// is of the others.
+    pub const USUAL: Effort = Effort { window: Duration::from_millis(2), repeats: 101 };
+}
+
+/// What is counted of a lock and an unlock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metric {
+    /// An event that the processor counts.
+    Counted(&'static str, Event),
+    /// One event for each of another one.
+    Ratio(&'static str, Event, Event),
+    /// Time.
+    Wallclock,
+}
+
+impl Metric {
+    /// All of them, in the order and by the names of the published table: nine counters, and time.
+    pub const ALL: [Metric; 10] = [
+        Metric::Counted("cpu-cycles", Event::Cycles),
+        Metric::Counted("instructions", Event::Instructions),
+        Metric::Ratio("cpi", Event::Cycles, Event::Instructions),
+        Metric::Counted("cache-references", Event::CacheReferences),
+        Metric::Counted("cache-misses", Event::CacheMisses),
+        Metric::Ratio("cache-miss-rate", Event::CacheMisses, Event::CacheReferences),
+        Metric::Counted("branches", Event::Branches),
+        Metric::Counted("branch-misses", Event::BranchMisses),
+        Metric::Ratio("branch-miss-rate", Event::BranchMisses, Event::Branches),
+        Metric::Wallclock,
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Metric::Counted(name, _) | Metric::Ratio(name, ..) => name,
+            Metric::Wallclock => "wallclock",
+        }
+    }
+}
+
+/// One round of one way: what a lock and an unlock came to.
+#[derive(Clone, Debug)]
+struct Sample {
+    nanoseconds: f64,
+    counted: Counted,
+}
+
+impl Sample {
+    fn event(&self, event: Event) -> Result<f64, String> {
+        let of = self.counted.per_operation.iter().find(|(of, _)| *of == event);
+        of.map_or_else(|| Err("it was not counted".to_owned()), |(_, value)| value.clone())
+    }
+
+    fn value(&self, metric: Metric) -> Result<f64, String> {
+        match metric {
+            Metric::Wallclock => Ok(self.nanoseconds),
+            Metric::Counted(_, event) => self.event(event),
+            Metric::Ratio(_, of, for_each) => Ok(self.event(of)? / self.event(for_each)?),
+        }
+    }
+}
+
+/// What was measured of a way and a metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Relative {
+    /// Per cent of the direct call in the same round.
+    pub measured: Measured,
+    /// Of each round.
+    pub rounds: Vec<f64>,
+    /// How probably the interval covers.
+    pub coverage: f64,
+    /// A lock and an unlock, the median of the rounds: nanoseconds, events, or a ratio.
+    pub absolute: f64,
+}
+
+/// What the rounds came to.
+#[derive(Debug)]
+pub struct Rounds {
+    /// The kind of the lock.
+    pub kind: Kind,
+    /// How many sections each way performed in a round.
+    pub times: u64,
+    /// Whether the thread was pinned to a CPU.
+    pub pinned: bool,
+    /// The ways that this host does not have, and why.
+    pub refused: Vec<(Way, String)>,
+    rounds: Vec<Vec<(Way, Sample)>>,
+}
+
+impl Rounds {
+    /// How many rounds were finished.
+    pub fn finished(&self) -> usize {
+        self.rounds.len()
+    }
+
+    /// A way's figure over that of the direct call, in per cent.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none, in a sentence without an end: "refused here: ..." or "not available here:
+    /// ...".
+    pub fn relative(&self, way: Way, metric: Metric) -> Result<Relative, String> {
+        if let Some((_, reason)) = self.refused.iter().find(|(of, _)| *of == way) {
+            return Err(reason.clone());
+        }
+        let not_here = |reason: String| format!("not available here: {reason}");
+        let (mut ratios, mut values) = (Vec::new(), Vec::new());
+        for round in &self.rounds {
+            let of = |way: Way| {
+                let sample = round.iter().find(|(of, _)| *of == way);
+                let (_, sample) = sample.ok_or("a round was not finished")?;
+                sample.value(metric)
+            };
+            let (value, direct) = (of(way).map_err(not_here)?, of(Way::Direct).map_err(not_here)?);
+            // Without an event there is no ratio.
+            if direct > 0.0 && value.is_finite() {
+                ratios.push(100.0 * (value / direct));
+                values.push(value);
+            }
+        }
+        let few = || not_here("it was not seen in most rounds of the direct call".to_owned());
+        if 2 * ratios.len() <= self.rounds.len() {
+            return Err(few());
+        }
+        let median = statistics::median(&ratios).ok_or_else(few)?;
+        let interval = statistics::median_interval(&ratios).ok_or_else(few)?;
+        Ok(Relative {
+            measured: Measured {
+                value: median,
+                ci_low: interval.low,
+                ci_high: interval.high,
+                samples: ratios.len(),
+            },
+            coverage: interval.coverage,
+            absolute: statistics::median(&values).ok_or_else(few)?,
+            rounds: ratios,
+        })
+    }
+}
+
+/// Measures all ways that this host has, and calls `done` after each sample. An interrupt ends it
+/// after the round's sample that runs; rounds that were not finished are not counted.
+///
+/// # Errors
+///
+/// If a lock did not exclude: the harness is broken then.
+pub fn measure(effort: Effort, done: &mut (dyn FnMut() + Send)) -> Result<Rounds, String> {
+    measure_with(effort, &CHOICE, &System::default(), done)
+}
+
+/// [`measure`], with the choice of a kind and with counters from elsewhere.
+///
+/// # Errors
+///
+/// As of [`measure`].
+pub fn measure_with(
+    effort: Effort,
+    choice: &Choice,
+    source: &dyn Source,
+    done: &mut (dyn FnMut() + Send),
+) -> Result<Rounds, String> {
+    // On a thread of its own: the caller's stays where it may be.
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| on_one_cpu(effort, choice, source, done));
+        thread.join().unwrap_or_else(|_| Err("the measuring thread ended by a panic".to_owned()))
+    })
+}
+
+fn on_one_cpu(
+    effort: Effort,
+    choice: &Choice,
+    source: &dyn Source,
+    done: &mut dyn FnMut(),
+) -> Result<Rounds, String> {
+    let pinned = Cpus::allowed().all().first().is_some_and(|cpu| pin(*cpu));
+    let ways = Ways::of(choice);
+    let (mut there, mut refused) = (Vec::new(), Vec::new());
+    for way in Way::ALL {
+        match ways.there_is(way) {
+            Ok(()) => there.push(way),
+            Err(reason) => refused.push((way, reason)),
+        }
+    }
+    let times = sections_in(effort.window, &ways);
+    let share = LONGEST_CALL.as_secs_f64() / effort.window.as_secs_f64();
+    let at_once = ((times as f64 * share) as u64).clamp(1, times);
+    let mut orders = Orders::new(there.len());
+    let mut rounds = Vec::new();
+    'rounds: for _ in 0..effort.repeats {
+        let mut round = Vec::new();
+        for &index in orders.next_round() {
+            if jobs::interrupted() {
+                break 'rounds;
+            }
+            let way = there[index];
+            let Some(sample) = sample(&ways, way, (times, at_once), source)? else { break 'rounds };
+            round.push((way, sample));
+            done();
+        }
+        rounds.push(round);
+    }
+    Ok(Rounds { kind: ways.kind, times, pinned, refused, rounds })
+}
+
+/// A way performs about this long until it looks for an interrupt.
+const LONGEST_CALL: Duration = Duration::from_millis(50);
+
+/// About how many sections the direct call performs in this time.
+fn sections_in(window: Duration, ways: &Ways) -> u64 {
+    const MOST: u64 = 1 << 40;
+    let enough = window.min(LONGEST_CALL * 4) / 8;
+    let mut section = new_section();
+    let mut times: u64 = 1000;
+    loop {
+        let begin = Instant::now();
+        // SAFETY: the section is new, and used by these ways only.
+        unsafe { ways.run(Way::Direct, &mut section, times) };
+        let elapsed = begin.elapsed();
+        if elapsed >= enough || times >= MOST {
+            let scale = window.as_secs_f64() / elapsed.as_secs_f64().max(1e-9);
+            return ((times as f64 * scale) as u64).clamp(1, MOST);
+        }
+        times *= 2;
+    }
+}
+
+/// One round of one way: a little to warm up, and then what is counted; so many sections, of which
+/// some at once. `None` after an interrupt.
+fn sample(
+    ways: &Ways,
+    way: Way,
+    (times, at_once): (u64, u64),
+    source: &dyn Source,
+) -> Result<Option<Sample>, String> {
+    let mut section = new_section();
+    let mut counters = source.open();
+    let warm_up = times.div_ceil(20);
+    let mut perform = |mut left: u64| {
+        while left > 0 && !jobs::interrupted() {
+            let now = left.min(at_once);
+            // SAFETY: the section is new, and used by these ways only.
+            unsafe { ways.run(way, &mut section, now) };
+            left -= now;
+        }
+    };
+    perform(warm_up);
+    counters.start();
+    let begin = Instant::now();
+    perform(times);
+    let elapsed = begin.elapsed();
+    let reading = counters.stop();
+    if jobs::interrupted() {
+        return Ok(None);
+    }
+    if section.count != times + warm_up {
+        return Err(format!("{}: {} sections of {times} were done", way.name(), section.count));
+    }
+    Ok(Some(Sample {
+        nanoseconds: elapsed.as_secs_f64() * 1e9 / times as f64,
+        counted: Counted::of(&[reading], times),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counters::Recorded;
+
+    const BRIEF: Effort = Effort { window: Duration::from_micros(200), repeats: 6 };
+
+    fn measured(counters: &str) -> Rounds {
+        let source = Recorded::parse(counters).unwrap();
+        measure_with(BRIEF, &CHOICE, &source, &mut || {}).unwrap()
+    }
+
+    #[test]
+    fn the_direct_call_is_a_hundred_per_cent_of_itself() {
+        let rounds = measured("cycles error 2\n");
+        assert_eq!(rounds.finished(), BRIEF.repeats);
+        let direct = rounds.relative(Way::Direct, Metric::Wallclock).unwrap();
+        assert_eq!(direct.rounds, vec![100.0; BRIEF.repeats]);
+        assert_eq!((direct.measured.ci_low, direct.measured.ci_high), (100.0, 100.0));
+        assert!(direct.absolute > 0.0);
+    }
+
+    #[test]
+    fn every_way_is_measured_in_every_round_or_says_why_not() {
+        let rounds = measured("cycles error 2\n");
+        for way in Way::ALL {
+            match rounds.relative(way, Metric::Wallclock) {
+                Ok(found) => {
+                    let Measured { value, ci_low, ci_high, samples } = found.measured;
+                    assert_eq!(samples, BRIEF.repeats);
+                    assert!(ci_low <= value && value <= ci_high && value > 0.0, "{found:?}");
+                }
+                Err(reason) => {
+                    assert!(matches!(way, Way::Patched | Way::Nested), "{reason}");
+                    let here = ["refused here: ", "not available here: "];
+                    assert!(here.iter().any(|begin| reason.starts_with(begin)), "{reason}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn counters_that_are_not_there_say_why() {
+        let rounds = measured("host paranoid 4 unit yes virtualised no\ncycles error 13\n");
+        for metric in Metric::ALL.into_iter().filter(|metric| *metric != Metric::Wallclock) {
+            let reason = rounds.relative(Way::Inlined, metric).unwrap_err();
+            assert!(reason.starts_with("not available here: "), "{reason}");
+        }
+        let cycles = rounds.relative(Way::Inlined, Metric::ALL[0]).unwrap_err();
+        assert!(cycles.contains("kernel.perf_event_paranoid is 4"), "{cycles}");
+    }
+
+    #[test]
+    fn rates_are_of_the_counters_and_what_was_not_seen_has_no_ratio() {
+        let rounds = measured(
+            "cycles 4000 1 1\ninstructions 1000 1 1\ncache_references 50 1 1\ncache_misses 0 1 1\n\
+             branches 100 1 1\nbranch_misses 10 1 1\n",
+        );
+        let metric = |name: &str| {
+            let of = Metric::ALL.into_iter().find(|metric| metric.name() == name).unwrap();
+            rounds.relative(Way::Indirect, of)
+        };
+        assert_eq!(metric("cpi").unwrap().absolute, 4.0);
+        // The median of quotients of sums that are shared out among rounds: not to the last bit.
+        assert!((metric("branch-miss-rate").unwrap().absolute - 0.1).abs() < 1e-12);
+        // The same reading for all: no way differs.
+        assert_eq!(metric("cpu-cycles").unwrap().measured.value, 100.0);
+        for none in ["cache-misses", "cache-miss-rate"] {
+            let reason = metric(none).unwrap_err();
+            assert!(
+                reason.ends_with("it was not seen in most rounds of the direct call"),
+                "{reason}"
+            );
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! How far apart two CPUs of this host are: whether they are one, or share a core, a last-level
+//! cache, a socket.
+
+use crate::detect::{self, Cpu, CpuList};
+use std::collections::BTreeMap;
+
+/// Where a CPU is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Place {
+    /// The first CPU of its core.
+    core: Option<usize>,
+    /// The first CPU of those that share its last-level cache.
+    complex: Option<usize>,
+    socket: Option<usize>,
+}
+
+/// How far apart two CPUs are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Distance {
+    /// They are one.
+    SameCpu,
+    /// Two threads of one core.
+    SameCore,
+    /// Two cores that share a last-level cache.
+    SameComplex,
+    /// Two complexes of one socket.
+    SameSocket,
+    /// Two sockets.
+    Remote,
+}
+
+impl Distance {
+    /// All, the nearest first.
+    pub const ALL: [Distance; 5] = [
+        Distance::SameCpu,
+        Distance::SameCore,
+        Distance::SameComplex,
+        Distance::SameSocket,
+        Distance::Remote,
+    ];
+
+    /// In results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Distance::SameCpu => "same_cpu",
+            Distance::SameCore => "same_core",
+            Distance::SameComplex => "same_complex",
+            Distance::SameSocket => "same_socket",
+            Distance::Remote => "remote",
+        }
+    }
+}
+
+/// Where the CPUs are.
+#[derive(Clone, Debug)]
+pub(crate) struct Places(BTreeMap<usize, Place>);
+
+impl Places {
+    /// Of the CPUs that the calling thread may use.
+    pub(crate) fn here() -> Places {
+        Places::of(&detect::allowed_cpus())
+    }
+
+    /// Of these CPUs. What the system does not say is not known; then two CPUs are taken to be of
+    /// one socket.
+    fn of(cpus: &[Cpu]) -> Places {
+        let first = |list: &Option<CpuList>| list.as_ref().and_then(CpuList::first);
+        let place = |cpu: &Cpu| Place {
+            core: first(&cpu.siblings),
+            complex: first(&cpu.complex),
+            socket: cpu.package,
+        };
+        Places(cpus.iter().map(|cpu| (cpu.number, place(cpu))).collect())
+    }
+
+    /// How far apart two CPUs are.
+    pub(crate) fn between(&self, a: usize, b: usize) -> Distance {
+        if a == b {
+            return Distance::SameCpu;
+        }
+        let place = |cpu: usize| self.0.get(&cpu).copied().unwrap_or_default();
+        let (a, b) = (place(a), place(b));
+        let shared = |of: fn(&Place) -> Option<usize>| of(&a).is_some() && of(&a) == of(&b);
+        let sockets_differ =
+            a.socket.is_some() && b.socket.is_some() && !shared(|place| place.socket);
+        if sockets_differ {
+            Distance::Remote
+        } else if shared(|place| place.core) {
+            Distance::SameCore
+        } else if shared(|place| place.complex) {
+            Distance::SameComplex
+        } else {
+            Distance::SameSocket
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_are_those_of_the_topology() {
+        // Two sockets, each with two complexes of two cores of two threads: CPU = thread * 8 +
+        // core.
+        let cpu = |number: usize| {
+            let core = number % 8;
+            let first = core / 2 * 2;
+            Cpu {
+                number,
+                allowed: true,
+                package: Some(core / 4),
+                siblings: Some(CpuList::new(vec![core, core + 8])),
+                complex: Some(CpuList::new(vec![first, first + 1, first + 8, first + 9])),
+                node: None,
+                capacity: None,
+            }
+        };
+        let places = Places::of(&(0..16).map(cpu).collect::<Vec<_>>());
+        let from_0 = [0, 8, 1, 9, 2, 11, 4, 12].map(|cpu| places.between(0, cpu));
+        use Distance::{Remote, SameComplex, SameCore, SameCpu, SameSocket};
+        assert_eq!(
+            from_0,
+            [SameCpu, SameCore, SameComplex, SameComplex, SameSocket, SameSocket, Remote, Remote]
+        );
+        assert_eq!(places.between(4, 0), Remote, "core 0 of another socket is another core");
+    }
+
+    #[test]
+    fn where_nothing_is_known_two_cpus_are_of_one_socket() {
+        let places = Places::of(&[]);
+        assert_eq!(places.between(0, 1), Distance::SameSocket);
+        assert_eq!(places.between(2, 2), Distance::SameCpu);
+        assert_eq!(places.between(0, 99), Distance::SameSocket);
+    }
+
+    #[test]
+    fn this_hosts_cpus_have_a_distance_from_each_other_both_ways() {
+        let cpus = super::super::Cpus::allowed();
+        let places = Places::here();
+        for &a in cpus.all().iter().take(8) {
+            for &b in cpus.all().iter().take(8) {
+                assert_eq!(places.between(a, b), places.between(b, a));
+                assert_eq!(places.between(a, b) == Distance::SameCpu, a == b);
+            }
+        }
+    }
+}

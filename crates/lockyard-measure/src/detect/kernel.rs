@@ -1,0 +1,64 @@
+//! The kernel: its release, what it does against flaws of processors, and what it does on its own
+//! accord during a run.
+
+use super::tree::{Tree, clean};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// More flaws are not looked at.
+const MOST_FLAWS: usize = 64;
+
+/// The kernel of a host.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Kernel {
+    /// Its release.
+    pub release: Option<String>,
+    /// What it says of each flaw of processors: `Not affected`, `Vulnerable`, `Mitigation: ...`.
+    pub flaws: BTreeMap<String, String>,
+    /// Whether it moves memory to the NUMA nodes whose CPUs use it.
+    pub moves_memory: Option<bool>,
+    /// Whether the host runs on its battery.
+    pub on_battery: Option<bool>,
+}
+
+impl Kernel {
+    /// The flaws in a line; `None` if nothing is said.
+    pub fn flaws(&self) -> Option<String> {
+        let count = |sign: &str| self.flaws.values().filter(|said| said.starts_with(sign)).count();
+        (!self.flaws.is_empty()).then(|| {
+            format!(
+                "{} mitigated, {} vulnerable, of {}",
+                count("Mitigation"),
+                count("Vulnerable"),
+                self.flaws.len()
+            )
+        })
+    }
+}
+
+pub(super) fn read(tree: &Tree) -> Kernel {
+    let flaws = "sys/devices/system/cpu/vulnerabilities";
+    let said = |name: String| {
+        let what = tree.line(&format!("{flaws}/{name}"))?;
+        Some((clean(&name)?, what))
+    };
+    Kernel {
+        release: tree.line("proc/sys/kernel/osrelease"),
+        flaws: tree.names(flaws).into_iter().take(MOST_FLAWS).filter_map(said).collect(),
+        // 1 balances, 2 moves between kinds of memory.
+        moves_memory: tree.number::<u32>("proc/sys/kernel/numa_balancing").map(|mode| mode != 0),
+        on_battery: on_battery(tree),
+    }
+}
+
+/// Whether there is a mains supply, and none delivers.
+fn on_battery(tree: &Tree) -> Option<bool> {
+    let supplies = "sys/class/power_supply";
+    let mains: Vec<u32> = tree
+        .names(supplies)
+        .into_iter()
+        .filter(|name| tree.line(&format!("{supplies}/{name}/type")).as_deref() == Some("Mains"))
+        .filter_map(|name| tree.number(&format!("{supplies}/{name}/online")))
+        .collect();
+    (!mains.is_empty()).then(|| mains.iter().all(|&online| online == 0))
+}

@@ -1,0 +1,257 @@
+//! What control groups leave to the process: CPU time (quota) and CPUs (cpuset), version 1 and 2.
+//!
+//! A group is limited by those above it too, as far as they can be seen from inside a container.
+//! Formats: `cpu.max` and `cpu.stat` of version 2 and `cpu.cfs_quota_us` of version 1, as the
+//! kernel's administration guide has them; mount points from `/proc/self/mountinfo`, proc(5).
+
+use super::list::CpuList;
+use super::tree::{Tree, clean};
+use serde::{Serialize, Serializer};
+use std::path::{Component, Path, PathBuf};
+
+/// More levels of groups are not looked at.
+const MOST_LEVELS: usize = 64;
+
+/// How much CPU time a group may use.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Quota {
+    /// As much as there is.
+    Unlimited,
+    /// That of so many CPUs.
+    Cpus(f64),
+}
+
+impl Serialize for Quota {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Quota::Unlimited => serializer.serialize_str("unlimited"),
+            Quota::Cpus(cpus) => serializer.serialize_f64(*cpus),
+        }
+    }
+}
+
+impl Quota {
+    fn tighter(self, other: Quota) -> Quota {
+        match (self, other) {
+            (Quota::Cpus(a), Quota::Cpus(b)) => Quota::Cpus(a.min(b)),
+            (Quota::Cpus(a), Quota::Unlimited) | (Quota::Unlimited, Quota::Cpus(a)) => {
+                Quota::Cpus(a)
+            }
+            (Quota::Unlimited, Quota::Unlimited) => Quota::Unlimited,
+        }
+    }
+}
+
+/// The limits of the process's control groups.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Limits {
+    /// The version of the control groups that say something of CPU time.
+    pub version: Option<u32>,
+    /// The group, below its mount point.
+    pub group: Option<String>,
+    /// How much CPU time it may use.
+    pub quota: Option<Quota>,
+    /// After how many milliseconds the quota begins anew, in the group itself.
+    pub period_ms: Option<f64>,
+    /// How often the group was stopped because its quota was used up.
+    pub throttled: Option<u64>,
+    /// The CPUs of its cpuset.
+    pub cpuset: Option<CpuList>,
+}
+
+/// Where a hierarchy of groups is mounted.
+struct Mount {
+    /// What of the hierarchy is mounted.
+    root: PathBuf,
+    /// Where; from the tree's root.
+    point: PathBuf,
+    kind: String,
+    options: String,
+}
+
+pub(super) fn read(tree: &Tree) -> Limits {
+    let mounts: Vec<Mount> =
+        tree.text("proc/self/mountinfo").unwrap_or_default().lines().filter_map(mount).collect();
+    let groups = tree.text("proc/self/cgroup").unwrap_or_default();
+    let levels = |controller: Option<&str>| levels(&mounts, &groups, controller);
+    let mut limits = Limits::default();
+    let (cpu, cpuset, unified) = (levels(Some("cpu")), levels(Some("cpuset")), levels(None));
+    for (version, levels, quota) in
+        [(1, &cpu, quota_1 as fn(&Tree, &str) -> _), (2, &unified, quota_2)]
+    {
+        let found: Vec<(Quota, f64)> =
+            levels.iter().filter_map(|level| quota(tree, level)).collect();
+        let Some(((own, period_ms), above)) = found.split_first() else { continue };
+        limits.version = Some(version);
+        limits.group = levels.first().and_then(|level| clean(&format!("/{level}")));
+        limits.quota = Some(above.iter().fold(*own, |quota, (other, _)| quota.tighter(*other)));
+        limits.period_ms = (*period_ms > 0.0).then_some(*period_ms);
+        limits.throttled = levels.first().and_then(|level| throttled(tree, level));
+        break;
+    }
+    if limits.quota.is_none()
+        && let Some(level) = unified.first()
+        && tree.exists(&format!("{level}/cgroup.controllers"))
+        && !unified.iter().any(|level| tree.exists(&format!("{level}/cpu.max")))
+    {
+        // No group that can be seen has a limit: the root has no file for one, nor has a group
+        // without the controller.
+        limits.version = Some(2);
+        limits.group = clean(&format!("/{level}"));
+        limits.quota = Some(Quota::Unlimited);
+    }
+    let set = |level: Option<&String>, name| {
+        let list = tree.list(&format!("{}/{name}", level?))?;
+        // Empty: as the group above.
+        (!list.is_empty()).then_some(list)
+    };
+    limits.cpuset = set(cpuset.first(), "cpuset.effective_cpus")
+        .or_else(|| set(cpuset.first(), "cpuset.cpus"))
+        .or_else(|| set(unified.first(), "cpuset.cpus.effective"));
+    limits
+}
+
+/// The directories of the process's group and of those above it, from the tree's root; of the
+/// version 1 hierarchy with `controller`, or of version 2.
+fn levels(mounts: &[Mount], groups: &str, controller: Option<&str>) -> Vec<String> {
+    let path = groups.lines().find_map(|line| {
+        let mut fields = line.splitn(3, ':');
+        let (_, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
+        let wanted = match controller {
+            Some(name) => controllers.split(',').any(|c| c == name),
+            None => controllers.is_empty(),
+        };
+        wanted.then_some(path)
+    });
+    let mount = mounts.iter().find(|mount| match controller {
+        Some(name) => mount.kind == "cgroup" && mount.options.split(',').any(|o| o == name),
+        None => mount.kind == "cgroup2",
+    });
+    let (Some(path), Some(mount)) = (path, mount) else { return Vec::new() };
+    // A path that is not below what is mounted here (`..`: outside the namespace) cannot be
+    // followed.
+    let relative = plain(Path::new(path))
+        .and_then(|path| path.strip_prefix(&mount.root).ok().map(Path::to_owned));
+    let relative = relative.unwrap_or_default();
+    let levels = relative.ancestors().take(MOST_LEVELS);
+    let text = |level: &Path| mount.point.join(level).to_string_lossy().into_owned();
+    levels.map(|level| text(level).trim_end_matches('/').to_owned()).collect()
+}
+
+/// A line of `mountinfo`: `36 35 98:0 /root /point options ... - type source options`.
+fn mount(line: &str) -> Option<Mount> {
+    let (left, right) = line.split_once(" - ")?;
+    let mut left = left.split(' ').skip(3);
+    let (root, point) = (left.next()?, left.next()?);
+    let mut right = right.split(' ');
+    let (kind, _, options) = (right.next()?, right.next()?, right.next()?);
+    Some(Mount {
+        root: plain(Path::new(&unescaped(root)))?,
+        point: plain(Path::new(&unescaped(point)))?,
+        kind: kind.to_owned(),
+        options: options.to_owned(),
+    })
+}
+
+/// The path without its first `/`; `None` if it goes up.
+fn plain(path: &Path) -> Option<PathBuf> {
+    let parts = path.components().filter(|part| *part != Component::RootDir);
+    parts.map(|part| matches!(part, Component::Normal(_)).then_some(part)).collect()
+}
+
+/// `mountinfo` writes a space as `\040`, and so on.
+fn unescaped(text: &str) -> String {
+    ["\\040 ", "\\011\t", "\\012\n", "\\134\\"]
+        .iter()
+        .fold(text.to_owned(), |text, pair| text.replace(&pair[..4], &pair[4..]))
+}
+
+/// The quota of a group of version 2, and its period in milliseconds: `max 100000` or `250000
+/// 100000`.
+fn quota_2(tree: &Tree, level: &str) -> Option<(Quota, f64)> {
+    tree.parsed(&format!("{level}/cpu.max"), |text| {
+        let mut fields = text.split_whitespace();
+        let (quota, period) = (fields.next()?, fields.next().unwrap_or("100000"));
+        let period = period.parse().ok()?;
+        if quota == "max" {
+            return Some((Quota::Unlimited, period as f64 / 1e3));
+        }
+        share(quota.parse().ok()?, period)
+    })
+}
+
+/// The quota of a group of version 1: -1 if there is none.
+fn quota_1(tree: &Tree, level: &str) -> Option<(Quota, f64)> {
+    let period = tree.number::<u64>(&format!("{level}/cpu.cfs_period_us"))?;
+    tree.parsed(&format!("{level}/cpu.cfs_quota_us"), |text| {
+        match text.trim().parse::<i64>().ok()? {
+            -1 => Some((Quota::Unlimited, period as f64 / 1e3)),
+            quota => share(u64::try_from(quota).ok()?, period),
+        }
+    })
+}
+
+fn share(quota: u64, period: u64) -> Option<(Quota, f64)> {
+    let possible = quota > 0 && period > 0;
+    possible.then(|| (Quota::Cpus(quota as f64 / period as f64), period as f64 / 1e3))
+}
+
+fn throttled(tree: &Tree, level: &str) -> Option<u64> {
+    let text = tree.text(&format!("{level}/cpu.stat"))?;
+    text.lines().find_map(|line| line.strip_prefix("nr_throttled ")?.trim().parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(mounts: &[&str], groups: &str, controller: Option<&str>) -> Vec<String> {
+        let mounts: Vec<Mount> = mounts.iter().filter_map(|line| mount(line)).collect();
+        levels(&mounts, groups, controller)
+    }
+
+    const UNIFIED: &str = "30 23 0:26 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw,nsdelegate";
+
+    #[test]
+    fn a_group_and_those_above_it_are_found_below_the_mount_point() {
+        assert_eq!(
+            of(&[UNIFIED], "0::/user.slice/a.scope\n", None),
+            ["sys/fs/cgroup/user.slice/a.scope", "sys/fs/cgroup/user.slice", "sys/fs/cgroup"]
+        );
+        let version_1 =
+            "34 25 0:29 /docker/ab /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct";
+        let groups = "4:cpu,cpuacct:/docker/ab/c\n3:cpuset:/docker/ab\n0::/x\n";
+        assert_eq!(
+            of(&[version_1], groups, Some("cpu")),
+            ["sys/fs/cgroup/cpu,cpuacct/c", "sys/fs/cgroup/cpu,cpuacct"]
+        );
+        assert!(of(&[version_1], groups, Some("cpuset")).is_empty(), "it is not mounted");
+        assert!(of(&[version_1], groups, None).is_empty());
+    }
+
+    #[test]
+    fn no_group_leads_out_of_the_mount_point() {
+        for path in ["/../../etc", "/a/../..", "..", ""] {
+            assert_eq!(of(&[UNIFIED], &format!("0::{path}\n"), None), ["sys/fs/cgroup"]);
+        }
+        let outside = UNIFIED.replace(" /sys/fs/cgroup ", " /../x ");
+        assert!(of(&[&outside], "0::/\n", None).is_empty());
+        let space = UNIFIED.replace(" /sys/fs/cgroup ", " /a\\040b ");
+        assert_eq!(of(&[&space], "0::/\n", None), ["a b"]);
+        let deep = "/x".repeat(10_000);
+        assert_eq!(of(&[UNIFIED], &format!("0::{deep}\n"), None).len(), MOST_LEVELS);
+        for broken in ["", " - ", "1 2 3 / /x - cgroup2", "- - -", "1 2 3 - cgroup2 x rw"] {
+            assert!(of(&[broken], "0::/\n", None).is_empty(), "{broken}");
+        }
+    }
+
+    #[test]
+    fn the_tightest_quota_counts() {
+        let (two, four) = (Quota::Cpus(2.0), Quota::Cpus(4.0));
+        assert_eq!(two.tighter(four), two);
+        assert_eq!(four.tighter(Quota::Unlimited), four);
+        assert_eq!(Quota::Unlimited.tighter(two), two);
+        assert_eq!(share(250_000, 100_000), Some((Quota::Cpus(2.5), 100.0)));
+        assert_eq!((share(0, 1), share(1, 0)), (None, None));
+    }
+}

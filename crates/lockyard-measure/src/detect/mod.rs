@@ -1,0 +1,52 @@
+//! What this host is: its CPUs and what they share, its clock, what limits the process, what else
+//! runs, and what of all that spoils a measurement.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `tree.rs`, `list.rs` | reading the kernel's files, below any directory |
+//! | `topology.rs`, `caches.rs`, `processor.rs`, `clock.rs`, `virtualisation.rs`, `limits.rs`, `load.rs`, `kernel.rs` | one concern each |
+//! | `warnings.rs` | what spoils a measurement, and what to do about it |
+//! | `environment.rs` | what results say of their host |
+//! | `report.rs`, `picture.rs` | the description for people and programs |
+//!
+//! Nothing is guessed: what the system does not say is `None`, and is printed as "not available
+//! here". The directory with `sys` and `proc` is a parameter, so that hosts that are not at hand
+//! are described, and tested, from recordings.
+//!
+//! Files are read with code of its own: `procfs` reads no `/sys` and has no root to choose,
+//! `hwlocality` needs a C library, `core_affinity` knows no topology. What only the processor can
+//! say is asked by `raw-cpuid`.
+
+mod caches;
+mod clock;
+mod description;
+mod environment;
+mod kernel;
+mod limits;
+mod list;
+mod load;
+mod picture;
+mod processor;
+mod read;
+mod report;
+mod size;
+mod topology;
+mod tree;
+mod virtualisation;
+mod warnings;
+
+pub use caches::Cache;
+pub use clock::{Clock, Frequency, Turbo};
+pub use description::Description;
+pub use environment::{Environment, NOT_AVAILABLE};
+pub use kernel::Kernel;
+pub use limits::{Limits, Quota};
+pub use list::CpuList;
+pub use load::Load;
+pub use processor::Processor;
+pub(crate) use read::allowed_cpus;
+pub use read::{environment, here, recorded};
+pub use report::render;
+pub use topology::{Cpu, Node, Topology};
+pub use virtualisation::Virtualisation;
+pub use warnings::{Warning, warnings};

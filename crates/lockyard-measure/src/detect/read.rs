@@ -1,0 +1,92 @@
+//! Reading a host: the one that runs, or a recorded one.
+
+use super::description::Description;
+use super::environment::Environment;
+use super::list::CpuList;
+use super::processor::{self, Instruction};
+use super::topology::{Cpu, Topology};
+use super::tree::Tree;
+use super::{caches, clock, kernel, limits, load, virtualisation};
+use crate::cpus::affinity;
+use lockyard_support::InputError;
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// The host that runs, as it was when this was first called: do so before anything is measured,
+/// since its load is in it. Takes a quarter of a second then, and nothing later.
+pub fn here() -> &'static Description {
+    static HERE: OnceLock<Description> = OnceLock::new();
+    HERE.get_or_init(|| {
+        let allowed = affinity::allowed().map(CpuList::new);
+        describe(&Tree::new(Path::new("/")), allowed, &processor::ask(), true)
+    })
+}
+
+/// The host whose `sys` and `proc` are in `root`. Nothing is known of its load just now, nor what
+/// its processor says itself; the CPUs that the process may use are those of `proc/self/status`.
+///
+/// # Errors
+///
+/// If `root` has neither directory.
+pub fn recorded(root: &Path) -> Result<Description, InputError> {
+    if !root.join("sys").is_dir() && !root.join("proc").is_dir() {
+        return Err(InputError(format!(
+            "{}: has no directory `sys` or `proc`, of which a recorded host consists",
+            root.display()
+        )));
+    }
+    let tree = Tree::new(root);
+    let status = tree.text("proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    let allowed = line.and_then(|list| {
+        let parsed = CpuList::parse(list).filter(|list| !list.is_empty());
+        if parsed.is_none() {
+            tree.remember("proc/self/status", list);
+        }
+        parsed
+    });
+    Ok(describe(&tree, allowed, &Instruction::default(), false))
+}
+
+/// Of the CPUs that the calling thread may use, what placing threads needs to know. Unlike [`here`]
+/// this is asked anew each time, and it is cheap.
+pub(crate) fn allowed_cpus() -> Vec<Cpu> {
+    let allowed = affinity::allowed().unwrap_or_else(|| {
+        (0..std::thread::available_parallelism().map_or(1, usize::from)).collect()
+    });
+    Topology::of_allowed(&Tree::new(Path::new("/")), &CpuList::new(allowed))
+}
+
+fn describe(
+    tree: &Tree,
+    allowed: Option<CpuList>,
+    instruction: &Instruction,
+    live: bool,
+) -> Description {
+    let processor = processor::read(tree, live);
+    let topology = Topology::read(tree, allowed);
+    let flags = processor.flags.as_deref();
+    let smt = |text: &str| match text.trim() {
+        "1" => Some(true),
+        "0" => Some(false),
+        _ => None,
+    };
+    Description {
+        caches: caches::read(tree, topology.cpus.iter().map(|cpu| cpu.number)),
+        smt: tree.parsed("sys/devices/system/cpu/smt/active", smt),
+        clock: clock::read(tree, &topology.allowed, flags, processor.current_mhz, instruction),
+        virtualisation: virtualisation::read(tree, flags, instruction),
+        limits: limits::read(tree),
+        load: load::read(tree, &topology.allowed, live),
+        kernel: kernel::read(tree),
+        not_understood: tree.odd(),
+        processor,
+        topology,
+    }
+}
+
+/// What there is to know about this host, by name; for results. As it was when something of
+/// [`here`] was first asked for: do so before anything is measured.
+pub fn environment() -> Vec<(&'static str, String)> {
+    Environment::of(here()).pairs().to_vec()
+}

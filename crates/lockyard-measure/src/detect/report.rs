@@ -1,0 +1,268 @@
+//! The description of a host for people (a picture, a table, the warnings) and for programs (JSON,
+//! CSV).
+
+use super::description::Description;
+use super::environment::NOT_AVAILABLE;
+use super::limits::Quota;
+use super::picture::picture;
+use super::size::size;
+use super::warnings::{Warning, warnings};
+use comfy_table::{ContentArrangement, Table, presets};
+use lockyard_results::render::Format;
+use serde_json::json;
+
+/// The version of the JSON format. It changes when a field changes its meaning or goes away.
+const SCHEMA: &str = "lockyard-host-1";
+
+/// A line of the table.
+struct Fact {
+    part: &'static str,
+    what: String,
+    /// `None`: not available here.
+    value: Option<String>,
+    unit: &'static str,
+}
+
+/// The host in a format; ends with a line feed.
+pub fn render(host: &Description, format: Format) -> String {
+    let warnings = warnings(host);
+    match format {
+        Format::Json => json(host, &warnings),
+        Format::Csv => csv(host, &warnings),
+        Format::Table | Format::Markdown => text(host, &warnings, format),
+    }
+}
+
+fn json(host: &Description, warnings: &[Warning]) -> String {
+    let object = json!({
+        "schema": SCHEMA,
+        "lockyard": env!("CARGO_PKG_VERSION"),
+        "host": host,
+        "sockets": host.topology.packages().map(|packages| packages.len()),
+        "complexes": host.topology.complexes().map(|complexes| complexes.len()),
+        "cores": host.topology.cores().map(|cores| cores.len()),
+        "warnings": warnings,
+    });
+    // Nothing in it can fail to be written.
+    format!("{}\n", serde_json::to_string_pretty(&object).unwrap_or_default())
+}
+
+/// Facts, then warnings and what to do about them, in four columns; what is not available has an
+/// empty value.
+fn csv(host: &Description, warnings: &[Warning]) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut write = |part: &str, what: &str, value: &str, unit: &str| {
+        // Writing to memory does not fail, and all records have the same length.
+        let _ = writer.write_record([part, what, value, unit]);
+    };
+    write("part", "what", "value", "unit");
+    for fact in facts(host) {
+        write(fact.part, &fact.what, fact.value.as_deref().unwrap_or_default(), fact.unit);
+    }
+    for warning in warnings {
+        write("warning", warning.name, &warning.what, "");
+        write("what to do", warning.name, &warning.to_do, "");
+    }
+    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+}
+
+fn text(host: &Description, warnings: &[Warning], format: Format) -> String {
+    let markdown = format == Format::Markdown;
+    let mut table = Table::new();
+    table.load_style(if markdown { presets::ASCII_MARKDOWN } else { presets::UTF8_FULL_CONDENSED });
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(["part", "what", "value"]);
+    let mut before = "";
+    for fact in facts(host) {
+        let value = match (fact.value, fact.unit) {
+            (None, _) => NOT_AVAILABLE.to_owned(),
+            (Some(value), "") => value,
+            (Some(value), unit) => format!("{value} {unit}"),
+        };
+        // A part is named once.
+        let part = if fact.part == before { "" } else { fact.part };
+        before = fact.part;
+        table.add_row([part.to_owned(), fact.what, in_cell(value, markdown)]);
+    }
+    // In Markdown the picture stands as it is: it is set with spaces.
+    let (heading, fence) = if markdown { ("### ", "```\n") } else { ("", "") };
+    let model =
+        host.processor.model.as_deref().unwrap_or("a processor whose model is not available");
+    let mut text =
+        format!("{heading}This host: {model}\n\n{fence}{}{fence}\n{table}\n", picture(host));
+    if warnings.is_empty() {
+        text.push_str("\nNothing is known that would spoil a measurement here.\n");
+        return text;
+    }
+    text.push_str(&format!(
+        "\n{heading}What spoils a measurement here, and what to do about it\n\n"
+    ));
+    for Warning { name, what, to_do } in warnings {
+        if markdown {
+            text.push_str(&format!("- **{name}**: {what}\n  *What to do:* {to_do}\n"));
+        } else {
+            text.push_str(&format!("  {name}: {what}\n      What to do: {to_do}\n"));
+        }
+    }
+    text
+}
+
+/// A value as a cell of a Markdown table can hold it.
+fn in_cell(value: String, markdown: bool) -> String {
+    if markdown { value.replace('|', "\\|") } else { value }
+}
+
+fn facts(host: &Description) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    let mut add = |part, what: &str, value: Option<String>, unit| {
+        facts.push(Fact { part, what: what.to_owned(), value, unit });
+    };
+    let Description { processor, topology, clock, virtualisation, limits, load, kernel, .. } = host;
+    let whether = |value: Option<bool>| value.map(|v| if v { "yes" } else { "no" }.to_owned());
+    let switch = |value: Option<bool>| value.map(|v| if v { "on" } else { "off" }.to_owned());
+    let list = |list: &Option<super::CpuList>| {
+        let list = list.as_ref()?;
+        Some(if list.is_empty() { "none".to_owned() } else { list.brief() })
+    };
+
+    add("processor", "model", processor.model.clone(), "");
+    add("processor", "architecture", processor.architecture.map(str::to_owned), "");
+    add("processor", "microcode", processor.microcode.clone(), "");
+    add("processor", "machine, as its firmware says", virtualisation.product.clone(), "");
+
+    let count = |count: Option<usize>| count.map(|count| count.to_string());
+    let allowed = Some(topology.allowed.clone()).filter(|list| !list.is_empty());
+    add("CPUs", "that the process may use", list(&allowed), "");
+    add("CPUs", "how many these are", allowed.map(|list| list.len().to_string()), "");
+    add("CPUs", "online", list(&topology.online), "");
+    add("CPUs", "switched off", list(&topology.offline), "");
+    add("CPUs", "left alone by the scheduler", list(&topology.isolated), "");
+    add("CPUs", "sockets", count(topology.packages().map(|p| p.len())), "");
+    add("CPUs", "core complexes (L3 domains)", count(topology.complexes().map(|c| c.len())), "");
+    add("CPUs", "cores", count(topology.cores().map(|c| c.len())), "");
+    add("CPUs", "SMT, as the kernel says", switch(host.smt), "");
+    let threads = topology.threads_per_core().filter(|&threads| threads > 0);
+    add("CPUs", "threads of a core that the process may use", count(threads), "");
+    let capacities: Vec<String> = topology.capacities().iter().map(u32::to_string).collect();
+    let capacities = (!capacities.is_empty()).then(|| capacities.join(", "));
+    add("CPUs", "capacities (1024: the fastest)", capacities, "");
+
+    if host.caches.is_empty() {
+        add("caches", "all", None, "");
+    }
+    for cache in &host.caches {
+        let of = |text: Option<String>, what| text.map_or(format!("{what} {NOT_AVAILABLE}"), |t| t);
+        let kind = cache.kind.as_deref().map(|kind| format!(" {}", kind.to_lowercase()));
+        let value = format!(
+            "{}, {}, {}; {}",
+            of(cache.size_kib.map(size), "size"),
+            of(cache.line_bytes.map(|bytes| format!("lines of {bytes} B")), "lines"),
+            of(cache.ways.map(|ways| format!("{ways} ways")), "ways"),
+            shared(cache)
+        );
+        add("caches", &format!("L{}{}", cache.level, kind.unwrap_or_default()), Some(value), "");
+    }
+
+    if topology.nodes.is_empty() {
+        add("NUMA nodes", "all", None, "");
+    }
+    for node in &topology.nodes {
+        let memory = node.memory_mib.map(|mib| format!("{mib} MiB"));
+        let distances = node.distances.as_ref().map(|distances| {
+            let each: Vec<String> = distances.iter().map(u32::to_string).collect();
+            format!("distances {}", each.join(" "))
+        });
+        let value = format!(
+            "CPUs {}; {}; {}",
+            list(&node.cpus).unwrap_or(NOT_AVAILABLE.to_owned()),
+            memory.unwrap_or(format!("memory {NOT_AVAILABLE}")),
+            distances.unwrap_or(format!("distances {NOT_AVAILABLE}"))
+        );
+        add("NUMA nodes", &format!("node {}", node.number), Some(value), "");
+    }
+
+    for (what, frequency) in [
+        ("nominal", &clock.nominal),
+        ("maximum", &clock.maximum),
+        ("now, of the first CPU", &clock.current),
+        ("time-stamp counter", &clock.tsc),
+    ] {
+        let name = match frequency {
+            Some(frequency) => format!("{what} ({})", frequency.source),
+            None => what.to_owned(),
+        };
+        add("clock", &name, frequency.as_ref().map(|f| format!("{:.0}", f.mhz)), "MHz");
+    }
+    add("clock", "time-stamp counter is constant", whether(clock.tsc_constant), "");
+    add("clock", "the kernel's source of time", clock.source.clone(), "");
+    add("clock", "governor", clock.governor(), "");
+    add("clock", "driver", clock.driver.clone(), "");
+    add("clock", "preference", clock.preference.clone(), "");
+    add("clock", "turbo", switch(clock.turbo.as_ref().map(|turbo| turbo.on)), "");
+    add("clock", "on battery", whether(kernel.on_battery), "");
+
+    add("virtualisation", "virtual machine", whether(virtualisation.virtual_machine), "");
+    let hypervisor = match virtualisation.virtual_machine {
+        Some(false) => Some("none".to_owned()),
+        _ => virtualisation.hypervisor.clone(),
+    };
+    add("virtualisation", "hypervisor", hypervisor, "");
+    let container = virtualisation.container.clone().unwrap_or("none seen".to_owned());
+    add("virtualisation", "container", Some(container), "");
+    let percent = |share: Option<f64>| share.map(|share| format!("{:.2}", share * 100.0));
+    add("virtualisation", "stolen time, just now", percent(load.steal_now), "%");
+    add("virtualisation", "stolen time, since it was started", percent(load.steal_since_boot), "%");
+
+    let version = limits.version.map(|version| format!("version {version}"));
+    add("limits", "control groups", version, "");
+    add("limits", "group", limits.group.clone(), "");
+    match limits.quota {
+        Some(Quota::Cpus(cpus)) => add("limits", "CPU time", Some(format!("{cpus:.2}")), "CPUs"),
+        Some(Quota::Unlimited) => add("limits", "CPU time", Some("unlimited".to_owned()), ""),
+        None => add("limits", "CPU time", None, "CPUs"),
+    }
+    add("limits", "period", limits.period_ms.map(|ms| format!("{ms:.0}")), "ms");
+    add("limits", "periods in which it was stopped", limits.throttled.map(|n| n.to_string()), "");
+    add("limits", "cpuset", list(&limits.cpuset), "");
+
+    let averages = load.averages.map(|a| format!("{:.2} {:.2} {:.2}", a[0], a[1], a[2]));
+    add("load", "tasks that want to run, over 1, 5, 15 min", averages, "");
+    let busy = load.busy_cpus.map(|busy| format!("{busy:.2}"));
+    add("load", "kept busy by others, just now", busy, "CPUs");
+
+    add("kernel", "release", kernel.release.clone(), "");
+    add("kernel", "moves memory between nodes", whether(kernel.moves_memory), "");
+    add("kernel", "flaws of the processor", kernel.flaws(), "");
+    for (flaw, said) in kernel.flaws.iter().filter(|(_, said)| *said != "Not affected") {
+        add("kernel", &format!("flaw {flaw}"), Some(said.clone()), "");
+    }
+    for odd in &host.not_understood {
+        add("not understood", "file", Some(odd.clone()), "");
+    }
+    facts
+}
+
+/// `2 of them, each of 8 CPUs: 0-7; 8-15`; of many the first ones, the rest is in JSON.
+fn shared(cache: &super::Cache) -> String {
+    const SHOWN: usize = 4;
+    let lists = &cache.shared_by;
+    let Some(first) = lists.first() else {
+        return format!("sharing {NOT_AVAILABLE}");
+    };
+    let count = match lists.len() {
+        1 => "one of them".to_owned(),
+        several => format!("{several} of them, each"),
+    };
+    let cpus = match first.len() {
+        _ if lists.iter().any(|list| list.len() != first.len()) => "different numbers of CPUs",
+        1 => "1 CPU",
+        several => &format!("{several} CPUs"),
+    };
+    let shown: Vec<String> = lists.iter().take(SHOWN).map(super::CpuList::brief).collect();
+    let more = if lists.len() > SHOWN { "; ..." } else { "" };
+    let not_known = match &cache.sharing_not_known {
+        none if none.is_empty() => String::new(),
+        some => format!("; sharing of CPUs {} {NOT_AVAILABLE}", some.brief()),
+    };
+    format!("{count} of {cpus}: {}{more}{not_known}", shown.join("; "))
+}

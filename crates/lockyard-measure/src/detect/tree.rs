@@ -1,0 +1,164 @@
+//! Reading what a kernel shows as files, below any directory: `/` for the host that runs, or a
+//! recording of another one.
+//!
+//! What is not there, cannot be read, or cannot be understood is `None`. A file that was there but
+//! could not be understood is remembered, so that it can be said. Contents are not trusted: what is
+//! read is bounded, need not be UTF-8, and what is kept for printing has no control characters.
+
+use super::list::CpuList;
+use std::cell::RefCell;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// More of a file is not read.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// More entries of a directory are not looked at.
+const MOST_ENTRIES: usize = 1 << 16;
+
+/// More files that could not be understood are not remembered.
+const MOST_ODD: usize = 16;
+
+/// A directory with `sys` and `proc`.
+#[derive(Debug)]
+pub(super) struct Tree {
+    root: PathBuf,
+    odd: RefCell<Vec<String>>,
+}
+
+impl Tree {
+    pub(super) fn new(root: &Path) -> Tree {
+        Tree { root: root.to_owned(), odd: RefCell::default() }
+    }
+
+    /// Below the root, however `path` begins.
+    fn at(&self, path: &str) -> PathBuf {
+        self.root.join(path.trim_start_matches('/'))
+    }
+
+    /// The whole text of the file at `path` (from the root).
+    pub(super) fn text(&self, path: &str) -> Option<String> {
+        let path = self.at(path);
+        // Before it is opened: opening a pipe waits for its other end.
+        if !fs::metadata(&path).ok()?.is_file() {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        // Of a file that fails half-way (some do, by design of their drivers), nothing is believed.
+        File::open(&path).ok()?.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Whether there is something at `path`.
+    pub(super) fn exists(&self, path: &str) -> bool {
+        self.at(path).exists()
+    }
+
+    /// The file's first line, fit for printing; `None` if it is empty.
+    pub(super) fn line(&self, path: &str) -> Option<String> {
+        self.text(path)?.lines().next().and_then(clean)
+    }
+
+    /// What `parse` makes of the file's text.
+    pub(super) fn parsed<T>(&self, path: &str, parse: impl FnOnce(&str) -> Option<T>) -> Option<T> {
+        let text = self.text(path)?;
+        let value = parse(&text);
+        // An empty file says nothing, which is no nonsense.
+        if value.is_none() && !text.trim().is_empty() {
+            self.remember(path, &text);
+        }
+        value
+    }
+
+    /// The number that is all of the file.
+    pub(super) fn number<T: FromStr>(&self, path: &str) -> Option<T> {
+        self.parsed(path, |text| text.trim().parse().ok())
+    }
+
+    /// The file's list of CPUs.
+    pub(super) fn list(&self, path: &str) -> Option<CpuList> {
+        self.parsed(path, CpuList::parse)
+    }
+
+    /// The names in a directory, sorted.
+    pub(super) fn names(&self, path: &str) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(self.at(path)) else { return Vec::new() };
+        let names = entries.take(MOST_ENTRIES).flatten();
+        let mut names: Vec<String> =
+            names.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// The numbers of the entries of a directory that are called `prefix` and a number, ascending.
+    pub(super) fn numbered(&self, path: &str, prefix: &str) -> Vec<usize> {
+        let names = self.names(path);
+        let digits = names.iter().filter_map(|name| name.strip_prefix(prefix));
+        // `+1` is a number to the standard library.
+        let digits = digits.filter(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
+        let mut numbers: Vec<usize> = digits.filter_map(|rest| rest.parse().ok()).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
+    /// Remembers that the contents of `path` could not be understood.
+    pub(super) fn remember(&self, path: &str, contents: &str) {
+        let mut odd = self.odd.borrow_mut();
+        let contents: String = contents.trim().chars().take(40).collect();
+        let said = format!("{}: `{}`", printed(path), printed(&contents));
+        // A file may be read twice.
+        if odd.len() < MOST_ODD && !odd.contains(&said) {
+            odd.push(said);
+        }
+    }
+
+    /// What could not be understood.
+    pub(super) fn odd(&self) -> Vec<String> {
+        self.odd.borrow().clone()
+    }
+}
+
+/// The longest text that is kept.
+const MOST_CHARACTERS: usize = 160;
+
+/// A text from outside, trimmed, in one line and without control characters; `None` if nothing is
+/// left.
+pub(super) fn clean(text: &str) -> Option<String> {
+    let text = text.trim();
+    (!text.is_empty()).then(|| printed(text))
+}
+
+fn printed(text: &str) -> String {
+    // Some characters turn the direction of what follows.
+    let turns = |c| matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let shown = |c: char| if c.is_control() || turns(c) { '?' } else { c };
+    text.chars().take(MOST_CHARACTERS).map(shown).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_one_harmless_line() {
+        assert_eq!(clean("  Intel(R) Xeon(R) \n"), Some("Intel(R) Xeon(R)".to_owned()));
+        assert_eq!(clean("a\u{1b}[31mb\nc"), Some("a?[31mb?c".to_owned()));
+        assert_eq!(clean("a\u{202e}b"), Some("a?b".to_owned()));
+        assert_eq!(clean(" \n "), None);
+        assert_eq!(clean(&"x".repeat(100_000)).unwrap().len(), MOST_CHARACTERS);
+    }
+
+    #[test]
+    fn what_is_no_file_is_none() {
+        let tree = Tree::new(Path::new(env!("CARGO_MANIFEST_DIR")));
+        assert!(tree.text("Cargo.toml").is_some());
+        assert_eq!(tree.text("src"), None, "a directory");
+        assert_eq!(tree.text("no-such-file"), None);
+        assert!(tree.names("no-such-directory").is_empty());
+        assert_eq!(tree.odd(), Vec::<String>::new(), "what is not there is not odd");
+        assert_eq!(tree.number::<u32>("Cargo.toml"), None);
+        assert!(tree.odd()[0].starts_with("Cargo.toml: `[package]"), "{:?}", tree.odd());
+    }
+}

@@ -1,0 +1,27 @@
+//! Measurements on this host: scenarios, calls of locks, system calls, tables.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`cpus`] | the CPUs that the process may use, and where threads are pinned |
+//! | [`detect`] | what there is to know of the host |
+//! | [`scenario`] | runs of scenarios: rounds, waits, hand-overs |
+//! | [`attribution`] | where CPU time goes, sampled |
+//! | [`counters`] | the processor's counters |
+//! | [`call_path`] | what a call of a lock costs |
+//! | [`syscalls`] | system calls of the running kernel |
+//! | [`peers`] | other people's locks in the place of a scenario's own |
+//! | [`measure_tables`] | tables, counters and reclamation beside other people's |
+
+pub mod attribution;
+pub mod call_path;
+pub mod counters;
+pub mod cpus;
+pub mod detect;
+pub mod measure_tables;
+pub mod membarrier;
+pub mod order;
+pub mod peers;
+pub mod scenario;
+#[cfg(target_os = "linux")]
+pub mod syscalls;
+pub mod watchdog;

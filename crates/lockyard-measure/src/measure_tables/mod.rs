@@ -1,0 +1,327 @@
+//! Tables, counters and reclamation beside what people use instead, measured on this host, as rows.
+//!
+//! The subjects are those of `lockyard_peers::tables`; how one is measured is
+//! [`crate::measure_tables::subjects`]'s.
+
+mod subjects;
+
+use crate::cpus::{Cpus, MOST_THREADS, Placement};
+use crate::measure_tables::subjects::{Figures, Results, Task};
+use crate::scenario::detail::detail;
+use crate::scenario::rounds::Effort;
+use crate::scenario::warnings;
+pub use lockyard_peers::tables::GROUPS;
+use lockyard_peers::tables::{self as peers, Group, Load, Role};
+use lockyard_results::render::Extent;
+use lockyard_results::row::keys::{PLACES, WARNINGS};
+use lockyard_results::row::{Detail, Measured, Row};
+use lockyard_results::statistics::coverage;
+use lockyard_scenarios::Metric;
+use lockyard_support::{InputError, hint, printable};
+use std::collections::BTreeMap;
+
+/// Objects in a table at most.
+pub const MOST_OBJECTS: u32 = 1 << 24;
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The groups; all of them if there is none.
+    pub groups: Vec<String>,
+    /// The names of rows; all of a group's if there is none.
+    pub only: Vec<String>,
+    /// Per cent of the operations that read; as each group says if it is not given.
+    pub reads: Option<Vec<usize>>,
+    /// Numbers of threads.
+    pub threads: Vec<usize>,
+    /// Objects of those groups that have any.
+    pub objects: u32,
+    /// Where threads run.
+    pub placement: Placement,
+    /// How long and how often.
+    pub effort: Effort,
+    /// The row to whose figure those of the others are set in relation, round by round; if it is
+    /// not given, the fastest one of each cell that is not ours.
+    pub relative_to: Option<String>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Number of subjects that have a figure, of those that were asked for.
+    pub extent: Extent,
+    /// A row for each subject, share of reading and number of threads, and those of what it held
+    /// back and missed, if that was counted.
+    pub rows: Vec<Row>,
+    /// Why the rest was not measured.
+    pub failure: Option<String>,
+    /// Sentences for people.
+    pub notes: Vec<String>,
+    /// How it was measured, by name.
+    pub environment: Vec<(String, String)>,
+}
+
+/// The powers of two below so many CPUs, and that number: for who names no number of threads.
+pub fn usual_threads(cpus: usize) -> Vec<usize> {
+    let mut threads: Vec<usize> =
+        (0..usize::BITS).map(|bit| 1 << bit).take_while(|&n| n < cpus).collect();
+    threads.push(cpus);
+    threads
+}
+
+fn groups(request: &Request) -> Result<Vec<&'static Group>, InputError> {
+    let names: Vec<&str> = GROUPS.iter().map(|group| group.name).collect();
+    for name in &request.groups {
+        if !names.contains(&name.as_str()) {
+            return Err(InputError(format!(
+                "there is no group of tables `{}`; {}",
+                printable(name),
+                hint(name, &names, "there are")
+            )));
+        }
+    }
+    let wanted = |group: &&Group| {
+        request.groups.is_empty() || request.groups.iter().any(|name| name == group.name)
+    };
+    Ok(GROUPS.iter().filter(wanted).collect())
+}
+
+/// What is measured of a request: each cell with its group.
+fn tasks(request: &Request) -> Result<Vec<(&'static Group, Task)>, InputError> {
+    let groups = groups(request)?;
+    let mut names: Vec<&str> = Vec::new();
+    for row in groups.iter().flat_map(|group| group.rows) {
+        if !names.contains(&row.name) {
+            names.push(row.name);
+        }
+    }
+    let asked = request.only.iter().map(|name| ("--only", name));
+    let asked = asked.chain(request.relative_to.iter().map(|name| ("--relative-to", name)));
+    for (option, name) in asked {
+        if !names.contains(&name.as_str()) {
+            return Err(InputError(format!(
+                "{option}: `{}` is in none of the groups that are measured; {}",
+                printable(name),
+                hint(name, &names, "there are")
+            )));
+        }
+    }
+    if let Some(reads) = request.reads.iter().flatten().find(|&&reads| reads > 100) {
+        return Err(InputError(format!("--reads: {reads} per cent; allowed: 0 to 100")));
+    }
+    if let Some(most) = request.threads.iter().find(|&&threads| threads > MOST_THREADS) {
+        return Err(InputError(format!("--threads: {most} threads; allowed: 1 to {MOST_THREADS}")));
+    }
+    if request.objects == 0 || request.objects > MOST_OBJECTS {
+        let objects = request.objects;
+        return Err(InputError(format!("--objects is {objects}; allowed: 1 to {MOST_OBJECTS}")));
+    }
+    let mut tasks = Vec::new();
+    for group in groups {
+        let reads = match &request.reads {
+            Some(reads) => reads.iter().map(|&reads| reads as u32).collect(),
+            None => group.reads.to_vec(),
+        };
+        let chosen = |row: &&peers::Row| {
+            request.only.is_empty()
+                || request.only.iter().chain(&request.relative_to).any(|name| name == row.name)
+        };
+        for reads in reads {
+            for &row in group.rows.iter().filter(chosen) {
+                tasks.extend(request.threads.iter().map(|&threads| {
+                    let load = Load { objects: request.objects, reads, threads };
+                    (group, Task { row, load })
+                }));
+            }
+        }
+    }
+    Ok(tasks)
+}
+
+/// How many rounds of cells a request has, for progress.
+///
+/// # Errors
+///
+/// If it asks for what is not there.
+pub fn rounds(request: &Request) -> Result<usize, InputError> {
+    Ok(tasks(request)?.len() * request.effort.repeats)
+}
+
+/// Measures a request.
+///
+/// # Errors
+///
+/// If it asks for what is not there.
+pub fn run(request: &Request, done: &mut dyn FnMut()) -> Result<Report, InputError> {
+    let cells = tasks(request)?;
+    let mut environment = vec![
+        ("placement".to_owned(), request.placement.describe()),
+        ("objects".to_owned(), request.objects.to_string()),
+    ];
+    environment.extend(request.effort.describe());
+    let host = crate::detect::environment();
+    environment.extend(host.into_iter().map(|(name, value)| (name.to_owned(), value)));
+    let tasks: Vec<Task> = cells.iter().map(|(_, task)| task.clone()).collect();
+    let results = subjects::run(&tasks, &request.placement, request.effort, done);
+    let places = request.placement.cpus(&Cpus::allowed());
+    let (mut rows, mut beside) = (Vec::new(), Vec::new());
+    for (index, (group, task)) in cells.iter().enumerate() {
+        let Some(figures) = &results.figures[index] else { continue };
+        let mut detail = detail(&figures.result, Metric::OPERATIONS, task.load.threads);
+        detail.insert("role".to_owned(), Detail::Text(role(task.row.role).to_owned()));
+        let what = format!("{}: {}", task.row.from, task.row.what);
+        detail.insert("subject".to_owned(), Detail::Text(what));
+        detail.insert("reads_per_cent".to_owned(), Detail::Count(task.load.reads.into()));
+        detail.insert(PLACES.to_owned(), Detail::Count(places as u64));
+        compare(request, &cells, &results, index, &mut detail);
+        let warnings = warnings::of_cell(&figures.result, places);
+        if !warnings.is_empty() {
+            detail.insert(WARNINGS.to_owned(), Detail::Texts(warnings));
+        }
+        rows.push(row(group, task, ("throughput", "op/s"), figures.result.measured, detail));
+        let others = [("held-back", "objects", figures.held_back), ("missed", "%", figures.missed)];
+        for (metric, unit, found) in others {
+            if let Some(found) = found {
+                beside.push(row(group, task, (metric, unit), found, BTreeMap::new()));
+            }
+        }
+    }
+    let extent = Extent::rows(rows.len(), cells.len());
+    rows.append(&mut beside);
+    let notes = notes(request, &cells, &results, places);
+    Ok(Report { extent, rows, failure: results.failure, notes, environment })
+}
+
+fn role(role: Role) -> &'static str {
+    match role {
+        Role::Ours => "ours",
+        Role::Peer => "peer",
+        Role::Yardstick => "yardstick",
+    }
+}
+
+fn experiment(group: &Group, load: &Load) -> String {
+    format!("{}/reads-{}", group.name, load.reads)
+}
+
+fn row(
+    group: &Group,
+    task: &Task,
+    metric: (&str, &str),
+    measured: Measured,
+    detail: BTreeMap<String, Detail>,
+) -> Row {
+    let experiment = experiment(group, &task.load);
+    let row = Row::here(&experiment, task.row.name, task.load.threads, metric);
+    Row { measured: Some(measured), detail, ..row }
+}
+
+/// Sets the figure of a cell in relation to that of the row that was named, or of the fastest that
+/// is not ours, round by round.
+fn compare(
+    request: &Request,
+    cells: &[(&'static Group, Task)],
+    results: &Results,
+    index: usize,
+    detail: &mut BTreeMap<String, Detail>,
+) {
+    let Some(figures) = &results.figures[index] else { return };
+    let (group, task) = &cells[index];
+    let alike = cells.iter().zip(&results.figures).filter(|((other_group, other), _)| {
+        other_group.name == group.name && other.load == task.load
+    });
+    let throughput = |figures: &Figures| figures.result.measured.value;
+    let reference = alike
+        .filter_map(|((_, other), figures)| Some((other.row, figures.as_ref()?)))
+        .filter(|(row, _)| match &request.relative_to {
+            Some(name) => row.name == name,
+            None => row.role != Role::Ours,
+        })
+        .max_by(|a, b| throughput(a.1).total_cmp(&throughput(b.1)));
+    let Some((row, reference)) = reference else { return };
+    let Some((ratio, interval)) = figures.result.relative_to(&reference.result) else { return };
+    detail.insert("ratio".to_owned(), Detail::Number(ratio));
+    detail.insert("ratio_ci_low".to_owned(), Detail::Number(interval.low));
+    detail.insert("ratio_ci_high".to_owned(), Detail::Number(interval.high));
+    detail.insert("ratio_to".to_owned(), Detail::Text(row.name.to_owned()));
+}
+
+fn notes(
+    request: &Request,
+    cells: &[(&'static Group, Task)],
+    results: &Results,
+    places: usize,
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    for ((group, task), figures) in cells.iter().zip(&results.figures) {
+        let Some(figures) = figures else { continue };
+        let threads = task.load.threads;
+        let s = if threads == 1 { "" } else { "s" };
+        for warning in warnings::of_cell(&figures.result, places) {
+            let experiment = experiment(group, &task.load);
+            notes.push(format!(
+                "Warning: {experiment}: {} on {threads} thread{s}: {warning}.",
+                task.row.name
+            ));
+        }
+    }
+    if request.threads.iter().any(|&threads| threads > places) {
+        notes.push(format!(
+            "More threads than the {places} CPUs of the placement share them: figures then depend \
+            on the operating system's scheduler."
+        ));
+    }
+    let effort = request.effort;
+    notes.push(format!(
+        "Measured on this host: {} rounds of {} s, the cells in an order shuffled for each round, \
+        each with a new subject; the median, \
+         with an interval of at least 95 % ({}).",
+        effort.repeats,
+        effort.window.as_secs_f64(),
+        coverage(effort.repeats)
+    ));
+    notes.push(match &request.relative_to {
+        Some(name) => format!("Ratio: the figure over that of {name} in the same round; the median of the rounds."),
+        None => "Ratio: the figure over that of the fastest that is not ours in the same cell (`ratio_to` in JSON), round by round; the \
+                 median of the rounds. Above 1 ours is ahead."
+            .to_owned(),
+    });
+    let mut said: Vec<&str> = Vec::new();
+    for (group, _) in cells {
+        if said.contains(&group.name) {
+            continue;
+        }
+        said.push(group.name);
+        let objects = match group.has_objects {
+            true => format!("; {} objects", request.objects),
+            false => String::new(),
+        };
+        let name = group.name;
+        notes.push(format!("{name}: {}{objects}.", group.operation));
+        let of_group = cells.iter().filter(|(other, _)| other.name == name);
+        let mut rows: Vec<&str> = Vec::new();
+        for (_, task) in of_group {
+            if !rows.contains(&task.row.name) {
+                rows.push(task.row.name);
+                let peers::Row { name, from, licence, what, .. } = task.row;
+                notes.push(format!("  {name} ({from}, {licence}): {what}."));
+            }
+        }
+    }
+    if results.figures.iter().flatten().any(|figures| figures.held_back.is_some()) {
+        notes.push(
+            "Held back: the most objects, of ten looks in a round, that were taken out and whose \
+            memory was not given back; the median \
+             of the rounds."
+                .to_owned(),
+        );
+    }
+    if results.figures.iter().flatten().any(|figures| figures.missed.is_some()) {
+        notes.push(
+            "Missed: of the reads of what is asked for again and again, how many had to make it \
+            again."
+                .to_owned(),
+        );
+    }
+    notes
+}

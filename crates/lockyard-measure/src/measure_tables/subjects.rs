@@ -1,0 +1,249 @@
+//! Measuring subjects of `lockyard_peers::tables` on this host: tables, counters and reclamation,
+//! ours and other people's, in the same rounds.
+//!
+//! As with scenarios each cell is measured once a round, in an order that is shuffled anew for each
+//! round; each time with a new subject, filled anew, so that where it happens to lie in memory is
+//! part of what the interval says. The threads are not joined: one that does not come back is
+//! named, and left to the process's end.
+
+use crate::cpus::placement::Placement;
+use crate::cpus::{guard, pin};
+use crate::order::Orders;
+use crate::scenario::presence::{self, Begun, Round, Stamps};
+use crate::scenario::rounds::{self, Effort, Sample};
+use crate::watchdog::{INTERRUPTED, LONGEST_START, Progress, Watchdog, abandonable};
+use lockyard_peers::tables::{Done, Load, Row, Stop, Subject, Worker};
+use lockyard_results::row::Measured;
+use lockyard_results::statistics;
+use lockyard_support::jobs;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub(super) struct Task {
+    /// The subject.
+    pub row: Row,
+    /// What it is asked to do.
+    pub load: Load,
+}
+
+/// What came of a task.
+#[derive(Clone, Debug)]
+pub(super) struct Figures {
+    /// Throughput, fairness, presence.
+    pub result: rounds::Result,
+    /// The most objects that were taken out and not given back, median of the rounds, of those that
+    /// count them.
+    pub held_back: Option<Measured>,
+    /// Per cent of the reads that had to make what they wanted, median of the rounds, of those that
+    /// may.
+    pub missed: Option<Measured>,
+}
+
+/// What a request came to.
+#[derive(Clone, Debug)]
+pub(super) struct Results {
+    /// One for each task; `None` for those of which no round was finished.
+    pub figures: Vec<Option<Figures>>,
+    /// Why the rest was not measured.
+    pub failure: Option<String>,
+}
+
+/// How often in a window it is asked how much is held back.
+const LOOKS: u32 = 10;
+
+struct Shared {
+    subject: Box<dyn Subject>,
+    stop: Stop,
+    progress: Vec<Progress>,
+    ready: AtomicUsize,
+    go: AtomicBool,
+}
+
+/// What a thread says when it has stopped.
+struct Stopped {
+    done: Done,
+    pinned: bool,
+    /// Whether it still was at its end, if it was pinned.
+    kept: bool,
+    stamps: Stamps,
+}
+
+/// One run at a time: two would measure each other.
+static ONE: Mutex<()> = Mutex::new(());
+
+/// Measures `tasks`, all at one placement, and calls `done` after each round of each. An interrupt
+/// ends it after the run that runs; so does a failure.
+pub(super) fn run(
+    tasks: &[Task],
+    placement: &Placement,
+    effort: Effort,
+    done: &mut dyn FnMut(),
+) -> Results {
+    let mut samples: Vec<Vec<Sample>> = tasks.iter().map(|_| Vec::new()).collect();
+    let mut looked: Vec<[Vec<f64>; 2]> = tasks.iter().map(|_| Default::default()).collect();
+    let mut orders = Orders::new(tasks.len());
+    let mut failure = None;
+    'rounds: for _ in 0..effort.repeats {
+        for &index in orders.next_round() {
+            if jobs::interrupted() {
+                break 'rounds;
+            }
+            match once(&tasks[index], placement, effort) {
+                // Its window was cut short, or it did not get as far.
+                _ if jobs::interrupted() => break 'rounds,
+                Ok((sample, found)) => {
+                    samples[index].push(sample);
+                    for (all, found) in looked[index].iter_mut().zip(found) {
+                        all.extend(found);
+                    }
+                }
+                Err(message) => {
+                    let Task { row, load } = &tasks[index];
+                    let s = if load.threads == 1 { "" } else { "s" };
+                    failure = Some(format!(
+                        "{} on {} thread{s} of this host: {message}",
+                        row.name, load.threads
+                    ));
+                    break 'rounds;
+                }
+            }
+            done();
+        }
+    }
+    let figures = samples.iter().zip(looked).map(|(samples, looked)| {
+        let result = rounds::summarise(samples, rounds::Looked::default())?;
+        let [held_back, missed] = looked.map(|values| measured(&values));
+        Some(Figures { result, held_back, missed })
+    });
+    Results { figures: figures.collect(), failure }
+}
+
+fn measured(values: &[f64]) -> Option<Measured> {
+    let (value, interval) = (statistics::median(values)?, statistics::median_interval(values)?);
+    Some(Measured { value, ci_low: interval.low, ci_high: interval.high, samples: values.len() })
+}
+
+/// One round of one task: its sample, and how much was held back and missed.
+fn once(
+    task: &Task,
+    placement: &Placement,
+    effort: Effort,
+) -> Result<(Sample, [Option<f64>; 2]), String> {
+    // A panic in another run leaves nothing behind that this one uses.
+    let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let threads = task.load.threads;
+    let (make, load) = (task.row.make, task.load);
+    let shared = Arc::new(Shared {
+        subject: abandonable("filling it", move || make(&load))??,
+        stop: Stop::default(),
+        progress: (0..threads).map(|_| Progress::default()).collect(),
+        ready: AtomicUsize::new(0),
+        go: AtomicBool::new(false),
+    });
+    guard::begin();
+    let stop = StopAtLast(&shared);
+    let (sender, receiver) = channel();
+    for thread in 0..threads {
+        let (mine, sender, load) = (Arc::clone(&shared), sender.clone(), task.load);
+        let cpu = placement.cpu(thread);
+        let body = move || {
+            let pinned = cpu.is_none_or(pin);
+            // Pairs with the main thread's acquire.
+            mine.ready.fetch_add(1, Ordering::Release);
+            while !mine.go.load(Ordering::Relaxed) {
+                std::thread::yield_now();
+            }
+            let begun = Begun::now();
+            let progress = &mine.progress[thread].0;
+            let done = mine.subject.work(&Worker { thread, load, stop: &mine.stop, progress });
+            let stamps = begun.ended();
+            drop(mine);
+            let kept = !pinned || cpu.is_none_or(guard::is_pinned_to);
+            // The main thread has gone away only if it has given up.
+            let _ = sender.send(Stopped { done, pinned, kept, stamps });
+        };
+        let spawned = std::thread::Builder::new().spawn(body);
+        spawned.map_err(|error| format!("thread {thread} cannot be started: {error}"))?;
+    }
+    drop(sender);
+    let (progress, what) = (&shared.progress[..], "it".to_owned());
+    let watch = Watchdog { progress, stalled_after: effort.stalled_after, what };
+    let started = Instant::now();
+    // Pairs with each thread's release when it is ready.
+    while shared.ready.load(Ordering::Acquire) < threads {
+        if jobs::interrupted() {
+            return Err(INTERRUPTED.to_owned());
+        }
+        if started.elapsed() > LONGEST_START {
+            return Err(format!("it did not start within {} s", LONGEST_START.as_secs()));
+        }
+        std::thread::yield_now();
+    }
+    shared.go.store(true, Ordering::Relaxed);
+    watch.sleep(effort.warm_up)?;
+    let (before, begin) = (watch.counts(), Instant::now());
+    let held_back = window(&watch, shared.subject.as_ref(), effort.window)?;
+    // On a busy host a short window may pass without an operation.
+    watch.until(|counts| counts != before)?;
+    let (after, end) = (watch.counts(), Instant::now());
+    drop(stop);
+    let mut stopped = Vec::new();
+    for _ in 0..threads {
+        stopped.push(watch.receive(&receiver)?);
+    }
+    if jobs::interrupted() {
+        // A large table takes long to look through and to give back.
+        std::mem::forget(shared);
+        return Err(INTERRUPTED.to_owned());
+    }
+    let done: Vec<Done> = stopped.iter().map(|stopped| stopped.done).collect();
+    shared.subject.verify(&done)?;
+    let pinned = stopped.iter().all(|stopped| stopped.pinned);
+    let kept = stopped.iter().all(|stopped| stopped.kept);
+    guard::check(placement, threads, pinned, kept)?;
+    let operations: Vec<u64> = before.iter().zip(&after).map(|(a, b)| b - a).collect();
+    let stamps: Vec<Stamps> = stopped.iter().map(|stopped| stopped.stamps).collect();
+    let all = Done::sum(&done);
+    let ran = presence::ran(&stamps);
+    let sample = Sample {
+        throughput: operations.iter().sum::<u64>() as f64 / (end - begin).as_secs_f64(),
+        presence: Round::of(&stamps, (begin, end)),
+        cpu_ns: ran.map(|ran| ran.as_nanos() as f64 / (all.reads + all.changes) as f64),
+        operations,
+        pinned,
+    };
+    let missed = all.missed as f64 * 100.0 / all.reads.max(1) as f64;
+    let missed = shared.subject.may_miss().then_some(missed);
+    Ok((sample, [held_back.map(|objects| objects as f64), missed]))
+}
+
+/// Stops the threads, also those that wait for their beginning, whatever ends the run.
+struct StopAtLast<'r>(&'r Shared);
+
+impl Drop for StopAtLast<'_> {
+    fn drop(&mut self) {
+        self.0.stop.stop();
+        self.0.go.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Sleeps for the window; of a subject that counts what is held back, the most of some looks.
+fn window(
+    watch: &Watchdog,
+    subject: &dyn Subject,
+    window: Duration,
+) -> Result<Option<u64>, String> {
+    if subject.held_back().is_none() {
+        return watch.sleep(window).map(|()| None);
+    }
+    let mut most = None;
+    for _ in 0..LOOKS {
+        watch.sleep(window / LOOKS)?;
+        most = most.max(subject.held_back());
+    }
+    Ok(most)
+}

@@ -1,0 +1,66 @@
+//! Waiting for other processors on this host: a system call that interrupts all CPUs on which
+//! threads of this process run.
+//!
+//! Linux has `membarrier(2)` with the command "private expedited": it interrupts each CPU that runs
+//! a thread of this process, and returns when each has executed a barrier. That is what a script's
+//! step `wait-for-others` is, but for threads that are off their CPU: the system call does not wait
+//! for these, because switching is a barrier already. What waiting for virtual CPUs that do not run
+//! costs is therefore not measured here; the simulated machine has it.
+
+use std::sync::OnceLock;
+
+/// Whether the system call is there, and this process is registered for it; if not, why.
+static REGISTERED: OnceLock<Result<(), String>> = OnceLock::new();
+
+#[cfg(target_os = "linux")]
+fn membarrier(command: libc::c_int) -> std::io::Result<libc::c_long> {
+    // SAFETY: `membarrier` takes numbers only and changes no memory of this process.
+    let found = unsafe { libc::syscall(libc::SYS_membarrier, command, 0 as libc::c_uint, 0) };
+    if found < 0 { Err(std::io::Error::last_os_error()) } else { Ok(found) }
+}
+
+#[cfg(target_os = "linux")]
+fn register() -> Result<(), String> {
+    membarrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)
+        .and_then(|_| membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED))
+        .map(|_| ())
+        .map_err(|error| format!("the system call membarrier is refused: {error}"))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn register() -> Result<(), String> {
+    Err("this system has no call that interrupts the other CPUs of a process".to_owned())
+}
+
+/// Whether threads of this process can wait for others.
+///
+/// # Errors
+///
+/// Why not, for people.
+pub fn available() -> Result<(), String> {
+    REGISTERED.get_or_init(register).clone()
+}
+
+/// Interrupts all CPUs on which threads of this process run, and waits until each has answered.
+///
+/// # Panics
+///
+/// If that is not [`available`].
+pub(crate) fn wait() {
+    #[cfg(target_os = "linux")]
+    let done = membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED).is_ok();
+    #[cfg(not(target_os = "linux"))]
+    let done = false;
+    assert!(done, "waiting for others was available when the run began");
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn others_are_waited_for_or_there_is_a_reason_why_not() {
+        match super::available() {
+            Ok(()) => super::wait(),
+            Err(why) => assert!(!why.is_empty()),
+        }
+    }
+}

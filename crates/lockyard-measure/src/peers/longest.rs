@@ -1,0 +1,276 @@
+//! Longest waits beside those of the fastest peer: what a lock that serves in order of arrival is
+//! for.
+//!
+//! Two figures of each: the longest wait of the pass in which waits were timed, and the median over
+//! many short windows of the longest wait in each ([`crate::scenario::longest_waits`]). Both over
+//! the same figure of the peer with the highest throughput; with two threads or more, and no more
+//! of them than CPUs for the windows: where threads share CPUs, the longest wait is the
+//! scheduler's.
+
+use crate::scenario::longest_waits::{self, Windows};
+use crate::scenario::rounds::Task;
+use comfy_table::{CellAlignment, Table, presets};
+use lockyard_peers::find;
+use lockyard_results::render::figure;
+use lockyard_results::row::{Detail, Row};
+use lockyard_results::statistics;
+use lockyard_scenarios::{Script, Variant};
+use std::time::Duration;
+
+/// A window is no longer than this: long enough for a lock without order to pass someone over for
+/// thousands of turns, and short enough that on a host that is busy elsewhere too many windows are
+/// undisturbed.
+const WINDOW: Duration = Duration::from_millis(20);
+
+/// Windows of a cell for each round of it.
+const WINDOWS_PER_ROUND: usize = 3;
+
+/// What the row's details call it: the median over the windows, its interval, and how many windows
+/// there were.
+const MEDIAN: &str = "window_longest_wait_ns";
+const LOW: &str = "window_longest_wait_ns_ci_low";
+const HIGH: &str = "window_longest_wait_ns_ci_high";
+const COUNT: &str = "windows";
+
+/// The windows of a request with rounds like these.
+pub fn of_rounds(length: Duration, rounds: usize, stalled_after: Duration) -> Windows {
+    Windows { length: length.min(WINDOW), count: rounds * WINDOWS_PER_ROUND, stalled_after }
+}
+
+/// Whether windows of a cell are measured: it has someone to wait for, and all its threads can run
+/// at a time.
+pub fn has_windows(threads: usize, cpus: usize) -> bool {
+    (2..=cpus).contains(&threads)
+}
+
+/// Measures the windows of `tasks`, and writes what they come to into the row of each; there is a
+/// row for each task that has one, found by variant and threads.
+///
+/// # Errors
+///
+/// If a run is stalled, or a lock does not exclude.
+pub fn measure(
+    tasks: &[Task],
+    windows: Windows,
+    rows: &mut [Row],
+    done: &mut dyn FnMut(),
+) -> Result<(), String> {
+    let longest = longest_waits::longest(tasks, windows, done)?;
+    for (task, longest) in tasks.iter().zip(longest) {
+        let of_task =
+            |row: &&mut Row| row.variant == task.variant.name && row.threads == Some(task.threads);
+        let (Some(median), Some(interval), Some(row)) = (
+            statistics::median(&longest),
+            statistics::median_interval(&longest),
+            rows.iter_mut().find(of_task),
+        ) else {
+            continue;
+        };
+        for (name, value) in [(MEDIAN, median), (LOW, interval.low), (HIGH, interval.high)] {
+            row.detail.insert(name.to_owned(), Detail::Number(value));
+        }
+        row.detail.insert(COUNT.to_owned(), Detail::Count(longest.len() as u64));
+    }
+    Ok(())
+}
+
+/// Whose lock a row has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lock {
+    /// The scenario's, in order of arrival.
+    Fifo,
+    /// The scenario's, in no order.
+    Unordered,
+    /// A peer's.
+    Peer,
+    /// A yardstick.
+    Control,
+}
+
+fn lock(script: &Script, row: &Row) -> Lock {
+    match find(&row.variant).filter(|_| row.detail.contains_key("peer")) {
+        Some(peer) if peer.control => Lock::Control,
+        Some(_) => Lock::Peer,
+        None if script.variant(&row.variant).is_some_and(Variant::is_fifo) => Lock::Fifo,
+        None => Lock::Unordered,
+    }
+}
+
+fn number(row: &Row, name: &str) -> Option<f64> {
+    match row.detail.get(name)? {
+        Detail::Number(number) => Some(*number),
+        Detail::Count(count) => Some(*count as f64),
+        _ => None,
+    }
+}
+
+/// A table for each number of threads above one, the highest throughput first, and what it says of
+/// the FIFO locks.
+pub fn tables(script: &Script, rows: &[Row]) -> Vec<String> {
+    let mut threads: Vec<usize> =
+        rows.iter().filter_map(|row| row.threads).filter(|&n| n > 1).collect();
+    threads.sort_unstable();
+    threads.dedup();
+    threads.into_iter().filter_map(|threads| table(script, rows, threads)).collect()
+}
+
+fn table(script: &Script, rows: &[Row], threads: usize) -> Option<String> {
+    let throughput = |row: &Row| row.measured.map_or(0.0, |measured| measured.value);
+    let mut rows: Vec<&Row> = rows.iter().filter(|row| row.threads == Some(threads)).collect();
+    rows.sort_by(|a, b| throughput(b).total_cmp(&throughput(a)));
+    let best = *rows.iter().find(|row| lock(script, row) == Lock::Peer)?;
+    let over = |row: &Row, name: &str| Some(number(row, name)? / number(best, name)?);
+    let windows = rows.iter().any(|row| row.detail.contains_key(MEDIAN));
+    let mut header =
+        vec!["variant", "order", "throughput, op/s", "longest, us", "over best peer's"];
+    if windows {
+        header.extend(["of a window, us", "interval", "over best peer's"]);
+    }
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_FULL_CONDENSED);
+    table.set_header(header);
+    for column in table.column_iter_mut().skip(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    let us = |row: &Row, name: &str| {
+        number(row, name).map_or(String::new(), |ns| format!("{:.1}", ns / 1e3))
+    };
+    let ratio = |ratio: Option<f64>| ratio.map_or(String::new(), |ratio| format!("{ratio:.3}"));
+    for row in &rows {
+        let order = match lock(script, row) {
+            Lock::Fifo => "FIFO",
+            Lock::Unordered => "none",
+            Lock::Control => "none, yardstick",
+            Lock::Peer if find(&row.variant).is_some_and(|peer| peer.fifo) => "FIFO, peer",
+            Lock::Peer => "none, peer",
+        };
+        let mut cells = vec![
+            row.variant.clone(),
+            order.to_owned(),
+            figure(throughput(row)),
+            us(row, "wait_maximum_ns"),
+            ratio(over(row, "wait_maximum_ns")),
+        ];
+        if windows {
+            cells.push(us(row, MEDIAN));
+            cells.push(match number(row, LOW) {
+                Some(_) => format!("{} .. {}", us(row, LOW), us(row, HIGH)),
+                None => String::new(),
+            });
+            cells.push(ratio(over(row, MEDIAN)));
+        }
+        table.add_row(cells);
+    }
+    let mut text = format!(
+        "Longest waits on {threads} threads, beside those of {}, the peer with the highest \
+        throughput\n\n{table}\n\n",
+        best.variant
+    );
+    let of = |wanted: Lock| rows.iter().copied().filter(move |row| lock(script, row) == wanted);
+    let (fifo, peers): (Vec<_>, Vec<_>) = (of(Lock::Fifo).collect(), of(Lock::Peer).collect());
+    text.extend(verdict("Longest wait of the pass", "wait_maximum_ns", &fifo, &peers));
+    let count = number(best, COUNT).unwrap_or(0.0);
+    text.extend(verdict(
+        &format!("Longest wait of a window (median of {count})"),
+        MEDIAN,
+        &fifo,
+        &peers,
+    ));
+    Some(text)
+}
+
+/// Beside which peers the longest wait of the scenario's FIFO locks is at most a tenth. Peers that
+/// are FIFO themselves are not asked.
+fn verdict(what: &str, name: &str, fifo: &[&Row], peers: &[&Row]) -> Option<String> {
+    let of_fifo = |row: &&Row| Some((row.variant.clone(), number(row, name)?));
+    let longest = fifo.iter().filter_map(of_fifo).max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let unordered = peers.iter().filter(|row| find(&row.variant).is_some_and(|peer| !peer.fifo));
+    let (within, beyond): (Vec<_>, Vec<_>) = unordered
+        .filter_map(|row| Some((row.variant.as_str(), number(row, name)?)))
+        .partition(|(_, of_peer)| longest.1 <= of_peer / 10.0);
+    let names = |of: Vec<(&str, f64)>| match of.as_slice() {
+        [] => "no peer without order".to_owned(),
+        of => of.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
+    };
+    Some(format!(
+        "{what}: of the scenario's FIFO locks at most {:.1} us ({}). That is at most a tenth of \
+        that of: {}; more than a tenth \
+         of that of: {}.\n",
+        longest.1 / 1e3,
+        longest.0,
+        names(within),
+        names(beyond)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::peers::{add, parse};
+    use lockyard_results::row::Measured;
+
+    fn row(variant: &str, throughput: f64, longest: u64, of_window: f64, peer: bool) -> Row {
+        let mut detail = std::collections::BTreeMap::new();
+        detail.insert("wait_maximum_ns".to_owned(), Detail::Count(longest));
+        detail.insert(MEDIAN.to_owned(), Detail::Number(of_window));
+        if peer {
+            detail.insert("peer".to_owned(), Detail::Text("x".to_owned()));
+        }
+        let measured =
+            Measured { value: throughput, ci_low: throughput, ci_high: throughput, samples: 1 };
+        let row = Row::here("e", variant, 2, ("throughput", "op/s"));
+        Row { measured: Some(measured), detail, ..row }
+    }
+
+    fn script() -> Script {
+        let mut script = Script::shipped("spin-loop/same-node/embedded").unwrap();
+        add(&mut script, &parse("all").unwrap()).unwrap();
+        script
+    }
+
+    #[test]
+    fn fifo_locks_are_set_beside_the_peer_with_the_highest_throughput() {
+        let rows = [
+            row("ticket", 10.0, 900, 50.0, false),
+            row("mcs", 9.0, 800, 100.0, false),
+            row("test-and-set", 25.0, 9, 9.0, false),
+            row("spin", 20.0, 10_000, 1_000.0, true),
+            row("std-mutex", 15.0, 1, 1.0, true),
+            row("mcslock", 1.0, 2, 2.0, true),
+            row("bare", 30.0, 1, 1.0, true),
+        ];
+        let tables = tables(&script(), &rows);
+        assert_eq!(tables.len(), 1);
+        let text = &tables[0];
+        assert!(text.starts_with("Longest waits on 2 threads, beside those of spin,"), "{text}");
+        for expected in [
+            "Longest wait of the pass: of the scenario's FIFO locks at most 0.9 us (ticket). That \
+            is at most a tenth of that \
+             of: spin; more than a tenth of that of: std-mutex.",
+            "Longest wait of a window (median of 0): of the scenario's FIFO locks at most 0.1 us \
+            (mcs). That is at most a tenth \
+             of that of: spin; more than a tenth of that of: std-mutex.",
+        ] {
+            assert!(text.contains(expected), "{expected}: {text}");
+        }
+        let order: Vec<usize> = ["bare", "test-and-set", "ticket"]
+            .iter()
+            .map(|v| text.find(&format!("│ {v} ")).unwrap())
+            .collect();
+        assert!(order.is_sorted(), "the highest throughput comes first: {text}");
+    }
+
+    #[test]
+    fn without_a_peer_or_without_a_second_thread_there_is_no_table() {
+        assert!(tables(&script(), &[row("ticket", 1.0, 1, 1.0, false)]).is_empty());
+        let mut alone = row("spin", 1.0, 1, 1.0, true);
+        alone.threads = Some(1);
+        assert!(tables(&script(), &[alone]).is_empty());
+    }
+
+    #[test]
+    fn windows_are_measured_where_all_threads_can_run() {
+        assert!(has_windows(2, 2) && has_windows(2, 8));
+        assert!(!has_windows(1, 8) && !has_windows(4, 2));
+    }
+}

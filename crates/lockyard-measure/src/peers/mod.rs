@@ -1,0 +1,182 @@
+//! Peers beside a scenario's own variants: other people's locks from the table of `lockyard-peers`,
+//! in the place of the scenario's lock, and what is said of them in results.
+//!
+//! A peer becomes a variant of the script like any other, so that it is measured in the same rounds
+//! by the same interpreter, with the same checks. A simulated machine cannot run it: [`refuse`]
+//! says so.
+
+pub mod longest;
+
+use lockyard_peers::{PEERS, Peer, find};
+use lockyard_results::row::{Detail, Row};
+use lockyard_scenarios::{ObjectKind, Script, Variant};
+use lockyard_support::{InputError, hint, printable};
+use std::collections::BTreeMap;
+
+/// The word with which all peers are asked for.
+pub const ALL: &str = "all";
+
+/// The peers of a list of names, such as `spin,std-mutex`; all of them for [`ALL`]. Each once, in
+/// the order of the table.
+///
+/// # Errors
+///
+/// If it names what is not there.
+pub fn parse(list: &str) -> Result<Vec<&'static Peer>, InputError> {
+    if list == ALL {
+        return Ok(PEERS.iter().collect());
+    }
+    let mut wanted = Vec::new();
+    for name in list.split(',').map(str::trim) {
+        let Some(peer) = find(name) else {
+            let names: Vec<&str> = PEERS.iter().map(|peer| peer.name).collect();
+            return Err(InputError(format!(
+                "--peers: there is no peer `{}`; {}",
+                printable(name),
+                hint(name, &names, "there are")
+            )));
+        };
+        wanted.push(peer.name);
+    }
+    Ok(PEERS.iter().filter(|peer| wanted.contains(&peer.name)).collect())
+}
+
+/// The variants to measure: those of `script` that are named, all if none is, and the peers of
+/// `list` beside them, which are added to the script.
+///
+/// # Errors
+///
+/// As [`parse`] and [`add`]; or if a peer is named as a variant.
+pub fn choose(
+    script: &mut Script,
+    variants: &[String],
+    list: Option<&str>,
+) -> Result<Vec<String>, InputError> {
+    let Some(list) = list else { return Ok(variants.to_vec()) };
+    // Before they are added: a peer is asked for by one option.
+    let own = self::variants(script, variants)?;
+    let mut chosen: Vec<String> = own.iter().map(|variant| variant.name.clone()).collect();
+    let peers = parse(list)?;
+    add(script, &peers)?;
+    chosen.extend(peers.iter().map(|peer| peer.name.to_owned()));
+    Ok(chosen)
+}
+
+/// Returns the variants of a script with these names; all if there are none.
+///
+/// # Errors
+///
+/// If it has no such variant. If the name is a peer's, the error says how to measure that.
+pub fn variants<'s>(script: &'s Script, names: &[String]) -> Result<Vec<&'s Variant>, InputError> {
+    let peer = |name: &&String| script.variant(name).is_none() && find(name).is_some();
+    match names.iter().find(peer) {
+        Some(name) => Err(InputError(not_simulated(name))),
+        None => script.named_variants(names),
+    }
+}
+
+/// Refuses a variant that only a real host can run.
+///
+/// # Errors
+///
+/// If it has a foreign lock.
+pub fn refuse(variant: &Variant) -> Result<(), InputError> {
+    match variant.foreign_locks().next() {
+        Some(name) => Err(InputError(not_simulated(name))),
+        None => Ok(()),
+    }
+}
+
+/// Adds `peers` to the variants of `script`: what its first variant does, with the peer for its
+/// lock.
+///
+/// # Errors
+///
+/// If that variant has no lock in a word of its own, or a variant of the script is called as a peer
+/// is.
+pub fn add(script: &mut Script, peers: &[&'static Peer]) -> Result<(), InputError> {
+    let first = script.variants[0].clone();
+    for peer in peers {
+        let name = &script.name;
+        if script.variant(peer.name).is_some() {
+            return Err(InputError(format!(
+                "--peers: scenario `{name}` has a variant `{}` of its own; rename it, or name the \
+                peers to be measured: \
+                 --peers=NAME,NAME",
+                peer.name
+            )));
+        }
+        let Some(variant) = first.with_foreign_lock(peer.name, peer.what, peer.lock) else {
+            return Err(InputError(format!(
+                "--peers: scenario `{name}` has no lock for which a peer could stand; allowed: \
+                scenarios with an object of \
+                 kind `lock`, such as {}",
+                with_locks().join(", ")
+            )));
+        };
+        script.variants.push(variant);
+    }
+    Ok(())
+}
+
+/// The names of the shipped scenarios in which a peer can stand for a lock.
+fn with_locks() -> Vec<&'static str> {
+    let has_lock = |name: &&str| {
+        let script = Script::shipped(name).expect("it is shipped");
+        let objects = &script.variants[0].objects;
+        objects.iter().any(|object| matches!(object.kind, ObjectKind::Lock { .. }))
+    };
+    Script::names().filter(has_lock).collect()
+}
+
+fn not_simulated(name: &str) -> String {
+    let from = find(name).map_or("foreign", |peer| peer.from);
+    format!(
+        "`{name}` is a peer (from {from}), native code that only a real host can run: lockyard \
+        measure SCENARIO --peers={name}"
+    )
+}
+
+/// What a row of this variant says of its lock, if it is a peer's.
+pub fn detail(variant: &Variant, detail: &mut BTreeMap<String, Detail>) {
+    if let Some(peer) = variant.foreign_locks().next().and_then(find) {
+        detail.insert("peer".to_owned(), Detail::Text(format!("{}: {}", peer.from, peer.what)));
+    }
+}
+
+/// What the peers among the rows are, for people.
+pub fn notes(script: &Script, rows: &[Row]) -> Vec<String> {
+    let measured = |peer: &&Peer| {
+        let here = |row: &Row| row.variant == peer.name && row.detail.contains_key("peer");
+        rows.iter().any(here)
+    };
+    let each: Vec<String> = PEERS
+        .iter()
+        .filter(measured)
+        .map(|peer| format!("{} ({}): {}", peer.name, peer.from, peer.what))
+        .collect();
+    if each.is_empty() {
+        return Vec::new();
+    }
+    vec![format!(
+        "Peers do what variant {} does, each with its own lock. {}. The C library is {}.",
+        script.variants[0].name,
+        each.join(". "),
+        c_library()
+    )]
+}
+
+/// The C library and its version, where it can be asked.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub fn c_library() -> String {
+    // SAFETY: the function takes nothing and returns a string that ends with a zero and lives as
+    // long as the process.
+    let version = unsafe { std::ffi::CStr::from_ptr(libc::gnu_get_libc_version()) };
+    format!("glibc {}", version.to_string_lossy())
+}
+
+/// The C library and its version, where it can be asked.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub fn c_library() -> String {
+    "not known".to_owned()
+}

@@ -1,0 +1,191 @@
+//! How far a lock travels: where its holder runs, and where the one before it ran.
+//!
+//! Each holder reads under the lock who held it before, and writes down itself. That is one more
+//! line that moves with the lock, so the recording has a pass of its own, whose throughput is not
+//! reported but as what the recording costs: over that of the rounds. It lengthens the time for
+//! which the lock is held, so an unfair lock may travel less or more than without it.
+
+use crate::cpus::distance::{Distance, Places};
+use lockyard_results::row::Detail;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How often a lock was taken by one who is so far from the one before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Handovers {
+    /// By distance, in the order of [`Distance::ALL`].
+    pub by_distance: [u64; 5],
+    /// Those of the same CPU that were by the same thread: the lock was not handed over.
+    pub same_thread: u64,
+}
+
+impl Handovers {
+    pub(crate) fn add(&mut self, other: &Handovers) {
+        for (sum, more) in self.by_distance.iter_mut().zip(other.by_distance) {
+            *sum += more;
+        }
+        self.same_thread += other.same_thread;
+    }
+
+    /// How many acquisitions there were after another one.
+    pub fn total(&self) -> u64 {
+        self.by_distance.iter().sum()
+    }
+
+    /// The share at a distance; `None` without an acquisition.
+    pub fn share(&self, distance: Distance) -> Option<f64> {
+        let of = self.by_distance[distance as usize];
+        (self.total() > 0).then(|| of as f64 / self.total() as f64)
+    }
+
+    /// For results.
+    pub fn detail(&self, detail: &mut BTreeMap<String, Detail>) {
+        let total = self.total();
+        for distance in Distance::ALL {
+            if let Some(share) = self.share(distance) {
+                detail.insert(format!("handover_{}", distance.name()), Detail::Number(share));
+            }
+        }
+        if total > 0 {
+            let share = self.same_thread as f64 / total as f64;
+            detail.insert("handover_same_thread".to_owned(), Detail::Number(share));
+        }
+        detail.insert("handovers".to_owned(), Detail::Count(total));
+    }
+}
+
+/// Who held a lock last, in a line of its own: 0 if nobody did, else the thread plus one in the
+/// upper half, and the CPU.
+#[repr(align(128))]
+#[derive(Debug, Default)]
+struct LastHolder(AtomicU64);
+
+/// What the threads of a run share.
+#[derive(Debug)]
+pub(crate) struct Holders {
+    of_object: Vec<LastHolder>,
+    places: Places,
+}
+
+impl Holders {
+    /// Of a variant with so many objects.
+    pub(crate) fn new(objects: usize) -> Holders {
+        Holders {
+            of_object: (0..objects).map(|_| LastHolder::default()).collect(),
+            places: Places::here(),
+        }
+    }
+}
+
+/// A thread's record.
+#[derive(Debug)]
+struct Recorder {
+    holders: Arc<Holders>,
+    thread: usize,
+    /// If it is pinned.
+    cpu: Option<usize>,
+    found: Handovers,
+}
+
+std::thread_local! {
+    static RECORDER: RefCell<Option<Recorder>> = const { RefCell::new(None) };
+}
+
+/// Begins the calling thread's record; it is pinned to `cpu`, if to any.
+pub(crate) fn begin(holders: Arc<Holders>, thread: usize, cpu: Option<usize>) {
+    let found = Handovers::default();
+    RECORDER.set(Some(Recorder { holders, thread, cpu, found }));
+}
+
+/// Ends it.
+pub(crate) fn end() -> Handovers {
+    RECORDER.take().map(|recorder| recorder.found).unwrap_or_default()
+}
+
+/// The calling thread has the lock of the object with this index.
+pub(crate) fn held(object: usize) {
+    RECORDER.with_borrow_mut(|recorder| {
+        if let Some(recorder) = recorder {
+            let cpu = recorder.cpu.unwrap_or_else(current_cpu);
+            recorder.held(object, cpu);
+        }
+    });
+}
+
+impl Recorder {
+    fn held(&mut self, object: usize, cpu: usize) {
+        let Some(holder) = self.holders.of_object.get(object) else { return };
+        // Relaxed: the lock orders them; of a lock that does not exclude nothing is made but a
+        // count.
+        let before = holder.0.load(Ordering::Relaxed);
+        let me = (self.thread as u64 + 1) << 32 | cpu as u64;
+        holder.0.store(me, Ordering::Relaxed);
+        if before == 0 {
+            return;
+        }
+        let distance = self.holders.places.between((before & 0xffff_ffff) as usize, cpu);
+        self.found.by_distance[distance as usize] += 1;
+        self.found.same_thread += u64::from(before >> 32 == me >> 32);
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn current_cpu() -> usize {
+    // SAFETY: it has no preconditions.
+    let cpu = unsafe { libc::sched_getcpu() };
+    usize::try_from(cpu).unwrap_or(0)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn current_cpu() -> usize {
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recorder(holders: &Arc<Holders>, thread: usize) -> Recorder {
+        let found = Handovers::default();
+        Recorder { holders: Arc::clone(holders), thread, cpu: None, found }
+    }
+
+    #[test]
+    fn each_acquisition_is_counted_by_where_the_one_before_was() {
+        let holders = Arc::new(Holders::new(2));
+        let (mut a, mut b) = (recorder(&holders, 0), recorder(&holders, 1));
+        a.held(0, 0); // Nobody held it before.
+        a.held(0, 0); // The same thread.
+        b.held(0, 0); // Another one, on the same CPU.
+        b.held(1, 0); // Another lock: nobody held it before.
+        a.held(0, 0); // After b.
+        let mut sum = a.found;
+        sum.add(&b.found);
+        assert_eq!(sum, Handovers { by_distance: [3, 0, 0, 0, 0], same_thread: 1 });
+        a.held(9, 0); // No such object.
+        let mut detail = BTreeMap::new();
+        sum.detail(&mut detail);
+        assert_eq!(detail["handover_same_cpu"], Detail::Number(1.0));
+        assert_eq!(detail["handover_same_thread"], Detail::Number(1.0 / 3.0));
+        assert_eq!(detail["handovers"], Detail::Count(3));
+    }
+
+    #[test]
+    fn without_an_acquisition_there_are_no_shares() {
+        let mut detail = BTreeMap::new();
+        Handovers::default().detail(&mut detail);
+        assert_eq!(detail.len(), 1, "the count");
+    }
+
+    #[test]
+    fn a_thread_without_a_record_records_nothing() {
+        std::thread::spawn(|| {
+            held(0);
+            assert_eq!(end(), Handovers::default());
+        })
+        .join()
+        .unwrap();
+    }
+}

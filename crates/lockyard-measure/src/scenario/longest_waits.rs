@@ -1,0 +1,101 @@
+//! The longest wait in each of many short windows.
+//!
+//! The longest wait of a whole pass is the longest time for which the host took a CPU away from
+//! whoever held the lock, or was next: of the same size for all locks, and the host's. In most
+//! windows of some hundredths of a second that does not happen, and the longest wait there is what
+//! the lock does to who is unlucky. The median over the windows is reported, with its interval.
+
+use super::probe::WaitTimes;
+use super::rounds::{Task, cell};
+use super::run::{self, Times};
+use lockyard_support::jobs;
+use std::time::Duration;
+
+/// How long a window is, how many there are of each task, and when a run is given up.
+#[derive(Clone, Copy, Debug)]
+pub struct Windows {
+    /// The length of one.
+    pub length: Duration,
+    /// How many of each task.
+    pub count: usize,
+    /// Without an operation of any thread for so long, a run is stalled.
+    pub stalled_after: Duration,
+}
+
+/// The longest waits of each of `tasks`, in nanoseconds, one for each window that was finished; the
+/// tasks in turn, so that a slow moment of the host touches all. An interrupt ends it early.
+///
+/// # Errors
+///
+/// If a run is stalled, or a lock does not exclude.
+pub fn longest(
+    tasks: &[Task],
+    windows: Windows,
+    done: &mut dyn FnMut(),
+) -> Result<Vec<Vec<f64>>, String> {
+    let times = Times {
+        warm_up: Duration::from_millis(1),
+        window: windows.length,
+        stalled_after: windows.stalled_after,
+    };
+    let mut longest: Vec<Vec<f64>> = vec![Vec::new(); tasks.len()];
+    for _ in 0..windows.count {
+        for (task, of_task) in tasks.iter().zip(&mut longest) {
+            if jobs::interrupted() {
+                return Ok(longest);
+            }
+            let found = match run::run(cell(task), times, WaitTimes) {
+                Err(_) if jobs::interrupted() => return Ok(longest),
+                run => run?.found,
+            };
+            let longest = found.iter().flatten().filter(|waits| !waits.is_empty()).map(|w| w.max());
+            // An interrupted window was cut short, and counts too little.
+            let longest = longest.max().filter(|_| !jobs::interrupted());
+            of_task.extend(longest.map(|longest| longest as f64));
+            done();
+        }
+    }
+    Ok(longest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpus::{Cpus, Placement};
+    use lockyard_scenarios::Script;
+
+    fn task(variant: &str) -> Task {
+        let script = Script::shipped("controls").unwrap();
+        Task {
+            variant: script.variant(variant).unwrap().clone(),
+            threads: 2,
+            local_work: 0.0,
+            placement: Placement::of(script.order, &Cpus::allowed()),
+        }
+    }
+
+    const BRIEF: Windows = Windows {
+        length: Duration::from_millis(20),
+        count: 3,
+        stalled_after: Duration::from_secs(60),
+    };
+
+    #[test]
+    fn each_window_has_a_longest_wait() {
+        let mut done = 0;
+        let longest = longest(&[task("ticket"), task("ticket")], BRIEF, &mut || done += 1).unwrap();
+        assert_eq!((longest.len(), done), (2, 6));
+        for of_task in longest {
+            // On a busy host a window may pass in which no thread had a CPU.
+            assert!((1..=3).contains(&of_task.len()), "{of_task:?}");
+            assert!(of_task.iter().all(|&wait| wait > 0.0), "{of_task:?}");
+        }
+    }
+
+    #[test]
+    fn a_lock_that_does_not_exclude_is_an_error() {
+        let windows = Windows { length: Duration::from_millis(200), count: 20, ..BRIEF };
+        let why = longest(&[task("broken")], windows, &mut || {}).unwrap_err();
+        assert!(why.contains("its lock did not exclude"), "{why}");
+    }
+}

@@ -1,0 +1,14 @@
+//! Scenarios on this host: one run with its threads, what is looked at beside its figure, and the
+//! rounds of many cells.
+
+pub mod detail;
+pub mod handover;
+pub mod longest_waits;
+pub mod presence;
+pub(crate) mod probe;
+pub mod rounds;
+pub mod run;
+pub mod stage;
+mod timeline;
+pub mod warnings;
+pub(crate) mod watch;

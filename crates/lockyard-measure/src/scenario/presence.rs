@@ -1,0 +1,310 @@
+//! Whether the threads of a run ran: the share of time in which all of them did.
+//!
+//! Each thread notes when it began and ended, how much processor time it had, how long it was ready
+//! to run and did not (where the system says), and how often it was made to leave its CPU. From
+//! shares of time alone it does not follow when the threads were away, so the share in which *all*
+//! ran is between two bounds: if they were away at different times, 1 less the sum of what each
+//! missed; if at the same time, what the one ran that ran least (the Bonferroni and the trivial
+//! bound).
+
+use lockyard_results::row::Detail;
+use lockyard_results::statistics::median;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// What the system says of a thread, up to now.
+#[derive(Clone, Copy, Debug, Default)]
+struct Account {
+    /// Processor time.
+    ran: Option<Duration>,
+    /// Ready to run, and not running.
+    waited: Option<Duration>,
+    /// How often it was made to leave its CPU.
+    preempted: Option<u64>,
+}
+
+/// A thread's stamp at its beginning.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Begun {
+    at: Instant,
+    account: Account,
+}
+
+/// What a thread was during a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Stamps {
+    pub(crate) began: Instant,
+    pub(crate) ended: Instant,
+    ran: Option<Duration>,
+    waited: Option<Duration>,
+    preempted: Option<u64>,
+}
+
+/// How long all these threads ran; `None` if the system does not say.
+pub(crate) fn ran(threads: &[Stamps]) -> Option<Duration> {
+    threads.iter().map(|thread| thread.ran).sum()
+}
+
+impl Begun {
+    /// Of the calling thread.
+    pub(crate) fn now() -> Begun {
+        let account = account();
+        Begun { at: Instant::now(), account }
+    }
+
+    /// The calling thread, which is the same, has ended.
+    pub(crate) fn ended(self) -> Stamps {
+        let ended = Instant::now();
+        let now = account();
+        let time = |now: Option<Duration>, then: Option<Duration>| now?.checked_sub(then?);
+        Stamps {
+            began: self.at,
+            ended,
+            ran: time(now.ran, self.account.ran),
+            waited: time(now.waited, self.account.waited),
+            preempted: now
+                .preempted
+                .zip(self.account.preempted)
+                .map(|(now, then)| now.saturating_sub(then)),
+        }
+    }
+}
+
+/// Whether threads ran, of one round.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Round {
+    /// The least share of time in which all can have run.
+    least: f64,
+    /// The greatest.
+    most: f64,
+    /// The share of time that a thread was ready and did not run, mean of the threads.
+    waited: Option<f64>,
+    preempted: Option<u64>,
+}
+
+impl Round {
+    /// Of the threads of a round with this window; `None` if the system does not say how long
+    /// threads ran.
+    pub(crate) fn of(threads: &[Stamps], window: (Instant, Instant)) -> Option<Round> {
+        let length = (window.1 - window.0).as_secs_f64();
+        let began = threads.iter().map(|thread| thread.began).max()?.max(window.0);
+        let ended = threads.iter().map(|thread| thread.ended).min()?.min(window.1);
+        let together = match ended.checked_duration_since(began) {
+            Some(time) if length > 0.0 => time.as_secs_f64() / length,
+            _ => 0.0,
+        };
+        let (mut missed, mut least_of_thread, mut waited) = (0.0, 1.0f64, Some(0.0));
+        let mut preempted = Some(0);
+        for thread in threads {
+            let time = (thread.ended - thread.began).as_secs_f64();
+            // The clocks differ by their ticks.
+            let share =
+                |of: Duration| if time > 0.0 { (of.as_secs_f64() / time).min(1.0) } else { 1.0 };
+            let ran = share(thread.ran?);
+            missed += 1.0 - ran;
+            least_of_thread = least_of_thread.min(ran);
+            waited = waited.zip(thread.waited).map(|(sum, of)| sum + share(of));
+            preempted = preempted.zip(thread.preempted).map(|(sum, of)| sum + of);
+        }
+        Some(Round {
+            least: (together - missed).max(0.0),
+            most: together.min(least_of_thread),
+            waited: waited.map(|sum| sum / threads.len() as f64),
+            preempted,
+        })
+    }
+}
+
+/// Whether the threads of a cell ran, of all rounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Presence {
+    /// The least share of time in which all threads can have run: median of the rounds.
+    pub all_ran_least: f64,
+    /// The greatest.
+    pub all_ran_most: f64,
+    /// The share of time that a thread was ready and did not run: mean of the threads and the
+    /// rounds. `None` if the system does not say.
+    pub waited: Option<f64>,
+    /// How often threads were made to leave their CPUs, all rounds together.
+    pub preempted: Option<u64>,
+}
+
+/// Less is worth a warning.
+const ENOUGH: f64 = 0.9;
+
+/// Threads that were ready and did not run for less of the time were away of their own accord.
+const KEPT_AWAY: f64 = 0.005;
+
+impl Presence {
+    /// `None` without a round of which it is known.
+    pub(crate) fn of(rounds: &[Round]) -> Option<Presence> {
+        let of = |value: fn(&Round) -> f64| median(&rounds.iter().map(value).collect::<Vec<f64>>());
+        let waited: Option<Vec<f64>> = rounds.iter().map(|round| round.waited).collect();
+        Some(Presence {
+            all_ran_least: of(|round| round.least)?,
+            all_ran_most: of(|round| round.most)?,
+            waited: waited.and_then(|waited| lockyard_results::statistics::mean(&waited)),
+            preempted: rounds.iter().map(|round| round.preempted).sum(),
+        })
+    }
+
+    /// For results.
+    pub fn detail(&self, detail: &mut BTreeMap<String, Detail>) {
+        let mut number = |name: &str, value: f64| {
+            detail.insert(name.to_owned(), Detail::Number(value));
+        };
+        number("all_threads_ran_least", self.all_ran_least);
+        number("all_threads_ran_most", self.all_ran_most);
+        if let Some(waited) = self.waited {
+            number("ready_and_not_running", waited);
+        }
+        if let Some(preempted) = self.preempted {
+            detail.insert("preemptions".to_owned(), Detail::Count(preempted));
+        }
+    }
+
+    /// What is to be said and done if some of the threads (so many) were kept from running, in a
+    /// sentence without an end; `None` if they were not. Threads that sleep because their lock lets
+    /// them are not kept from it.
+    pub fn warning(&self, threads: usize) -> Option<String> {
+        let kept = match (self.waited, self.preempted) {
+            (Some(waited), _) => waited > KEPT_AWAY,
+            (None, Some(preempted)) => preempted > 0,
+            (None, None) => true,
+        };
+        if self.all_ran_least >= ENOUGH || !kept {
+            return None;
+        }
+        let preempted = match self.preempted {
+            Some(1) => " (preempted once)".to_owned(),
+            Some(n) => format!(" (preempted {n} times)"),
+            None => String::new(),
+        };
+        let most = self.all_ran_most * 100.0;
+        let ran = match threads {
+            1 => format!("the thread ran for {most:.0} % of the time only"),
+            _ => format!(
+                "all threads ran at the same time for {:.0} to {most:.0} % of the time only",
+                self.all_ran_least * 100.0
+            ),
+        };
+        Some(format!(
+            "{ran}{preempted}: something else used the CPU{}; stop what else runs, or leave it a \
+            CPU (fewer --threads, or \
+             --placement), and measure again",
+            if threads == 1 { "" } else { "s" }
+        ))
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn account() -> Account {
+    // SAFETY: all zeroes are a `timespec`.
+    let mut time: libc::timespec = unsafe { std::mem::zeroed() };
+    // SAFETY: `time` is a live `timespec`.
+    let told = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) } == 0;
+    let ran = told.then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32));
+    // SAFETY: all zeroes are a `rusage`.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` is a live `rusage`.
+    let told = unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) } == 0;
+    let preempted = told.then_some(usage.ru_nivcsw as u64);
+    // Nanoseconds on a CPU, nanoseconds ready and waiting for one, and how often it got one.
+    let schedule = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let waited = schedule.and_then(|text| text.split(' ').nth(1)?.trim().parse().ok());
+    Account { ran, waited: waited.map(Duration::from_nanos), preempted }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn account() -> Account {
+    Account::default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stamps(base: Instant, (began, ended): (u64, u64), ran: u64, waited: u64) -> Stamps {
+        Stamps {
+            began: base + Duration::from_millis(began),
+            ended: base + Duration::from_millis(ended),
+            ran: Some(Duration::from_millis(ran)),
+            waited: Some(Duration::from_millis(waited)),
+            preempted: Some(u64::from(waited > 0)),
+        }
+    }
+
+    fn window(base: Instant, from: u64, to: u64) -> (Instant, Instant) {
+        (base + Duration::from_millis(from), base + Duration::from_millis(to))
+    }
+
+    #[test]
+    fn threads_that_always_ran_all_ran_all_the_time() {
+        let base = Instant::now();
+        let thread = stamps(base, (0, 120), 120, 0);
+        let round = Round::of(&[thread; 3], window(base, 20, 120)).unwrap();
+        assert_eq!((round.least, round.most), (1.0, 1.0));
+        let presence = Presence::of(&[round]).unwrap();
+        assert_eq!((presence.warning(3), presence.preempted), (None, Some(0)));
+    }
+
+    #[test]
+    fn shares_of_time_bound_the_share_in_which_all_ran() {
+        let base = Instant::now();
+        // Away for 20 and for 10 of 100: if at once, all ran for 80; if one after the other, for
+        // 70.
+        let threads = [stamps(base, (0, 100), 80, 20), stamps(base, (0, 100), 90, 10)];
+        let round = Round::of(&threads, window(base, 0, 100)).unwrap();
+        assert!((round.least - 0.7).abs() < 1e-9 && (round.most - 0.8).abs() < 1e-9, "{round:?}");
+        assert!((round.waited.unwrap() - 0.15).abs() < 1e-9);
+        let warning = Presence::of(&[round]).unwrap().warning(2).unwrap();
+        assert!(
+            warning.contains("for 70 to 80 % of the time only (preempted 2 times)"),
+            "{warning}"
+        );
+    }
+
+    #[test]
+    fn a_thread_that_began_late_was_not_there() {
+        let base = Instant::now();
+        let threads = [stamps(base, (0, 100), 100, 0), stamps(base, (60, 100), 40, 0)];
+        let round = Round::of(&threads, window(base, 20, 100)).unwrap();
+        assert_eq!((round.least, round.most), (0.5, 0.5));
+        let never = [stamps(base, (0, 50), 50, 0), stamps(base, (60, 100), 40, 0)];
+        assert_eq!(Round::of(&never, window(base, 0, 100)).unwrap().most, 0.0);
+    }
+
+    #[test]
+    fn threads_that_sleep_of_their_own_accord_are_no_cause_for_a_warning() {
+        let base = Instant::now();
+        let threads = [stamps(base, (0, 100), 50, 0); 2];
+        let round = Round::of(&threads, window(base, 0, 100)).unwrap();
+        assert_eq!((round.least, round.most), (0.0, 0.5));
+        assert_eq!(Presence::of(&[round]).unwrap().warning(2), None);
+    }
+
+    #[test]
+    fn where_the_system_says_nothing_nothing_is_said() {
+        let base = Instant::now();
+        let thread = Stamps { ran: None, ..stamps(base, (0, 100), 50, 0) };
+        assert_eq!(Round::of(&[thread], window(base, 0, 100)), None);
+        assert_eq!(Presence::of(&[]), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_thread_that_computes_runs_and_one_that_sleeps_does_not() {
+        // Not how fast: processor time cannot pass without work, nor work without processor time.
+        let begun = Begun::now();
+        let mut x = 1u64;
+        while begun.ended().ran.unwrap() < Duration::from_millis(5) {
+            x = std::hint::black_box(x.wrapping_mul(3));
+        }
+        let worked = begun.ended();
+        assert!(worked.ran.unwrap() >= Duration::from_millis(5) && worked.ended > worked.began);
+        let asleep = Begun::now();
+        std::thread::sleep(Duration::from_millis(30));
+        let slept = asleep.ended();
+        assert!(slept.ran.unwrap() < slept.ended - slept.began);
+    }
+}

@@ -1,0 +1,501 @@
+//! Measuring cells on this host: a warm-up, a window of bounded time, repeated, the cells
+//! interleaved.
+//!
+//! The cells of a request (each variant with each number of threads) are measured in rounds, each
+//! cell once a round, in an order that is shuffled anew for each round. A figure is the median over
+//! the rounds, with the interval of [`lockyard_results::statistics::median_interval`]. What takes
+//! time to look at (waits, hand-overs, the processor's counters) has passes of its own after the
+//! rounds, one window long, whose throughput is not reported. So has the attribution of CPU time.
+
+use super::handover::{Handovers, Holders};
+use super::presence::{Presence, Round};
+use super::probe::{Counting, Nothing, Phases, Previous, WaitTimes};
+use super::run::{self, Times};
+use super::stage::{clock_ns, rounds_per_ns};
+use super::watch::HostCell;
+use crate::attribution::{self, Attribution};
+use crate::counters::{self, Counted, Source, System};
+use crate::cpus::placement::Placement;
+use crate::order::Orders;
+use hdrhistogram::Histogram;
+use lockyard_results::fairness::{self, Fairness, Waits};
+use lockyard_results::histogram::{self, Bucket};
+use lockyard_results::outcome::SampleFigures;
+use lockyard_results::phase::Phase;
+use lockyard_results::row::Measured;
+use lockyard_results::statistics::{self, Oddity};
+use lockyard_scenarios::{Samples, Step, Variant};
+use lockyard_support::jobs;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long and how often a cell is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Before counting begins, in each round.
+    pub warm_up: Duration,
+    /// What is counted, in each round.
+    pub window: Duration,
+    /// Rounds.
+    pub repeats: usize,
+    /// Whether waits are timed, hand-overs recorded and the processor's counters read, each in a
+    /// pass of its own.
+    pub waits: bool,
+    /// Whether CPU time is attributed to phases, in a pass of its own that is as long as all
+    /// windows together.
+    pub attribution: bool,
+    /// Without an operation of any thread for so long, a run is stalled.
+    pub stalled_after: Duration,
+}
+
+impl Effort {
+    /// Nine rounds of a tenth of a second.
+    pub const USUAL: Effort = Effort {
+        warm_up: Duration::from_millis(20),
+        window: Duration::from_millis(100),
+        repeats: 9,
+        waits: false,
+        attribution: false,
+        stalled_after: Duration::from_secs(10),
+    };
+
+    /// For results: what must be alike in two that are compared.
+    pub fn describe(&self) -> Vec<(String, String)> {
+        let entry = |name: &str, value: String| (name.to_owned(), value);
+        vec![
+            entry("seconds", self.window.as_secs_f64().to_string()),
+            entry("warm_up_seconds", self.warm_up.as_secs_f64().to_string()),
+            entry("repeats", self.repeats.to_string()),
+        ]
+    }
+}
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// The variant.
+    pub variant: Variant,
+    /// Number of threads.
+    pub threads: usize,
+    /// Local work of an operation, in nanoseconds.
+    pub local_work: f64,
+    /// Where they run.
+    pub placement: Placement,
+}
+
+/// What was measured.
+#[derive(Clone, Debug)]
+pub struct Result {
+    /// Operations a second, all threads together.
+    pub measured: Measured,
+    /// The probability with which the interval covers the median.
+    pub coverage: f64,
+    /// Operations a second in each round.
+    pub rounds: Vec<f64>,
+    /// Operations of each thread, all rounds together.
+    pub operations: Vec<u64>,
+    /// How alike they are.
+    pub fairness: Fairness,
+    /// Whether all threads that should be were pinned.
+    pub pinned: bool,
+    /// CPU time of all threads for an operation, in nanoseconds, the median of the rounds; `None`
+    /// where the system does not count it.
+    pub cpu_ns: Option<f64>,
+    /// Where CPU time went, if that was asked.
+    pub attribution: Option<Attribution>,
+    /// The 95 % bootstrap interval of the median.
+    pub bootstrap: (f64, f64),
+    /// What is odd about the rounds.
+    pub oddities: Vec<Oddity>,
+    /// Whether all threads ran, if the system says.
+    pub presence: Option<Presence>,
+    /// Waits, if they were timed.
+    pub waits: Option<Waits>,
+    /// How often which, in order.
+    pub histogram: Vec<Bucket>,
+    /// Between whom locks were handed over, if that was recorded, and an operation takes one.
+    pub handovers: Option<Handovers>,
+    /// The throughput while it was recorded, over that of the rounds.
+    pub recording: Option<f64>,
+    /// What the processor counted, if it does.
+    pub counted: Option<Counted>,
+}
+
+/// What a request came to.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// One for each task; `None` for those of which no round was finished.
+    pub results: Vec<Option<Result>>,
+    /// Why the rest was not measured: a lock that is stalled or does not exclude.
+    pub failure: Option<String>,
+    /// What the clock adds to each timed wait, in nanoseconds, if waits were timed.
+    pub clock_ns: Option<f64>,
+    /// Why the processor's counters were not read, if they should have been.
+    pub no_counters: Option<String>,
+}
+
+impl Result {
+    /// The throughput over that of `other`, in each round that both finished.
+    pub fn ratios(&self, other: &Result) -> Vec<f64> {
+        self.rounds.iter().zip(&other.rounds).map(|(a, b)| a / b).collect()
+    }
+
+    /// The throughput over that of `other` in the same round: the median of the rounds that both
+    /// finished, with its interval. What a slow moment of the host does to a round it does to both.
+    pub fn relative_to(&self, other: &Result) -> Option<(f64, statistics::Interval)> {
+        let ratios = self.ratios(other);
+        Some((statistics::median(&ratios)?, statistics::median_interval(&ratios)?))
+    }
+}
+
+/// One round of one cell.
+pub(crate) struct Sample {
+    pub(crate) throughput: f64,
+    pub(crate) operations: Vec<u64>,
+    pub(crate) presence: Option<Round>,
+    pub(crate) pinned: bool,
+    pub(crate) cpu_ns: Option<f64>,
+}
+
+/// What the passes after the rounds found of one cell.
+#[derive(Default)]
+pub(crate) struct Looked {
+    waits: Option<Histogram<u64>>,
+    handovers: Option<(Handovers, f64)>,
+    counted: Option<Counted>,
+}
+
+/// How many passes a cell has, those after the rounds too.
+pub fn passes(effort: Effort) -> usize {
+    const AFTER: usize = 3;
+    effort.repeats + if effort.waits { AFTER } else { 0 } + usize::from(effort.attribution)
+}
+
+/// Measures `tasks`, and calls `done` after each pass of each. An interrupt ends it after the round
+/// that runs; so does a failure, after which threads may still run, and nothing can be measured any
+/// more in this process.
+pub fn run(tasks: &[Task], effort: Effort, done: &mut dyn FnMut()) -> Results {
+    run_with(tasks, effort, &(Arc::new(System::default()) as Arc<dyn Source>), done)
+}
+
+/// [`run`], with counters from elsewhere.
+pub fn run_with(
+    tasks: &[Task],
+    effort: Effort,
+    source: &Arc<dyn Source>,
+    done: &mut dyn FnMut(),
+) -> Results {
+    rounds_per_ns();
+    let times = Times {
+        warm_up: effort.warm_up,
+        window: effort.window,
+        stalled_after: effort.stalled_after,
+    };
+    let mut samples: Vec<Vec<Sample>> = tasks.iter().map(|_| Vec::new()).collect();
+    let mut looked: Vec<Looked> = tasks.iter().map(|_| Looked::default()).collect();
+    let mut failure = rounds(tasks, effort.repeats, times, &mut samples, done).err();
+    let clock_ns = effort.waits.then(clock_ns);
+    let counters = if effort.waits { Some(counters::available(&**source)) } else { None };
+    if effort.waits && failure.is_none() {
+        let source = matches!(counters, Some(Ok(()))).then_some(source);
+        for (task, looked) in tasks.iter().zip(&mut looked) {
+            if jobs::interrupted() {
+                break;
+            }
+            if let Err(message) = look(task, times, source, looked, done) {
+                failure = Some(message);
+                break;
+            }
+        }
+    }
+    let results = samples.iter().zip(looked).map(|(samples, looked)| summarise(samples, looked));
+    let mut results: Vec<Option<Result>> = results.collect();
+    if effort.attribution && failure.is_none() {
+        failure = attribute(tasks, &mut results, effort, done).err();
+    }
+    if jobs::interrupted() {
+        // What ended then was given up: it failed for that.
+        failure = None;
+    }
+    let no_counters = counters.and_then(|available| available.err());
+    Results { results, failure, clock_ns, no_counters }
+}
+
+/// The rounds, of all cells in turn.
+fn rounds(
+    tasks: &[Task],
+    repeats: usize,
+    times: Times,
+    samples: &mut [Vec<Sample>],
+    done: &mut dyn FnMut(),
+) -> std::result::Result<(), String> {
+    let mut orders = Orders::new(tasks.len());
+    for _ in 0..repeats {
+        for &index in orders.next_round() {
+            if jobs::interrupted() {
+                return Ok(());
+            }
+            let run = run::run(cell(&tasks[index]), times, Nothing)?;
+            // Its window was cut short.
+            if jobs::interrupted() {
+                return Ok(());
+            }
+            samples[index].push(Sample {
+                throughput: run.throughput(),
+                presence: Round::of(&run.threads, run.window),
+                cpu_ns: run.cpu_ns(),
+                operations: run.counted,
+                pinned: run.pinned,
+            });
+            done();
+        }
+    }
+    Ok(())
+}
+
+/// Attributes the CPU time of each task that was measured.
+fn attribute(
+    tasks: &[Task],
+    results: &mut [Option<Result>],
+    effort: Effort,
+    done: &mut dyn FnMut(),
+) -> std::result::Result<(), String> {
+    let window = effort.window * effort.repeats as u32;
+    let times = Times { warm_up: effort.warm_up, window, stalled_after: effort.stalled_after };
+    for (task, result) in tasks.iter().zip(results) {
+        let Some(result) = result else { continue };
+        if jobs::interrupted() {
+            break;
+        }
+        let parts = &task.variant.parts;
+        let run = run::run(cell(task), times, Phases::new(parts.len()))?;
+        let cost_ratio = run.cpu_ns().zip(result.cpu_ns).map(|(with, without)| with / without);
+        let tally = run.seen.map_err(|error| {
+            format!("CPU time cannot be attributed to phases on this host: {error}")
+        })?;
+        let listing = attribution::listing(&attribution::by_activity(&tally, parts.len()), parts);
+        let tally = attribution::by_phase(&tally);
+        result.attribution = Some(Attribution { phases: Phase::NAMES, tally, listing, cost_ratio });
+        done();
+    }
+    Ok(())
+}
+
+/// The samples of one run of `task`: one window, as long as all of them. `None` after an interrupt.
+///
+/// # Errors
+///
+/// As [`run`]: a lock that is stalled or does not exclude.
+pub fn samples(
+    task: &Task,
+    samples: Samples,
+    effort: Effort,
+) -> std::result::Result<Option<Vec<SampleFigures>>, String> {
+    rounds_per_ns();
+    let times = Times {
+        warm_up: effort.warm_up,
+        window: effort.window,
+        stalled_after: effort.stalled_after,
+    };
+    let cell = HostCell { samples: Some(samples), ..cell(task) };
+    let run = match run::run(cell, times, Nothing) {
+        Err(_) if jobs::interrupted() => return Ok(None),
+        run => run?,
+    };
+    let figures = run.samples.iter();
+    let figures: Vec<SampleFigures> = figures
+        .map(|(time, counts)| SampleFigures::of_counts(counts, time.as_secs_f64()))
+        .collect();
+    Ok((figures.len() == samples.number).then_some(figures))
+}
+
+/// The passes after the rounds, of one cell.
+fn look(
+    task: &Task,
+    times: Times,
+    source: Option<&Arc<dyn Source>>,
+    looked: &mut Looked,
+    done: &mut dyn FnMut(),
+) -> std::result::Result<(), String> {
+    let run = run::run(cell(task), times, WaitTimes)?;
+    for waits in run.found.into_iter().flatten() {
+        match &mut looked.waits {
+            Some(all) => all.add(waits).map_err(|e| e.to_string())?,
+            none => *none = Some(waits),
+        }
+    }
+    done();
+    if takes_a_lock(&task.variant.steps) {
+        let holders = Arc::new(Holders::new(task.variant.objects.len()));
+        let run = run::run(cell(task), times, Previous(holders))?;
+        let mut all = Handovers::default();
+        run.found.iter().for_each(|found| all.add(found));
+        looked.handovers = Some((all, run.throughput()));
+    }
+    done();
+    if let Some(source) = source {
+        let run = run::run(cell(task), times, Counting(Arc::clone(source)))?;
+        looked.counted = Some(Counted::of(&run.found, run.operations));
+    }
+    done();
+    Ok(())
+}
+
+fn takes_a_lock(steps: &[Step]) -> bool {
+    steps.iter().any(|step| matches!(step, Step::Locked { .. }))
+}
+
+pub(crate) fn cell(task: &Task) -> HostCell<'_> {
+    HostCell {
+        variant: &task.variant,
+        threads: task.threads,
+        local_work: task.local_work,
+        placement: &task.placement,
+        samples: None,
+    }
+}
+
+pub(crate) fn summarise(samples: &[Sample], looked: Looked) -> Option<Result> {
+    let throughputs: Vec<f64> = samples.iter().map(|s| s.throughput).collect();
+    let interval = statistics::median_interval(&throughputs)?;
+    let rounds: Vec<&[u64]> = samples.iter().map(|s| s.operations.as_slice()).collect();
+    let operations = fairness::totals(&rounds, samples.first()?.operations.len());
+    let presence: Vec<Round> = samples.iter().filter_map(|s| s.presence).collect();
+    let median = statistics::median(&throughputs)?;
+    Some(Result {
+        measured: Measured {
+            value: median,
+            ci_low: interval.low,
+            ci_high: interval.high,
+            samples: samples.len(),
+        },
+        coverage: interval.coverage,
+        bootstrap: statistics::bootstrap_median(&throughputs)?,
+        oddities: statistics::oddities(&throughputs),
+        fairness: Fairness::of(&rounds)?,
+        operations,
+        rounds: throughputs,
+        pinned: samples.iter().all(|s| s.pinned),
+        cpu_ns: statistics::median(&samples.iter().filter_map(|s| s.cpu_ns).collect::<Vec<_>>()),
+        attribution: None,
+        presence: Presence::of(&presence),
+        waits: looked.waits.as_ref().and_then(Waits::of),
+        histogram: looked.waits.as_ref().map(histogram::buckets).unwrap_or_default(),
+        handovers: looked.handovers.map(|(handovers, _)| handovers),
+        recording: looked
+            .handovers
+            .and_then(|(_, throughput)| (median > 0.0).then(|| throughput / median)),
+        counted: looked.counted,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counters::Recorded;
+    use crate::cpus::Cpus;
+    use crate::cpus::distance::Distance;
+    use lockyard_scenarios::Script;
+
+    fn tasks(script: &str, threads: usize) -> Vec<Task> {
+        let script = Script::shipped(script).unwrap();
+        let placement = Placement::of(script.order, &Cpus::allowed());
+        let task = |variant: &Variant| Task {
+            variant: variant.clone(),
+            threads,
+            local_work: 50.0,
+            placement: placement.clone(),
+        };
+        script.variants.iter().map(task).collect()
+    }
+
+    const BRIEF: Effort = Effort {
+        warm_up: Duration::from_millis(1),
+        window: Duration::from_millis(50),
+        repeats: 3,
+        waits: true,
+        attribution: true,
+        stalled_after: Duration::from_secs(60),
+    };
+
+    #[test]
+    fn a_cell_is_measured_and_its_objects_are_as_they_ought_to_be() {
+        let tasks = tasks("open3", Cpus::allowed().len());
+        let mut done = 0;
+        let results = run(&tasks, BRIEF, &mut || done += 1);
+        assert_eq!((results.failure, done), (None, tasks.len() * passes(BRIEF)));
+        for (result, task) in results.results.iter().zip(&tasks) {
+            let result = result.as_ref().expect("nobody interrupted");
+            assert_eq!(result.measured.samples, 3);
+            assert!(result.measured.value > 0.0);
+            assert!(result.measured.ci_low <= result.measured.value);
+            assert!(result.measured.ci_high >= result.measured.value);
+            assert_eq!(result.operations.len(), task.threads);
+            let fairness = result.fairness;
+            assert!(fairness.minimum <= 1.0 && fairness.maximum >= 1.0, "{fairness:?}");
+            let waits = result.waits.expect("they were timed");
+            let shares = result.attribution.as_ref().and_then(|found| found.tally.shares());
+            let shares = shares.expect("CPU time was used");
+            assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{shares:?}");
+            assert!(waits.count > 0 && waits.p50 <= waits.p99 && waits.p99 <= waits.maximum);
+            let counted: u64 = result.histogram.iter().map(|bucket| bucket.count).sum();
+            assert_eq!(counted, waits.count, "every wait is in the histogram");
+            assert_eq!(result.handovers, None, "its operations take and drop references");
+            let (low, high) = result.bootstrap;
+            assert!(low <= result.measured.value && result.measured.value <= high);
+            if let Some(presence) = result.presence {
+                let (least, most) = (presence.all_ran_least, presence.all_ran_most);
+                assert!((0.0..=1.0).contains(&least) && (0.0..=1.0).contains(&most));
+            }
+        }
+    }
+
+    /// So long that threads come to run, whatever else does.
+    const LONG: Effort = Effort { window: Duration::from_millis(500), repeats: 1, ..BRIEF };
+
+    #[test]
+    fn locks_that_one_cpu_takes_are_handed_over_there() {
+        let mut tasks = tasks("spin-loop/same-node/embedded", 2);
+        for task in &mut tasks {
+            task.placement = Placement::Pinned(vec![Cpus::allowed().cpu(0)]);
+        }
+        // Two threads that spin on one CPU: many time slices, so that both come to run.
+        let results = run(&tasks[..2], LONG, &mut || {});
+        assert_eq!(results.failure, None);
+        for result in results.results.iter().flatten() {
+            let handovers = result.handovers.expect("its operations take a lock");
+            assert!(handovers.total() > 0 && handovers.same_thread <= handovers.total());
+            assert_eq!(handovers.share(Distance::SameCpu), Some(1.0), "{handovers:?}");
+        }
+    }
+
+    #[test]
+    fn a_thread_alone_hands_over_to_itself() {
+        let tasks = tasks("spin-loop/same-node/embedded", 1);
+        let results = run(&tasks[..1], LONG, &mut || {});
+        let result = results.results[0].as_ref().expect("nobody interrupted");
+        let handovers = result.handovers.expect("its operations take a lock");
+        assert_eq!(handovers.same_thread, handovers.total());
+    }
+
+    #[test]
+    fn a_recorded_reading_becomes_figures_of_an_operation() {
+        let recorded = Recorded::parse("cycles 1000000 5 5\ninstructions error 2\n").unwrap();
+        let source: Arc<dyn Source> = Arc::new(recorded);
+        let tasks = tasks("open3", 1);
+        let results = run_with(&tasks[..1], LONG, &source, &mut || {});
+        assert_eq!(results.no_counters, None);
+        let result = results.results[0].as_ref().expect("nobody interrupted");
+        let counted = result.counted.as_ref().expect("there are counters");
+        assert!(*counted.per_operation[0].1.as_ref().unwrap() > 0.0);
+        assert!(counted.per_operation[1].1.is_err());
+    }
+
+    #[test]
+    fn without_counters_there_is_a_reason() {
+        let source: Arc<dyn Source> = Arc::new(Recorded::parse("cycles error 2\n").unwrap());
+        let results = run_with(&tasks("open3", 1)[..1], BRIEF, &source, &mut || {});
+        assert!(results.no_counters.expect("why").contains("performance monitoring unit"));
+        assert_eq!(results.results[0].as_ref().expect("nobody interrupted").counted, None);
+    }
+}

@@ -1,0 +1,225 @@
+//! One run of a scenario with threads of this host, under a [watchdog](crate::watchdog).
+//!
+//! The threads are not joined. Each counts its operations in a line of its own, which the main
+//! thread reads at the beginning and the end of the window and, as the watchdog, in between. What
+//! they leave behind when they are stuck is the process's end.
+
+use super::presence::{self, Begun, Stamps};
+use super::probe::Probe;
+use super::stage::set_stop;
+use super::timeline;
+use super::watch::{HostCell, Shared, Watch};
+use crate::cpus::{guard, pin};
+use crate::membarrier;
+use crate::watchdog::{INTERRUPTED, LONGEST_START, Progress, Watchdog, abandonable};
+use lockyard_scenarios::Prepared;
+use lockyard_support::jobs;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// The alignment of the objects' lines: two lines, because neighbours are fetched in pairs.
+const LINE_BYTES: usize = 128;
+
+/// How long a run is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Times {
+    /// Before counting begins.
+    pub(crate) warm_up: Duration,
+    /// What is counted.
+    pub(crate) window: Duration,
+    /// Without an operation of any thread for so long, the run is stalled.
+    pub(crate) stalled_after: Duration,
+}
+
+/// What a run came to.
+pub(crate) struct Run<F, S> {
+    /// Operations of each thread in the window.
+    pub(crate) counted: Vec<u64>,
+    /// How many guests there were.
+    guests: usize,
+    /// Operations of all threads, from their beginning to their end.
+    pub(crate) operations: u64,
+    /// Operations of each thread in each sample of the window, and how long it was; none without
+    /// samples.
+    pub(crate) samples: Vec<(Duration, Vec<u64>)>,
+    /// When the window began and ended.
+    pub(crate) window: (Instant, Instant),
+    /// Whether all threads that should be are pinned.
+    pub(crate) pinned: bool,
+    /// When each thread began and ended, and whether it ran meanwhile; in no order.
+    pub(crate) threads: Vec<Stamps>,
+    /// What the probe found on each of them.
+    pub(crate) found: Vec<F>,
+    /// What it saw from the main thread.
+    pub(crate) seen: S,
+}
+
+impl<F, S> Run<F, S> {
+    /// Operations a second of one guest, in the window.
+    pub(crate) fn throughput(&self) -> f64 {
+        let (begin, end) = self.window;
+        let operations = self.counted.iter().sum::<u64>() as f64 / self.guests as f64;
+        operations / (end - begin).as_secs_f64()
+    }
+
+    /// CPU time of all threads for an operation, in nanoseconds, from beginning to end; `None`
+    /// where the system does not count it, or nothing was done.
+    pub(crate) fn cpu_ns(&self) -> Option<f64> {
+        let ran = presence::ran(&self.threads)?;
+        (self.operations > 0).then(|| ran.as_nanos() as f64 / self.operations as f64)
+    }
+}
+
+/// What a thread says when it has stopped.
+struct Stopped<F> {
+    pinned: bool,
+    /// Whether it still was at its end, if it was pinned.
+    kept: bool,
+    stamps: Stamps,
+    found: F,
+}
+
+/// One run at a time: the stop flag is the process's, and two runs would measure each other.
+static ONE: Mutex<()> = Mutex::new(());
+
+/// Runs `cell`, with a probe on each thread; waits for a run that another thread has begun.
+///
+/// # Errors
+///
+/// If it is stalled, the objects are not as they ought to be afterwards, or CPUs were taken away
+/// meanwhile. Also if an interrupt ended it: the caller looks, and the message has no meaning then.
+pub(crate) fn run<P: Probe>(
+    cell: HostCell,
+    times: Times,
+    probe: P,
+) -> Result<Run<P::Found, P::Seen>, String> {
+    // A panic in another run leaves nothing behind that this one uses.
+    let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if cell.variant.waits_for_others() {
+        membarrier::available().map_err(|why| {
+            format!(
+                "{} waits for other processors, which is not available here: {why}",
+                cell.variant.name
+            )
+        })?;
+    }
+    let guests = cell.variant.guests.unwrap_or(1);
+    let tasks = cell.variant.tasks(cell.threads);
+    let (variant, local_work) = (cell.variant.clone(), cell.local_work);
+    let objects = move || -> Option<Vec<_>> {
+        let new = || Prepared::<P::Stage>::new(&variant, LINE_BYTES, None, local_work);
+        (0..guests).map(|_| new()).collect()
+    };
+    // Tables take long to fill.
+    let prepared = match cell.variant.tables().next() {
+        Some(_) => abandonable("filling the tables", objects)?,
+        None => objects(),
+    };
+    let Some(prepared) = prepared else {
+        return Err("there is no memory for the scenario's objects".to_owned());
+    };
+    let probe = Arc::new(probe);
+    let progress = (0..tasks).map(|_| Progress::default()).collect();
+    let (ready, go) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let shared = Arc::new(Shared { prepared, progress, ready, go });
+    set_stop(false);
+    guard::begin();
+    let (sender, receiver) = channel();
+    for index in 0..tasks {
+        if jobs::interrupted() {
+            set_stop(true);
+            shared.go.store(true, Ordering::Relaxed);
+            return Err(INTERRUPTED.to_owned());
+        }
+        let (mine, probe, sender) = (Arc::clone(&shared), Arc::clone(&probe), sender.clone());
+        let (guest, cpu) = (index / cell.threads, cell.placement.cpu(index % cell.threads));
+        let spawned = std::thread::Builder::new().spawn(move || {
+            let pinned = cpu.is_none_or(pin);
+            let mut ready = probe.prepare(index, cpu.filter(|_| pinned));
+            drop(probe);
+            // Pairs with the main thread's acquire: what was made ready is seen there.
+            mine.ready.fetch_add(1, Ordering::Release);
+            while !mine.go.load(Ordering::Relaxed) {
+                std::thread::yield_now();
+            }
+            let begun = Begun::now();
+            P::begin(&mut ready);
+            let progress = &mine.progress[index].0;
+            // A store by its only writer: it costs no transfer but where the main thread reads.
+            mine.prepared[guest].run_task(|done| progress.store(done, Ordering::Relaxed));
+            let found = P::end(ready);
+            let stamps = begun.ended();
+            drop(mine);
+            let kept = !pinned || cpu.is_none_or(guard::is_pinned_to);
+            // The main thread has gone away only if it has given up.
+            let _ = sender.send(Stopped { pinned, kept, stamps, found });
+        });
+        if let Err(error) = spawned {
+            set_stop(true);
+            shared.go.store(true, Ordering::Relaxed);
+            return Err(format!("thread {index} cannot be started: {error}"));
+        }
+    }
+    drop(sender);
+    let what = format!("{} on {} threads of this host", cell.variant.name, cell.threads);
+    let dog = Watchdog { progress: &shared.progress, stalled_after: times.stalled_after, what };
+    let watch = Watch { cell, shared: &shared, dog };
+    let dog = &watch.dog;
+    let started = Instant::now();
+    // Pairs with each thread's release when it is ready.
+    while shared.ready.load(Ordering::Acquire) < tasks {
+        if started.elapsed() > LONGEST_START || jobs::interrupted() {
+            set_stop(true);
+            shared.go.store(true, Ordering::Relaxed);
+            if jobs::interrupted() {
+                return Err(INTERRUPTED.to_owned());
+            }
+            let seconds = LONGEST_START.as_secs();
+            return Err(format!("{tasks} threads did not start within {seconds} s"));
+        }
+        std::thread::yield_now();
+    }
+    shared.go.store(true, Ordering::Relaxed);
+    dog.sleep(times.warm_up)?;
+    let looking = probe.watch();
+    let (before, begin) = (dog.counts(), Instant::now());
+    let samples = match cell.samples {
+        Some(samples) => timeline::pass(&watch, samples, begin)?,
+        None => {
+            dog.sleep(times.window)?;
+            dog.until(|counts| counts.iter().sum::<u64>() >= P::LEAST_OPERATIONS)?;
+            Vec::new()
+        }
+    };
+    let (after, window) = (dog.counts(), (begin, Instant::now()));
+    let seen = looking();
+    set_stop(true);
+    let (mut pinned, mut kept) = (true, true);
+    let (mut threads, mut found) = (Vec::new(), Vec::new());
+    for _ in 0..tasks {
+        let stopped = dog.receive(&receiver)?;
+        pinned &= stopped.pinned;
+        kept &= stopped.kept;
+        threads.push(stopped.stamps);
+        found.push(stopped.found);
+    }
+    if jobs::interrupted() {
+        // The window was cut short. A large table takes long to look through and to give back.
+        std::mem::forget(shared);
+        return Err(INTERRUPTED.to_owned());
+    }
+    // All threads have stopped, and each said so after its last access.
+    let counts = dog.counts();
+    let operations = counts.iter().sum();
+    for (prepared, counts) in shared.prepared.iter().zip(counts.chunks(cell.threads)) {
+        prepared.verify(counts.iter().sum()).map_err(|violation| {
+            let (name, threads) = (&cell.variant.name, cell.threads);
+            format!("{name} on {threads} threads of this host: {violation}")
+        })?;
+    }
+    guard::check(cell.placement, cell.threads, pinned, kept)?;
+    let counted = before.iter().zip(after).map(|(before, after)| after - before).collect();
+    Ok(Run { counted, guests, operations, samples, window, pinned, threads, found, seen })
+}

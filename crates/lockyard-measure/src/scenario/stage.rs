@@ -1,0 +1,200 @@
+//! This host, as a scenario sees it: the native platform, and local work as a calibrated loop.
+
+use hdrhistogram::Histogram;
+use lockyard::Native;
+use lockyard_scenarios::Stage;
+use std::cell::{Cell, RefCell};
+use std::hint::black_box;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// This host, as a scenario sees it. One run at a time: the stop flag is the process's.
+#[derive(Debug)]
+pub struct OnHost(());
+
+/// A line of its own: every task reads it between operations.
+#[repr(align(128))]
+struct Flag(AtomicBool);
+
+static STOP: Flag = Flag(AtomicBool::new(false));
+
+/// Rounds of [`spin`] in a nanosecond.
+static ROUNDS_PER_NS: OnceLock<f64> = OnceLock::new();
+
+/// Sets or clears the stop flag.
+pub(crate) fn set_stop(stop: bool) {
+    STOP.0.store(stop, Ordering::Relaxed);
+}
+
+std::thread_local! {
+    /// Where the chain of the thread's last work ended.
+    static CHAIN: Cell<u64> = const { Cell::new(1) };
+}
+
+/// A chain of dependent shifts: six cycles a round. It begins where the thread's last one ended:
+/// otherwise the processor would begin the next piece while this one runs, even beyond a locked
+/// operation between them, and a piece of 100 ns would take 65.
+#[inline(never)]
+fn spin(rounds: u64) {
+    let mut x = CHAIN.get();
+    for _ in 0..rounds {
+        // Marsaglia's xorshift: no compiler knows a shorter way to its later values.
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+    }
+    CHAIN.set(black_box(x));
+}
+
+/// How long the work loop is measured.
+const CALIBRATION: Duration = Duration::from_millis(50);
+
+/// Measures the work loop against the clock: the fastest of many tries, since whatever disturbs a
+/// try makes it slower, over longer than a host's slow moments last.
+pub(crate) fn rounds_per_ns() -> f64 {
+    *ROUNDS_PER_NS.get_or_init(|| {
+        // A try is short, so that some fit between two interrupts.
+        const ROUNDS: u64 = 20_000;
+        let first = Instant::now();
+        let mut fastest = u128::MAX;
+        while first.elapsed() < CALIBRATION {
+            let begin = Instant::now();
+            spin(ROUNDS);
+            fastest = fastest.min(begin.elapsed().as_nanos().max(1));
+        }
+        ROUNDS as f64 / fastest as f64
+    })
+}
+
+impl Stage for OnHost {
+    type Host = Native;
+    const FOREIGN_LOCKS: bool = true;
+    const OTHERS: bool = true;
+
+    fn wait_for_others() {
+        crate::membarrier::wait();
+    }
+
+    #[inline]
+    fn work(nanoseconds: f64) {
+        spin((nanoseconds * rounds_per_ns()) as u64);
+    }
+    #[inline]
+    fn stopping() -> bool {
+        STOP.0.load(Ordering::Relaxed)
+    }
+    #[inline]
+    fn operation_done() {}
+}
+
+/// This host, with the time that each wait takes, in a histogram of the thread. Reading the clock
+/// takes time too, so what is run on this stage is not counted.
+#[derive(Debug)]
+pub struct OnHostTimed(());
+
+std::thread_local! {
+    static BEGAN: Cell<Option<Instant>> = const { Cell::new(None) };
+    static WAITS: RefCell<Option<Histogram<u64>>> = const { RefCell::new(None) };
+}
+
+/// Forgets the thread's waits, and makes room for new ones.
+pub(crate) fn begin_waits() {
+    WAITS.set(Some(lockyard_results::fairness::histogram()));
+}
+
+/// The thread's waits.
+pub(crate) fn take_waits() -> Option<Histogram<u64>> {
+    WAITS.take()
+}
+
+/// What reading the clock twice takes, in nanoseconds: the median of many.
+pub(crate) fn clock_ns() -> f64 {
+    let mut tries = lockyard_results::fairness::histogram();
+    for _ in 0..10_000 {
+        let begin = Instant::now();
+        tries.saturating_record(begin.elapsed().as_nanos() as u64);
+    }
+    tries.value_at_quantile(0.5) as f64
+}
+
+impl Stage for OnHostTimed {
+    type Host = Native;
+    const FOREIGN_LOCKS: bool = true;
+    const OTHERS: bool = true;
+
+    fn wait_for_others() {
+        crate::membarrier::wait();
+    }
+
+    #[inline]
+    fn work(nanoseconds: f64) {
+        OnHost::work(nanoseconds);
+    }
+    #[inline]
+    fn stopping() -> bool {
+        OnHost::stopping()
+    }
+    #[inline]
+    fn operation_done() {}
+    #[inline]
+    fn wait_begins() {
+        BEGAN.set(Some(Instant::now()));
+    }
+    #[inline]
+    fn wait_ends() {
+        let Some(began) = BEGAN.take() else { return };
+        let waited = began.elapsed().as_nanos() as u64;
+        WAITS.with_borrow_mut(|waits| {
+            if let Some(waits) = waits {
+                waits.saturating_record(waited);
+            }
+        });
+    }
+}
+
+/// This host, with a record of who held each lock before. What is run on this stage is not counted:
+/// the record is one more line that moves with the lock.
+#[derive(Debug)]
+pub(crate) struct OnHostHolders(());
+
+impl Stage for OnHostHolders {
+    type Host = Native;
+    const FOREIGN_LOCKS: bool = true;
+    const OTHERS: bool = true;
+
+    fn wait_for_others() {
+        crate::membarrier::wait();
+    }
+
+    #[inline]
+    fn work(nanoseconds: f64) {
+        OnHost::work(nanoseconds);
+    }
+    #[inline]
+    fn stopping() -> bool {
+        OnHost::stopping()
+    }
+    #[inline]
+    fn operation_done() {}
+    #[inline]
+    fn hold_begins(object: usize) {
+        super::handover::held(object);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_of_work_are_one_chain() {
+        let end = |pieces: &[u64]| {
+            CHAIN.set(1);
+            pieces.iter().for_each(|&rounds| spin(rounds));
+            CHAIN.get()
+        };
+        assert_eq!(end(&[3, 4]), end(&[7]), "the second begins where the first has ended");
+        assert_ne!(end(&[3]), end(&[7]));
+    }
+}

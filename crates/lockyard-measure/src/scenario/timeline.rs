@@ -1,0 +1,73 @@
+//! The window of a run that has samples: each is counted when it is over, and what other tasks do
+//! in between begins at its moment, on a thread of its own.
+
+use super::watch::Watch;
+use lockyard_scenarios::{Samples, Stage};
+use lockyard_support::jobs;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+/// What happens at a moment.
+enum Event {
+    /// A sample is over.
+    Sample,
+    /// The disturbance with this number begins.
+    Disturbance(usize),
+}
+
+/// Lets the samples pass, from `begin` on; returns how long each was, and the operations of each
+/// thread. Ends early after an interrupt.
+///
+/// # Errors
+///
+/// If the run is stalled, or a disturbance does not end.
+pub(crate) fn pass<S: Stage>(
+    watch: &Watch<S>,
+    samples: Samples,
+    begin: Instant,
+) -> Result<Vec<(Duration, Vec<u64>)>, String> {
+    let mut events: Vec<(f64, Event)> =
+        (1..=samples.number).map(|sample| (sample as f64, Event::Sample)).collect();
+    for (number, disturbance) in watch.cell.variant.disturbances.iter().enumerate() {
+        events.push((disturbance.sample, Event::Disturbance(number)));
+    }
+    events.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (sender, receiver) = channel();
+    let (mut begun, mut before) = (begin, watch.dog.counts());
+    let mut counted = Vec::new();
+    let mut disturbing = 0;
+    for (sample, event) in events {
+        let at = begin + Duration::from_secs_f64(sample * samples.seconds);
+        watch.dog.sleep(at.saturating_duration_since(Instant::now()))?;
+        if jobs::interrupted() {
+            break;
+        }
+        match event {
+            Event::Sample => {
+                let (counts, now) = (watch.dog.counts(), Instant::now());
+                let done = counts.iter().zip(&before).map(|(now, before)| now - before).collect();
+                counted.push((now - begun, done));
+                (before, begun) = (counts, now);
+            }
+            Event::Disturbance(number) => {
+                let (shared, sender) = (Arc::clone(watch.shared), sender.clone());
+                let disturb = move || {
+                    for prepared in &shared.prepared {
+                        prepared.disturb(number);
+                    }
+                    drop(shared);
+                    // The main thread has gone away only if it has given up.
+                    let _ = sender.send(());
+                };
+                let spawned = std::thread::Builder::new().spawn(disturb);
+                spawned.map_err(|e| format!("a task that disturbs cannot be started: {e}"))?;
+                disturbing += 1;
+            }
+        }
+    }
+    for _ in 0..disturbing {
+        watch.dog.receive(&receiver)?;
+    }
+    Ok(counted)
+}

@@ -1,0 +1,72 @@
+//! What is to be said about measured figures, and what to do then.
+
+use crate::scenario::rounds::{Result as Measurement, Task};
+use lockyard_results::statistics::Oddity;
+
+/// A variant whose slowest thread did less than this share of the mean, with another one doing
+/// better, is named.
+const UNFAIR: f64 = 0.8;
+
+/// What of a cell warrants a warning: sentences without the cell's name, each with what to do.
+pub fn of_cell(result: &Measurement, places: usize) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for oddity in &result.oddities {
+        warnings.push(match oddity {
+            Oddity::SlowFirst(share) => format!(
+                "the first round was slow ({:.0} % of the median): something was still warming \
+                up, or another program was \
+                 just ending; measure again, with a longer --seconds (a fifth of it warms up) if \
+                 it comes again",
+                share * 100.0
+            ),
+            Oddity::Outliers { rounds, farthest } => format!(
+                "{} of {} rounds {} far from the others (the farthest {:.0} % of the median): the \
+                host was disturbed; stop what \
+                 else runs and measure again, or take more --repeats, which the median bears",
+                rounds.len(),
+                result.rounds.len(),
+                if rounds.len() == 1 { "is" } else { "are" },
+                farthest * 100.0
+            ),
+        });
+    }
+    // More threads than CPUs cannot all run; that is said once, of all.
+    let fit = result.operations.len() <= places;
+    if let Some(presence) = result.presence.filter(|_| fit)
+        && let Some(warning) = presence.warning(result.operations.len())
+    {
+        warnings.push(warning);
+    }
+    if !result.pinned {
+        warnings.push(
+            "threads could not be pinned: the system refuses it, as a container's seccomp profile \
+            may; they ran wherever it put \
+             them, and figures vary more: allow sched_setaffinity, or compare only with unpinned \
+             figures"
+                .to_owned(),
+        );
+    }
+    warnings
+}
+
+/// Variants that served their threads far less alike than another one did with as many threads:
+/// whether the host let threads run alike is seen from the others.
+pub fn unfair(cells: &[(&Task, &Measurement)]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (task, result) in cells {
+        let others = cells.iter().filter(|(other, _)| other.threads == task.threads);
+        let alike = others.fold(0.0f64, |most, (_, r)| most.max(r.fairness.jain));
+        if result.fairness.jain < UNFAIR && alike > result.fairness.jain + 0.1 {
+            notes.push(format!(
+                "{} on {} threads is unfair: the slowest thread did {:.0} % of the mean, Jain's \
+                index {:.2}; another \
+                 variant has {alike:.2}.",
+                task.variant.name,
+                task.threads,
+                result.fairness.minimum * 100.0,
+                result.fairness.jain
+            ));
+        }
+    }
+    notes
+}

@@ -1,0 +1,104 @@
+//! The columns that will-it-scale prints and that scripts around it read:
+//! `tasks,processes,processes_idle,threads,threads_idle,linear`.
+//!
+//! They are known here from result files that people posted to public mailing lists, not from the
+//! program. There is a line of no task, with 100 % idle. `processes` and `threads` are operations a
+//! second, all tasks together, the mean of the samples; the columns beside them how idle the host
+//! was meanwhile, in per cent. `linear` is what perfect scaling would be: the number of tasks times
+//! the better figure of one task.
+
+use super::Kind;
+use super::report::{Report, Whose};
+use lockyard_support::InputError;
+
+/// The header.
+pub const HEADER: &str = "tasks,processes,processes_idle,threads,threads_idle,linear";
+
+/// Whether a request can be printed so.
+///
+/// # Errors
+///
+/// If it does not have both kinds, or not one task.
+pub fn check(kinds: &[Kind], tasks: &[usize]) -> Result<(), InputError> {
+    if ![Kind::Processes, Kind::Threads].iter().all(|kind| kinds.contains(kind)) {
+        return Err(InputError(
+            "--format will-it-scale has columns of processes and of threads: leave --as out, or \
+            --as both"
+                .to_owned(),
+        ));
+    }
+    if !tasks.contains(&1) {
+        return Err(InputError(
+            "--format will-it-scale: its column `linear` is a multiple of the figure of one task; \
+            --tasks must \
+             contain 1"
+                .to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+/// The lines, of all numbers of tasks of which both kinds were measured; nothing but the header and
+/// its zeros where one task was not. A share of idleness that the system does not tell is left
+/// empty.
+pub fn print(report: &Report) -> String {
+    let mut text = format!("{HEADER}\n0,0,100,0,100,0\n");
+    let of = |kind, tasks| {
+        let whose = Whose::Kernel(kind);
+        let cell = report.cells.iter().find(|cell| cell.whose == whose && cell.tasks == tasks)?;
+        Some((cell.mean()?, cell.idle().map(|idle| format!("{idle:.2}")).unwrap_or_default()))
+    };
+    let both = |tasks| Some((of(Kind::Processes, tasks)?, of(Kind::Threads, tasks)?));
+    let Some(((processes, _), (threads, _))) = both(1) else { return text };
+    let one = processes.round().max(threads.round());
+    let mut tasks: Vec<usize> = report.cells.iter().map(|cell| cell.tasks).collect();
+    tasks.sort_unstable();
+    tasks.dedup();
+    for tasks in tasks {
+        let Some(((processes, idle), (threads, threads_idle))) = both(tasks) else { continue };
+        text.push_str(&format!(
+            "{tasks},{processes:.0},{idle},{threads:.0},{threads_idle},{:.0}\n",
+            one * tasks as f64
+        ));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::report::Cell;
+    use super::*;
+
+    fn cell(kind: Kind, tasks: usize, totals: &[f64], idle: f64) -> Cell {
+        let mut cell = Cell::new(Whose::Kernel(kind), tasks);
+        for &total in totals {
+            cell.push(&[total], Some(idle));
+        }
+        cell
+    }
+
+    #[test]
+    fn lines_are_those_of_the_posted_result_files() {
+        // Two lines of a result file of a 5.2-rc2 kernel, from a mailing list.
+        let cells = vec![
+            cell(Kind::Processes, 1, &[574_916.0], 93.73),
+            cell(Kind::Threads, 1, &[574_313.0], 93.70),
+            cell(Kind::Processes, 2, &[1_006_963.0, 1_006_965.0], 87.47),
+            cell(Kind::Threads, 2, &[918_228.0], 87.52),
+            cell(Kind::Processes, 4, &[], 0.0),
+        ];
+        assert_eq!(
+            print(&Report { cells, ..Report::default() }),
+            "tasks,processes,processes_idle,threads,threads_idle,linear\n0,0,100,0,100,0\n\
+             1,574916,93.73,574313,93.70,574916\n2,1006964,87.47,918228,87.52,1149832\n"
+        );
+    }
+
+    #[test]
+    fn what_the_columns_need_is_asked_for() {
+        let both = [Kind::Processes, Kind::Threads];
+        assert_eq!(check(&both, &[2, 1]), Ok(()));
+        assert!(check(&both, &[2]).unwrap_err().to_string().contains("--tasks must contain 1"));
+        assert!(check(&both[..1], &[1]).unwrap_err().to_string().contains("--as both"));
+    }
+}

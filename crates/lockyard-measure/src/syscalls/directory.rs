@@ -1,0 +1,144 @@
+//! The temporary directory, with the one file on which all tasks act; both go away with it.
+//!
+//! They also go away if the process ends without unwinding (at a second signal), by [`remove_all`].
+//! Nothing can be done about a process that is killed.
+
+use lockyard_support::InputError;
+use std::fs::{self, File, OpenOptions};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// The directories that are there. Locked while one is made or removed.
+static PRESENT: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Removes the directories that are there, and lets nobody make another one: for a process that is
+/// about to end without unwinding.
+pub fn remove_all() {
+    let mut present = PRESENT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    present.drain(..).for_each(|directory| remove(&directory));
+    // Whoever wants to make one waits for the lock until the process has ended.
+    std::mem::forget(present);
+}
+
+fn remove(directory: &Path) {
+    // What cannot be removed stays; there is nobody to tell who could do more.
+    let _ = fs::remove_dir_all(directory);
+}
+
+/// A directory of our own, with one file.
+#[derive(Debug)]
+pub struct Directory {
+    path: PathBuf,
+}
+
+impl Directory {
+    /// Makes a directory in `parent`, or in the system's temporary directory, and a file in it.
+    ///
+    /// # Errors
+    ///
+    /// If that is not possible.
+    pub fn new(parent: Option<&Path>) -> Result<Directory, InputError> {
+        let default = std::env::temp_dir();
+        let shown = parent.unwrap_or(&default).display();
+        let refused = |what: &str, error: std::io::Error| {
+            let way = match parent {
+                Some(_) => "--directory",
+                None => "the temporary directory (TMPDIR; --directory names another)",
+            };
+            InputError(format!("{way}: {what} cannot be made in {shown}: {error}"))
+        };
+        let id = std::process::id();
+        let mut attempt = 0;
+        // From before it is there until it is in the list.
+        let mut present = PRESENT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let path = loop {
+            let name = format!("lockyard-syscalls-{id}-{attempt}");
+            let path = parent.unwrap_or(&default).join(name);
+            match fs::create_dir(&path) {
+                Ok(()) => break path,
+                // Left behind by a process of the same number that was killed.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists && attempt < 1000 => {
+                    attempt += 1;
+                }
+                Err(error) => return Err(refused("a directory", error)),
+            }
+        };
+        present.push(path.clone());
+        drop(present);
+        // From here on it is removed if anything fails.
+        let directory = Directory { path };
+        let made = OpenOptions::new().write(true).create_new(true).open(directory.file());
+        made.map_err(|error| refused("a file", error))?;
+        Ok(directory)
+    }
+
+    /// The file on which tasks act.
+    pub fn file(&self) -> PathBuf {
+        self.path.join("file")
+    }
+
+    /// The file, opened for reading and writing.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be opened.
+    pub(super) fn open(&self) -> std::io::Result<File> {
+        OpenOptions::new().read(true).write(true).open(self.file())
+    }
+
+    /// The name of the file system that it is on, where it is one of the usual; its number in
+    /// hexadecimal otherwise.
+    pub fn file_system(&self) -> String {
+        use std::os::unix::ffi::OsStrExt;
+        let Ok(path) = std::ffi::CString::new(self.path.as_os_str().as_bytes()) else {
+            return "not known".to_owned();
+        };
+        // SAFETY: an all-zero `statfs` is valid.
+        let mut found: libc::statfs = unsafe { std::mem::zeroed() };
+        // SAFETY: the path is a C string, and `found` is live and as large as the call writes.
+        if unsafe { libc::statfs(path.as_ptr(), &raw mut found) } != 0 {
+            return "not known".to_owned();
+        }
+        // The numbers are those of statfs(2).
+        match found.f_type as u64 & 0xffff_ffff {
+            0x0102_1994 => "tmpfs".to_owned(),
+            0xef53 => "ext2/3/4".to_owned(),
+            0x5846_5342 => "xfs".to_owned(),
+            0x9123_683e => "btrfs".to_owned(),
+            0x794c_7630 => "overlayfs".to_owned(),
+            0x6969 => "nfs".to_owned(),
+            other => format!("{other:#x}"),
+        }
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let mut present = PRESENT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        present.retain(|path| *path != self.path);
+        remove(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_and_its_file_go_away_together() {
+        let directory = Directory::new(None).expect("there is a temporary directory");
+        let (path, file) = (directory.path.clone(), directory.file());
+        assert!(file.is_file());
+        let second = Directory::new(None).expect("there is room for two");
+        assert_ne!(second.path, path, "each has its own");
+        drop(directory);
+        assert!(!path.exists() && second.path.exists());
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_written_is_named() {
+        let error = Directory::new(Some(Path::new("/proc"))).unwrap_err().to_string();
+        assert!(error.starts_with("--directory: a directory cannot be made in /proc: "), "{error}");
+    }
+}

@@ -1,0 +1,500 @@
+//! The rounds: each cell of the kernel, and each of our own lockref beside it, once a round, in an
+//! order that is shuffled for each round; and what they come to, as rows.
+//!
+//! A sample has a minimum, a maximum and a total over its tasks, in operations a second, as
+//! will-it-scale prints them. The figure of a cell is the median of its totals, with an interval.
+//!
+//! Our lockref is performed by the script of the same experiment (`scenarios/`), with threads. Its
+//! local work is what one operation of one task of the kernel takes here, less what one operation
+//! of the script takes without any: found before the rounds, from medians of a few short samples of
+//! both. So one task does about the same number of operations by construction, and what differs
+//! with more tasks is the contended part.
+
+use super::{Directory, Experiment, Kind, Launcher, MOST_TASKS, Plan, Stopped, Times, sample};
+use crate::cpus::{Cpus, Placement};
+use crate::detect;
+use crate::order::Orders;
+use crate::scenario::probe::Nothing;
+use crate::scenario::run;
+use crate::scenario::stage::rounds_per_ns;
+use crate::scenario::watch::HostCell;
+use lockyard_results::row::{Detail, Measured, Row};
+use lockyard_results::statistics::{self, coverage};
+use lockyard_scenarios::{Order, Script, Variant};
+use lockyard_support::{InputError, jobs};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// What a task does.
+    pub experiment: Experiment,
+    /// What a task is; the first is what the others are set in relation to.
+    pub kinds: Vec<Kind>,
+    /// Numbers of tasks.
+    pub tasks: Vec<usize>,
+    /// Where they run; whole cores first if not given.
+    pub placement: Option<Placement>,
+    /// How processes are started.
+    pub launcher: Launcher,
+    /// How long a sample is.
+    pub times: Times,
+    /// Rounds.
+    pub repeats: usize,
+    /// Whether our own lockref is measured beside the kernel's.
+    pub beside: bool,
+}
+
+/// Whose lockref a cell measures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// The running kernel's.
+    Kernel(Kind),
+    /// Ours: a variant, by its name beside this experiment.
+    Ours(&'static str),
+}
+
+impl Whose {
+    /// Its name in rows.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Whose::Kernel(kind) => kind.variant(),
+            Whose::Ours(name) => name,
+        }
+    }
+}
+
+/// One sample of one cell: over its tasks, in operations a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PerSecond {
+    /// Of the slowest task.
+    pub minimum: f64,
+    /// Of the fastest.
+    pub maximum: f64,
+    /// Of all together.
+    pub total: f64,
+    /// How idle the host was, in per cent.
+    pub idle: Option<f64>,
+}
+
+/// The samples of one cell, one of each round.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// Whose lockref.
+    pub whose: Whose,
+    /// How many tasks.
+    pub tasks: usize,
+    /// The samples.
+    pub samples: Vec<PerSecond>,
+}
+
+impl Cell {
+    /// A cell without a sample.
+    pub fn new(whose: Whose, tasks: usize) -> Cell {
+        Cell { whose, tasks, samples: Vec::new() }
+    }
+
+    /// Adds a sample: operations a second of each task.
+    pub fn push(&mut self, per_second: &[f64], idle: Option<f64>) {
+        self.samples.push(PerSecond {
+            minimum: per_second.iter().copied().fold(f64::INFINITY, f64::min),
+            maximum: per_second.iter().copied().fold(0.0, f64::max),
+            total: per_second.iter().sum(),
+            idle,
+        });
+    }
+
+    fn totals(&self) -> Vec<f64> {
+        self.samples.iter().map(|sample| sample.total).collect()
+    }
+
+    /// The mean of the totals; `None` without a sample.
+    pub fn mean(&self) -> Option<f64> {
+        statistics::mean(&self.totals())
+    }
+
+    /// How idle the host was, the mean of the samples; `None` where the system does not say.
+    pub fn idle(&self) -> Option<f64> {
+        let idle: Option<Vec<f64>> = self.samples.iter().map(|sample| sample.idle).collect();
+        statistics::mean(&idle?)
+    }
+
+    fn measured(&self) -> Option<Measured> {
+        let totals = self.totals();
+        let interval = statistics::median_interval(&totals)?;
+        Some(Measured {
+            value: statistics::median(&totals)?,
+            ci_low: interval.low,
+            ci_high: interval.high,
+            samples: totals.len(),
+        })
+    }
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// The cells that were asked for, in the order of the rows; those that were not begun have no
+    /// sample.
+    pub cells: Vec<Cell>,
+    /// One row for each cell with a sample.
+    pub rows: Vec<Row>,
+    /// The samples, for people: a text for each cell of the kernel.
+    pub listings: Vec<String>,
+    /// Why the rest was not measured.
+    pub failure: Option<String>,
+    /// Sentences for people.
+    pub notes: Vec<String>,
+    /// How it was measured, by name.
+    pub environment: Vec<(String, String)>,
+}
+
+/// Samples from which the local work is found, of each point.
+const CALIBRATION_SAMPLES: usize = 5;
+/// The local work with which ours is tried, in nanoseconds.
+const TRIED_WORK: f64 = 1000.0;
+/// Local work that takes less than this part of what it should was not measured but disturbed.
+const MOST_SPEED: f64 = 0.5;
+/// They are no longer than this.
+const CALIBRATION_WINDOW: Duration = Duration::from_millis(100);
+
+/// How many samples a request has, for progress.
+pub fn samples(request: &Request) -> usize {
+    let ours = if request.beside { request.experiment.beside().1.len() } else { 0 };
+    (request.kinds.len() + ours) * request.tasks.len() * request.repeats
+}
+
+/// Measures a request, on the file of `directory`.
+///
+/// # Errors
+///
+/// If there are too many tasks.
+pub fn run(
+    request: &Request,
+    directory: &Directory,
+    done: &mut dyn FnMut(),
+) -> Result<Report, InputError> {
+    if let Some(tasks) = request.tasks.iter().find(|&&tasks| !(1..=MOST_TASKS).contains(&tasks)) {
+        return Err(InputError(format!("--tasks: {tasks} tasks; allowed: 1 to {MOST_TASKS}")));
+    }
+    let cpus = Cpus::allowed();
+    let placement = match &request.placement {
+        Some(placement) => placement.clone(),
+        None => Placement::of(Order::SiblingsLast, &cpus),
+    };
+    let mut rounds = Rounds {
+        request,
+        placement: &placement,
+        directory,
+        variants: variants(request),
+        local_work: 0.0,
+    };
+    let mut cells = rounds.cells();
+    let stopped = rounds.measure(&mut cells, done).err();
+    let mut report = Report {
+        rows: rows(request, &cells, rounds.local_work),
+        listings: cells.iter().filter_map(|cell| listing(request.experiment, cell)).collect(),
+        notes: notes(request, &placement, &cpus, rounds.local_work),
+        environment: environment(request, &placement, directory),
+        cells,
+        failure: None,
+    };
+    if let Some(Stopped::Failed(message)) = stopped {
+        report.failure = Some(message);
+    }
+    Ok(report)
+}
+
+/// The variants of ours that are measured, with their names beside this experiment.
+fn variants(request: &Request) -> Vec<(&'static str, Variant)> {
+    let (script, names) = request.experiment.beside();
+    let Some(script) = Script::shipped(script).filter(|_| request.beside) else {
+        return Vec::new();
+    };
+    let variant = |&(variant, name): &(&str, &'static str)| {
+        script.variant(variant).map(|variant| (name, variant.clone()))
+    };
+    names.iter().filter_map(variant).collect()
+}
+
+/// What is measured, and where.
+struct Rounds<'a> {
+    request: &'a Request,
+    placement: &'a Placement,
+    directory: &'a Directory,
+    variants: Vec<(&'static str, Variant)>,
+    /// Of one operation of ours, in nanoseconds.
+    local_work: f64,
+}
+
+impl Rounds<'_> {
+    fn cells(&self) -> Vec<Cell> {
+        let kernel = self.request.kinds.iter().map(|&kind| Whose::Kernel(kind));
+        let ours = self.variants.iter().map(|(name, _)| Whose::Ours(name));
+        let whose: Vec<Whose> = kernel.chain(ours).collect();
+        let of = |whose: &Whose| {
+            let cell = |&tasks| Cell::new(whose.clone(), tasks);
+            self.request.tasks.iter().map(cell).collect::<Vec<_>>()
+        };
+        whose.iter().flat_map(of).collect()
+    }
+
+    fn measure(&mut self, cells: &mut [Cell], done: &mut dyn FnMut()) -> Result<(), Stopped> {
+        self.find_local_work()?;
+        let mut orders = Orders::new(cells.len());
+        for _ in 0..self.request.repeats {
+            for &index in orders.next_round() {
+                let cell = &mut cells[index];
+                let (per_second, idle) =
+                    self.once(&cell.whose, cell.tasks, self.request.times, self.local_work)?;
+                cell.push(&per_second, idle);
+                done();
+            }
+        }
+        Ok(())
+    }
+
+    /// Operations a second of each task, in one sample.
+    fn once(
+        &self,
+        whose: &Whose,
+        tasks: usize,
+        times: Times,
+        local_work: f64,
+    ) -> Result<(Vec<f64>, Option<f64>), Stopped> {
+        let (counts, window, idle) = match whose {
+            Whose::Kernel(kind) => {
+                let plan = Plan {
+                    experiment: self.request.experiment,
+                    kind: *kind,
+                    tasks,
+                    placement: self.placement,
+                    directory: self.directory,
+                    launcher: &self.request.launcher,
+                };
+                let sample = sample(&plan, times)?;
+                (sample.counts, sample.window, sample.idle)
+            }
+            Whose::Ours(name) => {
+                let found = self.variants.iter().find(|(variant, _)| variant == name);
+                let Some((_, variant)) = found else {
+                    unreachable!("a cell is of one of the variants")
+                };
+                let cell = HostCell {
+                    variant,
+                    threads: tasks,
+                    local_work,
+                    placement: self.placement,
+                    samples: None,
+                };
+                let ours = run::Times {
+                    warm_up: times.warm_up,
+                    window: times.window,
+                    stalled_after: times.stalled_after,
+                };
+                if jobs::interrupted() {
+                    return Err(Stopped::Interrupted);
+                }
+                let run = run::run(cell, ours, Nothing).map_err(|message| {
+                    if jobs::interrupted() {
+                        Stopped::Interrupted
+                    } else {
+                        Stopped::Failed(message)
+                    }
+                })?;
+                let (begin, end) = run.window;
+                (run.counted, end - begin, None)
+            }
+        };
+        if jobs::interrupted() {
+            // Its window was cut short.
+            return Err(Stopped::Interrupted);
+        }
+        let seconds = window.as_secs_f64();
+        Ok((counts.iter().map(|&count| count as f64 / seconds).collect(), idle))
+    }
+
+    /// The local work with which one operation of ours takes as long as one of the kernel's. Ours
+    /// is measured without any and with some, since a nanosecond of it takes longer than that on a
+    /// host with other work to do.
+    fn find_local_work(&mut self) -> Result<(), Stopped> {
+        let Some((name, _)) = self.variants.first() else { return Ok(()) };
+        rounds_per_ns();
+        let window = self.request.times.window.min(CALIBRATION_WINDOW);
+        let times = Times { window, warm_up: window.mul_f64(0.2), ..self.request.times };
+        let (kernel, ours) = (Whose::Kernel(self.request.kinds[0]), Whose::Ours(name));
+        let points = [(&kernel, 0.0), (&ours, 0.0), (&ours, TRIED_WORK)];
+        let mut nanoseconds = [Vec::new(), Vec::new(), Vec::new()];
+        for _ in 0..CALIBRATION_SAMPLES {
+            for ((whose, work), nanoseconds) in points.iter().zip(&mut nanoseconds) {
+                let (per_second, _) = self.once(whose, 1, times, *work)?;
+                nanoseconds.push(1e9 / per_second[0].max(1.0));
+            }
+        }
+        let [kernel, without, with] =
+            nanoseconds.map(|all| statistics::median(&all).unwrap_or(0.0));
+        self.local_work = local_work(kernel, without, with);
+        Ok(())
+    }
+}
+
+/// The local work for an operation of `target` nanoseconds, if it takes `without` nanoseconds
+/// without any and `with` with
+/// [`TRIED_WORK`]: on the line through both. None is less than no work.
+fn local_work(target: f64, without: f64, with: f64) -> f64 {
+    let slope = ((with - without) / TRIED_WORK).max(MOST_SPEED);
+    ((target - without) / slope).max(0.0)
+}
+
+fn rows(request: &Request, cells: &[Cell], local_work: f64) -> Vec<Row> {
+    let row = |cell: &Cell| {
+        let measured = cell.measured()?;
+        let mut detail = BTreeMap::new();
+        let mut put = |name: &str, value: Detail| {
+            detail.insert(name.to_owned(), value);
+        };
+        let listed = |of: fn(&PerSecond) -> f64| {
+            Detail::Counts(cell.samples.iter().map(|sample| of(sample).round() as u64).collect())
+        };
+        put("sample_minimum", listed(|sample| sample.minimum));
+        put("sample_maximum", listed(|sample| sample.maximum));
+        put("sample_total", listed(|sample| sample.total));
+        if let Some(idle) = cell.idle() {
+            put("idle_percent", Detail::Number(idle));
+        }
+        match cell.whose {
+            Whose::Kernel(_) => {
+                put("operation", Detail::Text(request.experiment.operation().to_owned()));
+            }
+            Whose::Ours(_) => put("local_work_ns", Detail::Number(local_work)),
+        }
+        let reference = Whose::Kernel(request.kinds[0]);
+        let same = |other: &&Cell| other.whose == reference && other.tasks == cell.tasks;
+        if let Some(other) = cells.iter().find(same) {
+            let pairs = cell.samples.iter().zip(&other.samples);
+            let ratios: Vec<f64> = pairs.map(|(a, b)| a.total / b.total).collect();
+            if let Some((ratio, interval)) =
+                statistics::median(&ratios).zip(statistics::median_interval(&ratios))
+            {
+                put("ratio", Detail::Number(ratio));
+                put("ratio_ci_low", Detail::Number(interval.low));
+                put("ratio_ci_high", Detail::Number(interval.high));
+            }
+        }
+        let throughput = ("throughput", "op/s");
+        let row = Row::here(request.experiment.name(), cell.whose.name(), cell.tasks, throughput);
+        Some(Row { measured: Some(measured), detail, ..row })
+    };
+    cells.iter().filter_map(row).collect()
+}
+
+/// The samples of a cell of the kernel, as will-it-scale prints them.
+fn listing(experiment: Experiment, cell: &Cell) -> Option<String> {
+    let Whose::Kernel(kind) = cell.whose else { return None };
+    let mut text = format!("{}, tasks: {}, {}:\n", experiment.name(), cell.tasks, kind.name());
+    for PerSecond { minimum, maximum, total, .. } in &cell.samples {
+        text.push_str(&format!("min:{minimum:.0} max:{maximum:.0} total:{total:.0}\n"));
+    }
+    text.push_str(&format!("average:{:.0}\n", cell.mean()?));
+    Some(text)
+}
+
+fn notes(request: &Request, placement: &Placement, cpus: &Cpus, local_work: f64) -> Vec<String> {
+    let mut notes = Vec::new();
+    let places = placement.cpus(cpus);
+    if request.tasks.iter().any(|&tasks| tasks > places) {
+        notes.push(format!(
+            "More tasks than the {places} CPUs of the placement share them: figures then depend \
+            on the operating \
+             system's scheduler."
+        ));
+    }
+    let experiment = request.experiment;
+    notes.push(format!(
+        "{}: {}, all tasks on one file. {} rounds of one sample of {} s, the cells in an order \
+        shuffled for each round; \
+         the median, with an interval of at least 95 % ({}).",
+        experiment.name(),
+        experiment.operation(),
+        request.repeats,
+        request.times.window.as_secs_f64(),
+        coverage(request.repeats)
+    ));
+    notes.push(format!(
+        "Ratio: the figure over that of {} in the same round; the median of the rounds, with its \
+        interval.",
+        request.kinds[0].variant()
+    ));
+    if request.beside {
+        notes.push(format!(
+            "Beside it: our lockref, performed by threads as the scenario `{}` says, with \
+            {local_work:.0} ns of local work in an \
+             operation, with which one task takes about as long as one of {}.",
+            experiment.beside().0,
+            request.kinds[0].variant()
+        ));
+    }
+    notes
+}
+
+fn environment(
+    request: &Request,
+    placement: &Placement,
+    directory: &Directory,
+) -> Vec<(String, String)> {
+    let mut environment = vec![
+        ("placement".to_owned(), placement.describe()),
+        ("seconds".to_owned(), request.times.window.as_secs_f64().to_string()),
+        ("warm_up_seconds".to_owned(), request.times.warm_up.as_secs_f64().to_string()),
+        ("repeats".to_owned(), request.repeats.to_string()),
+        ("file_system".to_owned(), directory.file_system()),
+        ("c_library".to_owned(), c_library()),
+    ];
+    let host = detect::environment();
+    environment.extend(host.into_iter().map(|(name, value)| (name.to_owned(), value)));
+    environment
+}
+
+/// The C library that makes the system calls: which one `fstat` is depends on it.
+fn c_library() -> String {
+    #[cfg(target_env = "gnu")]
+    {
+        // SAFETY: it has no argument, and returns a C string that lives for ever.
+        let version = unsafe { std::ffi::CStr::from_ptr(libc::gnu_get_libc_version()) };
+        format!("glibc {}", version.to_string_lossy())
+    }
+    #[cfg(not(target_env = "gnu"))]
+    "not glibc".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn local_work_is_on_the_line_through_two_measurements() {
+        assert_eq!(local_work(500.0, 100.0, 1100.0), 400.0);
+        // Half of the CPU: everything takes twice as long.
+        assert_eq!(local_work(1000.0, 200.0, 2200.0), 400.0);
+        assert_eq!(local_work(90.0, 100.0, 1100.0), 0.0);
+        assert!(local_work(1e6, 100.0, 100.0).is_finite());
+    }
+
+    #[test]
+    fn a_sample_is_the_slowest_the_fastest_and_all_tasks() {
+        let mut cell = Cell::new(Whose::Kernel(Kind::Processes), 3);
+        cell.push(&[10.0, 30.0, 20.0], Some(25.0));
+        let expected = PerSecond { minimum: 10.0, maximum: 30.0, total: 60.0, idle: Some(25.0) };
+        assert_eq!(cell.samples, [expected]);
+        cell.push(&[10.0, 10.0, 10.0], Some(75.0));
+        assert_eq!((cell.mean(), cell.idle()), (Some(45.0), Some(50.0)));
+        assert_eq!(
+            listing(Experiment::Open3, &cell).as_deref(),
+            Some(
+                "open3, tasks: 3, processes:\nmin:10 max:30 total:60\nmin:10 max:10 \
+                total:30\naverage:45\n"
+            )
+        );
+    }
+}

@@ -1,0 +1,317 @@
+//! One sample of one cell: tasks are started, warmed up, counted for a window, stopped and reaped.
+//!
+//! Whatever happens, no task is left behind: [`Children`] kills and reaps what has not ended by
+//! itself.
+
+use super::directory::Directory;
+use super::idle::Ticks;
+use super::shared::{
+    FAILED_TO_CALL, FAILED_TO_PIN, FAILED_TO_START, GO, MOVED, NEW, READY, STOP, Shared,
+};
+use super::{Experiment, Kind, Launcher, Times, task};
+use crate::cpus::Placement;
+use lockyard_support::jobs;
+use std::fs::File;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// What to run.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    /// What a task does.
+    pub experiment: Experiment,
+    /// What a task is.
+    pub kind: Kind,
+    /// How many there are.
+    pub tasks: usize,
+    /// Where they run.
+    pub placement: &'a Placement,
+    /// The file on which they act.
+    pub directory: &'a Directory,
+    /// How a process is started.
+    pub launcher: &'a Launcher,
+}
+
+/// What a sample came to.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// Operations of each task in the window.
+    pub counts: Vec<u64>,
+    /// How long the window was.
+    pub window: Duration,
+    /// The share of the window in which the host's CPUs were idle, in per cent, where the system
+    /// says it.
+    pub idle: Option<f64>,
+}
+
+/// Why there is no sample.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// The user wants the process to end.
+    Interrupted,
+    /// Something was refused, or a task failed: a line for people.
+    Failed(String),
+}
+
+/// How often the measuring process looks at tasks that begin or end.
+const LOOKS: Duration = Duration::from_millis(1);
+/// It looks after them this rarely while they count, because it takes a CPU from them.
+const LONGEST_SLEEP: Duration = Duration::from_millis(200);
+
+/// Measures one sample.
+///
+/// # Errors
+///
+/// If it was interrupted, or a task cannot be started, cannot be pinned, fails, or does not end;
+/// tasks have ended then too.
+pub fn sample(plan: &Plan, times: Times) -> Result<Sample, Stopped> {
+    let result = attempt(plan, times);
+    // A task that was interrupted too may have failed for that.
+    if result.is_err() && jobs::interrupted() { Err(Stopped::Interrupted) } else { result }
+}
+
+fn attempt(plan: &Plan, times: Times) -> Result<Sample, Stopped> {
+    let (shared, memory) = Shared::new(plan.tasks).map_err(Stopped::Failed)?;
+    let file = plan.directory.open().map_err(|error| {
+        Stopped::Failed(format!("{}: {error}", plan.directory.file().display()))
+    })?;
+    let cpus: Vec<Option<usize>> = (0..plan.tasks).map(|i| plan.placement.cpu(i)).collect();
+    let mut run = Run { plan, times, shared: &shared, children: Children(Vec::new()) };
+    let each = match plan.kind {
+        Kind::Processes => 1,
+        Kind::Threads => plan.tasks,
+    };
+    for (index, cpus) in cpus.chunks(each).enumerate() {
+        run.start(index * each, cpus, (&memory, &file))?;
+    }
+    run.await_ready()?;
+    shared.header().flag.store(GO, Ordering::Relaxed);
+    run.sleep(times.warm_up)?;
+    let (ticks, before, begin) = (Ticks::now(), run.counts(), Instant::now());
+    run.sleep(times.window)?;
+    let (after, window, now) = (run.counts(), begin.elapsed(), Ticks::now());
+    shared.header().flag.store(STOP, Ordering::Relaxed);
+    run.await_end()?;
+    run.all_well()?;
+    let counts = before.iter().zip(after).map(|(before, after)| after - before).collect();
+    let idle = now.zip(ticks).and_then(|(now, earlier)| now.idle_since(earlier));
+    Ok(Sample { counts, window, idle })
+}
+
+/// A sample that is being measured.
+struct Run<'a> {
+    plan: &'a Plan<'a>,
+    times: Times,
+    shared: &'a Shared,
+    children: Children,
+}
+
+impl Run<'_> {
+    fn failed<T>(&self, what: impl std::fmt::Display) -> Result<T, Stopped> {
+        let Plan { experiment, kind, tasks, .. } = self.plan;
+        let what = format!("{}, {tasks} {}: {what}", experiment.name(), kind.name());
+        Err(Stopped::Failed(what))
+    }
+
+    /// Starts a process for the tasks from `first`, one on each of `cpus`.
+    fn start(
+        &mut self,
+        first: usize,
+        cpus: &[Option<usize>],
+        (memory, file): (&File, &File),
+    ) -> Result<(), Stopped> {
+        if jobs::interrupted() {
+            return Err(Stopped::Interrupted);
+        }
+        let Plan { experiment, tasks, directory, launcher, .. } = self.plan;
+        let path = directory.file();
+        let child = memory.try_clone().and_then(|memory| {
+            Command::new(&launcher.program)
+                .args(&launcher.arguments)
+                .args(task::arguments(*experiment, &path, (*tasks, first), cpus))
+                .stdin(Stdio::from(memory))
+                .stdout(Stdio::from(file.try_clone()?))
+                .spawn()
+        });
+        match child {
+            Ok(child) => self.children.0.push(child),
+            Err(error) => {
+                return self.failed(format_args!(
+                    "task {first} cannot be started: {error} (a limit such as `ulimit -u` allows \
+                    fewer?)"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until every task is ready; there is an end to it if none becomes ready for too long.
+    fn await_ready(&mut self) -> Result<(), Stopped> {
+        let (mut last, mut since) = (0, Instant::now());
+        loop {
+            self.all_well()?;
+            let ready = self.states().filter(|&state| state == READY).count();
+            if ready == self.plan.tasks {
+                return Ok(());
+            }
+            if jobs::interrupted() {
+                return Err(Stopped::Interrupted);
+            }
+            if ready != last {
+                (last, since) = (ready, Instant::now());
+            }
+            if let Some(status) = self.children.first_ended() {
+                // It may have said why just before.
+                self.all_well()?;
+                return self.failed(format_args!("a task ended before it began: {status}"));
+            }
+            if since.elapsed() > self.times.stalled_after {
+                let seconds = self.times.stalled_after.as_secs_f64();
+                return self.failed(format_args!(
+                    "only {ready} tasks were ready, and no other became so for {seconds:.1} s"
+                ));
+            }
+            std::thread::sleep(LOOKS);
+        }
+    }
+
+    fn states(&self) -> impl Iterator<Item = u32> {
+        // Acquire, paired with the release with which a task says that it failed.
+        (0..self.shared.tasks()).map(|task| self.shared.line(task).state.load(Ordering::Acquire))
+    }
+
+    /// Whether no task has said that it failed.
+    fn all_well(&self) -> Result<(), Stopped> {
+        let wrong = |&(_, state): &(usize, u32)| state != NEW && state != READY;
+        let Some((task, state)) = self.states().enumerate().find(wrong) else { return Ok(()) };
+        let line = self.shared.line(task);
+        let error = std::io::Error::from_raw_os_error(line.errno.load(Ordering::Relaxed));
+        match state {
+            FAILED_TO_PIN => {
+                let cpu = self.plan.placement.cpu(task).unwrap_or(0);
+                self.failed(format_args!(
+                    "task {task} cannot be pinned to CPU {cpu}: {error} (--placement unpinned \
+                    leaves it to the system)"
+                ))
+            }
+            FAILED_TO_START => self.failed(format_args!(
+                "thread {task} cannot be started: {error} (a limit such as `ulimit -u` allows \
+                fewer?)"
+            )),
+            FAILED_TO_CALL => {
+                let done = line.count.load(Ordering::Relaxed);
+                let operation = self.plan.experiment.operation();
+                self.failed(format_args!(
+                    "{operation} failed in task {task} after {done} operations: {error}"
+                ))
+            }
+            MOVED => {
+                let cpu = self.plan.placement.cpu(task).unwrap_or(0);
+                self.failed(format_args!(
+                    "task {task} is not pinned to CPU {cpu} any more: what it may use was changed \
+                    while it ran (by \
+                     taskset, or a container's cpuset); run again when that has settled"
+                ))
+            }
+            state => self.failed(format_args!("task {task} is in an unknown state, {state}")),
+        }
+    }
+
+    fn counts(&self) -> Vec<u64> {
+        let count = |task| self.shared.line(task).count.load(Ordering::Relaxed);
+        (0..self.shared.tasks()).map(count).collect()
+    }
+
+    /// Sleeps while the tasks run.
+    fn sleep(&mut self, time: Duration) -> Result<(), Stopped> {
+        let begin = Instant::now();
+        loop {
+            let left = time.saturating_sub(begin.elapsed());
+            if jobs::interrupted() {
+                return Err(Stopped::Interrupted);
+            }
+            if left.is_zero() {
+                return Ok(());
+            }
+            jobs::sleep(left.min(LONGEST_SLEEP));
+            self.all_well()?;
+            if let Some(status) = self.children.first_ended() {
+                self.all_well()?;
+                return self.failed(format_args!("a task ended while it was counted: {status}"));
+            }
+        }
+    }
+
+    /// Waits until all processes have ended.
+    fn await_end(&mut self) -> Result<(), Stopped> {
+        let begin = Instant::now();
+        loop {
+            if jobs::interrupted() {
+                return Err(Stopped::Interrupted);
+            }
+            match self.children.reap() {
+                Ok(0) => return Ok(()),
+                Ok(left) if begin.elapsed() > self.times.stalled_after => {
+                    let seconds = self.times.stalled_after.as_secs_f64();
+                    return self.failed(format_args!(
+                        "{left} processes have not ended {seconds:.1} s after they were told to"
+                    ));
+                }
+                Ok(_) => std::thread::sleep(LOOKS),
+                Err(how) => return self.failed(format_args!("a task ended badly: {how}")),
+            }
+        }
+    }
+}
+
+/// The processes of tasks that have not been reaped. Dropped, it kills and reaps them.
+struct Children(Vec<Child>);
+
+impl Children {
+    /// Reaps those that have ended; how many have not.
+    ///
+    /// # Errors
+    ///
+    /// How one has ended, if not well.
+    fn reap(&mut self) -> Result<usize, String> {
+        let mut bad = None;
+        self.0.retain_mut(|child| match child.try_wait() {
+            Ok(None) => true,
+            Ok(Some(status)) if status.success() => false,
+            Ok(Some(status)) => {
+                bad = Some(status.to_string());
+                false
+            }
+            Err(error) => {
+                bad = Some(error.to_string());
+                false
+            }
+        });
+        bad.map_or(Ok(self.0.len()), Err)
+    }
+
+    /// How one that has ended has ended, if any has.
+    fn first_ended(&mut self) -> Option<String> {
+        self.0.iter_mut().find_map(|child| child.try_wait().ok().flatten()).map(|s| s.to_string())
+    }
+}
+
+impl Drop for Children {
+    fn drop(&mut self) {
+        // A process that the kernel holds (in a file system that does not answer) is not waited for
+        // for ever.
+        const PATIENCE: Duration = Duration::from_secs(10);
+        for child in &mut self.0 {
+            // It may have ended by itself.
+            let _ = child.kill();
+        }
+        let begin = Instant::now();
+        while !self.0.is_empty() && begin.elapsed() < PATIENCE {
+            self.0.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
+            if !self.0.is_empty() {
+                std::thread::sleep(LOOKS);
+            }
+        }
+    }
+}

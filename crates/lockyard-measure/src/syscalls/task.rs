@@ -1,0 +1,267 @@
+//! What a task's process does: find the shared memory, pin itself, say that it is ready, and from
+//! then on one system call after another.
+//!
+//! Its arguments are written by [`super::sample`], of the same program. Its standard input is the
+//! shared memory, its standard output the open file. It ends when the flag says stop, and is killed
+//! by the kernel if the measuring process ends without having said so.
+
+use super::shared::{
+    FAILED_TO_CALL, FAILED_TO_PIN, FAILED_TO_START, GO, Line, MOVED, PREPARE, READY, STOP, Shared,
+};
+use super::{Experiment, TASK, last_error};
+use crate::cpus::{guard, pin};
+use std::ffi::{CString, OsString};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStringExt;
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// How often a task looks whether it may go: it must not take a CPU from those that are not ready
+/// yet.
+const LOOKS: Duration = Duration::from_micros(100);
+
+/// A thread of a task needs no more stack than this.
+const STACK: usize = 128 << 10;
+
+/// Performs the task that `arguments` (what follows [`TASK`]) describe.
+pub fn perform(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    match Task::parse(arguments.into_iter().collect()).and_then(Task::run) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("lockyard: {TASK} is for lockyard itself: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// What a process does.
+struct Task {
+    experiment: Experiment,
+    path: CString,
+    /// The measuring process.
+    parent: libc::pid_t,
+    /// How many tasks there are in all processes together.
+    tasks: usize,
+    /// The first of this process's.
+    first: usize,
+    /// Where each of this process's tasks runs; there are as many as these.
+    cpus: Vec<Option<usize>>,
+}
+
+/// The arguments of the tasks from `first` of `tasks` tasks, which run on `cpus`.
+pub(super) fn arguments(
+    experiment: Experiment,
+    path: &std::path::Path,
+    (tasks, first): (usize, usize),
+    cpus: &[Option<usize>],
+) -> Vec<OsString> {
+    let cpus: Vec<String> =
+        cpus.iter().map(|cpu| cpu.map_or("-".to_owned(), |cpu| cpu.to_string())).collect();
+    vec![
+        experiment.name().into(),
+        path.into(),
+        std::process::id().to_string().into(),
+        tasks.to_string().into(),
+        first.to_string().into(),
+        cpus.join(",").into(),
+    ]
+}
+
+impl Task {
+    fn parse(arguments: Vec<OsString>) -> Result<Task, String> {
+        let Ok([experiment, path, parent, tasks, first, cpus]) =
+            <[OsString; 6]>::try_from(arguments)
+        else {
+            return Err("it has six arguments".to_owned());
+        };
+        let text = |argument: OsString| {
+            argument.into_string().map_err(|_| "an argument is no text".to_owned())
+        };
+        fn number<N: std::str::FromStr>(text: &str) -> Result<N, String> {
+            let wrong = |_| format!("`{}` is no number", lockyard_support::printable(text));
+            text.parse().map_err(wrong)
+        }
+        let cpu = |text: &str| if text == "-" { Ok(None) } else { number(text).map(Some) };
+        Ok(Task {
+            experiment: Experiment::parse(&text(experiment)?).map_err(|error| error.to_string())?,
+            path: CString::new(path.into_vec()).map_err(|_| "a path contains a 0".to_owned())?,
+            parent: number(&text(parent)?)?,
+            tasks: number(&text(tasks)?)?,
+            first: number(&text(first)?)?,
+            cpus: text(cpus)?.split(',').map(cpu).collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn run(self) -> Result<(), String> {
+        if self.tasks > super::MOST_TASKS || self.first + self.cpus.len() > self.tasks {
+            return Err(format!("there are no {} tasks from {}", self.cpus.len(), self.first));
+        }
+        live_and_die_with(self.parent)?;
+        let shared = Shared::map(std::io::stdin().as_fd(), self.tasks)?;
+        if let [cpu] = self.cpus[..] {
+            // In the main thread: a second one would change what the kernel does.
+            self.perform(&shared, self.first, cpu);
+            return Ok(());
+        }
+        std::thread::scope(|scope| {
+            for (index, &cpu) in self.cpus.iter().enumerate() {
+                let task = self.first + index;
+                let (me, shared) = (&self, &shared);
+                let begin = move || me.perform(shared, task, cpu);
+                let spawned =
+                    std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, begin);
+                if let Err(error) = spawned {
+                    // The measuring process sees it, and stops the others.
+                    fail(shared.line(task), FAILED_TO_START, &error);
+                    break;
+                }
+            }
+        });
+        Ok(())
+    }
+
+    /// One task, from being pinned to the end.
+    fn perform(&self, shared: &Shared, task: usize, cpu: Option<usize>) {
+        let line = shared.line(task);
+        if let Some(cpu) = cpu
+            && !pin(cpu)
+        {
+            return fail(line, FAILED_TO_PIN, &last_error());
+        }
+        let done = match self.experiment {
+            Experiment::Open3 => repeat(shared, line, || open_and_close(&self.path)),
+            Experiment::Fstat2 => repeat(shared, line, || stat_of_open_file(libc::STDOUT_FILENO)),
+            Experiment::Access2 => repeat(shared, line, || access(&self.path)),
+            Experiment::Stat2 => repeat(shared, line, || stat(&self.path)),
+        };
+        if let Err(error) = done {
+            return fail(line, FAILED_TO_CALL, &error);
+        }
+        if let Some(cpu) = cpu
+            && !guard::is_pinned_to(cpu)
+        {
+            fail(line, MOVED, &std::io::Error::from_raw_os_error(0));
+        }
+    }
+}
+
+/// Says that the task is ready, waits until it may go, and performs `call` until it is told to
+/// stop. A call costs a load of a line that nobody writes and a store to the task's own line
+/// besides.
+fn repeat(shared: &Shared, line: &Line, call: impl Fn() -> bool) -> Result<(), std::io::Error> {
+    let flag = &shared.header().flag;
+    // Relaxed, all of them: nothing is published but the numbers themselves.
+    line.state.store(READY, Ordering::Relaxed);
+    while flag.load(Ordering::Relaxed) == PREPARE {
+        std::thread::sleep(LOOKS);
+    }
+    let mut count = 0;
+    while flag.load(Ordering::Relaxed) == GO {
+        if !call() {
+            return Err(last_error());
+        }
+        count += 1;
+        line.count.store(count, Ordering::Relaxed);
+    }
+    debug_assert_eq!(flag.load(Ordering::Relaxed), STOP);
+    Ok(())
+}
+
+fn fail(line: &Line, state: u32, error: &std::io::Error) {
+    line.errno.store(error.raw_os_error().unwrap_or(0), Ordering::Relaxed);
+    // Release, paired with the measuring process's acquire: who sees the state sees the number.
+    line.state.store(state, Ordering::Release);
+}
+
+/// `open` for reading and writing, and `close`; whether both succeeded.
+#[inline(always)]
+pub fn open_and_close(path: &std::ffi::CStr) -> bool {
+    // SAFETY: the path is a C string.
+    let descriptor = unsafe { libc::open(path.as_ptr(), libc::O_RDWR) };
+    // SAFETY: the descriptor was opened here, and nobody else knows it; -1 is refused.
+    descriptor >= 0 && unsafe { libc::close(descriptor) } == 0
+}
+
+/// `fstat` of an open file, as the C library makes it; whether it succeeded.
+#[inline(always)]
+pub fn stat_of_open_file(descriptor: i32) -> bool {
+    let mut status = std::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: `status` is live, and as large as the call writes; it is not read.
+    unsafe { libc::fstat(descriptor, status.as_mut_ptr()) == 0 }
+}
+
+/// `access` of a path, for existence; whether it succeeded.
+#[inline(always)]
+pub fn access(path: &std::ffi::CStr) -> bool {
+    // SAFETY: the path is a C string.
+    unsafe { libc::access(path.as_ptr(), libc::F_OK) == 0 }
+}
+
+/// `stat` of a path; whether it succeeded.
+#[inline(always)]
+pub fn stat(path: &std::ffi::CStr) -> bool {
+    let mut status = std::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: the path is a C string; `status` is live, and as large as the call writes; it is not
+    // read.
+    unsafe { libc::stat(path.as_ptr(), status.as_mut_ptr()) == 0 }
+}
+
+/// Leaves the signals of a whole group of processes (Ctrl-C, a `timeout`, a terminal that is
+/// closed) to the measuring process, which stops its tasks; and ends when that process ends.
+fn live_and_die_with(parent: libc::pid_t) -> Result<(), String> {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: no function of ours is installed.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+    // SAFETY: the call has no argument in memory.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) };
+    // It may have ended before the call, and then nobody sends the signal.
+    // SAFETY: the call has no argument.
+    if unsafe { libc::getppid() } == parent {
+        Ok(())
+    } else {
+        Err("the process that started it is not there".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn arguments_are_read_as_they_were_written() {
+        let cpus = [Some(3), None, Some(0)];
+        let task = Task::parse(arguments(Experiment::Stat2, Path::new("/a b/file"), (8, 5), &cpus))
+            .expect("they are right");
+        assert_eq!(task.experiment, Experiment::Stat2);
+        assert_eq!(task.path.as_bytes(), b"/a b/file");
+        assert_eq!((task.tasks, task.first, &task.cpus[..]), (8, 5, &cpus[..]));
+        assert_eq!(task.parent, std::process::id() as libc::pid_t);
+    }
+
+    #[test]
+    fn arguments_of_somebody_else_are_refused() {
+        let parse =
+            |arguments: &[&str]| Task::parse(arguments.iter().map(OsString::from).collect()).err();
+        assert!(parse(&[]).is_some());
+        assert!(parse(&["open3", "/f", "1", "2", "x", "-"]).is_some());
+        assert!(parse(&["open3", "/f", "1", "2", "0", "-"]).is_none());
+        let beyond = Task::parse(["open3", "/f", "1", "1", "1", "-"].map(OsString::from).into());
+        assert!(beyond.expect("they are arguments").run().is_err());
+    }
+
+    #[test]
+    fn each_call_succeeds_on_a_file_and_fails_without_one() {
+        let directory = super::super::Directory::new(None).expect("there is a directory");
+        let path = CString::new(directory.file().into_os_string().into_vec()).expect("no 0");
+        assert!(open_and_close(&path) && access(&path) && stat(&path));
+        let file = directory.open().expect("it is there");
+        use std::os::fd::AsRawFd;
+        assert!(stat_of_open_file(file.as_raw_fd()));
+        drop(directory);
+        assert!(!open_and_close(&path) && !access(&path) && !stat(&path));
+        assert!(!stat_of_open_file(-1));
+    }
+}

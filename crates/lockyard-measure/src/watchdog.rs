@@ -1,0 +1,149 @@
+//! The watchdog of a run: what the main thread sees of its threads, which count what they have
+//! done, and how it waits for them.
+//!
+//! The threads are not joined: one that waits for a lock that nobody releases would be joined for
+//! ever. Each counts its operations in a line of its own; if no count moves for long, the run is
+//! stalled, which is an error.
+
+use lockyard_support::jobs;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// The main thread looks after this long whether threads make progress: rarely, because it takes a
+/// CPU from them.
+const LONGEST_SLEEP: Duration = Duration::from_millis(500);
+
+/// Longest wait for one message of a thread before the main thread looks for an interrupt.
+pub const LONGEST_WAIT: Duration = Duration::from_millis(50);
+
+/// Time after an interrupt in which threads may stop. Those that are not fast enough are left to
+/// the process's end.
+pub const LONGEST_STOP: Duration = Duration::from_millis(400);
+
+/// Error of a run that an interrupt ended; the caller looks, and says nothing of it.
+pub const INTERRUPTED: &str = "interrupted";
+
+/// Threads that have not started by then are given up.
+pub const LONGEST_START: Duration = Duration::from_secs(60);
+
+/// So many counts of threads are in an error.
+const SHOWN: usize = 16;
+
+/// Performs what may take long and cannot be interrupted, on a thread of its own: after an
+/// interrupt that is left to the process's end.
+///
+/// # Errors
+///
+/// If there is no thread, `work` panics, or an interrupt comes first.
+pub fn abandonable<R: Send + 'static>(
+    what: &str,
+    work: impl FnOnce() -> R + Send + 'static,
+) -> Result<R, String> {
+    let (sender, receiver) = channel();
+    let begin = move || {
+        // The receiver goes away only if it has given up.
+        let _ = sender.send(work());
+    };
+    let spawned = std::thread::Builder::new().spawn(begin);
+    spawned.map_err(|error| format!("{what}: a thread cannot be started: {error}"))?;
+    loop {
+        match receiver.recv_timeout(LONGEST_WAIT) {
+            Ok(done) => return Ok(done),
+            Err(RecvTimeoutError::Timeout) if jobs::interrupted() => {
+                return Err(INTERRUPTED.to_owned());
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(format!("{what}: a thread ended without a word"));
+            }
+        }
+    }
+}
+
+/// One thread's number of operations, in lines of its own.
+#[repr(align(128))]
+#[derive(Default)]
+pub struct Progress(pub(crate) AtomicU64);
+
+/// The main thread's view of the threads of a run.
+pub struct Watchdog<'a> {
+    pub(crate) progress: &'a [Progress],
+    /// Without an operation of any thread for so long, the run is stalled.
+    pub(crate) stalled_after: Duration,
+    /// What runs, for errors.
+    pub(crate) what: String,
+}
+
+impl Watchdog<'_> {
+    /// The operations of each thread.
+    pub fn counts(&self) -> Vec<u64> {
+        self.progress.iter().map(|p| p.0.load(Ordering::Relaxed)).collect()
+    }
+
+    /// Sleeps while the threads run; returns early if they are stalled, or after an interrupt.
+    pub fn sleep(&self, time: Duration) -> Result<(), String> {
+        let begin = Instant::now();
+        let (mut last, mut since) = (self.counts(), begin);
+        loop {
+            let left = time.saturating_sub(begin.elapsed());
+            if left.is_zero() || jobs::interrupted() {
+                return Ok(());
+            }
+            jobs::sleep(left.min(self.stalled_after).min(LONGEST_SLEEP));
+            self.progressed(&mut last, &mut since)?;
+        }
+    }
+
+    /// Waits until the counts are such; returns early if the threads are stalled, or after an
+    /// interrupt.
+    pub fn until(&self, are_such: impl Fn(&[u64]) -> bool) -> Result<(), String> {
+        let (mut last, mut since) = (self.counts(), Instant::now());
+        while !are_such(&last) && !jobs::interrupted() {
+            std::thread::sleep(Duration::from_millis(1));
+            self.progressed(&mut last, &mut since)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for a thread that was asked to stop, or to do one thing. Gives up some time after an
+    /// interrupt.
+    pub fn receive<F>(&self, receiver: &Receiver<F>) -> Result<F, String> {
+        let (mut last, mut since) = (self.counts(), Instant::now());
+        loop {
+            match receiver.recv_timeout(self.stalled_after.min(LONGEST_WAIT)) {
+                Ok(stopped) => return Ok(stopped),
+                Err(RecvTimeoutError::Timeout) => {
+                    if jobs::since_interrupt().is_some_and(|passed| passed > LONGEST_STOP) {
+                        return Err(INTERRUPTED.to_owned());
+                    }
+                    self.progressed(&mut last, &mut since)?;
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(format!("{}: a thread ended without a word", self.what));
+                }
+            }
+        }
+    }
+
+    /// Whether any thread has done anything since `since`; if not for too long, that is an error.
+    fn progressed(&self, last: &mut Vec<u64>, since: &mut Instant) -> Result<(), String> {
+        let now = self.counts();
+        if now != *last {
+            (*last, *since) = (now, Instant::now());
+            return Ok(());
+        }
+        if since.elapsed() < self.stalled_after {
+            return Ok(());
+        }
+        let counts: Vec<String> = now.iter().take(SHOWN).map(u64::to_string).collect();
+        let more = if now.len() > SHOWN { ", ..." } else { "" };
+        Err(format!(
+            "{} is stalled: no operation was finished for {:.1} s; operations of each thread \
+            before: {}{more}",
+            self.what,
+            self.stalled_after.as_secs_f64(),
+            counts.join(", ")
+        ))
+    }
+}

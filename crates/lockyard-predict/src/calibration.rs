@@ -1,0 +1,292 @@
+//! What a script's calibration cell gives: the local work of an operation, or how much of the
+//! metric's unit one operation is.
+
+use crate::failure::Failure;
+use crate::local_work::{self, LocalWork};
+use crate::names;
+use crate::placement::{Placement, check_threads};
+use crate::simulate::{CellSpec, Effort, RunPlan, simulate};
+use lockyard_results::published::{Cell, Table};
+use lockyard_scenarios::{Calibration, Gives, Length, Metric, Region, Script, Step, Variant};
+use lockyard_support::InputError;
+
+/// The published cell that calibrates `variant` for `machine`, by the script's calibration: the
+/// machine's own, or, where it has none, the first machine's.
+pub fn calibration_cell<'t>(
+    script: &Script,
+    variant: &str,
+    machine: &str,
+    tables: &'t [Table],
+) -> Option<&'t Cell> {
+    let calibration = script.calibration.as_ref()?;
+    let variant = calibration.variant.as_deref().unwrap_or(variant);
+    let experiment = calibration.experiment.as_deref().unwrap_or(&script.name);
+    let own = calibration.machines.iter().find(|name| *name == machine);
+    let machine = own.or(calibration.machines.first())?;
+    tables.iter().flat_map(|table| &table.cells).find(|cell| {
+        cell.experiment == experiment
+            && cell.machine == *machine
+            && cell.threads == calibration.threads
+            && cell.variant == variant
+            && match &calibration.metric {
+                None => cell.metric == script.metric.name() && cell.unit == script.metric.unit(),
+                Some(metric) if calibration.gives == Gives::Numbers => cell.metric == *metric,
+                Some(metric) => cell.metric == *metric && cell.unit == Metric::OPERATIONS.unit(),
+            }
+    })
+}
+
+/// Operations a second of a script's calibration cell, in a metric; `None` if nobody says how many
+/// tasks ran, or the cell gave numbers of the script and says nothing of its metric.
+pub fn calibration_throughput(script: &Script, metric: Metric, cell: &Cell) -> Option<f64> {
+    if script.calibration.as_ref().is_some_and(|c| c.gives == Gives::Numbers) {
+        return None;
+    }
+    let tasks = script.tasks(cell.threads)?;
+    let own = script.calibration.as_ref().is_none_or(|c| c.metric.is_none());
+    Some(if own { metric.throughput(cell.value, tasks) } else { cell.value })
+}
+
+/// What a calibration gave.
+#[derive(Clone, Copy, Debug)]
+pub struct Calibrated {
+    /// The local work of an operation, if the variant has calibrated work.
+    pub work: Option<LocalWork>,
+    /// The script's metric, with how much of its unit an operation is.
+    pub metric: Metric,
+}
+
+impl Calibrated {
+    /// The local work of an operation, in nanoseconds.
+    pub fn nanoseconds(&self) -> f64 {
+        self.work.map_or(0.0, |work| work.nanoseconds)
+    }
+}
+
+/// What a variant's calibration gives for a machine.
+///
+/// # Errors
+///
+/// If the cell or its machine is not there, or a run fails.
+pub fn calibrated(
+    script: &Script,
+    variant: &Variant,
+    machine: &str,
+    tables: &[Table],
+) -> Result<Calibrated, Failure> {
+    let work = local_work(script, variant, machine, tables)?;
+    let metric = match (&script.calibration, script.metric) {
+        (Some(calibration), Metric::Throughput(rate)) if calibration.gives_unit() => {
+            let own =
+                matches!(calibration.gives, Gives::WorkAndUnit { .. }).then_some(work).flatten();
+            let per_operation = per_operation(script, calibration, variant, machine, own, tables)?;
+            Metric::Throughput(rate.with_per_operation(per_operation))
+        }
+        (_, metric) => metric,
+    };
+    Ok(Calibrated { work, metric })
+}
+
+/// How much of the metric's unit one operation is: the published figure of the calibration cell
+/// over the simulated one, where an operation is one. `own` is the local work that the same
+/// calibration gave.
+fn per_operation(
+    script: &Script,
+    calibration: &Calibration,
+    variant: &Variant,
+    machine: &str,
+    own: Option<LocalWork>,
+    tables: &[Table],
+) -> Result<f64, Failure> {
+    let cell = required_cell(script, calibration, variant, machine, tables)?;
+    let of = calibrating(script, calibration)?;
+    let Some(variant) = of.variant(calibration.variant.as_deref().unwrap_or(&variant.name)) else {
+        return Err(no_variant(script, &of, &variant.name));
+    };
+    let machine = names::machine(&cell.machine)?;
+    let Some(tasks) = of.tasks(cell.threads) else {
+        return Err(Failure::Input(InputError(format!(
+            "scenario `{}`: neither its calibration cell nor `tasks` in [run] says how many tasks \
+            ran",
+            of.name
+        ))));
+    };
+    check_threads(&machine, tasks)?;
+    let placement = Placement::Order(of.order);
+    let effort = Effort::usual(&machine, &placement, tasks);
+    // What it takes over of another script, as far as that has work to calibrate.
+    let work = if own.is_some() {
+        own
+    } else if of.calibration.as_ref().is_some_and(Calibration::gives_local_work) {
+        local_work(&of, variant, &cell.machine, tables)?
+    } else {
+        None
+    };
+    let work = work.map_or(0.0, |work| work.nanoseconds);
+    let one = Metric::Throughput(match script.metric {
+        Metric::Throughput(rate) => rate.with_per_operation(1.0),
+        _ => unreachable!("the parser allows it for a throughput only"),
+    });
+    let spec = CellSpec {
+        machine: &machine,
+        variant,
+        placement: &placement,
+        home: of.home,
+        threads: tasks,
+        local_work: work,
+    };
+    simulate(&spec, &RunPlan::of_windows(effort))
+        .map(|found| cell.value / one.figure(found.throughput, tasks))
+        .map_err(|e| Failure::Run(format!("{}, {}: calibration: {e}", of.name, variant.name)))
+}
+
+/// The script whose published cell calibrates `script`: itself, or the shipped one that its
+/// calibration names.
+fn calibrating(script: &Script, calibration: &Calibration) -> Result<Script, Failure> {
+    let own = |name: &&String| **name != script.name;
+    let Some(name) = calibration.experiment.as_ref().filter(own) else {
+        return Ok(script.clone());
+    };
+    let other = names::scenario(name)?;
+    let elsewhere = other.calibration.as_ref().and_then(|c| c.experiment.as_ref());
+    if elsewhere.is_some_and(|experiment| *experiment != other.name) {
+        return Err(Failure::Input(InputError(format!(
+            "scenario `{}` is calibrated by `{name}`, which is calibrated by another one itself",
+            script.name
+        ))));
+    }
+    Ok(other)
+}
+
+fn no_variant(script: &Script, of: &Script, variant: &str) -> Failure {
+    Failure::Input(InputError(format!(
+        "scenario `{}` is calibrated by `{}`, which has no variant `{variant}`",
+        script.name, of.name
+    )))
+}
+
+/// The calibration cell, which has to be there.
+fn required_cell<'t>(
+    script: &Script,
+    calibration: &Calibration,
+    variant: &Variant,
+    machine: &str,
+    tables: &'t [Table],
+) -> Result<&'t Cell, Failure> {
+    calibration_cell(script, &variant.name, machine, tables).ok_or_else(|| {
+        let of = calibration.variant.as_deref().unwrap_or(&variant.name);
+        let threads = calibration.threads.map(|threads| format!(", {threads} threads"));
+        Failure::Input(InputError(format!(
+            "scenario `{}`: no published table has its calibration cell ({}, {of}{})",
+            script.name,
+            calibration.machines.join(" or "),
+            threads.unwrap_or_default()
+        )))
+    })
+}
+
+/// Whether an operation has calibrated work.
+fn has_calibrated_work(steps: &[Step]) -> bool {
+    steps.iter().any(|step| match step {
+        Step::CalibratedWork { .. } => true,
+        Step::Locked { steps, .. } => has_calibrated_work(steps),
+        _ => false,
+    })
+}
+
+/// The local work of a variant, from its calibration cell on the cell's machine; `None` if the
+/// variant has no calibrated work. `machine` is the machine to predict for.
+///
+/// # Errors
+///
+/// If the cell or its machine is not there, or a run fails.
+pub fn local_work(
+    script: &Script,
+    variant: &Variant,
+    machine: &str,
+    tables: &[Table],
+) -> Result<Option<LocalWork>, Failure> {
+    let Some(calibration) = &script.calibration else { return Ok(None) };
+    if !calibration.gives_local_work() || !has_calibrated_work(&variant.steps) {
+        return Ok(None);
+    }
+    let of = calibration.variant.as_deref().unwrap_or(&variant.name);
+    let by = calibrating(script, calibration)?;
+    if by.name != script.name {
+        let Some(variant) = by.variant(of) else {
+            return Err(no_variant(script, &by, of));
+        };
+        return local_work(&by, variant, machine, tables);
+    }
+    let cell = required_cell(script, calibration, variant, machine, tables)?;
+    let machine = names::machine(&cell.machine)?;
+    let Some(variant) = script.variant(of) else {
+        unreachable!("a script's calibration names one of its variants")
+    };
+    let (Some(tasks), Some(throughput)) =
+        (script.tasks(cell.threads), calibration_throughput(script, script.metric, cell))
+    else {
+        return Err(Failure::Input(InputError(format!(
+            "scenario `{}`: neither its calibration cell nor `tasks` in [run] says how many tasks \
+            ran",
+            script.name
+        ))));
+    };
+    check_threads(&machine, tasks)?;
+    let order = Placement::Order(script.order);
+    let spec = CellSpec {
+        machine: &machine,
+        variant,
+        placement: &order,
+        home: script.home,
+        threads: tasks,
+        local_work: 0.0,
+    };
+    let solved = match calibration.gives {
+        Gives::WorkAndUnit { region } => {
+            let share = cpu_share(script, cell, region, tables)?;
+            local_work::solve_cpu_time(&spec, region, share)
+        }
+        _ => local_work::solve(&spec, throughput),
+    };
+    solved.map(Some).map_err(|e| Failure::Run(format!("{}, {of}: calibration: {e}", script.name)))
+}
+
+/// CPU time of all tasks in a region, in seconds a second, in the run of a calibration cell: from
+/// its second cell.
+fn cpu_share(
+    script: &Script,
+    cell: &Cell,
+    region: Region,
+    tables: &[Table],
+) -> Result<f64, Failure> {
+    let wanted = format!("{}-time", region.name());
+    let missing = |what: &str| {
+        let message = format!("scenario `{}`: {what}", script.name);
+        Failure::Input(InputError(message))
+    };
+    let second = tables.iter().flat_map(|table| &table.cells).find(|second| {
+        second.metric == wanted
+            && second.unit == "s"
+            && (&second.experiment, &second.machine) == (&cell.experiment, &cell.machine)
+            && (&second.variant, second.threads) == (&cell.variant, cell.threads)
+    });
+    let second = second.ok_or_else(|| {
+        missing(&format!(
+            "no published table has the second cell of its calibration ({wanted} in s)"
+        ))
+    })?;
+    // In the terms of the table, so that how much an operation is does not matter.
+    let seconds = match (script.run.length, script.metric) {
+        (Some(Length::Seconds(seconds)), _) => seconds,
+        (Some(Length::Amount(amount)), Metric::Throughput(rate)) => {
+            amount / Metric::Throughput(rate.with_per_operation(1.0)).throughput(cell.value, 1)
+        }
+        _ => {
+            return Err(missing(
+                "its calibration needs `seconds`, or the `amount`, of the run in [run]",
+            ));
+        }
+    };
+    Ok(second.value / seconds)
+}

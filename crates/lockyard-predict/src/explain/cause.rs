@@ -1,0 +1,180 @@
+//! The cost that dominates: rules over what was counted, so that each can be argued with.
+
+use super::costs::Costs;
+use super::lock_time::LockTime;
+use lockyard_sim::{Distance, LineCounts, Phase};
+
+/// What dominates. The rules, in this order; shares are of the cycles in which threads had a CPU:
+///
+/// 1. A lock is the [bottleneck](Costs::bottleneck), however much its holder, or others, work. If
+///    it is held for at least half of the time that it is held or handed over: *critical section*,
+///    or *late holder* if its holders had no CPU for half of that. Else its hand-over: rules 4 to 6
+///    on the lock's lines.
+/// 2. At least 60 % are the threads' own work: *local work*.
+/// 3. Of the rest the largest share decides. *Waiting for answers*: of other processors. *Draining
+///    stores*: operations wait for the store buffer.
+/// 4. *Waiting*: more in pauses than on any line: *failed compare-exchanges* if that is what is
+///    between the pauses (at least one for each that succeeds), else *pauses*. At least three
+///    re-reads by waiters for each hand-over of the line: *wake-up storm*. Else the hand-over.
+/// 5. *Moving lines*: at least a third of the moves of the line brought nothing that others had
+///    done: *false sharing*. At least one failed compare-exchange for each that succeeds: *failed
+///    compare-exchanges*. Else the hand-over.
+/// 6. A hand-over is *remote* if at least half of the line's transfers (hand-overs, and loads that
+///    missed) are from another socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The threads' own work.
+    LocalWork,
+    /// Operations that wait until the store buffer is empty.
+    StoreBuffer,
+    /// Threads wait for other processors that answer late, or that were not running.
+    Others,
+    /// A lock is held most of the time.
+    CriticalSection,
+    /// A lock is held most of the time, by threads that were not running.
+    LateHolder,
+    /// Pauses between operations, on nothing in particular.
+    Pauses,
+    /// Waiters re-read a line whenever it changes.
+    WakeUpStorm,
+    /// A line moves for what stands beside it.
+    FalseSharing,
+    /// Compare-exchanges that fail, and are repeated.
+    FailedExchange,
+    /// Lines that move between sockets.
+    RemoteHandOver,
+    /// Lines that move within a socket.
+    HandOver,
+}
+
+impl Cause {
+    /// For results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cause::LocalWork => "local work",
+            Cause::StoreBuffer => "store-buffer drain",
+            Cause::Others => "waiting for answers",
+            Cause::CriticalSection => "critical section",
+            Cause::LateHolder => "late holder",
+            Cause::Pauses => "pauses",
+            Cause::WakeUpStorm => "wake-up storm",
+            Cause::FalseSharing => "false sharing",
+            Cause::FailedExchange => "failed compare-exchange",
+            Cause::RemoteHandOver => "remote hand-over",
+            Cause::HandOver => "hand-over",
+        }
+    }
+}
+
+/// Transfers of a line from another socket, and all.
+pub(super) fn transfers(line: &LineCounts) -> (u64, u64) {
+    let remote = Distance::Remote as usize;
+    let all = line.hand_overs.iter().chain(&line.reads).sum();
+    (line.hand_overs[remote] + line.reads[remote], all)
+}
+
+/// Compare-exchanges of the line fail at least as often as they succeed.
+fn mostly_fails(line: &LineCounts) -> bool {
+    line.failed >= line.exchanged.max(1)
+}
+
+impl Costs {
+    /// The line on which threads lost most in a phase, of those that `of` wants.
+    fn worst_in(&self, phase: Phase, of: impl Fn(&str) -> bool) -> Option<(&str, &LineCounts)> {
+        self.lines
+            .iter()
+            .map(|(name, counts)| (name.as_str(), counts))
+            .filter(|(name, counts)| counts.cycles[phase as usize] > 0 && of(name))
+            .max_by_key(|(_, counts)| counts.cycles[phase as usize])
+    }
+
+    /// Nanoseconds of waiting that are for no line: pauses.
+    pub(super) fn paused(&self) -> f64 {
+        let waiting = Phase::Waiting as usize;
+        let lines: u64 = self.lines.values().map(|line| line.cycles[waiting]).sum();
+        self.nanoseconds[waiting] - lines as f64 * self.cycle
+    }
+
+    /// What dominates, and the line, or the lock of a critical section, on which it shows.
+    pub fn cause(&self) -> (Cause, Option<&str>) {
+        if let Some((name, lock)) = self.bottleneck() {
+            return self.cause_of(name, lock);
+        }
+        if self.share_on_cpu(Phase::Working) >= 0.6 {
+            return (Cause::LocalWork, None);
+        }
+        let lost = [Phase::Moving, Phase::Draining, Phase::Waiting, Phase::Answers];
+        let most =
+            lost.into_iter().max_by(|&a, &b| self.share_on_cpu(a).total_cmp(&self.share_on_cpu(b)));
+        let phase = most.unwrap_or(Phase::Moving);
+        if phase == Phase::Answers && self.share(phase) > 0.0 {
+            return (Cause::Others, None);
+        }
+        let worst = self.worst_in(phase, |_| true);
+        if phase == Phase::Waiting {
+            let on_line = worst.map_or(0, |(_, line)| line.cycles[Phase::Waiting as usize]);
+            if self.paused() > on_line as f64 * self.cycle {
+                return match self.failing(|_| true) {
+                    Some(name) => (Cause::FailedExchange, Some(name)),
+                    None => (Cause::Pauses, None),
+                };
+            }
+        }
+        // Nothing was counted.
+        let Some((name, line)) = worst else { return (Cause::LocalWork, None) };
+        (cause_on(line, phase), Some(name))
+    }
+
+    /// What dominates if a lock is the bottleneck.
+    fn cause_of<'s>(&'s self, name: &'s str, lock: &LockTime) -> (Cause, Option<&'s str>) {
+        if 2 * lock.held >= lock.busy {
+            let cause = if 2 * lock.off_cpu >= lock.held {
+                Cause::LateHolder
+            } else {
+                Cause::CriticalSection
+            };
+            return (cause, Some(name));
+        }
+        // Objects that share a line share its name.
+        let of_lock =
+            |line: &str| line == "queue nodes" || line.split(" and ").any(|object| object == name);
+        let on_lines = |phase: Phase| {
+            let lines = self.lines.iter().filter(|(line, _)| of_lock(line));
+            lines.map(|(_, counts)| counts.cycles[phase as usize]).sum::<u64>()
+        };
+        let lost = [Phase::Moving, Phase::Draining, Phase::Waiting];
+        let phase = lost.into_iter().max_by_key(|&phase| on_lines(phase)).unwrap_or(Phase::Waiting);
+        if self.paused() > on_lines(phase) as f64 * self.cycle
+            && let Some(line) = self.failing(of_lock)
+        {
+            return (Cause::FailedExchange, Some(line));
+        }
+        match self.worst_in(phase, of_lock) {
+            Some((line, counts)) => (cause_on(counts, phase), Some(line)),
+            // Waiters that sleep wait for no line.
+            None => (Cause::HandOver, Some(name)),
+        }
+    }
+
+    /// The line on which most compare-exchanges fail, of those that `of` wants. `None` if fewer
+    /// fail than succeed.
+    fn failing(&self, of: impl Fn(&str) -> bool) -> Option<&str> {
+        let failing = self.lines.iter().filter(|(name, line)| of(name) && mostly_fails(line));
+        failing.max_by_key(|(_, line)| line.failed).map(|(name, _)| name.as_str())
+    }
+}
+
+/// What dominates where threads lose most in `phase`, on `line`.
+fn cause_on(line: &LineCounts, phase: Phase) -> Cause {
+    let hand_overs = line.hand_overs.iter().sum::<u64>().max(1);
+    let (remote, all) = transfers(line);
+    let hand_over = if 2 * remote >= all.max(1) { Cause::RemoteHandOver } else { Cause::HandOver };
+    match phase {
+        Phase::Draining => Cause::StoreBuffer,
+        Phase::Waiting if line.missed_polls >= 3 * hand_overs => Cause::WakeUpStorm,
+        Phase::Waiting => hand_over,
+        _ if 3 * line.needless() >= line.moves.max(1) => Cause::FalseSharing,
+        _ if mostly_fails(line) => Cause::FailedExchange,
+        _ => hand_over,
+    }
+}

@@ -1,0 +1,286 @@
+//! Where the cycles of a cell went: sums over its runs, as tables and details.
+
+use super::lock_time::LockTime;
+use lockyard_results::row::Detail;
+use lockyard_scenarios::{Activity, Region};
+use lockyard_sim::{Attribution, Distance, LineCounts, Machine, PHASES, Phase};
+use std::collections::BTreeMap;
+
+/// So many lines are shown.
+const SHOWN: usize = 6;
+
+/// Columns of what is prose.
+const COLUMNS: usize = 80;
+
+/// Where the cycles of a cell went, all runs together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Costs {
+    /// Nanoseconds of all threads by [`Phase`].
+    pub nanoseconds: [f64; PHASES],
+    /// The same on a CPU by what the threads' code says that it does.
+    pub doing: Vec<(Activity, f64)>,
+    /// Lines by name; queue nodes of all threads are one entry.
+    pub lines: BTreeMap<String, LineCounts>,
+    /// Locks by the name of their object.
+    pub locks: BTreeMap<String, LockTime>,
+    /// Nanoseconds that were counted.
+    pub window: f64,
+    /// Operations that were finished in them.
+    pub operations: u64,
+    /// Nanoseconds of a cycle.
+    pub cycle: f64,
+    /// Number of guests, whose locks are those of one; 0 if there is one.
+    pub guests: u64,
+    /// The operations of a thread differ in their local work.
+    pub work_varies: bool,
+    /// A lock that was taken is a lockref's: it shares its word with a count.
+    pub locks_in_counts: bool,
+}
+
+impl Costs {
+    /// Adds what one run spent in a window of `window` cycles, and how the locks were held in it,
+    /// by name.
+    pub fn add(
+        &mut self,
+        machine: &Machine,
+        spent: &Attribution,
+        locks: &[(&str, LockTime)],
+        window: u64,
+    ) {
+        for (sum, cycles) in self.nanoseconds.iter_mut().zip(spent.cycles) {
+            *sum += machine.nanoseconds(cycles);
+        }
+        for (index, (activity, cycles)) in spent.regions.iter().enumerate() {
+            let off_cpu = cycles[Phase::OffCpu as usize];
+            let on_cpu = machine.nanoseconds(cycles.iter().sum::<u64>() - off_cpu);
+            if index == self.doing.len() {
+                self.doing.push((*activity, 0.0));
+            }
+            let (doing, sum) = &mut self.doing[index];
+            if on_cpu > 0.0 {
+                (*doing, *sum) = (*activity, *sum + on_cpu);
+            }
+        }
+        for (name, counts) in &spent.lines {
+            let name = if name.starts_with("queue nodes") { "queue nodes" } else { name };
+            let sum = self.lines.entry(name.to_owned()).or_default();
+            *sum = *sum + *counts;
+        }
+        for (name, time) in locks.iter().filter(|(_, time)| *time != LockTime::default()) {
+            let sum = self.locks.entry((*name).to_owned()).or_default();
+            *sum = *sum + *time;
+        }
+        self.window += machine.nanoseconds(window);
+        self.cycle = machine.nanoseconds(1_000_000) / 1e6;
+    }
+
+    /// The share of a phase, 0 to 1.
+    pub fn share(&self, phase: Phase) -> f64 {
+        let total: f64 = self.nanoseconds.iter().sum();
+        if total > 0.0 { self.nanoseconds[phase as usize] / total } else { 0.0 }
+    }
+
+    /// The share of a phase in the cycles that threads had a CPU, 0 to 1. The same as
+    /// [`share`](Self::share) where each has its own.
+    pub fn share_on_cpu(&self, phase: Phase) -> f64 {
+        let on_cpu = 1.0 - self.share(Phase::OffCpu);
+        if on_cpu > 0.0 { self.share(phase) / on_cpu } else { 0.0 }
+    }
+
+    /// The phases for people and programs: those of threads that share CPUs only where there are
+    /// such.
+    pub(super) fn phases(&self) -> impl Iterator<Item = Phase> {
+        let always = |phase: Phase| !matches!(phase, Phase::Answers | Phase::OffCpu);
+        Phase::ALL.into_iter().filter(move |&phase| always(phase) || self.share(phase) > 0.0)
+    }
+
+    /// The lines, those first on which threads lost most.
+    pub(super) fn worst(&self) -> Vec<(&str, &LineCounts)> {
+        let mut lines: Vec<_> = self.lines.iter().map(|(name, c)| (name.as_str(), c)).collect();
+        lines.sort_by_key(|(_, counts)| std::cmp::Reverse(counts.lost()));
+        lines
+    }
+
+    /// For programs.
+    pub fn detail(&self, detail: &mut BTreeMap<String, Detail>) {
+        let mut put = |name: String, value: f64| {
+            detail.insert(name, Detail::Number(value));
+        };
+        for phase in self.phases() {
+            put(format!("share_{}", phase.name().replace(' ', "_")), self.share(phase));
+        }
+        put("share_lock_held".to_owned(), self.all_held_share());
+        let operations = self.operations.max(1) as f64;
+        for (name, lock) in &self.locks {
+            let key = |what: &str| format!("lock {name}: {what}");
+            put(key("share_held"), self.held_share(lock));
+            put(key("share_handed_over"), self.handed_over_share(lock));
+            put(key("held_ns_each_time"), self.each_time(lock, lock.held));
+            put(key("held_stalled_ns_each_time"), self.each_time(lock, lock.stalled));
+            put(key("handed_over_ns_each_time"), self.each_time(lock, lock.handed_over()));
+            put(key("waited_ns_each_time"), self.each_time(lock, lock.waited));
+            put(key("waited_ns_per_operation"), lock.waited as f64 * self.cycle / operations);
+            put(key("knee_threads"), self.knee(lock));
+        }
+        if let Some(ideal) = self.ideal() {
+            put("ideal_locks_operations_per_s".to_owned(), ideal.throughput);
+            put("ideal_locks_at_most_operations_per_s".to_owned(), ideal.at_most);
+            put("ideal_locks_gain_share".to_owned(), ideal.gain);
+        }
+        if let Some(half) = self.half_section() {
+            put("half_section_operations_per_s".to_owned(), half.throughput);
+            put("half_section_gain_share".to_owned(), half.gain);
+        }
+        for (name, line) in self.worst().into_iter().take(SHOWN) {
+            let key = |what: &str| format!("line {name}: {what}");
+            put(key("lost_ns_per_operation"), line.lost() as f64 * self.cycle / operations);
+            for phase in [Phase::Moving, Phase::Draining, Phase::Waiting] {
+                let what = format!("{}_ns_per_operation", phase.name().replace(' ', "_"));
+                put(key(&what), line.cycles[phase as usize] as f64 * self.cycle / operations);
+            }
+            for region in Region::ALL {
+                let cycles = line.regions[region as usize];
+                if cycles > 0 {
+                    let what =
+                        format!("lost_in_{}_ns_per_operation", region.name().replace('-', "_"));
+                    put(key(&what), cycles as f64 * self.cycle / operations);
+                }
+            }
+            for distance in Distance::ALL {
+                let name = distance.name().replace(' ', "_");
+                let hand_overs = line.hand_overs[distance as usize] as f64;
+                put(key(&format!("hand_overs_{name}_per_operation")), hand_overs / operations);
+                let reads = line.reads[distance as usize] as f64;
+                put(key(&format!("reads_{name}_per_operation")), reads / operations);
+            }
+            put(key("moves_per_operation"), line.moves as f64 / operations);
+            put(
+                key("re_reads_per_hand_over"),
+                line.missed_polls as f64 / line.hand_overs.iter().sum::<u64>().max(1) as f64,
+            );
+            put(
+                key("failed_exchanges_per_success"),
+                line.failed as f64 / line.exchanged.max(1) as f64,
+            );
+            put(key("rmws_per_ownership"), line.rmws as f64 / line.ownerships.max(1) as f64);
+            put(key("queue_length"), line.queue_length as f64 / line.requests.max(1) as f64);
+            put(key("needless_moves"), line.needless() as f64 / line.moves.max(1) as f64);
+            put(key("missed_polls_per_operation"), line.missed_polls as f64 / operations);
+        }
+        if let Some((lock, _)) = self.bottleneck() {
+            detail.insert("bottleneck_lock".to_owned(), Detail::Text(lock.to_owned()));
+        }
+        let (cause, _) = self.cause();
+        detail.insert("dominating_cost".to_owned(), Detail::Text(cause.name().to_owned()));
+        detail.insert("explanation".to_owned(), Detail::Text(self.sentence()));
+    }
+
+    /// The locks that threads waited for longest, as a table for people; empty if there are none.
+    fn locks_table(&self) -> String {
+        let mut locks: Vec<_> = self.locks.iter().collect();
+        locks.sort_by_key(|(_, lock)| std::cmp::Reverse(lock.waited));
+        let mut text = String::new();
+        if locks.is_empty() {
+            return text;
+        }
+        text.push_str(&format!("  {:<28}", "lock"));
+        for column in ["held", "handed", "free", "hold ns", "hand ns", "wait ns"] {
+            text.push_str(&format!(" {column:>7}"));
+        }
+        text.push('\n');
+        for (name, lock) in locks.into_iter().take(SHOWN) {
+            let (held, handed) = (self.held_share(lock), self.handed_over_share(lock));
+            text.push_str(&format!("  {:<28}", short(name)));
+            for share in [held, handed, (1.0 - held - handed).max(0.0)] {
+                text.push_str(&format!(" {:>7}", format!("{:.1} %", share * 100.0)));
+            }
+            for cycles in [lock.held, lock.handed_over(), lock.waited] {
+                text.push_str(&format!(" {:>7.0}", self.each_time(lock, cycles)));
+            }
+            text.push('\n');
+        }
+        text
+    }
+
+    /// Tables for people: a line of shares, the locks, the lines on which threads lost most, the
+    /// sentences.
+    pub fn table(&self, heading: &str) -> String {
+        let shares: Vec<String> = self
+            .phases()
+            .map(|phase| format!("{} {:.1} %", phase.name(), self.share(phase) * 100.0))
+            .collect();
+        let operations = self.operations.max(1) as f64;
+        let shares = prose(&format!("cycles of all threads: {}", shares.join(", ")));
+        let mut text = format!("{heading}\n{shares}\n{}", self.locks_table());
+        text.push_str(&format!("  {:<28} {:>9}", "line", "lost ns"));
+        for column in [
+            "drain ns", "core", "complex", "socket", "remote", "reads", "failed", "RMWs", "queue",
+            "needless", "re-reads",
+        ] {
+            text.push_str(&format!(" {column:>8}"));
+        }
+        text.push('\n');
+        for (name, line) in self.worst().into_iter().take(SHOWN) {
+            let per_operation = |count: u64| format!("{:.3}", count as f64 / operations);
+            let ratio = |a: u64, b: u64| {
+                if b > 0 { format!("{:.2}", a as f64 / b as f64) } else { "-".to_owned() }
+            };
+            let name = short(name);
+            text.push_str(&format!(
+                "  {name:<28} {:>9.1} {:>8.1} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} \
+                {:>8} {:>8}\n",
+                line.lost() as f64 * self.cycle / operations,
+                line.cycles[Phase::Draining as usize] as f64 * self.cycle / operations,
+                per_operation(line.hand_overs[0]),
+                per_operation(line.hand_overs[1]),
+                per_operation(line.hand_overs[2]),
+                per_operation(line.hand_overs[3]),
+                per_operation(line.reads.iter().sum()),
+                ratio(line.failed, line.exchanged),
+                ratio(line.rmws, line.ownerships),
+                ratio(line.queue_length, line.requests),
+                ratio(line.needless(), line.moves),
+                per_operation(line.missed_polls)
+            ));
+        }
+        text.push_str(&prose(&self.sentence()));
+        text.push('\n');
+        text
+    }
+}
+
+/// The beginning of a name that is too long for its column.
+pub(super) fn short(name: &str) -> String {
+    name.chars().take(28).collect()
+}
+
+/// Lines of prose, in which words with a hyphen stay whole.
+pub(super) fn columns() -> textwrap::Options<'static> {
+    textwrap::Options::new(COLUMNS).word_splitter(textwrap::WordSplitter::NoHyphenation)
+}
+
+/// Text in lines that a terminal shows whole, beneath a heading. A unit stays with its number.
+pub(super) fn prose(text: &str) -> String {
+    let units = [" %", " ns", " M op/s", " k op/s", " op/s"];
+    let kept = |text: String, unit: &str| text.replace(unit, &unit.replace(' ', "\u{a0}"));
+    let text = units.into_iter().fold(text.to_owned(), kept);
+    let options = columns().initial_indent("  ").subsequent_indent("  ");
+    textwrap::fill(&text, options).replace('\u{a0}', " ")
+}
+
+/// Returns what the columns of [`Costs::table`] mean.
+pub fn legend() -> String {
+    textwrap::fill(LEGEND, columns())
+}
+
+const LEGEND: &str = "\
+    Explanations. A lock is `held`, or `handed` over (wanted and not held), or `free`. \
+    `hold ns`, `hand ns`, `wait ns`: nanoseconds for each time that it was taken. \
+    `lost ns`: nanoseconds that threads lost on the line, an operation. `drain ns`: \
+    those of them in which operations waited for the store buffer. Hand-overs an operation, to \
+    another thread of the same `core`, `complex`, `socket`, or a `remote` one. `reads`: loads an \
+    operation that fetched the line from where another thread had changed it. `failed`: \
+    compare-exchanges for each that succeeded. `RMWs`: an ownership. `queue`: mean length at the \
+    agent when a request arrives. `needless`: share of the moves that brought nothing that \
+    others had done. `re-reads`: polls of waiting loops that missed, without each loop's first, an \
+    operation.";

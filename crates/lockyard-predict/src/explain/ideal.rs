@@ -1,0 +1,191 @@
+//! Throughput with ideal locks, which are handed over at once, and with shorter sections.
+//!
+//! It is computed from times that were counted, not simulated. An operation of a thread is *Z*
+//! nanoseconds outside of locks, and *D* nanoseconds in the sections of each lock. Work that the
+//! thread did while it waited for a lock counts with the section, or with *Z*. Behind a lock that
+//! is free at once it takes its time. *N* threads do then at most
+//!
+//! ```text
+//! min(N / (Z + sum of D), 1 / largest D)
+//! ```
+//!
+//! operations a second, whatever the times' distribution. These are the asymptotic bounds
+//! (E. Lazowska and others, *Quantitative System Performance*, 1984, chapter 5). With one lock, and
+//! operations that all take the same time, they are reached: the threads fall into step. Where the
+//! script says that operations differ (`work_varies`), they collide also below the knee. The
+//! estimate is then that of the machine repairman, M/M/1//N. With several locks it is that of mean
+//! value analysis, which is the same with one lock (M. Reiser and S. Lavenberg, *Journal of the
+//! ACM* 27, 1980).
+
+use super::costs::Costs;
+use super::lock_time::LockTime;
+
+/// Gain of an ideal lock, as a share of the throughput, below which a faster lock changes little:
+/// predictions of published figures are wrong by about as much (the README's median of errors).
+pub const LITTLE: f64 = 0.1;
+
+/// Throughput with other locks or sections.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bound {
+    /// Operations a second, of all threads of one guest.
+    pub throughput: f64,
+    /// The same if no operation ever waited for another one, or if a lock were never free.
+    pub at_most: f64,
+    /// Gain over the throughput as it is, as a share of that.
+    pub gain: f64,
+}
+
+impl Costs {
+    /// Throughput with ideal locks. `None` where the times do not say it:
+    ///
+    /// - no lock was taken;
+    /// - threads share CPUs, so a waiter that spins takes time from others;
+    /// - a lock is in a lockref, whose count moves with the lock and is changed under it.
+    pub fn ideal(&self) -> Option<Bound> {
+        let lent: u64 = self.locks.values().map(|lock| lock.lent).sum();
+        let cycle = self.without_waits() + self.in_operation(lent);
+        let sections = self.locks.values().map(|lock| self.in_operation(lock.section()));
+        self.throughput_of(cycle, &sections.collect::<Vec<f64>>())
+    }
+
+    /// Throughput with half of the bottleneck's section, and hand-overs as they are. `None` as of
+    /// [`ideal`](Self::ideal), and without a bottleneck.
+    pub fn half_section(&self) -> Option<Bound> {
+        let (bottleneck, of_bottleneck) = self.bottleneck()?;
+        let handed_over: u64 = self.locks.values().map(LockTime::handed_over).sum();
+        let saved =
+            self.in_operation(of_bottleneck.held.saturating_sub(of_bottleneck.nested)) / 2.0;
+        let services = self.locks.iter().map(|(name, lock)| {
+            self.in_operation(lock.busy) - if name == bottleneck { saved } else { 0.0 }
+        });
+        let cycle = self.without_waits() + self.in_operation(handed_over) - saved;
+        self.throughput_of(cycle, &services.collect::<Vec<f64>>())
+    }
+
+    /// Nanoseconds in an operation.
+    fn in_operation(&self, cycles: u64) -> f64 {
+        cycles as f64 * self.cycle / self.operations_of_guest()
+    }
+
+    /// Throughput if a thread's operation takes `cycle` nanoseconds without queues, and `services`
+    /// of it in each lock.
+    fn throughput_of(&self, cycle: f64, services: &[f64]) -> Option<Bound> {
+        if self.locks.is_empty() || self.locks_in_counts || self.shares_cpus() {
+            return None;
+        }
+        let threads = self.threads();
+        let at_most = bound(threads, cycle, services) * 1e9;
+        // An inner lock is no queue of its own: the outer one lets one thread in.
+        let nests = self.locks.values().any(|lock| lock.acquired_nested > 0);
+        let estimate = if self.work_varies && !nests {
+            mean_value(threads.round() as usize, cycle, services) * 1e9
+        } else {
+            at_most
+        };
+        let now = self.operations_of_guest() / self.window * 1e9;
+        // At least what there is.
+        let throughput = estimate.max(now);
+        Some(Bound { throughput, at_most: at_most.max(now), gain: throughput / now - 1.0 })
+    }
+}
+
+/// Operations a nanosecond, at most.
+fn bound(threads: f64, cycle: f64, sections: &[f64]) -> f64 {
+    let longest = sections.iter().copied().fold(0.0, f64::max);
+    let by_threads = threads / cycle;
+    if longest > 0.0 { by_threads.min(1.0 / longest) } else { by_threads }
+}
+
+/// Operations a nanosecond, with exponentially distributed times: exact mean value analysis of a
+/// closed network of one queue for each lock, and delays.
+fn mean_value(threads: usize, cycle: f64, sections: &[f64]) -> f64 {
+    let outside = cycle - sections.iter().sum::<f64>();
+    let mut queues = vec![0.0; sections.len()];
+    let mut throughput = 0.0;
+    for threads in 1..=threads {
+        let times: Vec<f64> = sections.iter().zip(&queues).map(|(d, q)| d * (1.0 + q)).collect();
+        throughput = threads as f64 / (outside + times.iter().sum::<f64>());
+        queues = times.iter().map(|time| throughput * time).collect();
+    }
+    throughput
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Throughput of the machine repairman, from the probabilities of its states.
+    fn repairman(threads: usize, outside: f64, section: f64) -> f64 {
+        let mut state = 1.0;
+        let mut states = vec![state];
+        for free in (1..=threads).rev() {
+            state *= free as f64 * section / outside;
+            states.push(state);
+        }
+        (1.0 - states[0] / states.iter().sum::<f64>()) / section
+    }
+
+    #[test]
+    fn with_one_lock_the_estimate_is_the_machine_repairman() {
+        for threads in [1, 2, 7, 8, 9, 48] {
+            for (outside, section) in [(2100.0, 300.0), (100.0, 300.0)] {
+                let expected = repairman(threads, outside, section);
+                let found = mean_value(threads, outside + section, &[section]);
+                assert!((found / expected - 1.0).abs() < 1e-9, "{threads}: {found}, {expected}");
+                let at_most = bound(threads as f64, outside + section, &[section]);
+                assert!(found <= at_most * (1.0 + 1e-9), "{threads}: {found}, {at_most}");
+            }
+        }
+    }
+
+    #[test]
+    fn with_equal_locks_the_estimate_is_the_balanced_networks() {
+        // N threads, K equal queues and no delay: N / (D (N + K - 1)).
+        for (threads, locks) in [(1, 1), (4, 4), (12, 4)] {
+            let sections = vec![200.0; locks];
+            let found = mean_value(threads, 200.0 * locks as f64, &sections);
+            let expected = threads as f64 / (200.0 * (threads + locks - 1) as f64);
+            assert!((found / expected - 1.0).abs() < 1e-9, "{threads}: {found}, {expected}");
+        }
+    }
+
+    /// Throughput of threads whose operations are all times longer or shorter by one factor, as
+    /// `work_varies` has them, behind a lock that is handed over at once, first come, first served.
+    fn played(threads: usize, outside: f64, section: f64) -> f64 {
+        let mut state = 1u64;
+        let mut exponential = || {
+            // Knuth's MMIX generator.
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            -(((state >> 11) + 1) as f64 / (1u64 << 53) as f64).ln()
+        };
+        let mut arrivals: Vec<(f64, f64)> = (0..threads)
+            .map(|_| {
+                let factor = exponential();
+                (outside * factor, section * factor)
+            })
+            .collect();
+        let (mut free_at, operations) = (0.0f64, 100_000);
+        for _ in 0..operations {
+            let first = (0..threads).min_by(|&a, &b| arrivals[a].0.total_cmp(&arrivals[b].0));
+            let (arrives, takes) = arrivals[first.expect("there are threads")];
+            free_at = arrives.max(free_at) + takes;
+            let factor = exponential();
+            arrivals[first.expect("there are threads")] =
+                (free_at + outside * factor, section * factor);
+        }
+        f64::from(operations) / free_at
+    }
+
+    #[test]
+    fn operations_that_vary_as_a_whole_come_near_the_estimate() {
+        for threads in [2, 4, 6, 8, 12, 24] {
+            let found = mean_value(threads, 2400.0, &[300.0]);
+            let expected = played(threads, 2100.0, 300.0);
+            let difference = found / expected - 1.0;
+            println!("{threads} threads: {:+.1} %", difference * 100.0);
+            assert!(difference.abs() < 0.02, "{threads}: {found}, {expected}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Use of a lock in a run.
+
+use std::iter::Sum;
+use std::ops::{Add, Div};
+
+/// Use of a lock, in cycles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LockTime {
+    /// Number of times that it was taken.
+    pub acquired: u64,
+    /// Those of them by threads that held another lock.
+    pub acquired_nested: u64,
+    /// Cycles in which it was held.
+    pub held: u64,
+    /// Cycles in which it was held or wanted.
+    pub busy: u64,
+    /// Cycles of holds in which the holder's operations waited for lines or for its store buffer.
+    pub stalled: u64,
+    /// Cycles of holds in which the holder waited for another lock.
+    pub nested: u64,
+    /// Cycles of holds in which the holder could run and had no CPU.
+    pub off_cpu: u64,
+    /// Cycles of the sections' work that were done while the thread waited for the lock. They are
+    /// not in `held`.
+    pub hidden: u64,
+    /// Cycles of all work that was done while threads waited for the lock.
+    pub lent: u64,
+    /// Cycles that threads waited for it, all threads together.
+    pub waited: u64,
+}
+
+impl LockTime {
+    /// Cycles in which it was wanted and not held: between two holders, or on its way to the first.
+    pub fn handed_over(&self) -> u64 {
+        self.busy.saturating_sub(self.held)
+    }
+
+    /// Cycles of sections without waits for other locks, were the lock free at once.
+    pub(super) fn section(&self) -> u64 {
+        self.held.saturating_sub(self.nested) + self.hidden
+    }
+}
+
+impl Add for LockTime {
+    type Output = LockTime;
+
+    fn add(self, other: LockTime) -> LockTime {
+        LockTime {
+            acquired: self.acquired + other.acquired,
+            acquired_nested: self.acquired_nested + other.acquired_nested,
+            held: self.held + other.held,
+            busy: self.busy + other.busy,
+            stalled: self.stalled + other.stalled,
+            nested: self.nested + other.nested,
+            off_cpu: self.off_cpu + other.off_cpu,
+            hidden: self.hidden + other.hidden,
+            lent: self.lent + other.lent,
+            waited: self.waited + other.waited,
+        }
+    }
+}
+
+impl Sum for LockTime {
+    fn sum<I: Iterator<Item = LockTime>>(times: I) -> LockTime {
+        times.fold(LockTime::default(), LockTime::add)
+    }
+}
+
+impl Div<u64> for LockTime {
+    type Output = LockTime;
+
+    fn div(self, of: u64) -> LockTime {
+        LockTime {
+            acquired: self.acquired / of,
+            acquired_nested: self.acquired_nested / of,
+            held: self.held / of,
+            busy: self.busy / of,
+            stalled: self.stalled / of,
+            nested: self.nested / of,
+            off_cpu: self.off_cpu / of,
+            hidden: self.hidden / of,
+            lent: self.lent / of,
+            waited: self.waited / of,
+        }
+    }
+}

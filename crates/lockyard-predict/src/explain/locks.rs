@@ -1,0 +1,88 @@
+//! How much of the time a lock is held and handed over, and which lock is the bottleneck.
+//!
+//! A lock serves one thread at a time, so the laws of a server with a queue hold for it
+//! (E. Lazowska and others, *Quantitative System Performance*, 1984, chapter 5). Its *service* is
+//! a hold and the hand-over to the next thread. With few threads the lock has time to spare. From
+//! the *knee* on it has none: there, one service for each thread takes as long as an operation
+//! without a queue. More threads wait longer, and throughput does not rise.
+
+use super::costs::Costs;
+use super::lock_time::LockTime;
+use lockyard_sim::Phase;
+
+/// Number of threads, as a share of those at the knee, from which on a lock is the bottleneck. Runs
+/// of a cell differ by up to 4 %, and so does their knee: a lock this near is at it.
+pub const SATURATED: f64 = 0.95;
+
+/// Share of the longest busy time from which on locks are equally busy, for the same reason.
+const AS_BUSY: f64 = 0.95;
+
+impl Costs {
+    /// Share of the time in which a lock was held, 0 to 1.
+    pub fn held_share(&self, lock: &LockTime) -> f64 {
+        self.share_of_time(lock.held)
+    }
+
+    /// Share of the time in which a lock was wanted and not held, 0 to 1.
+    pub fn handed_over_share(&self, lock: &LockTime) -> f64 {
+        self.share_of_time(lock.handed_over())
+    }
+
+    /// Share of the time in which locks were held, all locks together: above 1 with several.
+    pub fn all_held_share(&self) -> f64 {
+        self.locks.values().map(|lock| self.held_share(lock)).sum()
+    }
+
+    fn share_of_time(&self, cycles: u64) -> f64 {
+        if self.window > 0.0 { cycles as f64 * self.cycle / self.window } else { 0.0 }
+    }
+
+    /// Nanoseconds of `cycles` that were counted of a lock, for each time that it was taken.
+    pub fn each_time(&self, lock: &LockTime, cycles: u64) -> f64 {
+        cycles as f64 * self.cycle / lock.acquired.max(1) as f64
+    }
+
+    /// Number of threads, of one guest.
+    pub(super) fn threads(&self) -> f64 {
+        let all: f64 = self.nanoseconds.iter().sum();
+        if self.window > 0.0 { all / self.window / self.guests.max(1) as f64 } else { 0.0 }
+    }
+
+    /// Nanoseconds of a thread's operation without its waits for locks.
+    pub(super) fn without_waits(&self) -> f64 {
+        let waited: u64 = self.locks.values().map(|lock| lock.waited).sum();
+        (self.threads() * self.window - waited as f64 * self.cycle) / self.operations_of_guest()
+    }
+
+    /// Number of operations that were finished, of one guest.
+    pub(super) fn operations_of_guest(&self) -> f64 {
+        self.operations.max(1) as f64 / self.guests.max(1) as f64
+    }
+
+    /// Number of threads at a lock's knee, with holds and hand-overs as they were: an operation
+    /// without queues, over the lock's part of it.
+    pub fn knee(&self, lock: &LockTime) -> f64 {
+        let handed_over: u64 = self.locks.values().map(LockTime::handed_over).sum();
+        let handed_over = handed_over as f64 * self.cycle / self.operations_of_guest();
+        let service = lock.busy as f64 * self.cycle / self.operations_of_guest();
+        (self.without_waits() + handed_over) / service.max(self.cycle)
+    }
+
+    /// The lock that bounds the throughput, if one does: of the locks that are busy most of the
+    /// time the one that threads waited for longest, where there are threads enough for its
+    /// [knee](Self::knee). A lock whose holders mostly wait for another lock is none.
+    pub fn bottleneck(&self) -> Option<(&str, &LockTime)> {
+        let own = |lock: &LockTime| 2 * lock.nested < lock.busy;
+        let locks = || self.locks.iter().filter(move |(_, lock)| own(lock));
+        let most = locks().map(|(_, lock)| lock.busy).max()? as f64;
+        let busiest = locks().filter(|(_, lock)| lock.busy as f64 >= AS_BUSY * most);
+        let (name, lock) = busiest.max_by_key(|(_, lock)| lock.waited)?;
+        let bounds = self.threads() >= SATURATED * self.knee(lock);
+        bounds.then_some((name.as_str(), lock))
+    }
+
+    /// Whether threads had to share CPUs.
+    pub(super) fn shares_cpus(&self) -> bool {
+        self.share(Phase::OffCpu) > 0.0
+    }
+}

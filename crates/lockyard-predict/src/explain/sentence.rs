@@ -1,0 +1,161 @@
+//! What is said of a cell to people, in a few sentences.
+
+use super::cause::Cause;
+use super::cause::transfers;
+use super::costs::Costs;
+use super::ideal::{Bound, LITTLE};
+use super::lock_time::LockTime;
+use lockyard_sim::Phase;
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+/// Operations a second.
+fn rate(per_second: f64) -> String {
+    match per_second {
+        millions if millions >= 1e6 => format!("{:.2} M op/s", millions / 1e6),
+        thousands if thousands >= 1e3 => format!("{:.1} k op/s", thousands / 1e3),
+        few => format!("{few:.1} op/s"),
+    }
+}
+
+impl Costs {
+    /// What dominates, the lock that is the bottleneck, and what ideal locks would give.
+    pub fn sentence(&self) -> String {
+        let (cause, name) = self.cause();
+        let mut text = self.of_cause(cause, name);
+        if let Some((lock, time)) = self.bottleneck()
+            && cause != Cause::CriticalSection
+        {
+            text += &format!(
+                " `{lock}` is the bottleneck: {}; {}.",
+                self.shares_of(time),
+                self.times_of(time)
+            );
+        }
+        text + &self.of_ideal(cause)
+    }
+
+    /// A sentence on the cause that dominates.
+    fn of_cause(&self, cause: Cause, name: Option<&str>) -> String {
+        let line = name.and_then(|name| self.lines.get(name)).copied().unwrap_or_default();
+        let lock = name.and_then(|name| self.locks.get(name)).copied().unwrap_or_default();
+        let name = name.unwrap_or_default();
+        let per = |a: u64, b: u64| a as f64 / b.max(1) as f64;
+        let (remote, all) = transfers(&line);
+        let moving = percent(self.share_on_cpu(Phase::Moving));
+        let waiting = percent(self.share_on_cpu(Phase::Waiting));
+        let moving_or_waiting =
+            percent(self.share_on_cpu(Phase::Moving) + self.share_on_cpu(Phase::Waiting));
+        match cause {
+            Cause::LocalWork => format!(
+                "Local work dominates: threads spend {} of their cycles on work of their own.",
+                percent(self.share_on_cpu(Phase::Working))
+            ),
+            Cause::StoreBuffer => format!(
+                "Store-buffer drain dominates: {} of all cycles go by while operations wait until \
+                 earlier stores, most to `{name}`, are in the cache.",
+                percent(self.share_on_cpu(Phase::Draining))
+            ),
+            Cause::Others => format!(
+                "Waiting for answers dominates: {} of the cycles in which threads have a CPU go by \
+                 until other processors have answered; threads could run and have no CPU for {} \
+                 of the time.",
+                percent(self.share_on_cpu(Phase::Answers)),
+                percent(self.share(Phase::OffCpu))
+            ),
+            Cause::CriticalSection => self.of_section(name, &lock),
+            Cause::LateHolder => format!(
+                "Late holders dominate: `{name}` is held for {} of the time, half of it or more \
+                 by threads that do not run, and {waiting} of all cycles are spent waiting.",
+                percent(self.held_share(&lock))
+            ),
+            Cause::Pauses => format!(
+                "Pauses dominate: {} of all cycles are spent in pauses that wait for no line.",
+                percent(self.paused() / self.nanoseconds.iter().sum::<f64>())
+            ),
+            Cause::WakeUpStorm => format!(
+                "A wake-up storm dominates: each hand-over of `{name}` is followed by {:.1} \
+                 re-reads by waiters, one after another, so that it takes the longer the more \
+                 wait, and {waiting} of all cycles are spent waiting.",
+                per(line.missed_polls, line.hand_overs.iter().sum())
+            ),
+            Cause::FalseSharing => format!(
+                "False sharing dominates: {} of the moves of the line of `{name}` bring nothing \
+                 that others have done, and {moving} of all cycles are spent on moving lines; put \
+                 what is in the line into lines of its own.",
+                percent(per(line.needless(), line.moves))
+            ),
+            Cause::FailedExchange => format!(
+                "Failed compare-exchanges dominate: {:.1} on `{name}` fail for each that \
+                 succeeds, and each takes the line all the same; {moving} of all cycles are spent \
+                 on moving lines, {waiting} on waiting between attempts.",
+                per(line.failed, line.exchanged)
+            ),
+            Cause::RemoteHandOver => format!(
+                "Remote hand-overs dominate: {} of the transfers of `{name}` are from another \
+                 socket, and {moving_or_waiting} of all cycles are spent waiting for lines.",
+                percent(per(remote, all))
+            ),
+            Cause::HandOver => format!(
+                "Hand-overs within a socket dominate: `{name}` comes from another thread {:.1} \
+                 times an operation, and {moving_or_waiting} of all cycles are spent waiting for \
+                 lines.",
+                per(all, self.operations)
+            ),
+        }
+    }
+
+    /// A lock that is held most of the time.
+    fn of_section(&self, name: &str, lock: &LockTime) -> String {
+        let stalls = if 10 * lock.stalled >= lock.held {
+            let stalled = self.each_time(lock, lock.stalled);
+            format!(" In a hold, {stalled:.0} ns are waits for lines.")
+        } else {
+            String::new()
+        };
+        format!(
+            "The critical section of `{name}` dominates: the lock is {}; {}.{stalls}",
+            self.shares_of(lock),
+            self.times_of(lock)
+        )
+    }
+
+    fn shares_of(&self, lock: &LockTime) -> String {
+        let (held, handed) = (self.held_share(lock), self.handed_over_share(lock));
+        format!(
+            "held {} of the time, handed over for {}, free for {}",
+            percent(held),
+            percent(handed),
+            percent((1.0 - held - handed).max(0.0))
+        )
+    }
+
+    fn times_of(&self, lock: &LockTime) -> String {
+        format!(
+            "a hold takes {:.0} ns, a hand-over {:.0} ns",
+            self.each_time(lock, lock.held),
+            self.each_time(lock, lock.handed_over())
+        )
+    }
+
+    /// What ideal locks and a shorter section would give; nothing if that is not known.
+    fn of_ideal(&self, cause: Cause) -> String {
+        let Some(ideal) = self.ideal() else { return String::new() };
+        let gives = |bound: Bound| {
+            let up_to = if self.work_varies { "about" } else { "up to" };
+            format!("{up_to} {} (+{})", rate(bound.throughput), percent(bound.gain))
+        };
+        let locks = if self.locks.len() > 1 { "ideal locks" } else { "an ideal lock" };
+        let mut figures = format!("{locks} would give {}", gives(ideal));
+        if let Some(half) = self.half_section() {
+            figures += &format!(", half of the section {}", gives(half));
+        }
+        if cause == Cause::CriticalSection && ideal.gain < LITTLE {
+            return format!(" A faster lock would change little: {figures}.");
+        }
+        // It begins with a letter of ASCII.
+        format!(" {}{}.", figures[..1].to_ascii_uppercase(), &figures[1..])
+    }
+}

@@ -1,0 +1,250 @@
+//! The local work of an operation, from the one published cell that may give it.
+//!
+//! With one thread the time of an operation grows with the local work, cycle by cycle but for work
+//! that hides behind an operation before it: what the simulated time lacks is added to the work
+//! until nothing is lacking. With more threads the figure may hardly depend on the work (the line
+//! is busy all the time), and more than one work may meet the cell. Then it is the smallest work at
+//! which the simulated figure is nearest to the cell among its neighbours, and near enough to be
+//! meant; and the result says between which works the cell is met about as well. No other cell is
+//! looked at.
+//!
+//! [`solve_cpu_time`] is for operations of which nobody says how many the published unit is: their
+//! work is found from CPU time, which has the waits for locks in it.
+
+use crate::simulate::{CellSpec, Effort, Prediction, RunPlan, SimulationError, simulate};
+use lockyard_scenarios::Region;
+use std::cell::RefCell;
+
+/// A calibration is met if the simulated figure is this near to the published one.
+const TOLERANCE: f64 = 0.01;
+
+/// Works that meet the cell within this much are as good as the one that was chosen.
+const AS_GOOD: f64 = 0.05;
+
+/// A local minimum of the miss counts only if it is below this.
+const MEANT: f64 = 0.1;
+
+/// Local work, and how well it meets its cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LocalWork {
+    /// Nanoseconds an operation.
+    pub nanoseconds: f64,
+    /// Simulated over published throughput of the cell, less 1.
+    pub miss: f64,
+    /// The least and the greatest work, of those that were tried, that meet the cell within 5 %.
+    /// Works between them need not.
+    pub as_good: (f64, f64),
+}
+
+impl LocalWork {
+    /// Whether the simulated figure meets the cell.
+    pub fn is_met(&self) -> bool {
+        self.miss.abs() <= TOLERANCE
+    }
+
+    /// Whether the cell says what the work is: no other work that was tried, and is very different,
+    /// meets it about as well.
+    pub fn is_determined(&self) -> bool {
+        let (least, greatest) = self.as_good;
+        greatest <= least.max(1.0) * 1.5
+    }
+}
+
+/// Simulates a cell with another local work.
+fn at(cell: &CellSpec, local_work: f64) -> Result<Prediction, SimulationError> {
+    simulate(&CellSpec { local_work, ..*cell }, &RunPlan::of_windows(Effort::SEARCH))
+}
+
+/// Finds the local work with which a cell does `throughput` operations a second. That of the cell
+/// is ignored.
+///
+/// # Errors
+///
+/// If a run fails.
+pub fn solve(cell: &CellSpec, throughput: f64) -> Result<LocalWork, SimulationError> {
+    let miss_at = |work: f64| -> Result<f64, SimulationError> {
+        Ok(at(cell, work)?.throughput / throughput - 1.0)
+    };
+    let threads = cell.threads;
+    if threads == 1 {
+        let published_ns = 1e9 / throughput;
+        let (mut work, mut miss) = (0.0, miss_at(0.0)?);
+        // Once for the work that does not hide, and a few times for what hides of what was added.
+        for _ in 0..6 {
+            let lacking = published_ns - published_ns / (miss + 1.0);
+            if miss <= TOLERANCE / 20.0 {
+                break;
+            }
+            work += lacking;
+            miss = miss_at(work)?;
+        }
+        return Ok(LocalWork { nanoseconds: work, miss, as_good: (work, work) });
+    }
+    // The time of an operation on one of the threads bounds the work.
+    let longest = threads as f64 * 1e9 / throughput;
+    const STEPS: usize = 32;
+    let mut tried: Vec<(f64, f64)> = Vec::new();
+    for step in 0..=STEPS {
+        let work = longest * (step as f64 / STEPS as f64).powi(2);
+        tried.push((work, miss_at(work)?));
+    }
+    let chosen = first_meant(&tried);
+    // Between the neighbours of the chosen one, where the sign changes, the cell is met exactly.
+    let mut best = tried[chosen];
+    for (a, b) in [(chosen.wrapping_sub(1), chosen), (chosen, chosen + 1)] {
+        if let (Some(&a), Some(&b)) = (tried.get(a), tried.get(b))
+            && a.1.signum() != b.1.signum()
+        {
+            let crossing = bisect(a, b, &miss_at)?;
+            if crossing.1.abs() < best.1.abs() {
+                best = crossing;
+            }
+        }
+    }
+    Ok(LocalWork { nanoseconds: best.0, miss: best.1, as_good: as_good(best.0, &tried) })
+}
+
+/// The least and the greatest work of those that were `tried` (work and miss), and `best`, that
+/// meet the cell about as well.
+fn as_good(best: f64, tried: &[(f64, f64)]) -> (f64, f64) {
+    let good = tried.iter().filter(|(_, miss)| miss.abs() <= AS_GOOD).map(|(work, _)| *work);
+    good.fold((best, best), |(least, greatest), work| (least.min(work), greatest.max(work)))
+}
+
+/// Works between which [`solve_cpu_time`] looks, in nanoseconds.
+const WORKS: (f64, f64) = (1e2, 1e6);
+
+/// Finds the local work of an operation with which the CPU time of all tasks in a region is `share`
+/// seconds a second. Where tasks wait for a lock, that is the work at which they wait so long; how
+/// many operations the published unit is, is not asked. [`LocalWork::miss`] is that of the CPU
+/// time.
+///
+/// # Errors
+///
+/// If a run fails.
+pub fn solve_cpu_time(
+    cell: &CellSpec,
+    region: Region,
+    share: f64,
+) -> Result<LocalWork, SimulationError> {
+    // In powers of ten: how long operations are is not known at all.
+    let tried = RefCell::new(Vec::new());
+    let miss_at = |exponent: f64| -> Result<f64, SimulationError> {
+        let work = 10f64.powf(exponent);
+        let miss = at(cell, work)?.cpu.of(region) / share - 1.0;
+        tried.borrow_mut().push((work, miss));
+        Ok(miss)
+    };
+    let mut ends = [WORKS.0, WORKS.1].map(|work| (work.log10(), 0.0));
+    for end in &mut ends {
+        end.1 = miss_at(end.0)?;
+    }
+    let [a, b] = ends;
+    let nearer = if a.1.abs() < b.1.abs() { a } else { b };
+    let (exponent, miss) =
+        if a.1.signum() == b.1.signum() { nearer } else { bisect(a, b, &miss_at)? };
+    let work = 10f64.powf(exponent);
+    Ok(LocalWork { nanoseconds: work, miss, as_good: as_good(work, &tried.take()) })
+}
+
+/// The first of `tried` whose miss is no greater than its neighbours' and is meant; if there is
+/// none, the one with the least miss.
+fn first_meant(tried: &[(f64, f64)]) -> usize {
+    let miss = |index: usize| tried.get(index).map_or(f64::INFINITY, |(_, miss)| miss.abs());
+    let is_least = |&index: &usize| {
+        let before = if index == 0 { f64::INFINITY } else { miss(index - 1) };
+        miss(index) <= before && miss(index) <= miss(index + 1) && miss(index) <= MEANT
+    };
+    (0..tried.len())
+        .find(is_least)
+        .or_else(|| (0..tried.len()).min_by(|&a, &b| miss(a).total_cmp(&miss(b))))
+        .unwrap_or(0)
+}
+
+/// The work between `a` and `b` (work and miss), whose misses have different signs, that meets the
+/// cell best.
+fn bisect(
+    mut a: (f64, f64),
+    mut b: (f64, f64),
+    miss_at: &impl Fn(f64) -> Result<f64, SimulationError>,
+) -> Result<(f64, f64), SimulationError> {
+    for _ in 0..16 {
+        let work = (a.0 + b.0) / 2.0;
+        let middle = (work, miss_at(work)?);
+        if middle.1.signum() == a.1.signum() {
+            a = middle;
+        } else {
+            b = middle;
+        }
+        if middle.1.abs() < TOLERANCE / 4.0 {
+            break;
+        }
+    }
+    Ok(if a.1.abs() < b.1.abs() { a } else { b })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::placement::Placement;
+    use lockyard_scenarios::Script;
+    use lockyard_sim::Machine;
+
+    #[test]
+    fn the_first_least_miss_is_chosen_and_a_second_crossing_is_not() {
+        // Flat at first, then a peak, then down through the cell again.
+        let tried =
+            [(0.0, 0.05), (10.0, 0.03), (20.0, 0.04), (40.0, 2.0), (80.0, 0.2), (160.0, -0.2)];
+        assert_eq!(first_meant(&tried), 1);
+        // Nothing is meant before the crossing: its nearer side.
+        let tried = [(0.0, 0.5), (10.0, 0.4), (20.0, 0.09), (40.0, -0.3)];
+        assert_eq!(first_meant(&tried), 2);
+        let tried = [(0.0, -0.5), (10.0, -0.4), (20.0, -0.6)];
+        assert_eq!(first_meant(&tried), 1, "none is meant: the nearest");
+    }
+
+    #[test]
+    fn the_work_between_waits_for_a_lock_is_found_from_the_cpu_time() {
+        let machine = Machine::shipped("westmere-ex-4s10c").expect("it is shipped");
+        let script = Script::shipped("aim7-disk/ext4").expect("it is shipped");
+        let ticket = script.variant("ticket").expect("it has it");
+        let placement = Placement::Order(script.order);
+        // A machine with a part of its CPUs, so that the test is short.
+        let known = 1000.0;
+        let cell = CellSpec {
+            machine: &machine,
+            variant: ticket,
+            placement: &placement,
+            home: script.home,
+            threads: 10,
+            local_work: known,
+        };
+        let run = at(&cell, known).unwrap();
+        assert!(run.cpu.system > 1.5 * run.cpu.idle && run.cpu.idle > 0.5, "{:?}", run.cpu);
+        let found = solve_cpu_time(&cell, Region::System, run.cpu.system).expect("it runs");
+        assert!(found.is_met(), "{found:?}");
+        assert!((found.nanoseconds / known - 1.0).abs() < 0.1, "{found:?}");
+        // More than tasks can wait: the least work is the nearest, and does not meet it.
+        let found = solve_cpu_time(&cell, Region::System, 20.0).expect("it runs");
+        assert!((found.nanoseconds - WORKS.0).abs() < 1e-6 && !found.is_met(), "{found:?}");
+    }
+
+    #[test]
+    fn a_one_thread_cell_is_met() {
+        let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
+        let script = Script::shipped("fstat2").expect("it is shipped");
+        let cell = CellSpec {
+            machine: &machine,
+            variant: &script.variants[0],
+            placement: &Placement::Order(script.order),
+            home: 0,
+            threads: 1,
+            local_work: 0.0,
+        };
+        let work = solve(&cell, 3e6).expect("it runs");
+        assert!(work.is_met() && work.is_determined(), "{work:?}");
+        // More than an operation can do: no work at all is the nearest.
+        let work = solve(&cell, 1e9).expect("it runs");
+        assert!(work.nanoseconds == 0.0 && !work.is_met(), "{work:?}");
+    }
+}

@@ -1,0 +1,45 @@
+//! Finding machines and scenarios: by name among the shipped ones, or by the path of a file.
+
+use lockyard_scenarios::Script;
+use lockyard_sim::Machine;
+use lockyard_support::{InputError, hint, printable};
+use std::path::Path;
+
+/// Whether the user means a file: it has a directory or an extension, or it is there.
+fn is_path(name: &str) -> bool {
+    name.contains(['/', '\\']) || name.ends_with(".toml") || Path::new(name).is_file()
+}
+
+/// The machine of that name, or in that file.
+///
+/// # Errors
+///
+/// If there is none, or its file is broken.
+pub fn machine(name: &str) -> Result<Machine, InputError> {
+    if let Some(machine) = Machine::shipped(name) {
+        return Ok(machine);
+    }
+    if is_path(name) {
+        return Ok(Machine::load(Path::new(name))?);
+    }
+    let names: Vec<&str> = Machine::names().collect();
+    let hint = hint(name, &names, "there are");
+    Err(InputError(format!("there is no machine `{}`; {hint} (or name a file)", printable(name))))
+}
+
+/// The scenario of that name, or in that file.
+///
+/// # Errors
+///
+/// If there is none, or its file is broken.
+pub fn scenario(name: &str) -> Result<Script, InputError> {
+    if let Some(script) = Script::shipped(name) {
+        return Ok(script);
+    }
+    if is_path(name) {
+        return Ok(Script::load(Path::new(name))?);
+    }
+    let names: Vec<&str> = Script::names().collect();
+    let hint = hint(name, &names, "there are");
+    Err(InputError(format!("there is no scenario `{}`; {hint} (or name a file)", printable(name))))
+}

@@ -1,0 +1,186 @@
+//! Where tasks run on a simulated machine.
+
+use lockyard_scenarios::Order;
+use lockyard_sim::Machine;
+use lockyard_support::{InputError, hint, printable};
+
+/// Where tasks run on a simulated machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// In an order that any machine has.
+    Order(Order),
+    /// On these hardware threads; numbered as [`Machine::place`] says.
+    List(Vec<usize>),
+}
+
+impl Placement {
+    /// A placement by name (`fill`, `siblings-last`, `spread`, `unpinned`), or a list of hardware
+    /// threads: `0,24,1`.
+    ///
+    /// # Errors
+    ///
+    /// If it is neither, or lists a hardware thread twice or one that `machine` does not have.
+    pub fn parse(text: &str, machine: &Machine) -> Result<Placement, InputError> {
+        if let Some(order) = Order::ALL.into_iter().find(|order| order.name() == text) {
+            return Ok(Placement::Order(order));
+        }
+        let mut list = Vec::new();
+        for part in text.split(',') {
+            let Ok(place) = part.trim().parse::<usize>() else {
+                let hint = hint(text, &Order::ALL.map(Order::name), "allowed");
+                let text = printable(text);
+                return Err(InputError(format!(
+                    "--placement: `{text}` is no placement; {hint} (or a list of hardware \
+                    threads, such as 0,1)"
+                )));
+            };
+            let all = machine.hardware_threads();
+            if place >= all {
+                let last = all - 1;
+                let name = machine.name();
+                return Err(InputError(format!(
+                    "--placement: machine `{name}` has no hardware thread {place}; allowed: 0 to \
+                    {last}"
+                )));
+            }
+            if list.contains(&place) {
+                return Err(InputError(format!("--placement lists hardware thread {place} twice")));
+            }
+            list.push(place);
+        }
+        Ok(Placement::List(list))
+    }
+
+    /// How many tasks have a place.
+    pub fn room(&self, machine: &Machine) -> usize {
+        match self {
+            Placement::Order(_) => machine.hardware_threads(),
+            Placement::List(list) => list.len(),
+        }
+    }
+
+    /// The hardware threads of `threads` tasks, in the run with this seed.
+    ///
+    /// # Panics
+    ///
+    /// If there is no room for them.
+    pub fn places(&self, machine: &Machine, threads: usize, seed: u64) -> Vec<usize> {
+        let (cores, siblings) = (machine.cores(), machine.threads_per_core());
+        let place = |core: usize, sibling: usize| sibling * cores + core;
+        let all: Vec<usize> = match self {
+            Placement::List(list) => list.clone(),
+            Placement::Order(Order::SiblingsLast) => (0..cores * siblings).collect(),
+            Placement::Order(Order::Fill) => (0..cores)
+                .flat_map(|core| (0..siblings).map(move |sibling| place(core, sibling)))
+                .collect(),
+            Placement::Order(Order::Spread) => {
+                let sockets = machine.sockets();
+                let cores_per_socket = cores / sockets;
+                let task = |task: usize| {
+                    let (round, socket) = (task / sockets, task % sockets);
+                    let (sibling, core) = (round / cores_per_socket, round % cores_per_socket);
+                    place(socket * cores_per_socket + core, sibling)
+                };
+                (0..cores * siblings).map(task).collect()
+            }
+            Placement::Order(Order::Unpinned) => (0..siblings)
+                .flat_map(|sibling| {
+                    let order = shuffled(cores, seed.wrapping_mul(8).wrapping_add(sibling as u64));
+                    order.into_iter().map(move |core| place(core, sibling))
+                })
+                .collect(),
+        };
+        assert!(threads <= all.len(), "no room for {threads} tasks");
+        all[..threads].to_vec()
+    }
+
+    /// For results.
+    pub fn describe(&self) -> String {
+        match self {
+            Placement::Order(order) => order.name().to_owned(),
+            Placement::List(list) => {
+                let list: Vec<String> = list.iter().map(usize::to_string).collect();
+                format!("hardware threads {}", list.join(","))
+            }
+        }
+    }
+}
+
+/// 0 to `count` - 1 in a random order (Fisher and Yates; the generator is SplitMix64, public
+/// domain, because results must not change with a library's version).
+fn shuffled(count: usize, seed: u64) -> Vec<usize> {
+    let mut state = seed;
+    let mut next = move || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    };
+    let mut order: Vec<usize> = (0..count).collect();
+    for last in (1..count).rev() {
+        order.swap(last, (next() % (last as u64 + 1)) as usize);
+    }
+    order
+}
+
+/// Refuses numbers of threads that a machine does not have.
+///
+/// # Errors
+///
+/// If the machine has fewer hardware threads, or none are asked for.
+pub fn check_threads(machine: &Machine, threads: usize) -> Result<(), InputError> {
+    let all = machine.hardware_threads();
+    if threads == 0 || threads > all {
+        return Err(InputError(format!(
+            "{threads} threads on machine `{}`; allowed: 1 to {all}",
+            machine.name()
+        )));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine() -> Machine {
+        Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped")
+    }
+
+    #[test]
+    fn each_order_has_each_hardware_thread_once() {
+        let machine = machine();
+        for order in Order::ALL {
+            let mut all = Placement::Order(order).places(&machine, 96, 3);
+            all.sort_unstable();
+            assert_eq!(all, (0..96).collect::<Vec<_>>(), "{}", order.name());
+        }
+    }
+
+    #[test]
+    fn tasks_are_placed_as_the_order_says() {
+        let machine = machine();
+        let places = |order, threads| Placement::Order(order).places(&machine, threads, 1);
+        assert_eq!(places(Order::SiblingsLast, 3), [0, 1, 2]);
+        assert_eq!(places(Order::Fill, 4), [0, 48, 1, 49]);
+        assert_eq!(places(Order::Spread, 5), [0, 24, 1, 25, 2]);
+        assert_eq!(places(Order::Spread, 96)[47..50], [47, 48, 72], "then the siblings");
+        let unpinned = places(Order::Unpinned, 48);
+        assert!(unpinned.iter().all(|&place| place < 48), "no sibling while a core is idle");
+        assert_ne!(unpinned, Placement::Order(Order::Unpinned).places(&machine, 48, 2));
+        assert_eq!(unpinned, places(Order::Unpinned, 48), "the same seed, the same places");
+    }
+
+    #[test]
+    fn a_list_is_taken_as_it_is_and_a_wrong_one_is_named() {
+        let machine = machine();
+        let list = Placement::parse("24, 0", &machine).unwrap();
+        assert_eq!(list.places(&machine, 2, 9), [24, 0]);
+        assert_eq!(list.room(&machine), 2);
+        let error = |text| Placement::parse(text, &machine).unwrap_err().to_string();
+        assert!(error("spraed").contains("did you mean `spread`?"));
+        assert!(error("96").contains("has no hardware thread 96; allowed: 0 to 95"));
+        assert!(error("1,1").contains("lists hardware thread 1 twice"));
+    }
+}

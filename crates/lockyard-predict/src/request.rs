@@ -1,0 +1,240 @@
+//! Predicting cells of a scenario on a machine.
+
+use crate::calibration::{Calibrated, calibrated, calibration_cell};
+use crate::detail::{detail, identify_figure};
+use crate::explain::Costs;
+use crate::failure::Failure;
+use crate::placement::{Placement, check_threads};
+use crate::sensitivity::{self, Sensitivity};
+use crate::simulate::{CellSpec, Effort, Prediction, RunPlan, SimulationError, identify, simulate};
+use lockyard_results::listing;
+use lockyard_results::published::Table;
+use lockyard_results::row::{Detail, Row, Status};
+use lockyard_scenarios::{Script, Variant};
+use lockyard_sim::Machine;
+use lockyard_support::{InputError, jobs};
+use std::collections::BTreeMap;
+
+/// What to predict.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The scenario.
+    pub script: Script,
+    /// The machine.
+    pub machine: Machine,
+    /// The names of variants; all if empty.
+    pub variants: Vec<String>,
+    /// Numbers of threads.
+    pub threads: Vec<usize>,
+    /// Where they run; as the script says if not given.
+    pub placement: Option<Placement>,
+    /// Whether to simulate each cell with every input changed, too.
+    pub sensitivity: bool,
+    /// Whether to list where CPU time went.
+    pub attribution: bool,
+    /// How many cells are simulated at the same time.
+    pub jobs: usize,
+}
+
+/// What a request came to.
+#[derive(Clone, Debug, Default)]
+pub struct Predictions {
+    /// The rows.
+    pub rows: Vec<Row>,
+    /// Number of rows that were asked for.
+    pub asked: usize,
+    /// Where the cycles of each went.
+    pub costs: Vec<Costs>,
+    /// Rows of the figures that the runs have beside the script's metric.
+    pub figures: Vec<Row>,
+    /// Where the CPU time of each went, as rows of a profiler's listing, if that was asked for.
+    pub listings: Vec<Row>,
+    /// How each depends on the inputs, if that was asked for.
+    pub sensitivities: Vec<Sensitivity>,
+}
+
+/// Predicts the cells of a request: variant by variant, in the order of `threads`. A row whose cell was
+/// published has the published figure too, if its tasks run where the script says.
+///
+/// # Errors
+///
+/// If the input is wrong or a run fails.
+pub fn run(
+    request: &Request,
+    tables: &[Table],
+    done: &(impl Fn() + Sync),
+) -> Result<Predictions, Failure> {
+    let script = &request.script;
+    let variants = script.named_variants(&request.variants)?;
+    variants.iter().try_for_each(|variant| refuse_foreign(variant))?;
+    let scripted = Placement::Order(script.order);
+    let placement = request.placement.as_ref().unwrap_or(&scripted);
+    check_room(request, placement)?;
+    let asked = variants.len() * request.threads.len();
+    let works = jobs::run(
+        &variants,
+        request.jobs,
+        |variant| calibrated(script, variant, request.machine.name(), tables),
+        || {},
+    );
+    let mut cells = Vec::new();
+    for (variant, work) in variants.into_iter().zip(works) {
+        let Some(work) = work else {
+            return Ok(Predictions { asked, ..Predictions::default() });
+        };
+        let calibrated = work?;
+        cells.extend(request.threads.iter().map(|&threads| {
+            let spec = CellSpec {
+                machine: &request.machine,
+                variant,
+                placement,
+                home: script.home,
+                threads,
+                local_work: calibrated.nanoseconds(),
+            };
+            // A figure that was published for other places, in some run, is no figure to compare with.
+            let places = |of: &Placement, seed| of.places(&request.machine, threads, seed);
+            let as_scripted = |seed| places(placement, seed) == places(&scripted, seed);
+            Cell { request, spec, calibrated, is_as_published: (1..=2).all(as_scripted) }
+        }));
+    }
+    let predictions = jobs::run(
+        &cells,
+        request.jobs,
+        |cell| simulate(&cell.spec, &RunPlan::full(&cell.spec, &script.run, script.samples)),
+        done,
+    );
+    let mut found = Predictions { asked, ..Predictions::default() };
+    for (cell, prediction) in cells.iter().zip(predictions) {
+        let Some(prediction) = prediction else { continue };
+        if !cell.add(prediction.map_err(|error| cell.failed(error))?, tables, done, &mut found)? {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// Refuses numbers of threads for which the machine or the placement has no room.
+fn check_room(request: &Request, placement: &Placement) -> Result<(), InputError> {
+    for &threads in &request.threads {
+        check_threads(&request.machine, threads)?;
+        let room = placement.room(&request.machine);
+        if threads > room {
+            let what = placement.describe();
+            return Err(InputError(format!("{threads} threads on {what}; allowed: 1 to {room}")));
+        }
+    }
+    Ok(())
+}
+
+/// One cell of a request.
+struct Cell<'a> {
+    request: &'a Request,
+    spec: CellSpec<'a>,
+    calibrated: Calibrated,
+    /// Tasks run where they ran for published figures.
+    is_as_published: bool,
+}
+
+impl Cell<'_> {
+    fn failed(&self, error: SimulationError) -> Failure {
+        let (script, variant) = (&self.request.script.name, &self.spec.variant.name);
+        Failure::Run(format!("{script}, {variant}: {error}"))
+    }
+
+    /// Adds the rows of the cell; returns false after an interrupt.
+    fn add(
+        &self,
+        prediction: Prediction,
+        tables: &[Table],
+        done: &(impl Fn() + Sync),
+        found: &mut Predictions,
+    ) -> Result<bool, Failure> {
+        let (request, script) = (self.request, &self.request.script);
+        let (variant, threads) = (self.spec.variant, self.spec.threads);
+        let Calibrated { work, metric } = self.calibrated;
+        let figure = metric.figure(prediction.throughput, threads);
+        let mut detail = detail(metric, &prediction, threads, work);
+        identify(&request.machine, prediction.runs.len(), &mut detail);
+        if request.sensitivity {
+            let plan = RunPlan::of_run(Effort::SEARCH, &script.run);
+            let one = sensitivity::of(&self.spec, &plan, metric, request.jobs, done);
+            let Some(one) = one.map_err(|error| self.failed(error))? else { return Ok(false) };
+            let one = one.around(figure);
+            one.detail(&mut detail);
+            found.sensitivities.push(one);
+        }
+        let outcome = prediction.outcome(metric, threads);
+        for (metric, unit, figure) in script.figures() {
+            let mut detail = BTreeMap::new();
+            if let Some(work) = work {
+                detail.insert("local_work_ns".to_owned(), Detail::Number(work.nanoseconds));
+            }
+            let seeds = outcome.runs.len();
+            identify_figure(script, &request.machine, &figure, seeds, &mut detail);
+            let predicted = outcome.figure(&figure, None);
+            found.figures.push(self.row(&metric, unit, predicted, detail, tables));
+        }
+        if request.attribution {
+            let machine = Some(request.machine.name());
+            let listed = listing::Of { script, machine, variant: &variant.name, threads };
+            let tables = if self.is_as_published { tables } else { &[] };
+            found.listings.extend(listing::rows(&prediction.listing, listed, tables));
+        }
+        let (name, unit) = (script.metric.name(), script.metric.unit());
+        found.rows.push(self.row(name, unit, Some(figure), detail, tables));
+        found.costs.push(prediction.costs);
+        Ok(true)
+    }
+
+    /// The row of one figure of the cell, beside the published one.
+    fn row(
+        &self,
+        metric: &str,
+        unit: &str,
+        predicted: Option<f64>,
+        detail: BTreeMap<String, Detail>,
+        tables: &[Table],
+    ) -> Row {
+        let (script, machine) = (&self.request.script, self.request.machine.name());
+        let variant = &self.spec.variant.name;
+        let published = tables.iter().flat_map(|table| &table.cells).find(|cell| {
+            self.is_as_published
+                && cell.experiment == script.name
+                && cell.machine == machine
+                && cell.variant == *variant
+                && script.tasks(cell.threads) == Some(self.spec.threads)
+                && cell.metric == metric
+                && cell.unit == unit
+        });
+        let calibration = calibration_cell(script, variant, machine, tables);
+        let is_calibration = published.is_some() && published == calibration;
+        Row {
+            table: String::new(),
+            experiment: script.name.clone(),
+            machine: machine.to_owned(),
+            variant: variant.clone(),
+            threads: Some(self.spec.threads),
+            metric: metric.to_owned(),
+            unit: unit.to_owned(),
+            published: published.map(|cell| cell.value),
+            predicted,
+            trivial: None,
+            measured: None,
+            status: if is_calibration { Status::Calibration } else { Status::Predicted },
+            reason: None,
+            detail,
+        }
+    }
+}
+
+/// Refuses a variant whose lock is native code of another library.
+fn refuse_foreign(variant: &Variant) -> Result<(), InputError> {
+    match variant.foreign_locks().next() {
+        Some(name) => Err(InputError(format!(
+            "`{name}` is native code that only a real host can run: lockyard measure SCENARIO \
+            --peers={name}"
+        ))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,364 @@
+//! Which of a machine's numbers, were it wrong by 20 %, would move a prediction most, and the
+//! interval that follows.
+//!
+//! Each time of the machine, each number of its protocol and the local work are made 20 % smaller
+//! and 20 % larger, one at a time, and the cell is simulated anew. Two intervals follow. One takes
+//! the changes as independent: it ends at the root of the sum of the squares of all changes
+//! downwards, and of all upwards. The other is for one wrong input, whichever it is: it ends at the
+//! largest single change downwards, and upwards. Numbers of a family were fitted together, so that
+//! they may all be wrong together: the row `family.scale` says what that does; it is in the second
+//! interval, and not in the first, which has its parts. A whole number is changed to the nearest
+//! whole one, which of a small one is another change than by 20 %: such numbers are named, with
+//! what they were changed to; those that stay what they are, too.
+
+use crate::explain::Costs;
+use crate::simulate::{CellSpec, RunPlan, SimulationError, simulate};
+use lockyard_results::row::Detail;
+use lockyard_scenarios::Metric;
+use lockyard_sim::Machine;
+use lockyard_support::jobs;
+use std::collections::BTreeMap;
+
+/// By how much a number is changed.
+const CHANGE: f64 = 0.2;
+
+/// So many inputs are shown to people.
+const SHOWN: usize = 8;
+
+/// What the local work is called.
+const LOCAL_WORK: &str = "local work";
+
+/// The row in which a family's latencies change together.
+const SCALE: &str = "family.scale";
+
+/// What a change of one input does to the figure, as a share of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Effect {
+    /// The input.
+    pub input: String,
+    /// Its value, for people.
+    pub value: String,
+    /// With 20 % less.
+    pub less: f64,
+    /// With 20 % more.
+    pub more: f64,
+}
+
+impl Effect {
+    /// The larger of the two changes.
+    pub fn most(&self) -> f64 {
+        self.less.abs().max(self.more.abs())
+    }
+}
+
+/// How a figure depends on the inputs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sensitivity {
+    /// The figure to which effects and intervals refer.
+    pub figure: f64,
+    /// Effects, the largest first.
+    pub effects: Vec<Effect>,
+    /// The interval if every input may be wrong on its own: the root of the sum of squares.
+    pub interval: (f64, f64),
+    /// The interval if one input is wrong, whichever it is: the largest single changes.
+    pub single: (f64, f64),
+    /// Inputs that stay what they are, because 20 % more and less round to the same whole number.
+    pub unchanged: Vec<String>,
+    /// Inputs that were changed by another share, because 20 % more or less is no whole number or
+    /// not allowed: each with what it was changed to, for people.
+    pub coarse: Vec<String>,
+}
+
+/// The numbers that are changed: what is a whole number of things (cores, threads, bytes) is not.
+fn inputs(machine: &Machine, local_work: f64) -> Vec<(String, f64)> {
+    let mut inputs = Vec::new();
+    for parameter in machine.parameters() {
+        let Some(value) = parameter.value.number() else { continue };
+        if value > 0.0 && !parameter.name.starts_with("topology.") {
+            inputs.push((parameter.name.clone(), value));
+        }
+    }
+    if local_work > 0.0 {
+        inputs.push((LOCAL_WORK.to_owned(), local_work));
+    }
+    inputs
+}
+
+/// The sensitivity of a cell, in the terms of a metric, by runs as the plan says. `done` is called
+/// after each simulation.
+///
+/// # Errors
+///
+/// If a run fails. `None` after an interrupt.
+pub fn of(
+    cell: &CellSpec,
+    plan: &RunPlan,
+    metric: Metric,
+    jobs: usize,
+    done: &(impl Fn() + Sync),
+) -> Result<Option<Sensitivity>, SimulationError> {
+    let inputs = inputs(cell.machine, cell.local_work);
+    let mut changes: Vec<Option<(&str, f64)>> = vec![None];
+    for (name, value) in &inputs {
+        changes.push(Some((name, value * (1.0 - CHANGE))));
+        changes.push(Some((name, value * (1.0 + CHANGE))));
+    }
+    let figure = |change: &Option<(&str, f64)>| {
+        let (mut machine, mut work) = (cell.machine.clone(), cell.local_work);
+        match *change {
+            Some((LOCAL_WORK, value)) => work = value,
+            Some((name, value)) => {
+                if let Some(changed) = machine.clone().with(name, value) {
+                    machine = changed;
+                }
+            }
+            None => {}
+        }
+        simulate(&CellSpec { machine: &machine, local_work: work, ..*cell }, plan)
+            .map(|prediction| metric.figure(prediction.throughput, cell.threads))
+    };
+    let mut figures = Vec::new();
+    for figure in jobs::run(&changes, jobs, figure, done) {
+        let Some(figure) = figure else { return Ok(None) };
+        figures.push(figure?);
+    }
+    let base = figures[0];
+    let mut effects: Vec<Effect> = inputs
+        .iter()
+        .zip(figures[1..].chunks(2))
+        .map(|((name, value), changed)| Effect {
+            input: name.clone(),
+            value: format!("{value:.4}").trim_end_matches('0').trim_end_matches('.').to_owned(),
+            less: changed[0] / base - 1.0,
+            more: changed[1] / base - 1.0,
+        })
+        .collect();
+    effects.sort_by(|a, b| b.most().total_cmp(&a.most()).then_with(|| a.input.cmp(&b.input)));
+    let squares = |direction: f64| -> f64 {
+        let of = |effect: &Effect| {
+            let most = (effect.less * direction).max(effect.more * direction).max(0.0);
+            most * most
+        };
+        effects.iter().filter(|effect| effect.input != SCALE).map(of).sum::<f64>().sqrt()
+    };
+    let largest = |direction: f64| -> f64 {
+        let of = |effect: &Effect| (effect.less * direction).max(effect.more * direction);
+        effects.iter().map(of).fold(0.0, f64::max)
+    };
+    let around =
+        |down: f64, up: f64| -> (f64, f64) { (base * (1.0 - down).max(0.0), base * (1.0 + up)) };
+    let interval = around(squares(-1.0), squares(1.0));
+    let single = around(largest(-1.0), largest(1.0));
+    let (unchanged, coarse) = rounded(cell.machine, &inputs);
+    Ok(Some(Sensitivity { figure: base, effects, interval, single, unchanged, coarse }))
+}
+
+/// A change counts as one by 20 % if it is by this share more or less.
+const NEARLY: f64 = 0.05;
+
+/// The inputs of a machine that a change of 20 % leaves as they are, rounded and kept within what a
+/// file may say; and those that it changes by another share.
+fn rounded(machine: &Machine, inputs: &[(String, f64)]) -> (Vec<String>, Vec<String>) {
+    let (mut unchanged, mut coarse) = (Vec::new(), Vec::new());
+    for (name, value) in inputs {
+        let changed = |asked: f64| {
+            let changed = machine.clone().with(name, asked)?;
+            changed.parameter(name)?.value.number()
+        };
+        let (less, more) = (changed(value * (1.0 - CHANGE)), changed(value * (1.0 + CHANGE)));
+        let (Some(less), Some(more)) = (less, more) else { continue };
+        let is_another = |to: f64| ((to / value - 1.0).abs() - CHANGE).abs() > NEARLY;
+        if less == *value && more == *value {
+            unchanged.push(name.clone());
+        } else if is_another(less) || is_another(more) {
+            coarse.push(format!("{name} ({value} to {less} and {more})"));
+        }
+    }
+    (unchanged, coarse)
+}
+
+/// How many simulations [`of`] takes.
+pub fn count(machine: &Machine) -> usize {
+    1 + 2 * inputs(machine, 1.0).len()
+}
+
+impl Sensitivity {
+    /// The same changes, of the figure `prediction`: that of longer runs than those made here.
+    #[must_use]
+    pub fn around(mut self, prediction: f64) -> Sensitivity {
+        let factor = prediction / self.figure;
+        for end in [
+            &mut self.interval.0,
+            &mut self.interval.1,
+            &mut self.single.0,
+            &mut self.single.1,
+            &mut self.figure,
+        ] {
+            *end *= factor;
+        }
+        self
+    }
+
+    /// For programs.
+    pub fn detail(&self, detail: &mut BTreeMap<String, Detail>) {
+        detail.insert("sensitivity_low".to_owned(), Detail::Number(self.interval.0));
+        detail.insert("sensitivity_high".to_owned(), Detail::Number(self.interval.1));
+        detail.insert("sensitivity_single_low".to_owned(), Detail::Number(self.single.0));
+        detail.insert("sensitivity_single_high".to_owned(), Detail::Number(self.single.1));
+        if !self.unchanged.is_empty() {
+            let unchanged = Detail::Text(self.unchanged.join(" "));
+            detail.insert("sensitivity_unchanged".to_owned(), unchanged);
+        }
+        if !self.coarse.is_empty() {
+            let coarse = Detail::Text(self.coarse.join(", "));
+            detail.insert("sensitivity_coarse".to_owned(), coarse);
+        }
+        if let Some(first) = self.effects.first() {
+            detail.insert("most_sensitive_to".to_owned(), Detail::Text(first.input.clone()));
+        }
+        for effect in &self.effects {
+            let name = &effect.input;
+            detail.insert(format!("sensitivity {name}: less"), Detail::Number(effect.less));
+            detail.insert(format!("sensitivity {name}: more"), Detail::Number(effect.more));
+        }
+    }
+
+    /// A table for people.
+    pub fn table(&self, heading: &str, unit: &str, costs: &Costs) -> String {
+        let percent = |share: f64| format!("{:+.1} %", share * 100.0);
+        let mut text = format!(
+            "{heading}\n  {:.4e} {unit}; {} dominates\n",
+            self.figure,
+            costs.cause().0.name()
+        );
+        text.push_str(&format!(
+            "  from {:.4e} to {:.4e} if every input may be wrong by 20 % on its own (root of the \
+            sum of squares)\n",
+            self.interval.0, self.interval.1
+        ));
+        let most = self.effects.first().map_or("none", |effect| &effect.input);
+        text.push_str(&format!(
+            "  from {:.4e} to {:.4e} if one input is wrong by 20 %, whichever it is; {most} moves \
+            it most\n",
+            self.single.0, self.single.1
+        ));
+        let (value, less, more) = ("value", "20 % less", "20 % more");
+        text.push_str(&format!("  {:<26} {value:>9} {less:>11} {more:>11}\n", "input"));
+        for effect in self.effects.iter().take(SHOWN) {
+            text.push_str(&format!(
+                "  {:<26} {:>9} {:>11} {:>11}\n",
+                effect.input,
+                effect.value,
+                percent(effect.less),
+                percent(effect.more)
+            ));
+        }
+        let rest = self.effects.iter().skip(SHOWN).map(Effect::most).fold(0.0, f64::max);
+        let count = self.effects.len().saturating_sub(SHOWN);
+        text.push_str(&format!(
+            "  {count} more, none of which moves it by more than {:.1} %\n",
+            rest * 100.0
+        ));
+        if !self.unchanged.is_empty() {
+            text.push_str(&format!(
+                "  not changed, because 20 % more and less round to the same whole number: {}\n",
+                self.unchanged.join(", ")
+            ));
+        }
+        if !self.coarse.is_empty() {
+            text.push_str(&format!(
+                "  changed by another share, to the nearest that a machine's file may say: {}\n",
+                self.coarse.join(", ")
+            ));
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::placement::Placement;
+    use crate::simulate::Effort;
+    use lockyard_scenarios::{Order, Script};
+
+    #[test]
+    fn an_operation_alone_depends_on_its_own_work_and_the_clock() {
+        let machine = Machine::shipped("skylake-client-4c").expect("it is shipped");
+        let script = Script::shipped("fstat2").expect("it is shipped");
+        let cell = CellSpec {
+            machine: &machine,
+            variant: &script.variants[0],
+            placement: &Placement::Order(Order::SiblingsLast),
+            home: 0,
+            threads: 1,
+            local_work: 1000.0,
+        };
+        let plan = RunPlan::of_windows(Effort::SEARCH);
+        let found = of(&cell, &plan, script.metric, 1, &|| ())
+            .expect("it runs")
+            .expect("nobody interrupts");
+        assert_eq!(found.effects[0].input, LOCAL_WORK);
+        let effect = &found.effects[0];
+        // A little more than the share itself: some of the work hides, however much there is.
+        assert!(effect.less > 0.2 && effect.less < 0.26, "{effect:?}");
+        assert!(effect.more < -0.14 && effect.more > -0.17, "{effect:?}");
+        let leg = found.effects.iter().find(|effect| effect.input == "cycles.leg").unwrap();
+        assert_eq!((leg.less, leg.more), (0.0, 0.0), "nothing moves");
+        assert!(found.interval.0 < found.figure && found.figure < found.interval.1);
+        let single = (found.single.0 / found.figure - 1.0, found.single.1 / found.figure - 1.0);
+        let (least, most) = (effect.more, effect.less);
+        assert!((single.0 - least).abs() < 1e-9 && (single.1 - most).abs() < 1e-9, "{single:?}");
+        assert!(found.interval.0 <= found.single.0 && found.single.1 <= found.interval.1);
+        // 1 and 2 cycles, and a switch.
+        let unchanged = ["cycles.dispatch", "cycles.invalidate", "caches.shared_inclusive"];
+        assert_eq!(found.unchanged, unchanged);
+    }
+
+    #[test]
+    fn a_small_whole_number_is_named_with_what_it_was_changed_to() {
+        let machine = Machine::shipped("skylake-client-4c").expect("it is shipped");
+        let machine = machine.with("cycles.dispatch", 3.0).expect("it has it");
+        let inputs: Vec<(String, f64)> = inputs(&machine, 0.0)
+            .into_iter()
+            .filter(|(name, _)| name == "cycles.dispatch" || name == "cycles.pause")
+            .collect();
+        assert_eq!(inputs.len(), 2);
+        let (unchanged, coarse) = rounded(&machine, &inputs);
+        assert_eq!(coarse, ["cycles.dispatch (3 to 2 and 4)"]);
+        assert!(unchanged.is_empty());
+    }
+
+    #[test]
+    fn the_interval_of_all_inputs_is_the_root_of_the_sum_of_squares_without_the_scale() {
+        let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
+        let script = Script::shipped("fstat2").expect("it is shipped");
+        let cell = CellSpec {
+            machine: &machine,
+            variant: &script.variants[0],
+            placement: &Placement::Order(Order::SiblingsLast),
+            home: 0,
+            threads: 4,
+            local_work: 100.0,
+        };
+        let plan = RunPlan::of_windows(Effort::SEARCH);
+        let found = of(&cell, &plan, script.metric, 2, &|| ())
+            .expect("it runs")
+            .expect("nobody interrupts");
+        let (mut down, mut up): (f64, f64) = (0.0, 0.0);
+        for effect in found.effects.iter().filter(|effect| effect.input != SCALE) {
+            let (low, high) = (effect.less.min(effect.more), effect.less.max(effect.more));
+            down += low.min(0.0).powi(2);
+            up += high.max(0.0).powi(2);
+        }
+        let relative = |figure: f64| figure / found.figure - 1.0;
+        assert!((relative(found.interval.0) + down.sqrt()).abs() < 1e-9);
+        assert!((relative(found.interval.1) - up.sqrt()).abs() < 1e-9);
+        let scale = found.effects.iter().find(|effect| effect.input == SCALE).expect("a family");
+        assert!(relative(found.single.0) <= scale.more + 1e-9, "the scale is one of them");
+        assert!(found.effects.is_sorted_by(|a, b| a.most() >= b.most()));
+        let (figure, low) = (found.figure, found.interval.0);
+        let moved = found.around(2.0 * figure);
+        assert_eq!((moved.figure, moved.interval.0), (2.0 * figure, 2.0 * low));
+    }
+}

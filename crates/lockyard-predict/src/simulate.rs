@@ -1,0 +1,79 @@
+//! One cell on a simulated machine: a variant, a number of threads, some seeds.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `spec` | the cell, and how its runs are made |
+//! | `windows` | runs of which a window is counted while all tasks go on |
+//! | `per_task` | runs in which each task is timed until it is done |
+//! | `rare_events`, `fallbacks` | runs of seconds, of which a millisecond is simulated |
+//! | `samples` | samples of a run, with disturbances |
+//! | `effort` | length of a run, and number of runs |
+//! | `starts` | when tasks begin, and whether it matters |
+//! | `stage`, `locks` | the machine as a scenario sees it, and what it records |
+//! | `objects` | a cell's objects in a simulation |
+//! | `prediction` | results |
+
+mod effort;
+mod fallbacks;
+mod identity;
+mod locks;
+mod objects;
+mod per_task;
+mod prediction;
+mod rare_events;
+mod samples;
+mod spec;
+mod stage;
+mod starts;
+mod windows;
+
+pub use effort::Effort;
+pub use identity::{MACHINE_HASH, SEEDS, identify};
+pub use prediction::{LongRun, Prediction, SimulationError, range};
+pub use samples::{SEEDS as SEEDS_OF_SAMPLES, samples};
+pub use spec::{CellSpec, RunPlan};
+pub use starts::{NEAR, Orders};
+
+/// A turn of a sibling that is longer than any ownership, in cycles.
+const APART: f64 = 500.0;
+
+/// Simulates a cell as its plan says.
+///
+/// # Errors
+///
+/// If a run is stuck, a thread panics, or the objects are not as they ought to be afterwards: a
+/// primitive is broken, and the message says how. Also if there is no hardware thread for a
+/// disturbance of the samples.
+///
+/// # Panics
+///
+/// If the placement has no room for the threads.
+pub fn simulate(cell: &CellSpec, plan: &RunPlan) -> Result<Prediction, SimulationError> {
+    // One task takes as long, whether it ends or not.
+    let mut found = if plan.until_each_is_done && cell.threads > 1 {
+        per_task::simulate(cell, plan.effort)?
+    } else {
+        rare_events::simulate(cell, plan.effort, plan.mean_over)?
+    };
+    if let Some(of) = plan.samples {
+        found.samples = samples(cell, of)?;
+    }
+    if plan.siblings_apart
+        && has_siblings(cell)
+        && let Some(apart) = cell.machine.clone().with("cycles.sibling_turn", APART)
+    {
+        let cell = CellSpec { machine: &apart, ..*cell };
+        let plan = RunPlan { samples: None, siblings_apart: false, ..*plan };
+        found.siblings_apart = Some(simulate(&cell, &plan)?.throughput);
+    }
+    Ok(found)
+}
+
+/// Returns whether two of the cell's tasks are siblings of a core.
+fn has_siblings(cell: &CellSpec) -> bool {
+    let places = cell.placement.places(cell.machine, cell.threads, 1);
+    let mut cores: Vec<usize> =
+        places.into_iter().map(|place| cell.machine.place(place).core).collect();
+    cores.sort_unstable();
+    cores.windows(2).any(|pair| pair[0] == pair[1])
+}

@@ -1,0 +1,123 @@
+//! How long a cell is simulated, and how often.
+//!
+//! A run has to reach what it would do for hours, and to be repeated where chance decides: by the
+//! places of tasks that are not pinned, by guests' time slices, by caches that fill.
+
+use crate::placement::Placement;
+use lockyard_scenarios::{Order, Variant};
+use lockyard_sim::Machine;
+
+/// How long a run is simulated, and how often.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Simulated nanoseconds before counting begins, once all tasks have begun.
+    pub warm_up_ns: f64,
+    /// Simulated nanoseconds that are counted.
+    pub window_ns: f64,
+    /// Runs, each with a seed of its own: 1, 2, ...
+    pub seeds: u64,
+}
+
+impl Effort {
+    /// Enough for the tables, for tasks whose places do not depend on the seed, or do not matter:
+    /// the runs of a cell differ by less than 4 %.
+    pub(super) const USUAL: Effort =
+        Effort { warm_up_ns: 150_000.0, window_ns: 1_000_000.0, seeds: 5 };
+    /// For the search of a calibration, and for changes of a figure, which are simulated with the
+    /// same seeds.
+    pub const SEARCH: Effort = Effort { warm_up_ns: 100_000.0, window_ns: 400_000.0, seeds: 3 };
+
+    /// Enough for the tables, for tasks that are not pinned. There a seed is a placement, and
+    /// placements differ more than windows: the runs of `page-ref` with 4 threads on Broadwell-EX
+    /// differ by up to a factor of 2.3, mostly upwards. The standard error of the mean of 40 is 2
+    /// to 4 % there.
+    pub(super) const UNPINNED: Effort =
+        Effort { warm_up_ns: 150_000.0, window_ns: 500_000.0, seeds: 40 };
+
+    /// The least for guests that share CPUs: some rounds of their time slices.
+    const GUESTS: Effort = Effort { warm_up_ns: 50_000_000.0, window_ns: 100_000_000.0, seeds: 1 };
+
+    /// Enough for so many guests that share CPUs.
+    pub(super) fn for_guests(self, guests: usize) -> Effort {
+        if guests < 2 {
+            return self;
+        }
+        Effort {
+            warm_up_ns: self.warm_up_ns.max(Effort::GUESTS.warm_up_ns),
+            window_ns: self.window_ns.max(Effort::GUESTS.window_ns),
+            ..self
+        }
+    }
+
+    /// With tables that the caches do not hold at first, which are filled anew for each run: one
+    /// run, and longer, until the caches hold what they then do.
+    pub(super) fn for_tables(self, variant: &Variant) -> Effort {
+        if variant.tables().all(|table| table.bytes() < LARGE_TABLE) {
+            return self;
+        }
+        Effort {
+            warm_up_ns: self.warm_up_ns.max(2_000_000.0),
+            window_ns: self.window_ns.max(2_000_000.0),
+            seeds: 1,
+        }
+    }
+
+    /// Enough for the tables.
+    pub fn usual(machine: &Machine, placement: &Placement, threads: usize) -> Effort {
+        if threads < 2 || places_are_alike(machine, placement) {
+            Effort::USUAL
+        } else {
+            Effort::UNPINNED
+        }
+    }
+}
+
+/// Whether tasks are served alike in every run, as far as their places go: they are the same ones,
+/// or cores of one complex.
+pub(super) fn places_are_alike(machine: &Machine, placement: &Placement) -> bool {
+    *placement != Placement::Order(Order::Unpinned) || machine.complexes() == 1
+}
+
+/// A table of so many bytes is in no cache, or comes into the caches only after a while.
+const LARGE_TABLE: usize = 4 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::{CellSpec, RunPlan, simulate};
+    use lockyard_scenarios::Script;
+
+    #[test]
+    fn a_mean_over_placements_is_of_enough_of_them() {
+        let machine = Machine::shipped("broadwell-ex-8s10c2t").expect("it is shipped");
+        let script = Script::shipped("page-ref").expect("it is shipped");
+        let placement = Placement::Order(script.order);
+        let usual = Effort::usual(&machine, &placement, 4);
+        let variant = script.variant("xadd").expect("it has it");
+        let cell = CellSpec {
+            machine: &machine,
+            variant,
+            placement: &placement,
+            home: 0,
+            threads: 4,
+            local_work: 0.0,
+        };
+        let found = simulate(&cell, &RunPlan::of_run(usual, &script.run)).expect("it runs");
+        assert_eq!(found.runs.len() as u64, usual.seeds);
+        // As of a normal distribution: the range of 40 is 4.3 standard deviations.
+        let deviation = (found.range.1 - found.range.0) / 4.3 / found.throughput;
+        let error = deviation / (usual.seeds as f64).sqrt();
+        assert!(
+            error < 0.03,
+            "{error} with {} placements, which differ by {deviation}",
+            usual.seeds
+        );
+        let seeds = |machine: &Machine, placement: &Placement, threads| {
+            Effort::usual(machine, placement, threads).seeds
+        };
+        assert_eq!(seeds(&machine, &Placement::List(vec![0, 1]), 2), Effort::USUAL.seeds);
+        assert_eq!(seeds(&machine, &placement, 1), Effort::USUAL.seeds);
+        let one_complex = Machine::shipped("zen4-7840u").expect("it is shipped");
+        assert_eq!(seeds(&one_complex, &placement, 4), Effort::USUAL.seeds);
+    }
+}

@@ -1,0 +1,55 @@
+//! What a simulated figure was simulated with: the machine's numbers and the seeds. Two figures of
+//! one library with the same identity are the same figure, bit for bit; with another, they answer
+//! another question.
+
+use lockyard_results::row::Detail;
+use lockyard_sim::Machine;
+use std::collections::BTreeMap;
+
+/// The hash of the machine's numbers, in a row's details.
+pub const MACHINE_HASH: &str = "machine_hash";
+/// How many seeds were simulated (1, 2, ...), in a row's details.
+pub const SEEDS: &str = "simulated_seeds";
+
+/// Says in the details of a row that was simulated on `machine` with so many seeds what it was
+/// simulated with.
+pub fn identify(machine: &Machine, seeds: usize, detail: &mut BTreeMap<String, Detail>) {
+    detail.insert(MACHINE_HASH.to_owned(), Detail::Text(machine_hash(machine)));
+    detail.insert(SEEDS.to_owned(), Detail::Count(seeds as u64));
+}
+
+/// A hash of every number of the machine and of its order of service, not of its name, comments or
+/// sources. It is FNV-1a with 64 bits (Fowler, Noll, Vo): two files that differ by accident differ
+/// in it, nobody is kept from forging one.
+fn machine_hash(machine: &Machine) -> String {
+    let mut hash = 0xcbf2_9ce4_8422_2325u64;
+    let mut add = |bytes: &[u8]| {
+        for &byte in bytes {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    };
+    for parameter in machine.parameters() {
+        add(parameter.name.as_bytes());
+        // As it is printed: the shortest text that is this number.
+        add(format!(" {}\n", parameter.value).as_bytes());
+    }
+    add(format!("{:?}", machine.order()).as_bytes());
+    format!("fnv1a-{hash:016x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_with_another_number_has_another_hash() {
+        let machine = Machine::shipped("zen4-7840u").unwrap();
+        let hash = machine_hash(&machine);
+        assert_eq!(hash, machine_hash(&machine.clone()));
+        let other = |pause| machine_hash(&machine.clone().with("cycles.pause", pause).unwrap());
+        assert_ne!(other(40.0), other(41.0));
+        let hashes: std::collections::BTreeSet<String> =
+            Machine::names().filter_map(Machine::shipped).map(|m| machine_hash(&m)).collect();
+        assert_eq!(hashes.len(), Machine::names().count(), "each shipped machine has its own");
+    }
+}

@@ -1,0 +1,178 @@
+//! Runs in which every task has as many operations to do, and its own clock.
+//!
+//! Some benchmarks' harnesses (google-benchmark is one) give each task a number of operations,
+//! begin together, and stop a task's clock when it has done its own. The figure is the mean of the
+//! tasks' times. Where tasks are not served alike that is another thing than the number of tasks
+//! over what all do together in a second, if all go on for ever: those that get on faster are done
+//! first, and the others go on without them, with less contention; but the time of a slow task
+//! counts as much as that of a fast one. Such a run is simulated from its beginning to its end; all
+//! else that is said of the cell is of the time when all go on.
+
+use super::objects::{objects, simulation};
+use super::prediction::{Prediction, SimulationError, range};
+use super::spec::CellSpec;
+use super::starts::Beginnings;
+use super::{Effort, windows};
+use lockyard_results::statistics;
+use lockyard_sim::Outcome;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+/// Operations of each task. The benchmark's are more (of `page-ref` ten and more times with up to
+/// 16 tasks, 2 to 5 times with 64 and 128): the end of a run is the same share of it, but fewer
+/// operations are by chance further apart, so that tasks that are served alike end up to a few per
+/// cent apart, and their figure is 1 to 2 % low.
+const EACH: u64 = 2_000;
+
+/// Longest run, in simulated nanoseconds: each task then has fewer operations to do ...
+const LONG_ENOUGH: f64 = 2e9;
+
+/// ... but this many at least.
+const FEWEST_EACH: u64 = 20;
+
+/// Operations of all tasks in all runs of a cell, at most: with many tasks, their places make less
+/// of a difference. Of unpinned tasks on several sockets there are 40 runs with four of them, 30
+/// with eight, 15 with 16.
+const ENOUGH: u64 = 480_000;
+
+/// ... but so many runs at least.
+const FEWEST: u64 = 3;
+
+/// A run that takes so many times as long as it would if all went on for ever is stuck.
+const STUCK: f64 = 1e3;
+
+/// Simulates runs in which each of several tasks is timed until it is done. Only the throughput,
+/// its range and that of each run are of such runs: the one with which all tasks would take the
+/// tasks' mean time if they went on for ever.
+///
+/// # Errors
+///
+/// As [`windows::simulate`].
+///
+/// # Panics
+///
+/// As [`windows::simulate`].
+pub(super) fn simulate(cell: &CellSpec, effort: Effort) -> Result<Prediction, SimulationError> {
+    let threads = cell.threads;
+    let seeds = effort.seeds.min((ENOUGH / (EACH * threads as u64)).max(FEWEST));
+    let effort = Effort { seeds, ..effort }.for_tables(cell.variant);
+    let found = windows::simulate(cell, effort, false)?;
+    // Of one task, in nanoseconds.
+    let operation = threads as f64 * 1e9 / found.throughput;
+    let each = EACH.min((LONG_ENOUGH / operation) as u64).max(FEWEST_EACH);
+    let longest = cell.machine.cycles(each as f64 * operation * STUCK);
+    let times = (1..=effort.seeds)
+        .map(|seed| {
+            mean_time(cell, each, longest, seed)
+                .map_err(|e| SimulationError(format!("{threads} threads, seed {seed}: {e}")))
+        })
+        .collect::<Result<Vec<f64>, _>>()?;
+    let throughput = |time: f64| threads as f64 * 1e9 / time;
+    let runs: Vec<f64> = times.iter().copied().map(throughput).collect();
+    Ok(Prediction {
+        // The mean of what the benchmark prints.
+        throughput: statistics::mean(&times).map_or(0.0, throughput),
+        range: range(&runs),
+        runs,
+        while_all_go_on: Some(found.throughput),
+        ..found
+    })
+}
+
+/// Mean of the tasks' times for an operation in one run of `each` operations of each task, in
+/// nanoseconds. A run of more than `longest` cycles is stuck.
+fn mean_time(cell: &CellSpec, each: u64, longest: u64, seed: u64) -> Result<f64, String> {
+    let mut simulation = simulation(cell, seed);
+    let objects = objects(&mut simulation, cell, seed)?;
+    // In cycles.
+    let times = Rc::new(RefCell::new(Vec::new()));
+    // The harness lets all tasks begin together, and its runs are so long that a task that came a
+    // little earlier gains nothing. So clocks start when all are there, in an order that is
+    // nobody's.
+    let beginnings = Beginnings::draw(&mut simulation, cell.variant.starts, cell.threads);
+    let all_there = beginnings.end();
+    let places = cell.placement.places(cell.machine, cell.threads, seed);
+    for (task, place) in places.into_iter().enumerate() {
+        let (objects, times) = (Rc::clone(&objects), Rc::clone(&times));
+        beginnings.spawn(&mut simulation, task, 0, place, move || {
+            let begun = Cell::new(0);
+            let ready = || lockyard_sim::now() >= all_there;
+            objects.run_operations_after(ready, || begun.set(lockyard_sim::now()), each);
+            times.borrow_mut().push(lockyard_sim::now() - begun.get());
+        });
+    }
+    let outcome = simulation.run_until(all_there + longest);
+    if !matches!(outcome, Outcome::Finished) {
+        return Err(outcome.to_string());
+    }
+    let operations = simulation.operations().iter().sum();
+    simulation.setup(|| objects.verify(operations)).map_err(|e| e.to_string())?;
+    let all: u64 = times.borrow().iter().sum();
+    Ok(cell.machine.nanoseconds(all) / (each * cell.threads as u64) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::placement::Placement;
+    use crate::simulate::{RunPlan, simulate};
+    use lockyard_scenarios::{Order, Script};
+    use lockyard_sim::Machine;
+
+    const EFFORT: Effort = Effort { warm_up_ns: 50_000.0, window_ns: 100_000.0, seeds: 3 };
+
+    /// The figures of the time when all go on, and of tasks that are done, in nanoseconds.
+    fn figures(machine: &str, variant: &str, places: &Placement, threads: usize) -> (f64, f64) {
+        let machine = Machine::shipped(machine).expect("it is shipped");
+        let script = Script::shipped("page-ref").expect("it is shipped");
+        let variant = script.variant(variant).expect("it has it");
+        let cell = CellSpec {
+            machine: &machine,
+            variant,
+            placement: places,
+            home: 0,
+            threads,
+            local_work: 0.0,
+        };
+        let found = simulate(&cell, &RunPlan::of_run(EFFORT, &script.run)).expect("it runs");
+        let figure = |throughput| script.metric.figure(throughput, threads);
+        (figure(found.while_all_go_on.unwrap_or(found.throughput)), figure(found.throughput))
+    }
+
+    #[test]
+    fn tasks_that_are_served_alike_are_done_together() {
+        let (all, each) = figures("zen4-7840u", "xadd", &Placement::Order(Order::Fill), 4);
+        assert!((each / all - 1.0).abs() < 0.05, "{each}, while all go on {all}");
+    }
+
+    #[test]
+    fn tasks_that_are_not_served_alike_are_not_done_together() {
+        // By another socket each: who is done first leaves the other alone.
+        let places = Placement::List(vec![0, 10]);
+        let (all, each) = figures("broadwell-ex-8s10c2t", "cmpxchg", &places, 2);
+        assert!(each < 0.9 * all, "{each}, while all go on {all}");
+        // Three cores of one socket, and one of another, which gets the most: the three take long.
+        let places = Placement::List(vec![0, 1, 2, 10]);
+        let (all, each) = figures("broadwell-ex-8s10c2t", "xadd", &places, 4);
+        assert!(each > 1.1 * all, "{each}, while all go on {all}");
+    }
+
+    #[test]
+    fn one_task_alone_goes_on_for_ever() {
+        let places = Placement::Order(Order::Fill);
+        let machine = Machine::shipped("zen4-7840u").expect("it is shipped");
+        let script = Script::shipped("page-ref").expect("it is shipped");
+        assert!(script.run.until_each_is_done);
+        let variant = script.variant("xadd").expect("it has it");
+        let cell = CellSpec {
+            machine: &machine,
+            variant,
+            placement: &places,
+            home: 0,
+            threads: 1,
+            local_work: 0.0,
+        };
+        let found = simulate(&cell, &RunPlan::of_run(EFFORT, &script.run)).expect("it runs");
+        assert_eq!(found.while_all_go_on, None);
+    }
+}

@@ -1,0 +1,68 @@
+//! What is simulated: a cell, and how its runs are made.
+
+use super::Effort;
+use crate::placement::Placement;
+use lockyard_scenarios::{RunOf, Samples, Variant};
+use lockyard_sim::Machine;
+
+/// One cell: a variant of a scenario on a machine, with its tasks.
+#[derive(Clone, Copy, Debug)]
+pub struct CellSpec<'a> {
+    /// The machine.
+    pub machine: &'a Machine,
+    /// The variant.
+    pub variant: &'a Variant,
+    /// Where the tasks run; those of each guest alike.
+    pub placement: &'a Placement,
+    /// Socket that is the home of the objects; the last one on a machine that has fewer.
+    pub home: usize,
+    /// Number of tasks (of one guest).
+    pub threads: usize,
+    /// Local work of an operation, in nanoseconds.
+    pub local_work: f64,
+}
+
+/// How the runs of a cell are made.
+#[derive(Clone, Copy, Debug)]
+pub struct RunPlan {
+    /// Length of a run, and number of runs.
+    pub effort: Effort,
+    /// Time each task until it has done its operations, instead of counting while all go on.
+    pub until_each_is_done: bool,
+    /// Seconds of a run over which the figure is the mean; the moment if it is not given.
+    pub mean_over: Option<f64>,
+    /// Samples to simulate beside the figure.
+    pub samples: Option<Samples>,
+    /// Simulate a cell whose cores have two tasks once more, as if the threads of a core shared
+    /// nothing of an ownership. What they share is not settled; this is the other end.
+    pub siblings_apart: bool,
+}
+
+impl RunPlan {
+    /// Plan of runs while all tasks go on.
+    pub fn of_windows(effort: Effort) -> RunPlan {
+        RunPlan {
+            effort,
+            until_each_is_done: false,
+            mean_over: None,
+            samples: None,
+            siblings_apart: false,
+        }
+    }
+
+    /// Plan of the run that a script describes.
+    pub fn of_run(effort: Effort, run: &RunOf) -> RunPlan {
+        RunPlan {
+            until_each_is_done: run.until_each_is_done,
+            mean_over: run.mean_over,
+            ..RunPlan::of_windows(effort)
+        }
+    }
+
+    /// Plan of a script's run with full effort: its samples too, and the figure with siblings
+    /// apart.
+    pub fn full(cell: &CellSpec, run: &RunOf, samples: Option<Samples>) -> RunPlan {
+        let effort = Effort::usual(cell.machine, cell.placement, cell.threads);
+        RunPlan { samples, siblings_apart: true, ..RunPlan::of_run(effort, run) }
+    }
+}

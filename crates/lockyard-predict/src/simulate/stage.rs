@@ -1,0 +1,194 @@
+//! A simulated machine as a scenario sees it, and what it records: how long steps wait and locks
+//! are held.
+//!
+//! Recording costs no simulated time. A simulation stays on its OS thread, so the record is the OS
+//! thread's.
+
+use super::locks::{Locks, Now};
+use crate::explain::LockTime;
+use hdrhistogram::Histogram;
+use lockyard::platform::{Activity, Region, during};
+use lockyard_results::fairness;
+use lockyard_scenarios::Stage;
+use lockyard_sim::Simulated;
+use std::cell::RefCell;
+
+/// A simulated machine, as a scenario sees it.
+#[derive(Debug)]
+pub(super) struct OnMachine(());
+
+/// What a run recorded.
+pub(super) struct Record {
+    /// Waits, in cycles of the machine at first, in nanoseconds when the record is ended.
+    pub waits: Histogram<u64>,
+    /// Use of each object's lock, all guests together; nothing of an object without one.
+    pub locks: Vec<LockTime>,
+    /// Cycles of all threads in steps of the region `user`.
+    pub user: u64,
+    /// Cycles of all threads in steps of the region `idle`.
+    pub idle: u64,
+    /// When each thread's current wait began.
+    waiting_since: Vec<u64>,
+    /// The locks of all guests' objects, guest by guest.
+    using: Locks,
+    objects: usize,
+    threads_of_guest: usize,
+}
+
+thread_local! {
+    static RECORD: RefCell<Option<Record>> = const { RefCell::new(None) };
+}
+
+/// A record that has begun. Dropped before its end, as by a run that failed, it is forgotten: the
+/// next run of the OS thread, which may have more threads, records nothing into it.
+pub(super) struct Recording(());
+
+/// Begins a record of `guests` guests, each with `threads` threads and `objects` objects. How locks
+/// are used is followed from now on; figures are of the [window](Recording::begin_window).
+pub(super) fn begin(guests: usize, threads: usize, objects: usize) -> Recording {
+    let all = guests * threads;
+    let record = Record {
+        waits: fairness::histogram(),
+        locks: Vec::new(),
+        user: 0,
+        idle: 0,
+        waiting_since: vec![u64::MAX; all],
+        using: Locks::new(guests * objects, all),
+        objects,
+        threads_of_guest: threads,
+    };
+    RECORD.set(Some(record));
+    Recording(())
+}
+
+impl Recording {
+    /// Forgets what was recorded: figures are of what comes from `time` on.
+    pub(super) fn begin_window(&self, time: u64) {
+        RECORD.with_borrow_mut(|record| {
+            let record = record.as_mut().expect("a record was begun");
+            record.waits.reset();
+            record.waiting_since.fill(u64::MAX);
+            (record.user, record.idle) = (0, 0);
+            record.using.begin_window(time);
+        });
+    }
+
+    /// Ends the record at `time`.
+    pub(super) fn end(self, time: u64) -> Record {
+        let mut record = RECORD.take().expect("a record was begun");
+        let using = std::mem::replace(&mut record.using, Locks::new(0, 0)).end(time);
+        let of = |object| using.iter().skip(object).step_by(record.objects).copied().sum();
+        record.locks = (0..record.objects).map(of).collect();
+        record
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        RECORD.set(None);
+    }
+}
+
+fn recording(with: impl FnOnce(&mut Record, usize, u64)) {
+    RECORD.with_borrow_mut(|record| {
+        if let Some(record) = record {
+            with(record, lockyard_sim::thread_index(), lockyard_sim::now());
+        }
+    });
+}
+
+/// What the running thread knows of itself.
+fn now(time: u64) -> Now {
+    Now {
+        time,
+        stalled: lockyard_sim::stalled(),
+        hidden: lockyard_sim::hidden(),
+        off_cpu: lockyard_sim::off_cpu(),
+    }
+}
+
+impl Stage for OnMachine {
+    type Host = Simulated;
+    const GIVES_BACK: bool = false;
+    const OTHERS: bool = true;
+
+    fn wait_for_others() {
+        lockyard_sim::wait_for_others();
+    }
+    fn random_below(n: u64) -> u64 {
+        lockyard_sim::random_below(n)
+    }
+
+    fn work(nanoseconds: f64) {
+        lockyard_sim::work(nanoseconds);
+    }
+    fn work_in(activity: Activity, nanoseconds: f64) {
+        let (began, off_cpu) = (lockyard_sim::now(), lockyard_sim::off_cpu());
+        during::<Simulated, _>(activity, || match activity.region {
+            Region::User | Region::Idle => lockyard_sim::work_behind_entry(nanoseconds),
+            _ => Self::work(nanoseconds),
+        });
+        let off_cpu = lockyard_sim::off_cpu() - off_cpu;
+        recording(|record, _, now| {
+            let spent = (now - began).saturating_sub(off_cpu);
+            match activity.region {
+                Region::User => record.user += spent,
+                Region::Idle => record.idle += spent,
+                _ => {}
+            }
+        });
+    }
+    fn stopping() -> bool {
+        lockyard_sim::stop_requested()
+    }
+    fn operation_done() {
+        lockyard_sim::operation_done();
+    }
+    fn wait_begins() {
+        recording(|record, thread, now| record.waiting_since[thread] = now);
+    }
+    fn wait_ends() {
+        recording(|record, thread, now| {
+            let since = std::mem::replace(&mut record.waiting_since[thread], u64::MAX);
+            if since != u64::MAX {
+                record.waits.saturating_record(lockyard_sim::nanoseconds(now - since) as u64);
+            }
+        });
+    }
+    fn lock_wait_begins(object: usize) {
+        recording(|record, thread, time| {
+            let lock = thread / record.threads_of_guest * record.objects + object;
+            record.using.wants(thread, lock, now(time));
+        });
+    }
+    fn hold_begins(_: usize) {
+        recording(|record, thread, time| record.using.has(thread, now(time)));
+    }
+    fn hold_ends() {
+        recording(|record, thread, time| record.using.releases(thread, now(time)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lockyard_sim::{Machine, Outcome, Simulation};
+
+    #[test]
+    fn a_run_that_failed_leaves_no_record_to_the_next_one() {
+        drop(begin(1, 1, 1));
+        let machine = Machine::shipped("skylake-client-4c").unwrap();
+        let mut simulation = Simulation::new(&machine, 1);
+        for place in 0..2 {
+            // The second one had no place in the record.
+            simulation.spawn(place, || {
+                OnMachine::wait_begins();
+                OnMachine::wait_ends();
+            });
+        }
+        let outcome = simulation.run();
+        assert!(matches!(outcome, Outcome::Finished), "{outcome}");
+        let recording = begin(1, 2, 1);
+        assert_eq!(recording.end(0).waits.len(), 0);
+    }
+}

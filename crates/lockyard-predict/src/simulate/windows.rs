@@ -1,0 +1,415 @@
+//! Runs of which a window is counted while all tasks go on.
+//!
+//! A run warms up, is counted for a window, and is then stopped and verified. Several runs, each
+//! with a seed of its own, make a prediction.
+
+use super::Effort;
+use super::effort::places_are_alike;
+use super::fallbacks::Fallbacks;
+use super::objects::{DRAIN_NS, objects, simulation};
+use super::prediction::{Prediction, SimulationError, range};
+use super::spec::CellSpec;
+use super::stage::{self, OnMachine, Recording};
+use super::starts::{Beginnings, Orders, PARTS};
+use crate::explain::{Costs, LockTime};
+use hdrhistogram::Histogram;
+use lockyard::platform::Event;
+use lockyard_results::fairness::{self, Fairness, Waits};
+use lockyard_results::listing::Listing;
+use lockyard_results::outcome::CpuTime;
+use lockyard_results::statistics;
+use lockyard_scenarios::{Object, ObjectKind, Prepared, Starts};
+use lockyard_sim::{Attribution, Outcome, Simulation, Statistics};
+use std::rc::Rc;
+
+/// Operations of all tasks that a window holds at least: it is doubled until it does, so that slow
+/// operations are not counted in steps of a large part of the figure.
+const ENOUGH_OPERATIONS: u64 = 200;
+
+/// Operations of each task that a window holds at least, since tasks may be in step.
+const ENOUGH_OF_EACH: u64 = 20;
+
+/// Longest window, in simulated nanoseconds.
+const LONGEST_WINDOW_NS: f64 = 2e9;
+
+/// The last task has come by a lock this long after its beginning, in simulated nanoseconds.
+const COMES_BY_NS: f64 = 1000.0;
+
+/// Simulates a cell. If its runs are to begin `fallen`, the task that begins first holds the locks
+/// of all lockrefs until the others have begun, so that they queue in a random order. Such a
+/// variant has no guests.
+///
+/// # Errors
+///
+/// If a run is stuck, a thread panics, or the objects are not as they ought to be afterwards: a
+/// primitive is broken, and the message says how.
+///
+/// # Panics
+///
+/// If the placement has no room for the threads.
+pub(super) fn simulate(
+    cell: &CellSpec,
+    effort: Effort,
+    fallen: bool,
+) -> Result<Prediction, SimulationError> {
+    let guests = cell.variant.guests.unwrap_or(1);
+    let effort = effort.for_guests(guests).for_tables(cell.variant);
+    // A run of seconds has been shuffled by interrupts, however it began.
+    let starts = if fallen { Starts::Random } else { cell.variant.starts };
+    let mut sums = Sums::new(cell);
+    for seed in 1..=effort.seeds {
+        let run = Run::begin(cell, seed, starts, fallen);
+        run.and_then(|run| run.finish(effort, &mut sums)).map_err(|error| match error {
+            Failed::Setup(what) => SimulationError(what.to_owned()),
+            Failed::Run(what) => {
+                SimulationError(format!("{} threads, seed {seed}: {what}", cell.threads))
+            }
+        })?;
+    }
+    sums.prediction(starts)
+}
+
+/// Why a run failed.
+enum Failed {
+    /// The objects could not be laid out.
+    Setup(&'static str),
+    /// What happened in the run.
+    Run(String),
+}
+
+impl Failed {
+    fn outcome(outcome: Outcome) -> Failed {
+        Failed::Run(outcome.to_string())
+    }
+}
+
+/// One run whose tasks have been added.
+struct Run<'a> {
+    cell: &'a CellSpec<'a>,
+    simulation: Simulation,
+    /// The objects of each guest.
+    objects: Vec<Rc<Prepared<OnMachine>>>,
+    /// Cycle at which the last task begins.
+    all_there: u64,
+}
+
+/// Counters at the beginning of the window.
+struct Before {
+    busy: Option<u64>,
+    spent: Attribution,
+    operations: Vec<u64>,
+    statistics: Statistics,
+    events: Vec<(Event, u64)>,
+    lost: Vec<Vec<u64>>,
+}
+
+/// Window of a run that was counted.
+struct Window {
+    nanoseconds: f64,
+    /// Operations of each task.
+    counts: Vec<u64>,
+    /// Operations of all tasks up to the end of each part, from the beginning of the run.
+    ends: Vec<u64>,
+}
+
+impl<'a> Run<'a> {
+    /// Lays out the objects, and adds the tasks of all guests.
+    fn begin(
+        cell: &'a CellSpec<'a>,
+        seed: u64,
+        starts: Starts,
+        fallen: bool,
+    ) -> Result<Run<'a>, Failed> {
+        let mut simulation = simulation(cell, seed);
+        if cell.variant.guests.is_some() {
+            simulation.share_cpus();
+        }
+        let tasks = cell.variant.tasks(cell.threads);
+        let beginnings = Beginnings::draw(&mut simulation, starts, tasks);
+        let mut all = Vec::new();
+        for guest in 0..cell.variant.guests.unwrap_or(1) {
+            let objects = objects(&mut simulation, cell, seed).map_err(Failed::Setup)?;
+            for (name, address, bytes) in objects.places() {
+                simulation.name(address, bytes, name);
+            }
+            let places = cell.placement.places(cell.machine, cell.threads, seed);
+            for (task, place) in places.into_iter().enumerate() {
+                let objects = Rc::clone(&objects);
+                let number = guest * cell.threads + task;
+                let held = beginnings.until_all_have_begun(number);
+                let held = (fallen && number == beginnings.first()).then_some(held);
+                beginnings.spawn(&mut simulation, number, guest as u32, place, move || {
+                    if let Some(held) = held {
+                        objects.hold_lockrefs(lockyard_sim::nanoseconds(held) + COMES_BY_NS);
+                    }
+                    objects.run_task(|_| ());
+                });
+            }
+            all.push(objects);
+        }
+        Ok(Run { cell, simulation, objects: all, all_there: beginnings.end() })
+    }
+
+    /// Number of compare-exchanges of each lockref, by how many losses in a row came before.
+    fn lost_in_a_row(&self) -> Vec<Vec<u64>> {
+        let addresses = self.objects.iter().flat_map(|objects| objects.lockrefs());
+        addresses.map(|address| self.simulation.lost_in_a_row(address)).collect()
+    }
+
+    /// Warms up, counts a window, stops, verifies, and adds what was counted to `sums`.
+    fn finish(mut self, effort: Effort, sums: &mut Sums) -> Result<(), Failed> {
+        let machine = self.cell.machine;
+        let begin = self.all_there + machine.cycles(effort.warm_up_ns);
+        let guests = self.objects.len();
+        let recording = stage::begin(guests, self.cell.threads, self.objects[0].places().count());
+        let outcome = self.simulation.run_until(begin);
+        if !outcome.is_sound() {
+            return Err(Failed::outcome(outcome));
+        }
+        recording.begin_window(begin);
+        let before = Before {
+            busy: self.simulation.busy_cycles(),
+            spent: self.simulation.attribution(),
+            operations: self.simulation.operations(),
+            statistics: self.simulation.statistics(),
+            events: self.simulation.events(),
+            lost: self.lost_in_a_row(),
+        };
+        let window = self.window(begin, effort.window_ns, &before.operations)?;
+        let end = begin + machine.cycles(window.nanoseconds);
+        sums.add(&mut self, &before, window, recording, end);
+        // Drain, and look whether everything is as it ought to be.
+        self.simulation.request_stop();
+        let outcome = self.simulation.run_until(end + machine.cycles(DRAIN_NS));
+        if !matches!(outcome, Outcome::Finished) {
+            return Err(Failed::outcome(outcome));
+        }
+        let operations = self.simulation.operations();
+        for (objects, operations) in self.objects.iter().zip(operations.chunks(self.cell.threads)) {
+            self.simulation
+                .setup(|| objects.verify(operations.iter().sum()))
+                .map_err(|error| Failed::Run(error.to_string()))?;
+        }
+        Ok(())
+    }
+
+    /// Runs a window from the cycle `begin` on, and doubles it until it holds enough operations.
+    fn window(
+        &mut self,
+        begin: u64,
+        mut nanoseconds: f64,
+        before: &[u64],
+    ) -> Result<Window, Failed> {
+        let machine = self.cell.machine;
+        let tasks = before.len() as u64;
+        let mut ends = Vec::new();
+        loop {
+            for part in ends.len() + 1..=PARTS {
+                let until = nanoseconds * part as f64 / PARTS as f64;
+                let outcome = self.simulation.run_until(begin + machine.cycles(until));
+                if !outcome.is_sound() {
+                    return Err(Failed::outcome(outcome));
+                }
+                ends.push(self.simulation.operations().iter().sum::<u64>());
+            }
+            let operations = self.simulation.operations();
+            let counts: Vec<u64> = operations.iter().zip(before).map(|(a, b)| a - b).collect();
+            let total: u64 = counts.iter().sum();
+            let enough = total >= ENOUGH_OPERATIONS.max(ENOUGH_OF_EACH * tasks);
+            if total > 0 && (enough || nanoseconds >= LONGEST_WINDOW_NS) {
+                return Ok(Window { nanoseconds, counts, ends });
+            }
+            if nanoseconds >= LONGEST_WINDOW_NS {
+                return Err(Failed::Run(format!(
+                    "no operation was finished within {} s of the machine's time",
+                    nanoseconds / 1e9
+                )));
+            }
+            nanoseconds *= 2.0;
+            ends = ends.into_iter().skip(1).step_by(2).collect();
+        }
+    }
+}
+
+/// Counters of coherence, all runs together.
+#[derive(Default)]
+struct Transfers {
+    failed_exchanges: u64,
+    exchanges: u64,
+    rmws: u64,
+    ownerships: u64,
+    local: u64,
+    remote: u64,
+}
+
+impl Transfers {
+    fn add(&mut self, before: &Statistics, after: &Statistics) {
+        self.failed_exchanges += after.failed_compare_exchanges - before.failed_compare_exchanges;
+        self.exchanges += after.compare_exchanges - before.compare_exchanges;
+        self.rmws += after.rmws - before.rmws;
+        self.ownerships += after.exclusive_fills - before.exclusive_fills;
+        self.local += after.local_transfers - before.local_transfers;
+        self.remote += after.remote_grants - before.remote_grants;
+    }
+}
+
+/// Sums over the runs of a cell.
+struct Sums<'a> {
+    cell: &'a CellSpec<'a>,
+    guests: usize,
+    tasks: usize,
+    /// Operations a second of each run, of one guest.
+    throughputs: Vec<f64>,
+    /// Operations in each part of each run's window.
+    of_parts: Vec<[f64; PARTS]>,
+    /// Operations of each task in each run.
+    rounds: Vec<Vec<u64>>,
+    waits: Histogram<u64>,
+    costs: Costs,
+    operations: u64,
+    transfers: Transfers,
+    locked: u64,
+    fallbacks: Fallbacks,
+    /// Cycles of all threads in steps of the region `user`.
+    user: u64,
+    /// Cycles of all threads in steps of the region `idle`.
+    idle: u64,
+    /// Cycles of all threads on a CPU.
+    busy: u64,
+    /// Cycles of all windows.
+    windows: u64,
+}
+
+impl<'a> Sums<'a> {
+    fn new(cell: &'a CellSpec<'a>) -> Sums<'a> {
+        Sums {
+            cell,
+            guests: cell.variant.guests.unwrap_or(1),
+            tasks: cell.variant.tasks(cell.threads),
+            throughputs: Vec::new(),
+            of_parts: Vec::new(),
+            rounds: Vec::new(),
+            waits: fairness::histogram(),
+            costs: Costs::default(),
+            operations: 0,
+            transfers: Transfers::default(),
+            locked: 0,
+            fallbacks: Fallbacks::of(cell.variant),
+            user: 0,
+            idle: 0,
+            busy: 0,
+            windows: 0,
+        }
+    }
+
+    /// Adds a run whose window has just ended, at the cycle `end`.
+    fn add(
+        &mut self,
+        run: &mut Run,
+        before: &Before,
+        window: Window,
+        recording: Recording,
+        end: u64,
+    ) {
+        let machine = self.cell.machine;
+        let total: u64 = window.counts.iter().sum();
+        let throughput = total as f64 / window.nanoseconds * 1e9 / self.guests as f64;
+        self.throughputs.push(throughput);
+        self.rounds.push(window.counts);
+        let mut from: u64 = before.operations.iter().sum();
+        let mut part = [0.0; PARTS];
+        for (part, end) in part.iter_mut().zip(window.ends) {
+            *part = (end - from) as f64;
+            from = end;
+        }
+        self.of_parts.push(part);
+        let record = recording.end(end);
+        // Both have the same bounds.
+        let _ = self.waits.add(&record.waits);
+        let spent = run.simulation.attribution().since(&before.spent);
+        let names = run.objects[0].places().map(|(name, ..)| name);
+        // Of one guest.
+        let locks = record.locks.into_iter().map(|lock| lock / self.guests as u64);
+        let locks: Vec<(&str, LockTime)> = names.zip(locks).collect();
+        let cycles = machine.cycles(window.nanoseconds);
+        self.costs.add(machine, &spent, &locks, cycles);
+        let busy = run.simulation.busy_cycles().zip(before.busy);
+        self.busy += busy.map_or(self.tasks as u64 * cycles, |(after, before)| after - before);
+        self.user += record.user;
+        self.idle += record.idle;
+        self.windows += cycles;
+        let fell = run
+            .simulation
+            .events()
+            .iter()
+            .zip(&before.events)
+            .filter(|((event, _), _)| *event == Event::RefLocked)
+            .map(|((_, after), (_, before))| after - before)
+            .sum::<u64>();
+        self.locked += fell;
+        let (seconds, lost) = (window.nanoseconds / 1e9, run.lost_in_a_row());
+        self.fallbacks.add(seconds, throughput, fell, &before.lost, &lost);
+        self.operations += total;
+        self.transfers.add(&before.statistics, &run.simulation.statistics());
+    }
+
+    /// Prediction of runs whose tasks began as `starts` says.
+    fn prediction(mut self, starts: Starts) -> Result<Prediction, SimulationError> {
+        let alike = places_are_alike(self.cell.machine, self.cell.placement);
+        let order_alone = self.tasks > 1 && starts == Starts::Random && alike;
+        let orders = if order_alone { Orders::of(&self.of_parts) } else { None };
+        let rounds: Vec<&[u64]> = self.rounds.iter().map(Vec::as_slice).collect();
+        let operations = rounds.iter().flat_map(|round| round.iter().copied());
+        let per_thread = (operations.clone().min().unwrap_or(0), operations.max().unwrap_or(0));
+        let Some(fairness) = Fairness::of(&rounds) else {
+            return Err(SimulationError("there is no run without a seed".to_owned()));
+        };
+        self.describe_costs();
+        let ratio = |a: u64, b: u64| if b > 0 { a as f64 / b as f64 } else { 0.0 };
+        let moved = &self.transfers;
+        Ok(Prediction {
+            throughput: statistics::mean(&self.throughputs).unwrap_or(0.0),
+            range: range(&self.throughputs),
+            cpu: self.cpu_time(),
+            per_thread,
+            while_all_go_on: None,
+            orders,
+            siblings_apart: None,
+            fairness,
+            waits: Waits::of(&self.waits),
+            listing: Listing::new(self.costs.doing.iter().copied(), &self.cell.variant.parts),
+            failed_per_success: ratio(moved.failed_exchanges, moved.exchanges),
+            rmws_per_ownership: ratio(moved.rmws, moved.ownerships),
+            local_transfers: ratio(moved.local, self.operations),
+            remote_transfers: ratio(moved.remote, self.operations),
+            locked: self.locked,
+            fallbacks_per_second: self.fallbacks.per_second(),
+            fallbacks_interval: self.fallbacks.interval(),
+            without_fallbacks: self.fallbacks.throughput_without(),
+            long: None,
+            samples: Vec::new(),
+            runs: self.throughputs,
+            costs: self.costs,
+        })
+    }
+
+    /// Says in the costs what explains them beside the cycles.
+    fn describe_costs(&mut self) {
+        self.costs.operations = self.operations;
+        self.costs.guests = self.guests as u64;
+        self.costs.work_varies = self.cell.variant.work_varies;
+        let locks = &self.costs.locks;
+        let is_in_lockref = |object: &Object| {
+            matches!(object.kind, ObjectKind::LockRef { .. }) && locks.contains_key(&object.name)
+        };
+        self.costs.locks_in_counts = self.cell.variant.objects.iter().any(is_in_lockref);
+    }
+
+    /// CPU time of one guest by region, in seconds a second.
+    fn cpu_time(&self) -> CpuTime {
+        let all = self.windows as f64 * self.guests as f64;
+        let each = |cycles: u64| if all > 0.0 { cycles as f64 / all } else { 0.0 };
+        let (user, idle, busy) = (each(self.user), each(self.idle), each(self.busy));
+        CpuTime { user, idle, system: busy - user - idle }
+    }
+}

@@ -1,0 +1,373 @@
+//! Verdicts: which figures of two files differ, and on what evidence.
+//!
+//! Of each measured pair two tests ask whether the rounds differ at all, and whether the second
+//! file is slower by more than the threshold. Among many rows some differ by chance, so each
+//! question's probabilities are corrected for the number of rows (S. Holm, *A Simple Sequentially
+//! Rejective Multiple Test Procedure*, 1979): a false verdict anywhere among the rows has a
+//! probability of at most [`FAMILY_ERROR`], whatever the rows have to do with one another. A
+//! verdict also needs the interval of the difference of medians to agree. Simulated figures have no
+//! sampling error: they are the same or not.
+
+use super::bootstrap::{self, Side};
+use super::direction::Direction;
+use super::rank_test::rank_test;
+use super::read::{Figure, Key, Kind, Results};
+use super::{comparable, join};
+use lockyard_support::InputError;
+use std::collections::BTreeMap;
+
+/// The probability of a false verdict among all measured rows, at most.
+pub const FAMILY_ERROR: f64 = 0.05;
+
+/// With fewer rounds in either file a row has no interval and no verdict.
+pub const FEWEST_ROUNDS: usize = 5;
+
+/// Local works that differ by more are named.
+const WORK_DIFFERENCE: f64 = 0.01;
+
+/// What a user may choose.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    /// A row that is slower by more than this share, with evidence, counts.
+    pub threshold: f64,
+    /// Whether results of different hosts, machine files and seeds are compared.
+    pub anyway: bool,
+}
+
+/// What the rounds say of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// B is faster.
+    Faster,
+    /// B is slower.
+    Slower,
+    /// The rounds do not say which is faster.
+    NoEvidence,
+    /// The simulated figures are the same.
+    Same,
+}
+
+impl Verdict {
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Faster => "faster",
+            Verdict::Slower => "slower",
+            Verdict::NoEvidence => "no evidence",
+            Verdict::Same => "same",
+        }
+    }
+}
+
+/// A row of both files.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compared {
+    /// What is compared.
+    pub key: Key,
+    /// The first file's figure.
+    pub a: f64,
+    /// The second file's figure.
+    pub b: f64,
+    /// `b / a - 1`.
+    pub difference: f64,
+    /// Its interval of [`bootstrap::COVERAGE`]; of measured rows with enough rounds.
+    pub interval: Option<(f64, f64)>,
+    /// How many rounds the figures are of.
+    pub rounds: Option<(usize, usize)>,
+    /// The probability of rounds that differ so much if the files do not, corrected for the number
+    /// of rows.
+    pub probability: Option<f64>,
+    /// What the rounds say.
+    pub verdict: Verdict,
+    /// Whether B is slower by more than the threshold, with evidence.
+    pub beyond: bool,
+}
+
+/// The geometric mean of the rows of one kind.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mean {
+    /// Which rows.
+    pub kind: Kind,
+    /// How many.
+    pub rows: usize,
+    /// How fast B is over A.
+    pub speed: f64,
+    /// Its interval, of measured rows with enough rounds.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// Two files, compared.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// What the files are called, and their environments.
+    pub files: [(String, BTreeMap<String, String>); 2],
+    /// What was asked for.
+    pub options: Options,
+    /// The rows that both have, in the order of the first file.
+    pub rows: Vec<Compared>,
+    /// Rows that both have and that cannot be compared, with the reason.
+    pub left_out: Vec<(Key, String)>,
+    /// Figures that only the first, only the second file has.
+    pub only: (usize, usize),
+    /// The means, of each kind of which there is a row.
+    pub means: Vec<Mean>,
+    /// Sentences for people.
+    pub notes: Vec<String>,
+}
+
+impl Comparison {
+    /// How many rows are slower by more than the threshold, with evidence.
+    pub fn slower_beyond_threshold(&self) -> usize {
+        self.rows.iter().filter(|row| row.beyond).count()
+    }
+
+    /// How many rows have this verdict.
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.rows.iter().filter(|row| row.verdict == verdict).count()
+    }
+
+    /// How many rows of this kind there are.
+    pub fn of_kind(&self, kind: Kind) -> usize {
+        self.rows.iter().filter(|row| row.key.kind == kind).count()
+    }
+}
+
+/// Compares `b` with `a`. Costs [`bootstrap::REPLICATES`] draws of each round.
+///
+/// # Errors
+///
+/// If they are not comparable: what differs.
+pub fn compare(a: &Results, b: &Results, options: Options) -> Result<Comparison, InputError> {
+    let refused = |what: String| InputError(format!("{} and {}: {what}", a.origin, b.origin));
+    let joined = join::join(a, b).map_err(refused)?;
+    let mut notes = comparable::check(a, b, &joined.pairs, options.anyway).map_err(refused)?;
+    let mut left_out = Vec::new();
+    let mut rows = Vec::new();
+    let mut evidence = Vec::new();
+    for (of_a, of_b) in &joined.pairs {
+        match one(of_a, of_b, options.threshold) {
+            Ok((row, of_row)) => {
+                rows.push(row);
+                evidence.push(of_row);
+            }
+            Err(reason) => left_out.push((of_a.key.clone(), reason)),
+        }
+    }
+    if rows.is_empty() {
+        let (key, reason) = &left_out[0];
+        let what = format!("no row can be compared; the first: {}: {reason}", key.place);
+        return Err(refused(what));
+    }
+    judge(&mut rows, &evidence, options.threshold);
+    let means = [Kind::Measured, Kind::Simulated]
+        .into_iter()
+        .filter_map(|kind| mean(kind, &rows, &evidence))
+        .collect();
+    notes.extend(other_work(&joined.pairs));
+    notes.extend(too_few_rounds(&rows));
+    notes.extend(all_alike(&rows));
+    Ok(Comparison {
+        files: [a, b].map(|r| (r.origin.clone(), r.environment.clone())),
+        options,
+        rows,
+        left_out,
+        only: (joined.only_a.len(), joined.only_b.len()),
+        means,
+        notes,
+    })
+}
+
+/// What the rounds of a measured row say; the probabilities are not yet corrected.
+#[derive(Clone, Debug)]
+struct Evidence {
+    /// The probability of rounds that differ so much.
+    differs: f64,
+    /// The probability of rounds so much slower than the threshold.
+    beyond: f64,
+    /// The logarithm of B's speed over A's in each replicate.
+    speeds: Vec<f64>,
+}
+
+/// A row without its verdict, and its evidence if it is measured.
+fn one(a: &Figure, b: &Figure, threshold: f64) -> Result<(Compared, Option<Evidence>), String> {
+    for (figure, name) in [(a, "A"), (b, "B")] {
+        if let Some(reason) = &figure.unusable {
+            return Err(format!("{name}: {reason}"));
+        }
+    }
+    let key = &a.key;
+    let Some(direction) = Direction::of(&key.metric, &key.unit) else {
+        return Err(format!("nobody knows whether more {} is faster", key.metric));
+    };
+    let note = |figure: &Figure| figure.identity.get("measured_note").cloned();
+    if note(a) != note(b) {
+        let said = |figure| note(figure).map_or("nothing".to_owned(), |note| format!("`{note}`"));
+        return Err(format!("how it was measured differs: A says {}, B {}", said(a), said(b)));
+    }
+    let mut row = Compared {
+        key: key.clone(),
+        a: a.value,
+        b: b.value,
+        difference: b.value / a.value - 1.0,
+        interval: None,
+        rounds: None,
+        probability: None,
+        verdict: Verdict::NoEvidence,
+        beyond: false,
+    };
+    if key.kind == Kind::Simulated {
+        let slow = beyond(row.difference, direction, threshold);
+        let speed = direction.speed(a.value, b.value);
+        row.verdict = match speed.total_cmp(&1.0) {
+            std::cmp::Ordering::Less => Verdict::Slower,
+            std::cmp::Ordering::Equal => Verdict::Same,
+            std::cmp::Ordering::Greater => Verdict::Faster,
+        };
+        row.beyond = slow;
+        return Ok((row, None));
+    }
+    row.rounds = Some((a.rounds.len(), b.rounds.len()));
+    let medians_of_b = bootstrap::medians(&b.rounds, Side::B);
+    let medians = bootstrap::medians(&a.rounds, Side::A).into_iter().zip(medians_of_b);
+    let speeds: Vec<f64> = medians.map(|(a, b)| direction.speed(a, b).ln()).collect();
+    if a.rounds.len().min(b.rounds.len()) >= FEWEST_ROUNDS {
+        let (low, high) = bootstrap::interval(speeds.clone());
+        let ends = [low, high].map(|end| direction.figures(end.exp()) - 1.0);
+        row.interval = Some((ends[0].min(ends[1]), ends[0].max(ends[1])));
+    }
+    // What B would be if it were slower by just the threshold less than it is.
+    let shifted: Vec<f64> = match direction {
+        Direction::Up => b.rounds.iter().map(|round| round / (1.0 - threshold)).collect(),
+        Direction::Down => b.rounds.iter().map(|round| round / (1.0 + threshold)).collect(),
+    };
+    let shifted = rank_test(&a.rounds, &shifted);
+    let evidence = Evidence {
+        differs: rank_test(&a.rounds, &b.rounds).two_sided(),
+        beyond: match direction {
+            Direction::Up => shifted.below,
+            Direction::Down => shifted.above,
+        },
+        speeds,
+    };
+    Ok((row, Some(evidence)))
+}
+
+/// Whether a difference is to the slow side of the threshold.
+fn beyond(difference: f64, direction: Direction, threshold: f64) -> bool {
+    match direction {
+        Direction::Up => difference < -threshold,
+        Direction::Down => difference > threshold,
+    }
+}
+
+/// Gives the measured rows their verdicts.
+fn judge(rows: &mut [Compared], evidence: &[Option<Evidence>], threshold: f64) {
+    let corrected = |of: fn(&Evidence) -> f64| {
+        let all: Vec<f64> = evidence.iter().flatten().map(of).collect();
+        let mut corrected = holm(&all).into_iter();
+        evidence.iter().map(|e| e.as_ref().and_then(|_| corrected.next())).collect::<Vec<_>>()
+    };
+    let (differs, slower) = (corrected(|e| e.differs), corrected(|e| e.beyond));
+    for ((row, differs), slower) in rows.iter_mut().zip(differs).zip(slower) {
+        let (Some(differs), Some(slower)) = (differs, slower) else { continue };
+        row.probability = Some(differs);
+        let Some((low, high)) = row.interval else { continue };
+        let Some(direction) = Direction::of(&row.key.metric, &row.key.unit) else { continue };
+        if differs <= FAMILY_ERROR && (low > 0.0 || high < 0.0) {
+            let faster = (low > 0.0) == (direction == Direction::Up);
+            row.verdict = if faster { Verdict::Faster } else { Verdict::Slower };
+        }
+        let slow = beyond(low, direction, threshold) && beyond(high, direction, threshold);
+        row.beyond = row.verdict == Verdict::Slower && slower <= FAMILY_ERROR && slow;
+    }
+}
+
+/// Holm's correction: the probabilities that may be held against the level of the whole family.
+pub fn holm(probabilities: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..probabilities.len()).collect();
+    order.sort_by(|&x, &y| probabilities[x].total_cmp(&probabilities[y]));
+    let mut corrected = vec![1.0; probabilities.len()];
+    let mut most = 0.0f64;
+    for (rank, &index) in order.iter().enumerate() {
+        let factor = (probabilities.len() - rank) as f64;
+        most = most.max((probabilities[index] * factor).min(1.0));
+        corrected[index] = most;
+    }
+    corrected
+}
+
+/// The geometric mean of the speeds of the rows of a kind. The replicates of all rows of a file
+/// draw the same rounds.
+fn mean(kind: Kind, rows: &[Compared], evidence: &[Option<Evidence>]) -> Option<Mean> {
+    let of_kind: Vec<usize> = (0..rows.len()).filter(|&i| rows[i].key.kind == kind).collect();
+    let count = of_kind.len();
+    if count == 0 {
+        return None;
+    }
+    let log = |row: &Compared| {
+        let direction = Direction::of(&row.key.metric, &row.key.unit)?;
+        Some(direction.speed(row.a, row.b).ln())
+    };
+    let sum: f64 = of_kind.iter().filter_map(|&index| log(&rows[index])).sum();
+    let all = of_kind.iter().all(|&index| rows[index].interval.is_some());
+    let interval = all.then(|| {
+        let mut sums = vec![0.0; bootstrap::REPLICATES];
+        for evidence in of_kind.iter().filter_map(|&index| evidence[index].as_ref()) {
+            sums.iter_mut().zip(&evidence.speeds).for_each(|(sum, one)| *sum += one);
+        }
+        let (low, high) = bootstrap::interval(sums);
+        ((low / count as f64).exp(), (high / count as f64).exp())
+    });
+    Some(Mean { kind, rows: count, speed: (sum / count as f64).exp(), interval })
+}
+
+/// Pairs whose operations have other local work: the difference may be the work's.
+fn other_work(pairs: &[(&Figure, &Figure)]) -> Option<String> {
+    let differs = |(a, b): &&(&Figure, &Figure)| match (a.local_work, b.local_work) {
+        (Some(a), Some(b)) => (a - b).abs() > WORK_DIFFERENCE * a.max(b),
+        _ => false,
+    };
+    let first = pairs.iter().find(differs)?;
+    let count = pairs.iter().filter(differs).count();
+    let (a, b) = (first.0.local_work?, first.1.local_work?);
+    Some(format!(
+        "The local work of {count} row{} differs ({}: A {a:.1} ns, B {b:.1} ns): part of their \
+        difference is the work's.",
+        if count == 1 { "" } else { "s" },
+        first.0.key.place
+    ))
+}
+
+/// Rows whose rounds cannot be evidence among so many rows, whatever they are.
+fn too_few_rounds(rows: &[Compared]) -> Option<String> {
+    let measured = rows.iter().filter(|row| row.rounds.is_some()).count() as f64;
+    let enough = |n: usize, m: usize| {
+        // All rounds of one file above all of the other: 2 of all ways to deal them.
+        let ways = (1..=n).fold(1.0, |ways, i| ways * (m + i) as f64 / i as f64);
+        n.min(m) >= FEWEST_ROUNDS && 2.0 / ways * measured <= FAMILY_ERROR
+    };
+    let few = rows.iter().filter_map(|row| row.rounds).filter(|&(a, b)| !enough(a, b)).count();
+    let wanted = (FEWEST_ROUNDS..1000).find(|&n| enough(n, n))?;
+    (few > 0).then(|| {
+        format!(
+            "{few} row{} too few rounds for a verdict among {measured} rows: measure with \
+            --repeats {wanted} or more.",
+            if few == 1 { " has" } else { "s have" }
+        )
+    })
+}
+
+/// Whether all rows have the same verdict: what differs is then often the host.
+fn all_alike(rows: &[Compared]) -> Option<String> {
+    let measured: Vec<&Compared> = rows.iter().filter(|row| row.rounds.is_some()).collect();
+    let first = measured.first()?.verdict;
+    let alike = first == Verdict::Faster || first == Verdict::Slower;
+    (measured.len() >= 4 && alike && measured.iter().all(|row| row.verdict == first)).then(|| {
+        format!(
+            "All {} measured rows are {}: that is more often the host than the program. Measure A \
+            again.",
+            measured.len(),
+            first.name()
+        )
+    })
+}

@@ -1,0 +1,81 @@
+//! Whether more is faster: a throughput that goes up is, a time that goes up is not.
+
+/// Which way a figure goes when a program becomes faster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Up: operations in a time.
+    Up,
+    /// Down: time for operations.
+    Down,
+}
+
+impl Direction {
+    /// The direction of a metric in a unit; `None` if neither says. The unit decides, because a
+    /// name may stand for anything: what is counted per second is to go up, what is seconds is to
+    /// go down.
+    pub fn of(metric: &str, unit: &str) -> Option<Direction> {
+        match unit {
+            "op/s" | "MB/s" | "jobs/s" | "jobs/min" | "records/s" | "transactions/s" => {
+                Some(Direction::Up)
+            }
+            "ns" | "us" | "ms" | "s" | "cycles" => Some(Direction::Down),
+            // What a call costs, over what another one does.
+            "% of native" | "% of direct" => Some(Direction::Down),
+            _ => match metric {
+                "throughput" | "iterations" => Some(Direction::Up),
+                "elapsed" | "cpu" | "time" | "stdev" => Some(Direction::Down),
+                name if name.starts_with("gap-to-") => Some(Direction::Down),
+                name if name.ends_with("-saved") => Some(Direction::Up),
+                "rate-ratio" | "throughput-ratio" | "throughput-change" => Some(Direction::Up),
+                name if name.starts_with("softirq-cpu-") => Some(Direction::Down),
+                _ => None,
+            },
+        }
+    }
+
+    /// How fast B is over A, from the two figures: above 1 if B is faster.
+    pub fn speed(self, a: f64, b: f64) -> f64 {
+        match self {
+            Direction::Up => b / a,
+            Direction::Down => a / b,
+        }
+    }
+
+    /// The ratio of figures (B over A) of a ratio of speeds.
+    pub fn figures(self, speed: f64) -> f64 {
+        match self {
+            Direction::Up => speed,
+            Direction::Down => 1.0 / speed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::published;
+    use lockyard_scenarios::{COUNT, SHARE};
+
+    #[test]
+    fn a_throughput_that_goes_up_and_a_time_that_goes_down_are_faster() {
+        assert_eq!(Direction::of("throughput", "op/s"), Some(Direction::Up));
+        assert_eq!(Direction::of("elapsed", "ms"), Some(Direction::Down));
+        assert_eq!(Direction::of("beauty", ""), None);
+        assert!(Direction::Up.speed(100.0, 120.0) > 1.0);
+        assert!(Direction::Down.speed(100.0, 120.0) < 1.0);
+        for direction in [Direction::Up, Direction::Down] {
+            let speed = direction.speed(100.0, 120.0);
+            assert!((direction.figures(speed) - 1.2).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn every_published_figure_but_a_listing_s_has_a_direction() {
+        for cell in published::shipped().unwrap().iter().flat_map(|table| &table.cells) {
+            // What takes a smaller share may do so because something else takes longer.
+            let is_share = [SHARE, COUNT].iter().any(|of| cell.metric.starts_with(of));
+            let direction = Direction::of(&cell.metric, &cell.unit);
+            assert_eq!(direction.is_none(), is_share, "{cell:?}");
+        }
+    }
+}

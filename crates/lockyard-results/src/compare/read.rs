@@ -1,0 +1,431 @@
+//! Result files, from outside. Any bytes give a list of figures, or one line that says what is
+//! wrong, where, and what is allowed. Memory is bounded by the file's size, which is bounded: what
+//! is not needed is skipped, not kept, and what is kept has limits of its own ([`super::values`]).
+
+use super::values::{List, MAX_REMARK_BYTES, Number, Text, Whole};
+use crate::render::SCHEMA;
+use lockyard_support::{InputError, printable};
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::error::Category;
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+/// A result file may have this many bytes.
+pub const MAX_FILE_BYTES: u64 = 32 << 20;
+/// And this many rows.
+pub const MAX_ROWS: usize = 20_000;
+/// A row may have this many rounds: as many as `measure --repeats` takes.
+pub const MAX_ROUNDS: usize = 1000;
+/// All rows of a file together may have this many.
+pub const MAX_ROUNDS_OF_A_FILE: usize = 200_000;
+/// The environment may have this many entries.
+const MAX_ENVIRONMENT: usize = 500;
+/// A row may have this many threads.
+const MAX_THREADS: u64 = 100_000;
+/// What the name of every schema of result files begins with; a number follows.
+const SCHEMA_FAMILY: &str = "lockyard-results-";
+/// Figures below are nothing: a ratio to them says nothing. A round in which no operation was
+/// finished counts as so little, or, where times are measured, as its inverse.
+const LEAST: f64 = 1e-18;
+
+/// How a figure came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// On a simulated machine.
+    Simulated,
+    /// On a host.
+    Measured,
+}
+
+impl Kind {
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Simulated => "simulated",
+            Kind::Measured => "measured",
+        }
+    }
+}
+
+/// What was run, whatever was measured of it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place {
+    /// The published table that the row belongs to; empty if it is in none.
+    pub table: String,
+    /// Experiment.
+    pub experiment: String,
+    /// Machine.
+    pub machine: String,
+    /// Variant.
+    pub variant: String,
+    /// Number of threads, if the table says one.
+    pub threads: Option<u64>,
+}
+
+/// What figures of two files must have in common.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key {
+    /// What was run.
+    pub place: Place,
+    /// What is measured.
+    pub metric: String,
+    /// In which unit.
+    pub unit: String,
+    /// How.
+    pub kind: Kind,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Place { experiment, machine, variant, threads, .. } = self;
+        write!(f, "{experiment} on {machine}, {variant}")?;
+        match threads {
+            Some(1) => write!(f, ", 1 thread"),
+            Some(threads) => write!(f, ", {threads} threads"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Place {
+    /// The number of threads, for tables.
+    pub(super) fn threads_text(&self) -> String {
+        self.threads.map(|threads| threads.to_string()).unwrap_or_default()
+    }
+}
+
+/// One figure of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// What it is the figure of.
+    pub key: Key,
+    /// The figure; of a measured one the median of its rounds.
+    pub value: f64,
+    /// Its rounds; none if it is simulated.
+    pub rounds: Vec<f64>,
+    /// Why it cannot be compared.
+    pub unusable: Option<String>,
+    /// What makes it another figure than one of the same key: by name, as in the file.
+    pub identity: BTreeMap<&'static str, String>,
+    /// The local work of an operation, in nanoseconds.
+    pub local_work: Option<f64>,
+}
+
+/// A result file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Results {
+    /// What errors call it.
+    pub origin: String,
+    /// How it came about, by name; without what is no text, number, or yes and no.
+    pub environment: BTreeMap<String, String>,
+    /// Its figures, in the order of the file.
+    pub figures: Vec<Figure>,
+    /// Rows without a figure.
+    pub without_figure: usize,
+}
+
+/// The results in a file.
+///
+/// # Errors
+///
+/// If it cannot be read, is no file, is too large, is not UTF-8, or is not a result file of this
+/// schema.
+pub fn load(path: &Path) -> Result<Results, InputError> {
+    let text = lockyard_support::read_text(path, MAX_FILE_BYTES, "a result file is JSON")
+        .map_err(InputError)?;
+    parse(&path.display().to_string(), &text)
+}
+
+/// Reads the text of a result file. `origin` is what errors call it.
+///
+/// # Errors
+///
+/// If it is not JSON, of another schema, or broken.
+pub fn parse(origin: &str, text: &str) -> Result<Results, InputError> {
+    let fail = |what: String| InputError(format!("{origin}: {what}"));
+    // The schema first: what the rest of a file of another schema looks like, nobody knows.
+    let head: Head = serde_json::from_str(text).map_err(|e| refusal(origin, text, &e))?;
+    check_schema(head.schema).map_err(fail)?;
+    let raw: RawFile = serde_json::from_str(text).map_err(|e| refusal(origin, text, &e))?;
+    let mut results = Results {
+        origin: origin.to_owned(),
+        environment: raw.environment.0,
+        figures: Vec::new(),
+        without_figure: 0,
+    };
+    let mut seen: HashMap<Key, usize> = HashMap::new();
+    let mut rounds = 0;
+    for (index, row) in raw.rows.0.into_iter().enumerate() {
+        let number = index + 1;
+        let at = |what: String| fail(format!("row {number}: {what}"));
+        let figures = row.figures().map_err(at)?;
+        results.without_figure += usize::from(figures.is_empty());
+        for figure in figures {
+            rounds += figure.rounds.len();
+            if rounds > MAX_ROUNDS_OF_A_FILE {
+                return Err(at(format!(
+                    "more than {MAX_ROUNDS_OF_A_FILE} rounds; a file may have at most so many"
+                )));
+            }
+            if let Some(first) = seen.insert(figure.key.clone(), number) {
+                return Err(at(format!(
+                    "a second {} figure of {} in {}; the first is in row {first}, one is allowed",
+                    figure.key.kind.name(),
+                    printable(&figure.key.place.to_string()),
+                    printable(&figure.key.unit)
+                )));
+            }
+            results.figures.push(figure);
+        }
+    }
+    if results.figures.is_empty() {
+        return Err(fail("has no figure, measured or predicted, in its `rows`".to_owned()));
+    }
+    Ok(results)
+}
+
+/// An error of the JSON reader, in one line.
+fn refusal(origin: &str, text: &str, error: &serde_json::Error) -> InputError {
+    let line = error.line().max(1);
+    let message = error.to_string();
+    let last = text.lines().count().max(1);
+    // A number that ends at its point is a wrong number to the JSON reader.
+    let at_end = line == last && text.lines().last().is_none_or(|l| error.column() >= l.len());
+    if error.classify() == Category::Eof || at_end && message.starts_with("invalid number") {
+        let line = last;
+        let what = "ends in the middle of its JSON: it is empty or cut off; a result file is whole";
+        return InputError(format!("{origin}:{line}: {what}"));
+    }
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let message = message.strip_suffix(&place).unwrap_or(&message);
+    let message: String = message.chars().take(300).flat_map(char::escape_debug).collect();
+    // `escape_debug` is for literals: quotes are no trouble here.
+    let message = message.replace("\\\"", "\"").replace("\\'", "'");
+    let column = error.column();
+    let what = match error.classify() {
+        Category::Syntax => "not JSON: ",
+        _ => "",
+    };
+    InputError(format!("{origin}:{line}: column {column}: {what}{message}"))
+}
+
+fn check_schema(schema: Option<Text>) -> Result<(), String> {
+    let Some(Text(schema)) = schema else {
+        return Err(format!(
+            "has no `schema`; a result file has `{SCHEMA}`: what measure, predict and reproduce \
+            write with --format json"
+        ));
+    };
+    if schema == SCHEMA {
+        return Ok(());
+    }
+    let version = |name: &str| name.strip_prefix(SCHEMA_FAMILY)?.parse::<u64>().ok();
+    let shown = printable(&schema);
+    Err(match (version(&schema), version(SCHEMA)) {
+        (Some(found), Some(ours)) if found > ours => format!(
+            "its schema is `{shown}`, which is newer than this lockyard's `{SCHEMA}`: compare \
+            with the lockyard that wrote it, or a \
+             later one"
+        ),
+        (Some(_), Some(_)) => format!(
+            "its schema is `{shown}`, which is older than this lockyard's `{SCHEMA}`: run it \
+            again, or compare with the lockyard that \
+             wrote it"
+        ),
+        _ => format!(
+            "its schema is `{shown}`; allowed: `{SCHEMA}`, what measure, predict and reproduce \
+            write"
+        ),
+    })
+}
+
+#[derive(Deserialize)]
+struct Head {
+    schema: Option<Text>,
+}
+
+#[derive(Deserialize)]
+struct RawFile {
+    #[serde(default)]
+    environment: Environment,
+    rows: List<RawRow, MAX_ROWS>,
+}
+
+#[derive(Deserialize)]
+struct RawRow {
+    table: Option<Text>,
+    experiment: Text,
+    machine: Text,
+    variant: Text,
+    threads: Option<Whole<MAX_THREADS>>,
+    metric: Text,
+    unit: Text,
+    predicted: Option<Number>,
+    measured: Option<Number>,
+    #[serde(default)]
+    detail: RawDetail,
+}
+
+#[derive(Default, Deserialize)]
+struct RawDetail {
+    measured_rounds: Option<List<Option<Number>, MAX_ROUNDS>>,
+    measured_note: Option<Text<MAX_REMARK_BYTES>>,
+    machine_hash: Option<Text>,
+    simulated_seeds: Option<Whole<{ u64::MAX }>>,
+    local_work_ns: Option<Number>,
+}
+
+impl RawRow {
+    /// The figures of the row: measured, simulated, both, or none.
+    fn figures(self) -> Result<Vec<Figure>, String> {
+        let place = Place {
+            table: self.table.map(|table| table.0).unwrap_or_default(),
+            experiment: self.experiment.0,
+            machine: self.machine.0,
+            variant: self.variant.0,
+            threads: self.threads.map(|threads| threads.0),
+        };
+        let key = |kind| Key {
+            place: place.clone(),
+            metric: self.metric.0.clone(),
+            unit: self.unit.0.clone(),
+            kind,
+        };
+        let local_work = self.detail.local_work_ns.map(|work| work.0);
+        let mut figures = Vec::new();
+        if let Some(Number(value)) = self.predicted {
+            let seeds = self.detail.simulated_seeds.map(|seeds| seeds.0.to_string());
+            let hash = self.detail.machine_hash.map(|hash| hash.0);
+            let identity = [("machine_hash", hash), ("simulated_seeds", seeds)];
+            figures.push(Figure {
+                key: key(Kind::Simulated),
+                value,
+                rounds: Vec::new(),
+                unusable: (value < LEAST).then(|| "the figure is 0".to_owned()),
+                identity: identity.into_iter().filter_map(|(n, v)| Some((n, v?))).collect(),
+                local_work,
+            });
+        }
+        if let Some(Number(value)) = self.measured {
+            let rounds = self.detail.measured_rounds.map(|rounds| rounds.0).unwrap_or_default();
+            // An infinite time is written as null.
+            let round = |round: Option<Number>| round.map_or(1.0 / LEAST, |r| r.0.max(LEAST));
+            let rounds: Vec<f64> = rounds.into_iter().map(round).collect();
+            let value = within(value, &rounds)?;
+            let unusable = if rounds.is_empty() {
+                Some("it has no `measured_rounds`: measure it again with this lockyard".to_owned())
+            } else if value <= LEAST || value >= 1.0 / LEAST {
+                Some("in half of its rounds no operation was finished".to_owned())
+            } else {
+                None
+            };
+            let note = self.detail.measured_note.map(|note| note.0);
+            figures.push(Figure {
+                key: key(Kind::Measured),
+                value,
+                rounds,
+                unusable,
+                identity: note.into_iter().map(|note| ("measured_note", note)).collect(),
+                local_work,
+            });
+        }
+        Ok(figures)
+    }
+}
+
+/// The median of `rounds`; `value`, if there is none. A figure that is not among its rounds is not
+/// their median.
+fn within(value: f64, rounds: &[f64]) -> Result<f64, String> {
+    // In the terms of a metric the median of an even number of rounds is not exactly the figure of
+    // their median.
+    const ROUNDING: f64 = 1e-9;
+    let least = rounds.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = rounds.iter().copied().fold(0.0, f64::max);
+    if rounds.is_empty() {
+        return Ok(value);
+    }
+    let value = value.clamp(LEAST, 1.0 / LEAST);
+    if value < least * (1.0 - ROUNDING) || value > most * (1.0 + ROUNDING) {
+        return Err(format!(
+            "`measured` is {value}, and its `measured_rounds` are {least} to {most}; it must be \
+            their median"
+        ));
+    }
+    Ok(super::bootstrap::median(&mut rounds.to_vec()))
+}
+
+/// The environment: its entries that are a text, a number, or yes and no. Others are skipped.
+#[derive(Default)]
+struct Environment(BTreeMap<String, String>);
+
+impl<'de> Deserialize<'de> for Environment {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Of;
+        impl<'de> Visitor<'de> for Of {
+            type Value = Environment;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object, such as {\"cpu\": \"...\"}")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Environment, A::Error> {
+                let mut found = BTreeMap::new();
+                while let Some(Text::<{ super::values::MAX_TEXT_BYTES }>(name)) = map.next_key()? {
+                    if found.len() == MAX_ENVIRONMENT {
+                        let what = format!("an environment of more than {MAX_ENVIRONMENT} entries");
+                        return Err(serde::de::Error::custom(what));
+                    }
+                    if let Scalar(Some(value)) = map.next_value()? {
+                        found.insert(name, value);
+                    }
+                }
+                Ok(Environment(found))
+            }
+        }
+        deserializer.deserialize_map(Of)
+    }
+}
+
+/// A value of the environment, as text; nothing if it is a list, an object, or too long.
+struct Scalar(Option<String>);
+
+impl<'de> Deserialize<'de> for Scalar {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Of;
+        impl<'de> Visitor<'de> for Of {
+            type Value = Scalar;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("any value")
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Scalar, E> {
+                Ok(Scalar((text.len() <= MAX_REMARK_BYTES).then(|| text.to_owned())))
+            }
+            fn visit_bool<E>(self, value: bool) -> Result<Scalar, E> {
+                Ok(Scalar(Some(value.to_string())))
+            }
+            fn visit_u64<E>(self, value: u64) -> Result<Scalar, E> {
+                Ok(Scalar(Some(value.to_string())))
+            }
+            fn visit_i64<E>(self, value: i64) -> Result<Scalar, E> {
+                Ok(Scalar(Some(value.to_string())))
+            }
+            fn visit_f64<E>(self, value: f64) -> Result<Scalar, E> {
+                Ok(Scalar(Some(value.to_string())))
+            }
+            fn visit_unit<E>(self) -> Result<Scalar, E> {
+                Ok(Scalar(None))
+            }
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(
+                self,
+                mut list: A,
+            ) -> Result<Scalar, A::Error> {
+                while list.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Scalar(None))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Scalar, A::Error> {
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(Scalar(None))
+            }
+        }
+        deserializer.deserialize_any(Of)
+    }
+}

@@ -1,0 +1,303 @@
+//! A comparison for people (tables, Markdown) and for programs (JSON, CSV).
+
+use super::bootstrap::COVERAGE;
+use super::read::Kind;
+use crate::compare::comparison::{
+    Compared, Comparison, FAMILY_ERROR, FEWEST_ROUNDS, Mean, Verdict,
+};
+use crate::render::{Format, figure, new_table};
+use comfy_table::{TableStyle, presets};
+use serde_json::{Map, json};
+
+/// The version of the JSON format. It changes when a field changes its meaning or goes away.
+pub const SCHEMA: &str = "lockyard-comparison-1";
+
+/// The comparison in a format; ends with a line feed.
+pub fn render(comparison: &Comparison, format: Format) -> String {
+    match format {
+        Format::Table => text(comparison, &presets::UTF8_FULL_CONDENSED, ""),
+        Format::Markdown => text(comparison, &presets::ASCII_MARKDOWN, "### "),
+        Format::Json => json(comparison),
+        Format::Csv => csv(comparison),
+    }
+}
+
+fn text(comparison: &Comparison, preset: &TableStyle, heading: &str) -> String {
+    let [(a, _), (b, _)] = &comparison.files;
+    let mut text = format!("A: {a}\nB: {b}\n\n");
+    let mut groups: Vec<Vec<&Compared>> = Vec::new();
+    for row in &comparison.rows {
+        match groups.iter_mut().find(|group| title(group[0]) == title(row)) {
+            Some(group) => group.push(row),
+            None => groups.push(vec![row]),
+        }
+    }
+    for group in groups {
+        text.push_str(&format!("{heading}{}\n\n{}\n\n", title(group[0]), table(&group, preset)));
+    }
+    for (key, reason) in &comparison.left_out {
+        text.push_str(&format!("Not compared: {}, {}: {reason}.\n", key.place, key.metric));
+    }
+    for line in summary(comparison) {
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text
+}
+
+fn title(row: &Compared) -> String {
+    let place = &row.key.place;
+    let table = if place.table.is_empty() { "" } else { " of " };
+    format!(
+        "{}{table}{} on {}: {}, {}, {}",
+        place.experiment,
+        place.table,
+        place.machine,
+        row.key.metric,
+        row.key.unit,
+        row.key.kind.name()
+    )
+}
+
+fn table(rows: &[&Compared], preset: &TableStyle) -> comfy_table::Table {
+    let measured = rows.iter().any(|row| row.rounds.is_some());
+    let mut header = vec!["variant", "threads", "A", "B", "difference"];
+    if measured {
+        header.extend(["interval", "p"]);
+    }
+    header.push("verdict");
+    let mut table = new_table(preset, &header, 1);
+    for row in rows {
+        let place = &row.key.place;
+        let mut cells = vec![
+            place.variant.clone(),
+            place.threads_text(),
+            figure(row.a),
+            figure(row.b),
+            percent(row.difference),
+        ];
+        if measured {
+            cells.push(match row.interval {
+                Some((low, high)) => format!("{} .. {}", percent(low), percent(high)),
+                None => "too few rounds".to_owned(),
+            });
+            cells.push(row.probability.map(probability).unwrap_or_default());
+        }
+        let beyond = if row.beyond { ", beyond the threshold" } else { "" };
+        cells.push(format!("{}{beyond}", row.verdict.name()));
+        table.add_row(cells);
+    }
+    table
+}
+
+/// What the rows come to, in sentences.
+fn summary(comparison: &Comparison) -> Vec<String> {
+    let mut lines: Vec<String> = comparison.means.iter().map(mean).collect();
+    let count = |verdict| comparison.count(verdict);
+    let same = match count(Verdict::Same) {
+        0 => String::new(),
+        same => format!(", {same} the same"),
+    };
+    // In per cent, without the last places of a share that is not a binary fraction.
+    let threshold = (comparison.options.threshold * 1e8).round() / 1e6;
+    lines.push(format!(
+        "{} compared: {} faster, {} slower ({} of them by more than the threshold of {threshold} \
+        %), {} without evidence{same}.",
+        rows(comparison.rows.len()),
+        count(Verdict::Faster),
+        count(Verdict::Slower),
+        comparison.slower_beyond_threshold(),
+        count(Verdict::NoEvidence),
+    ));
+    let (only_a, only_b) = comparison.only;
+    if only_a + only_b > 0 {
+        lines.push(format!("Not in both: {only_a} figures are only in A, {only_b} only in B."));
+    }
+    if comparison.of_kind(Kind::Measured) > 0 {
+        lines.push(format!(
+            "Measured: p is of the rank-sum test, corrected (Holm) for {}: if nothing differs, a \
+            verdict among them has a probability of \
+             at most {} %. It knows how the rounds of a run vary, not what differs between two \
+             runs: what the host did meanwhile. \
+             Intervals of {} % are of each row alone.",
+            rows(comparison.of_kind(Kind::Measured)),
+            FAMILY_ERROR * 100.0,
+            COVERAGE * 100.0
+        ));
+    }
+    if comparison.rows.iter().any(|row| row.rounds.is_some() && row.interval.is_none()) {
+        lines.push(format!("With fewer than {FEWEST_ROUNDS} rounds there is no interval."));
+    }
+    if comparison.of_kind(Kind::Simulated) > 0 {
+        lines.push("Simulated: the same seeds, so figures have no sampling error.".to_owned());
+    }
+    lines.extend(comparison.notes.iter().cloned());
+    lines
+}
+
+fn mean(mean: &Mean) -> String {
+    let interval = match mean.interval {
+        Some((low, high)) => format!(" ({low:.4} .. {high:.4})"),
+        None => String::new(),
+    };
+    format!(
+        "Speed of B over A, geometric mean of {} {} row{}: {:.4}{interval}.",
+        mean.rows,
+        mean.kind.name(),
+        if mean.rows == 1 { "" } else { "s" },
+        mean.speed
+    )
+}
+
+fn rows(count: usize) -> String {
+    format!("{count} row{}", if count == 1 { "" } else { "s" })
+}
+
+/// A difference, with its sign; beyond tenfold as a factor.
+fn percent(difference: f64) -> String {
+    if difference >= 9.0 {
+        return format!("x{}", figure(difference + 1.0).replace(' ', ""));
+    }
+    format!("{:+.1} %", difference * 100.0)
+}
+
+fn probability(probability: f64) -> String {
+    if probability < 0.0001 { "< 0.0001".to_owned() } else { format!("{probability:.4}") }
+}
+
+fn json(comparison: &Comparison) -> String {
+    let file =
+        |(origin, environment): &(String, _)| json!({ "file": origin, "environment": environment });
+    let ends = |interval: Option<(f64, f64)>| {
+        (interval.map(|(low, _)| low), interval.map(|(_, high)| high))
+    };
+    let row = |row: &Compared| {
+        let (place, (low, high)) = (&row.key.place, ends(row.interval));
+        json!({
+            "table": place.table,
+            "experiment": place.experiment,
+            "machine": place.machine,
+            "variant": place.variant,
+            "threads": place.threads,
+            "metric": row.key.metric,
+            "unit": row.key.unit,
+            "kind": row.key.kind.name(),
+            "a": row.a,
+            "b": row.b,
+            "difference": row.difference,
+            "ci_low": low,
+            "ci_high": high,
+            "rounds_a": row.rounds.map(|(a, _)| a),
+            "rounds_b": row.rounds.map(|(_, b)| b),
+            "p": row.probability,
+            "verdict": row.verdict.name(),
+            "beyond_threshold": row.beyond,
+        })
+    };
+    let mean = |mean: &Mean| {
+        let (low, high) = ends(mean.interval);
+        let object =
+            json!({ "rows": mean.rows, "speed": mean.speed, "ci_low": low, "ci_high": high });
+        (mean.kind.name().to_owned(), object)
+    };
+    let left_out = |(key, reason): &(super::read::Key, String)| json!({ "row": key.place.to_string(), "metric": key.metric, "reason": reason });
+    let object = json!({
+        "schema": SCHEMA,
+        "a": file(&comparison.files[0]),
+        "b": file(&comparison.files[1]),
+        "threshold": comparison.options.threshold,
+        "anyway": comparison.options.anyway,
+        "coverage": COVERAGE,
+        "family_error": FAMILY_ERROR,
+        "rows": comparison.rows.iter().map(row).collect::<Vec<_>>(),
+        "not_compared": comparison.left_out.iter().map(left_out).collect::<Vec<_>>(),
+        "only_a": comparison.only.0,
+        "only_b": comparison.only.1,
+        "geometric_mean": comparison.means.iter().map(mean).collect::<Map<_, _>>(),
+        "summary": {
+            "faster": comparison.count(Verdict::Faster),
+            "slower": comparison.count(Verdict::Slower),
+            "no_evidence": comparison.count(Verdict::NoEvidence),
+            "same": comparison.count(Verdict::Same),
+            "slower_beyond_threshold": comparison.slower_beyond_threshold(),
+        },
+        "notes": comparison.notes,
+    });
+    // Nothing in it can fail to be written.
+    let mut text = serde_json::to_string_pretty(&object).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+const COLUMNS: [&str; 16] = [
+    "experiment",
+    "machine",
+    "variant",
+    "threads",
+    "metric",
+    "unit",
+    "kind",
+    "a",
+    "b",
+    "difference",
+    "ci_low",
+    "ci_high",
+    "p",
+    "verdict",
+    "beyond_threshold",
+    "reason",
+];
+
+fn csv(comparison: &Comparison) -> String {
+    let number = |value: Option<f64>| value.map(|v| v.to_string()).unwrap_or_default();
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    // Writing to memory does not fail, and all records have the same length.
+    let _ = writer.write_record(COLUMNS);
+    let key = |key: &super::read::Key| {
+        let place = &key.place;
+        [
+            place.experiment.clone(),
+            place.machine.clone(),
+            place.variant.clone(),
+            place.threads_text(),
+            key.metric.clone(),
+            key.unit.clone(),
+            key.kind.name().to_owned(),
+        ]
+    };
+    for row in &comparison.rows {
+        let figures = [
+            row.a.to_string(),
+            row.b.to_string(),
+            row.difference.to_string(),
+            number(row.interval.map(|(low, _)| low)),
+            number(row.interval.map(|(_, high)| high)),
+            number(row.probability),
+            row.verdict.name().to_owned(),
+            row.beyond.to_string(),
+            String::new(),
+        ];
+        let _ = writer.write_record(key(&row.key).iter().chain(&figures));
+    }
+    for (of, reason) in &comparison.left_out {
+        let mut rest: [String; 9] = Default::default();
+        rest[6] = "not compared".to_owned();
+        rest[8].clone_from(reason);
+        let _ = writer.write_record(key(of).iter().chain(&rest));
+    }
+    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_readable() {
+        assert_eq!(percent(-0.0312), "-3.1 %");
+        assert_eq!(percent(2.5), "+250.0 %");
+        assert_eq!(percent(6025.549), "x6027");
+        assert_eq!(probability(0.00005), "< 0.0001");
+        assert_eq!(probability(0.05), "0.0500");
+    }
+}

@@ -1,0 +1,142 @@
+//! How alike threads were served, and how long they waited: the same figures of this host and of
+//! simulated machines.
+
+use crate::row::Detail;
+use crate::statistics;
+use hdrhistogram::Histogram;
+use std::collections::BTreeMap;
+
+/// How alike threads were served.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fairness {
+    /// Operations of the slowest thread over the mean, all rounds together.
+    pub minimum: f64,
+    /// Operations of the fastest thread over the mean.
+    pub maximum: f64,
+    /// Jain's index of each round, their median: 1 if all threads did the same, 1/n if one of n did
+    /// everything (R. Jain, D. Chiu, W. Hawe, *A Quantitative Measure of Fairness*, DEC-TR-301,
+    /// 1984).
+    pub jain: f64,
+    /// The least index of a round.
+    pub jain_least: f64,
+}
+
+impl Fairness {
+    /// Of the operations of each thread, in each round. `None` without a round.
+    pub fn of(rounds: &[&[u64]]) -> Option<Fairness> {
+        let threads = rounds.first()?.len();
+        let operations = totals(rounds, threads);
+        let mean = operations.iter().sum::<u64>() as f64 / threads as f64;
+        let over_mean = |n: Option<&u64>| match n {
+            Some(&n) if mean > 0.0 => n as f64 / mean,
+            _ => 1.0,
+        };
+        let indices: Vec<f64> = rounds.iter().map(|round| jain(round)).collect();
+        Some(Fairness {
+            minimum: over_mean(operations.iter().min()),
+            maximum: over_mean(operations.iter().max()),
+            jain: statistics::median(&indices)?,
+            jain_least: indices.iter().copied().fold(1.0, f64::min),
+        })
+    }
+
+    /// For results; names begin with `prefix`.
+    pub fn detail(&self, prefix: &str, detail: &mut BTreeMap<String, Detail>) {
+        for (name, value) in [
+            ("fairness_minimum", self.minimum),
+            ("fairness_maximum", self.maximum),
+            ("fairness_jain", self.jain),
+            ("fairness_jain_least", self.jain_least),
+        ] {
+            detail.insert(format!("{prefix}{name}"), Detail::Number(value));
+        }
+    }
+}
+
+/// Operations of each thread, all rounds together.
+pub fn totals(rounds: &[&[u64]], threads: usize) -> Vec<u64> {
+    (0..threads).map(|thread| rounds.iter().map(|round| round[thread]).sum()).collect()
+}
+
+/// Jain's index of the operations of threads; 1 where nobody did anything.
+fn jain(operations: &[u64]) -> f64 {
+    let sum: f64 = operations.iter().map(|&n| n as f64).sum();
+    let squares: f64 = operations.iter().map(|&n| (n as f64).powi(2)).sum();
+    if squares > 0.0 { sum * sum / (operations.len() as f64 * squares) } else { 1.0 }
+}
+
+/// How long steps waited that take a lock, or take or drop a reference, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waits {
+    /// Half of them no longer than this.
+    pub p50: u64,
+    /// 90 % of them.
+    pub p90: u64,
+    /// 99 % of them.
+    pub p99: u64,
+    /// 99.9 % of them.
+    pub p999: u64,
+    /// The longest.
+    pub maximum: u64,
+    /// How many there were.
+    pub count: u64,
+}
+
+impl Waits {
+    /// Of a histogram; `None` of an empty one.
+    pub fn of(waits: &Histogram<u64>) -> Option<Waits> {
+        (!waits.is_empty()).then(|| Waits {
+            p50: waits.value_at_quantile(0.5),
+            p90: waits.value_at_quantile(0.9),
+            p99: waits.value_at_quantile(0.99),
+            p999: waits.value_at_quantile(0.999),
+            maximum: waits.max(),
+            count: waits.len(),
+        })
+    }
+
+    /// For results; names begin with `prefix`.
+    pub fn detail(&self, prefix: &str, detail: &mut BTreeMap<String, Detail>) {
+        for (name, value) in [
+            ("wait_p50_ns", self.p50),
+            ("wait_p90_ns", self.p90),
+            ("wait_p99_ns", self.p99),
+            ("wait_p999_ns", self.p999),
+            ("wait_maximum_ns", self.maximum),
+            ("waits", self.count),
+        ] {
+            detail.insert(format!("{prefix}{name}"), Detail::Count(value));
+        }
+    }
+}
+
+/// An empty histogram of waits in nanoseconds, to three digits; longer ones than an hour count as
+/// an hour.
+pub fn histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, 3_600_000_000_000, 3).expect("the bounds are in order")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_thread_that_does_everything_is_as_unfair_as_can_be() {
+        let fairness = Fairness::of(&[&[8, 0, 0, 0], &[4, 0, 0, 0]]).unwrap();
+        assert_eq!((fairness.minimum, fairness.maximum, fairness.jain), (0.0, 4.0, 0.25));
+        let fairness = Fairness::of(&[&[3, 3], &[4, 2]]).unwrap();
+        assert_eq!((fairness.jain_least * 100.0).round(), 90.0);
+        assert_eq!(Fairness::of(&[]), None);
+    }
+
+    #[test]
+    fn waits_are_counted_to_three_digits() {
+        let mut waits = histogram();
+        assert_eq!(Waits::of(&waits), None);
+        for wait in 1..=1000 {
+            waits.saturating_record(wait);
+        }
+        let waits = Waits::of(&waits).unwrap();
+        assert_eq!((waits.p50, waits.p99, waits.count), (500, 990, 1000));
+    }
+}

@@ -1,0 +1,29 @@
+//! What a result is, and what can be said of results without knowing how they came about.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`row`], [`summary`] | one result; errors and winners of many |
+//! | [`published`] | the tables that others published |
+//! | [`outcome`] | figures of a run, by their rules |
+//! | [`variant_ratios`] | whether the change from one variant to another is predicted |
+//! | [`fairness`] | how alike threads were served, and how long they waited |
+//! | [`histogram`] | waits as buckets and as a picture |
+//! | [`listing`], [`phase`] | where CPU time went |
+//! | [`statistics`] | medians and their intervals, the bootstrap, outliers, series with two modes |
+//! | [`scaling`] | the Universal Scalability Law |
+//! | [`compare`] | result files, read and compared |
+//! | [`render`] | tables, JSON, CSV, Markdown |
+
+pub mod compare;
+pub mod fairness;
+pub mod histogram;
+pub mod listing;
+pub mod outcome;
+pub mod phase;
+pub mod published;
+pub mod render;
+pub mod row;
+pub mod scaling;
+pub mod statistics;
+pub mod summary;
+pub mod variant_ratios;

@@ -1,0 +1,240 @@
+//! Where CPU time went, as a profiler's listing: a share for each region of the code, and for each
+//! part of one that a script names.
+//!
+//! Simulated runs account for every cycle, native ones sample. A profiler sees what runs, so
+//! neither counts what is idle, nor threads that another has displaced.
+
+use crate::published::Table;
+use crate::row::{Measured, Row, Status};
+use crate::statistics::half_width;
+use lockyard_scenarios::{Activity, Figure, Part, Region, Script};
+pub use lockyard_scenarios::{COUNT, SHARE};
+
+/// A line of a listing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The name of the region, or of a part.
+    pub name: String,
+    /// The region.
+    pub region: Region,
+    /// The share of the CPU time, 0 to 1. That of a region is without its named parts.
+    pub share: f64,
+}
+
+/// Shares of CPU time; they add up to 1.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Listing {
+    /// The lines: regions and parts in which any time was spent. The largest first.
+    pub entries: Vec<Entry>,
+    /// On how many samples of one weight the shares rest; `None` if they are exact.
+    pub samples: Option<f64>,
+}
+
+impl Listing {
+    /// Of the CPU time of activities, in any unit, each once; of a variant whose steps name
+    /// `parts`.
+    pub fn new(times: impl IntoIterator<Item = (Activity, f64)>, parts: &[Part]) -> Listing {
+        let named = |activity: Activity| match Part::of(parts, activity) {
+            Some(part) => (part.name.clone(), part.region),
+            None => (activity.region.name().to_owned(), activity.region),
+        };
+        let mut entries: Vec<Entry> = Vec::new();
+        for (activity, share) in times {
+            let (name, region) = named(activity);
+            if region != Region::Idle && share > 0.0 {
+                entries.push(Entry { name, region, share });
+            }
+        }
+        let all: f64 = entries.iter().map(|entry| entry.share).sum();
+        entries.iter_mut().for_each(|entry| entry.share /= all);
+        entries.sort_by(|a, b| b.share.total_cmp(&a.share));
+        Listing { entries, samples: None }
+    }
+
+    /// The share of regions and parts, by their names, 0 to 1.
+    pub fn share_of(&self, names: &[String]) -> f64 {
+        let of = self.entries.iter().filter(|entry| names.contains(&entry.name));
+        of.map(|entry| entry.share).sum()
+    }
+
+    /// A share in per cent, as a measured figure; `None` if it is exact.
+    pub fn measured(&self, share: f64) -> Option<Measured> {
+        let samples = self.samples?;
+        let half = half_width(samples, share);
+        Some(Measured {
+            value: share * 100.0,
+            ci_low: (share - half).max(0.0) * 100.0,
+            ci_high: (share + half).min(1.0) * 100.0,
+            samples: samples as usize,
+        })
+    }
+}
+
+/// What a listing is of.
+#[derive(Clone, Copy, Debug)]
+pub struct Of<'a> {
+    /// The script.
+    pub script: &'a Script,
+    /// The machine; `None`: this host, beside which stands what was published of any.
+    pub machine: Option<&'a str>,
+    /// The variant.
+    pub variant: &'a str,
+    /// The number of tasks.
+    pub threads: usize,
+}
+
+impl Of<'_> {
+    fn row(self, listing: &Listing, name: &str, share: f64) -> Row {
+        let measured = listing.measured(share);
+        let metric = format!("{SHARE}{name}");
+        let row = Row::here(&self.script.name, self.variant, self.threads, (&metric, "%"));
+        let Some(machine) = self.machine else { return Row { measured, ..row } };
+        Row {
+            machine: machine.to_owned(),
+            predicted: Some(share * 100.0),
+            status: Status::Predicted,
+            ..row
+        }
+    }
+}
+
+/// A row for each line of a listing, in per cent. First those that the published listing has, in
+/// its order, each with what it is here: so the two stand side by side; then the lines of which it
+/// says nothing.
+pub fn rows(listing: &Listing, of: Of, tables: &[Table]) -> Vec<Row> {
+    let script = of.script;
+    let stands_for = script.profile.machine.as_deref();
+    let cells = tables.iter().flat_map(|table| &table.cells).filter(|cell| {
+        let same = |machine| machine == cell.machine || stands_for == Some(machine);
+        let same_run = |machine| same(machine) && script.tasks(cell.threads) == Some(of.threads);
+        cell.experiment == script.name
+            && cell.variant == of.variant
+            && of.machine.is_none_or(same_run)
+    });
+    let mut rows = Vec::new();
+    let mut shown: Vec<String> = Vec::new();
+    for cell in cells {
+        let figure = script.figure(&cell.machine, &cell.variant, &cell.metric, &cell.unit);
+        let (Some(name), Ok(Figure::CpuShare { names })) =
+            (cell.metric.strip_prefix(SHARE), figure)
+        else {
+            continue;
+        };
+        let mut row = of.row(listing, name, listing.share_of(&names));
+        row.published = Some(cell.value);
+        if row.measured.is_none() && script.profile.is_input(of.variant, &cell.metric) {
+            row.status = Status::Calibration;
+        }
+        rows.push(row);
+        shown.extend(names);
+    }
+    let others = listing.entries.iter().filter(|entry| !shown.contains(&entry.name));
+    rows.extend(others.map(|entry| of.row(listing, &entry.name, entry.share)));
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::HERE;
+
+    fn parts() -> Vec<Part> {
+        let part = |name: &str, region| Part { name: name.to_owned(), region };
+        vec![part("__memcpy", Region::Copy), part("halt", Region::Idle)]
+    }
+
+    #[test]
+    fn a_listing_has_what_ran_and_adds_up_to_all_of_it() {
+        let times = [
+            (Region::System.into(), 10.0),
+            (Activity::part_of(Region::Copy, 1), 30.0),
+            (Region::Copy.into(), 20.0),
+            (Region::Idle.into(), 5.0),
+            (Activity::part_of(Region::Idle, 2), 50.0),
+            (Region::LookUp.into(), 0.0),
+        ];
+        let listing = Listing::new(times, &parts());
+        let lines: Vec<(&str, f64)> =
+            listing.entries.iter().map(|entry| (entry.name.as_str(), entry.share)).collect();
+        assert_eq!(lines, [("__memcpy", 0.5), ("copy", 1.0 / 3.0), ("system", 1.0 / 6.0)]);
+        let names = ["copy".to_owned(), "system".to_owned(), "look-up".to_owned()];
+        assert!((listing.share_of(&names) - 0.5).abs() < 1e-12);
+    }
+
+    /// A script with a published listing, and that.
+    fn profiled() -> (Script, Vec<Table>) {
+        let script = r#"
+name = "x"
+title = "x"
+operation = "x"
+metric = "throughput"
+unit = "op/s"
+steps = [
+    { do = "work", ns = 1.0, region = "copy", name = "__memcpy" },
+    { do = "work", ns = 1.0 },
+]
+variants = [{ name = "before", title = "b" }, { name = "after", title = "a" }]
+symbols = [
+    { name = "find", is = ["look-up", "lock-wait"] },
+    { name = "memcpy", is = ["__memcpy"], given_by = ["before"] },
+    { name = "driver", left_out = "no device is modelled" },
+]
+[run]
+tasks = 4
+[profile]
+machine = "relative"
+[placement]
+order = "fill"
+"#;
+        let table = "# source: s\nexperiment,machine,variant,threads,metric,value,unit\n\
+            x,m,before,,cpu-share:find,30,%\nx,m,before,,cpu-share:driver,20,%\n\
+            x,m,before,,cpu-share:memcpy,40,%\nx,m,after,,cpu-share:find,7,%\n";
+        let script = Script::parse("x.toml", script).expect("it is valid");
+        (script, vec![crate::published::parse("t", "t.csv", table).expect("it is valid")])
+    }
+
+    #[test]
+    fn the_published_listing_stands_beside_ours_and_the_rest_below() {
+        let (script, tables) = profiled();
+        let times = [
+            (Region::LookUp.into(), 3.0),
+            (Region::LockWait.into(), 1.0),
+            (Activity::part_of(Region::Copy, 1), 4.0),
+            (Region::System.into(), 2.0),
+        ];
+        let listing = Listing::new(times, &script.variants[0].parts);
+        let of = |machine, variant, threads| Of { script: &script, machine, variant, threads };
+        let show = |rows: Vec<Row>| -> Vec<(String, Option<f64>, Option<f64>, Status)> {
+            let round = |value: f64| (value * 1e6).round() / 1e6;
+            let one = |row: Row| (row.metric, row.published, row.predicted.map(round), row.status);
+            rows.into_iter().map(one).collect()
+        };
+        let line = |metric: &str, published, share, status| {
+            (format!("{SHARE}{metric}"), published, Some(share), status)
+        };
+        use Status::{Calibration, Predicted};
+        assert_eq!(
+            show(rows(&listing, of(Some("relative"), "before", 4), &tables)),
+            [
+                line("find", Some(30.0), 40.0, Predicted),
+                line("memcpy", Some(40.0), 40.0, Calibration),
+                line("system", None, 20.0, Predicted),
+            ]
+        );
+        let after = show(rows(&listing, of(Some("m"), "after", 4), &tables));
+        assert_eq!(after[0], line("find", Some(7.0), 40.0, Predicted));
+        assert_eq!(after.len(), 3);
+        // Other places, or another number of tasks, are not what was published.
+        for other in [of(Some("other"), "before", 4), of(Some("m"), "before", 3)] {
+            let found = show(rows(&listing, other, &tables));
+            assert_eq!(found[0], line("__memcpy", None, 40.0, Predicted));
+            assert_eq!(found.len(), 4);
+        }
+        let sampled = Listing { samples: Some(400.0), ..listing };
+        let here = rows(&sampled, of(None, "before", 2), &tables);
+        assert_eq!((here[0].published, here[0].predicted), (Some(30.0), None));
+        assert_eq!((here[0].status, here[0].machine.as_str()), (Status::Measured, HERE));
+        let measured = here[0].measured.expect("it was sampled");
+        assert!((measured.value - 40.0).abs() < 1e-9 && measured.ci_low < 40.0);
+    }
+}

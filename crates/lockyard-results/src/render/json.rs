@@ -1,0 +1,109 @@
+//! JSON: one object with `schema`, `environment`, `rows` and `summary`; `fits` too if laws were
+//! fitted, and `partial` if rows are missing.
+
+use super::document::{Document, Partial, mark_partial};
+use super::fits;
+use crate::row::{Detail, Row};
+use crate::summary::{Errors, Summary};
+use crate::variant_ratios::Score;
+use serde_json::{Map, Value, json};
+
+/// The version of the format. It changes when a field changes its meaning or goes away.
+pub const SCHEMA: &str = "lockyard-results-1";
+
+/// The document as JSON.
+pub fn json(document: &Document) -> String {
+    let environment: Map<String, Value> = document
+        .environment
+        .iter()
+        .map(|(name, value)| (name.clone(), Value::from(value.clone())))
+        .collect();
+    let mut object = json!({
+        "schema": SCHEMA,
+        "environment": environment,
+        "rows": document.rows.iter().map(row).collect::<Vec<_>>(),
+        "summary": document.summaries.iter().map(summary).collect::<Vec<_>>(),
+    });
+    if let (Some(object), false) = (object.as_object_mut(), document.fits.is_empty()) {
+        let fits: Vec<Value> = document.fits.iter().map(fits::json).collect();
+        object.insert("fits".to_owned(), Value::from(fits));
+    }
+    if let Some(Partial { why, extent }) = &document.partial {
+        mark_partial(&mut object, why, extent.finished, extent.asked);
+    }
+    // Nothing in it can fail to be written.
+    let mut text = serde_json::to_string_pretty(&object).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn row(row: &Row) -> Value {
+    let mut object = json!({
+        "experiment": row.experiment,
+        "machine": row.machine,
+        "variant": row.variant,
+        "threads": row.threads,
+        "metric": row.metric,
+        "unit": row.unit,
+        "published": row.published,
+        "predicted": row.predicted,
+        "trivial": row.trivial,
+        "measured": row.measured.map(|m| m.value),
+        "ci_low": row.measured.map(|m| m.ci_low),
+        "ci_high": row.measured.map(|m| m.ci_high),
+        "samples": row.measured.map(|m| m.samples),
+        "status": row.status.name(),
+        "error": row.error(),
+        "detail": row.detail.iter().map(detail).collect::<Map<_, _>>(),
+    });
+    if let (Some(object), Some(reason)) = (object.as_object_mut(), &row.reason) {
+        object.insert("reason".to_owned(), Value::from(reason.clone()));
+    }
+    if let (Some(object), false) = (object.as_object_mut(), row.table.is_empty()) {
+        object.insert("table".to_owned(), Value::from(row.table.clone()));
+    }
+    object
+}
+
+fn detail((name, detail): (&String, &Detail)) -> (String, Value) {
+    let value = match detail {
+        Detail::Number(number) => Value::from(*number),
+        Detail::Count(count) => Value::from(*count),
+        Detail::Counts(counts) => Value::from(counts.clone()),
+        Detail::Numbers(numbers) => Value::from(numbers.clone()),
+        Detail::Text(text) => Value::from(text.clone()),
+        Detail::Texts(texts) => Value::from(texts.clone()),
+        Detail::Buckets(buckets) => {
+            buckets.iter().map(|b| Value::from(vec![b.from, b.to, b.count])).collect()
+        }
+    };
+    (name.clone(), value)
+}
+
+fn summary(summary: &Summary) -> Value {
+    let errors = |errors: &Errors| {
+        json!({
+            "median_abs_error": errors.median_abs_error,
+            "p90_abs_error": errors.p90_abs_error,
+            "winners_right": errors.winners_right,
+            "winners_total": summary.winners_total,
+        })
+    };
+    let mut object = errors(&summary.model);
+    if let Some(object) = object.as_object_mut() {
+        object.insert("table".to_owned(), Value::from(summary.table.clone()));
+        object.insert("cells".to_owned(), Value::from(summary.cells));
+        object.insert("not_modelled".to_owned(), Value::from(summary.not_modelled));
+        object.insert("trivial".to_owned(), errors(&summary.trivial));
+        if let Some(pairs) = &summary.pairs {
+            let score = |score: &Score| json!({ "right": score.right, "near": score.near });
+            let pairs = json!({
+                "total": pairs.total,
+                "model": score(&pairs.model),
+                "trivial": score(&pairs.trivial),
+            });
+            object.insert("pairs".to_owned(), pairs);
+        }
+    }
+    object
+}

@@ -1,0 +1,213 @@
+//! Rows: one result each.
+//!
+//! A row has the published tables' names, so that it can be joined to them. Its status is exactly
+//! one of: *calibration* (the cell gave the local work; its prediction is no prediction),
+//! *predicted*, *training* (the machine's protocol was fitted on the cell's table), *measured*
+//! (there is a measured figure and no prediction), *not modelled* (with a reason).
+
+pub mod keys;
+
+use crate::histogram::Bucket;
+use lockyard_scenarios::Metric;
+use std::collections::BTreeMap;
+
+/// Name of this host in rows.
+pub const HERE: &str = "this-host";
+
+/// What a row is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// The cell gave the local work.
+    Calibration,
+    /// The cell is predicted.
+    Predicted,
+    /// The cell is one of those on which the machine's protocol was fitted.
+    Training,
+    /// The row has a measured figure, and nothing is predicted.
+    Measured,
+    /// Nothing here can say anything about the cell.
+    NotModelled,
+}
+
+impl Status {
+    /// The status in tables and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Calibration => "calibration",
+            Status::Predicted => "predicted",
+            Status::Training => "training",
+            Status::Measured => "measured",
+            Status::NotModelled => "not-modelled",
+        }
+    }
+}
+
+/// A figure measured on this host: the median of some samples, and its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// The median.
+    pub value: f64,
+    /// The interval's lower end.
+    pub ci_low: f64,
+    /// The interval's upper end.
+    pub ci_high: f64,
+    /// How many samples.
+    pub samples: usize,
+}
+
+impl Measured {
+    /// Of one sample: its interval is the sample.
+    pub fn once(value: f64) -> Measured {
+        Measured { value, ci_low: value, ci_high: value, samples: 1 }
+    }
+
+    /// The figures of `threads` tasks that were measured as operations a second, in the terms of a
+    /// metric.
+    pub fn in_metric(self, metric: Metric, threads: usize) -> Measured {
+        let (ci_low, ci_high) = metric.range((self.ci_low, self.ci_high), threads);
+        Measured { value: metric.figure(self.value, threads), ci_low, ci_high, ..self }
+    }
+}
+
+/// A value in a row's details.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Detail {
+    /// A number.
+    Number(f64),
+    /// A count.
+    Count(u64),
+    /// Counts, one for each thread.
+    Counts(Vec<u64>),
+    /// Numbers, one for each round.
+    Numbers(Vec<f64>),
+    /// A sentence.
+    Text(String),
+    /// Sentences.
+    Texts(Vec<String>),
+    /// A histogram.
+    Buckets(Vec<Bucket>),
+}
+
+/// One result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The table that the row belongs to; empty if it is in none.
+    pub table: String,
+    /// Experiment.
+    pub experiment: String,
+    /// Machine.
+    pub machine: String,
+    /// Variant.
+    pub variant: String,
+    /// Number of threads; `None` if the published table does not say it.
+    pub threads: Option<usize>,
+    /// What is measured.
+    pub metric: String,
+    /// In which unit.
+    pub unit: String,
+    /// The published figure.
+    pub published: Option<f64>,
+    /// The predicted figure.
+    pub predicted: Option<f64>,
+    /// The figure of the trivial model: the cost of the calibration cell, held constant.
+    pub trivial: Option<f64>,
+    /// The figure measured on this host.
+    pub measured: Option<Measured>,
+    /// What the row is.
+    pub status: Status,
+    /// Why the cell is not modelled, or that it is an input.
+    pub reason: Option<String>,
+    /// More.
+    pub detail: BTreeMap<String, Detail>,
+}
+
+impl Row {
+    /// A row of this host that is in no published table; its figure, and everything else, is still
+    /// missing. `metric` has the unit beside it.
+    pub fn here(experiment: &str, variant: &str, threads: usize, metric: (&str, &str)) -> Row {
+        Row {
+            table: String::new(),
+            experiment: experiment.to_owned(),
+            machine: HERE.to_owned(),
+            variant: variant.to_owned(),
+            threads: Some(threads),
+            metric: metric.0.to_owned(),
+            unit: metric.1.to_owned(),
+            published: None,
+            predicted: None,
+            trivial: None,
+            measured: None,
+            status: Status::Measured,
+            reason: None,
+            detail: BTreeMap::new(),
+        }
+    }
+
+    /// `predicted / published - 1`, where both are there and the row is a prediction, or a training
+    /// cell.
+    pub fn error(&self) -> Option<f64> {
+        match (self.status, self.predicted, self.published) {
+            // Of nothing there is no share: a direction was published.
+            (Status::Predicted | Status::Training, Some(predicted), Some(published))
+                if published > 0.0 =>
+            {
+                Some(predicted / published - 1.0)
+            }
+            _ => None,
+        }
+    }
+
+    /// The number of threads, for tables.
+    pub fn threads_text(&self) -> String {
+        self.threads.map(|threads| threads.to_string()).unwrap_or_default()
+    }
+
+    /// `2 threads`, for people.
+    pub fn threads_in_words(&self) -> String {
+        match self.threads {
+            Some(1) => "1 thread".to_owned(),
+            Some(threads) => format!("{threads} threads"),
+            None => "threads not stated".to_owned(),
+        }
+    }
+
+    pub(crate) fn trivial_error(&self) -> Option<f64> {
+        match (self.status, self.trivial, self.published) {
+            (Status::Predicted, Some(trivial), Some(published)) if published > 0.0 => {
+                Some(trivial / published - 1.0)
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A row of one table, experiment and machine.
+    pub(crate) fn row(
+        variant: &str,
+        threads: usize,
+        published: f64,
+        predicted: f64,
+        status: Status,
+    ) -> Row {
+        Row {
+            table: "t".into(),
+            experiment: "e".into(),
+            machine: "m".into(),
+            variant: variant.into(),
+            threads: Some(threads),
+            metric: "throughput".into(),
+            unit: "op/s".into(),
+            published: Some(published),
+            predicted: Some(predicted),
+            trivial: Some(100.0),
+            measured: None,
+            status,
+            reason: None,
+            detail: BTreeMap::new(),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The Universal Scalability Law: what N threads do together if part of the work is serial, and the
+//! threads keep the shared state coherent between each two of them.
+//!
+//! ```text
+//! X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1))
+//! ```
+//!
+//! N. J. Gunther, *A Simple Capacity Model of Massively Parallel Transaction Systems*, CMG 1993;
+//! *Guerrilla Capacity Planning*, 2007, chapter 4. `lambda` is what one thread does alone; `sigma`
+//! (contention) the share of the work that is serial, as in Amdahl's law, which this one is if
+//! `kappa` is 0; `kappa` (coherence) what each pair of threads costs, in the work of one operation.
+//! With `kappa` above 0 there is a number of threads, the knee, beyond which more threads do less
+//! together.
+
+/// The parameters of the law.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Usl {
+    /// Operations a second of one thread alone.
+    pub lambda: f64,
+    /// Contention: at least 0. Above 1, two threads together do less than one.
+    pub sigma: f64,
+    /// Coherence: at least 0.
+    pub kappa: f64,
+}
+
+impl Usl {
+    /// Operations a second of `threads` threads together.
+    pub fn throughput(&self, threads: f64) -> f64 {
+        let others = threads - 1.0;
+        self.lambda * threads / (1.0 + self.sigma * others + self.kappa * threads * others)
+    }
+
+    /// The number of threads, at least 1, that do most together; infinite if more do always more,
+    /// or never less: `sqrt((1 - sigma) / kappa)`.
+    pub fn knee(&self) -> f64 {
+        if self.sigma >= 1.0 && self.kappa + self.sigma > 1.0 {
+            return 1.0;
+        }
+        if self.kappa <= 0.0 {
+            return f64::INFINITY;
+        }
+        ((1.0 - self.sigma).max(0.0) / self.kappa).sqrt().max(1.0)
+    }
+
+    /// What the threads do together at most: at the knee, or with threads without end (infinite if
+    /// `sigma` is 0, too).
+    pub fn most(&self) -> f64 {
+        let knee = self.knee();
+        if knee.is_finite() {
+            return self.throughput(knee);
+        }
+        self.lambda / self.sigma
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn its_special_cases_are_those_of_the_textbook() {
+        let linear = Usl { lambda: 5.0, sigma: 0.0, kappa: 0.0 };
+        assert_eq!((linear.throughput(8.0), linear.knee()), (40.0, f64::INFINITY));
+        assert_eq!(linear.most(), f64::INFINITY);
+        // Amdahl: a tenth is serial, so ten times as much at most.
+        let amdahl = Usl { lambda: 1.0, sigma: 0.1, kappa: 0.0 };
+        assert_eq!((amdahl.most(), amdahl.knee()), (10.0, f64::INFINITY));
+        assert!((amdahl.throughput(10.0) - 10.0 / 1.9).abs() < 1e-12);
+        // Gunther's example of a retrograde law: the most at sqrt(0.96/0.0006) = 40.
+        let retrograde = Usl { lambda: 1.0, sigma: 0.04, kappa: 0.0006 };
+        assert!((retrograde.knee() - 40.0).abs() < 1e-9);
+        let shrinking = Usl { lambda: 1.0, sigma: 4.0, kappa: 0.0 };
+        assert_eq!((shrinking.knee(), shrinking.most()), (1.0, 1.0));
+    }
+
+    proptest! {
+        #[test]
+        fn no_number_of_threads_does_more_than_the_knee(
+            sigma in 0.0f64..2.0, kappa in 1e-6f64..0.5, threads in 1.0f64..4096.0,
+        ) {
+            let law = Usl { lambda: 3.0, sigma, kappa };
+            prop_assert!(law.throughput(threads) <= law.most() * (1.0 + 1e-12));
+            prop_assert_eq!(law.throughput(1.0), 3.0);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Pairs of variants that a table is about: whether the change from one to the other is predicted.
+//!
+//! Where two variants differ by less than a prediction errs, errors of figures say nothing about
+//! which is faster, and a winner of so little is no winner (see [`crate::summary::summarise`]). But
+//! an error that both figures have is not in their ratio: so the predicted change (`second / first
+//! - 1`) is compared with the published one, in its direction and in its size. Which pairs a table
+//! is about stands in its scripts (`[[pairs]]`).
+
+use crate::row::{Detail, Row};
+
+/// A predicted change is near the published one if they are at most so far apart.
+pub const NEAR: f64 = 0.02;
+
+/// Two variants of an experiment that are to be compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The experiment.
+    pub experiment: String,
+    /// The variant from which the change is counted.
+    pub first: String,
+    /// The variant to which.
+    pub second: String,
+}
+
+/// How one model did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Score {
+    /// Pairs whose change has the published direction.
+    pub right: usize,
+    /// Pairs whose change is [`NEAR`] the published one.
+    pub near: usize,
+}
+
+impl Score {
+    fn add(&mut self, published: f64, predicted: (Option<f64>, Option<f64>)) {
+        if let (Some(first), Some(second)) = predicted {
+            let change = second / first - 1.0;
+            self.right += usize::from(change * published > 0.0);
+            self.near += usize::from((change - published).abs() <= NEAR);
+        }
+    }
+}
+
+/// What the pairs of some rows come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pairs {
+    /// How many there are: both figures are published, at least one of them is predicted.
+    pub total: usize,
+    /// How we did.
+    pub model: Score,
+    /// How the trivial model did.
+    pub trivial: Score,
+}
+
+/// Says in the details of the second row of each pair that `wanted` names what share of the first
+/// row's figure it has, published and predicted: `ratio_to_FIRST_published` and
+/// `ratio_to_FIRST_predicted`.
+pub fn add_ratios(rows: &mut [Row], wanted: &[Wanted]) {
+    let found: Vec<(usize, usize)> = (0..rows.len())
+        .flat_map(|first| (0..rows.len()).map(move |second| (first, second)))
+        .filter(|&(first, second)| is_pair(&rows[first], &rows[second], wanted))
+        .collect();
+    for (first, second) in found {
+        let first = &rows[first];
+        let (name, published, predicted) =
+            (first.variant.clone(), first.published, first.predicted);
+        let second = &mut rows[second];
+        for (what, of, to) in
+            [("published", second.published, published), ("predicted", second.predicted, predicted)]
+        {
+            if let (Some(of), Some(to)) = (of, to)
+                && to > 0.0
+            {
+                let key = format!("ratio_to_{name}_{what}");
+                second.detail.insert(key, Detail::Number(of / to));
+            }
+        }
+    }
+}
+
+/// Whether the rows are such a pair, at least one a prediction.
+fn is_pair(first: &Row, second: &Row, wanted: &[Wanted]) -> bool {
+    let is_wanted = |w: &Wanted| {
+        (&w.experiment, &w.first, &w.second) == (&first.experiment, &first.variant, &second.variant)
+    };
+    wanted.iter().any(is_wanted)
+        && first.experiment == second.experiment
+        && first.machine == second.machine
+        && first.threads == second.threads
+        && first.metric == second.metric
+        && (first.error().is_some() || second.error().is_some())
+}
+
+/// Sums up the pairs that `wanted` names among `rows`; `None` if there is none.
+pub fn score(rows: &[&Row], wanted: &[Wanted]) -> Option<Pairs> {
+    let mut pairs = Pairs::default();
+    for first in rows {
+        for second in rows {
+            if !is_pair(first, second, wanted) {
+                continue;
+            }
+            let (Some(from), Some(to)) = (first.published, second.published) else { continue };
+            let published = to / from - 1.0;
+            pairs.total += 1;
+            pairs.model.add(published, (first.predicted, second.predicted));
+            pairs.trivial.add(published, (first.trivial, second.trivial));
+        }
+    }
+    (pairs.total > 0).then_some(pairs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::Status;
+    use crate::row::tests::row;
+
+    #[test]
+    fn a_pair_is_right_by_its_direction_and_near_by_its_change() {
+        let rows = [
+            row("a", 1, 100.0, 200.0, Status::Calibration),
+            row("b", 1, 98.5, 194.0, Status::Predicted), // -1.5 %, predicted -3 %: right and near
+            row("a", 2, 100.0, 50.0, Status::Predicted),
+            row("b", 2, 98.5, 45.0, Status::Predicted), // -1.5 %, predicted -10 %: right, not near
+            row("b", 3, 101.0, 70.0, Status::Predicted),
+            row("a", 3, 100.0, 70.0, Status::Predicted), // +1 %, predicted none: near, no direction
+            row("a", 4, 100.0, 70.0, Status::Calibration),
+            row("b", 4, 99.0, 70.0, Status::Calibration), // no prediction
+            row("c", 2, 50.0, 50.0, Status::Predicted),   // not asked for
+        ];
+        let rows: Vec<&Row> = rows.iter().collect();
+        let wanted = |first: &str, second: &str| Wanted {
+            experiment: "e".into(),
+            first: first.into(),
+            second: second.into(),
+        };
+        let pairs = score(&rows, &[wanted("a", "b")]).expect("there are pairs");
+        assert_eq!((pairs.total, pairs.model), (3, Score { right: 2, near: 2 }));
+        assert_eq!(pairs.trivial, Score { right: 0, near: 3 }, "it predicts no change");
+        assert_eq!(score(&rows, &[wanted("b", "a")]).map(|p| p.model.right), Some(2));
+        assert_eq!(score(&rows, &[wanted("a", "x")]), None);
+        assert_eq!(score(&rows, &[]), None);
+    }
+
+    #[test]
+    fn the_second_row_of_a_pair_has_its_ratio_to_the_first() {
+        let mut rows = [
+            row("a", 1, 100.0, 110.0, Status::Calibration),
+            row("b", 1, 150.0, 132.0, Status::Predicted),
+            row("b", 2, 150.0, 132.0, Status::Predicted),
+        ];
+        let wanted = [Wanted { experiment: "e".into(), first: "a".into(), second: "b".into() }];
+        add_ratios(&mut rows, &wanted);
+        let number = |of: &Row, what: &str| match of.detail.get(&format!("ratio_to_a_{what}")) {
+            Some(Detail::Number(ratio)) => Some(*ratio),
+            _ => None,
+        };
+        assert_eq!(number(&rows[1], "published"), Some(1.5));
+        assert_eq!(number(&rows[1], "predicted"), Some(132.0 / 110.0));
+        assert!(rows[0].detail.is_empty() && rows[2].detail.is_empty(), "no partner");
+    }
+}

@@ -1,0 +1,97 @@
+//! What comes from outside: small text files, names that may be misspelt, and where in a text an
+//! error is. Machine files, scripts, tables and arguments are read with this, so that all are
+//! refused in the same way: in one line that says where, what, and what is allowed.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// The text of a file of at most `max_bytes` bytes; `what` says what it ought to be ("a machine
+/// file is TOML").
+///
+/// # Errors
+///
+/// A line that begins with the path: if it cannot be read, is not a file (it is not waited for), is
+/// too large, or is not UTF-8 (with the line).
+pub fn read_text(path: &Path, max_bytes: u64, what: &str) -> Result<String, String> {
+    let origin = path.display();
+    let unreadable = |error: std::io::Error| format!("{origin}: cannot be read: {error}");
+    // Before it is opened: opening a pipe waits for its other end.
+    if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
+        return Err(format!("{origin}: is not a file"));
+    }
+    let file = File::open(path).map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    file.take(max_bytes + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > max_bytes {
+        return Err(format!("{origin}: is larger than {max_bytes} bytes"));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let line = line_of(error.as_bytes(), error.utf8_error().valid_up_to());
+        format!("{origin}:{line}: not UTF-8 text; {what}")
+    })
+}
+
+/// The line of the byte at `offset`, from 1.
+pub fn line_of(text: &[u8], offset: usize) -> usize {
+    let before = text.get(..offset).unwrap_or(text);
+    before.iter().filter(|&&byte| byte == b'\n').count() + 1
+}
+
+/// The one of `allowed` that `name` was probably meant to be: few letters differ (a third of them),
+/// or it begins so.
+pub fn nearest<'a>(name: &str, allowed: &[&'a str]) -> Option<&'a str> {
+    if name.is_empty() || name.len() > 64 {
+        return None;
+    }
+    allowed
+        .iter()
+        .map(|a| (strsim::damerau_levenshtein(name, a), *a))
+        .filter(|(distance, a)| *distance <= a.len().max(3) / 3 || a.starts_with(name))
+        .min()
+        .map(|(_, near)| near)
+}
+
+/// How a wrong name is answered: "did you mean ...?", or `otherwise` and all that is allowed.
+pub fn hint(name: &str, allowed: &[&str], otherwise: &str) -> String {
+    match nearest(name, allowed) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None if allowed.is_empty() => "there is none".to_owned(),
+        None => format!("{otherwise}: {}", allowed.join(", ")),
+    }
+}
+
+/// A text as it may be printed in an error: short, and without control characters.
+pub fn printable(text: &str) -> String {
+    let text: String = text.chars().take(80).collect();
+    text.escape_debug().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_name_is_answered_with_the_right_one() {
+        let names = ["open3", "fstat2", "access2"];
+        assert_eq!(nearest("fsatt2", &names), Some("fstat2"));
+        assert_eq!(nearest("open", &names), Some("open3"));
+        assert_eq!(nearest("zzz", &names), None);
+        assert_eq!(nearest("", &names), None);
+        assert_eq!(hint("zzz", &names, "allowed"), "allowed: open3, fstat2, access2");
+        assert_eq!(nearest(&"x".repeat(100_000), &names), None);
+    }
+
+    #[test]
+    fn lines_are_counted_from_one() {
+        assert_eq!(line_of(b"a\nb\nc", 0), 1);
+        assert_eq!(line_of(b"a\nb\nc", 4), 3);
+        assert_eq!(line_of(b"a\nb\nc", 400), 3);
+    }
+
+    #[test]
+    fn what_is_printed_is_short_and_harmless() {
+        assert_eq!(printable("a\u{1b}[31m"), "a\\u{1b}[31m");
+        assert_eq!(printable(&"x".repeat(1000)).len(), 80);
+    }
+}
