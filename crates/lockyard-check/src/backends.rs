@@ -8,7 +8,7 @@ use crate::program::{Outcome as Left, Program};
 use lockyard::Native;
 use lockyard::platform::checked::Checked;
 use lockyard::platform::hooked::Hooked;
-use lockyard_sim::{Machine, Outcome, Simulated, Simulation};
+use lockyard_sim::{Machine, RunEnd, Simulated, Simulation};
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -213,12 +213,12 @@ fn simulate<P: Program>(
         });
     }
     let message = match simulation.run() {
-        Outcome::Finished => {
+        RunEnd::Finished => {
             simulation.setup(|| program.finish());
             return None;
         }
-        Outcome::Panicked { message, .. } => message,
-        outcome @ (Outcome::Stuck(_) | Outcome::TooManyEvents(_)) => {
+        RunEnd::Panicked { message, .. } => message,
+        outcome @ (RunEnd::Stuck(_) | RunEnd::TooManyEvents(_)) => {
             format!("{STUCK}{outcome}").replacen("stuck: stuck: ", STUCK, 1)
         }
         outcome => outcome.to_string(),

@@ -4,7 +4,7 @@
 //! Each is wrong in one step of which the right ones are careful, and runs in the same programs.
 
 use crate::program::{PageCount, Reclaims, RefCount, forward_reclamation, linger};
-use lockyard::lane::Lane;
+use lockyard::lane::{FourBytes, Lane};
 use lockyard::lock::{Algorithm, LaneLock};
 use lockyard::platform::{HostWithSlots, Int, Ordering, U32, Word};
 use lockyard::reclaim::{Domain, Free, Header};
@@ -25,6 +25,7 @@ pub struct TooStrong;
 
 impl Algorithm for TooStrong {
     type Token = ();
+    type Width = FourBytes;
 
     fn is_held<B: Int>(bits: B) -> bool {
         bits.to_u64() & HELD != 0

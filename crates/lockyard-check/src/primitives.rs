@@ -10,7 +10,6 @@ use lockyard::lock::{
     Clh, CmpxchgGrab, Mcs, PvQueued, PvTicket, Queued, TestAndSet, Ticket, TicketAsmLoop,
 };
 use lockyard::platform::{HostWithSlots, Portable};
-use lockyard::{FourBytes, TwoBytes};
 
 /// Waiters park soon, so that they do it in runs of few threads too.
 #[derive(Debug)]
@@ -59,63 +58,63 @@ const COUNTS: [CountOp; 3] = [CountOp::LockSet, CountOp::LockSet, CountOp::Get];
 
 primitive!(
     /// The ticket lock in 4 bytes.
-    Ticket16, "ticket 16+16", LockOp, |H| LockProgram<Ticket, H, FourBytes>, LOCKS
+    Ticket16, "ticket 16+16", LockOp, |H| LockProgram<Ticket, H>, LOCKS
 );
 primitive!(
     /// The ticket lock in 2 bytes.
-    Ticket8, "ticket 8+8", LockOp, |H| LockProgram<Ticket, FewSlots<H>, TwoBytes>, LOCKS
+    Ticket8, "ticket 8+8", LockOp, |H| LockProgram<lockyard::lock::Ticket8, FewSlots<H>>, LOCKS
 );
 primitive!(
     /// The ticket lock with its waiting loop in assembly (natively).
-    TicketAsm, "ticket asm-loop", LockOp, |H| LockProgram<TicketAsmLoop, H, FourBytes>, LOCKS
+    TicketAsm, "ticket asm-loop", LockOp, |H| LockProgram<TicketAsmLoop, H>, LOCKS
 );
 primitive!(
     /// The test-and-set lock.
-    Tas, "test-and-set", LockOp, |H| LockProgram<TestAndSet, H, FourBytes>, LOCKS
+    Tas, "test-and-set", LockOp, |H| LockProgram<TestAndSet, H>, LOCKS
 );
 primitive!(
     /// The queued lock, its head grabbing by a store.
-    QueuedStore, "queued", LockOp, |H| LockProgram<Queued, H, FourBytes>, LOCKS
+    QueuedStore, "queued", LockOp, |H| LockProgram<Queued, H>, LOCKS
 );
 primitive!(
     /// The queued lock, its head grabbing by a compare-exchange.
-    QueuedCmpxchg, "queued cmpxchg-grab", LockOp, |H| LockProgram<Queued<CmpxchgGrab>, H, FourBytes>, LOCKS
+    QueuedCmpxchg, "queued cmpxchg-grab", LockOp, |H| LockProgram<Queued<CmpxchgGrab>, H>, LOCKS
 );
 primitive!(
     /// The queued lock without operations on parts of its word.
-    QueuedPortable, "queued portable", LockOp, |H| LockProgram<Queued, Portable<H>, FourBytes>, LOCKS
+    QueuedPortable, "queued portable", LockOp, |H| LockProgram<Queued, Portable<H>>, LOCKS
 );
 primitive!(
     /// The queued lock on a host where one thread has a slot, and the others have none.
-    QueuedNoNode, "queued, one slot", LockOp, |H| LockProgram<Queued, FewSlots<H, 1>, FourBytes>, LOCKS
+    QueuedNoNode, "queued, one slot", LockOp, |H| LockProgram<Queued, FewSlots<H, 1>>, LOCKS
 );
 primitive!(
     /// The MCS lock.
-    McsOfFour, "mcs", LockOp, |H| LockProgram<Mcs, H, FourBytes>, LOCKS
+    McsOfFour, "mcs", LockOp, |H| LockProgram<Mcs, H>, LOCKS
 );
 primitive!(
     /// The CLH lock.
-    ClhOfFour, "clh", LockOp, |H| LockProgram<Clh, H, FourBytes>, LOCKS
+    ClhOfFour, "clh", LockOp, |H| LockProgram<Clh, H>, LOCKS
 );
 primitive!(
     /// The ticket lock whose waiters park.
-    PvTicketLock, "pv-ticket", LockOp, |H| LockProgram<PvTicket<Soon>, H, FourBytes>, LOCKS
+    PvTicketLock, "pv-ticket", LockOp, |H| LockProgram<PvTicket<Soon>, H>, LOCKS
 );
 primitive!(
     /// The same on a host where one thread has a slot, and the others have none.
-    PvTicketNoNode, "pv-ticket, one slot", LockOp, |H| LockProgram<PvTicket, FewSlots<H, 1>, FourBytes>, LOCKS
+    PvTicketNoNode, "pv-ticket, one slot", LockOp, |H| LockProgram<PvTicket, FewSlots<H, 1>>, LOCKS
 );
 primitive!(
     /// The queued lock whose waiters park.
-    PvQueuedLock, "pv-queued", LockOp, |H| LockProgram<PvQueued<Soon>, H, FourBytes>, LOCKS
+    PvQueuedLock, "pv-queued", LockOp, |H| LockProgram<PvQueued<Soon>, H>, LOCKS
 );
 primitive!(
     /// The same, whose first waiter is passed once at most.
-    PvQueuedOnce, "pv-queued, passed once", LockOp, |H| LockProgram<PvQueued<PassedOnce>, H, FourBytes>, LOCKS
+    PvQueuedOnce, "pv-queued, passed once", LockOp, |H| LockProgram<PvQueued<PassedOnce>, H>, LOCKS
 );
 primitive!(
     /// The same on a host where one thread has a slot, and the others have none.
-    PvQueuedNoNode, "pv-queued, one slot", LockOp, |H| LockProgram<PvQueued, FewSlots<H, 1>, FourBytes>, LOCKS
+    PvQueuedNoNode, "pv-queued, one slot", LockOp, |H| LockProgram<PvQueued, FewSlots<H, 1>>, LOCKS
 );
 primitive!(
     /// The lockref over a queued lock.

@@ -14,7 +14,7 @@
 
 #![no_std]
 
-use lockyard::lane::Lane;
+use lockyard::lane::{FourBytes, Lane};
 use lockyard::lock::{Algorithm, LaneLock, Queued, Ticket};
 use lockyard::platform::{Budget, Host, HostWithSlots, Int, Ordering, Word};
 
@@ -44,6 +44,7 @@ pub struct DoesNotExclude;
 
 impl Algorithm for DoesNotExclude {
     type Token = ();
+    type Width = FourBytes;
 
     fn is_held<B: Int>(bits: B) -> bool {
         bits.to_u64() & HELD != 0
@@ -84,6 +85,7 @@ pub struct LosesWakeUps;
 
 impl Algorithm for LosesWakeUps {
     type Token = ();
+    type Width = FourBytes;
 
     fn is_held<B: Int>(bits: B) -> bool {
         bits.to_u64() & HELD != 0
@@ -123,6 +125,7 @@ pub struct TouchesAfterRelease;
 
 impl Algorithm for TouchesAfterRelease {
     type Token = ();
+    type Width = FourBytes;
 
     fn is_held<B: Int>(bits: B) -> bool {
         bits.to_u64() & HELD != 0
@@ -166,6 +169,7 @@ pub struct Unfair;
 
 impl Algorithm for Unfair {
     type Token = ();
+    type Width = FourBytes;
 
     fn is_held<B: Int>(bits: B) -> bool {
         bits.to_u64() & HELD != 0
@@ -212,6 +216,7 @@ pub struct WakesNobody;
 
 impl Algorithm for WakesNobody {
     type Token = ();
+    type Width = FourBytes;
 
     fn is_held<B: Int>(bits: B) -> bool {
         bits.to_u64() & HELD != 0
@@ -284,6 +289,7 @@ impl TicketAsQueued {
 
 impl Algorithm for TicketAsQueued {
     type Token = TicketOrQueued;
+    type Width = FourBytes;
 
     fn is_held<B: Int>(bits: B) -> bool {
         let (next, owner) = halves(bits);

@@ -15,7 +15,7 @@ use lockyard_predict::{names, request};
 use lockyard_results::row::Status;
 use lockyard_results::{published, statistics};
 use lockyard_scenarios::Script;
-use lockyard_sim::{Machine, Order};
+use lockyard_sim::{Machine, ServiceOrder};
 use lockyard_support::jobs;
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ type Change = fn(Machine) -> Option<Machine>;
 /// Mechanisms, and how each is switched off.
 const MECHANISMS: &[(&str, Change)] = &[
     ("all there", Some),
-    ("first in, first out at the agents", |m| Some(m.with_order(Order::Fifo))),
+    ("first in, first out at the agents", |m| Some(m.with_order(ServiceOrder::Fifo))),
     ("no ownership window", |m| {
         m.with("cycles.hold_exclusive", 0.0)?.with("cycles.hold_shared", 0.0)
     }),

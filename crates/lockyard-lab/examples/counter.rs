@@ -15,7 +15,7 @@
 
 use lockyard::platform::{Ordering, Word};
 use lockyard_results::statistics;
-use lockyard_sim::{Machine, Outcome, SimulatedU64, Simulation};
+use lockyard_sim::{Machine, RunEnd, SimulatedU64, Simulation};
 
 const MESH: &str = include_str!("../../../training/atomic_increment_platinum_8176.csv");
 const CORES: usize = 28;
@@ -64,14 +64,14 @@ fn simulated(machine: &Machine, places: &[usize]) -> f64 {
         }
         let count = |simulation: &mut Simulation, ns: f64| {
             let outcome = simulation.run_until(all_there + machine.cycles(ns));
-            assert!(matches!(outcome, Outcome::TimeOver), "{outcome}");
+            assert!(matches!(outcome, RunEnd::TimeOver), "{outcome}");
             simulation.operations().iter().sum::<u64>()
         };
         let before = count(&mut simulation, WARM_UP_NS);
         let after = count(&mut simulation, WARM_UP_NS + WINDOW_NS);
         simulation.request_stop();
         let outcome = simulation.run();
-        assert!(matches!(outcome, Outcome::Finished), "{outcome}");
+        assert!(matches!(outcome, RunEnd::Finished), "{outcome}");
         WINDOW_NS / (after - before) as f64
     };
     let runs: Vec<f64> = (1..=SEEDS).map(run).collect();

@@ -27,7 +27,7 @@ use lockyard::platform::Ordering::{Acquire, Relaxed as Weak, Release};
 use lockyard::platform::{Host, Part, U32, Word};
 use lockyard_predict::names;
 use lockyard_results::statistics;
-use lockyard_sim::{Machine, Outcome, Simulated, Simulation};
+use lockyard_sim::{Machine, RunEnd, Simulated, Simulation};
 use pinned::{allowed, cpu_time, pin};
 use std::arch::x86_64::{_mm_lfence, _rdtsc};
 use std::cell::Cell;
@@ -315,7 +315,7 @@ fn simulate(machine: &Machine, (name, turn): (&str, Turn<Simulated>)) -> f64 {
         simulation.spawn(me, move || ticks.set(turns(turn, &lines, me)));
     }
     let outcome = simulation.run();
-    assert!(matches!(outcome, Outcome::Finished), "{outcome}");
+    assert!(matches!(outcome, RunEnd::Finished), "{outcome}");
     if is_timed(name) {
         return machine.nanoseconds(ticks.get());
     }

@@ -7,7 +7,7 @@
 //! - *per-thread*: packets and bytes, a relaxed load and store each, in a line for each thread. A
 //!   thread needs a place in it; a reader visits all, and packets and bytes of one reading need not
 //!   belong together.
-//! - *shared*, *per-cpu*, *per-node*: `lockyard::Statistics`: packets, bytes, last use and flags
+//! - *shared*, *per-cpu*, *per-node*: `lockyard_tables::Statistics`: packets, bytes, last use and flags
 //!   behind a lock of 4 bytes. Asking the host for the slot (per-cpu) or the node (per-node) is
 //!   part of an update.
 //!
@@ -15,13 +15,14 @@
 //! cargo run --release -p lockyard-lab --example statistics [ROUNDS]
 //! ```
 
-use lockyard::Counts;
 use lockyard::lock::Queued;
-use lockyard::statistics::{PerCpu, PerNode, Shared, Statistics, Variant};
 use lockyard_measure::cpus::{Cpus, pin};
 use lockyard_measure::order::Orders;
 use lockyard_results::statistics::{median, median_interval};
 use lockyard_sim::{Machine, Simulated, Simulation, operation_done, stop_requested};
+use lockyard_tables::Counts;
+use lockyard_tables::statistics::Statistics;
+use lockyard_tables::statistics::{PerCpu, PerNode, Shared, Variant};
 use std::hint::black_box;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,26 +1,29 @@
-//! What a million objects cost the simulator, and what walks over them cost the simulated machine.
+//! Cost of a million objects for the simulator, and of walks over them for the simulated machine.
 //!
 //! ```text
 //! cargo run --release -p lockyard-sim --example capacity [MACHINE]
 //! ```
 //!
-//! Objects of 80 bytes are laid out in chains of 256 before threads run; then each core's first thread walks along chains at
-//! random. Printed: how long it took the host to lay them out, what a step cost, where the lines came from, and how
-//! much of the host's memory a line in use takes.
+//! Objects of 80 bytes are laid out in chains of 256 before threads run. Then each core's first
+//! thread walks along chains at random. Printed are:
+//! - the host's time to lay them out
+//! - the cost of a step
+//! - the sources of the lines
+//! - the host's memory for each line in use
 
 #[path = "../tests/it/support/chain.rs"]
 mod chain;
 
 use chain::{BYTES, OBJECTS};
 use lockyard::platform::{Ordering, Word};
-use lockyard_sim::{Machine, Outcome, random_below};
+use lockyard_sim::{Machine, RunEnd, random_below};
 use std::time::Instant;
 
 const CHAIN: usize = 256;
-/// Chains that each thread walks along.
+/// Number of chains that each thread walks along.
 const WALKS: usize = 60;
 
-/// The resident size of this process in bytes, where the host says it.
+/// Resident size of this process in bytes, where the host reports it.
 fn resident() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
@@ -52,13 +55,14 @@ fn main() {
     }
     let begin = Instant::now();
     let outcome = simulation.run();
-    assert!(matches!(outcome, Outcome::Finished), "{outcome}");
+    assert!(matches!(outcome, RunEnd::Finished), "{outcome}");
     let seconds = begin.elapsed().as_secs_f64();
     let counted = simulation.statistics();
     let loads = counted.loads as f64;
     let lines = simulation.attribution().lines.len();
     println!(
-        "{}: {loads} steps in {seconds:.2} s ({:.2} M/s), {:.0} ns each; {:.1} % from memory, {:.1} % missed in the core",
+        "{}: {loads} steps in {seconds:.2} s ({:.2} M/s), {:.0} ns each; \
+         {:.1} % from memory, {:.1} % missed in the core",
         machine.name(),
         loads / seconds / 1e6,
         machine.nanoseconds(simulation.now()) / (WALKS * CHAIN) as f64,

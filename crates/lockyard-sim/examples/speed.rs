@@ -1,20 +1,22 @@
-//! How fast the simulated machine runs on this host, beside the limit: the same number of coroutines that only switch.
+//! Speed of the simulated machine on this host, beside the limit: the same number of coroutines
+//! that only switch.
 //!
 //! ```text
 //! cargo run --release -p lockyard-sim --example speed
 //! ```
 //!
-//! The operations are those of the scenario `fstat2`, variant `lockref-pause`: a reference taken, work, the reference dropped.
-//! Platform operations are loads, stores, read-modify-writes, pauses, work and waits; internal messages do not count.
+//! The operations are those of the scenario `fstat2`, variant `lockref-pause`: a reference taken,
+//! work, the reference dropped. Platform operations are loads, stores, read-modify-writes, pauses,
+//! work and waits. Internal messages do not count.
 
 use corosensei::{Coroutine, CoroutineResult};
 use lockyard::lock::Queued;
 use lockyard::lockref::LockRef;
 use lockyard::lockref::policy::Pause;
-use lockyard_sim::{Machine, Outcome, Simulated, Simulation, stop_requested, work};
+use lockyard_sim::{Machine, RunEnd, Simulated, Simulation, stop_requested, work};
 use std::time::Instant;
 
-/// Simulates `threads` threads of `machine` for `milliseconds`; prints what it took.
+/// Simulates `threads` threads of `machine` for `milliseconds`, and prints the host's time.
 fn simulate(machine: &Machine, threads: usize, milliseconds: f64) {
     let mut simulation = Simulation::new(machine, 1);
     let entry = simulation.place(LockRef::<Queued, Pause, Simulated>::from_count(1), 64, 0);
@@ -33,20 +35,21 @@ fn simulate(machine: &Machine, threads: usize, milliseconds: f64) {
     let begin = Instant::now();
     let outcome = simulation.run_until(machine.cycles(milliseconds * 1e6));
     let seconds = begin.elapsed().as_secs_f64();
-    assert!(matches!(outcome, Outcome::TimeOver), "{outcome}");
+    assert!(matches!(outcome, RunEnd::TimeOver), "{outcome}");
     let statistics = simulation.statistics();
     println!(
-        "{threads:5} threads, {milliseconds} ms of {}: {seconds:.3} s; {:.1} M platform operations/s, {:.1} M events/s",
+        "{threads:5} threads, {milliseconds} ms of {}: {seconds:.3} s; \
+         {:.1} M platform operations/s, {:.1} M events/s",
         machine.name(),
         statistics.platform_operations as f64 / seconds / 1e6,
         statistics.events as f64 / seconds / 1e6
     );
     simulation.request_stop();
     let outcome = simulation.run();
-    assert!(matches!(outcome, Outcome::Finished), "{outcome}");
+    assert!(matches!(outcome, RunEnd::Finished), "{outcome}");
 }
 
-/// Switches between coroutines in turn, with nothing in between: switches a second.
+/// Switches between coroutines in turn, with nothing in between. Returns switches a second.
 fn switches(coroutines: usize) -> f64 {
     const ROUNDS: usize = 20_000;
     let mut all: Vec<Coroutine<u64, u64, ()>> = (0..coroutines)
@@ -71,7 +74,7 @@ fn switches(coroutines: usize) -> f64 {
     (ROUNDS * coroutines) as f64 / begin.elapsed().as_secs_f64()
 }
 
-/// The largest resident size of this process so far, where the host says it.
+/// Largest resident size of this process so far, where the host reports it.
 fn resident() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM:"));

@@ -1,10 +1,11 @@
 //! The memory that simulated threads share.
 //!
-//! Shared objects live here and nowhere else, one after another, so that which of them share a line
-//! is a fact and not a parameter, and so that nothing depends on the host's allocator: a line is an
-//! offset divided by the line size. The home of a line is the home of the allocation that began in
-//! it. What is given back is handed out again, last first, for the same size, alignment and home, so that a run that
-//! allocates and frees takes no more memory than it uses.
+//! Shared objects live here and nowhere else, one after another. So which of them share a line is a
+//! fact and not a parameter, and nothing depends on the host's allocator. A line is an offset
+//! divided by the line size. The home of a line is the home of the allocation that began in it.
+//!
+//! Memory that is given back is handed out again, last first, for the same size, alignment and
+//! home. So a run that allocates and frees takes no more memory than it uses.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::{Cell, RefCell};
@@ -25,12 +26,12 @@ pub(crate) struct Arena {
     line_bytes: usize,
     /// Home domain of each line that has one; 0 otherwise.
     homes: RefCell<Vec<u16>>,
-    /// Where memory begins that was given back, by size, alignment and home. (Looked up, never walked: its order is of no
-    /// consequence.)
+    /// Offsets of memory that was given back, by size, alignment and home. (The map is never
+    /// iterated, so its order has no effect.)
     free: RefCell<HashMap<(usize, usize, u16), Vec<usize>>>,
-    /// The home that was asked for, by where memory begins, if it begins in a line that has another one.
+    /// The requested home, by offset, of memory that begins in a line with another home.
     asked: RefCell<HashMap<usize, u16>>,
-    /// How many lines of each home were laid out before threads ran.
+    /// Number of lines of each home that were laid out before threads ran.
     laid_out: RefCell<Vec<u64>>,
     /// Lines up to here are counted, or were handed out to a running thread.
     counted: Cell<usize>,
@@ -40,7 +41,8 @@ pub(crate) struct Arena {
 const NEW: u16 = 1 << 15;
 
 impl Arena {
-    /// An arena of `bytes` bytes. They are zero when they are first handed out, and not touched before.
+    /// An arena of `bytes` bytes. They are zero when they are first handed out, and not touched
+    /// before.
     pub(crate) fn new(bytes: usize, line_bytes: usize) -> Self {
         let bytes = bytes.next_multiple_of(ALIGN).max(ALIGN);
         let layout = Layout::from_size_align(bytes, ALIGN).expect("the arena's size is sane");
@@ -67,14 +69,15 @@ impl Arena {
         self.memory.as_ptr() as usize
     }
 
-    /// Whether all of `bytes` bytes at `address` were handed out by the arena.
+    /// Returns `true` if the arena has handed out all of the `bytes` bytes at `address`.
     #[inline]
     pub(crate) fn contains(&self, address: usize, bytes: usize) -> bool {
         address >= self.base() && address - self.base() + bytes <= self.used.get()
     }
 
-    /// Memory for `layout`, in lines whose home is `domain`; `None` if the arena is full. `new`: a running thread asks for it,
-    /// and no cache has it; otherwise it was laid out, and written, before.
+    /// Allocates memory for `layout`, in lines whose home is `domain`; `None` if the arena is full.
+    /// `new`: a running thread asks for it, and no cache has it. Otherwise it was laid out, and
+    /// written, before.
     pub(crate) fn allocate(&self, layout: Layout, domain: u16, new: bool) -> Option<NonNull<u8>> {
         if layout.align() > ALIGN {
             return None;
@@ -106,7 +109,7 @@ impl Arena {
         let first = begin.div_ceil(self.line_bytes);
         let first = first.min(last);
         homes[first..last].fill(if new { domain | NEW } else { domain });
-        // A line in which nothing ends and another allocation begins is counted once.
+        // A line in which no allocation ends and another begins is counted once.
         let more = last.saturating_sub(first.max(self.counted.get()));
         self.counted.set(self.counted.get().max(last));
         if !new {
@@ -123,7 +126,8 @@ impl Arena {
         Some(unsafe { self.memory.add(begin) })
     }
 
-    /// Takes back memory that was allocated with this layout. (Memory of another arena is not touched.)
+    /// Takes back memory that was allocated with this layout. (Memory of another arena is not
+    /// touched.)
     pub(crate) fn deallocate(&self, memory: NonNull<u8>, layout: Layout) {
         let address = memory.as_ptr() as usize;
         if layout.size() == 0 || !self.contains(address, layout.size()) {
@@ -136,17 +140,17 @@ impl Arena {
         self.free.borrow_mut().entry(of_this).or_default().push(begin);
     }
 
-    /// The home domain of a line.
+    /// Home domain of a line.
     pub(crate) fn home_of(&self, line: usize) -> usize {
         self.homes.borrow().get(line).map_or(0, |&domain| (domain & !NEW) as usize)
     }
 
-    /// Whether a line was laid out before threads ran.
+    /// Returns `true` if a line was laid out before threads ran.
     pub(crate) fn was_laid_out(&self, line: usize) -> bool {
         self.homes.borrow().get(line).is_none_or(|domain| domain & NEW == 0)
     }
 
-    /// How many lines of this home were laid out before threads ran.
+    /// Number of lines of this home that were laid out before threads ran.
     pub(crate) fn laid_out(&self, home: u16) -> u64 {
         self.laid_out.borrow().get(home as usize).copied().unwrap_or_default()
     }
@@ -161,11 +165,12 @@ impl Arena {
 
     /// The 64-bit unit at `address`.
     pub(crate) fn read(&self, address: usize) -> u64 {
-        // SAFETY: the unit is within the arena, aligned, and is only accessed by this thread, through
-        // raw pointers and `UnsafeCell`s. Its words are initialised; what is in no object was zeroed by
-        // `allocate`. What is neither is padding of an object that was moved into the arena by value: its
-        // bytes are what they are, as the compiler was kept from knowing how they came about
-        // (`Simulation::place`), and nothing depends on them: every use masks the word's own bits.
+        // SAFETY: the unit is within the arena, aligned, and only this thread accesses it, through
+        // raw pointers and `UnsafeCell`s. Its words are initialised, and `allocate` has zeroed the
+        // bytes that are in no object. All other bytes are padding of an object that was moved into
+        // the arena by value. The compiler was kept from knowing how these came about
+        // (`Simulation::place`), so they have some value. Nothing depends on it: every use masks
+        // the word's own bits.
         unsafe { self.unit(address).read() }
     }
 

@@ -1,29 +1,32 @@
-//! What the code of simulated threads and the engine share: who runs, the arena, the stop flag, and
-//! the way out of a coroutine.
+//! State that the code of simulated threads and the engine share: the running thread, the arena,
+//! the stop flag, and the way out of a coroutine.
 //!
 //! A lock in a `static` has no place to keep a reference to its machine, so the running simulation
-//! is found through a thread-local. Everything here is a `Cell`: the engine is borrowed mutably while
-//! a coroutine runs, and the coroutine touches only this, and the place of its own next operation.
+//! is found through a thread-local. Everything here is a `Cell`: the engine is borrowed mutably
+//! while a coroutine runs. The coroutine touches only this, and the place of its own next
+//! operation.
 
 use crate::arena::Arena;
-use crate::engine::{Noted, Op};
-use crate::machine::Machine;
-use crate::platform::SimulatedAtomics;
+use crate::machine::description::Machine;
+use crate::op::{Noted, Op};
 use crate::random::Random;
 use corosensei::Yielder;
-use lockyard::platform::{Activity, Announcement, Event, NEST_LEVELS, QueueNode, spread};
+use lockyard::platform::{Activity, Event};
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
 use std::ptr::{NonNull, null};
 use std::rc::Rc;
 
-/// Lines of the table of waiters that park.
-const ANNOUNCEMENT_LINES: usize = 64;
+/// Number of slots. Threads that share a hardware thread have slots beyond the hardware threads.
+pub(crate) const SLOTS: usize = 4096;
 
-/// A sleeper is to look again.
+/// Lines of the table of waiters that park.
+pub(crate) const ANNOUNCEMENT_LINES: usize = 64;
+
+/// Resumes a sleeper that looks again.
 pub(crate) const LOOK_AGAIN: u64 = 0;
-/// A sleeper's budget is spent.
+/// Resumes a sleeper whose budget is spent.
 pub(crate) const DEADLINE: u64 = 1;
 
 thread_local! {
@@ -32,26 +35,34 @@ thread_local! {
 
 type Yields = Yielder<u64, ()>;
 
-/// What one simulated thread shares with the engine.
+/// State that one simulated thread shares with the engine.
 pub(crate) struct PerThread {
     pub place: usize,
     pub socket: usize,
-    /// What the host calls it: its hardware thread, or a number beyond those for a thread that shares one.
+    /// Its slot: its hardware thread, or a number beyond those for a thread that shares one.
     pub slot: usize,
     /// Cycles in which it could run and another had its CPU.
     pub off_cpu: Cell<u64>,
     pub operations: Cell<u64>,
-    /// When the thread counted its last operation.
+    /// Time at which the thread counted its last operation.
     pub last_operation: Cell<u64>,
     pub random: RefCell<Random>,
 }
 
-/// What a simulation's threads and its engine share.
+/// Bytes of the arena that have a name in reports.
+struct NamedBytes {
+    first: usize,
+    /// The byte after the last one.
+    end: usize,
+    name: String,
+}
+
+/// State that a simulation's threads and its engine share.
 pub(crate) struct Shared {
     machine: Rc<Machine>,
     arena: Rc<Arena>,
     yielder: Cell<*const Yields>,
-    /// Where the running thread writes what it asks for.
+    /// The running thread writes its next operation here.
     op: Cell<*const Cell<Op>>,
     thread: Cell<u32>,
     now: Cell<u64>,
@@ -59,27 +70,28 @@ pub(crate) struct Shared {
     stalled: Cell<u64>,
     /// Cycles of work that the running thread has done while it waited for locks.
     hidden: Cell<u64>,
-    /// What the running thread does.
+    /// Region or part that the running thread is in.
     doing: Cell<Activity>,
     stop: Cell<bool>,
     location: Cell<Option<&'static Location<'static>>>,
-    /// Of what the running thread has asked for last.
+    /// The hashed part of the running thread's last operation.
     noted: Cell<Noted>,
     threads: RefCell<Vec<Rc<PerThread>>>,
-    /// Threads that are not the only one of their hardware thread.
+    /// Number of threads that share a hardware thread with one before them.
     extra_slots: Cell<usize>,
     events: [Cell<u64>; Event::ALL.len()],
-    nodes: RefCell<Vec<Option<NonNull<QueueNode<crate::SimulatedAtomics>>>>>,
+    /// Queue nodes, by slot.
+    queue_nodes: RefCell<Vec<Option<NonNull<u8>>>>,
     /// The table of waiters that park.
-    announcements: Cell<Option<NonNull<Announcement<SimulatedAtomics>>>>,
+    announcements: Cell<Option<NonNull<u8>>>,
     failing_allocations: Cell<u64>,
-    /// Names of regions of the arena, for people: first byte, byte after the last, name.
-    names: RefCell<Vec<(usize, usize, String)>>,
+    /// Named bytes of the arena, for reports.
+    names: RefCell<Vec<NamedBytes>>,
 }
 
 impl Shared {
     pub(crate) fn new(machine: Rc<Machine>, arena: Rc<Arena>) -> Self {
-        let slots = machine.hardware_threads() * NEST_LEVELS as usize;
+        let slots = machine.hardware_threads();
         Shared {
             machine,
             arena,
@@ -96,7 +108,7 @@ impl Shared {
             threads: RefCell::default(),
             extra_slots: Cell::new(0),
             events: Default::default(),
-            nodes: RefCell::new(vec![None; slots]),
+            queue_nodes: RefCell::new(vec![None; slots]),
             announcements: Cell::new(None),
             failing_allocations: Cell::new(0),
             names: RefCell::default(),
@@ -113,7 +125,8 @@ impl Shared {
         &self.machine
     }
 
-    /// Makes this the simulation that operations of the current OS thread belong to, while `f` runs.
+    /// Makes this the simulation that operations of the current OS thread belong to, while `f`
+    /// runs.
     pub(crate) fn while_current<R>(&self, f: impl FnOnce() -> R) -> R {
         struct Restore(*const Shared);
         impl Drop for Restore {
@@ -138,7 +151,8 @@ impl Shared {
         f(unsafe { &*Self::current() })
     }
 
-    /// Where the running simulation is, for as long as [`while_current`](Self::while_current) runs its closure.
+    /// Pointer to the running simulation, valid while [`while_current`](Self::while_current) runs
+    /// its closure.
     ///
     /// # Panics
     ///
@@ -157,11 +171,11 @@ impl Shared {
         unsafe { CURRENT.get().as_ref() }.map(f)
     }
 
-    /// Whether there is a slot for one more thread on `place`.
+    /// Returns `true` if there is a slot for one more thread on `place`.
     pub(crate) fn has_slot_for(&self, place: usize) -> bool {
         let shares = self.threads.borrow().iter().any(|thread| thread.place == place);
         let slots = self.machine.hardware_threads() + self.extra_slots.get();
-        !shares || slots < <crate::Simulated as lockyard::platform::Host>::SLOTS as usize
+        !shares || slots < SLOTS
     }
 
     pub(crate) fn add_thread(&self, place: usize, seed: u64) {
@@ -184,7 +198,8 @@ impl Shared {
         }));
     }
 
-    /// Runs the code of `thread`, which writes what it asks for into `op`, until it stops; returns what the thread then does, too.
+    /// Runs the code of `thread` until it stops. The code writes its next operation into `op`.
+    /// Returns the code's result, and the region or part that the thread is then in.
     #[inline(always)]
     pub(crate) fn while_running<R>(
         &self,
@@ -198,23 +213,23 @@ impl Shared {
         self.now.set(now);
         self.doing.set(doing);
         self.op.set(op);
-        // What unwinds a thread's code ends within it (`coroutine.rs`).
+        // A panic in a thread's code ends within it (`coroutine.rs`).
         let result = code();
         self.yielder.set(null());
         (result, self.doing.get())
     }
 
-    /// The running thread does something else from now on; returns what it did.
+    /// Changes the running thread's region or part. Returns the one before.
     #[inline]
-    pub(crate) fn begins(&self, activity: Activity) -> Activity {
+    pub(crate) fn begin_activity(&self, activity: Activity) -> Activity {
         let before = self.doing.get();
         self.doing.set(before.then(activity));
         before
     }
 
-    /// The running thread does `before` again.
+    /// Returns the running thread to the region or part `before`.
     #[inline]
-    pub(crate) fn goes_back_to(&self, before: Activity) {
+    pub(crate) fn resume_activity(&self, before: Activity) {
         self.doing.set(before);
     }
 
@@ -222,7 +237,7 @@ impl Shared {
         self.yielder.set(yielder);
     }
 
-    /// Whether the code of a simulated thread is running (and not setup code).
+    /// Returns `true` while the code of a simulated thread runs, and not setup code.
     #[inline]
     pub(crate) fn in_thread(&self) -> bool {
         !self.yielder.get().is_null()
@@ -239,7 +254,7 @@ impl Shared {
         Rc::clone(&self.threads.borrow()[self.thread.get() as usize])
     }
 
-    /// The hardware thread of thread number `thread`.
+    /// Hardware thread of thread number `thread`.
     pub(crate) fn place_of(&self, thread: u32) -> usize {
         self.threads.borrow()[thread as usize].place
     }
@@ -265,35 +280,35 @@ impl Shared {
         self.location.get()
     }
 
-    /// Of what the thread that ran last has asked for.
+    /// The hashed part of the last operation of the thread that ran last.
     pub(crate) fn noted(&self) -> Noted {
         self.noted.get()
     }
 
-    /// Suspends the running thread at `op`, which `location` asked for; returns what the engine
-    /// resumes it with.
+    /// Suspends the running thread at `op`, which `location` asked for. Returns the value that the
+    /// engine resumes it with.
     #[inline(always)]
     pub(crate) fn suspend(&self, op: Op, location: &'static Location<'static>) -> u64 {
         self.location.set(Some(location));
         self.noted.set(op.noted(&self.arena));
         let yielder = self.yielder.get();
         debug_assert!(!yielder.is_null());
-        // SAFETY: a thread's code is running, as it has a yielder; so we are inside `while_running`, which set this from a
-        // reference that lives as long.
+        // SAFETY: a thread's code is running, as it has a yielder. So this is inside
+        // `while_running`, which set the pointer from a reference that lives as long.
         unsafe { (*self.op.get()).set(op) };
-        // SAFETY: the yielder belongs to the coroutine whose code is running: it was set when that
+        // SAFETY: the yielder belongs to the coroutine whose code is running. It was set when that
         // began, and is set again below after each suspension. It lives on the coroutine's stack.
         let value = unsafe { (*yielder).suspend(()) };
         self.yielder.set(yielder);
         value
     }
 
-    /// Calls the `bytes` bytes at `address` by `name` in reports.
+    /// Names the `bytes` bytes at `address` in reports.
     pub(crate) fn name(&self, address: usize, bytes: usize, name: String) {
-        self.names.borrow_mut().push((address, address + bytes, name));
+        self.names.borrow_mut().push(NamedBytes { first: address, end: address + bytes, name });
     }
 
-    /// What is in line `number` of the arena.
+    /// Name of line `number` of the arena.
     pub(crate) fn name_of_line(&self, number: usize) -> String {
         let line_bytes = self.machine.line_bytes();
         let begin = self.arena.base() + number * line_bytes;
@@ -301,24 +316,24 @@ impl Shared {
         let names = self.names.borrow();
         let here: Vec<&str> = names
             .iter()
-            .filter(|(first, last, _)| *first < end && *last > begin)
-            .map(|(.., name)| name.as_str())
+            .filter(|named| named.first < end && named.end > begin)
+            .map(|named| named.name.as_str())
             .collect();
         if here.is_empty() { format!("line {number}") } else { here.join(" and ") }
     }
 
-    /// `thread` could run, and did not for `cycles`.
-    pub(crate) fn was_off_cpu(&self, thread: u32, cycles: u64) {
+    /// Adds `cycles` in which `thread` could run and did not.
+    pub(crate) fn add_off_cpu(&self, thread: u32, cycles: u64) {
         let off_cpu = &self.threads.borrow()[thread as usize].off_cpu;
         off_cpu.set(off_cpu.get() + cycles);
     }
 
-    /// Cycles in which the running thread could run and did not, so far.
+    /// Cycles so far in which the running thread could run and did not.
     pub(crate) fn off_cpu(&self) -> u64 {
         self.me().off_cpu.get()
     }
 
-    /// The socket on which the thread with this slot runs, or would.
+    /// Socket on which the thread with this slot runs, or would run.
     fn socket_of(&self, slot: usize) -> usize {
         let threads = self.threads.borrow();
         match threads.iter().find(|thread| thread.slot == slot) {
@@ -327,14 +342,14 @@ impl Shared {
         }
     }
 
-    /// Sets how long operations of the thread that is about to run have waited, and how much work
-    /// it has done while it waited for locks; both in cycles.
+    /// Sets the cycles that operations of the thread about to run have waited, and the cycles of
+    /// work that it has done while it waited for locks.
     pub(crate) fn set_stalled(&self, cycles: u64, hidden: u64) {
         self.stalled.set(cycles);
         self.hidden.set(hidden);
     }
 
-    /// Cycles of work that the running thread has done while it waited for locks, so far.
+    /// Cycles of work that the running thread has done so far while it waited for locks.
     #[track_caller]
     pub(crate) fn hidden(&self) -> u64 {
         assert!(self.in_thread(), "only a simulated thread has work");
@@ -348,7 +363,7 @@ impl Shared {
         self.stalled.get()
     }
 
-    /// The number of the running thread.
+    /// Number of the running thread.
     #[track_caller]
     pub(crate) fn thread_index(&self) -> usize {
         assert!(self.in_thread(), "only a simulated thread has a number");
@@ -385,8 +400,8 @@ impl Shared {
         self.failing_allocations.set(count);
     }
 
-    /// Whether this call of `Host::allocate` is one of those that fail.
-    pub(crate) fn allocation_fails(&self) -> bool {
+    /// Counts a call of `Host::allocate`. Returns `true` if it is one of those that fail.
+    pub(crate) fn take_allocation_failure(&self) -> bool {
         let failing = self.failing_allocations.get();
         self.failing_allocations.set(failing.saturating_sub(1));
         failing > 0
@@ -408,8 +423,8 @@ impl Shared {
         (node.min(self.machine.sockets() - 1) * complexes_per_socket) as u16
     }
 
-    /// Memory for what a real machine has from the beginning, and the simulated one makes when it is first needed: it counts as
-    /// laid out before threads ran.
+    /// Memory that a real machine has from the beginning, and the simulated one makes when it is
+    /// first needed. It counts as laid out before threads ran.
     fn allocate_as_before(&self, layout: Layout, node: usize) -> Option<NonNull<u8>> {
         self.arena.allocate(layout, self.home_on(node), false)
     }
@@ -419,68 +434,40 @@ impl Shared {
         self.arena.deallocate(memory, layout);
     }
 
-    /// A line of the table of waiters that park, found by where the lock lies in the arena: so a run does not depend on
-    /// where that is in the host's memory.
-    pub(crate) fn announcements(
-        &self,
-        lock: usize,
-        turn: u32,
-    ) -> &'static [Announcement<SimulatedAtomics>] {
-        let line = self.machine.line_bytes();
-        let table = self.announcements.get().unwrap_or_else(|| {
+    /// Memory of the table of waiters that park, made at its first use: [`ANNOUNCEMENT_LINES`]
+    /// lines, all zero at first.
+    pub(crate) fn announcements(&self) -> NonNull<u8> {
+        self.announcements.get().unwrap_or_else(|| {
+            let line = self.machine.line_bytes();
             let layout = Layout::from_size_align(ANNOUNCEMENT_LINES * line, line)
                 .expect("a line is a power of two");
             let node = if self.in_thread() { self.me().socket } else { 0 };
             let memory =
                 self.allocate_as_before(layout, node).expect("no memory for announcements");
             self.name(memory.as_ptr() as usize, layout.size(), "announcements of waiters".into());
-            let table = memory.cast();
-            self.announcements.set(Some(table));
-            table
-        });
-        let words = line / size_of::<Announcement<SimulatedAtomics>>();
-        let place = lock - self.arena.base();
-        let first = spread(place, turn) as usize % ANNOUNCEMENT_LINES * words;
-        // SAFETY: the table is of so many lines, all zero at first, which is a place in which
-        // nobody has announced itself; it lies in the arena, which lives as long as simulated
-        // threads do (`Host`, *Safety*: as long as a thread runs).
-        unsafe { std::slice::from_raw_parts(table.as_ptr().add(first), words) }
+            self.announcements.set(Some(memory));
+            memory
+        })
     }
 
-    /// The queue node of a hardware thread, made at its first use in a line with its siblings.
-    pub(crate) fn queue_node(
-        &self,
-        slot: usize,
-        level: usize,
-    ) -> &'static QueueNode<crate::SimulatedAtomics> {
-        let levels = NEST_LEVELS as usize;
+    /// Memory of a slot's queue nodes, with the layout `nodes`, made at the slot's first use in
+    /// lines of its own. It is all zero at first.
+    pub(crate) fn queue_nodes(&self, slot: usize, nodes: Layout) -> NonNull<u8> {
         let slots = self.machine.hardware_threads() + self.extra_slots.get();
-        assert!(slot < slots && level < levels, "no such queue node");
-        let mut nodes = self.nodes.borrow_mut();
-        let first = slot * levels;
-        if nodes.len() < slots * levels {
-            nodes.resize(slots * levels, None);
+        assert!(slot < slots, "no such queue node");
+        let mut made = self.queue_nodes.borrow_mut();
+        if made.len() < slots {
+            made.resize(slots, None);
         }
-        if nodes[first].is_none() {
+        *made[slot].get_or_insert_with(|| {
             let layout =
-                Layout::new::<[QueueNode<crate::SimulatedAtomics>; NEST_LEVELS as usize]>()
-                    .align_to(self.machine.line_bytes())
-                    .expect("a line is a power of two");
+                nodes.align_to(self.machine.line_bytes()).expect("a line is a power of two");
             let socket = self.socket_of(slot);
             let memory =
                 self.allocate_as_before(layout, socket).expect("no memory for queue nodes");
             let name = format!("queue nodes of hardware thread {slot}");
             self.name(memory.as_ptr() as usize, layout.size(), name);
-            for index in 0..levels {
-                let node = memory.cast::<QueueNode<crate::SimulatedAtomics>>();
-                // SAFETY: `memory` is large enough for `levels` nodes, and aligned; all zero is a
-                // node that no one uses.
-                nodes[first + index] = Some(unsafe { node.add(index) });
-            }
-        }
-        let node = nodes[first + level].expect("made above");
-        // SAFETY: the node is in the arena, which lives as long as the simulation; no thread of the
-        // simulation runs longer than that, which is what the lifetime of a queue node means.
-        unsafe { node.as_ref() }
+            memory
+        })
     }
 }

@@ -1,8 +1,8 @@
 //! A simulation: a machine, the objects that its threads share, and the threads.
 
 use crate::arena::Arena;
-use crate::engine::{Attribution, Engine, Fate, Statistics, ThreadReport};
-use crate::machine::Machine;
+use crate::engine::{CycleAttribution, Engine, Fate, RunStatistics, ThreadReport};
+use crate::machine::description::Machine;
 use crate::random::Random;
 use crate::shared::Shared;
 use lockyard::platform::Event;
@@ -13,11 +13,10 @@ use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A run handles at most this many events unless another limit is set: some minutes of the host's
-/// time.
+/// Maximum number of events of a run, unless another limit is set: some minutes of the host's time.
 const MAX_EVENTS: u64 = 5_000_000_000;
 
-/// Number of events between two looks at a run's cancellation flag. It takes some hundredths of a
+/// Number of events between two checks of a run's cancellation flag. They take some hundredths of a
 /// second, also without optimisation.
 const EVENTS_BETWEEN_LOOKS: u64 = 1 << 15;
 
@@ -53,14 +52,15 @@ impl<T: fmt::Debug> fmt::Debug for Placed<T> {
     }
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Debug)]
-pub enum Outcome {
+pub enum RunEnd {
     /// All threads finished.
     Finished,
-    /// The time was over; threads are still running.
+    /// The time was over, and threads are still running.
     TimeOver,
-    /// No event is left and threads have not finished: each waits for something that nobody will do.
+    /// No event is left and threads have not finished: each waits for something that will not
+    /// happen.
     Stuck(Vec<ThreadReport>),
     /// The code of a thread panicked.
     Panicked {
@@ -73,23 +73,23 @@ pub enum Outcome {
     Fatal {
         /// The hardware thread.
         thread: usize,
-        /// Why.
+        /// The reason.
         message: &'static str,
     },
-    /// The run took more events than it was allowed.
+    /// The run took more events than were allowed.
     TooManyEvents(Vec<ThreadReport>),
     /// The flag of [`Simulation::cancel_by`] was set.
     Cancelled,
 }
 
-impl Outcome {
-    /// Whether the run ended as it should, finished or out of time.
+impl RunEnd {
+    /// Returns `true` if the run ended as it should: finished, or out of time.
     pub fn is_sound(&self) -> bool {
-        matches!(self, Outcome::Finished | Outcome::TimeOver)
+        matches!(self, RunEnd::Finished | RunEnd::TimeOver)
     }
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for RunEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |f: &mut fmt::Formatter<'_>, reports: &[ThreadReport]| {
             for report in reports.iter().take(8) {
@@ -101,18 +101,18 @@ impl fmt::Display for Outcome {
             if reports.len() > 8 { write!(f, "; and {} more", reports.len() - 8) } else { Ok(()) }
         };
         match self {
-            Outcome::Finished => f.write_str("finished"),
-            Outcome::TimeOver => f.write_str("time over"),
-            Outcome::Stuck(reports) => {
+            RunEnd::Finished => f.write_str("finished"),
+            RunEnd::TimeOver => f.write_str("time over"),
+            RunEnd::Stuck(reports) => {
                 write!(f, "stuck: {} threads wait for ever", reports.len())?;
                 list(f, reports)
             }
-            Outcome::Panicked { thread, message } => {
+            RunEnd::Panicked { thread, message } => {
                 write!(f, "thread {thread} panicked: {message}")
             }
-            Outcome::Fatal { thread, message } => write!(f, "thread {thread} stopped: {message}"),
-            Outcome::Cancelled => f.write_str("cancelled"),
-            Outcome::TooManyEvents(reports) => {
+            RunEnd::Fatal { thread, message } => write!(f, "thread {thread} stopped: {message}"),
+            RunEnd::Cancelled => f.write_str("cancelled"),
+            RunEnd::TooManyEvents(reports) => {
                 write!(f, "gave up after too many events, {} threads unfinished", reports.len())?;
                 list(f, reports)
             }
@@ -124,7 +124,7 @@ impl fmt::Display for Outcome {
 ///
 /// ```
 /// use lockyard::on::RawTicketLock;
-/// use lockyard_sim::{Machine, Outcome, Simulated, Simulation};
+/// use lockyard_sim::{Machine, RunEnd, Simulated, Simulation};
 ///
 /// let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
 /// let mut simulation = Simulation::new(&machine, 1);
@@ -140,7 +140,7 @@ impl fmt::Display for Outcome {
 ///         }
 ///     });
 /// }
-/// assert!(matches!(simulation.run(), Outcome::Finished));
+/// assert!(matches!(simulation.run(), RunEnd::Finished));
 /// ```
 pub struct Simulation {
     engine: Engine,
@@ -153,7 +153,7 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// The arena's size in bytes unless another is asked for. Memory is touched as it is used.
+    /// Size of the arena in bytes, unless another is requested. Memory is touched as it is used.
     pub const MEMORY: usize = 16 << 20;
 
     /// A simulation of `machine`. The same machine, seed, objects and threads give the same run.
@@ -187,8 +187,11 @@ impl Simulation {
     }
 
     /// Runs `code` with this simulation's memory, outside simulated time: operations take effect at
-    /// once and cost nothing. They wake nobody: a thread that is asleep in a waiting loop does not see a word that is changed
-    /// here until its line moves, and an unpark does nothing. So words are changed before threads run, or after.
+    /// once and cost nothing.
+    ///
+    /// They wake no thread. A thread that is asleep in a waiting loop does not see a word that is
+    /// changed here until its line moves, and an unpark does nothing. So change words before
+    /// threads run, or after.
     pub fn setup<R>(&mut self, code: impl FnOnce() -> R) -> R {
         self.shared.while_current(code)
     }
@@ -203,17 +206,17 @@ impl Simulation {
         let layout = Layout::new::<T>().align_to(align).expect("an alignment is a power of two");
         let memory = self.shared.allocate(layout, Some(socket as u32));
         let memory = memory.expect("the simulation's arena is full").cast::<T>();
-        // SAFETY: the memory is for this object's layout, and nobody else has it.
+        // SAFETY: the memory is for this object's layout, and no other object has it.
         unsafe { memory.write(object) };
-        // The object's padding need not be initialised now, and may share a 64-bit unit with a word: the compiler is to know
-        // nothing about it (see `Arena::read`).
+        // The object's padding need not be initialised, and may share a 64-bit unit with a word:
+        // the compiler must know nothing about it (see `Arena::read`).
         let memory = std::hint::black_box(memory);
         Placed { object: memory, _arena: Rc::clone(self.shared.arena()) }
     }
 
-    /// Leaves every line in memory only, but those at which something is under way; when all threads have finished, what is on
-    /// its way arrives first. Without it, what was laid out before threads ran is in its home's last-level cache, as far as
-    /// that holds it.
+    /// Leaves every line in memory only, except those at which something is under way. If all
+    /// threads have finished, messages on their way arrive first. Without this call, what was laid
+    /// out before threads ran is in its home's last-level cache, as far as that holds it.
     pub fn empty_caches(&mut self) {
         while self.engine.live() == 0 && self.engine.run(u64::MAX, u64::MAX) {}
         self.engine.empty_caches();
@@ -229,15 +232,15 @@ impl Simulation {
         self.max_events = events;
     }
 
-    /// Ends all runs soon after somebody has set `flag`, with [`Outcome::Cancelled`]: a run handles
-    /// at most 32,768 events after that. A flag that stays down changes nothing. A run that was
-    /// cancelled can go on after the flag was taken down.
+    /// Ends all runs soon after `flag` is set, with [`RunEnd::Cancelled`]: a run handles at most
+    /// 32,768 events after that. A flag that stays down changes nothing. A cancelled run can go on
+    /// after the flag was taken down.
     pub fn cancel_by(&mut self, flag: &'static AtomicBool) {
         self.cancelled = Some(flag);
     }
 
-    /// Threads share hardware threads from now on: several may be spawned on one, and a scheduler with the machine's numbers
-    /// (`[scheduler]` of its file) says who runs.
+    /// Lets threads share hardware threads from now on. Several may be spawned on one, and a
+    /// scheduler with the machine's numbers (`[scheduler]` of its file) chooses the one that runs.
     ///
     /// # Panics
     ///
@@ -248,20 +251,23 @@ impl Simulation {
     }
 
     /// Adds a simulated thread on hardware thread `place` (see [`Machine::place`]). Threads begin
-    /// within the first hundred nanoseconds, at random. That is together: those that are nearest to
-    /// a line's home then ask for it first, and a queue keeps them sorted by socket for ever. A run
-    /// whose figure counts takes its beginnings from [`random_starts`](Self::random_starts).
+    /// within the first hundred nanoseconds, at random.
+    ///
+    /// That is together: threads nearest to a line's home then ask for it first, and a queue keeps
+    /// them sorted by socket for ever. A run whose figures count takes its start times from
+    /// [`random_starts`](Self::random_starts).
     ///
     /// # Panics
     ///
-    /// If the machine has no such hardware thread, or it is taken and threads do not [share](Self::share_cpus) them; if there
-    /// are more threads than slots.
+    /// If the machine has no such hardware thread, or it is taken and threads do not
+    /// [share](Self::share_cpus) them. If there are more threads than slots.
     pub fn spawn(&mut self, place: usize, code: impl FnOnce() + 'static) {
         self.spawn_in(0, place, code);
     }
 
-    /// As [`spawn`](Self::spawn), in `group`: the virtual machine, say, whose CPUs the threads are. A thread that
-    /// [waits for others](crate::wait_for_others) waits for those of its group.
+    /// As [`spawn`](Self::spawn), in `group`: for example the virtual machine whose CPUs the
+    /// threads are. A thread that [waits for others](crate::wait_for_others) waits for those of its
+    /// group.
     ///
     /// # Panics
     ///
@@ -280,9 +286,9 @@ impl Simulation {
         self.spawn_in_at(0, place, start, code);
     }
 
-    /// Moments, in cycles, at which `count` threads begin: in a random order, each one to two
-    /// microseconds after the one before it. The seed decides both. Add each thread with
-    /// [`spawn_in_at`](Self::spawn_in_at), and count from the last moment on.
+    /// Draws `count` start times, in cycles: in a random order, each one to two microseconds after
+    /// the one before it. The seed decides both. Add each thread with
+    /// [`spawn_in_at`](Self::spawn_in_at), and count from the last start on.
     ///
     /// Threads of a real run begin as their operating system gets to them. Threads that begin
     /// within nanoseconds of each other enter a queue in the order of their distances instead.
@@ -295,7 +301,7 @@ impl Simulation {
                 moment
             })
             .collect();
-        // Fisher and Yates.
+        // The shuffle of Fisher and Yates.
         for last in (1..count).rev() {
             starts.swap(last, self.random.below(last as u64 + 1) as usize);
         }
@@ -325,52 +331,54 @@ impl Simulation {
     }
 
     /// Runs until all threads have finished.
-    pub fn run(&mut self) -> Outcome {
+    pub fn run(&mut self) -> RunEnd {
         self.run_until(u64::MAX)
     }
 
     /// Runs until cycle `until`, or until all threads have finished.
-    pub fn run_until(&mut self, until: u64) -> Outcome {
+    pub fn run_until(&mut self, until: u64) -> RunEnd {
         let shared = Rc::clone(&self.shared);
         shared.while_current(|| {
             loop {
                 match self.engine.fate.clone() {
                     Some(Fate::Panicked { thread, message }) => {
-                        return Outcome::Panicked { thread: shared.place_of(thread), message };
+                        return RunEnd::Panicked { thread: shared.place_of(thread), message };
                     }
                     Some(Fate::Fatal { thread, message }) => {
-                        return Outcome::Fatal { thread: shared.place_of(thread), message };
+                        return RunEnd::Fatal { thread: shared.place_of(thread), message };
                     }
                     None => {}
                 }
                 if self.engine.live() == 0 {
-                    return Outcome::Finished;
+                    return RunEnd::Finished;
                 }
                 if self.engine.statistics.events >= self.max_events {
-                    return Outcome::TooManyEvents(self.engine.unfinished());
+                    return RunEnd::TooManyEvents(self.engine.unfinished());
                 }
-                // Relaxed: nothing is read because of it.
+                // Relaxed: nothing else is read because of the flag.
                 if self.cancelled.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-                    return Outcome::Cancelled;
+                    return RunEnd::Cancelled;
                 }
                 let left = self.max_events - self.engine.statistics.events;
                 let left = left.min(EVENTS_BETWEEN_LOOKS);
                 if !self.engine.run(until, left) {
                     return if self.engine.is_idle() {
-                        Outcome::Stuck(self.engine.unfinished())
+                        RunEnd::Stuck(self.engine.unfinished())
                     } else {
-                        Outcome::TimeOver
+                        RunEnd::TimeOver
                     };
                 }
             }
         })
     }
 
-    /// Whether a run that has finished left everything in order: lets what is on its way arrive, and looks at every line.
+    /// Checks that a run that has finished left everything in order. Lets messages on their way
+    /// arrive, and checks every line.
     ///
     /// # Errors
     ///
-    /// A request that was not answered, a line with two owners, an owner or sharer of which its agent does not know.
+    /// A request that was not answered, a line with two owners, or an owner or sharer that its
+    /// agent does not know.
     pub fn check_quiet(&mut self) -> Result<(), String> {
         while self.engine.run(u64::MAX, u64::MAX) {}
         self.engine.settle_caches();
@@ -387,48 +395,51 @@ impl Simulation {
         self.engine.now()
     }
 
-    /// How many operations each thread has counted, in the order in which they were spawned.
+    /// Number of operations that each thread has counted, in the order in which threads were
+    /// spawned.
     pub fn operations(&self) -> Vec<u64> {
         self.shared.operations()
     }
 
-    /// Cycles in which the CPUs that threads [share](Self::share_cpus) had threads so far; `None` if each thread has its own.
+    /// Cycles so far in which the CPUs that threads [share](Self::share_cpus) had threads; `None`
+    /// if each thread has its own CPU.
     pub fn busy_cycles(&self) -> Option<u64> {
         self.engine.busy()
     }
 
-    /// How many events are queued: what a run that goes on keeps, beside its lines and threads.
+    /// Number of queued events. A run that goes on keeps these, beside its lines and threads.
     pub fn queued_events(&self) -> usize {
         self.engine.queued()
     }
 
-    /// What the run counted so far.
-    pub fn statistics(&self) -> Statistics {
+    /// Counts of the run so far.
+    pub fn statistics(&self) -> RunStatistics {
         self.engine.statistics
     }
 
-    /// Where the cycles went so far.
-    pub fn attribution(&mut self) -> Attribution {
+    /// Account of the run's cycles so far.
+    pub fn attribution(&mut self) -> CycleAttribution {
         self.engine.attribution()
     }
 
-    /// Calls the `bytes` bytes at `address` by `name` in an [`Attribution`].
+    /// Names the `bytes` bytes at `address` in a [`CycleAttribution`].
     pub fn name(&mut self, address: usize, bytes: usize, name: &str) {
         self.shared.name(address, bytes, name.to_owned());
     }
 
-    /// How many compare-exchanges of the line at `address` succeeded so far after their thread had lost 0, 1, ... of them in a row;
-    /// the last count is of all longer runs too. Nothing if no simulated thread has used the line.
-    pub fn lost_in_a_row(&self, address: usize) -> Vec<u64> {
-        self.engine.lost_in_a_row(address)
+    /// Number of compare-exchanges of the line at `address` that have succeeded after their thread
+    /// lost 0, 1, ... of them in a row. The last count includes all longer streaks. Empty if no
+    /// simulated thread has used the line.
+    pub fn failure_streaks(&self, address: usize) -> Vec<u64> {
+        self.engine.failure_streaks(address)
     }
 
-    /// How often the primitives counted each of their events so far.
+    /// Number of times that the primitives have counted each of their events.
     pub fn events(&self) -> Vec<(Event, u64)> {
         self.shared.events()
     }
 
-    /// A hash of the run so far: of each operation, its thread and its time. Equal runs have equal
+    /// Hash of the run so far: of each operation, its thread and its time. Equal runs have equal
     /// hashes, on every host.
     pub fn hash(&self) -> u64 {
         self.engine.hash

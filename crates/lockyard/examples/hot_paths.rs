@@ -12,19 +12,16 @@ use lockyard::lock::{CmpxchgGrab, PvQueued, PvTicket, Queued, Ticket};
 use lockyard::on::{self, RawTicketLock8};
 use lockyard::page_ref::{Cmpxchg, LockedBit, OptimisticCmpxchg, PageRef, Xadd};
 use lockyard::platform::Portable;
-use lockyard::platform::{Host, Native, NativeAtomics, NativeU32, QueueNode, Slot};
+use lockyard::platform::{Host, Native, NativeAtomics, NativeU32, Slot};
 use lockyard::{
     Held, LockRef, LockRefGuard, QSpinLock, RawChosenLock, RawPvQSpinLock, RawPvTicketLock,
     RawQSpinLock, RawSpinLock, RawTestAndSetLock, RawTicketLock, TicketLock,
 };
-use std::alloc::Layout;
 use std::hint::black_box;
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::time::Duration;
 
-/// The calls whose cost is measured: the lab's own source.
-#[path = "../../lockyard-measure/src/call_path/ways.rs"]
+/// The calls whose cost `lockyard lock-call-path` measures: the lab includes the same file.
+#[path = "common/ways.rs"]
 pub mod ways;
 
 /// This machine, for at most 255 of its threads: for the ticket lock of 2 bytes.
@@ -39,34 +36,7 @@ unsafe impl Host for Few {
     fn slot() -> Option<Slot> {
         Native::slot().filter(|slot| slot.0 < Self::SLOTS)
     }
-    fn numa_node() -> u32 {
-        Native::numa_node()
-    }
-    fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<NativeAtomics> {
-        Native::queue_node(slot, level)
-    }
-    fn relax() {
-        Native::relax();
-    }
-    fn now() -> Duration {
-        Native::now()
-    }
-    fn park(word: &NativeU32, expected: u32, timeout: Option<Duration>) {
-        Native::park(word, expected, timeout);
-    }
-    fn unpark(word: *const NativeU32, count: u32) {
-        Native::unpark(word, count);
-    }
-    fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
-        Native::allocate(layout, node)
-    }
-    unsafe fn deallocate(memory: NonNull<u8>, layout: Layout) {
-        // SAFETY: the caller's promise is the same.
-        unsafe { Native::deallocate(memory, layout) }
-    }
-    fn fatal(message: &'static str) -> ! {
-        Native::fatal(message)
-    }
+    lockyard::forward_to_host!(Native: memory, activity, rest);
 }
 
 #[unsafe(no_mangle)]

@@ -12,7 +12,6 @@
 //!     -p lockyard --example sanitized
 //! ```
 
-use lockyard::IdTable;
 use lockyard::lock::{
     Clh, CmpxchgGrab, LaneLock, Mcs, PvQueued, PvTicket, Queued, TestAndSet, Ticket, TicketAsmLoop,
 };
@@ -197,25 +196,6 @@ fn reclamation() {
     println!("reclamation: everything is freed");
 }
 
-/// Threads that insert, change, and remove objects of one table.
-fn id_table() {
-    let table: IdTable<u64> = IdTable::new();
-    let shared = table.insert(0).expect("there is memory");
-    in_threads(|thread| {
-        for round in 0..ROUNDS {
-            if let Some(mut entry) = table.lock(shared) {
-                *entry += 1;
-            }
-            let own = table.insert(thread).expect("there is memory");
-            if let Some(mut entry) = table.lock((shared + round as u32) % (own + 1)) {
-                *entry += 1;
-            }
-            assert!(table.remove(own).is_some(), "nobody else removes it");
-        }
-    });
-    println!("id table: {} additions", table.remove(shared).expect("it is there"));
-}
-
 fn main() {
     println!("portable forms: {}", cfg!(lockyard_portable));
     lock::<Ticket, Native>("ticket");
@@ -233,5 +213,4 @@ fn main() {
     page::<Cmpxchg>("page-ref cmpxchg");
     page::<OptimisticCmpxchg>("page-ref optimistic-cmpxchg");
     reclamation();
-    id_table();
 }

@@ -8,7 +8,7 @@
 //! A lane has an upper and a lower half (for a ticket lock: `next` and `owner`). A carry out of the
 //! upper half leaves the word at its top, and changes nothing else.
 
-use crate::platform::{Host, Int, Ordering, Part, Word, part_of};
+use crate::platform::{Atomics, ConstAtomics, Host, Int, Ordering, Part, Word, part_of};
 
 /// The bits of a word that a lock lives in. See the [module](self).
 pub trait Lane: Copy {
@@ -181,6 +181,47 @@ pub(crate) fn lower<B: Int>(bits: B) -> B::Half {
 pub trait LaneWord: Word + Part<u8> + Part<<<Self as Word>::Int as Int>::Half> {}
 
 impl<W: Word + Part<u8> + Part<<<W as Word>::Int as Int>::Half>> LaneWord for W {}
+
+/// How wide the word of a lock of its own is: [`FourBytes`] or [`TwoBytes`]. Sealed: that the word
+/// is one of the platform's is what exclusion rests on.
+pub trait Width: sealed::Sealed + 'static {
+    /// The word.
+    type Word<A: Atomics>: LaneWord;
+}
+
+/// A [`Width`] whose word has a constant initial value.
+#[allow(clippy::declare_interior_mutable_const)] // as in `ConstAtomics`
+pub trait ConstWidth<A: ConstAtomics>: Width {
+    /// A word that holds 0.
+    const ZERO: Self::Word<A>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::FourBytes {}
+    impl Sealed for super::TwoBytes {}
+}
+
+/// A lock in 4 bytes.
+#[derive(Debug)]
+pub struct FourBytes;
+
+/// A lock in 2 bytes.
+#[derive(Debug)]
+pub struct TwoBytes;
+
+impl Width for FourBytes {
+    type Word<A: Atomics> = A::U32;
+}
+impl<A: ConstAtomics> ConstWidth<A> for FourBytes {
+    const ZERO: A::U32 = A::U32_ZERO;
+}
+impl Width for TwoBytes {
+    type Word<A: Atomics> = A::U16;
+}
+impl<A: ConstAtomics> ConstWidth<A> for TwoBytes {
+    const ZERO: A::U16 = A::U16_ZERO;
+}
 
 /// The lane that is a whole word.
 #[derive(Debug)]

@@ -9,31 +9,27 @@ extern crate alloc;
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
-pub mod buffers;
 pub mod comparators;
-pub mod connections;
 mod context;
-pub mod id_table;
 mod invariance;
 pub mod kind;
 pub mod lane;
 pub mod lock;
 pub mod lockref;
-mod memory;
+pub mod memory;
 pub mod on;
 pub mod page_ref;
 pub mod platform;
 mod raw;
 pub mod reclaim;
-pub mod statistics;
 #[cfg(feature = "std")]
 mod with_slots;
 
 pub use context::{Context, NoContext};
+pub use lane::{ConstWidth, FourBytes, TwoBytes, Width};
 pub use memory::AllocationFailed;
 pub use platform::Native;
-pub use raw::{Acquired, ConstWidth, FourBytes, Held, RawSpinLock, TwoBytes, Width};
-pub use statistics::Counts;
+pub use raw::{Acquired, Held, RawSpinLock};
 #[cfg(feature = "std")]
 pub use with_slots::*;
 

@@ -24,13 +24,12 @@
 //!
 //! Locks that queue or park, and everything built on them, take a [host with
 //! slots](crate::platform::HostWithSlots). On another one they do not compile, and the compiler
-//! says why. A lockref, a connection table or statistics over the ticket lock need none. All other
-//! choices are parameters of the types behind these names: [`RawSpinLock`], [`lockref::LockRef`],
-//! and so on.
+//! says why. A lockref over the ticket lock needs none. Everything that a name leaves out is a
+//! parameter of the type behind it: [`RawSpinLock`], [`lockref::LockRef`], and so on.
 
-use crate::lock::{PvQueued, PvTicket, Queued, TestAndSet, Ticket};
-use crate::{NoContext, RawSpinLock, TwoBytes};
-use crate::{buffers, connections, id_table, kind, lockref, page_ref, statistics};
+use crate::lock::{PvQueued, PvTicket, Queued, TestAndSet, Ticket, Ticket8};
+use crate::{NoContext, RawSpinLock};
+use crate::{kind, lockref, page_ref};
 use lock_api::{Mutex, MutexGuard};
 
 /// A [`QSpinLock`](crate::lock::queued) on host `H`.
@@ -53,7 +52,7 @@ pub type TicketLock8<T, H, C = NoContext> = Mutex<RawTicketLock8<H, C>, T>;
 /// The guard of a [`TicketLock8`].
 pub type TicketLock8Guard<'a, T, H, C = NoContext> = MutexGuard<'a, RawTicketLock8<H, C>, T>;
 /// The lock of a [`TicketLock8`].
-pub type RawTicketLock8<H, C = NoContext> = RawSpinLock<Ticket, H, C, TwoBytes>;
+pub type RawTicketLock8<H, C = NoContext> = RawSpinLock<Ticket8, H, C>;
 
 /// A [`PvQSpinLock`](crate::lock::pv_queued) on host `H`.
 pub type PvQSpinLock<T, H, C = NoContext> = Mutex<RawPvQSpinLock<H, C>, T>;
@@ -92,25 +91,5 @@ pub type LockRefGuard<'a, H, C = NoContext> =
 
 /// A [page reference count](page_ref::PageRef) on host `H`.
 pub type PageRef<H> = page_ref::PageRef<page_ref::Cmpxchg, H>;
-
-/// [Statistics](statistics::Statistics) with a record for each node that updates, on host `H`.
-pub type Statistics<H, C = NoContext> = statistics::Statistics<statistics::PerNode, Queued, H, C>;
-
-/// An [identifier table](id_table::IdTable) whose look-ups take no lock of the table, on host `H`.
-pub type IdTable<T, H, C = NoContext> = id_table::IdTable<T, id_table::Rcu, H, C>;
-/// An object of an [`IdTable`], locked.
-pub type IdEntry<'t, T, H, C = NoContext> = id_table::Entry<'t, T, id_table::Rcu, H, C>;
-
-/// A [connection table](connections::ConnectionTable) whose look-ups take no lock, on host `H`.
-pub type ConnectionTable<T, H, C = NoContext> =
-    connections::ConnectionTable<T, connections::Rcu, H, C>;
-/// A reference to a connection of a [`ConnectionTable`].
-pub type Connection<'t, T, H, C = NoContext> =
-    connections::Connection<'t, T, connections::Rcu, H, C>;
-
-/// A [buffer cache](buffers::BufferCache) with the standard switches, on host `H`.
-pub type BufferCache<T, H, C = NoContext> = buffers::BufferCache<T, buffers::Standard, H, C>;
-/// A reference to a buffer of a [`BufferCache`].
-pub type Buffer<'c, T, H, C = NoContext> = buffers::Buffer<'c, T, buffers::Standard, H, C>;
 
 pub use crate::reclaim::{Domain, Guard as DomainGuard};

@@ -1,64 +1,24 @@
 //! The raw spinlock: a lock algorithm in a word of its own, and its connection to `lock_api`.
 //!
-//! [`RawSpinLock`] is every lock of this crate that is not part of a larger object. Its algorithm
-//! is a [`LaneLock`], and its width a [`Width`]. On platforms with constants it implements
-//! `lock_api`'s [`RawMutex`], which brings the familiar `Mutex` and `MutexGuard`. The
-//! per-acquisition state of `lock_api` 0.5 carries the ticket and the context. Platforms without
-//! constants (the model checker) use [`acquire`](RawSpinLock::acquire) and
+//! [`RawSpinLock`] is every lock of this crate that is not part of something larger. Its algorithm
+//! is a [`LaneLock`], which names the [`Width`] of the word; where the platform has constants it
+//! implements `lock_api`'s [`RawMutex`], and the familiar `Mutex` and `MutexGuard` come from there.
+//! The per-acquisition state of `lock_api` 0.5 carries the ticket and the context. Platforms
+//! without constants (the model checker) use [`acquire`](RawSpinLock::acquire) and
 //! [`release`](RawSpinLock::release) directly.
 
 use crate::context::{Context, NoContext};
 use crate::invariance::Invariant;
-use crate::lane::{LaneWord, Whole};
-use crate::lock::{FairLock, LaneLock, TimedLock};
-use crate::platform::{
-    Atomics, ConstAtomics, Host, Instant, Native, Ordering, Region, Word, during,
-};
+use crate::lane::{ConstWidth, Whole, Width};
+use crate::lock::{Algorithm, FairLock, LaneLock, TimedLock};
+use crate::platform::{ConstAtomics, Host, Instant, Native, Ordering, Region, Word, during};
 use core::fmt;
 use core::marker::PhantomData;
 use core::time::Duration;
 use lock_api::{GuardNoSend, RawMutex, RawMutexFair, RawMutexTimed};
 
-/// The width of a lock's word: [`FourBytes`] or [`TwoBytes`]. Sealed, because exclusion requires
-/// that the word is one of the platform's.
-pub trait Width<A: Atomics>: sealed::Sealed + 'static {
-    /// The word.
-    type Word: LaneWord;
-}
-
-/// A [`Width`] whose word has a constant initial value.
-#[allow(clippy::declare_interior_mutable_const)] // as in `ConstAtomics`
-pub trait ConstWidth<A: ConstAtomics>: Width<A> {
-    /// A word that holds 0.
-    const ZERO: Self::Word;
-}
-
 pub(crate) mod sealed {
-    pub trait Sealed {}
     pub trait Lock {}
-    impl Sealed for super::FourBytes {}
-    impl Sealed for super::TwoBytes {}
-}
-
-/// A lock in 4 bytes.
-#[derive(Debug)]
-pub struct FourBytes;
-
-/// A lock in 2 bytes.
-#[derive(Debug)]
-pub struct TwoBytes;
-
-impl<A: Atomics> Width<A> for FourBytes {
-    type Word = A::U32;
-}
-impl<A: ConstAtomics> ConstWidth<A> for FourBytes {
-    const ZERO: A::U32 = A::U32_ZERO;
-}
-impl<A: Atomics> Width<A> for TwoBytes {
-    type Word = A::U16;
-}
-impl<A: ConstAtomics> ConstWidth<A> for TwoBytes {
-    const ZERO: A::U16 = A::U16_ZERO;
 }
 
 /// The state of an acquisition of a lock type: the algorithm's token and the context's state.
@@ -94,42 +54,35 @@ impl<L: Acquired> fmt::Debug for Held<L> {
     }
 }
 
-/// A spinlock: algorithm `K` on host `H`, with context `C`, in a word of width `W`.
+/// The word of a lock of its own, of algorithm `K` on host `H`.
+type WordOf<K, H> = <<K as Algorithm>::Width as Width>::Word<<H as Host>::Atomics>;
+
+/// A spinlock: algorithm `K` on host `H`, with context `C`, in a word of the algorithm's width.
 ///
 /// Usually written through an alias such as [`TicketLock`](crate::TicketLock). Invariant in each
 /// parameter: they decide what the word means.
 #[repr(transparent)]
-pub struct RawSpinLock<
-    K: LaneLock<H>,
-    H: Host = Native,
-    C: Context = NoContext,
-    W: Width<H::Atomics> = FourBytes,
-> {
-    word: W::Word,
+pub struct RawSpinLock<K: LaneLock<H>, H: Host = Native, C: Context = NoContext> {
+    word: WordOf<K, H>,
     _kind: Invariant<(K, C)>,
 }
 
-impl<K: LaneLock<H>, H: Host, C: Context, W: Width<H::Atomics>> sealed::Lock
-    for RawSpinLock<K, H, C, W>
-{
-}
+impl<K: LaneLock<H>, H: Host, C: Context> sealed::Lock for RawSpinLock<K, H, C> {}
 
-impl<K: LaneLock<H>, H: Host, C: Context, W: Width<H::Atomics>> Acquired
-    for RawSpinLock<K, H, C, W>
-{
+impl<K: LaneLock<H>, H: Host, C: Context> Acquired for RawSpinLock<K, H, C> {
     type Token = K::Token;
     type State = C::State;
 }
 
-impl<K: LaneLock<H>, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H, C, W> {
-    /// Makes a free lock. Statics use [`RawMutex::INIT`].
+impl<K: LaneLock<H>, H: Host, C: Context> RawSpinLock<K, H, C> {
+    /// A free lock. Statics use [`RawMutex::INIT`].
     #[inline]
     pub fn new() -> Self {
-        RawSpinLock { word: W::Word::new(Default::default()), _kind: PhantomData }
+        RawSpinLock { word: Word::new(Default::default()), _kind: PhantomData }
     }
 
     #[inline(always)]
-    fn lane(&self) -> Whole<'_, W::Word> {
+    fn lane(&self) -> Whole<'_, WordOf<K, H>> {
         Whole(&self.word)
     }
 
@@ -216,17 +169,13 @@ impl<K: LaneLock<H>, H: Host, C: Context, W: Width<H::Atomics>> RawSpinLock<K, H
     }
 }
 
-impl<K: LaneLock<H>, H: Host, C: Context, W: Width<H::Atomics>> Default
-    for RawSpinLock<K, H, C, W>
-{
+impl<K: LaneLock<H>, H: Host, C: Context> Default for RawSpinLock<K, H, C> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<K: LaneLock<H>, H: Host, C: Context, W: Width<H::Atomics>> fmt::Debug
-    for RawSpinLock<K, H, C, W>
-{
+impl<K: LaneLock<H>, H: Host, C: Context> fmt::Debug for RawSpinLock<K, H, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bits = self.word.load(Ordering::Relaxed);
         f.debug_struct("RawSpinLock").field("bits", &bits).field("held", &K::is_held(bits)).finish()
@@ -238,14 +187,13 @@ impl<K: LaneLock<H>, H: Host, C: Context, W: Width<H::Atomics>> fmt::Debug
 // safe. No operation unwinds with the lock taken: the algorithms do not panic (a lost invariant is
 // `Host::fatal`, which does not unwind), `Context::enter` runs before the lock is taken, and
 // `leave` after it was released.
-unsafe impl<K, H, C, W> RawMutex for RawSpinLock<K, H, C, W>
+unsafe impl<K, H, C> RawMutex for RawSpinLock<K, H, C>
 where
-    K: LaneLock<H>,
+    K: LaneLock<H, Width: ConstWidth<H::Atomics>>,
     H: Host<Atomics: ConstAtomics>,
     C: Context,
-    W: ConstWidth<H::Atomics>,
 {
-    const INIT: Self = RawSpinLock { word: W::ZERO, _kind: PhantomData };
+    const INIT: Self = RawSpinLock { word: K::Width::ZERO, _kind: PhantomData };
 
     type Guard = Held<Self>;
 
@@ -269,12 +217,11 @@ where
 }
 
 // SAFETY: the release is `FairLock`'s, and is a release.
-unsafe impl<K, H, C, W> RawMutexFair for RawSpinLock<K, H, C, W>
+unsafe impl<K, H, C> RawMutexFair for RawSpinLock<K, H, C>
 where
-    K: FairLock<H>,
+    K: FairLock<H, Width: ConstWidth<H::Atomics>>,
     H: Host<Atomics: ConstAtomics>,
     C: Context,
-    W: ConstWidth<H::Atomics>,
 {
     #[inline(always)]
     unsafe fn unlock_fair(&self, guard: Self::Guard) {
@@ -285,12 +232,11 @@ where
 
 /// Instants are points in time by the host's clock.
 // SAFETY: the acquisition is `TimedLock`'s.
-unsafe impl<K, H, C, W> RawMutexTimed for RawSpinLock<K, H, C, W>
+unsafe impl<K, H, C> RawMutexTimed for RawSpinLock<K, H, C>
 where
-    K: TimedLock<H>,
+    K: TimedLock<H, Width: ConstWidth<H::Atomics>>,
     H: Host<Atomics: ConstAtomics>,
     C: Context,
-    W: ConstWidth<H::Atomics>,
 {
     type Duration = Duration;
     type Instant = Instant<H>;

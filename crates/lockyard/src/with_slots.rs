@@ -117,34 +117,6 @@ pub type Domain = on::Domain<Native>;
 /// Membership in a [`Domain`].
 pub type DomainGuard<'d> = on::DomainGuard<'d, Native>;
 
-/// Statistics of one object, with a record for each NUMA node that updates it: see
-/// [`statistics`](crate::statistics).
-///
-/// On a host of your own, or with a context: [`on::Statistics`].
-pub type Statistics = on::Statistics<Native>;
-
-/// Identifiers for objects, looked up without a lock of the table: see
-/// [`id_table`](crate::id_table).
-///
-/// On a host of your own, or with a context: [`on::IdTable`].
-pub type IdTable<T> = on::IdTable<T, Native>;
-/// An object of an [`IdTable`], locked.
-pub type IdEntry<'t, T> = on::IdEntry<'t, T, Native>;
-
-/// A table of connections, looked up without a lock: see [`connections`](crate::connections).
-///
-/// On a host of your own, or with a context: [`on::ConnectionTable`].
-pub type ConnectionTable<T> = on::ConnectionTable<T, Native>;
-/// A reference to a connection of a [`ConnectionTable`].
-pub type Connection<'t, T> = on::Connection<'t, T, Native>;
-
-/// A cache of buffers, looked up without a lock: see [`buffers`](crate::buffers).
-///
-/// On a host of your own, or with a context: [`on::BufferCache`].
-pub type BufferCache<T> = on::BufferCache<T, Native>;
-/// A reference to a buffer of a [`BufferCache`].
-pub type Buffer<'c, T> = on::Buffer<'c, T, Native>;
-
 const _: () = {
     const fn is_of<T>(bytes: usize) -> bool {
         size_of::<T>() == bytes && align_of::<T>() == bytes

@@ -77,8 +77,8 @@ pub fn take() -> Option<u64> {
     ENTRY.get_not_dead().then_some(*pages)
 }
 
-/// Names that need slots are not at the library's root without `std`. Each would be ambiguous here,
-/// where both modules have all their names imported.
+/// Names that need slots are not at the libraries' roots without `std`. Each would be ambiguous here,
+/// where all modules have all their names imported.
 #[cfg(not(feature = "std"))]
 pub mod absent {
     mod names {
@@ -95,6 +95,8 @@ pub mod absent {
     }
     #[allow(unused_imports)]
     use lockyard::*;
+    #[allow(unused_imports)]
+    use lockyard_tables::*;
     use names::*;
 
     /// All of them, and those that are there.

@@ -49,8 +49,8 @@ fn function_of(source: &Source, line: usize) -> String {
 /// What stands in the sources of the primitives and was not reached, one complaint each.
 pub(super) fn unreached(suites: &[Suite], reached: &[Site]) -> Vec<String> {
     let mut complaints = Vec::new();
-    let all = sources("crates/lockyard/src");
-    let primitives = all.iter().filter(|source| !source.path.contains("/platform/"));
+    let all = ["crates/lockyard/src", "crates/lockyard-tables/src"].map(sources);
+    let primitives = all.iter().flatten().filter(|source| !source.path.contains("/platform/"));
     for source in primitives {
         let standing = standing(source);
         if standing.is_empty() {

@@ -16,9 +16,6 @@ use crate::program::{
     ReclaimProgram, SHORT, StatOp, StatProgram, Unreserved, UseOp,
 };
 use crate::quarantine::Quarantine;
-use lockyard::buffers;
-use lockyard::connections;
-use lockyard::id_table::Rcu;
 use lockyard::lock::{LaneLock, PvQueued, Queued, TestAndSet};
 use lockyard::lockref::LockRef;
 use lockyard::lockref::policy::{NoTrywait, Policy, Standard};
@@ -27,7 +24,10 @@ use lockyard::page_ref::{Cmpxchg, LockedBit, OptimisticCmpxchg, Xadd};
 use lockyard::platform::checked::{Checked, with_clock};
 use lockyard::platform::hooked::Hooked;
 use lockyard::reclaim::Domain;
-use lockyard::statistics::PerNode;
+use lockyard_tables::buffers;
+use lockyard_tables::connections;
+use lockyard_tables::id_table::Rcu;
+use lockyard_tables::statistics::PerNode;
 
 type Host = Hooked<Checked, Scripted>;
 type Of<P> = <P as Primitive>::Program<Host>;

@@ -3,10 +3,10 @@
 use super::{Outcome, Program, Seen, linger, read, write};
 use crate::finding::{COUNT, FREED};
 use crate::{hooks, ration};
-use lockyard::connections::{
+use lockyard::platform::{Cell, DataCell, HostWithSlots};
+use lockyard_tables::connections::{
     Bits, Connection, ConnectionTable, Direction, LookUp, Seed, Tuple, Why,
 };
-use lockyard::platform::{Cell, DataCell, HostWithSlots};
 use std::alloc::Layout;
 use std::net::Ipv4Addr;
 use std::ops::Deref;

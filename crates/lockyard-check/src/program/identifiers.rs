@@ -4,8 +4,8 @@ use super::{Outcome, Program, Seen, linger};
 use crate::finding::{COUNT, FREED};
 use crate::hooks;
 use crate::quarantine;
-use lockyard::id_table::{IdTable, Variant};
 use lockyard::platform::HostWithSlots;
+use lockyard_tables::id_table::{IdTable, Variant};
 use std::sync::atomic::{AtomicI64, Ordering as Plain};
 
 /// What a thread does.

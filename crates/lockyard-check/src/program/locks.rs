@@ -5,7 +5,7 @@ use crate::finding::STUCK;
 use crate::hooks;
 use lockyard::lock::LaneLock;
 use lockyard::platform::HostWithSlots;
-use lockyard::{FourBytes, Held, NoContext, RawSpinLock, Width};
+use lockyard::{Held, RawSpinLock};
 
 /// What a thread does with the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +30,8 @@ impl LockOp {
 /// If all of them wait for it, the last one out frees the lock, at once after its release: from
 /// then on any access to the lock's word is a failure, in a model. (With [`LockOp::TryLock`] nobody
 /// knows who is the last.)
-pub struct LockProgram<K: LaneLock<H>, H: HostWithSlots, W: Width<H::Atomics> = FourBytes> {
-    lock: RawSpinLock<K, H, NoContext, W>,
+pub struct LockProgram<K: LaneLock<H>, H: HostWithSlots> {
+    lock: RawSpinLock<K, H>,
     protected: Protected<H>,
     ops: Vec<LockOp>,
     seen: Seen,
@@ -39,9 +39,9 @@ pub struct LockProgram<K: LaneLock<H>, H: HostWithSlots, W: Width<H::Atomics> = 
     last_section: Option<u64>,
 }
 
-impl<K: LaneLock<H>, H: HostWithSlots, W: Width<H::Atomics>> LockProgram<K, H, W> {
+impl<K: LaneLock<H>, H: HostWithSlots> LockProgram<K, H> {
     /// Is inside for a while, and releases the lock.
-    fn section(&self, thread: usize, held: Held<RawSpinLock<K, H, NoContext, W>>) {
+    fn section(&self, thread: usize, held: Held<RawSpinLock<K, H>>) {
         let sections = self.protected.section(thread);
         self.seen.note(thread, sections as i64);
         // SAFETY: `held` is this lock's.
@@ -53,9 +53,7 @@ impl<K: LaneLock<H>, H: HostWithSlots, W: Width<H::Atomics>> LockProgram<K, H, W
     }
 }
 
-impl<K: LaneLock<H>, H: HostWithSlots, W: Width<H::Atomics, Word: Send + Sync>> Program
-    for LockProgram<K, H, W>
-{
+impl<K: LaneLock<H>, H: HostWithSlots> Program for LockProgram<K, H> {
     type Op = LockOp;
 
     fn new(ops: &[LockOp], rounds: u32) -> Self {

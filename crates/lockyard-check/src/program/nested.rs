@@ -3,9 +3,9 @@
 
 use super::{Outcome, Program, Protected, Seen};
 use crate::hooks;
+use lockyard::RawSpinLock;
 use lockyard::lock::LaneLock;
 use lockyard::platform::{HostWithSlots, NEST_LEVELS};
-use lockyard::{FourBytes, NoContext, RawSpinLock};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub enum NestedOp {
 pub struct NestedProgram<K: LaneLock<H>, H: HostWithSlots>(Arc<Shared<K, H>>);
 
 /// A lock, and what it protects.
-type Guarded<K, H> = (RawSpinLock<K, H, NoContext, FourBytes>, Protected<H>);
+type Guarded<K, H> = (RawSpinLock<K, H>, Protected<H>);
 
 struct Shared<K: LaneLock<H>, H: HostWithSlots> {
     locks: [Guarded<K, H>; 2],
@@ -57,7 +57,7 @@ impl<K: LaneLock<H>, H: HostWithSlots> Shared<K, H> {
 
 impl<K: LaneLock<H>, H: HostWithSlots> Program for NestedProgram<K, H>
 where
-    RawSpinLock<K, H, NoContext, FourBytes>: Send + Sync,
+    RawSpinLock<K, H>: Send + Sync,
 {
     type Op = NestedOp;
 

@@ -3,11 +3,11 @@
 use super::{MOST_THREADS, Outcome, Program, Seen};
 use crate::finding::COUNT;
 use crate::{hooks, ration};
-use lockyard::Counts;
 use lockyard::lock::LaneLock;
 use lockyard::platform::HostWithSlots;
-use lockyard::statistics::Statistics;
-use lockyard::statistics::Variant;
+use lockyard_tables::Counts;
+use lockyard_tables::statistics::Statistics;
+use lockyard_tables::statistics::Variant;
 use std::sync::atomic::{AtomicU64, Ordering as Plain};
 
 /// What a thread does with the statistics.

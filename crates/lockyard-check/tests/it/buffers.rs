@@ -1,9 +1,5 @@
 //! The buffer cache: under weak memory, on a simulated machine, and with every allocation failing in turn.
 
-use lockyard::buffers::{
-    BufferCache, Configuration, EveryCall, FixedHash, GetError, Groups, Index, Key, MoveToFront,
-    OnMiss, Outside, ReferencedBit, Switches, TreePerGroup, UnderLock, WideHash, With,
-};
 use lockyard::lock::{Queued, TestAndSet};
 use lockyard::platform::Native;
 use lockyard::platform::checked::Checked;
@@ -19,6 +15,10 @@ use lockyard_check::program::BufferOp::{
 use lockyard_check::program::BufferProgram;
 use lockyard_check::ration::{self, Rationed};
 use lockyard_sim::Simulated;
+use lockyard_tables::buffers::{
+    BufferCache, Configuration, EveryCall, FixedHash, GetError, Groups, Index, Key, MoveToFront,
+    OnMiss, Outside, ReferencedBit, Switches, TreePerGroup, UnderLock, WideHash, With,
+};
 use std::sync::Arc;
 
 type Model = Hooked<Checked, Scripted>;

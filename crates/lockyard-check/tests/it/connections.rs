@@ -1,9 +1,6 @@
 //! The connection table: under weak memory, on a simulated machine, with every allocation failing in turn, and with look-ups by
 //! lock and without.
 
-use lockyard::connections::{
-    Bits, ConnectionTable, Locked, LookUp, NEVER, Rcu, Refused, Seed, Tuple, Why,
-};
 use lockyard::lock::{Queued, TestAndSet};
 use lockyard::platform::Native;
 use lockyard::platform::checked::Checked;
@@ -17,6 +14,9 @@ use lockyard_check::program::ConnOp::{self, Expire, Insert, InsertRemove, Remove
 use lockyard_check::program::ConnProgram;
 use lockyard_check::ration::{self, Rationed};
 use lockyard_sim::Simulated;
+use lockyard_tables::connections::{
+    Bits, ConnectionTable, Locked, LookUp, NEVER, Rcu, Refused, Seed, Tuple, Why,
+};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 

@@ -2,7 +2,6 @@
 //! identifier has one object, and nothing is lost.
 
 use lockyard::Native;
-use lockyard::id_table::{Locked, Rcu, Variant};
 use lockyard::platform::checked::Checked;
 use lockyard::platform::hooked::Hooked;
 use lockyard_check::FewSlots;
@@ -15,6 +14,7 @@ use lockyard_check::program::IdOp::{self, Insert, InsertAndLookUp, LookUp, Remov
 use lockyard_check::program::IdProgram;
 use lockyard_check::quarantine::Quarantine;
 use lockyard_sim::Simulated;
+use lockyard_tables::id_table::{Locked, Rcu, Variant};
 
 const OPS: [IdOp; 5] = [LookUp, Remove, Insert, InsertAndLookUp, Replace];
 

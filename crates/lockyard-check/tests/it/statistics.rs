@@ -1,13 +1,10 @@
 //! Per-node statistics: under weak memory, on a simulated machine with nodes, with every allocation failing in turn, and by
 //! random operations against a simple model.
 
-use lockyard::Counts;
 use lockyard::lock::{Queued, TestAndSet};
 use lockyard::platform::checked::Checked;
 use lockyard::platform::hooked::Hooked;
 use lockyard::platform::{HostWithSlots, Native};
-use lockyard::statistics::Statistics;
-use lockyard::statistics::{PerCpu, PerNode, Shared, Variant};
 use lockyard_check::backends::{model, native, simulated, verdict};
 use lockyard_check::controls::DoesNotExclude;
 use lockyard_check::explore::{Bounds, explore};
@@ -17,7 +14,10 @@ use lockyard_check::matrix::{check_pairs, must_hold};
 use lockyard_check::program::StatOp::{self, Read, Take, Update, UpdateHere};
 use lockyard_check::program::StatProgram;
 use lockyard_check::ration::{self, Rationed};
-use lockyard_sim::{Machine, Outcome, Simulated, Simulation};
+use lockyard_sim::{Machine, RunEnd, Simulated, Simulation};
+use lockyard_tables::Counts;
+use lockyard_tables::statistics::Statistics;
+use lockyard_tables::statistics::{PerCpu, PerNode, Shared, Variant};
 use std::sync::Arc;
 
 type Model = Hooked<Checked, Scripted>;
@@ -269,7 +269,7 @@ fn while_memory_stays_short_everything_goes_to_the_first_record() {
                 }
             });
         }
-        assert!(matches!(simulation.run(), Outcome::Finished));
+        assert!(matches!(simulation.run(), RunEnd::Finished));
         simulation.setup(|| {
             assert_eq!(
                 statistics.read(),
@@ -294,7 +294,7 @@ fn records_after(places: &[usize]) -> usize {
             }
         });
     }
-    assert!(matches!(simulation.run(), Outcome::Finished));
+    assert!(matches!(simulation.run(), RunEnd::Finished));
     simulation.setup(|| statistics.records())
 }
 
@@ -362,7 +362,7 @@ fn a_record_for_each_node_is_faster_than_a_shared_one_and_slower_than_one_for_ea
         simulation.run_until(machine.cycles(20_000.0));
         let updates = simulation.operations().iter().sum();
         simulation.request_stop();
-        assert!(matches!(simulation.run(), Outcome::Finished));
+        assert!(matches!(simulation.run(), RunEnd::Finished));
         updates
     }
     let (shared, node, cpu) = (updates::<Shared>(), updates::<PerNode>(), updates::<PerCpu<96>>());

@@ -14,7 +14,7 @@ use super::Cell;
 use super::programs::Shared;
 use lockyard_predict::interruptible;
 use lockyard_predict::simulate::SimulationError;
-use lockyard_sim::{Machine, Outcome, Simulation};
+use lockyard_sim::{Machine, RunEnd, Simulation};
 
 /// Simulated nanoseconds before counting begins, once all threads have begun, and that are counted
 /// at least.
@@ -150,14 +150,14 @@ fn together(
             }
         });
     }
-    let fails = |outcome: Outcome| {
+    let fails = |outcome: RunEnd| {
         let of = threads.len();
         SimulationError::new(format!("{}, {of} threads: {outcome}", cell.variant))
     };
     let run = |simulation: &mut Simulation, ns: f64| match simulation
         .run_until(all_there + machine.cycles(ns))
     {
-        Outcome::TimeOver => Ok(simulation.operations()),
+        RunEnd::TimeOver => Ok(simulation.operations()),
         outcome => Err(fails(outcome)),
     };
     let before = run(&mut simulation, warm_up)?;
@@ -168,7 +168,7 @@ fn together(
         if operations.iter().sum::<u64>() >= ENOUGH * (threads.len() as u64).max(16) {
             simulation.request_stop();
             return match simulation.run_until(u64::MAX) {
-                Outcome::Finished => Ok((window, operations)),
+                RunEnd::Finished => Ok((window, operations)),
                 outcome => Err(fails(outcome)),
             };
         }

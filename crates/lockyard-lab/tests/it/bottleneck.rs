@@ -110,7 +110,7 @@ fn below_the_knee_it_is_local_work() {
 fn at_the_knee_it_is_the_lock_though_threads_mostly_work() {
     // (2100 + 300) / 300 threads keep an ideal lock busy, and wait for nobody.
     let costs = one_lock(QUEUED, 2100, 300, 8);
-    assert!(costs.share(lockyard_sim::Phase::Working) > 0.6, "local work is no cause");
+    assert!(costs.share(lockyard_sim::CyclePhase::Working) > 0.6, "local work is no cause");
     assert_eq!(costs.cause(), (Cause::CriticalSection, Some("m")));
     assert_ideal(&costs, closed_form(2100, 300, 8));
     let lock = costs.locks["m"];

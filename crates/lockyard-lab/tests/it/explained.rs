@@ -5,7 +5,7 @@ use lockyard_predict::explain::{Cause, Costs};
 use lockyard_predict::placement::Placement;
 use lockyard_predict::simulate::{CellSpec, Effort, RunPlan, simulate};
 use lockyard_scenarios::{Order, Script};
-use lockyard_sim::{Distance, Machine, Outcome, Phase, Simulated, SimulatedU64, Simulation};
+use lockyard_sim::{CyclePhase, Distance, Machine, RunEnd, Simulated, SimulatedU64, Simulation};
 
 fn machine() -> Machine {
     Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped")
@@ -37,7 +37,7 @@ fn assert_cause(costs: &Costs, cause: Cause, line: Option<&str>, words: &str) {
     println!("{}", costs.table("fixture"));
     assert_eq!(costs.cause(), (cause, line));
     assert!(costs.sentence().contains(words), "{}", costs.sentence());
-    let shares: f64 = Phase::ALL.iter().map(|&phase| costs.share(phase)).sum();
+    let shares: f64 = CyclePhase::ALL.iter().map(|&phase| costs.share(phase)).sum();
     assert!((shares - 1.0).abs() < 1e-9, "every cycle is in one phase: {shares}");
 }
 
@@ -51,7 +51,7 @@ fn costs_of_words(places: &[usize], name: &str, task: fn(usize, &[SimulatedU64; 
         let words = words.clone();
         simulation.spawn(place, move || task(number, &words));
     }
-    assert!(matches!(simulation.run(), Outcome::Finished));
+    assert!(matches!(simulation.run(), RunEnd::Finished));
     let mut costs = Costs::default();
     costs.add(&machine, &simulation.attribution(), &[], simulation.now());
     costs.operations = 500 * places.len() as u64;
@@ -130,7 +130,7 @@ fn compare_exchanges_that_fail_between_pauses_are_named_not_the_pauses() {
         }
     };
     let costs = costs_of_words(&SOCKET[..2], "word", failing);
-    assert!(costs.share(Phase::Waiting) > 0.5);
+    assert!(costs.share(CyclePhase::Waiting) > 0.5);
     assert_cause(&costs, Cause::FailedExchange, Some("word"), "waiting between attempts");
 }
 

@@ -3,7 +3,7 @@
 use lockyard_predict::placement::Placement;
 use lockyard_predict::simulate::{CellSpec, Effort, Prediction, RunPlan, simulate};
 use lockyard_scenarios::{Order, Script};
-use lockyard_sim::{Machine, Phase};
+use lockyard_sim::{CyclePhase, Machine};
 
 /// A short run: the longer one that guests need is made of it.
 const EFFORT: Effort = Effort { warm_up_ns: 50_000.0, window_ns: 200_000.0, seeds: 1 };
@@ -51,7 +51,7 @@ fn a_figure_is_of_one_guest() {
     assert!((two.throughput / alone.throughput - 0.5).abs() < 0.01, "{}", two.throughput);
     assert_eq!(two.cpu.user, 0.0);
     assert!((two.cpu.system - 2.0).abs() < 0.02, "{:?}", two.cpu);
-    assert!((two.costs.share(Phase::OffCpu) - 0.5).abs() < 0.02);
+    assert!((two.costs.share(CyclePhase::OffCpu) - 0.5).abs() < 0.02);
     let four = cell(&script(WORK, "[guests]\ncount = 4"));
     assert!((four.throughput / alone.throughput - 0.25).abs() < 0.02, "{}", four.throughput);
     assert!((four.cpu.system - 1.0).abs() < 0.02, "{:?}", four.cpu);
@@ -60,7 +60,7 @@ fn a_figure_is_of_one_guest() {
 #[test]
 fn without_guests_no_thread_is_ever_off_its_cpu() {
     let found = cell(&script(LOCKED, ""));
-    assert_eq!(found.costs.share(Phase::OffCpu), 0.0);
+    assert_eq!(found.costs.share(CyclePhase::OffCpu), 0.0);
     assert!(!found.costs.table("x").contains("off the cpu"));
     let one = cell(&script(LOCKED, "[guests]\ncount = 1"));
     assert!((one.throughput / found.throughput - 1.0).abs() < 0.02, "{}", one.throughput);
@@ -79,7 +79,7 @@ fn each_guest_has_a_lock_of_its_own_and_waits_for_holders_that_do_not_run() {
 fn waiting_for_others_is_a_share_of_its_own_and_the_cause_that_is_named() {
     let one = cell(&script(WAIT, "[guests]\ncount = 1"));
     let table = one.costs.table("x");
-    assert!(one.costs.share_on_cpu(Phase::Answers) > 0.4, "{table}");
+    assert!(one.costs.share_on_cpu(CyclePhase::Answers) > 0.4, "{table}");
     assert!(table.contains("Waiting for answers dominates"), "{table}");
     // Not more than its share of the CPUs: whoever is off its CPU answers when it runs next. (Four
     // guests that begin together keep their turns together, too.)

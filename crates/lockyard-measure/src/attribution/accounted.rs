@@ -74,8 +74,8 @@ impl HostWithSlots for Accounted {}
 mod tests {
     use super::super::line::Registered;
     use super::*;
+    use lockyard::RawSpinLock;
     use lockyard::platform::during;
-    use lockyard::{FourBytes, NoContext, RawSpinLock};
 
     #[test]
     fn regions_nest_and_phases_stay() {
@@ -117,7 +117,7 @@ mod tests {
             lockyard::forward_to_host!(Native: slots, memory, rest);
         }
         impl HostWithSlots for Spy {}
-        let lock = RawSpinLock::<lockyard::lock::Queued, Spy, NoContext, FourBytes>::new();
+        let lock = RawSpinLock::<lockyard::lock::Queued, Spy>::new();
         let held = lock.acquire();
         assert_eq!(SEEN.get(), Some(Region::LockWait.into()));
         assert_eq!(IN.get().1, Region::System.into(), "and that the wait is over");

@@ -16,6 +16,8 @@
 pub mod page;
 mod report;
 mod rounds;
+// Not here, since the listings of the library are of it too.
+#[path = "../../../lockyard/examples/common/ways.rs"]
 pub mod ways;
 
 pub use report::{EXPERIMENT, Report, is_reference, measure_published, rows, without_measurement};

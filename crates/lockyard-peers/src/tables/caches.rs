@@ -8,8 +8,8 @@ use super::ids::rows;
 use super::look_up::{IdHash, Object, value};
 use super::work::{Done, Worker, draws};
 use super::{Load, Role, Row, Subject};
-use lockyard::buffers::{Configuration, Key};
-use lockyard::{Buffer, BufferCache};
+use lockyard_tables::buffers::{Configuration, Key};
+use lockyard_tables::{Buffer, BufferCache};
 use quick_cache::{Lifecycle, UnitWeighter};
 use std::sync::Arc;
 

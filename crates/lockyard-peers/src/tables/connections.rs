@@ -7,7 +7,7 @@ use super::ids::rows;
 use super::look_up::{LookUp, Object, room, table};
 use super::{Load, Role, Row};
 use lockyard::Native;
-use lockyard::connections::{self, Bits, ConnectionTable, NEVER, Tuple};
+use lockyard_tables::connections::{self, Bits, ConnectionTable, NEVER, Tuple};
 use std::hash::{Hash, Hasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;

@@ -3,9 +3,10 @@
 use super::ids::rows;
 use super::work::{Done, Worker, draws};
 use super::{Load, Role, Row, Subject};
+use lockyard::Native;
 use lockyard::lock::Queued;
-use lockyard::statistics::{self, PerCpu, PerNode, Shared, Variant};
-use lockyard::{Counts, Native};
+use lockyard_tables::Counts;
+use lockyard_tables::statistics::{self, PerCpu, PerNode, Shared, Variant};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -6,7 +6,7 @@ use super::look_up::{IdHash, LookUp, Object, Session, room, table};
 use super::work::Done;
 use super::{Load, Role, Row};
 use lockyard::Native;
-use lockyard::id_table::{self, IdTable, Rcu};
+use lockyard_tables::id_table::{self, IdTable, Rcu};
 use parking_lot::Mutex;
 use seize::Guard as _;
 

@@ -2,7 +2,7 @@
 
 use super::costs::Costs;
 use super::lock_time::LockTime;
-use lockyard_sim::{Distance, LineCounts, Phase};
+use lockyard_sim::{CyclePhase, Distance, LineCounts};
 
 /// What dominates. The rules, in this order; shares are of the cycles in which threads had a CPU:
 ///
@@ -80,7 +80,11 @@ fn mostly_fails(line: &LineCounts) -> bool {
 
 impl Costs {
     /// The line on which threads lost most in a phase, of those that `of` wants.
-    fn worst_in(&self, phase: Phase, of: impl Fn(&str) -> bool) -> Option<(&str, &LineCounts)> {
+    fn worst_in(
+        &self,
+        phase: CyclePhase,
+        of: impl Fn(&str) -> bool,
+    ) -> Option<(&str, &LineCounts)> {
         self.lines
             .iter()
             .map(|(name, counts)| (name.as_str(), counts))
@@ -90,7 +94,7 @@ impl Costs {
 
     /// Nanoseconds of waiting that are for no line: pauses.
     pub(super) fn paused(&self) -> f64 {
-        let waiting = Phase::Waiting as usize;
+        let waiting = CyclePhase::Waiting as usize;
         let lines: u64 = self.lines.values().map(|line| line.cycles[waiting]).sum();
         self.nanoseconds[waiting] - lines as f64 * self.cycle
     }
@@ -100,19 +104,20 @@ impl Costs {
         if let Some((name, lock)) = self.bottleneck() {
             return self.cause_of(name, lock);
         }
-        if self.share_on_cpu(Phase::Working) >= 0.6 {
+        if self.share_on_cpu(CyclePhase::Working) >= 0.6 {
             return (Cause::LocalWork, None);
         }
-        let lost = [Phase::Moving, Phase::Draining, Phase::Waiting, Phase::Answers];
+        let lost =
+            [CyclePhase::Moving, CyclePhase::Draining, CyclePhase::Waiting, CyclePhase::Answers];
         let most =
             lost.into_iter().max_by(|&a, &b| self.share_on_cpu(a).total_cmp(&self.share_on_cpu(b)));
-        let phase = most.unwrap_or(Phase::Moving);
-        if phase == Phase::Answers && self.share(phase) > 0.0 {
+        let phase = most.unwrap_or(CyclePhase::Moving);
+        if phase == CyclePhase::Answers && self.share(phase) > 0.0 {
             return (Cause::Others, None);
         }
         let worst = self.worst_in(phase, |_| true);
-        if phase == Phase::Waiting {
-            let on_line = worst.map_or(0, |(_, line)| line.cycles[Phase::Waiting as usize]);
+        if phase == CyclePhase::Waiting {
+            let on_line = worst.map_or(0, |(_, line)| line.cycles[CyclePhase::Waiting as usize]);
             if self.paused() > on_line as f64 * self.cycle {
                 return match self.failing(|_| true) {
                     Some(name) => (Cause::FailedExchange, Some(name)),
@@ -138,12 +143,13 @@ impl Costs {
         // Objects that share a line share its name.
         let of_lock =
             |line: &str| line == "queue nodes" || line.split(" and ").any(|object| object == name);
-        let on_lines = |phase: Phase| {
+        let on_lines = |phase: CyclePhase| {
             let lines = self.lines.iter().filter(|(line, _)| of_lock(line));
             lines.map(|(_, counts)| counts.cycles[phase as usize]).sum::<u64>()
         };
-        let lost = [Phase::Moving, Phase::Draining, Phase::Waiting];
-        let phase = lost.into_iter().max_by_key(|&phase| on_lines(phase)).unwrap_or(Phase::Waiting);
+        let lost = [CyclePhase::Moving, CyclePhase::Draining, CyclePhase::Waiting];
+        let phase =
+            lost.into_iter().max_by_key(|&phase| on_lines(phase)).unwrap_or(CyclePhase::Waiting);
         if self.paused() > on_lines(phase) as f64 * self.cycle
             && let Some(line) = self.failing(of_lock)
         {
@@ -165,14 +171,14 @@ impl Costs {
 }
 
 /// What dominates where threads lose most in `phase`, on `line`.
-fn cause_on(line: &LineCounts, phase: Phase) -> Cause {
+fn cause_on(line: &LineCounts, phase: CyclePhase) -> Cause {
     let hand_overs = line.hand_overs.iter().sum::<u64>().max(1);
     let (remote, all) = transfers(line);
     let hand_over = if 2 * remote >= all.max(1) { Cause::RemoteHandOver } else { Cause::HandOver };
     match phase {
-        Phase::Draining => Cause::StoreBuffer,
-        Phase::Waiting if line.missed_polls >= 3 * hand_overs => Cause::WakeUpStorm,
-        Phase::Waiting => hand_over,
+        CyclePhase::Draining => Cause::StoreBuffer,
+        CyclePhase::Waiting if line.missed_polls >= 3 * hand_overs => Cause::WakeUpStorm,
+        CyclePhase::Waiting => hand_over,
         _ if 3 * line.needless() >= line.moves.max(1) => Cause::FalseSharing,
         _ if mostly_fails(line) => Cause::FailedExchange,
         _ => hand_over,

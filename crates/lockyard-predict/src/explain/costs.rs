@@ -3,7 +3,7 @@
 use super::lock_time::LockTime;
 use lockyard_results::row::Detail;
 use lockyard_scenarios::{Activity, Region};
-use lockyard_sim::{Attribution, Distance, LineCounts, Machine, PHASES, Phase};
+use lockyard_sim::{CycleAttribution, CyclePhase, Distance, LineCounts, Machine, PHASES};
 use std::collections::BTreeMap;
 
 /// So many lines are shown.
@@ -15,7 +15,7 @@ const COLUMNS: usize = 80;
 /// Where the cycles of a cell went, all runs together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Costs {
-    /// Nanoseconds of all threads by [`Phase`].
+    /// Nanoseconds of all threads by [`CyclePhase`].
     pub nanoseconds: [f64; PHASES],
     /// The same on a CPU by what the threads' code says that it does.
     pub doing: Vec<(Activity, f64)>,
@@ -43,7 +43,7 @@ impl Costs {
     pub fn add(
         &mut self,
         machine: &Machine,
-        spent: &Attribution,
+        spent: &CycleAttribution,
         locks: &[(&str, LockTime)],
         window: u64,
     ) {
@@ -51,7 +51,7 @@ impl Costs {
             *sum += machine.nanoseconds(cycles);
         }
         for (index, (activity, cycles)) in spent.regions.iter().enumerate() {
-            let off_cpu = cycles[Phase::OffCpu as usize];
+            let off_cpu = cycles[CyclePhase::OffCpu as usize];
             let on_cpu = machine.nanoseconds(cycles.iter().sum::<u64>() - off_cpu);
             if index == self.doing.len() {
                 self.doing.push((*activity, 0.0));
@@ -75,23 +75,23 @@ impl Costs {
     }
 
     /// The share of a phase, 0 to 1.
-    pub fn share(&self, phase: Phase) -> f64 {
+    pub fn share(&self, phase: CyclePhase) -> f64 {
         let total: f64 = self.nanoseconds.iter().sum();
         if total > 0.0 { self.nanoseconds[phase as usize] / total } else { 0.0 }
     }
 
     /// The share of a phase in the cycles that threads had a CPU, 0 to 1. The same as
     /// [`share`](Self::share) where each has its own.
-    pub fn share_on_cpu(&self, phase: Phase) -> f64 {
-        let on_cpu = 1.0 - self.share(Phase::OffCpu);
+    pub fn share_on_cpu(&self, phase: CyclePhase) -> f64 {
+        let on_cpu = 1.0 - self.share(CyclePhase::OffCpu);
         if on_cpu > 0.0 { self.share(phase) / on_cpu } else { 0.0 }
     }
 
     /// The phases for people and programs: those of threads that share CPUs only where there are
     /// such.
-    pub(super) fn phases(&self) -> impl Iterator<Item = Phase> {
-        let always = |phase: Phase| !matches!(phase, Phase::Answers | Phase::OffCpu);
-        Phase::ALL.into_iter().filter(move |&phase| always(phase) || self.share(phase) > 0.0)
+    pub(super) fn phases(&self) -> impl Iterator<Item = CyclePhase> {
+        let always = |phase: CyclePhase| !matches!(phase, CyclePhase::Answers | CyclePhase::OffCpu);
+        CyclePhase::ALL.into_iter().filter(move |&phase| always(phase) || self.share(phase) > 0.0)
     }
 
     /// The lines, those first on which threads lost most.
@@ -134,7 +134,7 @@ impl Costs {
         for (name, line) in self.worst().into_iter().take(SHOWN) {
             let key = |what: &str| format!("line {name}: {what}");
             put(key("lost_ns_per_operation"), line.lost() as f64 * self.cycle / operations);
-            for phase in [Phase::Moving, Phase::Draining, Phase::Waiting] {
+            for phase in [CyclePhase::Moving, CyclePhase::Draining, CyclePhase::Waiting] {
                 let what = format!("{}_ns_per_operation", phase.name().replace(' ', "_"));
                 put(key(&what), line.cycles[phase as usize] as f64 * self.cycle / operations);
             }
@@ -230,7 +230,7 @@ impl Costs {
                 "  {name:<28} {:>9.1} {:>8.1} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} \
                 {:>8} {:>8}\n",
                 line.lost() as f64 * self.cycle / operations,
-                line.cycles[Phase::Draining as usize] as f64 * self.cycle / operations,
+                line.cycles[CyclePhase::Draining as usize] as f64 * self.cycle / operations,
                 per_operation(line.hand_overs[0]),
                 per_operation(line.hand_overs[1]),
                 per_operation(line.hand_overs[2]),

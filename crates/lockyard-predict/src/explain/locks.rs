@@ -8,7 +8,7 @@
 
 use super::costs::Costs;
 use super::lock_time::LockTime;
-use lockyard_sim::Phase;
+use lockyard_sim::CyclePhase;
 
 /// Number of threads, as a share of those at the knee, from which on a lock is the bottleneck. Runs
 /// of a cell differ by up to 4 %, and so does their knee: a lock this near is at it.
@@ -83,6 +83,6 @@ impl Costs {
 
     /// Whether threads had to share CPUs.
     pub(super) fn shares_cpus(&self) -> bool {
-        self.share(Phase::OffCpu) > 0.0
+        self.share(CyclePhase::OffCpu) > 0.0
     }
 }

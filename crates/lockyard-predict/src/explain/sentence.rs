@@ -5,7 +5,7 @@ use super::cause::transfers;
 use super::costs::Costs;
 use super::ideal::{Bound, LITTLE};
 use super::lock_time::LockTime;
-use lockyard_sim::Phase;
+use lockyard_sim::CyclePhase;
 
 fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
@@ -44,26 +44,26 @@ impl Costs {
         let name = name.unwrap_or_default();
         let per = |a: u64, b: u64| a as f64 / b.max(1) as f64;
         let (remote, all) = transfers(&line);
-        let moving = percent(self.share_on_cpu(Phase::Moving));
-        let waiting = percent(self.share_on_cpu(Phase::Waiting));
+        let moving = percent(self.share_on_cpu(CyclePhase::Moving));
+        let waiting = percent(self.share_on_cpu(CyclePhase::Waiting));
         let moving_or_waiting =
-            percent(self.share_on_cpu(Phase::Moving) + self.share_on_cpu(Phase::Waiting));
+            percent(self.share_on_cpu(CyclePhase::Moving) + self.share_on_cpu(CyclePhase::Waiting));
         match cause {
             Cause::LocalWork => format!(
                 "Local work dominates: threads spend {} of their cycles on work of their own.",
-                percent(self.share_on_cpu(Phase::Working))
+                percent(self.share_on_cpu(CyclePhase::Working))
             ),
             Cause::StoreBuffer => format!(
                 "Store-buffer drain dominates: {} of all cycles go by while operations wait until \
                  earlier stores, most to `{name}`, are in the cache.",
-                percent(self.share_on_cpu(Phase::Draining))
+                percent(self.share_on_cpu(CyclePhase::Draining))
             ),
             Cause::Others => format!(
                 "Waiting for answers dominates: {} of the cycles in which threads have a CPU go by \
                  until other processors have answered; threads could run and have no CPU for {} \
                  of the time.",
-                percent(self.share_on_cpu(Phase::Answers)),
-                percent(self.share(Phase::OffCpu))
+                percent(self.share_on_cpu(CyclePhase::Answers)),
+                percent(self.share(CyclePhase::OffCpu))
             ),
             Cause::CriticalSection => self.of_section(name, &lock),
             Cause::LateHolder => format!(

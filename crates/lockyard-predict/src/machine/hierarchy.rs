@@ -8,7 +8,7 @@
 use crate::interruptible;
 use lockyard::platform::{Ordering, Word};
 use lockyard_sim::machine::walked_kib;
-use lockyard_sim::{Machine, Outcome, Placed, SimulatedU64, Simulation, now, random_below};
+use lockyard_sim::{Machine, Placed, RunEnd, SimulatedU64, Simulation, now, random_below};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -39,7 +39,7 @@ fn on(simulation: &mut Simulation, place: usize, code: impl FnOnce() -> u64 + 's
     let start = simulation.now() + 1000;
     simulation.spawn_at(place, start, move || out.set(code()));
     let outcome = simulation.run();
-    assert!(matches!(outcome, Outcome::Finished | Outcome::Cancelled), "{outcome}");
+    assert!(matches!(outcome, RunEnd::Finished | RunEnd::Cancelled), "{outcome}");
     cycles.get()
 }
 

@@ -12,7 +12,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use lockyard::platform::{Ordering, Word};
 use lockyard_results::render::{self, Format};
 use lockyard_results::statistics;
-use lockyard_sim::{Machine, Outcome, SimulatedU64, Simulation, now, stop_requested};
+use lockyard_sim::{Machine, RunEnd, SimulatedU64, Simulation, now, stop_requested};
 use lockyard_support::jobs;
 use serde_json::json;
 use std::cell::Cell;
@@ -98,7 +98,7 @@ fn remote(machine: &Machine) -> Option<usize> {
 /// caller looks.
 fn finish(simulation: &mut Simulation) {
     let outcome = simulation.run();
-    assert!(matches!(outcome, Outcome::Finished | Outcome::Cancelled), "{outcome}");
+    assert!(matches!(outcome, RunEnd::Finished | RunEnd::Cancelled), "{outcome}");
 }
 
 /// Nanoseconds of an addition to a word that nobody else wants.

@@ -14,7 +14,7 @@ use super::spec::CellSpec;
 use super::starts::Beginnings;
 use super::{Effort, windows};
 use lockyard_results::statistics;
-use lockyard_sim::Outcome;
+use lockyard_sim::RunEnd;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -102,7 +102,7 @@ fn mean_time(cell: &CellSpec, each: u64, longest: u64, seed: u64) -> Result<f64,
         });
     }
     let outcome = simulation.run_until(all_there + longest);
-    if !matches!(outcome, Outcome::Finished) {
+    if !matches!(outcome, RunEnd::Finished) {
         return Err(outcome.to_string());
     }
     let operations = simulation.operations().iter().sum();

@@ -7,7 +7,7 @@ use super::spec::CellSpec;
 use super::starts::Beginnings;
 use lockyard_results::outcome::SampleFigures;
 use lockyard_scenarios::Samples;
-use lockyard_sim::Outcome;
+use lockyard_sim::RunEnd;
 use std::rc::Rc;
 
 /// How often a run is simulated, each with a seed of its own. Samples are long, and their totals
@@ -84,7 +84,7 @@ fn run(cell: &CellSpec, samples: Samples, seed: u64) -> Result<Vec<Vec<u64>>, St
     simulation.request_stop();
     let end = at(samples.number as f64) + machine.cycles(DRAIN_NS);
     let outcome = simulation.run_until(end);
-    if !matches!(outcome, Outcome::Finished) {
+    if !matches!(outcome, RunEnd::Finished) {
         return Err(outcome.to_string());
     }
     let operations: u64 = simulation.operations().iter().sum();

@@ -172,7 +172,7 @@ impl Stage for OnMachine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lockyard_sim::{Machine, Outcome, Simulation};
+    use lockyard_sim::{Machine, RunEnd, Simulation};
 
     #[test]
     fn a_run_that_failed_leaves_no_record_to_the_next_one() {
@@ -187,7 +187,7 @@ mod tests {
             });
         }
         let outcome = simulation.run();
-        assert!(matches!(outcome, Outcome::Finished), "{outcome}");
+        assert!(matches!(outcome, RunEnd::Finished), "{outcome}");
         let recording = begin(1, 2, 1);
         assert_eq!(recording.end(0).waits.len(), 0);
     }

@@ -115,7 +115,7 @@ mod tests {
             let code = move || moments.borrow_mut()[task] = lockyard_sim::now();
             beginnings.spawn(&mut simulation, task, 0, 3 * task, code);
         }
-        assert!(matches!(simulation.run(), lockyard_sim::Outcome::Finished));
+        assert!(matches!(simulation.run(), lockyard_sim::RunEnd::Finished));
         (beginnings, moments.take())
     }
 

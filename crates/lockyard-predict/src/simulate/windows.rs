@@ -19,7 +19,7 @@ use lockyard_results::listing::Listing;
 use lockyard_results::outcome::CpuTime;
 use lockyard_results::statistics;
 use lockyard_scenarios::{Object, ObjectKind, Prepared, Starts};
-use lockyard_sim::{Attribution, Outcome, Simulation, Statistics};
+use lockyard_sim::{CycleAttribution, RunEnd, RunStatistics, Simulation};
 use std::rc::Rc;
 
 /// Operations of all tasks that a window holds at least: it is doubled until it does, so that slow
@@ -78,7 +78,7 @@ enum Failed {
 }
 
 impl Failed {
-    fn outcome(outcome: Outcome) -> Failed {
+    fn outcome(outcome: RunEnd) -> Failed {
         Failed::Run(outcome.to_string())
     }
 }
@@ -96,9 +96,9 @@ struct Run<'a> {
 /// Counters at the beginning of the window.
 struct Before {
     busy: Option<u64>,
-    spent: Attribution,
+    spent: CycleAttribution,
     operations: Vec<u64>,
-    statistics: Statistics,
+    statistics: RunStatistics,
     events: Vec<(Event, u64)>,
     lost: Vec<Vec<u64>>,
 }
@@ -153,7 +153,7 @@ impl<'a> Run<'a> {
     /// Number of compare-exchanges of each lockref, by how many losses in a row came before.
     fn lost_in_a_row(&self) -> Vec<Vec<u64>> {
         let addresses = self.objects.iter().flat_map(|objects| objects.lockrefs());
-        addresses.map(|address| self.simulation.lost_in_a_row(address)).collect()
+        addresses.map(|address| self.simulation.failure_streaks(address)).collect()
     }
 
     /// Warms up, counts a window, stops, verifies, and adds what was counted to `sums`.
@@ -181,7 +181,7 @@ impl<'a> Run<'a> {
         // Drain, and look whether everything is as it ought to be.
         self.simulation.request_stop();
         let outcome = self.simulation.run_until(end + machine.cycles(DRAIN_NS));
-        if !matches!(outcome, Outcome::Finished) {
+        if !matches!(outcome, RunEnd::Finished) {
             return Err(Failed::outcome(outcome));
         }
         let operations = self.simulation.operations();
@@ -243,7 +243,7 @@ struct Transfers {
 }
 
 impl Transfers {
-    fn add(&mut self, before: &Statistics, after: &Statistics) {
+    fn add(&mut self, before: &RunStatistics, after: &RunStatistics) {
         self.failed_exchanges += after.failed_compare_exchanges - before.failed_compare_exchanges;
         self.exchanges += after.compare_exchanges - before.compare_exchanges;
         self.rmws += after.rmws - before.rmws;

@@ -5,11 +5,11 @@
 
 use super::tally::Tally;
 use super::{Allowed, Held, Of, Operation, Row, Setting, Table, TableKind, TableObject};
-use lockyard::buffers::{
+use lockyard::platform::HostWithSlots;
+use lockyard_tables::buffers::{
     BufferCache, Configuration, EveryCall, Groups, Hash256, Key, MoveToFront, OnMiss, Outside,
     ReferencedBit, Switches, TreePerGroup, WideHash, With,
 };
-use lockyard::platform::HostWithSlots;
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
@@ -29,8 +29,8 @@ trait Chosen<H: HostWithSlots> {
 
 fn choose<H: HostWithSlots, C: Chosen<H>>(table: &Table, then: C) -> C::Result {
     fn index<
-        A: lockyard::buffers::Allocate,
-        P: lockyard::buffers::Promote,
+        A: lockyard_tables::buffers::Allocate,
+        P: lockyard_tables::buffers::Promote,
         H: HostWithSlots,
         C: Chosen<H>,
     >(

@@ -4,10 +4,10 @@
 
 use super::tally::Tally;
 use super::{Allowed, Held, Of, Operation, Row, Setting, Table, TableKind, TableObject};
-use lockyard::connections::{
+use lockyard::platform::HostWithSlots;
+use lockyard_tables::connections::{
     Bits, ConnectionTable, Direction, Locked, LookUp, NEVER, Rcu, Seed, Tuple,
 };
-use lockyard::platform::HostWithSlots;
 use std::alloc::Layout;
 use std::net::Ipv4Addr;
 use std::ptr::NonNull;

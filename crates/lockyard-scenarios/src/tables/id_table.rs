@@ -4,8 +4,8 @@
 
 use super::tally::Tally;
 use super::{Allowed, Held, Of, Operation, Row, Setting, Table, TableKind, TableObject};
-use lockyard::id_table::{IdTable, Locked, Rcu, Variant};
 use lockyard::platform::HostWithSlots;
+use lockyard_tables::id_table::{IdTable, Locked, Rcu, Variant};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 

@@ -6,7 +6,7 @@
 use super::tally::Tally;
 use super::{Allowed, Held, Of, Operation, Row, Setting, Table, TableKind, TableObject};
 use lockyard::platform::{HostWithSlots, Region, during};
-use lockyard::statistics::{Counts, PerCpu, PerNode, Shared, Statistics, Variant};
+use lockyard_tables::statistics::{Counts, PerCpu, PerNode, Shared, Statistics, Variant};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 

@@ -1,52 +1,54 @@
 //! The cores' caches: misses, fills, snoops, and the threads that wait for a line.
 //!
-//! Rules that must hold (each one's absence gives a wrong curve):
-//! - A snoop that arrives before the data parks; the fill's first operation always completes before
+//! Rules that must hold (without any one of them a curve is wrong):
+//! - A snoop that arrives before the data parks. The fill's first operation always completes before
 //!   the snoop is answered.
 //! - At the end of a locked operation a parked snoop wins over everything else on that core.
-//! - While a locked operation holds the line, a sibling's loads of it wait too, and
-//!   read-modify-writes that wait for a fill go before loads.
-//! - Between the locked operations of two threads of a core lie `sibling_turn` cycles: what the first one stored has to be in
-//!   the cache before the second one may load it. Meanwhile the first thread may go on, and a snoop is answered.
-//! - One miss per line and core: siblings' misses merge; a shared fill with a waiting
+//! - While a locked operation holds the line, a sibling's loads of it wait too. Read-modify-writes
+//!   that wait for a fill go before loads.
+//! - Between the locked operations of two threads of a core lie `sibling_turn` cycles: what the
+//!   first one stored has to be in the cache before the second one may load it. Meanwhile the first
+//!   thread may go on, and a snoop is answered.
+//! - There is one miss per line and core: siblings' misses merge. A shared fill with a waiting
 //!   read-modify-write is issued again, as an upgrade.
-//! - An invalidation that overtakes a shared fill: the data is used once, then dropped.
-//! - A waiting thread is asleep until its line is taken away or changed, and then looks again after
-//!   what is left of its running pause, which is uniform in 0 to the pause's length.
+//! - If an invalidation overtakes a shared fill, the data is used once, then dropped.
+//! - A waiting thread sleeps until its line is taken away or changed. It looks again after the rest
+//!   of its running pause, which is uniform from 0 to the pause's length.
 
 use super::event::Event;
 use super::line::{Miss, Request, State, Waiter};
-use super::{Engine, Op};
+use super::state::Engine;
+use crate::op::Op;
 
 impl Engine {
-    /// Thread `thread` needs the line at its core; begins a miss if none is under way.
-    pub(super) fn attach(&mut self, thread: u32, view: u32, exclusive: bool, store: bool) {
-        let cache = &mut self.views[view as usize];
+    /// Makes `thread` wait for the line at its core. Begins a miss if none is under way.
+    pub(super) fn attach(&mut self, thread: u32, core_line: u32, exclusive: bool, store: bool) {
+        let cache = &mut self.core_lines[core_line as usize];
         let line = cache.line;
         cache.waiters.push(Waiter { thread, store });
         if cache.miss == Miss::None {
-            self.issue(view, exclusive, 0);
+            self.issue(core_line, exclusive, 0);
         }
         if !store {
-            self.waits_for(thread, line);
+            self.wait_for_line(thread, line);
         }
     }
 
     /// Sends a request for the line to the domain's agent, `head_start` cycles ago.
     #[inline(always)]
-    pub(super) fn issue(&mut self, view: u32, exclusive: bool, head_start: u64) {
+    pub(super) fn issue(&mut self, core_line: u32, exclusive: bool, head_start: u64) {
         let n = self.machine.numbers();
         let delay = n.miss + n.leg;
         let delay = delay + self.jitter();
         let now = self.now();
-        let cache = &mut self.views[view as usize];
+        let cache = &mut self.core_lines[core_line as usize];
         self.statistics.upgrades += u64::from(exclusive && cache.state == State::Shared);
         cache.miss = if exclusive { Miss::Exclusive } else { Miss::Shared };
         cache.head_start = head_start.saturating_sub(delay);
         let arrives = now + delay.saturating_sub(head_start);
         cache.asked_at = arrives;
         let (line, domain) = (cache.line, self.places.domain_of(cache.core));
-        let request = Request::Core { view, exclusive };
+        let request = Request::Core { core_line, exclusive };
         self.at(arrives, Event::Arrive { line, domain, request });
     }
 
@@ -55,16 +57,16 @@ impl Engine {
             || matches!(self.threads[waiter.thread as usize].pending(), Some(Op::Rmw { .. }))
     }
 
-    /// Sends a new request for those that still wait, if none is under way.
+    /// Sends a new request for the waiters that are left, if none is under way.
     #[inline(always)]
-    pub(super) fn issue_again(&mut self, view: u32) {
-        if !self.views[view as usize].waiters.is_empty() {
-            self.issue_for_waiters(view);
+    pub(super) fn issue_again(&mut self, core_line: u32) {
+        if !self.core_lines[core_line as usize].waiters.is_empty() {
+            self.issue_for_waiters(core_line);
         }
     }
 
-    fn issue_for_waiters(&mut self, view: u32) {
-        let cache = &self.views[view as usize];
+    fn issue_for_waiters(&mut self, core_line: u32) {
+        let cache = &self.core_lines[core_line as usize];
         if cache.miss != Miss::None || cache.state == State::Modified {
             return;
         }
@@ -76,20 +78,20 @@ impl Engine {
         } else {
             self.wants_exclusive(cache.waiters[0])
         };
-        self.issue(view, exclusive, 0);
+        self.issue(core_line, exclusive, 0);
     }
 
-    /// The data of a miss arrives.
-    pub(super) fn fill(&mut self, view: u32, exclusive: bool) {
+    /// Handles the arrival of a miss's data.
+    pub(super) fn fill(&mut self, core_line: u32, exclusive: bool) {
         let now = self.now();
         if cfg!(debug_assertions) {
-            self.check_answer(view);
+            self.check_answer(core_line);
             if exclusive {
-                self.check_owner(view);
+                self.check_owner(core_line);
             }
         }
-        self.makes_room(view);
-        let cache = &mut self.views[view as usize];
+        self.make_room(core_line);
+        let cache = &mut self.core_lines[core_line as usize];
         let line = cache.line;
         cache.miss = Miss::None;
         cache.last_thread = None;
@@ -107,148 +109,149 @@ impl Engine {
         if cfg!(debug_assertions) && !drop_fill {
             self.check_sharers(line);
         }
-        self.run_waiters(view);
-        let cache = &mut self.views[view as usize];
+        self.run_waiters(core_line);
+        let cache = &mut self.core_lines[core_line as usize];
         if drop_fill && cache.state == State::Shared {
             cache.state = State::Invalid;
             cache.changed_at = now;
-            self.wake_sleepers(view, None);
-            self.issue_again(view);
+            self.wake_sleepers(core_line, None);
+            self.issue_again(core_line);
         }
-        let cache = &mut self.views[view as usize];
+        let cache = &mut self.core_lines[core_line as usize];
         if cache.state == State::Modified && now >= cache.locked_until {
             // No operation has locked the line (a load or a store was first): answer at once.
             if let Some(exclusive) = cache.parked_snoop.take() {
-                self.answer_snoop(view, exclusive);
+                self.answer_snoop(core_line, exclusive);
             }
         }
     }
 
-    /// A snoop reaches a core that has, or will have, the line modified.
-    pub(super) fn snoop(&mut self, view: u32, exclusive: bool) {
+    /// Handles a snoop that reaches a core that has, or will have, the line modified.
+    pub(super) fn deliver_snoop(&mut self, core_line: u32, exclusive: bool) {
         let now = self.now();
-        let cache = &mut self.views[view as usize];
+        let cache = &mut self.core_lines[core_line as usize];
         if cache.state != State::Modified || now < cache.locked_until {
             debug_assert!(cache.parked_snoop.is_none(), "an agent serves one request at a time");
             cache.parked_snoop = Some(exclusive);
         } else {
-            self.answer_snoop(view, exclusive);
+            self.answer_snoop(core_line, exclusive);
         }
     }
 
-    /// A locked operation releases the line, or a turn is over.
-    pub(super) fn lock_end(&mut self, view: u32) {
+    /// Serves a line that a locked operation has released, or whose turn is over.
+    pub(super) fn serve_freed_line(&mut self, core_line: u32) {
         let now = self.now();
-        let cache = &mut self.views[view as usize];
+        let cache = &mut self.core_lines[core_line as usize];
         if cache.state != State::Modified || now < cache.locked_until {
             return;
         }
         match cache.parked_snoop.take() {
-            Some(exclusive) => self.answer_snoop(view, exclusive),
-            None => self.run_waiters(view),
+            Some(exclusive) => self.answer_snoop(core_line, exclusive),
+            None => self.run_waiters(core_line),
         }
     }
 
-    /// Whether a locked operation keeps `thread` from the line, which the core has: one that is going on, or the one before,
-    /// of a sibling whose turn is not over. Then the end of that turn is planned.
+    /// Returns `true` if a locked operation keeps `thread` from the line, which its core has.
+    /// Either the operation is going on, or it was a sibling's whose turn is not over. In the
+    /// latter case the end of that turn is scheduled.
     #[inline(always)]
-    pub(super) fn is_held(&mut self, thread: u32, view: u32, now: u64) -> bool {
+    pub(super) fn defer_to_holder(&mut self, thread: u32, core_line: u32, now: u64) -> bool {
         let turn = self.machine.numbers().sibling_turn;
-        let cache = &mut self.views[view as usize];
-        // A copy that others share has nothing that is not in the cache yet.
+        let cache = &mut self.core_lines[core_line as usize];
+        // Every store to a shared copy is in the cache already.
         let siblings = turn > 0
             && cache.state == State::Modified
             && cache.last_thread.is_some_and(|last| last != thread);
         if siblings && cache.turn_at == 0 && now < cache.locked_until + turn {
             cache.turn_at = cache.locked_until + turn;
             let turn_at = cache.turn_at;
-            self.at(turn_at, Event::TurnEnd { view });
+            self.at(turn_at, Event::TurnEnd { core_line });
             return true;
         }
         now < cache.locked_until || (siblings && now < cache.turn_at)
     }
 
-    /// Lets every waiting operation of the core that now can go on.
+    /// Continues every waiting operation of the core that can go on now.
     #[inline]
-    pub(super) fn run_waiters(&mut self, view: u32) {
-        let cache = &mut self.views[view as usize];
+    pub(super) fn run_waiters(&mut self, core_line: u32) {
+        let cache = &mut self.core_lines[core_line as usize];
         if cache.waiters.len() > 1 {
-            self.run_all(view);
+            self.run_all(core_line);
         } else if let Some(waiter) = cache.waiters.pop() {
-            self.run_waiter(view, waiter);
-            self.issue_again(view);
+            self.run_waiter(core_line, waiter);
+            self.issue_again(core_line);
         }
     }
 
-    /// Lets those of several waiting operations that can go on do so.
-    fn run_all(&mut self, view: u32) {
-        if let [first, second] = self.views[view as usize].waiters[..] {
-            // Those of two siblings, most often.
-            self.views[view as usize].waiters.clear();
+    /// Continues those of several waiting operations that can go on.
+    fn run_all(&mut self, core_line: u32) {
+        if let [first, second] = self.core_lines[core_line as usize].waiters[..] {
+            // Most often the operations of two siblings.
+            self.core_lines[core_line as usize].waiters.clear();
             let in_order = self.rank(first) <= self.rank(second);
             let (first, second) = if in_order { (first, second) } else { (second, first) };
             for waiter in [first, second] {
-                self.run_waiter(view, waiter);
+                self.run_waiter(core_line, waiter);
             }
-            self.issue_again(view);
+            self.issue_again(core_line);
         } else {
-            self.run_many(view);
+            self.run_many(core_line);
         }
     }
 
-    /// Stores of the core go before its read-modify-writes, these before loads.
+    /// Order in which waiters go: stores of the core, then its read-modify-writes, then loads.
     fn rank(&self, waiter: Waiter) -> u8 {
         2 * u8::from(!waiter.store) + u8::from(!self.wants_exclusive(waiter))
     }
 
-    fn run_many(&mut self, view: u32) {
-        let cache = &mut self.views[view as usize];
+    fn run_many(&mut self, core_line: u32) {
+        let cache = &mut self.core_lines[core_line as usize];
         let spare = std::mem::take(&mut self.spare_waiters);
         let mut waiters = std::mem::replace(&mut cache.waiters, spare);
         // The sort is stable.
         waiters.sort_by_key(|&waiter| self.rank(waiter));
         for waiter in waiters.drain(..) {
-            self.run_waiter(view, waiter);
+            self.run_waiter(core_line, waiter);
         }
         self.spare_waiters = waiters;
-        self.issue_again(view);
+        self.issue_again(core_line);
     }
 
-    /// Lets a waiting operation go on, or wait on.
+    /// Continues a waiting operation, or lets it wait on.
     #[inline(always)]
-    fn run_waiter(&mut self, view: u32, waiter: Waiter) {
+    fn run_waiter(&mut self, core_line: u32, waiter: Waiter) {
         let now = self.now();
-        let state = self.views[view as usize].state;
-        let locked = state != State::Invalid && self.is_held(waiter.thread, view, now);
+        let state = self.core_lines[core_line as usize].state;
+        let locked = state != State::Invalid && self.defer_to_holder(waiter.thread, core_line, now);
         let exclusive = self.wants_exclusive(waiter);
         let goes_on =
             !locked && if exclusive { state == State::Modified } else { state != State::Invalid };
         let thread = waiter.thread as usize;
         if !goes_on {
-            self.views[view as usize].waiters.push(waiter);
+            self.core_lines[core_line as usize].waiters.push(waiter);
         } else if waiter.store {
             self.threads[thread].store_waits = false;
             self.drain(waiter.thread);
         } else if std::mem::take(&mut self.threads[thread].pending) {
             if exclusive {
-                self.do_rmw(waiter.thread, view);
+                self.do_rmw(waiter.thread, core_line);
             } else {
                 self.execute(waiter.thread);
             }
         }
     }
 
-    /// Wakes the threads that spin on the line at this core: it was taken away, or (by a sibling)
-    /// changed.
+    /// Wakes the threads that spin on the line at this core: it was taken away, or changed by a
+    /// sibling.
     #[inline(always)]
-    pub(super) fn wake_sleepers(&mut self, view: u32, except: Option<u32>) {
-        if !self.views[view as usize].sleepers.is_empty() {
-            self.wake_all(view, except);
+    pub(super) fn wake_sleepers(&mut self, core_line: u32, except: Option<u32>) {
+        if !self.core_lines[core_line as usize].sleepers.is_empty() {
+            self.wake_all(core_line, except);
         }
     }
 
-    fn wake_all(&mut self, view: u32, except: Option<u32>) {
-        let cache = &mut self.views[view as usize];
+    fn wake_all(&mut self, core_line: u32, except: Option<u32>) {
+        let cache = &mut self.core_lines[core_line as usize];
         let spare = std::mem::take(&mut self.spare_sleepers);
         let mut sleepers = std::mem::replace(&mut cache.sleepers, spare);
         let n = self.machine.numbers();
@@ -256,7 +259,7 @@ impl Engine {
         let now = self.now();
         for thread in sleepers.drain(..) {
             if Some(thread) == except {
-                self.views[view as usize].sleepers.push(thread);
+                self.core_lines[core_line as usize].sleepers.push(thread);
                 continue;
             }
             let generation = self.threads[thread as usize].generation;

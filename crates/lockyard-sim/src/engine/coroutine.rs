@@ -1,6 +1,6 @@
 //! The code of a simulated thread: a stackful coroutine that is suspended at each operation.
 //!
-//! A suspended coroutine is never dropped: dropping would unwind it through guards, whose
+//! A suspended coroutine is never dropped. Dropping would unwind it through guards, whose
 //! destructors are operations. A run that ends with threads inside leaks them.
 
 use crate::shared::Shared;
@@ -11,18 +11,18 @@ use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
-/// Room for a panic's message and backtrace, not only for the primitives. Only what is touched is
-/// backed by memory.
+/// Bytes of a stack: room for a panic's message and backtrace, beside the primitives. Only pages
+/// that are touched take memory.
 const STACK_BYTES: usize = 256 * 1024;
 
-/// So many stacks are kept for the next run.
+/// Number of stacks that are kept for the next run.
 const KEPT_STACKS: usize = 1024;
 
 thread_local! {
     static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
 }
 
-/// How far the code came.
+/// Progress of the code at a suspension.
 pub(super) enum Progress {
     /// It asks for an operation.
     Suspended,

@@ -1,8 +1,9 @@
-//! What can happen in the machine, and how the queue keeps it.
+//! The events of the machine, and how the queue keeps them.
 //!
-//! Millions of events a second pass through the queue, most of them a few nanoseconds after they were made. An `enum` that is
-//! stored field by field and read back as a whole makes the host's processor wait until the stores are in its cache, so that
-//! an event is packed into two words, in registers, where it is made.
+//! Millions of events a second pass through the queue, most of them a few nanoseconds after they
+//! were made. An `enum` that is stored field by field and read back as a whole makes the host's
+//! processor wait until the stores are in its cache. So an event is packed into two words, in
+//! registers, where it is made.
 
 use super::line::Request;
 
@@ -19,18 +20,18 @@ pub(super) enum Event {
         thread: u32,
         plan: u32,
     },
-    /// The unlocked part of the thread's read-modify-write is done.
-    Lock {
+    /// The unlocked part of the thread's read-modify-write is done: it locks the line.
+    LineHeld {
         thread: u32,
-        /// Its core's view of the line, if that was made.
-        view: Option<u32>,
+        /// Its core's copy of the line, if that was made.
+        core_line: Option<u32>,
     },
     /// A sleeper looks again, or a parked thread runs.
     Wake {
         thread: u32,
         generation: u32,
     },
-    /// A sleeper's budget is spent, or a parked thread's time.
+    /// A sleeper's budget is spent, or the time of a parked thread is over.
     Deadline {
         thread: u32,
         generation: u32,
@@ -46,27 +47,27 @@ pub(super) enum Event {
         domain: u16,
     },
     Snoop {
-        view: u32,
+        core_line: u32,
         exclusive: bool,
     },
     Invalidate {
-        view: u32,
+        core_line: u32,
     },
     /// The data of a miss reaches the core.
     Data {
-        view: u32,
+        core_line: u32,
         exclusive: bool,
     },
-    /// The thread's locked operation releases its line, and then is complete.
-    Unlock {
+    /// The thread's locked operation frees its line, and then is complete.
+    LineFreed {
         thread: u32,
         value: u64,
     },
     /// The turn of the thread that had the line last is over.
     TurnEnd {
-        view: u32,
+        core_line: u32,
     },
-    /// A domain's question reaches the home agent.
+    /// A domain's request reaches the home agent.
     Ask {
         line: u32,
         domain: u16,
@@ -78,7 +79,7 @@ pub(super) enum Event {
         domain: u16,
         exclusive: bool,
     },
-    /// The same, after it met a busy agent.
+    /// The grant comes again after it met a busy agent.
     TakeGrant {
         line: u32,
         domain: u16,
@@ -95,7 +96,7 @@ pub(super) enum Event {
         cpu: u32,
         plan: u32,
     },
-    /// The CPU has switched to the thread that comes.
+    /// The CPU has switched to the next thread.
     Switched {
         cpu: u32,
     },
@@ -104,20 +105,20 @@ pub(super) enum Event {
         thread: u32,
         generation: u32,
     },
-    /// An interrupt reaches a thread: another waits for its answer.
+    /// An interrupt of thread `from`, which waits for an answer, reaches the thread.
     Interrupt {
         thread: u32,
         from: u32,
     },
 }
 
-/// What kind of event a [`Packed`] one is.
+/// Kind of a [`Packed`] event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Kind {
     Resume,
     WorkEnd,
-    Lock,
+    LineHeld,
     Wake,
     Deadline,
     Arrive,
@@ -125,7 +126,7 @@ pub(super) enum Kind {
     Snoop,
     Invalidate,
     Data,
-    Unlock,
+    LineFreed,
     TurnEnd,
     Ask,
     Grant,
@@ -139,13 +140,14 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// The kind with this number. (A compiler sees that nothing has to be done for it; in a table it would be looked up.)
+    /// The kind with this number. (The compiler sees that this is no operation; a table would be
+    /// looked up.)
     #[inline(always)]
     fn numbered(number: u8) -> Kind {
         match number {
             0 => Kind::Resume,
             1 => Kind::WorkEnd,
-            2 => Kind::Lock,
+            2 => Kind::LineHeld,
             3 => Kind::Wake,
             4 => Kind::Deadline,
             5 => Kind::Arrive,
@@ -153,7 +155,7 @@ impl Kind {
             7 => Kind::Snoop,
             8 => Kind::Invalidate,
             9 => Kind::Data,
-            10 => Kind::Unlock,
+            10 => Kind::LineFreed,
             11 => Kind::TurnEnd,
             12 => Kind::Ask,
             13 => Kind::Grant,
@@ -169,8 +171,8 @@ impl Kind {
     }
 }
 
-/// An event in two words: 8 bits of kind, 8 bits of flags, 16 bits of a domain, 32 bits of a thread, a CPU, a line or a view of
-/// one; and a value.
+/// An event in two words. The first has 8 bits of kind, 8 bits of flags, 16 bits of a domain, and
+/// 32 bits of a thread, a CPU, a line or a core line. The second is a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packed {
     word: u64,
@@ -205,8 +207,8 @@ impl Event {
         match self {
             Event::Resume { thread, value } => pack(Kind::Resume, 0, 0, thread, value),
             Event::WorkEnd { thread, plan } => pack(Kind::WorkEnd, 0, 0, thread, plan.into()),
-            Event::Lock { thread, view } => {
-                pack(Kind::Lock, 0, 0, thread, view.map_or(u64::MAX, u64::from))
+            Event::LineHeld { thread, core_line } => {
+                pack(Kind::LineHeld, 0, 0, thread, core_line.map_or(u64::MAX, u64::from))
             }
             Event::Wake { thread, generation } => pack(Kind::Wake, 0, 0, thread, generation.into()),
             Event::Deadline { thread, generation } => {
@@ -214,7 +216,7 @@ impl Event {
             }
             Event::Arrive { line, domain, request } => {
                 let (flags, from) = match request {
-                    Request::Core { view, exclusive } => (flag(exclusive), view),
+                    Request::Core { core_line, exclusive } => (flag(exclusive), core_line),
                     Request::Snoop { domain, exclusive } => {
                         (SNOOP | flag(exclusive), domain.into())
                     }
@@ -222,11 +224,15 @@ impl Event {
                 pack(Kind::Arrive, flags, domain, line, from.into())
             }
             Event::AgentFree { line, domain } => pack(Kind::AgentFree, 0, domain, line, 0),
-            Event::Snoop { view, exclusive } => pack(Kind::Snoop, flag(exclusive), 0, view, 0),
-            Event::Invalidate { view } => pack(Kind::Invalidate, 0, 0, view, 0),
-            Event::Data { view, exclusive } => pack(Kind::Data, flag(exclusive), 0, view, 0),
-            Event::Unlock { thread, value } => pack(Kind::Unlock, 0, 0, thread, value),
-            Event::TurnEnd { view } => pack(Kind::TurnEnd, 0, 0, view, 0),
+            Event::Snoop { core_line, exclusive } => {
+                pack(Kind::Snoop, flag(exclusive), 0, core_line, 0)
+            }
+            Event::Invalidate { core_line } => pack(Kind::Invalidate, 0, 0, core_line, 0),
+            Event::Data { core_line, exclusive } => {
+                pack(Kind::Data, flag(exclusive), 0, core_line, 0)
+            }
+            Event::LineFreed { thread, value } => pack(Kind::LineFreed, 0, 0, thread, value),
+            Event::TurnEnd { core_line } => pack(Kind::TurnEnd, 0, 0, core_line, 0),
             Event::Ask { line, domain, exclusive } => {
                 pack(Kind::Ask, flag(exclusive), domain, line, 0)
             }
@@ -246,7 +252,7 @@ impl Event {
     }
 }
 
-/// The fields that events of the kind have; of other kinds they say nothing.
+/// The fields of events. Each is meaningful only for the kinds that have it.
 impl Packed {
     #[inline(always)]
     pub(super) fn kind(self) -> Kind {
@@ -270,12 +276,12 @@ impl Packed {
         (self.word >> INDEX) as u32
     }
 
-    pub(super) fn view(self) -> u32 {
+    pub(super) fn core_line(self) -> u32 {
         (self.word >> INDEX) as u32
     }
 
-    /// Of the unlocked part of a read-modify-write.
-    pub(super) fn locked_view(self) -> Option<u32> {
+    /// The core line of a [`Kind::LineHeld`] event.
+    pub(super) fn held_core_line(self) -> Option<u32> {
         u32::try_from(self.value).ok()
     }
 
@@ -291,7 +297,7 @@ impl Packed {
         self.value
     }
 
-    /// Of a work's end.
+    /// Plan of the end of work or of a slice.
     pub(super) fn plan(self) -> u32 {
         self.value as u32
     }
@@ -305,7 +311,7 @@ impl Packed {
         if self.word >> FLAGS & SNOOP != 0 {
             Request::Snoop { domain: self.value as u16, exclusive }
         } else {
-            Request::Core { view: self.value as u32, exclusive }
+            Request::Core { core_line: self.value as u32, exclusive }
         }
     }
 }
@@ -323,22 +329,24 @@ mod tests {
 
     #[test]
     fn what_is_packed_comes_out_again() {
-        let (line, domain, view) = (u32::MAX - 1, 0x8001, u32::MAX - 2);
+        let (line, domain, core_line) = (u32::MAX - 1, 0x8001, u32::MAX - 2);
         for exclusive in [false, true] {
-            let packed = Event::Data { view, exclusive }.pack();
-            assert_eq!((packed.kind(), packed.view()), (Kind::Data, view));
+            let packed = Event::Data { core_line, exclusive }.pack();
+            assert_eq!((packed.kind(), packed.core_line()), (Kind::Data, core_line));
             assert_eq!(packed.exclusive(), exclusive);
-            let requests =
-                [Request::Core { view, exclusive }, Request::Snoop { domain: 0xfffe, exclusive }];
+            let requests = [
+                Request::Core { core_line, exclusive },
+                Request::Snoop { domain: 0xfffe, exclusive },
+            ];
             for request in requests {
                 let packed = Event::Arrive { line, domain, request }.pack();
                 assert_eq!((packed.kind(), packed.request()), (Kind::Arrive, request));
                 assert_eq!((packed.line(), packed.domain()), (line, domain));
             }
         }
-        for view in [None, Some(0), Some(u32::MAX - 1)] {
-            let packed = Event::Lock { thread: 7, view }.pack();
-            assert_eq!((packed.thread(), packed.locked_view()), (7, view));
+        for core_line in [None, Some(0), Some(u32::MAX - 1)] {
+            let packed = Event::LineHeld { thread: 7, core_line }.pack();
+            assert_eq!((packed.thread(), packed.held_core_line()), (7, core_line));
         }
         let packed = Event::Resume { thread: 7, value: u64::MAX }.pack();
         assert_eq!((packed.thread(), packed.value()), (7, u64::MAX));

@@ -1,34 +1,43 @@
-//! What must hold of every line at every moment. Debug builds check it where a state changes; tests ask at the end of a run.
+//! Invariants of every line at every moment. Debug builds check them where a state changes; tests
+//! ask at the end of a run.
 //!
-//! | invariant | where |
-//! | --- | --- |
-//! | at most one core has a line modified, and then no other core has it at all | [`Engine::check_owner`], at every fill |
-//! | an agent knows every core of its domain that shares a line, or an invalidation is on its way to it (no lost sharer) | [`Engine::check_sharers`], at every fill and demotion |
-//! | each answer is to a miss, and each miss is answered (requests are conserved) | [`Engine::check_answer`] at every fill; [`Engine::check_quiet`] at the end |
-//! | a line that a core has is in its second-level cache, and in its complex's last-level cache if that is inclusive; no cache has more than it holds once nothing is under way | [`Engine::check_caches`], at the end |
-//! | time does not go back | the queue of events |
-//! | a CPU has one thread at a time, a thread is in one place, and nobody who could run is forgotten | [`Engine::check_schedule`], whenever a CPU changes hands; with more than 32 threads at one switch in 64 |
-//! | a thread that has not finished waits for something that will happen | [`Engine::check_quiet`]; a run without events is reported as stuck |
+//! - At most one core has a line modified, and then no other core has it at all:
+//!   [`Engine::check_owner`], at every fill.
+//! - An agent knows every core of its domain that shares a line, or an invalidation is on its way
+//!   (no lost sharer): [`Engine::check_sharers`], at every fill and demotion.
+//! - Each answer is to a miss, and each miss is answered (requests are conserved):
+//!   [`Engine::check_answer`] at every fill, [`Engine::check_quiet`] at the end.
+//! - A line that a core has is in its second-level cache, and in its complex's last level if that
+//!   is inclusive. No cache has more than it holds once nothing is under way.
+//!   [`Engine::check_caches`], at the end.
+//! - Time does not go back: the queue of events.
+//! - A CPU has one thread at a time, a thread is in one place, and no thread that could run is
+//!   forgotten: [`Engine::check_schedule`], whenever a CPU changes hands; with more than 32 threads
+//!   at one switch in 64.
+//! - A thread that has not finished waits for something that will happen: [`Engine::check_quiet`].
+//!   A run without events is reported as stuck.
 
-use super::Engine;
 use super::line::{Miss, State};
-use super::schedule::Whereabouts;
+use super::scheduler::Whereabouts;
+use super::state::Engine;
 
 impl Engine {
-    /// Nobody else has the line of `view`, which becomes modified there.
-    pub(super) fn check_owner(&self, view: u32) {
-        let line = self.views[view as usize].line;
-        let mut views = self.lines[line as usize].made_views();
-        let elsewhere =
-            views.any(|other| other != view && self.views[other as usize].state != State::Invalid);
+    /// Checks that no other core has the line of `core_line`, which becomes modified there.
+    pub(super) fn check_owner(&self, core_line: u32) {
+        let line = self.core_lines[core_line as usize].line;
+        let mut core_lines = self.lines[line as usize].known_core_lines();
+        let elsewhere = core_lines.any(|other| {
+            other != core_line && self.core_lines[other as usize].state != State::Invalid
+        });
         debug_assert!(!elsewhere, "a line is modified at one core and valid at another");
     }
 
-    /// The agents know who shares the line.
+    /// Checks that the agents know which cores share the line.
     pub(super) fn check_sharers(&self, line: u32) {
         let entry = &self.lines[line as usize];
-        for cache in entry.made_views().map(|view| &self.views[view as usize]) {
-            // A core that has asked for more than it has is noted as what it will be.
+        for cache in entry.known_core_lines().map(|core_line| &self.core_lines[core_line as usize])
+        {
+            // A core that has requested more than it has is noted as what it will be.
             if cache.state == State::Invalid || cache.invalidations > 0 || cache.miss != Miss::None
             {
                 continue;
@@ -48,13 +57,13 @@ impl Engine {
         }
     }
 
-    /// Data that arrives was asked for.
-    pub(super) fn check_answer(&self, view: u32) {
-        let cache = &self.views[view as usize];
-        debug_assert!(cache.miss != Miss::None, "an answer that nobody asked for");
+    /// Checks that data that arrives was requested.
+    pub(super) fn check_answer(&self, core_line: u32) {
+        let cache = &self.core_lines[core_line as usize];
+        debug_assert!(cache.miss != Miss::None, "an answer to no request");
     }
 
-    /// What must hold of every CPU and thread whenever a CPU changes hands.
+    /// Checks every CPU and thread, whenever a CPU changes hands.
     pub(super) fn check_schedule(&self) {
         let Some(s) = &self.schedule else { return };
         let mut places = vec![0u32; s.tasks.len()];
@@ -62,7 +71,10 @@ impl Engine {
             debug_assert!(cpu.running.is_none() || cpu.coming.is_none(), "one thread has a CPU");
             let waits = !cpu.queue.is_empty();
             let leaves = cpu.coming.is_some() || cpu.armed || cpu.leave;
-            debug_assert!(!waits || leaves, "CPU {number} has forgotten who waits for it");
+            debug_assert!(
+                !waits || leaves,
+                "CPU {number} has forgotten a thread that waits for it"
+            );
             let mut see = |thread: u32, whereabouts: Whereabouts| {
                 let task = &s.tasks[thread as usize];
                 places[thread as usize] += 1;
@@ -85,11 +97,11 @@ impl Engine {
         }
     }
 
-    /// After a run, when nothing will happen any more: no request is left, no line is half-way.
+    /// Checks that no request and no line is left half-way, after a run, when no event is left.
     ///
     /// # Errors
     ///
-    /// What is left.
+    /// A description of what is left.
     pub(crate) fn check_quiet(&self) -> Result<(), String> {
         if !self.is_idle() {
             return Err("events are left".to_owned());
@@ -104,13 +116,14 @@ impl Engine {
                     return wrong("an agent has a request that was not answered");
                 }
             }
-            let views = || line.made_views().map(|view| &self.views[view as usize]);
-            let owners = views().filter(|cache| cache.state == State::Modified).count();
-            let sharers = views().filter(|cache| cache.state == State::Shared).count();
+            let core_lines =
+                || line.known_core_lines().map(|core_line| &self.core_lines[core_line as usize]);
+            let owners = core_lines().filter(|cache| cache.state == State::Modified).count();
+            let sharers = core_lines().filter(|cache| cache.state == State::Shared).count();
             if owners > 1 || (owners == 1 && sharers > 0) {
-                return wrong("it has an owner, and somebody else has it too");
+                return wrong("it has an owner, and another core has it too");
             }
-            for cache in views() {
+            for cache in core_lines() {
                 if cache.miss != Miss::None || !cache.waiters.is_empty() {
                     return wrong("a core waits for it");
                 }
@@ -124,7 +137,7 @@ impl Engine {
                 if (cache.state == State::Shared && !known)
                     || (cache.state == State::Modified && !owned)
                 {
-                    return wrong("its agent does not know who has it");
+                    return wrong("its agent does not know which core has it");
                 }
             }
         }

@@ -8,10 +8,10 @@
 //!   core                                  Invalid, Shared or Modified
 //! ```
 
-use super::Engine;
-use super::capacity::NOWHERE;
+/// The place of a line that is not in a cache.
+pub(super) const NOWHERE: u32 = u32::MAX;
 
-/// What a cache, or a domain, may do with a line.
+/// Permission of a cache, or of a domain, for a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum State {
     Invalid,
@@ -22,10 +22,17 @@ pub(super) enum State {
 /// A request that waits at an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Request {
-    /// A core of the domain wants the line, of which it has this view.
-    Core { view: u32, exclusive: bool },
+    /// A core of the domain wants the line, of which it has this copy.
+    Core { core_line: u32, exclusive: bool },
     /// Another domain wants it, through the home agent.
     Snoop { domain: u16, exclusive: bool },
+}
+
+/// A domain that waits for the home agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct HomeRequest {
+    pub domain: u16,
+    pub exclusive: bool,
 }
 
 /// A miss that is under way.
@@ -36,7 +43,7 @@ pub(super) enum Miss {
     Exclusive,
 }
 
-/// Who waits for a line at a core.
+/// A thread that waits for a line at a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Waiter {
     pub thread: u32,
@@ -44,23 +51,26 @@ pub(super) struct Waiter {
     pub store: bool,
 }
 
-/// A core's view of a line. Those of all lines are in one table, [`Engine::views`], in the order in which they were made, and
-/// are known by their numbers: an event says which it is for, and nothing is looked up. (Each has two whole cache lines of the host.)
+/// A core's copy of a line and its pending miss. The core lines of all lines are in one table,
+/// `Engine::core_lines`, in the order in which they were made. They are known by their numbers: an
+/// event names its core line, and nothing is looked up. (Each fills two whole cache lines of the
+/// host.)
 #[repr(align(64))]
-pub(super) struct View {
+pub(super) struct CoreLine {
     pub line: u32,
     pub core: u16,
     pub state: State,
-    /// A locked operation holds the line until then.
+    /// A locked operation holds the line until this time.
     pub locked_until: u64,
     /// The thread whose locked operation was the last one since the line came.
     pub last_thread: Option<u32>,
-    /// When it is the turn of another thread that waits; 0 if none does.
+    /// Time at which the turn of another, waiting thread begins; 0 if none waits.
     pub turn_at: u64,
     pub miss: Miss,
-    /// Cycles by which the miss under way began before its request was simulated, less those that the request took or waited.
+    /// Cycles by which the miss under way began before its request was simulated, less those that
+    /// the request has taken or waited.
     pub head_start: u64,
-    /// When the request, or the snoop for it, came where it is served.
+    /// When the request, or the snoop for it, arrived where it is served.
     pub asked_at: u64,
     /// When the line last came, was taken away, or was made shared.
     pub changed_at: u64,
@@ -68,20 +78,20 @@ pub(super) struct View {
     pub drop_fill: bool,
     /// Invalidations that are on their way.
     pub invalidations: u32,
-    /// A snoop that waits for the data or for the end of a locked operation: exclusive or not.
+    /// A snoop that waits for the data or for the end of a locked operation; `true`: exclusive.
     pub parked_snoop: Option<bool>,
     /// Its place in the core's first-level cache.
     pub first: u32,
     /// Its place in the core's second-level cache. A line that was taken away keeps both.
     pub second: u32,
     pub waiters: Vec<Waiter>,
-    /// Threads that spin on the line: asleep until it is taken away or changed.
+    /// Threads that spin on the line. They sleep until it is taken away or changed.
     pub sleepers: Vec<u32>,
 }
 
-impl View {
-    fn new(line: u32, core: u16) -> Self {
-        View {
+impl CoreLine {
+    pub(super) fn new(line: u32, core: u16) -> Self {
+        CoreLine {
             line,
             core,
             state: State::Invalid,
@@ -106,10 +116,11 @@ impl View {
 /// A domain's agent, for one line.
 pub(super) struct Agent {
     pub queue: Vec<Request>,
-    /// Where in the queue another domain's request is: one at most, as the home agent serves one domain at a time.
+    /// Where in the queue another domain's request is: one at most, as the home agent serves one
+    /// domain at a time.
     pub snoop: Option<usize>,
     pub busy: bool,
-    /// What the domain may do with the line.
+    /// Permission of the domain for the line.
     pub permission: State,
     /// The core that has it modified.
     pub owner: Option<u16>,
@@ -120,17 +131,19 @@ pub(super) struct Agent {
     pub awaiting_grant: Option<Request>,
     /// Its place in the domain's last-level cache.
     pub place: u32,
-    /// No cache has it. Only said in a machine of one domain; in others it has no permission then.
+    /// No cache has the line. Used only in a machine of one domain; in others the domain then has
+    /// no permission.
     pub in_memory: bool,
-    /// The longest leg of the way on which the grant comes, in cycles.
+    /// Longest leg of the way on which the grant comes, in cycles.
     pub granted_from: u64,
 }
 
-/// In the place of a view's number.
-const NO_VIEW: u32 = u32::MAX;
+/// In the place of a core line's number.
+pub(super) const NO_CORE_LINE: u32 = u32::MAX;
 
 impl Agent {
-    /// Takes the request at `index` out of the queue, which keeps its order: first-in-first-out service needs it.
+    /// Takes the request at `index` out of the queue. The queue keeps its order, which
+    /// first-in-first-out service needs.
     pub(super) fn take(&mut self, index: usize) -> Request {
         self.snoop = match self.snoop {
             Some(snoop) if snoop == index => None,
@@ -146,14 +159,17 @@ pub(super) struct Line {
     /// The domain that is the line's home.
     pub home: u16,
     pub agents: Vec<Agent>,
-    /// The number of each core's view; [`NO_VIEW`], or nothing beyond the end, for cores that never needed the line.
-    pub views: Vec<u32>,
+    /// Number of each core's core line; [`NO_CORE_LINE`], or nothing beyond the end, for cores that
+    /// never needed the line.
+    pub core_lines: Vec<u32>,
     /// Domains that wait for the home agent.
-    pub home_queue: Vec<(u16, bool)>,
+    pub home_queue: Vec<HomeRequest>,
     pub home_busy: bool,
-    /// Until then the home agent has not heard from idle sockets that they do not have the line that it grants; 0: it need not.
+    /// Until this time some idle socket has not answered that it does not have the line being
+    /// granted; 0: no answer is missing.
     pub settled_at: u64,
-    /// The directory: another socket than the home's has been granted the line, and the home's own not exclusively since.
+    /// The directory's note: another socket than the home's was granted the line, and the home's
+    /// own socket was not granted it exclusively since.
     pub away: bool,
     /// No domain has used it, and its home's last-level cache has it.
     pub at_home: bool,
@@ -162,8 +178,8 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// A line that no core has, and perhaps its home's last-level cache. In a machine of one domain there is nobody to ask for
-    /// permission.
+    /// A line that no core has, and that its home's last-level cache may have. In a machine of one
+    /// domain no permission has to be requested.
     pub(super) fn new(home: u16, domains: usize, at_home: bool) -> Self {
         let permission = if domains == 1 { State::Modified } else { State::Invalid };
         let agent = || Agent {
@@ -182,7 +198,7 @@ impl Line {
         Line {
             home,
             agents: (0..domains).map(|_| agent()).collect(),
-            views: Vec::new(),
+            core_lines: Vec::new(),
             home_queue: Vec::new(),
             home_busy: false,
             settled_at: 0,
@@ -192,40 +208,14 @@ impl Line {
         }
     }
 
-    /// The number of a core's view, if it has one.
+    /// Number of a core's core line, if it has one.
     #[inline(always)]
-    pub(super) fn view(&self, core: u16) -> Option<u32> {
-        self.views.get(core as usize).copied().filter(|&view| view != NO_VIEW)
+    pub(super) fn core_line(&self, core: u16) -> Option<u32> {
+        self.core_lines.get(core as usize).copied().filter(|&core_line| core_line != NO_CORE_LINE)
     }
 
-    /// The numbers of the views that were made, by ascending cores.
-    pub(super) fn made_views(&self) -> impl Iterator<Item = u32> {
-        self.views.iter().copied().filter(|&view| view != NO_VIEW)
-    }
-}
-
-impl Engine {
-    /// The number of a core's view of a line, made at its first use.
-    #[inline(always)]
-    pub(super) fn view(&mut self, line: u32, core: u16) -> u32 {
-        match self.lines[line as usize].view(core) {
-            Some(view) => view,
-            None => self.new_view(line, core),
-        }
-    }
-
-    #[cold]
-    fn new_view(&mut self, line: u32, core: u16) -> u32 {
-        let view = self.views.len() as u32;
-        assert!(view != NO_VIEW, "no host has memory for so many");
-        self.views.push(View::new(line, core));
-        let views = &mut self.lines[line as usize].views;
-        if views.len() <= core as usize {
-            // Of a million lines most are used by one core.
-            views.reserve_exact(core as usize + 1 - views.len());
-            views.resize(core as usize + 1, NO_VIEW);
-        }
-        views[core as usize] = view;
-        view
+    /// Numbers of the core lines that were made, by ascending cores.
+    pub(super) fn known_core_lines(&self) -> impl Iterator<Item = u32> {
+        self.core_lines.iter().copied().filter(|&core_line| core_line != NO_CORE_LINE)
     }
 }

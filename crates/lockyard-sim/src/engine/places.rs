@@ -1,9 +1,10 @@
-//! Where the cores, the domains and the sockets are: tables, because an operation asks several times and a division is slow.
+//! The places of cores, domains and sockets. They are tables, because an operation asks several
+//! times and a division is slow.
 
-use super::attribution::Distance;
-use crate::machine::Machine;
+use super::accounting::distance::Distance;
+use crate::machine::description::Machine;
 
-/// Where a core is.
+/// Place of a core.
 #[derive(Clone, Copy, Debug)]
 struct Core {
     domain: u16,
@@ -12,7 +13,7 @@ struct Core {
     within: u8,
 }
 
-/// Where everything is.
+/// Places of the whole machine.
 #[derive(Debug)]
 pub(super) struct Places {
     cores: Vec<Core>,
@@ -21,7 +22,7 @@ pub(super) struct Places {
     cores_per_domain: usize,
     /// The binary logarithm of a line's bytes.
     line_shift: u32,
-    /// The bits of a byte's place within its line.
+    /// The bits of a byte's offset within its line.
     within_line: usize,
 }
 
@@ -72,7 +73,7 @@ impl Places {
         offset >> self.line_shift
     }
 
-    /// The 64-bit unit within its line that a byte of the arena is in.
+    /// The 64-bit unit, within its line, of a byte of the arena.
     pub(super) fn unit(&self, offset: usize) -> usize {
         (offset & self.within_line) / 8
     }
@@ -81,7 +82,8 @@ impl Places {
         self.sockets[a as usize] == self.sockets[b as usize]
     }
 
-    /// How far it is from core `a` to core `b`. Without jumps: who had a line last is a matter of chance.
+    /// Distance from core `a` to core `b`. Computed without jumps: which core had a line last is
+    /// random.
     #[inline(always)]
     pub(super) fn distance(&self, a: u16, b: u16) -> Distance {
         let (at, to) = (self.cores[a as usize], self.cores[b as usize]);

@@ -1,17 +1,18 @@
 //! A table with an entry for each thread, of which few are used.
 //!
-//! A queue node's line is used by two threads out of thousands. Entries are made at their first change; until then they read as
-//! the blank one.
+//! A queue node's line is used by two threads out of thousands. Entries are made at their first
+//! change. Until then they read as the blank one.
 
 use std::ops::{Index, IndexMut};
 
-/// In the place of an entry that was not made.
+/// Stands for an entry that was not made.
 const NONE: u16 = u16::MAX;
 
-/// Entries by index, made at their first change. At most 65 534 can be made; a machine has 4096 hardware threads.
+/// Entries by index, made at their first change. At most 65 534 can be made; a machine has at most
+/// 4096 hardware threads.
 #[derive(Clone, Debug)]
 pub(super) struct Sparse<T> {
-    /// Where in `made` the entry of each index is; nothing beyond the end.
+    /// Index in `made` of each entry; nothing beyond the end.
     places: Vec<u16>,
     made: Vec<T>,
     blank: T,
@@ -29,9 +30,9 @@ impl<T: Clone> Sparse<T> {
             self.places.resize(index + 1, NONE);
         }
         let place = self.made.len() as u16;
-        assert!(place != NONE, "no machine has so many hardware threads");
+        assert!(place != NONE, "no machine has this many hardware threads");
         if place == 0 {
-            // Of a million lines most are used by one.
+            // Most of a million lines are used by one thread.
             self.made.reserve_exact(1);
         }
         self.made.push(self.blank.clone());

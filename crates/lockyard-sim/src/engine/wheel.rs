@@ -1,24 +1,27 @@
-//! The queue of coming events: a timing wheel of one-cycle slots for a block of cycles, a wheel of coming blocks, and a heap beyond
-//! (G. Varghese and T. Lauck, *Hashed and Hierarchical Timing Wheels*, SOSP 1987).
+//! The queue of coming events: a timing wheel of one-cycle slots for a block of cycles, a wheel of
+//! coming blocks, and a heap beyond (G. Varghese and T. Lauck, *Hashed and Hierarchical Timing
+//! Wheels*, SOSP 1987).
 //!
-//! Events at the same time are handled in the order in which they were queued: that order is part of
-//! the physics (a snoop that waits for the end of a locked operation is answered before the thread
-//! goes on), and it makes a run deterministic. So a block keeps those of one time in that order, and when time enters it, all of them go to
-//! their slots before any other can.
+//! Events at the same time are handled in the order in which they were queued. That order is part
+//! of the physics: a snoop that waits for the end of a locked operation is answered before the
+//! thread goes on. It also makes a run deterministic. So a block keeps the events of one time in
+//! that order. When time enters the block, all of them go to their slots before any other event
+//! can.
 //!
-//! A slot has its first event itself: few slots have a second one. Which slot is next is looked up when the event before it is
-//! popped, not when it is its turn: what to do with an event is a jump that a processor cannot foresee, and it stops there until the
-//! event has come. How far the next event is it cannot foresee either; so it is looked for without a jump in the next 64 cycles.
+//! A slot contains its first event itself: few slots have a second one. The next slot is looked up
+//! when the event before it is popped, not when its turn comes. The handling of an event is a jump
+//! that a processor cannot predict, and it stops there until the event has arrived. Nor can it
+//! predict how far the next event is. So the next 64 cycles are searched without a jump.
 
-use super::END_OF_TIME;
+use super::cycles::END_OF_TIME;
 use super::event::Packed;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The cycles of a block.
+/// Cycles of a block.
 const SLOTS: usize = 4096;
 const WORDS: usize = SLOTS / 64;
-/// The blocks of the wheel of blocks.
+/// Blocks of the wheel of blocks.
 const BLOCKS: usize = 1024;
 const NONE: u32 = u32::MAX;
 
@@ -35,10 +38,10 @@ impl Slot {
     const EMPTY: Slot = Slot { event: Packed::NOTHING, more: List::EMPTY };
 }
 
-/// A coming block's events; those of one time in the order in which they were queued.
+/// A coming block's events. Events of one time are in the order in which they were queued.
 #[derive(Clone, Copy)]
 struct Block {
-    /// When the first one is to come.
+    /// Time of the first event.
     first_time: u64,
     list: List,
 }
@@ -47,7 +50,7 @@ impl Block {
     const EMPTY: Block = Block { first_time: u64::MAX, list: List::EMPTY };
 }
 
-/// Events in nodes, each with the next one.
+/// A list of events in nodes.
 #[derive(Clone, Copy)]
 struct List {
     /// The first one; `NONE` if there is none.
@@ -79,7 +82,7 @@ struct Node {
     next: u32,
 }
 
-/// An event beyond the wheels; ordered by time, then by when it was queued.
+/// An event beyond the wheels, ordered by time, then by when it was queued.
 struct Far {
     time: u64,
     sequence: u64,
@@ -106,12 +109,13 @@ impl Ord for Far {
 /// The queue. Time never goes back: [`pop`](Wheel::pop) returns events in order of time.
 pub(super) struct Wheel {
     now: u64,
-    /// The time of the first event; the greatest number, which is after the end of time, if there is none.
+    /// Time of the first event. If there is none: the greatest number, which is after the end of
+    /// time.
     first_time: u64,
-    /// The number of the block that `now` is in. Its events are in the slots.
+    /// Number of the block that `now` is in. Its events are in the slots.
     block: u64,
     slots: Box<[Slot; SLOTS]>,
-    /// The slots that have events, as bits; and a word of none, behind the last.
+    /// The slots that have events, as bits, and an empty word behind the last.
     occupied: [u64; WORDS + 1],
     /// The blocks after it, by their numbers.
     blocks: Box<[Block; BLOCKS]>,
@@ -125,7 +129,7 @@ pub(super) struct Wheel {
     queued: usize,
 }
 
-/// The number of the block that a time is in.
+/// Number of the block that a time is in.
 fn block_of(time: u64) -> u64 {
     time / SLOTS as u64
 }
@@ -153,7 +157,7 @@ impl Wheel {
         self.now
     }
 
-    /// How many events are queued.
+    /// Number of queued events.
     pub(super) fn len(&self) -> usize {
         self.queued
     }
@@ -190,14 +194,14 @@ impl Wheel {
         }
     }
 
-    /// Queues an event for a slot that has one.
+    /// Queues an event for a slot that already has one.
     #[inline(never)]
     fn push_behind(&mut self, time: u64, event: Packed) {
         let node = self.node(time, event);
         self.slots[time as usize % SLOTS].more.append(node, &mut self.nodes);
     }
 
-    /// A node for an event.
+    /// Puts an event into a node. Returns the node.
     fn node(&mut self, time: u64, event: Packed) -> u32 {
         let node = self.free;
         let entry = Node { time, event, next: NONE };
@@ -209,7 +213,7 @@ impl Wheel {
         node
     }
 
-    /// Queues an event for a block that is not there yet.
+    /// Queues an event for a later block.
     #[inline(never)]
     fn push_later(&mut self, time: u64, event: Packed) {
         self.first_time = self.first_time.min(time);
@@ -226,7 +230,7 @@ impl Wheel {
         block.list.append(node, &mut self.nodes);
     }
 
-    /// The next event, if it is not after `until`; it is then [`now`](Self::now).
+    /// Returns the next event, if it is not after `until`. Its time is then [`now`](Self::now).
     #[inline(always)]
     pub(super) fn pop(&mut self, until: u64) -> Option<Packed> {
         let time = self.first_time;
@@ -246,7 +250,7 @@ impl Wheel {
             let (word, bit) = (number / 64, number % 64);
             let left = self.occupied[word] & !(1 << bit);
             self.occupied[word] = left;
-            // The next 64 cycles, most often, have another event: a jump that a processor foresees.
+            // The next 64 cycles most often have another event: a jump that a processor predicts.
             let soon = left >> bit | self.occupied[word + 1] << 1 << (63 - bit);
             self.first_time = match soon {
                 0 => self.next_later(),
@@ -258,7 +262,7 @@ impl Wheel {
         Some(event)
     }
 
-    /// The second event of a slot is its first one now.
+    /// Moves the second event of a slot up to be its first one.
     #[inline(never)]
     fn move_up(&mut self, slot: usize) {
         let slot = &mut self.slots[slot];
@@ -269,11 +273,13 @@ impl Wheel {
         self.free = node;
     }
 
-    /// Time enters a block: its events go to their slots. All slots are free, as their events were before.
+    /// Enters a block: its events go to their slots. All slots are free, because their events were
+    /// before.
     #[inline(never)]
     fn enter(&mut self, number: u64) {
         self.block = number;
-        // First those that were too far: they were queued before any that could be pushed for their blocks from now on.
+        // First the events that were too far: they were queued before any event that could be
+        // pushed for their blocks from now on.
         while let Some(Reverse(far)) = self.far.peek()
             && block_of(far.time) - number < BLOCKS as u64
             && let Some(Reverse(far)) = self.far.pop()
@@ -292,7 +298,8 @@ impl Wheel {
         }
     }
 
-    /// The time of the first event, which is not within 64 cycles; the greatest number if there is none.
+    /// Time of the first event, which is not within 64 cycles; the greatest number if there is
+    /// none.
     #[inline(never)]
     fn next_later(&self) -> u64 {
         let first = self.now as usize % SLOTS / 64 + 1;
@@ -307,12 +314,12 @@ impl Wheel {
         }
     }
 
-    /// Where the first coming block is that has events.
+    /// Index of the first coming block that has events.
     fn next_block(&self) -> Option<usize> {
         let after = (self.block as usize + 1) % BLOCKS;
         let (first, bit) = (after / 64, after % 64);
         let words = self.coming.len();
-        // After a whole turn the first word is looked at too, for the blocks below.
+        // After a whole turn the first word is searched again, for the blocks below.
         (0..=words).find_map(|step| {
             let index = (first + step) % words;
             let word = match step {
@@ -337,7 +344,7 @@ mod tests {
         for i in 0..5000u32 {
             x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             let time = (x >> 33) % 20_000;
-            wheel.push(time, Event::Lock { thread: i, view: None }.pack());
+            wheel.push(time, Event::LineHeld { thread: i, core_line: None }.pack());
             expected.push((time, i));
         }
         expected.sort_by_key(|&(time, _)| time);
@@ -351,14 +358,14 @@ mod tests {
     #[test]
     fn nothing_is_popped_after_the_limit() {
         let mut wheel = Wheel::new();
-        wheel.push(10_000, Event::Lock { thread: 0, view: None }.pack());
+        wheel.push(10_000, Event::LineHeld { thread: 0, core_line: None }.pack());
         assert!(wheel.pop(9_999).is_none());
         assert!(wheel.pop(10_000).is_some());
     }
 
     #[test]
     fn an_event_before_the_first_one_may_be_queued_when_nothing_was_popped() {
-        let lock = |thread| Event::Lock { thread, view: None }.pack();
+        let lock = |thread| Event::LineHeld { thread, core_line: None }.pack();
         let mut wheel = Wheel::new();
         let block = SLOTS as u64;
         wheel.push(5 * block, lock(3));
@@ -373,7 +380,7 @@ mod tests {
 
     #[test]
     fn no_event_is_after_the_end_of_time() {
-        let lock = |thread| Event::Lock { thread, view: None }.pack();
+        let lock = |thread| Event::LineHeld { thread, core_line: None }.pack();
         let mut wheel = Wheel::new();
         wheel.push(u64::MAX, lock(0));
         assert_eq!(wheel.pop(u64::MAX).map(Packed::thread), Some(0));
@@ -393,9 +400,9 @@ mod tests {
             let mut wheel = Wheel::new();
             let mut time = 0;
             for i in 0..200 {
-                // One that is there already, and one that comes while nothing else is queued.
-                wheel.push(time + gap, Event::Lock { thread: i, view: None }.pack());
-                wheel.push(time, Event::Lock { thread: 1000, view: None }.pack());
+                // One event that is there already, and one that comes while nothing else is queued.
+                wheel.push(time + gap, Event::LineHeld { thread: i, core_line: None }.pack());
+                wheel.push(time, Event::LineHeld { thread: 1000, core_line: None }.pack());
                 let (now, next) = (wheel.pop(u64::MAX), wheel.pop(u64::MAX));
                 assert_eq!(now.map(Packed::thread), Some(1000), "{gap}");
                 assert_eq!(next.map(Packed::thread), Some(i), "{gap}");
@@ -407,7 +414,8 @@ mod tests {
 
     #[test]
     fn events_come_in_order_from_wherever_they_were_queued() {
-        // Times that are often equal, near, in coming blocks, on their bounds, and beyond the wheels, queued while time goes on.
+        // Times that are often equal, near, in coming blocks, on their bounds, and beyond the
+        // wheels. They are queued while time goes on.
         let (block, wheels) = (SLOTS as u64, (SLOTS * BLOCKS) as u64);
         let (half, most) = (wheels / 2, 2 * wheels);
         let gaps = [0, 1, 100, block - 1, block, 3 * block, half, wheels - 1, wheels, most];
@@ -421,7 +429,7 @@ mod tests {
                 // The farther, the rounder.
                 let step = (gap / 4).max(1 + 50 * random.below(2)).next_power_of_two();
                 let time = (wheel.now() + gap).next_multiple_of(step);
-                wheel.push(time, Event::Lock { thread: queued, view: None }.pack());
+                wheel.push(time, Event::LineHeld { thread: queued, core_line: None }.pack());
                 let behind = expected.partition_point(|&(other, _)| other <= time);
                 expected.insert(behind, (time, queued));
                 queued += 1;
@@ -438,13 +446,13 @@ mod tests {
         let mut wheel = Wheel::new();
         for round in 0..3 {
             for i in 0..5 {
-                wheel.push(round * 100 + 70, Event::Lock { thread: i, view: None }.pack());
+                wheel.push(round * 100 + 70, Event::LineHeld { thread: i, core_line: None }.pack());
             }
             for i in 0..5 {
                 assert_eq!(wheel.pop(u64::MAX).map(Packed::thread), Some(i));
-                // Those that come meanwhile come last.
+                // Events that come meanwhile come last.
                 if i < 2 {
-                    let event = Event::Lock { thread: i + 5, view: None }.pack();
+                    let event = Event::LineHeld { thread: i + 5, core_line: None }.pack();
                     wheel.push(round * 100 + 70, event);
                 }
             }

@@ -1,28 +1,31 @@
-//! Threads that give their turn away: because the host noticed that they spin, or because they say so.
+//! Threads that give their turn away, because the host noticed that they spin, or by a yield.
 //!
-//! A processor notices a loop of pause instructions: pauses of which each follows the one before within a gap, for longer than a window
-//! (Intel's manual, "pause-loop exiting"; the numbers are the hypervisor's parameters). A look at a line that has moved takes
-//! longer than the gap, and so begins a new loop; here a loop is one sleep of a waiting loop.
+//! A processor notices a loop of pause instructions: pauses that follow each other within a gap,
+//! for longer than a window. (Intel's manual calls this "pause-loop exiting"; the numbers are the
+//! hypervisor's parameters.) A poll of a line that has moved takes longer than the gap, and so
+//! begins a new loop. Here a loop is one sleep of a waiting loop.
 //!
-//! Whom it yields to is what the authors of directed yields describe: another virtual CPU of the same guest that
-//! could run and does not, preferably none that spun when it left.
+//! The thread to yield to is chosen as the authors of directed yields describe. It is another
+//! virtual CPU of the same guest that could run and does not, preferably one that did not spin when
+//! it left.
 
 use super::event::Event;
-use super::schedule::{Held, Whereabouts};
-use super::{Engine, Op};
+use super::scheduler::{Held, Whereabouts};
+use super::state::Engine;
+use crate::op::Op;
 use crate::shared::LOOK_AGAIN;
 
 impl Engine {
-    /// A thread begins to spin asleep, or goes on: the host notices after a while.
-    pub(super) fn begins_to_spin(&mut self, thread: u32, now: u64) {
+    /// Schedules the moment at which the host notices a thread that spins asleep.
+    pub(super) fn plan_pause_exit(&mut self, thread: u32, now: u64) {
         if let Some(window) = self.scheduler().pause_window {
             let generation = self.threads[thread as usize].generation;
             self.at(now + window, Event::PauseExit { thread, generation });
         }
     }
 
-    /// A thread has spun for the window.
-    pub(super) fn pause_exit(&mut self, thread: u32, generation: u32) {
+    /// Handles a thread that has spun for the window.
+    pub(super) fn exit_pause_loop(&mut self, thread: u32, generation: u32) {
         let entry = &self.threads[thread as usize];
         let spins = matches!(entry.pending(), Some(Op::Sleep { .. } | Op::WaitForOthers));
         if entry.generation != generation || !spins {
@@ -35,9 +38,9 @@ impl Engine {
         let cpu = s.task(thread).cpu;
         let exit = s.pause_exit;
         let yields = if s.directed {
-            match self.thread_to_yield_to(thread) {
+            match self.find_thread_to_yield_to(thread) {
                 Some(other) => {
-                    self.favours(other);
+                    self.favour_thread(other);
                     true
                 }
                 None => false,
@@ -45,22 +48,23 @@ impl Engine {
         } else {
             !s.cpu(cpu).is_alone()
         };
-        let Some(held) = self.interrupted(thread) else { return };
+        let Some(held) = self.interrupt_operation(thread) else { return };
         if yields {
             let task = self.scheduler().task(thread);
             task.spun = true;
             task.passed_over = false;
-            self.leaves(thread, held, true);
+            self.leave_cpu(thread, held, true);
             return;
         }
         match held {
-            Held::Answers => self.goes_on_waiting(thread, now + exit),
+            Held::Answers => self.keep_waiting(thread, now + exit),
             _ => self.at(now + exit, Event::Resume { thread, value: LOOK_AGAIN }),
         }
     }
 
-    /// Another thread of the group that could run: one that did not spin when it left, or was passed over for that once.
-    fn thread_to_yield_to(&mut self, thread: u32) -> Option<u32> {
+    /// Finds another thread of the group that could run: one that did not spin when it left, or was
+    /// passed over for that once.
+    fn find_thread_to_yield_to(&mut self, thread: u32) -> Option<u32> {
         let s = self.scheduler();
         let group = s.task(thread).group;
         let threads = s.tasks.len() as u32;
@@ -81,24 +85,25 @@ impl Engine {
         None
     }
 
-    /// A queued thread gets the next turn of its CPU, if that is fair; now, if another one has the CPU.
-    fn favours(&mut self, thread: u32) {
+    /// Gives a queued thread the next turn of its CPU, if that is fair. A thread that has the CPU
+    /// leaves it now.
+    fn favour_thread(&mut self, thread: u32) {
         let now = self.now();
         let s = self.scheduler();
         let cpu = s.task(thread).cpu;
         if s.favour(cpu, thread, now) {
-            self.is_to_leave(cpu);
+            self.preempt(cpu);
         }
     }
 
-    /// The running thread steps back; `false` if nobody else waits for its CPU.
-    pub(super) fn steps_back(&mut self, thread: u32) -> bool {
+    /// Yields the running thread's CPU. Returns `false` if no other thread waits for it.
+    pub(super) fn yield_cpu(&mut self, thread: u32) -> bool {
         let s = self.scheduler();
         let cpu = s.task(thread).cpu;
         if s.cpu(cpu).is_alone() {
             return false;
         }
-        self.leaves(thread, Held::Value(0), true);
+        self.leave_cpu(thread, Held::Value(0), true);
         true
     }
 }

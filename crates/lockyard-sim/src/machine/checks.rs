@@ -1,7 +1,7 @@
-//! Names of the figures that a machine file's `[checks]` may have, so that a misspelt one is not
-//! silently a figure that nobody compares.
+//! Names of the figures that a machine file's `[checks]` may have. A misspelt name is an error: its
+//! figure would never be compared.
 
-/// The names, beside `walk_N_kib` (a walk over N KiB at random). The two `calibration_cell_*` are
+/// The names, beside `walk_N_kib` (a random walk over N KiB). The two `calibration_cell_*` are
 /// figures of a publication that are not simulated.
 pub const CHECK_NAMES: &[&str] = &[
     "atomic_add_uncontended",
@@ -33,7 +33,7 @@ pub fn walked_kib(name: &str) -> Option<usize> {
     name.strip_prefix("walk_")?.strip_suffix("_kib")?.parse().ok()
 }
 
-/// Returns what to say of a name that is none; `None` of one that is.
+/// Returns the hint for a name that does not exist; `None` for one that does.
 pub(super) fn unknown(name: &str) -> Option<String> {
     if CHECK_NAMES.contains(&name) || walked_kib(name).is_some() {
         return None;

@@ -1,20 +1,19 @@
-//! Families: the numbers of a protocol, fitted once for processors that speak the same one.
+//! Families: the numbers of a coherence protocol, fitted once for the processors that share it.
 //!
-//! A family is a TOML file (`machines/families/`; in the binary too) with the entries of `[cycles]` and `[protocol]` that
-//! its members share. A machine names its family, and the one factor by which the family's latencies are multiplied; what
-//! the machine's file says itself goes before. So a machine file holds only what differs.
+//! A family is a TOML file (`machines/families/`; in the binary too) with the entries of `[cycles]`
+//! and `[protocol]` that its members share. A machine names its family, and the factor by which the
+//! family's latencies are multiplied. A number in the machine's own file takes precedence. So a
+//! machine file holds only what differs.
 
-use super::file::{
-    Source, allowed_values, check_keys, entry_table, first_line, number, section_of, shown, text_of,
+use super::parameters::{Field, SCALED, SPECS, Spec, scaled};
+use super::source::{
+    MAX_FILE_BYTES, Result, Source, allowed_values, check_keys, entry_table, first_line, number,
+    section_of, shown, text_of,
 };
-use super::parameters::{Field, SCALED, SPECS, Spec};
-use super::{MAX_FILE_BYTES, MachineError};
 use std::collections::BTreeMap;
 use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-
-type Result<T> = std::result::Result<T, MachineError>;
 
 /// The shipped families: name and file.
 const SHIPPED: &[(&str, &str)] = &[
@@ -22,7 +21,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("intel-ring", include_str!("../../../../machines/families/intel-ring.toml")),
 ];
 
-/// What a machine takes over from its family.
+/// The numbers that a machine takes over from its family.
 #[derive(Debug, Default)]
 pub(super) struct Inherited {
     /// By `section.name`.
@@ -32,9 +31,9 @@ pub(super) struct Inherited {
 /// A number of a family, scaled.
 #[derive(Clone, Debug)]
 pub(super) struct Number {
-    /// What a machine file would say.
+    /// The number as a machine file would have it.
     pub text: String,
-    /// If it is a latency: at scale 1.
+    /// Of a latency: its value at scale 1.
     pub at_scale_1: Option<f64>,
     pub source: Option<String>,
     pub assumed: Option<String>,
@@ -68,7 +67,7 @@ fn text(name: &str, beside: Option<&Path>) -> std::result::Result<(String, Strin
 ///
 /// # Errors
 ///
-/// What is wrong, without a place if the family is not there.
+/// A message of what is wrong, without a place if the family does not exist.
 pub(super) fn inherit(
     name: &str,
     scale: f64,
@@ -101,11 +100,6 @@ fn read(origin: &str, text: &str, family: &str, scale: f64) -> Result<Inherited>
     Ok(inherited)
 }
 
-/// A latency of a family at another scale: whole cycles, and one that is there does not vanish.
-pub(super) fn scaled(latency: f64, scale: f64) -> f64 {
-    (latency * scale).round().max(latency.min(1.0))
-}
-
 fn one(
     source: &Source,
     spec: &Spec,
@@ -121,7 +115,7 @@ fn one(
     };
     let found = number(entry.value.get_ref());
     let is_scaled = SCALED.contains(&name);
-    // Not a number is in no range.
+    // NaN is in no range.
     let is_allowed = match (&spec.field, found) {
         (Field::Order, _) => matches!(entry.value.get_ref().as_str(), Some("random" | "fifo")),
         (Field::Whole { min, max, .. }, Some(found)) => {

@@ -1,8 +1,9 @@
-//! The table of all numbers that a machine has: where each stands in the file, what it means, what
-//! is allowed. The parser, the errors and `machines show` are driven by it, so a new number is one
+//! The table of all numbers of a machine: the place of each in the file, its meaning, and the
+//! allowed values. It drives the parser, the errors and `machines show`. So a new number is one
 //! field and one line here.
 
-/// The numbers of a machine. Times in cycles, but those of the scheduler that are real: in microseconds.
+/// The numbers of a machine. Times are in cycles; the scheduler's numbers of type `f64` are in
+/// microseconds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Numbers {
     pub sockets: u64,
@@ -62,13 +63,15 @@ pub(crate) struct Numbers {
     pub dram: u64,
 }
 
-/// The sections that a machine file may leave out. Only runs whose threads share CPUs use `scheduler`; without `caches` every
-/// cache holds everything.
+/// The sections that a machine file may leave out. Only runs whose threads share CPUs use
+/// `scheduler`. Without `caches` every cache holds everything.
 pub(super) const OPTIONAL: &[&str] = &["caches", "scheduler"];
 
 impl Numbers {
-    /// Numbers of a file that says nothing of caches (their sizes are 0: they hold everything) and of a scheduler. All of the scheduler are assumed: time slices are the defaults of Linux 2.6.23 to 6.5 on 8
-    /// CPUs and more, the window and the gap are KVM's first, the costs are of the order of a system call or two.
+    /// Numbers of a file without `[caches]` (sizes of 0: the caches hold everything) and without
+    /// `[scheduler]`. All those of the scheduler are assumed. Time slices are the defaults of Linux
+    /// 2.6.23 to 6.5 on 8 CPUs and more. The window and the gap are KVM's first ones. The costs are
+    /// of the order of a system call or two.
     pub(super) fn before_the_file() -> Numbers {
         Numbers {
             period: 24_000.0,
@@ -98,7 +101,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// The number; `None` of a word.
+    /// The number; `None` for a word.
     pub fn number(&self) -> Option<f64> {
         match self {
             Value::Whole(n) => Some(*n as f64),
@@ -118,28 +121,28 @@ impl std::fmt::Display for Value {
     }
 }
 
-/// One number of a machine file, with where it comes from.
+/// One number of a machine file, with its source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
     /// `section.name`.
     pub name: String,
     /// Its value.
     pub value: Value,
-    /// Its unit; empty where it has none.
+    /// Its unit; empty if it has none.
     pub unit: String,
-    /// Where the number comes from.
+    /// Source of the number.
     pub source: Option<String>,
-    /// Why it was assumed, if it is not known for this machine.
+    /// Reason for the assumption, if the number is not known for this machine.
     pub assumed: Option<String>,
-    /// What it means.
+    /// Its meaning.
     pub meaning: &'static str,
-    /// Of a figure to compare with: a number of the file was set by it.
+    /// Of a figure to compare with: a number of the file was set by this figure.
     pub is_input: bool,
-    /// Of a latency that comes from the machine's family: what it is at scale 1, not rounded.
+    /// Of a latency that comes from the machine's family: its value at scale 1, not rounded.
     pub at_scale_1: Option<f64>,
 }
 
-/// Where a number goes.
+/// The field of a number.
 pub(super) enum Field {
     Whole { field: fn(&mut Numbers) -> &mut u64, min: u64, max: u64 },
     Real { field: fn(&mut Numbers) -> &mut f64, min: f64, max: f64 },
@@ -156,7 +159,10 @@ pub(super) struct Spec {
 }
 
 macro_rules! whole {
-    ($section:literal, $field:ident, $unit:literal, $min:literal ..= $max:literal, $meaning:literal) => {
+    (
+        $section:literal, $field:ident, $unit:literal, $min:literal ..= $max:literal,
+        $meaning:literal
+    ) => {
         Spec {
             section: $section,
             name: stringify!($field),
@@ -168,7 +174,10 @@ macro_rules! whole {
 }
 
 macro_rules! real {
-    ($section:literal, $field:ident, $unit:literal, $min:literal ..= $max:literal, $meaning:literal) => {
+    (
+        $section:literal, $field:ident, $unit:literal, $min:literal ..= $max:literal,
+        $meaning:literal
+    ) => {
         Spec {
             section: $section,
             name: stringify!($field),
@@ -194,72 +203,119 @@ pub(super) const SCALED: &[&str] = &[
     "cycles.memory",
 ];
 
+/// Returns a latency of a family at another scale: in whole cycles, and at least 1 if it was.
+pub(super) fn scaled(latency: f64, scale: f64) -> f64 {
+    (latency * scale).round().max(latency.min(1.0))
+}
+
 /// The sections, in order.
 pub(super) const SECTIONS: &[&str] =
     &["topology", "clock", "cycles", "protocol", "caches", "scheduler", "checks"];
 
-/// The table. `checks` is free-form and not in it.
+/// The table. The section `checks` is free-form and not in it.
 #[rustfmt::skip]
 pub(super) const SPECS: &[Spec] = &[
     whole!("topology", sockets, "", 1..=8, "sockets, each a NUMA node"),
-    whole!("topology", complexes, "", 1..=32, "core complexes a socket: first-level coherence domains"),
+    whole!("topology", complexes, "", 1..=32,
+        "core complexes a socket: first-level coherence domains"),
     whole!("topology", cores, "", 1..=128, "cores a complex"),
     whole!("topology", threads, "", 1..=8, "hardware threads a core"),
     whole!("topology", line_bytes, "bytes", 64..=128, "cache line"),
     real!("clock", ghz, "GHz", 0.1..=10.0, "clock of which the cycles are"),
     whole!("cycles", load, "cycles", 1..=100, "load that hits"),
-    whole!("cycles", rmw_before_lock, "cycles", 0..=100, "part of a locked operation before it locks the line"),
+    whole!("cycles", rmw_before_lock, "cycles", 0..=100,
+        "part of a locked operation before it locks the line"),
     whole!("cycles", rmw_lock, "cycles", 1..=200, "part of a locked operation that holds the line"),
-    whole!("cycles", sibling_turn, "cycles", 0..=500, "between locked operations of two threads of a core on one line"),
+    whole!("cycles", sibling_turn, "cycles", 0..=500,
+        "gap between locked operations of two threads of a core on one line"),
     whole!("cycles", pause, "cycles", 1..=1000, "pause instruction"),
     whole!("cycles", poll, "cycles", 1..=100, "one round of a waiting loop beside its pause"),
     whole!("cycles", miss, "cycles", 0..=1000, "core's path from a miss to its request"),
     whole!("cycles", leg, "cycles", 1..=1000, "core to home agent, one way"),
     whole!("cycles", owner_snoop, "cycles", 0..=1000, "owner's processing of a snoop"),
-    whole!("cycles", transfer, "cycles", 1..=2000, "data from the owner until the requester's operation can start"),
+    whole!("cycles", transfer, "cycles", 1..=2000,
+        "data from the owner until the requester's operation can start"),
     whole!("cycles", dispatch, "cycles", 0..=1000, "home agent, one request"),
-    whole!("cycles", hold_exclusive, "cycles", 0..=2000, "home agent busy beyond the owner's answer, exclusive transfer"),
-    whole!("cycles", hold_shared, "cycles", 0..=2000, "the same after a read demotes a modified line"),
-    whole!("cycles", shared_read, "cycles", 0..=2000, "home agent busy with one read of a shared line"),
+    whole!("cycles", hold_exclusive, "cycles", 0..=2000,
+        "home agent busy beyond the owner's answer, exclusive transfer"),
+    whole!("cycles", hold_shared, "cycles", 0..=2000,
+        "the same, after a read demotes a modified line"),
+    whole!("cycles", shared_read, "cycles", 0..=2000,
+        "home agent busy with one read of a shared line"),
     whole!("cycles", last_level, "cycles", 1..=2000, "data from the home agent's cache"),
     whole!("cycles", invalidate, "cycles", 0..=1000, "sharer's processing of an invalidation"),
-    whole!("cycles", jitter, "cycles", 0..=1000, "most that one message takes longer, uniform"),
+    whole!("cycles", jitter, "cycles", 0..=1000,
+        "longest extra time of a message, drawn uniformly"),
     whole!("cycles", socket_leg, "cycles", 0..=5000, "between sockets, one way"),
     whole!("cycles", complex_leg, "cycles", 0..=5000, "between complexes of one socket, one way"),
-    whole!("cycles", directory, "cycles", 0..=5000, "look-up when the home's own socket asks for a line modified elsewhere"),
-    whole!("cycles", idle_answer, "cycles", 0..=50000, "from the home agent's snoops until the answer of a socket to which no thread was given; 0: it need not answer"),
-    whole!("cycles", memory, "cycles", 1..=5000, "home agent's look-up of a line that no domain has, in its own last-level cache"),
-    whole!("cycles", wakeup, "cycles", 1..=10000000, "from the wake-up of a parked thread until it runs"),
-    Spec { section: "protocol", name: "order", unit: "", meaning: "order in which a home agent serves waiting requests", field: Field::Order },
-    real!("protocol", granted_legs, "legs", 0.0..=20.0, "agent busy after the home agent granted its domain a line exclusively, in the mean, in legs of the way that the line came"),
-    real!("protocol", granted_spread, "", 0.0..=1.0, "how much that differs from one grant to the next: uniformly, by this share of it at most"),
-    real!("protocol", snoop_weight, "requests", 0.01..=1000.0, "what another domain's request weighs in the draw; a domain's own: 1"),
-    whole!("protocol", redirect, "cycles", 0..=1000, "after a compare-exchange or swap whose outcome was guessed wrongly: until the instructions of the right way come"),
-    whole!("protocol", store_buffer, "entries", 1..=1024, "stores that wait for their line"),
-    whole!("protocol", run_ahead, "cycles", 0..=10000, "work that a core does ahead of an operation that is not complete: its reorder buffer"),
-    whole!("protocol", exclusive_loads, "", 0..=1, "1: a load that a locked operation on its line follows fetches the line exclusively"),
-    whole!("protocol", early_loads, "", 0..=1, "1: a load behind a locked operation on its line executes before that one is complete"),
-    whole!("protocol", early_stores, "", 0..=1, "1: a store asks for its line as soon as it can be executed; 0: when all stores before it are in the cache"),
-    real!("protocol", smt_slowdown, "", 1.0..=8.0, "factor on local work while another thread of the core is active"),
-    real!("caches", first_kib, "KiB", 0.0..=65536.0, "first-level data cache of a core, which its threads share; 0: holds everything"),
-    real!("caches", second_kib, "KiB", 0.0..=1048576.0, "second-level cache of a core, with all that is in the first; 0: holds everything"),
+    whole!("cycles", directory, "cycles", 0..=5000,
+        "look-up when the home's own socket asks for a line modified elsewhere"),
+    whole!("cycles", idle_answer, "cycles", 0..=50000,
+        "home agent's snoops until a socket without threads answers; 0: it need not answer"),
+    whole!("cycles", memory, "cycles", 1..=5000,
+        "home agent's look-up of a line that no domain has, in its own last-level cache"),
+    whole!("cycles", wakeup, "cycles", 1..=10000000,
+        "from the wake-up of a parked thread until it runs"),
+    Spec {
+        section: "protocol",
+        name: "order",
+        unit: "",
+        meaning: "order in which a home agent serves waiting requests",
+        field: Field::Order,
+    },
+    real!("protocol", granted_legs, "legs", 0.0..=20.0,
+        "mean time that an agent is busy after an exclusive grant, in legs of the line's way"),
+    real!("protocol", granted_spread, "", 0.0..=1.0,
+        "variation of that time from grant to grant: uniform, at most this share of it"),
+    real!("protocol", snoop_weight, "requests", 0.01..=1000.0,
+        "weight of another domain's request in the draw; a domain's own weighs 1"),
+    whole!("protocol", redirect, "cycles", 0..=1000,
+        "from a misprediction until the instructions of the right way come"),
+    whole!("protocol", store_buffer, "entries", 1..=1024, "stores that can wait for their lines"),
+    whole!("protocol", run_ahead, "cycles", 0..=10000,
+        "work that a core does ahead of an incomplete operation: its reorder buffer"),
+    whole!("protocol", exclusive_loads, "", 0..=1,
+        "1: a load fetches its line exclusively if a locked operation on the line follows"),
+    whole!("protocol", early_loads, "", 0..=1,
+        "1: a load executes before an earlier locked operation on its line is complete"),
+    whole!("protocol", early_stores, "", 0..=1,
+        "1: a store asks for its line when it can execute; 0: when all before it are in cache"),
+    real!("protocol", smt_slowdown, "", 1.0..=8.0,
+        "factor on local work while another thread of the core is active"),
+    real!("caches", first_kib, "KiB", 0.0..=65536.0,
+        "first-level data cache of a core, which its threads share; 0: holds everything"),
+    real!("caches", second_kib, "KiB", 0.0..=1048576.0,
+        "second-level cache of a core, with all that is in the first; 0: holds everything"),
     whole!("caches", second_load, "cycles", 0..=1000, "load that hits there"),
-    real!("caches", shared_kib, "KiB", 0.0..=16777216.0, "last-level cache of a complex; 0: holds everything"),
-    whole!("caches", shared_inclusive, "", 0..=1, "1: it has all that the caches of its cores have; 0: it takes what they give up"),
-    whole!("caches", dram, "cycles", 0..=10000, "what a line costs beyond a look-up in the last-level cache if it is in memory only"),
-    real!("scheduler", period, "us", 1.0..=1e7, "in so much time each thread that shares a CPU has its turn"),
-    real!("scheduler", granularity, "us", 1.0..=1e7, "least time slice"),
-    real!("scheduler", lead, "us", 0.0..=1e7, "what another may have run longer to be preferred after a yield, and must have run longer to be preempted by one that wakes"),
-    real!("scheduler", switch, "us", 0.0..=1e5, "from one thread leaving a CPU until the next one runs"),
-    whole!("scheduler", pause_gap, "cycles", 0..=1000000, "pauses within it belong to one loop"),
-    whole!("scheduler", pause_window, "cycles", 0..=1000000000, "a loop of pauses is noticed after it; 0: never"),
-    real!("scheduler", pause_exit, "us", 0.0..=1e5, "noticing a loop of pauses, when nobody else runs then"),
-    whole!("scheduler", directed_yield, "", 0..=1, "1: a thread that spins yields to another of its group, wherever that waits; 0: to its CPU's next"),
-    real!("scheduler", interrupt, "us", 0.0..=1e5, "from interrupting a running thread until it has answered"),
-    real!("scheduler", interrupt_work, "us", 0.0..=1e5, "what an interrupt takes from what the answering thread was doing"),
+    real!("caches", shared_kib, "KiB", 0.0..=16777216.0,
+        "last-level cache of a complex; 0: holds everything"),
+    whole!("caches", shared_inclusive, "", 0..=1,
+        "1: it has every line of its cores' caches; 0: it takes the lines that they evict"),
+    whole!("caches", dram, "cycles", 0..=10000,
+        "cost of a line that is in memory only, beyond a look-up in the last-level cache"),
+    real!("scheduler", period, "us", 1.0..=1e7,
+        "time in which each thread that shares a CPU has its turn"),
+    real!("scheduler", granularity, "us", 1.0..=1e7, "shortest time slice"),
+    real!("scheduler", lead, "us", 0.0..=1e7,
+        "lead in run time up to which a thread is preferred after a yield and not preempted"),
+    real!("scheduler", switch, "us", 0.0..=1e5,
+        "from one thread leaving a CPU until the next runs"),
+    whole!("scheduler", pause_gap, "cycles", 0..=1000000,
+        "longest time between two pauses of one loop"),
+    whole!("scheduler", pause_window, "cycles", 0..=1000000000,
+        "time after which a loop of pauses is noticed; 0: never"),
+    real!("scheduler", pause_exit, "us", 0.0..=1e5,
+        "cost of noticing a loop of pauses when no other thread runs then"),
+    whole!("scheduler", directed_yield, "", 0..=1,
+        "1: a spinning thread yields to any other of its group; 0: to the next of its CPU"),
+    real!("scheduler", interrupt, "us", 0.0..=1e5,
+        "from interrupting a running thread until it has answered"),
+    real!("scheduler", interrupt_work, "us", 0.0..=1e5,
+        "time that an interrupt takes from the answering thread"),
 ];
 
-/// Sets the number `name` (`section.name`), rounded and limited to what is allowed; returns what it is now.
+/// Sets the number `name` (`section.name`), rounded and limited to the allowed range. Returns the
+/// new value.
 pub(super) fn set(numbers: &mut Numbers, name: &str, value: f64) -> Option<Value> {
     let (section, name) = name.split_once('.')?;
     let spec = SPECS.iter().find(|s| s.section == section && s.name == name)?;
@@ -278,7 +334,7 @@ pub(super) fn set(numbers: &mut Numbers, name: &str, value: f64) -> Option<Value
     }
 }
 
-/// A number of the section that a file may leave out, as it was set later.
+/// A number that was set later, of a section that the file left out.
 pub(super) fn not_in_the_file(name: &str, value: Value) -> Option<Parameter> {
     let (section, field) = name.split_once('.')?;
     let spec = SPECS.iter().find(|s| s.section == section && s.name == field)?;

@@ -2,10 +2,10 @@
 //! sets the flag, so each run is the same every time.
 
 use lockyard::platform::{Host, Ordering, Word};
-use lockyard_sim::{Machine, Outcome, Simulated, SimulatedU64, Simulation, operation_done};
+use lockyard_sim::{Machine, RunEnd, Simulated, SimulatedU64, Simulation, operation_done};
 use std::sync::atomic::AtomicBool;
 
-/// Documented by `cancel_by`: a run handles at most this many events after the flag was set.
+/// Maximum number of events that a run handles after the flag was set, as `cancel_by` documents.
 const SOON: u64 = 1 << 15;
 
 fn simulation() -> Simulation {
@@ -38,8 +38,8 @@ fn a_run_that_is_cancelled_before_it_begins_handles_no_event() {
     static FLAG: AtomicBool = AtomicBool::new(true);
     let mut simulation = additions(1_000, u64::MAX, &FLAG);
     simulation.cancel_by(&FLAG);
-    assert!(matches!(simulation.run(), Outcome::Cancelled));
-    assert!(matches!(simulation.run_until(1_000), Outcome::Cancelled));
+    assert!(matches!(simulation.run(), RunEnd::Cancelled));
+    assert!(matches!(simulation.run_until(1_000), RunEnd::Cancelled));
     assert_eq!((simulation.statistics().events, simulation.now()), (0, 0));
     assert_eq!(simulation.operations(), [0; 4]);
 }
@@ -48,11 +48,11 @@ fn a_run_that_is_cancelled_before_it_begins_handles_no_event() {
 fn a_run_that_is_cancelled_while_it_runs_ends_soon() {
     static FLAG: AtomicBool = AtomicBool::new(false);
     const BEGIN: u64 = 20_000;
-    // The same run up to the addition that raises the flag, which is never looked at.
+    // The same run up to the addition that raises the flag, which is never checked.
     let mut until_begin = additions(u64::MAX, BEGIN, &FLAG);
     while !FLAG.load(Ordering::Relaxed) {
         let next = until_begin.now() + 1_000;
-        assert!(matches!(until_begin.run_until(next), Outcome::TimeOver));
+        assert!(matches!(until_begin.run_until(next), RunEnd::TimeOver));
     }
     let raised = until_begin.statistics().events;
     assert!(raised > SOON, "the run looks at the flag at least once before: {raised}");
@@ -61,14 +61,14 @@ fn a_run_that_is_cancelled_while_it_runs_ends_soon() {
     let mut simulation = additions(u64::MAX, BEGIN, &FLAG);
     simulation.cancel_by(&FLAG);
     let outcome = simulation.run();
-    assert!(matches!(outcome, Outcome::Cancelled), "{outcome}");
+    assert!(matches!(outcome, RunEnd::Cancelled), "{outcome}");
     assert!(!outcome.is_sound(), "its figures are of a part");
     assert_eq!(outcome.to_string(), "cancelled");
     let events = simulation.statistics().events;
     assert!(events <= raised + SOON, "{events} events; the flag was raised before {raised}");
     assert!(simulation.operations()[0] >= BEGIN);
-    // It stays so as long as the flag is up.
-    assert!(matches!(simulation.run(), Outcome::Cancelled));
+    // It stays cancelled while the flag is up.
+    assert!(matches!(simulation.run(), RunEnd::Cancelled));
     assert_eq!(simulation.statistics().events, events);
 }
 
@@ -77,7 +77,7 @@ fn a_run_whose_threads_are_done_has_finished_whatever_the_flag_says() {
     static FLAG: AtomicBool = AtomicBool::new(false);
     let mut simulation = additions(10, 9, &FLAG);
     simulation.cancel_by(&FLAG);
-    assert!(matches!(simulation.run(), Outcome::Finished));
+    assert!(matches!(simulation.run(), RunEnd::Finished));
     assert!(FLAG.load(Ordering::Relaxed));
     assert_eq!(simulation.operations(), [10; 4]);
 }
@@ -89,19 +89,19 @@ fn a_flag_changes_nothing_of_the_run() {
     static RAISED: AtomicBool = AtomicBool::new(false);
     const TIMES: u64 = 30_000;
     let mut plain = additions(TIMES, u64::MAX, &IGNORED);
-    assert!(matches!(plain.run(), Outcome::Finished));
+    assert!(matches!(plain.run(), RunEnd::Finished));
 
     let mut watched = additions(TIMES, u64::MAX, &DOWN);
     watched.cancel_by(&DOWN);
-    assert!(matches!(watched.run(), Outcome::Finished));
+    assert!(matches!(watched.run(), RunEnd::Finished));
     assert_eq!(watched.hash(), plain.hash());
 
     // Cancelled in the middle, and resumed after the flag was taken down.
     let mut resumed = additions(TIMES, TIMES / 2, &RAISED);
     resumed.cancel_by(&RAISED);
-    assert!(matches!(resumed.run(), Outcome::Cancelled));
+    assert!(matches!(resumed.run(), RunEnd::Cancelled));
     RAISED.store(false, Ordering::Relaxed);
-    assert!(matches!(resumed.run(), Outcome::Finished));
+    assert!(matches!(resumed.run(), RunEnd::Finished));
     assert_eq!(resumed.hash(), plain.hash());
     assert_eq!(resumed.operations(), [TIMES; 4]);
 }

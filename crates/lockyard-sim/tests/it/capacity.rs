@@ -1,18 +1,19 @@
-//! Caches that hold so many lines: what each level costs, who shares it, what gives way, and that nothing changes while
-//! everything fits.
+//! Caches of limited capacity: the cost of each level, who shares it, what gives way, and that
+//! nothing changes while everything fits.
 //!
-//! Where a test counts cycles, the machine's jitter is switched off, and what is expected is the sum of the machine file's own
-//! numbers. Random walks are of independent loads, so that a cache of `c` lines, full of a random part of `s` lines, has `c / s` of
-//! them.
+//! Where a test counts cycles, the machine's jitter is switched off, and the expected value is the
+//! sum of the machine file's own numbers. Random walks are of independent loads. So a cache of `c`
+//! lines, full of a random part of `s` lines, has `c / s` of them.
 
 use crate::support::{OTHER_SOCKET, SIBLING_OF_0, finish, number, on};
 use lockyard::platform::{Host, Ordering, Word};
 use lockyard_sim::{
-    Machine, Outcome, Placed, Simulated, SimulatedU64, Simulation, Statistics, now, random_below,
+    Machine, Placed, RunEnd, RunStatistics, Simulated, SimulatedU64, Simulation, now, random_below,
 };
 use std::alloc::Layout;
 
-/// The shipped machine with eight threads a core, as each runs one thing in a simulation, and other changes.
+/// The shipped machine with eight threads a core, because each thread runs one function in a
+/// simulation, and with other changes.
 fn machine(changes: &[(&str, u64)]) -> Machine {
     crate::support::machine(&[&[("threads", 8)], changes].concat())
 }
@@ -32,7 +33,7 @@ fn read(word: &SimulatedU64) -> u64 {
     word.load(Ordering::Relaxed)
 }
 
-/// Loads it, and forgets what it has seen.
+/// Loads the word, and forgets its value.
 fn touch(word: &SimulatedU64) {
     std::hint::black_box(read(word));
 }
@@ -41,7 +42,7 @@ fn with(machine: Machine, name: &str, value: f64) -> Machine {
     machine.with(name, value).expect("it has the number")
 }
 
-/// The machine with caches of so many lines.
+/// The machine with caches of these numbers of lines.
 fn holding(machine: Machine, first: usize, second: usize, last: usize, inclusive: bool) -> Machine {
     let kib = |lines: usize| lines as f64 * 64.0 / 1024.0;
     let machine = with(machine, "caches.first_kib", kib(first));
@@ -55,7 +56,7 @@ fn words(simulation: &mut Simulation, lines: usize, home: usize) -> Vec<Placed<S
     (0..lines).map(|_| simulation.place(SimulatedU64::new(0), 64, home)).collect()
 }
 
-/// What a load of a line costs that is at its home and nowhere else, jitter aside.
+/// Cost of a load of a line that is at its home and nowhere else, without jitter.
 fn from_home(machine: &Machine) -> u64 {
     let n = |name: &str| number(machine, &format!("cycles.{name}"));
     n("miss") + 2 * n("leg") + n("memory") + n("last_level") + n("load")
@@ -69,7 +70,8 @@ fn each_level_costs_what_the_machine_file_says() {
     let first = n("cycles.load");
     let second = n("caches.second_load");
     let last = n("cycles.miss") + 2 * n("cycles.leg") + n("cycles.last_level") + first;
-    // More than the first level holds, less than the second: each is somewhere in the core.
+    // More lines than the first level holds, and fewer than the second: each is somewhere in the
+    // core.
     let lines = words(&mut simulation, 2048, 0);
     let all = lines.clone();
     on(&mut simulation, 0, move || all.iter().for_each(|word| touch(word)));
@@ -83,7 +85,8 @@ fn each_level_costs_what_the_machine_file_says() {
     let costs = costs.take();
     assert!(costs.iter().all(|&cost| cost == first || cost == second), "{costs:?}");
     assert!(costs.contains(&first) && costs.contains(&second));
-    // Another core of the socket finds it in the last level; a second time in its own first one.
+    // Another core of the socket finds it in the last level. The second time it finds it in its own
+    // first level.
     let word = lines[0].clone();
     let cost = on(&mut simulation, 1, move || (timed(|| read(&word)), timed(|| read(&word))));
     assert_eq!(cost, (last, first));
@@ -97,7 +100,7 @@ fn a_line_in_memory_costs_more_by_the_same_at_every_distance() {
     for (place, way) in [(0, 0), (OTHER_SOCKET, travel)] {
         let mut simulation = Simulation::new(&machine, 1);
         let lines = words(&mut simulation, 3, 0);
-        // What was laid out is in its home's cache.
+        // Memory laid out before the run is in its home's cache.
         let word = lines[0].clone();
         assert_eq!(
             on(&mut simulation, place, move || timed(|| read(&word))),
@@ -143,8 +146,8 @@ fn in_a_machine_of_one_complex_memory_is_beyond_the_last_level() {
     assert_eq!(cost, (last + n("caches.dram"), last + n("caches.dram")));
 }
 
-/// A program with contention, sharing and queue nodes; its hash.
-fn hash_of(machine: &Machine, seed: u64) -> (u64, Statistics) {
+/// A program with contention, sharing and queue nodes. Returns its hash.
+fn hash_of(machine: &Machine, seed: u64) -> (u64, RunStatistics) {
     let mut simulation = Simulation::new(machine, seed);
     let lines = words(&mut simulation, 40, 0);
     let lock = simulation.place(lockyard::on::RawQSpinLock::<Simulated>::new(), 64, 1);
@@ -184,7 +187,8 @@ fn a_run_whose_lines_fit_is_the_run_of_a_machine_whose_caches_hold_everything() 
     }
 }
 
-/// Loads of hardware thread `place`, at random among `lines`: cycles of one, after as many to warm the caches.
+/// Cycles of one load of hardware thread `place`, at random among `lines`, after as many loads to
+/// warm the caches.
 fn walk(simulation: &mut Simulation, lines: &[Placed<SimulatedU64>], place: usize) -> f64 {
     const LOADS: u64 = 20_000;
     let all = lines.to_vec();
@@ -217,7 +221,8 @@ fn a_random_walk_costs_the_mean_over_the_levels_that_have_its_lines() {
             println!("{lines} lines: {cost:.2} cycles, expected {expected:.2}");
             assert!(error.abs() < 0.02, "{lines} lines: {cost}, not {expected}");
         }
-        // Beyond all caches: what the caches hold together is at most the sum, and at least the last level, if not inclusive.
+        // Beyond all caches: what the caches hold together is at most the sum, and at least the
+        // last level if it is not inclusive.
         let mut simulation = Simulation::new(&machine, 1);
         let all = words(&mut simulation, 8192, 0);
         let cost = walk(&mut simulation, &all, 0);
@@ -241,7 +246,8 @@ fn siblings_share_their_core_s_caches_and_other_cores_do_not() {
     let mut simulation = Simulation::new(&machine, 1);
     let lines = words(&mut simulation, 64, 0);
     let others = words(&mut simulation, 64, 0);
-    // Loads of all lines by a thread of the core that has done nothing yet: how many miss.
+    // Loads of all lines by a thread of the core that has done nothing yet. Returns the number that
+    // miss.
     let mut threads = [0; 2];
     let mut read_all = |core: usize, lines: &[Placed<SimulatedU64>]| {
         let (before, lines) = (simulation.statistics().load_misses, lines.to_vec());
@@ -252,11 +258,11 @@ fn siblings_share_their_core_s_caches_and_other_cores_do_not() {
     };
     assert_eq!(read_all(0, &lines).0, 64);
     assert_eq!(read_all(0, &lines).0, 0, "a sibling finds all of them");
-    // What a sibling brings drives out what its core had.
+    // A line that a sibling brings drives out its core's lines.
     assert_eq!(read_all(0, &others), (64, 64));
     let (missed, before) = read_all(0, &lines);
     assert!(missed > 16, "{missed}");
-    // What another core brings does not.
+    // A line that another core brings does not.
     assert_eq!(read_all(1, &others), (64, before));
 }
 
@@ -303,7 +309,7 @@ fn what_was_modified_is_written_back_and_keeps_its_value() {
 }
 
 #[test]
-fn what_was_laid_out_is_in_its_home_s_cache_as_far_as_that_holds_it() {
+fn what_was_laid_out_is_in_its_homes_cache_as_far_as_that_holds_it() {
     const LINES: usize = 4000;
     for (room, expected) in [(LINES, 0), (LINES / 2, LINES / 2), (LINES / 10, LINES * 9 / 10)] {
         let machine = holding(machine(&[]), 64, 256, room, false);
@@ -314,7 +320,8 @@ fn what_was_laid_out_is_in_its_home_s_cache_as_far_as_that_holds_it() {
             let before = simulation.statistics().memory_reads;
             on(&mut simulation, place, move || lines.iter().for_each(|word| touch(word)));
             let found = simulation.statistics().memory_reads - before;
-            // Beyond those that did not fit: what the walk itself drove out before it came to it.
+            // Beyond those that did not fit: lines that the walk itself drove out before it came to
+            // them.
             let (least, most) = (expected as u64, (expected + LINES / 4) as u64);
             assert!((least..=most).contains(&found), "room {room}: {found} of {LINES} from memory");
             if expected == 0 {
@@ -324,8 +331,8 @@ fn what_was_laid_out_is_in_its_home_s_cache_as_far_as_that_holds_it() {
     }
 }
 
-/// The shape of an experiment: a million objects of 80 bytes in chains, laid out before threads run. Nothing of it is timed here
-/// but by the simulated machine's clock.
+/// The shape of an experiment: a million objects of 80 bytes in chains, laid out before threads
+/// run. All times are of the simulated machine's clock.
 #[test]
 fn a_walk_along_a_chain_of_a_million_objects_is_memory_misses_on_every_machine() {
     const WALK: usize = 256;
@@ -334,7 +341,7 @@ fn a_walk_along_a_chain_of_a_million_objects_is_memory_misses_on_every_machine()
         let mut simulation = crate::support::chain::simulation(&machine);
         let word = crate::support::chain::lay_out(&mut simulation);
         let walk = move || timed(|| (0..WALK).fold(0, |object, _| read(word(object)) as usize));
-        // Twice, by one thread: machines differ in how many a core has.
+        // Walked twice, by one thread: machines differ in the number of threads of a core.
         let (cycles, again) = on(&mut simulation, 0, move || (walk(), walk()));
         let each = |cycles: u64| cycles as f64 / WALK as f64;
         let (cycles, again) = (each(cycles), each(again));
@@ -378,5 +385,5 @@ fn a_machine_file_without_caches_has_caches_that_hold_everything() {
     let after = simulation.statistics();
     assert_eq!((after.evictions, after.memory_reads), (0, 0));
     assert_eq!(after.load_misses, before.load_misses);
-    assert!(matches!(simulation.run(), Outcome::Finished));
+    assert!(matches!(simulation.run(), RunEnd::Finished));
 }

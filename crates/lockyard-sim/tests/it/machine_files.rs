@@ -1,5 +1,5 @@
-//! Machine files: the shipped ones are valid, broken ones get one line that says where, what, and what
-//! is allowed.
+//! Machine files: the shipped ones are valid, and broken ones get one line that says where the
+//! error is, what is wrong, and what is allowed.
 
 use lockyard_sim::Machine;
 
@@ -99,8 +99,8 @@ fn what_is_missing_is_named() {
     assert_eq!(
         error_after(", source = \"Intel 64 architecture\"", ""),
         format!(
-            "m.toml:{}: `topology.line_bytes` has neither `source` nor `assumed`; every number says \
-             where it is from",
+            "m.toml:{}: `topology.line_bytes` has neither `source` nor `assumed`; every number \
+             says where it is from",
             line_of("line_bytes")
         )
     );
@@ -129,8 +129,8 @@ fn a_number_without_its_entry_is_refused() {
     assert_eq!(
         error_after("ghz = { value = 3.0, assumed", "ghz = 3.0 #"),
         format!(
-            "m.toml:{}: `clock.ghz` is a number with a fraction; it must be {{ value = ..., source = \
-             \"...\" }}, or `assumed` instead of `source`",
+            "m.toml:{}: `clock.ghz` is a number with a fraction; it must be {{ value = ..., \
+             source = \"...\" }}, or `assumed` instead of `source`",
             line_of("ghz =")
         )
     );
@@ -301,7 +301,8 @@ fn a_number_can_be_replaced_and_the_scale_moves_all_latencies() {
     assert_eq!(number(&changed, "cycles.leg"), "46");
     assert_eq!(number(&changed, "cycles.jitter"), "10");
     assert!(machine.clone().with("cycles.puase", 1.0).is_none());
-    // From the family's numbers, not from those of the machine, which were rounded; and not what the file itself says.
+    // Scaled from the family's numbers, not from those of the machine, which were rounded. Numbers
+    // in the file itself stay.
     let zen = Machine::shipped("zen4-7840u").expect("it is shipped");
     assert_eq!(zen.scale(), Some(0.675));
     let changed = zen.clone().with("family.scale", 1.0).expect("it has a family");

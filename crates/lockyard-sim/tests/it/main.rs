@@ -1,13 +1,13 @@
 //! The simulated machine, in one binary: each mechanism, machine files, random programs.
 
-mod ahead;
+mod branch_prediction;
 mod cancelled;
 mod capacity;
-mod guesses;
 mod held;
 mod machine_files;
 mod mechanisms;
 mod memory_order;
+mod out_of_order;
 mod protocol;
 mod random_capacity;
 mod random_programs;

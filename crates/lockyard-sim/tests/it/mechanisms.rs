@@ -1,11 +1,13 @@
-//! Each mechanism of the simulated machine, by itself, on raw words: what it costs, and what moves.
-//! Runs are deterministic, so figures are compared exactly where the machine file gives them, and
+//! Each mechanism of the simulated machine, by itself, on raw words: its cost, and what moves.
+//!
+//! Runs are deterministic. So figures are compared exactly where the machine file gives them, and
 //! within the jitter of the messages (9 cycles each) where messages are involved.
 
 use lockyard::platform::{Atomics, DataCell, Host, Ordering, Part, Word};
 use lockyard_sim::{
-    Machine, Order, Outcome, Placed, Simulated, SimulatedAtomics, SimulatedCell, SimulatedU32,
-    SimulatedU64, Simulation, Statistics, now, operation_done, stop_requested, work,
+    Machine, Placed, RunEnd, RunStatistics, ServiceOrder, Simulated, SimulatedAtomics,
+    SimulatedCell, SimulatedU32, SimulatedU64, Simulation, now, operation_done, stop_requested,
+    work,
 };
 use std::cell::Cell;
 use std::rc::Rc;
@@ -24,17 +26,17 @@ fn machine() -> Machine {
     Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped")
 }
 
-/// Performs the operation for what it costs, not for its value.
+/// Performs the operation for its cost, not for its value.
 fn touch(value: u64) {
     std::hint::black_box(value);
 }
 
-/// Runs one thread on hardware thread 0 and returns what it says.
+/// Runs one thread on hardware thread 0 and returns its result.
 fn alone<T: 'static>(simulation: &mut Simulation, code: impl FnOnce() -> T + 'static) -> T {
     on(simulation, 0, code)
 }
 
-/// Runs one thread on hardware thread `place`, after all that ran before, and returns what it says.
+/// Runs one thread on hardware thread `place`, after all that ran before, and returns its result.
 fn on<T: 'static>(
     simulation: &mut Simulation,
     place: usize,
@@ -44,19 +46,19 @@ fn on<T: 'static>(
     let out = Rc::clone(&result);
     simulation.spawn(place, move || out.set(Some(code())));
     let outcome = simulation.run();
-    assert!(matches!(outcome, Outcome::Finished), "{outcome}");
+    assert!(matches!(outcome, RunEnd::Finished), "{outcome}");
     result.take().expect("the thread has finished")
 }
 
-/// The cycles that `code` takes.
+/// Cycles of `code`.
 fn timed(code: impl FnOnce()) -> u64 {
     let begin = now();
     code();
     now() - begin
 }
 
-fn difference(after: Statistics, before: Statistics) -> Statistics {
-    Statistics {
+fn difference(after: RunStatistics, before: RunStatistics) -> RunStatistics {
+    RunStatistics {
         loads: after.loads - before.loads,
         load_misses: after.load_misses - before.load_misses,
         exclusive_fills: after.exclusive_fills - before.exclusive_fills,
@@ -67,7 +69,7 @@ fn difference(after: Statistics, before: Statistics) -> Statistics {
         rmws: after.rmws - before.rmws,
         rmw_hits: after.rmw_hits - before.rmw_hits,
         events: after.events - before.events,
-        ..Statistics::default()
+        ..RunStatistics::default()
     }
 }
 
@@ -109,7 +111,7 @@ fn two_threads_of_one_core_pay_no_transfer() {
             }
         });
     }
-    assert!(matches!(simulation.run(), Outcome::Finished));
+    assert!(matches!(simulation.run(), RunEnd::Finished));
     let statistics = simulation.statistics();
     assert_eq!(statistics.rmws, 200);
     assert_eq!(statistics.exclusive_fills, 1, "only the first touch");
@@ -220,9 +222,10 @@ fn an_upgrade_invalidates_the_sharers_and_needs_no_transfer() {
 
 #[test]
 fn an_upgrade_leaves_no_ownership_window() {
-    // Core 0 upgrades a line that core 2 shares too, and goes on adding to it; core 1 wants it at the same
-    // time. After an exclusive *transfer* the agent is busy until the owner has had time for a second
-    // addition; after an upgrade it is not, so the next core's request is on its way at once.
+    // Core 0 upgrades a line that core 2 shares too, and goes on adding to it. Core 1 wants it at
+    // the same time. After an exclusive *transfer* the agent is busy until the owner has had time
+    // for a second addition. After an upgrade it is not, so the next core's request is on its way
+    // at once.
     let mut simulation = Simulation::new(&machine(), 1);
     let word = simulation.place(SimulatedU64::new(0), 64, 0);
     for place in [0, 2] {
@@ -241,7 +244,7 @@ fn an_upgrade_leaves_no_ownership_window() {
         out.set(adds);
     });
     simulation.spawn_at(1, before + 20, move || touch(word.fetch_add(1, Ordering::Relaxed)));
-    assert!(matches!(simulation.run(), Outcome::Finished));
+    assert!(matches!(simulation.run(), RunEnd::Finished));
     assert_eq!(adds_before_loss.get(), 0, "the snoop comes with the end of the first addition");
 }
 
@@ -273,7 +276,7 @@ fn waiting_takes_no_events() {
             work(delay);
             word.fetch_add(1, Ordering::Release);
         });
-        assert!(matches!(simulation.run(), Outcome::Finished));
+        assert!(matches!(simulation.run(), RunEnd::Finished));
         simulation.statistics().events
     };
     assert_eq!(events(1_000.0), events(10_000_000.0));
@@ -281,8 +284,8 @@ fn waiting_takes_no_events() {
 
 #[test]
 fn a_waiter_looks_again_when_its_running_pause_ends() {
-    // The sibling changes the word in their common cache: nothing but the rest of the pause, and the
-    // load, is between the change and the moment at which the waiter has seen it.
+    // The sibling changes the word in their common cache. Only the rest of the pause and the load
+    // lie between the change and the moment at which the waiter has seen it.
     let delay = |seed: u64| {
         let mut simulation = Simulation::new(&machine(), seed);
         let word = simulation.place(SimulatedU64::new(0), 64, 0);
@@ -300,7 +303,7 @@ fn a_waiter_looks_again_when_its_running_pause_ends() {
             out.set(now());
             word.store(1, Ordering::Release);
         });
-        assert!(matches!(simulation.run(), Outcome::Finished));
+        assert!(matches!(simulation.run(), RunEnd::Finished));
         seen.get() - changed.get()
     };
     let delays: Vec<u64> = (1..=400).map(delay).collect();
@@ -325,11 +328,11 @@ fn fetch_add(threads: usize, machine: &Machine) -> (f64, f64) {
             }
         });
     }
-    assert!(matches!(simulation.run_until(machine.cycles(1e6)), Outcome::TimeOver));
+    assert!(matches!(simulation.run_until(machine.cycles(1e6)), RunEnd::TimeOver));
     let statistics = simulation.statistics();
     let total: u64 = simulation.operations().iter().sum();
     simulation.request_stop();
-    assert!(matches!(simulation.run(), Outcome::Finished), "threads drain");
+    assert!(matches!(simulation.run(), RunEnd::Finished), "threads drain");
     (statistics.rmws as f64 / statistics.exclusive_fills as f64, 1e6 / total as f64)
 }
 
@@ -345,7 +348,7 @@ fn an_owner_has_time_for_about_two_read_modify_writes() {
 
 #[test]
 fn the_service_order_is_the_machines() {
-    let progress = |order: Order| {
+    let progress = |order: ServiceOrder| {
         let machine = machine().with_order(order);
         let mut simulation = Simulation::new(&machine, 1);
         let word = simulation.place(SimulatedU64::new(0), 64, 0);
@@ -363,13 +366,13 @@ fn the_service_order_is_the_machines() {
         let (least, most) = (counts.iter().min(), counts.iter().max());
         most.expect("some") - least.expect("some")
     };
-    let (fifo, random) = (progress(Order::Fifo), progress(Order::Random));
+    let (fifo, random) = (progress(ServiceOrder::Fifo), progress(ServiceOrder::Random));
     assert!(fifo * 5 < random, "first come, first served is fair: {fifo} against {random}");
 }
 
 #[test]
 fn a_release_costs_a_read_for_each_waiter_one_after_another() {
-    // `waiters` cores wait for a word; how long until the last one has seen its change?
+    // Nanoseconds until the last of `waiters` cores that wait for a word has seen its change.
     let storm = |waiters: usize| {
         let mut simulation = Simulation::new(&machine(), 1);
         let word = simulation.place(SimulatedU64::new(0), 64, 0);
@@ -387,7 +390,7 @@ fn a_release_costs_a_read_for_each_waiter_one_after_another() {
             word.fetch_add(1, Ordering::Release);
             out.set(now());
         });
-        assert!(matches!(simulation.run(), Outcome::Finished));
+        assert!(matches!(simulation.run(), RunEnd::Finished));
         last.get() - released.get()
     };
     // 79 cycles for each read of a shared line.
@@ -409,7 +412,7 @@ fn siblings_slow_each_others_work_down_unless_one_waits() {
             out.set(timed(|| work(1000.0)));
             word.store(1, Ordering::Relaxed);
         });
-        assert!(matches!(simulation.run(), Outcome::Finished));
+        assert!(matches!(simulation.run(), RunEnd::Finished));
         time.get()
     };
     assert_eq!(time_beside(|_| work(2000.0)), 4650, "1000 ns at 3 GHz, by 1.55");
@@ -445,7 +448,7 @@ fn objects_of_one_line_share_its_transfers() {
                 }
             });
         }
-        assert!(matches!(simulation.run(), Outcome::Finished));
+        assert!(matches!(simulation.run(), RunEnd::Finished));
         simulation.statistics().exclusive_fills
     };
     assert_eq!(fills(64), 2, "a line each: the first touches");

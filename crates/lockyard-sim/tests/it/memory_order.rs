@@ -1,6 +1,7 @@
-//! The memory model of the simulated machine, by litmus tests: total store order. Each is run many
-//! times with random delays on many placements; what must not happen never does, and what tells the
-//! store buffer from sequential consistency does happen.
+//! The memory model of the simulated machine, by litmus tests: total store order.
+//!
+//! Each test runs many times with random delays on many placements. Forbidden outcomes never
+//! happen. The outcomes that tell the store buffer from sequential consistency do happen.
 
 use crate::support::{OTHER_SOCKET, SIBLING_OF_0, finish, machine, thread};
 use lockyard::platform::{Atomics, Ordering, Part, Word};
@@ -14,13 +15,13 @@ const RUNS: u64 = 300;
 /// Two words, each in a line of its own.
 type Words = [Placed<SimulatedU64>; 2];
 
-/// What one thread of a litmus test does; returns what it saw.
+/// One thread of a litmus test. Returns the values that it saw.
 type Code = fn(&Words) -> [u64; 2];
 
-/// Runs the threads and returns all outcomes that were seen: what each thread saw, and then what is in
-/// memory at the end.
+/// Runs the threads and returns all outcomes that occurred: the values that each thread saw,
+/// followed by memory at the end.
 fn outcomes(threads: &[Code]) -> BTreeSet<Vec<[u64; 2]>> {
-    // Stores are in order whether or not they ask for their lines early.
+    // Stores are in order whether or not they request their lines early.
     let machines = [0, 1].map(|early| machine(&[("early_stores", early)]));
     let placements: [&[usize]; 4] = [
         &[0, 1, 2, 3],
@@ -39,7 +40,7 @@ fn outcomes(threads: &[Code]) -> BTreeSet<Vec<[u64; 2]>> {
             .map(|(&code, &place)| {
                 let words = words.clone();
                 thread(&mut simulation, place, 0, move || {
-                    // Some have the lines beforehand, some not.
+                    // Some threads have the lines beforehand, some do not.
                     for word in &words {
                         if random_below(2) == 0 {
                             std::hint::black_box(word.load(Ordering::Relaxed));
@@ -59,7 +60,7 @@ fn outcomes(threads: &[Code]) -> BTreeSet<Vec<[u64; 2]>> {
     seen
 }
 
-/// Whether some outcome of two threads has these values in their first places.
+/// Returns `true` if some outcome of two threads has these values in its first two places.
 fn any(seen: &BTreeSet<Vec<[u64; 2]>>, values: [u64; 2]) -> bool {
     seen.iter().any(|threads| [threads[0][0], threads[1][0]] == values)
 }

@@ -1,7 +1,7 @@
 //! The rules of the coherence protocol, one by one, at cores that share and cores that compete.
 //!
-//! Where a test counts cycles, the machine's jitter is switched off, and what is expected is the sum of
-//! the machine file's own numbers.
+//! Where a test counts cycles, the machine's jitter is switched off, and the expected value is the
+//! sum of the machine file's own numbers.
 
 use crate::support::{OTHER_SOCKET, SIBLING_OF_0, finish, machine, number, on, thread};
 use lockyard::lock::Ticket;
@@ -11,12 +11,12 @@ use lockyard::on::RawTestAndSetLock;
 use lockyard::on::TicketLock;
 use lockyard::platform::{Host, Ordering, Word};
 use lockyard_sim::{
-    Machine, Outcome, Placed, Simulated, SimulatedU64, Simulation, Statistics, now, operation_done,
-    stop_requested, work,
+    Machine, Placed, RunEnd, RunStatistics, Simulated, SimulatedU64, Simulation, now,
+    operation_done, stop_requested, work,
 };
 use std::rc::Rc;
 
-/// The cycles that `code` takes.
+/// Cycles of `code`.
 fn timed<T>(code: impl FnOnce() -> T) -> u64 {
     let begin = now();
     std::hint::black_box(code());
@@ -42,7 +42,7 @@ fn exact() -> (Machine, impl Fn(&str) -> u64) {
     (machine, move |name: &str| number(&numbers, &format!("cycles.{name}")))
 }
 
-/// Adds without end until the run is stopped.
+/// Adds until the run is stopped.
 fn add_until_stopped(word: &SimulatedU64) {
     while !stop_requested() {
         add(word);
@@ -50,11 +50,12 @@ fn add_until_stopped(word: &SimulatedU64) {
     }
 }
 
-/// Runs for `nanoseconds`, returns each thread's operations and the statistics until then, and drains.
-fn run_for(simulation: &mut Simulation, nanoseconds: f64) -> (Vec<u64>, Statistics) {
+/// Runs for `nanoseconds`, then lets the threads finish. Returns each thread's operations and the
+/// statistics at the end of that time.
+fn run_for(simulation: &mut Simulation, nanoseconds: f64) -> (Vec<u64>, RunStatistics) {
     let until = simulation.now() + simulation.machine().cycles(nanoseconds);
     let outcome = simulation.run_until(until);
-    assert!(matches!(outcome, Outcome::TimeOver), "{outcome}");
+    assert!(matches!(outcome, RunEnd::TimeOver), "{outcome}");
     let result = (simulation.operations(), simulation.statistics());
     simulation.request_stop();
     finish(simulation);
@@ -77,7 +78,7 @@ fn a_miss_costs_the_sum_of_its_legs() {
     let place = line.clone();
     assert_eq!(on(&mut simulation, 2, move || timed(|| read(&place))), transfer + n("load"));
 
-    // Then it is shared: a read is served from the agent's cache, and needs no core.
+    // Then the line is shared: a read is served from the agent's cache, and needs no core.
     let place = line.clone();
     let shared = n("miss") + n("leg") + n("last_level") + n("leg") + n("load");
     assert_eq!(on(&mut simulation, 3, move || timed(|| read(&place))), shared);
@@ -148,9 +149,10 @@ fn an_idle_socket_that_is_snooped_answers_late() {
             "home {home}: without idle answers nothing differs"
         );
         assert_eq!(cost(home, 3000, true), at_once, "home {home}: no socket is idle");
-        // Earlier than the owner's answer: nothing waits for it.
+        // Earlier than the owner's answer: no thread waits for it.
         assert_eq!(cost(home, 1, false), at_once, "home {home}");
-        // To the home agent, its snoop and the idle socket's answer, and the grant to the socket that asked.
+        // To the home agent, its snoop and the idle socket's answer, and the grant to the
+        // requesting socket.
         let way = if home == 0 { 0 } else { socket_leg };
         let expected = n("miss") + n("leg") + way + 3000 + way + n("last_level") + n("leg");
         let lock = n("rmw_before_lock") + n("rmw_lock");
@@ -177,7 +179,8 @@ fn a_homes_own_socket_does_not_wait_for_others_that_never_had_the_line() {
         });
         cost.last()
     };
-    // The third socket is idle; another core each time, as a hardware thread runs one thread.
+    // The third socket is idle. Each time another core runs, because a hardware thread runs one
+    // thread.
     let (at_once, late) = (asks + from_memory + arrives, asks + 3000 + arrives);
     assert_eq!(cost(&[(0, read), (1, read)]), Some(at_once));
     assert_eq!(cost(&[(0, read), (OTHER_SOCKET, read), (1, read)]), Some(late));
@@ -189,10 +192,11 @@ fn a_homes_own_socket_does_not_wait_for_others_that_never_had_the_line() {
 
 #[test]
 fn a_saturated_hop_costs_what_the_machine_file_says() {
-    // The agent's round: dispatch to the owner and back, and what it holds the entry for.
+    // The agent's round: dispatch, to the owner and back, and the time that it holds the entry.
     let (machine, n) = exact();
     let round = 2 * n("leg") + n("owner_snoop") + n("dispatch") + n("hold_exclusive");
-    // The snoop comes so long after the data, and waits for the end of a locked operation: the second.
+    // The snoop comes this long after the data, and waits for the end of a locked operation: the
+    // second one.
     let window = 2 * n("leg") + n("dispatch") + n("hold_exclusive") - n("transfer");
     let second_ends = n("rmw_lock") + n("rmw_before_lock") + n("rmw_lock");
     assert!(n("rmw_lock") + n("rmw_before_lock") < window && window < second_ends);
@@ -218,7 +222,7 @@ fn a_saturated_hop_costs_what_the_machine_file_says() {
 
 #[test]
 fn an_ownership_is_never_without_an_operation() {
-    // A home agent that is free at once: snoops reach the new owner long before its data.
+    // The home agent is free at once: snoops reach the new owner long before its data.
     let eager = machine(&[("hold_exclusive", 0), ("hold_shared", 0), ("transfer", 500)]);
     let mut simulation = Simulation::new(&eager, 1);
     let line = word(&mut simulation, 0);
@@ -236,7 +240,7 @@ fn an_ownership_is_never_without_an_operation() {
 
 #[test]
 fn a_waiting_snoop_goes_before_the_sibling() {
-    // Two siblings that add without end would keep the line for ever between them.
+    // Two siblings that add without end would keep the line between them for ever.
     let machine = machine(&[]);
     let mut simulation = Simulation::new(&machine, 1);
     let line = word(&mut simulation, 0);
@@ -253,7 +257,8 @@ fn a_waiting_snoop_goes_before_the_sibling() {
 
 #[test]
 fn a_load_waits_while_a_siblings_locked_operation_holds_the_line() {
-    // Three threads a core: the first brings the line to the core, the second locks it, the third reads.
+    // Three threads a core: the first brings the line to the core, the second locks it, and the
+    // third reads.
     let machine = machine(&[("jitter", 0), ("threads", 3)]);
     let n = |name: &str| number(&machine, &format!("cycles.{name}"));
     let mut simulation = Simulation::new(&machine, 1);
@@ -323,8 +328,8 @@ fn stores_of_a_core_go_before_its_waiting_read_modify_writes() {
 }
 
 #[test]
-fn a_load_and_then_a_compare_exchange_are_two_transactions_and_a_guess_is_one() {
-    let transactions = |guess: bool| {
+fn a_compare_exchange_after_a_load_takes_two_transactions_and_one_with_a_known_value_takes_one() {
+    let transactions = |known: bool| {
         let mut simulation = Simulation::new(&machine(&[]), 1);
         let line = word(&mut simulation, 0);
         let place = line.clone();
@@ -332,9 +337,9 @@ fn a_load_and_then_a_compare_exchange_are_two_transactions_and_a_guess_is_one() 
         let before = simulation.statistics();
         let cost = on(&mut simulation, 1, move || {
             timed(|| {
-                let current = if guess { 1 } else { read(&line) };
+                let current = if known { 1 } else { read(&line) };
                 line.compare_exchange(current, 2, Ordering::Relaxed, Ordering::Relaxed)
-                    .expect("nobody else changes it");
+                    .expect("no other thread changes it");
             })
         });
         let after = simulation.statistics();
@@ -348,7 +353,8 @@ fn a_load_and_then_a_compare_exchange_are_two_transactions_and_a_guess_is_one() 
 
 #[test]
 fn ownership_is_sticky_to_a_socket() {
-    // Of the requests that wait at an agent one, at most, is the other socket's, and here it weighs no more than the others.
+    // At most one of the requests that wait at an agent is the other socket's, and here it weighs
+    // no more than the others.
     let remote = |threads_per_socket: usize| {
         let mut simulation = Simulation::new(&machine(&[("snoop_weight", 1)]), 1);
         let line = word(&mut simulation, 0);
@@ -369,7 +375,7 @@ fn ownership_is_sticky_to_a_socket() {
 
 #[test]
 fn what_waits_behind_a_sockets_request_adds_nothing_to_its_weight() {
-    // The other socket's share of the additions.
+    // Share of the other socket in the additions.
     let share = |weight: u64, theirs: usize| {
         let mut simulation = Simulation::new(&machine(&[("snoop_weight", weight)]), 1);
         let line = word(&mut simulation, 0);
@@ -389,7 +395,7 @@ fn what_waits_behind_a_sockets_request_adds_nothing_to_its_weight() {
 
 #[test]
 fn a_retry_at_once_succeeds_in_the_window_and_one_after_a_pause_does_not() {
-    // With wrong guesses that cost nothing: the window itself is looked at.
+    // Mispredictions cost nothing here: the window itself is tested.
     let failed_per_success = |threads: usize, pause: bool| {
         let mut simulation = Simulation::new(&machine(&[("redirect", 0)]), 1);
         let line = word(&mut simulation, 0);
@@ -420,7 +426,7 @@ fn a_retry_at_once_succeeds_in_the_window_and_one_after_a_pause_does_not() {
         let at_once = failed_per_success(threads, false);
         assert!(at_once < 1.3, "{threads} threads: {at_once} failures for each success");
     }
-    // A birthday problem: it grows with the root of the number of contenders, not with the number.
+    // This is a birthday problem: it grows with the root of the number of contenders.
     let (few, many) = (failed_per_success(6, true), failed_per_success(24, true));
     assert!(few > 1.3, "6 threads: {few} failures for each success");
     assert!((1.4..2.6).contains(&(many / few)), "{few} and {many}: fourfold threads");
@@ -459,7 +465,7 @@ fn a_panic_under_a_lock_unlocks_it_in_simulated_time() {
         panic!("on purpose");
     });
     let outcome = simulation.run();
-    assert!(matches!(&outcome, Outcome::Panicked { message, .. } if message == "on purpose"));
+    assert!(matches!(&outcome, RunEnd::Panicked { message, .. } if message == "on purpose"));
     assert!(!simulation.setup(|| lock.is_locked()), "the guard was dropped on the way");
 }
 
@@ -505,7 +511,7 @@ fn runs_that_are_stuck_do_not_disturb_later_ones() {
             let lock = lock.clone();
             simulation.spawn(place, move || drop(lock.acquire()));
         }
-        assert!(matches!(simulation.run(), Outcome::Stuck(reports) if reports.len() == 7));
+        assert!(matches!(simulation.run(), RunEnd::Stuck(reports) if reports.len() == 7));
         drop(simulation);
         assert_eq!(clean(5), first);
     }

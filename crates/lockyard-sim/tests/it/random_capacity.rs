@@ -1,14 +1,15 @@
-//! Random programs on machines whose caches hold a few lines, so that lines give way all the time: runs end, values are those of
-//! a legal interleaving, no update is lost, and the caches and the directory agree in the end.
+//! Random programs on machines whose caches hold a few lines, so that lines give way all the time.
+//! Runs end, values are those of a legal interleaving, no update is lost, and the caches and the
+//! directory agree in the end.
 //!
-//! In debug builds the engine's own assertions are checked along the way (see `random_programs.rs`). A failure names the seed,
-//! which is the whole input.
+//! In debug builds the engine's own assertions are checked along the way (see
+//! `random_programs.rs`). A failure names the seed, which is the whole input.
 
 use crate::support::{machine, random_machine};
 use lockyard::on::RawTicketLock;
 use lockyard::platform::{Atomics, DataCell, Host, Ordering, Word};
 use lockyard_sim::{
-    Machine, Outcome, Placed, Simulated, SimulatedAtomics, SimulatedCell, SimulatedU64, Simulation,
+    Machine, Placed, RunEnd, Simulated, SimulatedAtomics, SimulatedCell, SimulatedU64, Simulation,
     random_below, work,
 };
 use std::cell::{Cell, RefCell};
@@ -29,7 +30,7 @@ struct Objects {
     signal: Placed<SimulatedU64>,
 }
 
-/// What a thread did: additions to each counter, and times that it held the lock.
+/// Work of a thread: its additions to each counter, and the number of times that it held the lock.
 type Done = (Vec<u64>, u64);
 
 fn run(objects: &Objects) -> Done {
@@ -74,7 +75,7 @@ fn run(objects: &Objects) -> Done {
                 });
             }
             8 => {
-                // Memory that a running thread gets.
+                // Memory that a running thread allocates.
                 let word = own.get_or_insert_with(NonNullWord::new);
                 word.add();
             }
@@ -91,7 +92,7 @@ fn run(objects: &Objects) -> Done {
     (added, held)
 }
 
-/// A word in memory that the running thread got, and what it has to hold.
+/// A word in memory that the running thread allocated, and its expected value.
 struct NonNullWord {
     word: std::ptr::NonNull<SimulatedU64>,
     expected: u64,
@@ -105,7 +106,7 @@ impl NonNullWord {
     }
 
     fn word(&self) -> &SimulatedU64 {
-        // SAFETY: it is in the arena, zero at first, for as long as the simulation is.
+        // SAFETY: the word is in the arena, zero at first, and lives as long as the simulation.
         unsafe { self.word.as_ref() }
     }
 
@@ -121,7 +122,8 @@ impl NonNullWord {
     }
 }
 
-/// Runs one program and checks what it leaves behind; returns the run's hash and how many lines gave way.
+/// Runs one program and checks its results. Returns the run's hash and the number of lines that
+/// gave way.
 fn check(machine: &Machine, seed: u64) -> (u64, u64) {
     let mut simulation = Simulation::new(machine, seed);
     let sockets = machine.sockets();
@@ -152,7 +154,7 @@ fn check(machine: &Machine, seed: u64) -> (u64, u64) {
     }
     simulation.limit_events(20_000_000);
     let outcome = simulation.run();
-    assert!(matches!(outcome, Outcome::Finished), "seed {seed}: {outcome}");
+    assert!(matches!(outcome, RunEnd::Finished), "seed {seed}: {outcome}");
     if let Err(left) = simulation.check_quiet() {
         panic!("seed {seed}: {left}");
     }
@@ -172,7 +174,7 @@ fn check(machine: &Machine, seed: u64) -> (u64, u64) {
     (simulation.hash(), statistics.evictions + statistics.last_level_evictions)
 }
 
-/// The shipped machine with caches of so many lines, and other changes.
+/// The shipped machine with caches of these numbers of lines, and other changes.
 fn tiny(first: u64, second: u64, last: u64, inclusive: bool, changes: &[(&str, u64)]) -> Machine {
     let kib = |lines: u64| lines as f64 * 64.0 / 1024.0;
     let with =
@@ -254,7 +256,8 @@ fn a_program_runs_the_same_every_time() {
     assert_ne!(check(&machine, 1).0, check(&machine, 2).0);
 }
 
-/// Machines whose every number is random, within a tenth to ten times the shipped machine's, and whose caches hold 1 to 8 lines.
+/// Machines whose numbers are all random, within a tenth to ten times the shipped machine's, and
+/// whose caches hold 1 to 8 lines.
 #[test]
 fn on_machines_with_random_numbers() {
     for seed in 1..=150 {

@@ -1,25 +1,25 @@
-//! Random programs on several machines: whatever the interleaving, runs end, values are those of a
+//! Random programs on several machines. Whatever the interleaving, runs end, values are those of a
 //! legal interleaving, and no update is lost.
 //!
-//! In debug builds the engine's own assertions (single owner, no lost sharer, answers that were asked for,
-//! time that does not go back) are checked along the way; at the end no request may be left. A failure names
-//! the seed, which is the whole input.
+//! In debug builds the engine's own assertions are checked along the way: a single owner, no lost
+//! sharer, every answer was requested, time does not go back. At the end no request may be left. A
+//! failure names the seed, which is the whole input.
 
 use crate::support::{machine, random_machine};
 use lockyard::on::RawTestAndSetLock;
 use lockyard::platform::{Atomics, DataCell, Host, Ordering, Part, Word};
 use lockyard_sim::{
-    Machine, Outcome, Placed, Simulated, SimulatedAtomics, SimulatedCell, SimulatedU64, Simulation,
+    Machine, Placed, RunEnd, Simulated, SimulatedAtomics, SimulatedCell, SimulatedU64, Simulation,
     now, random_below, work,
 };
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Programs for each kind of machine.
+/// Number of programs for each kind of machine.
 const PROGRAMS: u64 = 60;
 const OPERATIONS: u64 = 60;
 
-/// What the threads of a program share. Neighbours in a line on purpose.
+/// The objects that the threads of a program share. They are neighbours in a line on purpose.
 #[derive(Debug)]
 struct Objects {
     /// Only added to: its value is the number of additions.
@@ -39,7 +39,8 @@ struct Program {
 }
 
 impl Program {
-    /// One thread: returns how often it added to `count`, and how often it held the lock.
+    /// Runs one thread. Returns the number of its additions to `count`, and the number of times
+    /// that it held the lock.
     fn run(&self, byte: Option<usize>) -> (u64, u64) {
         let (mut added, mut held, mut last_byte, mut last_count) = (0, 0, 0u8, 0);
         let mut last_time = 0;
@@ -120,7 +121,7 @@ impl Program {
     }
 }
 
-/// Runs one program and checks what it leaves behind.
+/// Runs one program and checks its results.
 fn check(machine: &Machine, seed: u64) {
     let mut simulation = Simulation::new(machine, seed);
     let zero = SimulatedU64::new;
@@ -161,7 +162,7 @@ fn check(machine: &Machine, seed: u64) {
     }
     simulation.limit_events(10_000_000);
     let outcome = simulation.run();
-    assert!(matches!(outcome, Outcome::Finished), "seed {seed}: {outcome}");
+    assert!(matches!(outcome, RunEnd::Finished), "seed {seed}: {outcome}");
     if let Err(left) = simulation.check_quiet() {
         panic!("seed {seed}: {left}");
     }
@@ -213,7 +214,7 @@ fn with_complexes_that_are_nearer_than_sockets() {
 
 #[test]
 fn with_messages_that_overtake_each_other() {
-    // An agent that is free at once: invalidations overtake fills.
+    // The agent is free at once: invalidations overtake fills.
     check_all(&[
         ("shared_read", 0),
         ("hold_exclusive", 0),
@@ -244,7 +245,7 @@ fn with_idle_sockets_that_answer_late() {
 }
 
 #[test]
-fn with_sockets_whose_requests_weigh_much_and_wrong_guesses_that_cost_much() {
+fn with_heavy_requests_of_other_sockets_and_costly_mispredictions() {
     check_all(&[("snoop_weight", 30), ("sockets", 4), ("cores", 4)]);
     check_all(&[("redirect", 300), ("sibling_turn", 20)]);
 }
@@ -268,12 +269,12 @@ fn with_stores_that_ask_for_their_lines_early() {
     check_all(&[("early_stores", 1), ("exclusive_loads", 1), ("store_buffer", 3)]);
 }
 
-/// Machines whose every number is random, within a tenth to ten times the shipped machine's.
+/// Machines whose numbers are all random, within a tenth to ten times the shipped machine's.
 #[test]
 fn on_machines_with_random_numbers() {
     for seed in 1..=120 {
         let changed = random_machine(seed, |_, value, _| value);
-        // So many have places for every thread of a program.
+        // This many have places for every thread of a program.
         if changed.cores() >= 12 {
             check(&changed, seed);
         }

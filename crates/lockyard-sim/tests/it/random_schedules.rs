@@ -1,8 +1,9 @@
-//! Random programs whose threads share CPUs, on machines whose scheduler has random numbers: whatever it does, no update is
-//! lost, nobody who could run is forgotten, and the same seed gives the same run.
+//! Random programs whose threads share CPUs, on machines whose scheduler has random numbers. No
+//! update is lost, no thread that could run is forgotten, and the same seed gives the same run.
 //!
-//! In debug builds the engine checks at every switch that a CPU has one thread, that a thread is in one place, and that
-//! who waits for a CPU will have it. A failure names the seed, which is the whole input.
+//! In debug builds the engine checks at every switch that a CPU has one thread, that a thread is in
+//! one place, and that a thread that waits for a CPU will have it. A failure names the seed, which
+//! is the whole input.
 
 use lockyard::RawSpinLock;
 use lockyard::lock::Mcs;
@@ -10,7 +11,7 @@ use lockyard::on::RawQSpinLock;
 use lockyard::on::RawTicketLock;
 use lockyard::platform::{Host, Ordering, Word};
 use lockyard_sim::{
-    Machine, Outcome, Placed, Simulated, SimulatedU32, SimulatedU64, Simulation, random_below,
+    Machine, Placed, RunEnd, Simulated, SimulatedU32, SimulatedU64, Simulation, random_below,
     wait_for_others, work,
 };
 use std::cell::Cell;
@@ -23,7 +24,7 @@ struct Program {
     queued: Placed<RawQSpinLock<Simulated>>,
     ticket: Placed<RawTicketLock<Simulated>>,
     mcs: Placed<RawSpinLock<Mcs, Simulated>>,
-    /// What threads park on: a count of wake-ups.
+    /// The word that threads park on: a count of wake-ups.
     bell: Placed<SimulatedU32>,
 }
 
@@ -36,7 +37,7 @@ impl Program {
             }
             self.guarded.store(value + 1, Ordering::Relaxed);
         };
-        // All locks of a run are one: which is decided before.
+        // All locks of a run are of one kind, which is chosen before.
         match which % 3 {
             0 => {
                 let held = self.queued.acquire();
@@ -59,7 +60,8 @@ impl Program {
         }
     }
 
-    /// Returns how often it counted, and how often it changed what is guarded.
+    /// Runs one thread. Returns the number of operations that it counted, and the number of its
+    /// changes to the guarded words.
     fn run(&self, lock: u64) -> (u64, u64) {
         let (mut counted, mut guarded) = (0, 0);
         for _ in 0..40 {
@@ -90,7 +92,7 @@ impl Program {
     }
 }
 
-/// Runs the program of a seed; returns the run's hash.
+/// Runs the program of a seed. Returns the run's hash.
 fn run(machine: &Machine, seed: u64) -> u64 {
     let mut simulation = Simulation::new(machine, seed);
     simulation.share_cpus();
@@ -117,7 +119,7 @@ fn run(machine: &Machine, seed: u64) -> u64 {
     }
     simulation.limit_events(20_000_000);
     let outcome = simulation.run();
-    assert!(matches!(outcome, Outcome::Finished), "seed {seed}: {outcome}");
+    assert!(matches!(outcome, RunEnd::Finished), "seed {seed}: {outcome}");
     if let Err(left) = simulation.check_quiet() {
         panic!("seed {seed}: {left}");
     }
@@ -154,7 +156,7 @@ fn machine(seed: u64) -> Machine {
 }
 
 #[test]
-fn no_update_is_lost_and_nobody_is_forgotten() {
+fn no_update_is_lost_and_no_thread_is_forgotten() {
     for seed in 1..=300 {
         run(&machine(seed), seed);
     }

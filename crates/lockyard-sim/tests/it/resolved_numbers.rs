@@ -1,8 +1,8 @@
-//! What the shipped machines' files and their families come to: the numbers that the engine gets.
+//! The numbers that the engine gets from the shipped machines' files and their families.
 //!
-//! A machine takes most of its protocol from its family, scaled and rounded. So a change of a family, of a scale or of how
-//! numbers are rounded changes machines whose files nobody touched. This table says which; whoever means to change one
-//! changes it here too, and then looks at what became of the predictions.
+//! A machine takes most of its protocol from its family, scaled and rounded. So a change of a
+//! family, of a scale or of the rounding changes machines whose files stay the same. This table
+//! shows which. A change that is meant is made here too, and then the predictions are checked.
 
 use lockyard_sim::Machine;
 

@@ -1,10 +1,10 @@
-//! How runs end, and that they are the same each time.
+//! Ends of runs, and that runs are the same each time.
 
 use lockyard::on::RawTestAndSetLock;
 use lockyard::on::RawTicketLock;
 use lockyard::platform::{Host, Ordering, Word};
 use lockyard_sim::{
-    Machine, Outcome, Simulated, SimulatedU32, SimulatedU64, Simulation, operation_done,
+    Machine, RunEnd, Simulated, SimulatedU32, SimulatedU64, Simulation, operation_done,
     stop_requested, work,
 };
 use std::alloc::Layout;
@@ -13,7 +13,7 @@ fn machine() -> Machine {
     Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped")
 }
 
-/// A run that has something of everything: a contended lock, data, pauses, work; its hash and its
+/// A run with some of everything: a contended lock, data, pauses, work. Returns its hash and its
 /// operations.
 fn eventful(seed: u64) -> (u64, Vec<u64>) {
     let machine = machine();
@@ -36,7 +36,7 @@ fn eventful(seed: u64) -> (u64, Vec<u64>) {
     }
     simulation.run_until(machine.cycles(50_000.0));
     simulation.request_stop();
-    assert!(matches!(simulation.run(), Outcome::Finished));
+    assert!(matches!(simulation.run(), RunEnd::Finished));
     (simulation.hash(), simulation.operations())
 }
 
@@ -59,7 +59,7 @@ fn pointers_in_words_do_not_change_the_hash() {
         let word = simulation.place(SimulatedU64::new(0), 64, 0);
         let pointer = std::ptr::from_ref::<SimulatedU64>(&word) as u64;
         simulation.spawn(0, move || word.store(pointer, Ordering::Relaxed));
-        assert!(matches!(simulation.run(), Outcome::Finished));
+        assert!(matches!(simulation.run(), RunEnd::Finished));
         (pointer, simulation.hash(), simulation)
     };
     // Both arenas live at the same time, so they are at different addresses.
@@ -70,8 +70,8 @@ fn pointers_in_words_do_not_change_the_hash() {
 
 #[test]
 fn the_hash_of_this_run_is_known() {
-    // It changes when the physics, the machine file or the ticket lock changes: then look at the
-    // tables, and put the new value here.
+    // The hash changes when the physics, the machine file or the ticket lock changes. Then check
+    // the tables, and put the new value here.
     assert_eq!(eventful(1).0, KNOWN_HASH);
 }
 
@@ -93,7 +93,7 @@ fn a_run_that_cannot_go_on_says_who_waits_for_what() {
             let _held = lock.acquire();
         });
     }
-    let Outcome::Stuck(reports) = simulation.run() else { panic!("it cannot finish") };
+    let RunEnd::Stuck(reports) = simulation.run() else { panic!("it cannot finish") };
     assert_eq!(reports.len(), 2);
     for report in reports {
         assert_eq!(report.operation, "wait on line 0 byte 0");
@@ -117,7 +117,7 @@ fn a_finished_run_has_all_stores_in_memory() {
                 unsafe { lock.release(held) };
             });
         }
-        assert!(matches!(simulation.run(), Outcome::Finished));
+        assert!(matches!(simulation.run(), RunEnd::Finished));
         let value = simulation.setup(|| word.load(Ordering::Relaxed));
         assert!(value == 7 || value == 8, "seed {seed}: the last stores are still on their way");
         assert!(!simulation.setup(|| lock.is_held()), "seed {seed}: the lock is free");
@@ -132,10 +132,10 @@ fn an_operation_that_does_nothing_takes_a_cycle() {
             operation_done();
         }
     });
-    assert!(matches!(simulation.run_until(1_000), Outcome::TimeOver));
+    assert!(matches!(simulation.run_until(1_000), RunEnd::TimeOver));
     assert!(simulation.operations()[0] <= 1_001);
     simulation.request_stop();
-    assert!(matches!(simulation.run(), Outcome::Finished));
+    assert!(matches!(simulation.run(), RunEnd::Finished));
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_panic_in_a_simulated_thread_is_the_runs_outcome() {
     let mut simulation = Simulation::new(&machine(), 1);
     simulation.spawn(3, || panic!("on purpose"));
     let outcome = simulation.run();
-    let Outcome::Panicked { thread: 3, message } = &outcome else { panic!("{outcome}") };
+    let RunEnd::Panicked { thread: 3, message } = &outcome else { panic!("{outcome}") };
     assert_eq!(message, "on purpose");
 }
 
@@ -152,7 +152,7 @@ fn a_primitive_that_cannot_go_on_is_the_runs_outcome() {
     let mut simulation = Simulation::new(&machine(), 1);
     simulation.spawn(0, || Simulated::fatal("an invariant was lost"));
     let outcome = simulation.run();
-    assert!(matches!(outcome, Outcome::Fatal { message: "an invariant was lost", .. }));
+    assert!(matches!(outcome, RunEnd::Fatal { message: "an invariant was lost", .. }));
 }
 
 #[test]
@@ -163,10 +163,8 @@ fn a_word_outside_the_arena_is_an_error() {
         stray.load(Ordering::Relaxed);
     });
     let outcome = simulation.run();
-    assert!(
-        matches!(&outcome, Outcome::Panicked { message, .. } if message.contains("outside the simulation's arena")),
-        "{outcome}"
-    );
+    let RunEnd::Panicked { message, .. } = &outcome else { panic!("{outcome}") };
+    assert!(message.contains("outside the simulation's arena"), "{outcome}");
 }
 
 #[test]
@@ -178,7 +176,7 @@ fn a_run_without_end_is_given_up() {
             Simulated::relax();
         }
     });
-    assert!(matches!(simulation.run(), Outcome::TooManyEvents(reports) if reports.len() == 1));
+    assert!(matches!(simulation.run(), RunEnd::TooManyEvents(reports) if reports.len() == 1));
 }
 
 #[test]
@@ -197,14 +195,14 @@ fn a_thousand_threads_take_turns() {
             word.fetch_add(1, Ordering::Relaxed);
         });
     }
-    assert!(matches!(simulation.run(), Outcome::Finished));
+    assert!(matches!(simulation.run(), RunEnd::Finished));
     let value = simulation.setup(|| word.load(Ordering::Relaxed));
     assert_eq!(value, 1024);
 }
 
 #[test]
 fn parking_loses_no_wake_up() {
-    // As the native host's: a release store and then the unpark, which must not overtake it.
+    // As in the native host: a release store and then the unpark, which must not overtake it.
     const TURNS: u32 = 20;
     for (seed, other) in (0..100).map(|seed| (seed, [1, 24, 48][seed as usize % 3])) {
         hand_over(seed, other, TURNS);
@@ -232,7 +230,7 @@ fn hand_over(seed: u64, other: usize, turns: u32) {
         });
     }
     let outcome = simulation.run();
-    assert!(matches!(outcome, Outcome::Finished), "{outcome}");
+    assert!(matches!(outcome, RunEnd::Finished), "{outcome}");
 }
 
 #[test]
@@ -247,7 +245,7 @@ fn a_parked_thread_whose_time_is_over_returns() {
         assert!(Simulated::now() - before >= limit);
     });
     let outcome = simulation.run();
-    assert!(matches!(outcome, Outcome::Finished), "{outcome}");
+    assert!(matches!(outcome, RunEnd::Finished), "{outcome}");
 }
 
 #[test]
@@ -273,7 +271,7 @@ fn only_the_hosts_allocations_are_made_to_fail() {
         assert!(Simulated::allocate(Layout::new::<u64>(), None).is_some());
     });
     let outcome = simulation.run();
-    assert!(matches!(outcome, Outcome::Finished), "{outcome}");
+    assert!(matches!(outcome, RunEnd::Finished), "{outcome}");
 }
 
 #[test]
@@ -283,7 +281,7 @@ fn setup_code_has_no_slot_before_and_after_a_run() {
     simulation.spawn(30, || {
         assert_eq!((Simulated::slot().map(|s| s.0), Simulated::numa_node()), (Some(30), 1))
     });
-    assert!(matches!(simulation.run(), Outcome::Finished));
+    assert!(matches!(simulation.run(), RunEnd::Finished));
     assert_eq!(simulation.setup(|| (Simulated::slot(), Simulated::numa_node())), (None, 0));
 }
 
@@ -299,10 +297,10 @@ fn very_long_times_are_only_long() {
     });
     simulation.spawn(2, || work(f64::INFINITY));
     let outcome = simulation.run_until(1 << 40);
-    assert!(matches!(outcome, Outcome::TimeOver), "{outcome}");
-    // The parked thread was woken and has finished: it is not in the report of a run without end.
+    assert!(matches!(outcome, RunEnd::TimeOver), "{outcome}");
+    // The parked thread was woken and has finished: it is not in the report of an endless run.
     simulation.limit_events(0);
-    assert!(matches!(simulation.run(), Outcome::TooManyEvents(left) if left.len() == 1));
+    assert!(matches!(simulation.run(), RunEnd::TooManyEvents(left) if left.len() == 1));
 }
 
 #[test]
@@ -318,5 +316,5 @@ fn queue_nodes_are_distinct_and_a_threads_four_share_a_line() {
         assert_eq!(Simulated::queue_node(slot, 0).nodes_in_use(), 0);
     });
     let outcome = simulation.run();
-    assert!(matches!(outcome, Outcome::Finished), "{outcome}");
+    assert!(matches!(outcome, RunEnd::Finished), "{outcome}");
 }

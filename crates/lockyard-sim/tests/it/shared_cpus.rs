@@ -1,18 +1,20 @@
-//! Threads that share CPUs: who runs, for how long, who is taken off, who answers.
+//! Threads that share CPUs: which one runs, for how long, which one is taken off its CPU, which one
+//! answers.
 
 use crate::support::finish;
 use lockyard::platform::{Host, Ordering, Word};
 use lockyard_sim::{
-    Machine, Outcome, Phase, Simulated, SimulatedU32, SimulatedU64, Simulation, now,
+    CyclePhase, Machine, RunEnd, Simulated, SimulatedU32, SimulatedU64, Simulation, now,
     operation_done, stop_requested, wait_for_others, work,
 };
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Microseconds of slices in these tests: two threads of a CPU run for half of it in turn.
+/// Microseconds of slices in these tests: two threads of a CPU each run for half of it in turn.
 const PERIOD: f64 = 200.0;
 
-/// The shipped machine with short slices, at a clock of one cycle a nanosecond, and these numbers of its scheduler.
+/// The shipped machine with short slices, a clock of one cycle a nanosecond, and these numbers of
+/// its scheduler.
 fn machine(changes: &[(&str, f64)]) -> Machine {
     let quiet = [
         ("clock.ghz", 1.0),
@@ -39,14 +41,15 @@ fn shared(machine: &Machine, seed: u64) -> Simulation {
     simulation
 }
 
-/// What a thread says at its end.
-fn said<T: Copy>(result: &Rc<Cell<Option<T>>>) -> T {
+/// Returns the result of a thread that has finished.
+fn result_of<T: Copy>(result: &Rc<Cell<Option<T>>>) -> T {
     result.get().expect("the thread has finished")
 }
 
 fn spawn<T: Copy + 'static>(
     simulation: &mut Simulation,
-    (group, place): (u32, usize),
+    group: u32,
+    place: usize,
     code: impl FnOnce() -> T + 'static,
 ) -> Rc<Cell<Option<T>>> {
     let result = Rc::new(Cell::new(None));
@@ -55,7 +58,7 @@ fn spawn<T: Copy + 'static>(
     result
 }
 
-/// Works for so many microseconds in pieces of one; returns when that was done.
+/// Works for this many microseconds in pieces of one. Returns the time at its end.
 fn work_us(microseconds: u64) -> u64 {
     for _ in 0..microseconds {
         work(1000.0);
@@ -64,7 +67,7 @@ fn work_us(microseconds: u64) -> u64 {
 }
 
 #[test]
-fn threads_of_one_cpu_share_it_alike() {
+fn threads_of_one_cpu_share_it_equally() {
     let machine = machine(&[]);
     let mut simulation = shared(&machine, 3);
     for _ in 0..4 {
@@ -80,7 +83,7 @@ fn threads_of_one_cpu_share_it_alike() {
     finish(&mut simulation);
     let done = simulation.operations();
     let total: u64 = done.iter().sum();
-    // Of 10 ms of work a switch of a microsecond each 50 us takes some.
+    // A switch of a microsecond every 50 us takes some of the 10 ms of work.
     assert!((13_800..14_200).contains(&total), "{done:?}");
     assert!(done.iter().all(|&d| d * 4 > total * 97 / 100), "{done:?}");
 }
@@ -91,14 +94,14 @@ fn work_is_cut_at_the_end_of_a_slice_and_goes_on_later() {
     let mut simulation = shared(&machine, 1);
     let ends: Vec<_> = (0..2)
         .map(|_| {
-            spawn(&mut simulation, (0, 0), || {
+            spawn(&mut simulation, 0, 0, || {
                 work(1_000_000.0);
                 now()
             })
         })
         .collect();
     finish(&mut simulation);
-    let (a, b) = (said(&ends[0]), said(&ends[1]));
+    let (a, b) = (result_of(&ends[0]), result_of(&ends[1]));
     // A millisecond each: they end within a slice of each other, after 2 ms and the switches.
     assert!(a.abs_diff(b) <= 102_000, "{a} {b}");
     let switches = simulation.statistics().switches;
@@ -114,10 +117,10 @@ fn work_is_cut_at_the_end_of_a_slice_and_goes_on_later() {
 fn a_thread_with_a_cpu_of_its_own_is_never_switched() {
     let machine = machine(&[]);
     let mut simulation = shared(&machine, 1);
-    let end = spawn(&mut simulation, (0, 5), || work_us(5000));
+    let end = spawn(&mut simulation, 0, 5, || work_us(5000));
     finish(&mut simulation);
     assert_eq!(simulation.statistics().switches, 1, "to it, at the beginning");
-    assert!(said(&end) < 5_002_000);
+    assert!(result_of(&end) < 5_002_000);
 }
 
 #[test]
@@ -126,27 +129,28 @@ fn a_spinner_off_its_cpu_does_not_see_its_line_move_until_it_runs() {
     let mut simulation = shared(&machine, 1);
     let word = simulation.place(SimulatedU64::new(0), 64, 0);
     let (seen_by, set_by) = (word.clone(), word);
-    let seen = spawn(&mut simulation, (0, 0), move || {
+    let seen = spawn(&mut simulation, 0, 0, move || {
         Simulated::wait_until(&*seen_by, Ordering::Acquire, |v| v == 1);
         now()
     });
-    let worker = spawn(&mut simulation, (0, 0), || work_us(1000));
-    let set = spawn(&mut simulation, (0, 1), move || {
-        // In the middle of a slice, whoever has it: the spinner sees it at once, or in its next one.
+    let worker = spawn(&mut simulation, 0, 0, || work_us(1000));
+    let set = spawn(&mut simulation, 0, 1, move || {
+        // In the middle of a slice of either thread: the spinner sees it at once, or in its next
+        // slice.
         work_us(330);
         set_by.store(1, Ordering::Release);
         now()
     });
     finish(&mut simulation);
-    let late = said(&seen) - said(&set);
+    let late = result_of(&seen) - result_of(&set);
     assert!(late < 101_500, "{late}: within a slice");
-    let off = simulation.attribution().cycles[Phase::OffCpu as usize];
+    let off = simulation.attribution().cycles[CyclePhase::OffCpu as usize];
     assert!(off > 150_000, "{off}: they were off their CPU in turn");
-    assert!(said(&worker) > 1_100_000, "the spinner had its slices: {}", said(&worker));
+    assert!(result_of(&worker) > 1_100_000, "the spinner had its slices: {}", result_of(&worker));
 }
 
 #[test]
-fn whoever_spins_leaves_the_cpu_after_the_window_and_the_worker_has_it() {
+fn a_spinning_thread_leaves_the_cpu_to_the_worker_after_the_window() {
     let spin = |window: f64, lead: f64| {
         let machine = machine(&[
             ("scheduler.pause_window", window),
@@ -159,20 +163,21 @@ fn whoever_spins_leaves_the_cpu_after_the_window_and_the_worker_has_it() {
         simulation.spawn(0, move || {
             Simulated::wait_until(&*spun, Ordering::Acquire, |v| v == 1);
         });
-        let end = spawn(&mut simulation, (0, 0), move || {
+        let end = spawn(&mut simulation, 0, 0, move || {
             let end = work_us(1000);
             word.store(1, Ordering::Release);
             end
         });
         finish(&mut simulation);
-        (said(&end), simulation.statistics().pause_exits)
+        (result_of(&end), simulation.statistics().pause_exits)
     };
     let (without, never) = spin(0.0, 1e6);
     assert_eq!(never, 0);
     assert!(without > 1_800_000, "{without}: it spins for half of the time");
     let (with, exits) = spin(4096.0, 1e6);
     assert!(exits > 0 && with < 1_100_000, "{with}");
-    // It cannot give more than the lead away: it keeps its share, but for that, and is noticed again and again meanwhile.
+    // It cannot give away more than the lead: except for that, it keeps its share, and is noticed
+    // again and again meanwhile.
     let (fair, exits) = spin(4096.0, 50.0);
     assert!(exits > 100 && fair > 1_800_000, "{fair}");
 }
@@ -200,20 +205,20 @@ fn a_parked_thread_gives_its_cpu_up_and_has_it_again_when_it_is_woken() {
     let mut simulation = shared(&machine, 1);
     let word = simulation.place(SimulatedU32::new(0), 64, 0);
     let parked = word.clone();
-    let woken = spawn(&mut simulation, (0, 0), move || {
+    let woken = spawn(&mut simulation, 0, 0, move || {
         while parked.load(Ordering::Acquire) == 0 {
             Simulated::park(&parked, 0, None);
         }
         now()
     });
-    let worker = spawn(&mut simulation, (0, 0), || work_us(1000));
-    // All others have no idle CPU to offer: each has a thread.
+    let worker = spawn(&mut simulation, 0, 0, || work_us(1000));
+    // No idle CPU is left: each of the others has a thread.
     for place in 2..machine.hardware_threads() {
         simulation.spawn(place, || {
             work_us(1200);
         });
     }
-    let waker = spawn(&mut simulation, (0, 1), move || {
+    let waker = spawn(&mut simulation, 0, 1, move || {
         work_us(500);
         word.store(1, Ordering::Release);
         let began = now();
@@ -222,10 +227,14 @@ fn a_parked_thread_gives_its_cpu_up_and_has_it_again_when_it_is_woken() {
         began
     });
     finish(&mut simulation);
-    let late = said(&woken) - said(&waker);
-    // The wake-up, a switch, a load: it goes before the worker, who has run 500 us more.
+    let late = result_of(&woken) - result_of(&waker);
+    // The wake-up, a switch, a load: it goes before the worker, which has run 500 us more.
     assert!((4000..7000).contains(&late), "{late}");
-    assert!(said(&worker) < 1_012_000, "no slice was lost to the parked one: {}", said(&worker));
+    assert!(
+        result_of(&worker) < 1_012_000,
+        "no slice was lost to the parked one: {}",
+        result_of(&worker)
+    );
 }
 
 #[test]
@@ -240,8 +249,9 @@ fn a_socket_that_a_thread_moved_to_is_not_idle() {
         let mut simulation = shared(&machine, 1);
         let [word, count] = [0, 0].map(|home| simulation.place(SimulatedU32::new(0), 64, home));
         let (parked, counted) = (word.clone(), count.clone());
-        // All begin on the only CPU of the first socket. The one that is woken goes to the other one, as that has nothing to do.
-        let moved = spawn(&mut simulation, (0, 0), move || {
+        // All begin on the only CPU of the first socket. The one that is woken goes to the other
+        // socket's CPU, which is idle.
+        let moved = spawn(&mut simulation, 0, 0, move || {
             while parked.load(Ordering::Acquire) == 0 {
                 Simulated::park(&parked, 0, None);
             }
@@ -249,7 +259,7 @@ fn a_socket_that_a_thread_moved_to_is_not_idle() {
             counted.fetch_add(1, Ordering::Relaxed);
             now() - begin
         });
-        spawn(&mut simulation, (0, 0), move || {
+        spawn(&mut simulation, 0, 0, move || {
             work_us(200);
             count.fetch_add(1, Ordering::Relaxed);
             word.store(1, Ordering::Release);
@@ -258,7 +268,7 @@ fn a_socket_that_a_thread_moved_to_is_not_idle() {
         });
         finish(&mut simulation);
         assert!(simulation.statistics().remote_grants >= 1, "the line went to the other socket");
-        said(&moved)
+        result_of(&moved)
     };
     assert_eq!(cost(3000.0), cost(0.0));
 }
@@ -267,24 +277,25 @@ fn a_socket_that_a_thread_moved_to_is_not_idle() {
 fn an_idle_cpu_takes_over_who_waits_elsewhere() {
     let machine = machine(&[]);
     let mut simulation = shared(&machine, 1);
-    let ends: Vec<_> = (0..3).map(|_| spawn(&mut simulation, (0, 0), || work_us(1000))).collect();
-    // It is done early; then its CPU is free.
-    let early = spawn(&mut simulation, (0, 1), || work_us(100));
+    let ends: Vec<_> = (0..3).map(|_| spawn(&mut simulation, 0, 0, || work_us(1000))).collect();
+    // It finishes early. Then its CPU is free.
+    let early = spawn(&mut simulation, 0, 1, || work_us(100));
     finish(&mut simulation);
     assert!(simulation.statistics().migrations >= 1);
-    let last = ends.iter().map(said).max().expect("there are three");
+    let last = ends.iter().map(result_of).max().expect("there are three");
     assert!(last < 2_100_000, "{last}: two CPUs did the work of three");
-    assert!(said(&early) < 110_000);
+    assert!(result_of(&early) < 110_000);
 }
 
-/// How long a thread waits for others of which one works on a CPU of its own, and one as `other` does.
+/// Time that a thread waits for others, one of which works on a CPU of its own, and one of which
+/// does as `other`.
 fn answered_after(
     changes: &[(&str, f64)],
     others: impl FnOnce(&mut Simulation),
 ) -> (u64, Simulation) {
     let machine = machine(changes);
     let mut simulation = shared(&machine, 1);
-    let waited = spawn(&mut simulation, (0, 0), || {
+    let waited = spawn(&mut simulation, 0, 0, || {
         work_us(20);
         let begin = now();
         wait_for_others();
@@ -292,39 +303,39 @@ fn answered_after(
     });
     others(&mut simulation);
     finish(&mut simulation);
-    (said(&waited), simulation)
+    (result_of(&waited), simulation)
 }
 
 #[test]
 fn running_threads_answer_after_an_interrupt_and_pay_for_it() {
     let mut end = None;
     let (waited, simulation) = answered_after(&[], |simulation| {
-        end = Some(spawn(simulation, (0, 1), || work_us(100)));
-        spawn(simulation, (0, 2), || work_us(100));
+        end = Some(spawn(simulation, 0, 1, || work_us(100)));
+        spawn(simulation, 0, 2, || work_us(100));
         // Another guest's threads, and those that have finished, are not asked.
-        spawn(simulation, (1, 3), || work_us(100));
-        spawn(simulation, (0, 4), || work_us(1));
+        spawn(simulation, 1, 3, || work_us(100));
+        spawn(simulation, 0, 4, || work_us(1));
     });
     assert_eq!(waited, 2000);
     assert_eq!(simulation.statistics().interrupts, 2);
-    let end = said(&end.expect("set above"));
+    let end = result_of(&end.expect("set above"));
     assert!((102_000..102_200).contains(&end), "{end}: a switch, the work, the answer");
 }
 
 #[test]
 fn a_thread_off_its_cpu_answers_when_it_runs_next() {
     let (waited, _) = answered_after(&[], |simulation| {
-        spawn(simulation, (0, 1), || work_us(1000));
-        spawn(simulation, (0, 1), || work_us(1000));
+        spawn(simulation, 0, 1, || work_us(1000));
+        spawn(simulation, 0, 1, || work_us(1000));
     });
-    // One of the two does not run; it does within a slice.
+    // One of the two does not run, and will within a slice.
     assert!((2_000..102_000).contains(&waited), "{waited}");
     let mut long = 0;
     for place in 1..4 {
         let (waited, _) = answered_after(&[], |simulation| {
             for other in 1..=place {
-                spawn(simulation, (0, other), || work_us(1000));
-                spawn(simulation, (1, other), || work_us(1000));
+                spawn(simulation, 0, other, || work_us(1000));
+                spawn(simulation, 1, other, || work_us(1000));
             }
         });
         assert!(waited < 102_000, "{waited}");
@@ -338,12 +349,12 @@ fn a_parked_thread_is_woken_to_answer_and_parks_again() {
     let (waited, simulation) = answered_after(&[], |simulation| {
         let word = simulation.place(SimulatedU32::new(0), 64, 0);
         let parked = word.clone();
-        spawn(simulation, (0, 1), move || {
+        spawn(simulation, 0, 1, move || {
             while parked.load(Ordering::Acquire) == 0 {
                 Simulated::park(&parked, 0, None);
             }
         });
-        spawn(simulation, (0, 2), move || {
+        spawn(simulation, 0, 2, move || {
             work_us(100);
             word.store(1, Ordering::Release);
             Simulated::unpark(std::ptr::from_ref(&*word), 1);
@@ -375,12 +386,13 @@ fn without_shared_cpus_nobody_can_wait_for_others() {
     let mut simulation = Simulation::new(&machine(&[]), 1);
     simulation.spawn(0, wait_for_others);
     let outcome = simulation.run();
-    assert!(matches!(&outcome, Outcome::Fatal { message, .. } if message.contains("no scheduler")));
+    assert!(matches!(&outcome, RunEnd::Fatal { message, .. } if message.contains("no scheduler")));
 }
 
 #[test]
 fn a_directed_yield_brings_the_thread_that_is_waited_for() {
-    // On CPU 1 a thread of the other guest has the CPU; the thread that is to answer waits behind it.
+    // On CPU 1 a thread of the other guest has the CPU. The thread that must answer waits behind
+    // it.
     let waited = |directed: f64| {
         let changes = [
             ("scheduler.pause_window", 4096.0),
@@ -391,8 +403,8 @@ fn a_directed_yield_brings_the_thread_that_is_waited_for() {
         ];
         let (waited, _) = answered_after(&changes, |simulation| {
             for place in 1..5 {
-                spawn(simulation, (1, place), || work_us(10_000));
-                spawn(simulation, (0, place), || work_us(10_000));
+                spawn(simulation, 1, place, || work_us(10_000));
+                spawn(simulation, 0, place, || work_us(10_000));
             }
         });
         waited
@@ -406,38 +418,38 @@ fn a_budget_of_polls_is_not_spent_off_the_cpu() {
     let machine = machine(&[]);
     let mut simulation = shared(&machine, 1);
     let word = simulation.place(SimulatedU64::new(0), 64, 0);
-    // At a poll every 50 cycles or so the budget lasts for several slices.
-    let spent = spawn(&mut simulation, (0, 0), move || {
+    // With a poll every 50 cycles or so the budget lasts for several slices.
+    let spent = spawn(&mut simulation, 0, 0, move || {
         let begin = now();
         assert!(Simulated::wait_within(&*word, Ordering::Acquire, 10_000, |v| v == 1).is_err());
         now() - begin
     });
-    spawn(&mut simulation, (0, 0), || work_us(3000));
+    spawn(&mut simulation, 0, 0, || work_us(3000));
     let alone = {
         let mut simulation = shared(&machine, 1);
         let word = simulation.place(SimulatedU64::new(0), 64, 0);
-        let spent = spawn(&mut simulation, (0, 0), move || {
+        let spent = spawn(&mut simulation, 0, 0, move || {
             let begin = now();
             assert!(Simulated::wait_within(&*word, Ordering::Acquire, 10_000, |v| v == 1).is_err());
             now() - begin
         });
         finish(&mut simulation);
-        said(&spent)
+        result_of(&spent)
     };
     finish(&mut simulation);
-    let beside = said(&spent);
+    let beside = result_of(&spent);
     assert!(alone > 300_000, "{alone}");
-    // Beside a worker it takes about twice as long, not as long.
+    // Beside a worker it takes about twice as long, not the same time.
     assert!((alone * 3 / 2..alone * 5 / 2).contains(&beside), "{beside} {alone}");
 }
 
 #[test]
-fn a_thread_that_steps_back_lets_the_next_one_run() {
+fn a_thread_that_yields_lets_the_next_one_run() {
     let machine = machine(&[]);
     let mut simulation = shared(&machine, 1);
     let word = simulation.place(SimulatedU64::new(0), 64, 0);
     let seen = word.clone();
-    let turns = spawn(&mut simulation, (0, 0), move || {
+    let turns = spawn(&mut simulation, 0, 0, move || {
         let mut turns = 0;
         while seen.load(Ordering::Acquire) == 0 {
             turns += 1;
@@ -445,14 +457,14 @@ fn a_thread_that_steps_back_lets_the_next_one_run() {
         }
         turns
     });
-    let end = spawn(&mut simulation, (0, 0), move || {
+    let end = spawn(&mut simulation, 0, 0, move || {
         let end = work_us(60);
         word.store(1, Ordering::Release);
         end
     });
     finish(&mut simulation);
-    assert!(said(&turns) <= 3, "{}", said(&turns));
-    assert!(said(&end) < 66_000, "{}", said(&end));
+    assert!(result_of(&turns) <= 3, "{}", result_of(&turns));
+    assert!(result_of(&end) < 66_000, "{}", result_of(&end));
 }
 
 #[test]
@@ -470,9 +482,9 @@ fn the_cycles_of_all_threads_are_accounted_for() {
     let cycles = simulation.attribution().cycles;
     let all: u64 = cycles.iter().sum();
     assert!((8_999_000..=9_000_000).contains(&all), "{cycles:?}");
-    let off = cycles[Phase::OffCpu as usize] as f64 / all as f64;
+    let off = cycles[CyclePhase::OffCpu as usize] as f64 / all as f64;
     assert!((0.66..0.69).contains(&off), "{off}: two of three, and the switches");
-    assert_eq!(cycles[Phase::Waiting as usize], 0);
+    assert_eq!(cycles[CyclePhase::Waiting as usize], 0);
 }
 
 #[test]

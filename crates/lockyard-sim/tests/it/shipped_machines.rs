@@ -1,10 +1,10 @@
-//! The shipped machines: each is read, says where its numbers come from, meets the latencies that its file gives as inputs,
-//! and runs with every hardware thread busy.
+//! The shipped machines. Each is read, names the sources of its numbers, meets the latencies that
+//! its file gives as inputs, and runs with every hardware thread busy.
 
 use crate::support::ping_pong;
 use lockyard::platform::{Ordering, Word};
 use lockyard_sim::machine::Value;
-use lockyard_sim::{Machine, Outcome, SimulatedU64, Simulation};
+use lockyard_sim::{Machine, RunEnd, SimulatedU64, Simulation};
 
 fn machines() -> Vec<Machine> {
     Machine::names().map(|name| Machine::shipped(name).expect("it is shipped")).collect()
@@ -49,8 +49,8 @@ fn every_number_has_a_source_or_a_reason_and_most_have_a_source() {
     }
 }
 
-/// The latencies to which the files were scaled come out. (Of Westmere-EX they are two cells of a table, and its figures
-/// are no inputs.)
+/// The latencies to which the files were scaled come out. (Those of Westmere-EX are two cells of a
+/// table, and its figures are not inputs.)
 #[test]
 fn a_ping_pong_costs_what_the_machine_files_say() {
     for machine in machines().iter().filter(|machine| machine.name() != "westmere-ex-4s10c") {
@@ -79,7 +79,7 @@ fn a_machine_runs_with_all_its_hardware_threads() {
                 }
             });
         }
-        assert!(matches!(simulation.run(), Outcome::Finished), "{}", machine.name());
+        assert!(matches!(simulation.run(), RunEnd::Finished), "{}", machine.name());
         let total = simulation.setup(|| word.load(Ordering::Relaxed));
         assert_eq!(total, 20 * machine.hardware_threads() as u64, "{}", machine.name());
     }

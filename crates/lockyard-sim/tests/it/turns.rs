@@ -1,8 +1,9 @@
-//! How long a line stays: the turns of siblings, the hold after a grant, and what siblings do to each other's work.
+//! Time that a line stays at a core: the turns of siblings, the hold after a grant, and the
+//! slowdown of siblings' work.
 
 use crate::support::{OTHER_SOCKET, SIBLING_OF_0, finish, machine, number, ping_pong, thread};
 use lockyard::platform::{Ordering, Word};
-use lockyard_sim::{Machine, SimulatedU64, Simulation, Statistics, nanoseconds, now, work};
+use lockyard_sim::{Machine, RunStatistics, SimulatedU64, Simulation, nanoseconds, now, work};
 
 #[test]
 fn a_sibling_waits_for_its_turn() {
@@ -16,11 +17,12 @@ fn a_sibling_waits_for_its_turn() {
 
 #[test]
 fn a_siblings_load_waits_out_the_turn_whenever_it_comes() {
-    // Nothing is done ahead: work tells the time here.
+    // Nothing is done ahead here, so that work measures the time.
     let machine = machine(&[("jitter", 0), ("sibling_turn", 60), ("run_ahead", 0)]);
     let n = |name: &str| number(&machine, &format!("cycles.{name}"));
     let (before_lock, lock, turn) = (n("rmw_before_lock"), n("rmw_lock"), n("sibling_turn"));
-    // Cycles after the beginning of the lock: within it, at its end, within the turn, at the turn's end, and later.
+    // Cycles after the beginning of the lock: within it, at its end, within the turn, at the turn's
+    // end, and later.
     for late in [4, lock, lock + 1, lock + turn - 1, lock + turn, lock + turn + 9] {
         let mut simulation = Simulation::new(&machine, 1);
         let word = simulation.place(SimulatedU64::new(0), 64, 0);
@@ -42,12 +44,12 @@ fn a_siblings_load_waits_out_the_turn_whenever_it_comes() {
     }
 }
 
-/// What is counted when each of `places` adds to a word so many times.
+/// Counts when each of `places` adds to a word this many times.
 fn additions(
     machine: &Machine,
     places: impl IntoIterator<Item = usize>,
     times: usize,
-) -> Statistics {
+) -> RunStatistics {
     let mut simulation = Simulation::new(machine, 1);
     let word = simulation.place(SimulatedU64::new(0), 64, 0);
     for place in places {
@@ -80,8 +82,9 @@ fn after_a_grant_the_owner_keeps_the_line() {
 }
 
 #[test]
-fn how_long_it_keeps_the_line_differs_from_nothing_to_twice_the_mean() {
-    // Both cores of the other socket want the line, which is here: the second one waits for the hold of the first.
+fn the_hold_varies_from_nothing_to_twice_the_mean() {
+    // Both cores of the other socket want the line, which is here. The second one waits for the
+    // hold of the first.
     let second_ends = |spread, seed| {
         let numbers = [("jitter", 0), ("granted_legs", 1), ("granted_spread", spread)];
         let machine = machine(&numbers);
@@ -106,13 +109,14 @@ fn how_long_it_keeps_the_line_differs_from_nothing_to_twice_the_mean() {
     let leg = number(&machine(&[]), "cycles.socket_leg");
     let (least, most) = (*differ.iter().min().unwrap(), *differ.iter().max().unwrap());
     assert!(least >= same[0] - leg && most <= same[0] + leg, "{least} to {most}, {}", same[0]);
-    // A short hold is over before the first addition is.
+    // A short hold ends before the first addition does.
     assert!(most - least > leg + leg / 2, "{least} to {most}: nearly two legs of {leg}");
     let mean = differ.iter().sum::<u64>() as f64 / differ.len() as f64;
     assert!((mean - same[0] as f64).abs() < leg as f64 / 8.0, "{mean} and {}", same[0]);
 }
 
-/// Grants of the home agent for each addition, when `ours` cores of one socket and `theirs` of the other add to a word.
+/// Grants of the home agent per addition, when `ours` cores of one socket and `theirs` of the other
+/// add to a word.
 fn grants_of_an_addition(machine: &Machine, ours: usize, theirs: usize) -> f64 {
     let places = (0..ours).chain((0..theirs).map(|core| OTHER_SOCKET + core));
     let statistics = additions(machine, places, 1000);
@@ -151,7 +155,7 @@ fn work_beside(machine: &Machine, beside: u64) -> u64 {
 fn work_is_slow_only_while_the_sibling_works() {
     let machine = machine(&[]);
     assert_eq!(work_beside(&machine, 0), 1000);
-    // The sibling's 100 cycles take 155, in which ours does 100 of its own.
+    // The sibling's 100 cycles take 155, in which this thread does 100 of its own.
     assert_eq!(work_beside(&machine, 100), 155 + 900);
     assert_eq!(work_beside(&machine, 5000), 1550);
 }

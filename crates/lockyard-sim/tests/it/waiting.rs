@@ -1,14 +1,15 @@
-//! Waiting loops: how long a bounded one goes on, and what counts as waiting.
+//! Waiting loops: how long a bounded one goes on, and which cycles count as waiting.
 
 use crate::support::{OTHER_SOCKET, finish, machine, number, on, thread};
 use lockyard::platform::{Host, Ordering, Word};
 use lockyard_sim::{
-    PHASES, Phase, Simulated, SimulatedU64, Simulation, now, random_below, stop_requested, work,
+    CyclePhase, PHASES, Simulated, SimulatedU64, Simulation, now, random_below, stop_requested,
+    work,
 };
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// The cycles that `code` takes.
+/// Cycles of `code`.
 fn timed(code: impl FnOnce()) -> u64 {
     let begin = now();
     code();
@@ -47,7 +48,8 @@ fn a_budget_of_one_poll_is_one_poll() {
     assert_eq!(simulation.statistics().loads, 1);
 }
 
-/// How long a hundred polls of a word take whose line others write, on average: by a bounded wait, or by a loop that counts.
+/// Mean time of a hundred polls of a word whose line others write, by a bounded wait or by a loop
+/// that counts.
 fn a_hundred_polls_beside(writers: usize, gap: f64, bounded: bool) -> f64 {
     let mut simulation = Simulation::new(&machine(&[]), 1);
     let word = simulation.place(SimulatedU64::new(0), 8, 0);
@@ -101,8 +103,8 @@ fn a_budget_is_of_polls_however_often_the_line_is_taken_away() {
     }
 }
 
-/// Cycles in each phase and polls that missed, when hardware thread 0 waits from cycle `begin` on for a word that another socket
-/// changes at once, and again at cycle 20 000 from 1 to 2.
+/// Cycles in each phase, and polls that missed. Hardware thread 0 waits from cycle `begin` on for a
+/// word that another socket changes at once, and again at cycle 20 000 from 1 to 2.
 fn waits_for(value: u64, begin: u64) -> ([u64; PHASES], u64) {
     let mut simulation = Simulation::new(&machine(&[]), 1);
     let word = simulation.place(SimulatedU64::new(0), 64, 0);
@@ -127,12 +129,12 @@ fn waits_for(value: u64, begin: u64) -> ([u64; PHASES], u64) {
 #[test]
 fn a_thread_waits_from_its_first_poll_that_failed() {
     let (cycles, polls) = waits_for(1, 10_000);
-    let of = |phase: Phase| cycles[phase as usize];
-    assert_eq!((of(Phase::Waiting), polls), (0, 0), "the first look finds what it wants");
-    assert!(of(Phase::Moving) > 200, "it brings the line from the other socket: {cycles:?}");
+    let of = |phase: CyclePhase| cycles[phase as usize];
+    assert_eq!((of(CyclePhase::Waiting), polls), (0, 0), "the first look finds what it wants");
+    assert!(of(CyclePhase::Moving) > 200, "it brings the line from the other socket: {cycles:?}");
     let (cycles, polls) = waits_for(2, 10_000);
-    let of = |phase: Phase| cycles[phase as usize];
+    let of = |phase: CyclePhase| cycles[phase as usize];
     assert_eq!(polls, 1, "the second look misses, as the word was changed");
-    let waited = of(Phase::Waiting);
+    let waited = of(CyclePhase::Waiting);
     assert!(waited > 9_500, "from the first look until the change is here: {cycles:?}");
 }

@@ -1,4 +1,9 @@
 //! The lock whose kind is chosen when the program runs.
+//!
+//! It stands beside [`RawSpinLock`](crate::RawSpinLock), and is not one over an algorithm that
+//! chooses. [`Algorithm::is_held`](crate::lock::Algorithm::is_held) judges the bits of a lane
+//! alone, and here they mean nothing without the choice. The kind is read before the context is
+//! entered, so a first use settles the choice outside of it; an algorithm is called inside.
 
 use super::{Chooser, ChosenToken, FixedBy, Kind, Static, table};
 use crate::context::{Context, NoContext};

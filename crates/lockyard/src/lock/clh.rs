@@ -36,9 +36,10 @@
 //! of Washington TR 93-02-02, 1993; P. Magnusson, A. Landin and E. Hagersten, *Queue Locks on Cache
 //! Coherent Multiprocessors*, IPPS 1994.
 
+use super::held_node::{self, HeldNode};
 use super::queue::{self, Name};
 use super::{Algorithm, LaneLock};
-use crate::lane::Lane;
+use crate::lane::{FourBytes, Lane};
 use crate::platform::{Event, HostWithSlots, Int, Ordering, Word};
 
 /// The CLH lock. See the [module documentation](self).
@@ -58,39 +59,9 @@ const HELD: u32 = 0;
 const ANNOUNCED: u32 = 1;
 const RELEASED: u32 = 2;
 
-/// Prepares a node of the running thread for the queue.
-#[inline]
-fn prepare<H: HostWithSlots>(me: Name) -> Name {
-    // Relaxed: the change of the tail publishes it. `parked` is 0: `keep` hands out no other node.
-    me.node::<H>().ready.store(HELD, Ordering::Relaxed);
-    me
-}
-
-/// All nodes are in use: waits until a successor has finished with one.
-#[cold]
-fn wait_for_node<H: HostWithSlots>() -> Name {
-    while queue::wait_for_left::<H>() {
-        if let Some(me) = queue::keep::<H>() {
-            return me;
-        }
-    }
-    H::fatal("clh lock: a thread without a slot, or with four of these locks, wants one");
-}
-
-#[cold]
-#[inline(never)]
-fn wait<H: HostWithSlots>(predecessor: Name) {
-    H::count(Event::Slowpath);
-    let ready = &predecessor.node::<H>().ready;
-    // Acquire, both: pairs with the release of the predecessor's exchange in `unlock`.
-    if ready.swap(ANNOUNCED, Ordering::Acquire) != RELEASED {
-        H::wait_until(ready, Ordering::Acquire, |state| state == RELEASED);
-    }
-    queue::done_with::<H>(predecessor);
-}
-
 impl Algorithm for Clh {
     type Token = u16;
+    type Width = FourBytes;
 
     #[inline(always)]
     fn is_held<B: Int>(bits: B) -> bool {
@@ -98,33 +69,53 @@ impl Algorithm for Clh {
     }
 }
 
-// SAFETY: a thread that finds the queue empty, by its swap, has the lock. Any other has it when its
-// predecessor's node says that it was released. The tail is cleared only from the holder's own
-// name. A node is used again only when its one successor has finished with it. Each operation
-// argues its ordering, and changes the word by a read-modify-write.
+impl<H: HostWithSlots> HeldNode<H> for Clh {
+    const NO_NODE: &'static str =
+        "clh lock: a thread without a slot, or with four of these locks, wants one";
+
+    #[inline]
+    fn take() -> Option<Name> {
+        queue::keep::<H>()
+    }
+
+    #[inline]
+    fn prepare(me: Name) {
+        // Relaxed: published by the change of the tail. `parked` is 0: of no other node does `keep`
+        // dispose.
+        me.node::<H>().ready.store(HELD, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn give_back(me: Name) {
+        queue::give_back_kept::<H>(me);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wait(_me: Name, predecessor: Name) {
+        H::count(Event::Slowpath);
+        let ready = &predecessor.node::<H>().ready;
+        // Acquire, of either: pairs with the release of the predecessor's exchange in `unlock`.
+        if ready.swap(ANNOUNCED, Ordering::Acquire) != RELEASED {
+            H::wait_until(ready, Ordering::Acquire, |state| state == RELEASED);
+        }
+        queue::done_with::<H>(predecessor);
+    }
+}
+
+// SAFETY: who finds the queue empty has the lock, by the swap; everyone else when its predecessor's
+// node says that it was released. The tail goes back to nobody only from the holder's own name. A
+// node is used again only when its one successor has done with it. The orderings are argued at each
+// operation, each of which changes the word by a read-modify-write.
 unsafe impl<H: HostWithSlots> LaneLock<H> for Clh {
     #[inline]
     unsafe fn lock<L: Lane>(lane: L) -> u16 {
-        const { queue::assert_names_fit::<H, L>() }
-        let me = prepare::<H>(queue::keep::<H>().unwrap_or_else(|| wait_for_node::<H>()));
-        if let Some(predecessor) = queue::join(lane, me) {
-            wait::<H>(predecessor);
-        }
-        me.to_bits() as u16
+        held_node::lock::<Self, H, L>(lane)
     }
 
     #[inline]
     unsafe fn try_lock<L: Lane>(lane: L) -> Option<u16> {
-        const { queue::assert_names_fit::<H, L>() }
-        if Self::is_held(lane.load(Ordering::Relaxed)) {
-            return None;
-        }
-        let me = prepare::<H>(queue::keep::<H>()?);
-        if queue::join_if_free(lane, me) {
-            return Some(me.to_bits() as u16);
-        }
-        queue::give_back_kept::<H>(me);
-        None
+        held_node::try_lock::<Self, H, L>(lane)
     }
 
     #[inline]

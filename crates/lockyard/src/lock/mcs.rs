@@ -25,9 +25,10 @@
 //! Shared-Memory Multiprocessors*, ACM TOCS 9(1), 1991, section 2.4, with names of nodes instead of
 //! addresses.
 
+use super::held_node::{self, HeldNode};
 use super::queue::{self, Name};
 use super::{Algorithm, LaneLock};
-use crate::lane::Lane;
+use crate::lane::{FourBytes, Lane};
 use crate::platform::{Event, HostWithSlots, Int, Ordering, Word};
 
 /// The MCS lock. See the [module documentation](self).
@@ -42,39 +43,9 @@ use crate::platform::{Event, HostWithSlots, Int, Ordering, Word};
 #[derive(Debug)]
 pub struct Mcs;
 
-/// Prepares a node of the running thread for the queue.
-#[inline]
-fn prepare<H: HostWithSlots>(me: Name) -> Name {
-    let node = me.node::<H>();
-    // Relaxed: the change of the tail, and the store to the predecessor's `next`, publish them.
-    node.next.store(0, Ordering::Relaxed);
-    node.ready.store(0, Ordering::Relaxed);
-    me
-}
-
-/// All nodes are in use: waits until a successor has finished with one.
-#[cold]
-fn wait_for_node<H: HostWithSlots>() -> Name {
-    while queue::wait_for_left::<H>() {
-        if let Some(me) = queue::take::<H>() {
-            return me;
-        }
-    }
-    H::fatal("mcs lock: a thread without a slot, or with four of these locks, wants one");
-}
-
-#[cold]
-#[inline(never)]
-fn wait<H: HostWithSlots>(me: Name, predecessor: Name) {
-    H::count(Event::Slowpath);
-    // Release: pairs with the acquire in the predecessor's `unlock`, which then writes to `ready`.
-    predecessor.node::<H>().next.store(me.to_bits() as u32, Ordering::Release);
-    // Acquire: pairs with the release store in `unlock`.
-    H::wait_until(&me.node::<H>().ready, Ordering::Acquire, |ready| ready != 0);
-}
-
 impl Algorithm for Mcs {
     type Token = u16;
+    type Width = FourBytes;
 
     #[inline(always)]
     fn is_held<B: Int>(bits: B) -> bool {
@@ -82,32 +53,53 @@ impl Algorithm for Mcs {
     }
 }
 
-// SAFETY: a thread that finds the queue empty, by its swap, has the lock. Any other has it when its
-// predecessor, the holder, says so, once. The tail is cleared only from the holder's own name. Each
-// operation argues its ordering, and changes the word by a read-modify-write.
+impl<H: HostWithSlots> HeldNode<H> for Mcs {
+    const NO_NODE: &'static str =
+        "mcs lock: a thread without a slot, or with four of these locks, wants one";
+
+    #[inline]
+    fn take() -> Option<Name> {
+        queue::take::<H>()
+    }
+
+    #[inline]
+    fn prepare(me: Name) {
+        let node = me.node::<H>();
+        // Relaxed: published by the change of the tail, and by the store to the predecessor's
+        // `next`.
+        node.next.store(0, Ordering::Relaxed);
+        node.ready.store(0, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn give_back(me: Name) {
+        queue::give_back::<H>(me);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wait(me: Name, predecessor: Name) {
+        H::count(Event::Slowpath);
+        // Release: pairs with the acquire of the predecessor's `unlock`, who then writes to
+        // `ready`.
+        predecessor.node::<H>().next.store(me.to_bits() as u32, Ordering::Release);
+        // Acquire: pairs with the release store in `unlock`.
+        H::wait_until(&me.node::<H>().ready, Ordering::Acquire, |ready| ready != 0);
+    }
+}
+
+// SAFETY: who finds the queue empty has the lock, by the swap; everyone else when its predecessor,
+// the holder, says so, once. The tail goes back to nobody only from the holder's own name. The
+// orderings are argued at each operation, each of which changes the word by a read-modify-write.
 unsafe impl<H: HostWithSlots> LaneLock<H> for Mcs {
     #[inline]
     unsafe fn lock<L: Lane>(lane: L) -> u16 {
-        const { queue::assert_names_fit::<H, L>() }
-        let me = prepare::<H>(queue::take::<H>().unwrap_or_else(|| wait_for_node::<H>()));
-        if let Some(predecessor) = queue::join(lane, me) {
-            wait::<H>(me, predecessor);
-        }
-        me.to_bits() as u16
+        held_node::lock::<Self, H, L>(lane)
     }
 
     #[inline]
     unsafe fn try_lock<L: Lane>(lane: L) -> Option<u16> {
-        const { queue::assert_names_fit::<H, L>() }
-        if Self::is_held(lane.load(Ordering::Relaxed)) {
-            return None;
-        }
-        let me = prepare::<H>(queue::take::<H>()?);
-        if queue::join_if_free(lane, me) {
-            return Some(me.to_bits() as u16);
-        }
-        queue::give_back::<H>(me);
-        None
+        held_node::try_lock::<Self, H, L>(lane)
     }
 
     #[inline]

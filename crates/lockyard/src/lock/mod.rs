@@ -19,6 +19,7 @@
 //! Each of these operations is a locked one, except the store.
 
 pub mod clh;
+mod held_node;
 pub mod mcs;
 pub mod pv;
 pub mod pv_queued;
@@ -35,9 +36,9 @@ pub use pv_queued::PvQueued;
 pub use pv_ticket::PvTicket;
 pub use queued::{CmpxchgGrab, Queued, StoreGrab};
 pub use test_and_set::TestAndSet;
-pub use ticket::{Ticket, TicketAsmLoop};
+pub use ticket::{AsmLoop, PlainLoop, Poll, Ticket, Ticket8, TicketAsmLoop};
 
-use crate::lane::Lane;
+use crate::lane::{Lane, Width};
 use crate::platform::{Event, Host, HostWithSlots, Instant, Int, Ordering};
 use core::time::Duration;
 
@@ -46,6 +47,8 @@ use core::time::Duration;
 pub trait Algorithm: Sized + 'static {
     /// The value that the holder gives back: a ticket, or nothing.
     type Token: Copy + Send + Sync + core::fmt::Debug + 'static;
+    /// The width of the word of a lock of its own.
+    type Width: Width;
 
     /// Returns true if a lane with this value is held, or is about to be handed over.
     fn is_held<B: Int>(bits: B) -> bool;
@@ -120,9 +123,7 @@ pub unsafe trait FairLock<H: Host>: LaneLock<H> {
 }
 
 // SAFETY: the release is `LaneLock`'s.
-unsafe impl<H: Host> FairLock<H> for Ticket {}
-// SAFETY: the same.
-unsafe impl<H: Host> FairLock<H> for TicketAsmLoop {}
+unsafe impl<H: Host, P: Poll, W: Width> FairLock<H> for Ticket<P, W> {}
 // SAFETY: the same.
 unsafe impl<H: HostWithSlots, G: queued::Grab> FairLock<H> for Queued<G> {}
 // SAFETY: the same.

@@ -45,7 +45,7 @@
 //! threads wait for it at each hand-over. Here a newcomer may take a free lock while the first in
 //! the queue sleeps and wakes up. Once the first runs, it is next.
 //!
-//! The first in the queue is passed within two bounds, of which the earlier holds:
+//! The first in the queue is passed within two bounds, whichever is reached first:
 //!
 //! - At most a thousand times ([`Hooks::MOST_PASSES`]). The threads that pass it count in the word.
 //! - Not at all once it joined the queue a millisecond ago ([`Hooks::LONGEST_PASSED`]). It closes
@@ -106,7 +106,7 @@ use super::pv::{self, Announced, Hooks, Parks};
 use super::queue::{self, Name};
 use super::{Algorithm, FairLock, LaneLock, Queued};
 use crate::invariance::Invariant;
-use crate::lane::{Lane, upper};
+use crate::lane::{FourBytes, Lane, upper};
 use crate::platform::{
     Event, HostWithSlots, Int, Ordering, QueueNode, RELEASE_ACQUIRE_LATE, Region, Word,
     acquire_late, during,
@@ -433,6 +433,7 @@ fn kick<H: HostWithSlots>(lock: usize, token: u32, parked: bool) {
 
 impl<P: Hooks> Algorithm for PvQueued<P> {
     type Token = u32;
+    type Width = FourBytes;
 
     #[inline(always)]
     fn is_held<B: Int>(bits: B) -> bool {

@@ -67,7 +67,7 @@
 use super::pv::{self, Hooks, Parks};
 use super::{Algorithm, LaneLock, Ticket, queue};
 use crate::invariance::Invariant;
-use crate::lane::{Lane, lower, upper};
+use crate::lane::{FourBytes, Lane, lower, upper};
 use crate::platform::{Atomics, Event, HostWithSlots, Int, Ordering};
 
 /// The ticket lock whose waiters park. See the [module documentation](self).
@@ -188,10 +188,11 @@ fn kick_next<H: HostWithSlots>(lock: usize, ticket: u64) {
 
 impl<P: Hooks> Algorithm for PvTicket<P> {
     type Token = u16;
+    type Width = FourBytes;
 
     #[inline(always)]
     fn is_held<B: Int>(bits: B) -> bool {
-        if P::PARK { next(bits) != owner(bits) } else { Ticket::is_held(bits) }
+        if P::PARK { next(bits) != owner(bits) } else { <Ticket>::is_held(bits) }
     }
 }
 

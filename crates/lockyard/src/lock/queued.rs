@@ -81,7 +81,7 @@
 use super::queue::{self, Name};
 use super::{Algorithm, LaneLock};
 use crate::invariance::Invariant;
-use crate::lane::{Lane, lower, upper};
+use crate::lane::{FourBytes, Lane, lower, upper};
 use crate::platform::{Event, HostWithSlots, Int, Ordering, Word};
 
 const LOCKED: u64 = 1;
@@ -257,6 +257,7 @@ fn wait_without_node<H: HostWithSlots, L: Lane>(lane: L) {
 
 impl<G: Grab> Algorithm for Queued<G> {
     type Token = ();
+    type Width = FourBytes;
 
     #[inline(always)]
     fn is_held<B: Int>(bits: B) -> bool {

@@ -12,7 +12,7 @@
 //! ISCA 1984 (test-and-test-and-set).
 
 use super::{Algorithm, Deadline, LaneLock, TimedLock};
-use crate::lane::Lane;
+use crate::lane::{FourBytes, Lane};
 use crate::platform::{Event, Host, Instant, Int, Ordering};
 
 /// The test-and-set lock. See the [module documentation](crate::lock).
@@ -40,6 +40,7 @@ fn lock_slowly<H: Host, L: Lane>(lane: L) {
 
 impl Algorithm for TestAndSet {
     type Token = ();
+    type Width = FourBytes;
 
     #[inline(always)]
     fn is_held<B: Int>(bits: B) -> bool {

@@ -23,10 +23,12 @@
 //! with Eventcounts and Sequencers*, CACM 22(2), 1979.
 
 use super::{Algorithm, LaneLock};
-use crate::lane::{Lane, lower, upper};
+use crate::invariance::Invariant;
+use crate::lane::{FourBytes, Lane, TwoBytes, Width, lower, upper};
 use crate::platform::{Event, Host, Int, Ordering};
 
-/// The ticket lock, its waiting loop in plain code. See the [module documentation](crate::lock).
+/// The ticket lock: its waiting loop is `P`, and a lock of its own is in a word of width `W`. See
+/// the [module documentation](crate::lock).
 ///
 /// In a lane of 32 bits (16-bit counters) at most 2^15 threads may hold or wait at once. One more
 /// ends the program, as an overflowing `Arc` does.
@@ -35,12 +37,46 @@ use crate::platform::{Event, Host, Int, Ordering};
 /// compile time. The host promises that no more threads contend ([`Host`], *Safety*). A 256th
 /// contender ends the program; a 257th would enter beside the holder.
 #[derive(Debug)]
-pub struct Ticket;
+pub struct Ticket<P: Poll = PlainLoop, W: Width = FourBytes>(Invariant<(P, W)>);
 
-/// The ticket lock with its waiting loop in assembly on x86-64. It shows that the loop in plain
-/// code is not slower.
+/// The ticket lock, its waiting loop in assembly on x86-64. It exists to show that the loop in
+/// plain code is not slower.
+pub type TicketAsmLoop = Ticket<AsmLoop>;
+
+/// The ticket lock in 2 bytes.
+pub type Ticket8 = Ticket<PlainLoop, TwoBytes>;
+
+/// The waiting loop of a ticket lock: [`PlainLoop`] or [`AsmLoop`]. Sealed.
+pub trait Poll: sealed::Sealed + 'static {
+    /// Waits until the lower half of the lane is `ticket`. Acquire.
+    fn wait<H: Host, L: Lane>(lane: L, ticket: <L::Bits as Int>::Half);
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::PlainLoop {}
+    impl Sealed for super::AsmLoop {}
+}
+
+/// Waits in plain code.
 #[derive(Debug)]
-pub struct TicketAsmLoop;
+pub struct PlainLoop;
+impl Poll for PlainLoop {
+    fn wait<H: Host, L: Lane>(lane: L, ticket: <L::Bits as Int>::Half) {
+        // Acquire: pairs with the release store of `owner` that hands the lock to this ticket.
+        lane.wait_until::<H>(Ordering::Acquire, |bits| lower(bits) == ticket);
+    }
+}
+
+/// Waits in assembly, where there is any.
+#[derive(Debug)]
+pub struct AsmLoop;
+impl Poll for AsmLoop {
+    fn wait<H: Host, L: Lane>(lane: L, ticket: <L::Bits as Int>::Half) {
+        // Its acquire pairs as that of `PlainLoop`.
+        lane.wait_lower_assembly::<H>(ticket);
+    }
+}
 
 /// Fails to compile where the counters are too narrow for the host, or wider than a ticket.
 const fn assert_width<H: Host, L: Lane>() {
@@ -56,25 +92,9 @@ const fn assert_width<H: Host, L: Lane>() {
 /// counter is about to overrun. An 8-bit counter overruns when a full distance looks like none.
 const MAX_DISTANCE: u64 = 1 << 15;
 
-#[inline(always)]
-fn lock<H: Host, L: Lane>(lane: L, wait: impl FnOnce(L, <L::Bits as Int>::Half)) -> u16 {
-    const { assert_width::<H, L>() }
-    // Acquire: pairs with the release store of `owner` in `unlock`, when the lock was free.
-    let before = lane.fetch_increment_upper(Ordering::Acquire);
-    let ticket = upper(before);
-    if ticket != lower(before) {
-        return wait_for_turn::<H, L>(lane, before, wait);
-    }
-    ticket.to_u64() as u16
-}
-
 #[cold]
 #[inline(never)]
-fn wait_for_turn<H: Host, L: Lane>(
-    lane: L,
-    before: L::Bits,
-    wait: impl FnOnce(L, <L::Bits as Int>::Half),
-) -> u16 {
+fn wait_for_turn<H: Host, L: Lane, P: Poll>(lane: L, before: L::Bits) -> u16 {
     let (ticket, owner) = (upper(before), lower(before));
     let counter_mask = <L::Bits as Int>::Half::truncate(u64::MAX).to_u64();
     let distance = ticket.to_u64().wrapping_sub(owner.to_u64()) & counter_mask;
@@ -90,101 +110,61 @@ fn wait_for_turn<H: Host, L: Lane>(
         );
     }
     H::count(Event::Slowpath);
-    wait(lane, ticket);
+    P::wait::<H, L>(lane, ticket);
     ticket.to_u64() as u16
 }
 
-#[inline(always)]
-fn try_lock<H: Host, L: Lane>(lane: L) -> Option<u16> {
-    const { assert_width::<H, L>() }
-    let seen = lane.load(Ordering::Relaxed);
-    let ticket = upper(seen);
-    if ticket != lower(seen) {
-        return None;
-    }
-    let next = (ticket.to_u64() + 1) << <L::Bits as Int>::Half::BITS;
-    let taken = L::Bits::truncate(next | lower(seen).to_u64());
-    // Acquire: pairs with the release store of `owner` in `unlock`.
-    match lane.compare_exchange(seen, taken, Ordering::Acquire) {
-        Ok(_) => Some(ticket.to_u64() as u16),
-        Err(_) => None,
-    }
-}
-
-#[inline(always)]
-fn unlock<L: Lane>(lane: L, ticket: u16) {
-    let old = <L::Bits as Int>::Half::truncate(u64::from(ticket));
-    let new = <L::Bits as Int>::Half::truncate(u64::from(ticket.wrapping_add(1)));
-    // Release: pairs with the acquire of the next owner, in `lock`, `try_lock` or its wait. Only
-    // the holder writes `owner`, so this is a store of a part.
-    lane.store_lower(old, new, Ordering::Release);
-}
-
-#[inline(always)]
-fn is_held<B: Int>(bits: B) -> bool {
-    upper(bits) != lower(bits)
-}
-
-fn wait_plain<H: Host, L: Lane>(lane: L, ticket: <L::Bits as Int>::Half) {
-    // Acquire: pairs with the release store of `owner` that hands the lock to this ticket.
-    lane.wait_until::<H>(Ordering::Acquire, |bits| lower(bits) == ticket);
-}
-
-fn wait_assembly<H: Host, L: Lane>(lane: L, ticket: <L::Bits as Int>::Half) {
-    // Its acquire pairs with the same release.
-    lane.wait_lower_assembly::<H>(ticket);
-}
-
-impl Algorithm for Ticket {
+impl<P: Poll, W: Width> Algorithm for Ticket<P, W> {
     type Token = u16;
+    type Width = W;
 
     #[inline(always)]
     fn is_held<B: Int>(bits: B) -> bool {
-        is_held(bits)
+        upper(bits) != lower(bits)
     }
 }
 
-// SAFETY: `next` hands out each ticket once while fewer than 2^16 (2^8) are out. The distance check
-// ensures that; with 8 bits, the host does. Only the thread whose ticket equals `owner` is past
-// `lock`, and only it advances `owner`. `try_lock` changes `next` only from a value at which the
-// lock was free. Each operation argues its ordering. Each changes the lane by a read-modify-write,
-// or by a store of a part, which stands for one.
-unsafe impl<H: Host> LaneLock<H> for Ticket {
+// SAFETY: `next` hands out each ticket once while fewer than 2^16 (2^8) are out, which the distance
+// check ensures (with 8 bits, the host); only the thread whose ticket equals `owner` is past
+// `lock`, and only it moves `owner` on. `try_lock` changes `next` only from a value at which the
+// lock was free. The orderings are argued at each operation; each operation changes the lane by a
+// read-modify-write, or by a store of a part, which stands for one.
+unsafe impl<H: Host, P: Poll, W: Width> LaneLock<H> for Ticket<P, W> {
     #[inline(always)]
     unsafe fn lock<L: Lane>(lane: L) -> u16 {
-        lock::<H, L>(lane, wait_plain::<H, L>)
+        const { assert_width::<H, L>() }
+        // Acquire: pairs with the release store of `owner` in `unlock`, when the lock was free.
+        let before = lane.fetch_increment_upper(Ordering::Acquire);
+        let ticket = upper(before);
+        if ticket != lower(before) {
+            return wait_for_turn::<H, L, P>(lane, before);
+        }
+        ticket.to_u64() as u16
     }
+
     #[inline(always)]
     unsafe fn try_lock<L: Lane>(lane: L) -> Option<u16> {
-        try_lock::<H, L>(lane)
+        const { assert_width::<H, L>() }
+        let seen = lane.load(Ordering::Relaxed);
+        let ticket = upper(seen);
+        if ticket != lower(seen) {
+            return None;
+        }
+        let next = (ticket.to_u64() + 1) << <L::Bits as Int>::Half::BITS;
+        let taken = L::Bits::truncate(next | lower(seen).to_u64());
+        // Acquire: pairs with the release store of `owner` in `unlock`.
+        match lane.compare_exchange(seen, taken, Ordering::Acquire) {
+            Ok(_) => Some(ticket.to_u64() as u16),
+            Err(_) => None,
+        }
     }
-    #[inline(always)]
-    unsafe fn unlock<L: Lane>(lane: L, token: u16) {
-        unlock(lane, token);
-    }
-}
 
-impl Algorithm for TicketAsmLoop {
-    type Token = u16;
-
     #[inline(always)]
-    fn is_held<B: Int>(bits: B) -> bool {
-        is_held(bits)
-    }
-}
-
-// SAFETY: as for `Ticket`. Only the waiting loop differs.
-unsafe impl<H: Host> LaneLock<H> for TicketAsmLoop {
-    #[inline(always)]
-    unsafe fn lock<L: Lane>(lane: L) -> u16 {
-        lock::<H, L>(lane, wait_assembly::<H, L>)
-    }
-    #[inline(always)]
-    unsafe fn try_lock<L: Lane>(lane: L) -> Option<u16> {
-        try_lock::<H, L>(lane)
-    }
-    #[inline(always)]
-    unsafe fn unlock<L: Lane>(lane: L, token: u16) {
-        unlock(lane, token);
+    unsafe fn unlock<L: Lane>(lane: L, ticket: u16) {
+        let old = <L::Bits as Int>::Half::truncate(u64::from(ticket));
+        let new = <L::Bits as Int>::Half::truncate(u64::from(ticket.wrapping_add(1)));
+        // Release: pairs with the acquire of the next owner, in `lock`, `try_lock` or its wait.
+        // Only the holder writes `owner`, so this is a store of a part.
+        lane.store_lower(old, new, Ordering::Release);
     }
 }

@@ -181,7 +181,7 @@ const POLLS_BETWEEN_YIELDS: u32 = 64;
 /// Generators*, OOPSLA 2014). It is a bijection, and each of its 64 bits depends on each bit of its
 /// argument.
 #[inline(always)]
-pub(crate) const fn mix(bits: u64) -> u64 {
+pub const fn mix(bits: u64) -> u64 {
     let bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     bits ^ bits >> 31

@@ -87,11 +87,16 @@ impl<T, H: Host> Owned<T, H> {
         NonNull::new(Self::at(bits).cast_mut()).map(Owned)
     }
 
+    /// The value that was made [into bits](Self::into_bits), shared; `None` for 0.
+    ///
+    /// Inside a guard of the domain that frees the value, use [`Guard::deref_bits`]. This is for
+    /// values that something else keeps alive, such as a lock.
+    ///
     /// # Safety
     ///
-    /// The bits are those of an `Owned` of this type and host, or 0, and that object lives as long
-    /// as the reference.
-    pub(crate) unsafe fn deref_bits<'a>(bits: u64) -> Option<&'a T> {
+    /// The bits are of an `Owned` of this type and host, or 0. The value lives as long as the
+    /// reference.
+    pub unsafe fn deref_bits<'a>(bits: u64) -> Option<&'a T> {
         // SAFETY: the caller's promise.
         unsafe { Self::at(bits).as_ref() }.map(|node| &node.value)
     }

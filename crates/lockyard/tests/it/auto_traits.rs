@@ -2,9 +2,6 @@
 //!
 //! Compiling this file decides all of it. The tests run nothing.
 
-use lockyard::buffers::{Buffer, BufferCache, Standard as Switches};
-use lockyard::connections::{self, Connection, ConnectionTable};
-use lockyard::id_table::{self, IdTable};
 use lockyard::kind::{Choice, Kind, RawChosenLock, StaticChoice};
 use lockyard::lock::{Clh, Mcs, PvQueued, PvTicket, Queued, TestAndSet, Ticket};
 use lockyard::lockref::policy::Standard;
@@ -12,7 +9,6 @@ use lockyard::lockref::{LockRef, LockRefGuard};
 use lockyard::page_ref::{Cmpxchg, LockedBit, PageRef};
 use lockyard::platform::{Announcement, NativeAtomics, NativeCell, QueueNode};
 use lockyard::reclaim::{Domain, Guard, Header, Owned};
-use lockyard::statistics::{PerCpu, PerNode, Shared, Statistics};
 use lockyard::{Context, Held, Native, RawSpinLock};
 use std::cell::Cell as NotShared;
 use std::rc::Rc;
@@ -36,33 +32,8 @@ impl StaticChoice for Chosen {
 type Lock<K, C = lockyard::NoContext> = RawSpinLock<K, Native, C>;
 type Mutex<T, C = lockyard::NoContext> = lock_api::Mutex<Lock<Ticket, C>, T>;
 
-/// Compiles if the type has the traits.
-macro_rules! has {
-    ($traits:path, $($others:path)?; $($type:ty),* $(,)?) => {
-        const _: () = {
-            const fn has<T: $traits $(+ $others)?>() {}
-            $(has::<$type>();)*
-        };
-    };
-}
-
-/// Compiles if the type does not have the trait: with it, two implementations would fit.
-macro_rules! lacks {
-    ($trait:path; $($type:ty),* $(,)?) => {$(
-        const _: () = {
-            trait Ambiguous<A> {
-                fn which() {}
-            }
-            impl<T> Ambiguous<()> for T {}
-            struct WithTrait;
-            impl<T: $trait> Ambiguous<WithTrait> for T {}
-            const _: fn() = <$type as Ambiguous<_>>::which;
-        };
-    )*};
-}
-
 #[test]
-fn locks_counts_and_tables_are_sent_and_shared() {
+fn locks_counts_and_domains_are_sent_and_shared() {
     has!(Send, Sync;
         Lock<Ticket>, Lock<TestAndSet>, Lock<Queued>, Lock<PvQueued>, Lock<PvTicket>,
         Lock<Mcs>, Lock<Clh>,
@@ -71,13 +42,6 @@ fn locks_counts_and_tables_are_sent_and_shared() {
         PageRef<Cmpxchg, Native>, PageRef<LockedBit, Native>,
         Domain<Native>, Domain<Native, Sticky>, Header<Native>,
         QueueNode<NativeAtomics>, Announcement<NativeAtomics>,
-        Statistics<PerNode, Queued, Native>, Statistics<PerCpu, Queued, Native>,
-        Statistics<Shared, Queued, Native>,
-        IdTable<NotShared<u32>, id_table::Rcu, Native>,
-        IdTable<NotShared<u32>, id_table::Locked, Native>,
-        ConnectionTable<u32, connections::Rcu, Native>,
-        Connection<'static, u32, connections::Rcu, Native>,
-        BufferCache<u32, Switches, Native>, Buffer<'static, u32, Switches, Native>,
     );
 }
 
@@ -103,10 +67,7 @@ fn what_holds_something_stays_on_its_thread() {
         lock_api::MutexGuard<'static, Lock<Ticket>, u32>,
         LockRefGuard<'static, Queued, Standard, Native>,
         Guard<'static, Native>,
-        id_table::Entry<'static, u32, id_table::Rcu, Native>,
     );
-    // A shared entry gives `&T` to the thread that it is shared with.
-    lacks!(Sync; id_table::Entry<'static, NotShared<u32>, id_table::Locked, Native>);
     // A guard shared between threads would share the state of its context.
     lacks!(Sync;
         LockRefGuard<'static, Queued, Standard, Native, Sticky>, Guard<'static, Native, Sticky>,

@@ -4,11 +4,10 @@
 
 #![cfg(all(feature = "std", feature = "hooks"))]
 
+use crate::support::between::{Host, after_next};
 #[cfg(unix)]
-use crate::support::forked::forked;
+use crate::support::{between::WAITS, forked::forked};
 use lockyard::RawSpinLock;
-use lockyard::connections::{Bits, ConnectionTable, Rcu, Tuple};
-use lockyard::id_table::{self, IdTable};
 use lockyard::lock::{Clh, Queued};
 #[cfg(unix)]
 use lockyard::lock::{LaneLock, Mcs};
@@ -19,49 +18,11 @@ use lockyard::page_ref::{
 };
 use lockyard::platform::hooked::{Effect, Hook, Hooked, Operation, OperationKind};
 use lockyard::platform::{Host as _, Native};
-use std::cell::{Cell, RefCell};
-use std::net::Ipv4Addr;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
-
-/// A hook that runs the action of [`after_next`] after the operation for which it was given.
-struct Between;
-
-type Then = Box<dyn FnOnce()>;
-
-thread_local! {
-    static THEN: RefCell<Option<(OperationKind, Then)>> = const { RefCell::new(None) };
-    /// The counter of the waits that the thread begins.
-    static WAITS: Cell<Option<&'static AtomicU32>> = const { Cell::new(None) };
-}
-
-/// Runs `then` after the next operation of this kind in the running thread.
-fn after_next(kind: OperationKind, then: impl FnOnce() + 'static) {
-    THEN.set(Some((kind, Box::new(then))));
-}
-
-// SAFETY: it changes no operation.
-unsafe impl Hook for Between {
-    fn operation(operation: &mut Operation) -> Effect {
-        if operation.kind == OperationKind::Wait
-            && let Some(waits) = WAITS.get()
-        {
-            waits.fetch_add(1, Ordering::Relaxed);
-        }
-        Effect::Performed
-    }
-    fn done(operation: &Operation) {
-        let due =
-            THEN.with_borrow(|then| matches!(then, Some((kind, _)) if *kind == operation.kind));
-        if due && let Some((_, then)) = THEN.take() {
-            then();
-        }
-    }
-}
-
-type Host = Hooked<Native, Between>;
 
 fn stays_frozen_for_a_look_up_that_saw_it_full<V: Conditional>(kind: OperationKind) {
     let page = Arc::new(PageRef::<V, Host>::from_references(MAX_REFERENCES));
@@ -228,122 +189,7 @@ fn in_a_forked_child_nodes_left_to_others_belong_to_the_thread_again() {
     .unwrap();
 }
 
-fn connection(number: u32) -> Tuple {
-    let end = |address: u32, port| (Ipv4Addr::from_bits(address).into(), port);
-    Tuple {
-        protocol: 6,
-        source: end(0x0a00_0000 | number, 1024),
-        destination: end(0xc000_0207, 80),
-    }
-}
-
-/// Counts its live values.
-struct Alive(&'static AtomicU32);
-
-impl Alive {
-    fn new(counter: &'static AtomicU32) -> Self {
-        counter.fetch_add(1, Ordering::Relaxed);
-        Alive(counter)
-    }
-}
-
-impl Drop for Alive {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// Runs `beside` while a thread is stopped in the middle of `look_up`, inside the table's domain.
-fn beside_a_stopped_look_up(look_up: impl FnOnce() + Send, beside: impl FnOnce()) {
-    let (stopped, go_on): (&'static AtomicBool, &'static AtomicBool) =
-        (Box::leak(Box::default()), Box::leak(Box::default()));
-    let until = |flag: &AtomicBool| {
-        while !flag.load(Ordering::Relaxed) {
-            thread::yield_now();
-        }
-    };
-    thread::scope(|scope| {
-        scope.spawn(move || {
-            // The first fence of a look-up is that of entering.
-            after_next(OperationKind::Fence, move || {
-                stopped.store(true, Ordering::Relaxed);
-                until(go_on);
-            });
-            look_up();
-        });
-        until(stopped);
-        beside();
-        go_on.store(true, Ordering::Relaxed);
-    });
-}
-
-#[test]
-fn a_look_up_that_never_ends_holds_memory_of_connections_back_and_nothing_else() {
-    const GONE: u32 = 1_000;
-    static ALIVE: AtomicU32 = AtomicU32::new(0);
-    let table = ConnectionTable::<Alive, Rcu, Host>::with_bits(Bits::MIN, None);
-    let insert = |number| drop(table.insert(&connection(number), Alive::new(&ALIVE), 5).unwrap());
-    insert(0);
-    beside_a_stopped_look_up(
-        || assert!(table.look_up(&connection(0)).is_some()),
-        || {
-            for number in 1..=GONE {
-                insert(number);
-                assert!(table.look_up(&connection(number)).is_some(), "others look up");
-                if number % 2 == 0 {
-                    assert!(table.remove(&connection(number)).is_some());
-                }
-            }
-            assert_eq!(table.waiting(), u64::from(GONE / 2), "the table reports the waiting ones");
-            let renewed = table.look_up(&connection(0)).is_some_and(|(found, _)| found.renew(6));
-            assert!(renewed);
-            assert_eq!(table.expire(5, usize::MAX, |_| ()), GONE as usize / 2);
-            assert_eq!(table.waiting(), u64::from(GONE), "nothing is freed under it");
-            assert_eq!(ALIVE.load(Ordering::Relaxed), 1, "values are still dropped");
-        },
-    );
-    // It has continued, and after one or two retirements everything is freed.
-    for _ in 0..4 {
-        insert(1);
-        assert_eq!(table.expire(5, usize::MAX, |_| ()), 1);
-    }
-    assert!(table.waiting() <= 3, "{} wait", table.waiting());
-    drop(table);
-    assert_eq!(ALIVE.load(Ordering::Relaxed), 0);
-}
-
-#[test]
-fn a_look_up_that_never_ends_holds_memory_of_identifiers_back_and_nothing_else() {
-    const GONE: u32 = 1_000;
-    static ALIVE: AtomicU32 = AtomicU32::new(0);
-    let table: IdTable<Alive, id_table::Rcu, Host> = IdTable::new();
-    assert_eq!(table.insert(Alive::new(&ALIVE)).ok(), Some(0));
-    beside_a_stopped_look_up(
-        || assert!(table.lock(0).is_some()),
-        || {
-            for _ in 0..GONE {
-                assert_eq!(
-                    table.insert(Alive::new(&ALIVE)).ok(),
-                    Some(1),
-                    "identifiers are free at once"
-                );
-                assert!(table.lock(0).is_some() && table.remove(1).is_some());
-            }
-            assert_eq!(
-                table.domain().pending(),
-                u64::from(GONE),
-                "the table reports the waiting ones"
-            );
-            assert!(table.domain().try_synchronize(3).is_err());
-            assert_eq!(ALIVE.load(Ordering::Relaxed), 1, "objects are the remover's");
-        },
-    );
-    table.domain().barrier();
-    assert_eq!(table.domain().pending(), 0);
-}
-
-/// Changes the count before each compare-exchange of a thread that wants the lock, as a stream of
-/// look-ups could.
+/// Changes the count before each compare-exchange of a thread that wants the lock, as a stream of look-ups may.
 struct Stream;
 
 type Entry = LockRef<Queued, NoTrywait, Hooked<Native, Stream>>;

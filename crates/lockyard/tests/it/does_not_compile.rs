@@ -23,13 +23,6 @@ fn a_lock_in_a_word_that_is_too_small_for_it() {
 }
 
 #[test]
-fn a_table_of_what_lives_long_given_what_does_not() {
-    let cases = trybuild::TestCases::new();
-    cases.compile_fail("tests/ui/connections_of_what_lives_shorter.rs");
-    cases.compile_fail("tests/ui/buffers_of_what_lives_shorter.rs");
-}
-
-#[test]
 fn a_look_up_of_a_page_that_cannot_refuse() {
     let cases = trybuild::TestCases::new();
     cases.compile_fail("tests/ui/look_up_where_zero_cannot_happen.rs");
@@ -44,7 +37,7 @@ fn safe_code_that_changes_the_words_of_a_lock() {
 }
 
 #[test]
-fn a_lock_or_a_table_as_one_with_other_parameters() {
+fn a_lock_as_one_with_other_parameters() {
     let cases = trybuild::TestCases::new();
     cases.compile_fail("tests/ui/variance.rs");
 }

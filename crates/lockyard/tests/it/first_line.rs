@@ -1,12 +1,10 @@
 //! A user's first line: a `let` without a type makes each name at the root.
 
-use lockyard::buffers::{Configuration, Key};
 use lockyard::comparators::{ClhLock, McsLock, QSpinLockCmpxchgGrab, TicketLockAsmLoop};
-use lockyard::connections::Bits;
 use lockyard::kind::{Choice, Kind, StaticChoice};
 use lockyard::{
-    BufferCache, ChosenLock, ConnectionTable, Counts, Domain, IdTable, LockRef, PageRef,
-    PvQSpinLock, PvTicketLock, QSpinLock, Statistics, TestAndSetLock, TicketLock,
+    ChosenLock, Domain, LockRef, PageRef, PvQSpinLock, PvTicketLock, QSpinLock, TestAndSetLock,
+    TicketLock,
 };
 
 #[test]
@@ -54,26 +52,6 @@ fn a_reference_count() {
 }
 
 #[test]
-fn a_table() {
-    let ids = IdTable::new();
-    let id = ids.insert("seven").unwrap();
-    assert_eq!(ids.remove(id), Some("seven"));
-
-    let connections = ConnectionTable::new(Bits::MIN);
-    let address = (std::net::Ipv4Addr::LOCALHOST.into(), 80);
-    let tuple = lockyard::connections::Tuple { protocol: 6, source: address, destination: address };
-    assert!(connections.insert(&tuple, 7, 1).is_ok());
-
-    let buffers = BufferCache::new(Configuration::DEFAULT);
-    let buffer = buffers.get_or_fill(Key::new(0, 1), || Ok::<_, ()>(7)).unwrap();
-    assert_eq!(*buffer, 7);
-
-    let statistics = Statistics::new().unwrap();
-    statistics.update(&Counts::packet(64, 1, 0));
-    assert_eq!(statistics.read().packets, 1);
-}
-
-#[test]
 fn a_domain() {
     let domain = Domain::new();
     drop(domain.enter());
@@ -90,15 +68,11 @@ fn a_default() {
         pv_queued: PvQSpinLock<u32>,
         pv_ticket: PvTicketLock<u32>,
         test_and_set: TestAndSetLock<u32>,
-        ids: IdTable<u32>,
-        connections: ConnectionTable<u32>,
-        buffers: BufferCache<u32>,
         domain: Domain,
     }
     let all = Everything::default();
     assert_eq!(*all.queued.lock() + *all.ticket.lock() + *all.pv_queued.lock(), 0);
     assert_eq!(*all.pv_ticket.lock() + *all.test_and_set.lock(), 0);
-    assert_eq!((all.ids.len(), all.connections.len(), all.buffers.len()), (0, 0, 0));
     assert_eq!(all.domain.pending(), 0);
 }
 
@@ -123,9 +97,6 @@ fn a_guard() {
     fn lockref(lockref: &LockRef) -> lockyard::LockRefGuard<'_> {
         lockref.lock()
     }
-    fn entry(table: &IdTable<u32>, id: u32) -> Option<lockyard::IdEntry<'_, u32>> {
-        table.lock(id)
-    }
     fn inside(domain: &Domain) -> lockyard::DomainGuard<'_> {
         domain.enter()
     }
@@ -133,6 +104,5 @@ fn a_guard() {
     let sum = sum + *pv_queued(&PvQSpinLock::new(3)) + *pv_ticket(&PvTicketLock::new(4));
     assert_eq!(sum + *test_and_set(&TestAndSetLock::new(5)), 15);
     assert_eq!(lockref(&LockRef::new(1)).count(), lockyard::lockref::Count::Live(1));
-    assert!(entry(&IdTable::new(), 0).is_none());
     drop(inside(&Domain::new()));
 }

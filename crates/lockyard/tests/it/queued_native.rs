@@ -7,17 +7,12 @@
 use crate::support::forked::forked;
 use crate::support::watchdog::watched;
 use lockyard::lock::{Clh, CmpxchgGrab, LaneLock, Mcs, Queued};
-use lockyard::platform::{
-    Event, Host, HostWithSlots, Native, NativeAtomics, NativeU32, Portable, QueueNode, Slot,
-};
+use lockyard::platform::{Host, HostWithSlots, Native, NativeAtomics, Portable, Slot};
 use lockyard::{QSpinLock, RawQSpinLock, RawSpinLock};
-use std::alloc::Layout;
 use std::cell::RefCell;
 use std::fmt;
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
 
 /// Reads the bits of a lock from its debug output.
 fn bits(lock: &impl fmt::Debug) -> u32 {
@@ -106,37 +101,7 @@ unsafe impl Host for OneSlot {
     fn slot() -> Option<Slot> {
         Native::slot().filter(|slot| slot.0 < Self::SLOTS)
     }
-    fn numa_node() -> u32 {
-        Native::numa_node()
-    }
-    fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<NativeAtomics> {
-        Native::queue_node(slot, level)
-    }
-    fn relax() {
-        Native::relax();
-    }
-    fn now() -> Duration {
-        Native::now()
-    }
-    fn park(word: &NativeU32, expected: u32, timeout: Option<Duration>) {
-        Native::park(word, expected, timeout);
-    }
-    fn unpark(word: *const NativeU32, count: u32) {
-        Native::unpark(word, count);
-    }
-    fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
-        Native::allocate(layout, node)
-    }
-    unsafe fn deallocate(memory: NonNull<u8>, layout: Layout) {
-        // SAFETY: the caller's promise is the same.
-        unsafe { Native::deallocate(memory, layout) }
-    }
-    fn count(event: Event) {
-        Native::count(event);
-    }
-    fn fatal(message: &'static str) -> ! {
-        Native::fatal(message)
-    }
+    lockyard::forward_to_host!(Native: memory, activity, rest);
 }
 
 impl HostWithSlots for OneSlot {}
@@ -400,7 +365,7 @@ fn after_a_fork_the_child_keeps_its_slot_and_locks_of_others_are_lost() {
 #[cfg(feature = "events")]
 #[test]
 fn events_are_counted() {
-    use lockyard::platform::native_events;
+    use lockyard::platform::{Event, native_events};
     let count = |event| native_events().iter().find(|(e, _)| *e == event).map_or(0, |(_, n)| *n);
     let before = [Event::Pending, Event::Slowpath, Event::NoNode].map(count);
     static LOCK: RawSpinLock<Queued, OneSlot> =

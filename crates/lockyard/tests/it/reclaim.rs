@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 
-type Failing = crate::support::Failing<2>;
+use crate::support::failing::Failing;
 
 /// A value that counts its live instances, and recognises itself when it is read.
 struct Counted {

@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicUsize;
 use std::thread;
 use std::time::Duration;
 
-type Failing = crate::support::Failing<3>;
+use crate::support::failing::Failing;
 
 unsafe fn free<H: HostWithSlots>(header: NonNull<Header<H>>) {
     // SAFETY: made by `new`.

@@ -10,9 +10,7 @@ use lockyard::platform::{
     Announcement, Event, Execution, Host, HostWithSlots, Native, NativeAtomics, NativeU32,
     QueueNode, Slot,
 };
-use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
-use std::ptr::NonNull;
 use std::time::Duration;
 
 /// This machine for one thread, with a clock that advances when the thread parks.
@@ -46,9 +44,8 @@ unsafe impl Host for Alone {
     type Atomics = NativeAtomics;
     const SLOTS: u32 = Native::SLOTS;
 
-    fn slot() -> Option<Slot> {
-        Native::slot()
-    }
+    lockyard::forward_to_host!(Native: slots, memory);
+
     fn numa_node() -> u32 {
         0
     }
@@ -70,13 +67,6 @@ unsafe impl Host for Alone {
         passes(timeout.map_or(Duration::ZERO, |timeout| timeout.min(PARK.get())));
     }
     fn unpark(_word: *const NativeU32, _count: u32) {}
-    fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
-        Native::allocate(layout, node)
-    }
-    unsafe fn deallocate(memory: NonNull<u8>, layout: Layout) {
-        // SAFETY: the caller's promise is the same.
-        unsafe { Native::deallocate(memory, layout) }
-    }
     fn count(event: Event) {
         let counter = match event {
             Event::Steal => &STEALS,

@@ -1,15 +1,13 @@
 //! The limits of a ticket lock's counters: the wrap of both widths, and one contender too many.
 
-use lockyard::lock::Ticket;
+use lockyard::lock::{PlainLoop, Ticket};
 use lockyard::on::RawTicketLock8;
 use lockyard::platform::{
     Host, Native, NativeAtomics, NativeU32, Ordering, Portable, QueueNode, Slot, U32, Word,
 };
-use lockyard::{FourBytes, NoContext, RawSpinLock, TwoBytes};
-use std::alloc::Layout;
+use lockyard::{FourBytes, RawSpinLock, TwoBytes, Width};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::ptr::NonNull;
 use std::time::Duration;
 
 thread_local! {
@@ -56,13 +54,7 @@ unsafe impl Host for Few {
     fn unpark(word: *const NativeU32, count: u32) {
         Native::unpark(word, count);
     }
-    fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
-        Native::allocate(layout, node)
-    }
-    unsafe fn deallocate(memory: NonNull<u8>, layout: Layout) {
-        // SAFETY: the caller's promise is the same.
-        unsafe { Native::deallocate(memory, layout) }
-    }
+    lockyard::forward_to_host!(Native: memory);
     fn fatal(message: &'static str) -> ! {
         resume_unwind(Box::new(Outcome::Fatal(message)))
     }
@@ -78,10 +70,10 @@ unsafe impl Host for Few {
     }
 }
 
-type Lock<W> = RawSpinLock<Ticket, Few, NoContext, W>;
+type Lock<W> = RawSpinLock<Ticket<PlainLoop, W>, Few>;
 
-/// Adds one contender for a lock that is held.
-fn contend<W: lockyard::Width<NativeAtomics>>(lock: &Lock<W>) -> Outcome {
+/// One more contender for a lock that is held.
+fn contend<W: Width>(lock: &Lock<W>) -> Outcome {
     let acquisition = catch_unwind(AssertUnwindSafe(|| lock.acquire()));
     *acquisition.expect_err("the lock is held").downcast().expect("an outcome")
 }
@@ -139,12 +131,9 @@ fn a_small_lock_survives_the_wrap_of_its_counters() {
     assert!(!lock.is_held());
 }
 
-/// Hands the lock over among waiting threads while the counters wrap. The plain counter loses a
-/// step if two threads are inside.
-fn hands_over_across_the_wrap<W: lockyard::Width<NativeAtomics>>(rounds: u32)
-where
-    Lock<W>: Sync,
-{
+/// Hand-overs among waiting threads while the counters wrap; the plain counter loses a step if two are
+/// inside.
+fn hands_over_across_the_wrap<W: Width>(rounds: u32) {
     const THREADS: u32 = 4;
     let lock = Lock::<W>::new();
     let inside = std::sync::atomic::AtomicU32::new(0);

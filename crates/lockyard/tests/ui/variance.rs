@@ -1,4 +1,4 @@
-//! Safe code that takes a lock or a table for one with other parameters: one word, two meanings.
+//! Safe code that takes a lock for one with other parameters: one word, two meanings.
 //!
 //! `for<'a> fn(&'a ())` is a subtype of `fn(&'static ())`. So a type that is covariant in a
 //! parameter would pass for one whose parameter implements the same trait in another way. Each
@@ -13,7 +13,6 @@ use lockyard::lockref::policy::{Policy, Standard};
 use lockyard::lockref::{LockRef, LockRefGuard};
 use lockyard::reclaim::{Domain, Guard};
 use lockyard::{Context, Held, Native, RawSpinLock};
-use lockyard::{buffers, connections, id_table, statistics};
 use std::marker::PhantomData;
 
 struct W<T>(PhantomData<T>);
@@ -86,30 +85,6 @@ passes_for_another! {
     lockref_guard: LockRefGuardOf<P> = LockRefGuard<'static, Queued, W<P>, Native>;
     domain: DomainOf<P> = Domain<Native, W<P>>;
     guard: GuardOf<P> = Guard<'static, Native, W<P>>;
-    ids: Ids<P> = id_table::IdTable<u32, id_table::Rcu, Native, W<P>>;
-    ids_value: IdsValue<P> = id_table::IdTable<W<P>, id_table::Rcu, Native>;
-    entry: Entry<P> = id_table::Entry<'static, W<P>, id_table::Rcu, Native>;
-    counts_lock: CountsLock<P> =
-        statistics::Statistics<statistics::PerNode, PvQueued<W<P>>, Native>;
-    counts_context: CountsContext<P> =
-        statistics::Statistics<statistics::Shared, Queued, Native, W<P>>;
-    connections_value: ConnectionsValue<P> =
-        connections::ConnectionTable<W<P>, connections::Rcu, Native>;
-    connections_lock: ConnectionsLock<P> =
-        connections::ConnectionTable<u32, connections::Rcu<PvQueued<W<P>>>, Native>;
-    connection: Connection<P> = connections::Connection<'static, W<P>, connections::Rcu, Native>;
-    buffers_value: BuffersValue<P> = buffers::BufferCache<W<P>, buffers::Standard, Native>;
-    buffers_lock: BuffersLock<P> = buffers::BufferCache<
-        u32,
-        buffers::With<
-            buffers::OnMiss,
-            buffers::Outside,
-            buffers::ReferencedBit,
-            buffers::Hash256<PvQueued<W<P>>>,
-        >,
-        Native,
-    >;
-    buffer: Buffer<P> = buffers::Buffer<'static, W<P>, buffers::Standard, Native>;
 }
 
 fn main() {}

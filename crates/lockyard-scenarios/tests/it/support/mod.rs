@@ -2,7 +2,7 @@
 
 use lockyard::Native;
 use lockyard_scenarios::{Prepared, Script, Stage};
-use lockyard_sim::{Machine, Outcome, Simulated, Simulation};
+use lockyard_sim::{Machine, RunEnd, Simulated, Simulation};
 use std::rc::Rc;
 
 pub(crate) struct Threads;
@@ -53,7 +53,7 @@ pub(crate) fn simulated(
         simulation.spawn(place(task), move || prepared.run_operations(each));
     }
     let outcome = simulation.run();
-    assert!(matches!(outcome, Outcome::Finished), "{outcome}");
+    assert!(matches!(outcome, RunEnd::Finished), "{outcome}");
     simulation.setup(|| prepared.verify(tasks as u64 * each)).unwrap_or_else(|e| panic!("{e}"));
     (simulation.now(), simulation.hash())
 }

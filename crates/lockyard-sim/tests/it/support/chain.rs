@@ -1,12 +1,13 @@
-//! A million objects in one chain, laid out before threads run: the shape of a table that no cache holds.
+//! A million objects in one chain, laid out before threads run: the shape of a table that no cache
+//! holds.
 
 use lockyard::platform::{Host, Ordering, Word};
 use lockyard_sim::{Machine, Simulated, SimulatedU64, Simulation};
 use std::alloc::Layout;
 
-/// So many objects,
+/// Number of objects.
 pub(crate) const OBJECTS: usize = 1_000_000;
-/// each so many bytes.
+/// Bytes of each object.
 pub(crate) const BYTES: usize = 80;
 
 /// A simulation with room for them.
@@ -14,7 +15,8 @@ pub(crate) fn simulation(machine: &Machine) -> Simulation {
     Simulation::with_memory(machine, 1, OBJECTS * BYTES + 4096)
 }
 
-/// Lays them out, at home on socket 0; returns the word of an object, which names the next one.
+/// Lays them out, with socket 0 as home. Returns a function from an object's number to its word,
+/// which has the number of the next object.
 pub(crate) fn lay_out(
     simulation: &mut Simulation,
 ) -> impl Fn(usize) -> &'static SimulatedU64 + Copy + 'static {
@@ -23,7 +25,8 @@ pub(crate) fn lay_out(
     let memory = simulation.setup(|| Simulated::allocate(layout, Some(0)).expect("it fits"));
     let base = memory.as_ptr() as usize;
     let word = move |object: usize| {
-        // SAFETY: within the allocation, aligned to 8, all zero at first, and alive while the simulation is: nobody keeps the reference.
+        // SAFETY: the address is within the allocation, aligned to 8, and all zero at first. The
+        // memory lives as long as the simulation, and no reference is kept longer.
         unsafe { &*((base + object * BYTES) as *const SimulatedU64) }
     };
     simulation.setup(|| {

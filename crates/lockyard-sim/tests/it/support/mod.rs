@@ -1,9 +1,9 @@
-//! What several test files need: variants of the shipped machine, and threads with a result.
+//! Support for several test files: variants of the shipped machine, and threads with a result.
 
 pub(crate) mod chain;
 
 use lockyard::platform::{Ordering, Word};
-use lockyard_sim::{Machine, Outcome, SimulatedU64, Simulation};
+use lockyard_sim::{Machine, RunEnd, SimulatedU64, Simulation};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -35,8 +35,8 @@ pub(crate) fn random(seed: u64) -> impl FnMut() -> u64 {
     }
 }
 
-/// A machine whose every number is random by seed, within a tenth to ten times the shipped machine's, or what `choose` makes of the name,
-/// that number, and random numbers.
+/// A machine whose numbers are all random by seed, within a tenth to ten times the shipped
+/// machine's. `choose` may replace a number: it gets the name, the number, and random numbers.
 pub(crate) fn random_machine(
     seed: u64,
     choose: impl Fn(&str, f64, &mut dyn FnMut() -> u64) -> f64,
@@ -51,7 +51,7 @@ pub(crate) fn random_machine(
         }
         let Ok(value) = parameter.value.to_string().parse::<f64>() else { continue };
         let factor = 10f64.powf((next() % 2001) as f64 / 1000.0 - 1.0);
-        // The shipped machine has none, and a tenth to ten times of that is never late.
+        // The shipped machine's number is 0, and a tenth to ten times of that is never late.
         let value = if name == "cycles.idle_answer" { 300.0 } else { value };
         let value = if next().is_multiple_of(8) { 0.0 } else { value.max(1.0) * factor };
         changed = changed.with(name, choose(name, value, &mut next)).expect("it has the number");
@@ -74,7 +74,7 @@ pub(crate) fn number(machine: &Machine, name: &str) -> u64 {
     }
 }
 
-/// Adds a thread that begins at cycle `start`; what it returns is in the cell after the run.
+/// Adds a thread that begins at cycle `start`. Its result is in the cell after the run.
 pub(crate) fn thread<T: Copy + 'static>(
     simulation: &mut Simulation,
     place: usize,
@@ -90,11 +90,11 @@ pub(crate) fn thread<T: Copy + 'static>(
 /// Runs until all threads have finished.
 pub(crate) fn finish(simulation: &mut Simulation) {
     let outcome = simulation.run();
-    assert!(matches!(outcome, Outcome::Finished), "{outcome}");
+    assert!(matches!(outcome, RunEnd::Finished), "{outcome}");
 }
 
-/// Runs one thread on hardware thread `place`, when all that ran before is long over, and returns what it
-/// says.
+/// Runs one thread on hardware thread `place`, long after the end of all that ran before. Returns
+/// its result.
 pub(crate) fn on<T: Copy + 'static>(
     simulation: &mut Simulation,
     place: usize,
@@ -106,8 +106,8 @@ pub(crate) fn on<T: Copy + 'static>(
     result.get().expect("the thread has finished")
 }
 
-/// Nanoseconds for one hand-over of a word, whose home is `home`, that two hardware threads change in turn, each by a
-/// compare-exchange that it repeats until it succeeds.
+/// Nanoseconds for one hand-over of a word with home `home`. Two hardware threads change it in
+/// turn, each by a compare-exchange that it repeats until it succeeds.
 pub(crate) fn ping_pong(machine: &Machine, places: [usize; 2], home: usize) -> f64 {
     const TURNS: u64 = 2000;
     let mut simulation = Simulation::new(machine, 1);
@@ -123,6 +123,6 @@ pub(crate) fn ping_pong(machine: &Machine, places: [usize; 2], home: usize) -> f
             }
         });
     }
-    assert!(matches!(simulation.run(), Outcome::Finished));
+    assert!(matches!(simulation.run(), RunEnd::Finished));
     machine.nanoseconds(simulation.now()) / (2 * TURNS) as f64
 }

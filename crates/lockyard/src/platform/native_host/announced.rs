@@ -1,6 +1,6 @@
 //! The native host's table of parked waiters: lines of eight words, in static memory, found by lock
-//! and turn. It takes 32 KiB of zeros, only in programs with a lock that parks. Memory backs it as
-//! lines are used.
+//! and turn. It is 32 KiB of zeros, linked only into programs with a lock that parks. Only pages
+//! that are used take memory.
 
 use super::super::{Announcement, NativeAtomics, spread};
 

@@ -57,8 +57,6 @@ mod tests {
     use super::*;
     use crate::RawSpinLock;
     use crate::lock::{LaneLock, PvQueued, PvTicket};
-    use core::alloc::Layout;
-    use core::ptr::NonNull;
 
     /// Both ways of parking keep what `Host` promises.
     fn hands_over_without_losing_a_wake_up(
@@ -122,9 +120,8 @@ mod tests {
         type Atomics = NativeAtomics;
         const SLOTS: u32 = Native::SLOTS;
 
-        fn slot() -> Option<Slot> {
-            Native::slot()
-        }
+        crate::forward_to_host!(Native: slots, memory);
+
         fn numa_node() -> u32 {
             Native::numa_node()
         }
@@ -149,13 +146,6 @@ mod tests {
         }
         fn unpark(word: *const NativeU32, count: u32) {
             unpark(word, count);
-        }
-        fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
-            Native::allocate(layout, node)
-        }
-        unsafe fn deallocate(memory: NonNull<u8>, layout: Layout) {
-            // SAFETY: the caller's promise is the same.
-            unsafe { Native::deallocate(memory, layout) }
         }
         fn fatal(message: &'static str) -> ! {
             Native::fatal(message)

@@ -1,5 +1,6 @@
-//! The queue nodes of the native host: a line of four for each slot, in static memory. They take a
-//! megabyte of zeros, only in programs with a lock that queues. Memory backs it as slots are used.
+//! The queue nodes of the native host: a line of four for each slot, in static memory. They are a
+//! megabyte of zeros, linked only into programs with a lock that queues. Only pages that are used
+//! take memory.
 
 use super::super::{Host, NEST_LEVELS, Native, NativeAtomics, QueueNode, Slot};
 

@@ -4,10 +4,8 @@ use lockyard::Native;
 use lockyard::platform::{
     Announcement, Event, Host, HostWithSlots, NativeAtomics, NativeU32, QueueNode, Slot,
 };
-use std::alloc::Layout;
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -73,9 +71,8 @@ unsafe impl Host for Counting {
     type Atomics = NativeAtomics;
     const SLOTS: u32 = Native::SLOTS;
 
-    fn slot() -> Option<Slot> {
-        Native::slot()
-    }
+    lockyard::forward_to_host!(Native: slots, memory);
+
     fn numa_node() -> u32 {
         Native::numa_node()
     }
@@ -107,16 +104,6 @@ unsafe impl Host for Counting {
     }
     fn unpark(word: *const NativeU32, count: u32) {
         Native::unpark(word, count);
-    }
-    fn count(event: Event) {
-        note(|counts| &counts.events[event as usize]);
-    }
-    fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
-        Native::allocate(layout, node)
-    }
-    unsafe fn deallocate(memory: NonNull<u8>, layout: Layout) {
-        // SAFETY: the caller's promise is the same.
-        unsafe { Native::deallocate(memory, layout) }
     }
     fn fatal(message: &'static str) -> ! {
         Native::fatal(message)

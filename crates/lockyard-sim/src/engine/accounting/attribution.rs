@@ -1,0 +1,143 @@
+//! Where the cycles of a run went: by phase, by region of the threads' code, and by line.
+//!
+//! Counting changes nothing in a run. Every thread is in one phase at a time, and in one region.
+//! Cycles of a phase that are spent on a line are added to the line.
+//!
+//! - A *hand-over* of a line is an operation that needs the line exclusively, by another thread
+//!   than the last such operation.
+//! - A *move* is a hand-over, or a load that missed.
+//! - A move is *needed* if the thread, while it then has the line, uses a 64-bit unit that another
+//!   thread has touched since it last did so itself. Other moves brought the line for what stands
+//!   beside it, which is false sharing (M. Dubois and others, *The Detection and Elimination of
+//!   Useless Misses in Multiprocessors*, ISCA 1993).
+//! - A hand-over of a unit that another thread touched last is needed too, though its value was
+//!   read before. So is a thread's first move.
+
+use super::phase::PHASES;
+use lockyard::platform::{Activity, Region};
+use std::ops::{Add, Sub};
+
+/// Counts of one line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LineCounts {
+    /// Cycles that threads waited for this line, or for its word to change, by
+    /// [`CyclePhase`](crate::CyclePhase).
+    pub cycles: [u64; PHASES],
+    /// The same cycles, by [`Region`].
+    pub regions: [u64; Region::COUNT],
+    /// Hand-overs by [`Distance`](crate::Distance).
+    pub hand_overs: [u64; 4],
+    /// Loads that missed, by [`Distance`](crate::Distance) from the thread that last had the line
+    /// exclusively. Loads of a line that no other thread had are counted in `moves` only.
+    pub reads: [u64; 4],
+    /// Hand-overs and loads that missed.
+    pub moves: u64,
+    /// Moves that brought what other threads had done. A move is known to be needed when its data
+    /// is used, so the count of a window may include a move before it.
+    pub needed: u64,
+    /// Loads of waiting loops that missed, except the first of each loop.
+    pub missed_polls: u64,
+    /// Times that the line became modified at a core.
+    pub ownerships: u64,
+    /// Read-modify-writes.
+    pub rmws: u64,
+    /// Compare-exchanges that succeeded.
+    pub exchanged: u64,
+    /// Compare-exchanges that failed.
+    pub failed: u64,
+    /// Requests that arrived at an agent.
+    pub requests: u64,
+    /// Sum, over requests, of the length of the agent's queue when they arrived. A request counts
+    /// itself.
+    pub queue_length: u64,
+}
+
+impl LineCounts {
+    /// Cycles that threads lost on the line.
+    pub fn lost(&self) -> u64 {
+        self.cycles.iter().sum()
+    }
+
+    /// Moves that were made for other data of the line.
+    pub fn needless(&self) -> u64 {
+        self.moves.saturating_sub(self.needed)
+    }
+}
+
+impl Sub for LineCounts {
+    type Output = LineCounts;
+
+    fn sub(self, before: LineCounts) -> LineCounts {
+        let less = |a: [u64; 4], b: [u64; 4]| std::array::from_fn(|i| a[i] - b[i]);
+        LineCounts {
+            cycles: std::array::from_fn(|i| self.cycles[i] - before.cycles[i]),
+            regions: std::array::from_fn(|i| self.regions[i] - before.regions[i]),
+            hand_overs: less(self.hand_overs, before.hand_overs),
+            reads: less(self.reads, before.reads),
+            moves: self.moves - before.moves,
+            needed: self.needed - before.needed,
+            missed_polls: self.missed_polls - before.missed_polls,
+            ownerships: self.ownerships - before.ownerships,
+            rmws: self.rmws - before.rmws,
+            exchanged: self.exchanged - before.exchanged,
+            failed: self.failed - before.failed,
+            requests: self.requests - before.requests,
+            queue_length: self.queue_length - before.queue_length,
+        }
+    }
+}
+
+impl Add for LineCounts {
+    type Output = LineCounts;
+
+    fn add(self, other: LineCounts) -> LineCounts {
+        let more = |a: [u64; 4], b: [u64; 4]| std::array::from_fn(|i| a[i] + b[i]);
+        LineCounts {
+            cycles: std::array::from_fn(|i| self.cycles[i] + other.cycles[i]),
+            regions: std::array::from_fn(|i| self.regions[i] + other.regions[i]),
+            hand_overs: more(self.hand_overs, other.hand_overs),
+            reads: more(self.reads, other.reads),
+            moves: self.moves + other.moves,
+            needed: self.needed + other.needed,
+            missed_polls: self.missed_polls + other.missed_polls,
+            ownerships: self.ownerships + other.ownerships,
+            rmws: self.rmws + other.rmws,
+            exchanged: self.exchanged + other.exchanged,
+            failed: self.failed + other.failed,
+            requests: self.requests + other.requests,
+            queue_length: self.queue_length + other.queue_length,
+        }
+    }
+}
+
+/// Where the cycles of a run went so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CycleAttribution {
+    /// Cycles of all threads, by [`CyclePhase`](crate::CyclePhase).
+    pub cycles: [u64; PHASES],
+    /// Cycles by [`CyclePhase`](crate::CyclePhase) of each region of the threads' code, followed by
+    /// those of the regions' parts. Every cycle is in exactly one of them.
+    pub regions: Vec<(Activity, [u64; PHASES])>,
+    /// The lines that were used, with their names, in the order of their first use.
+    pub lines: Vec<(String, LineCounts)>,
+}
+
+impl CycleAttribution {
+    /// Returns what was added after `before`, an earlier attribution of the same run.
+    #[must_use]
+    pub fn since(&self, before: &CycleAttribution) -> CycleAttribution {
+        let lines = self.lines.iter().enumerate().map(|(index, (name, counts))| {
+            let before = before.lines.get(index).map_or(LineCounts::default(), |(_, c)| *c);
+            (name.clone(), *counts - before)
+        });
+        let regions = self.regions.iter().enumerate().map(|(index, (doing, cycles))| {
+            let before = before.regions.get(index).map_or([0; PHASES], |(_, cycles)| *cycles);
+            (*doing, std::array::from_fn(|i| cycles[i] - before[i]))
+        });
+        CycleAttribution {
+            cycles: std::array::from_fn(|i| self.cycles[i] - before.cycles[i]),
+            regions: regions.collect(),
+            lines: lines.collect(),
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Accounting: the counts of a run, and where its cycles go.
+//!
+//! | file | contents |
+//! | --- | --- |
+//! | `phase.rs`, `distance.rs` | what cycles are spent on; how far a line was handed over |
+//! | `spending.rs`, `phases.rs` | the phase that a thread is in; its changes |
+//! | `regions.rs` | cycles by region of the threads' code, and by phase |
+//! | `attribution.rs` | the sums of a run, and of each line |
+//! | `line_trace.rs` | what is remembered of a line to count its moves |
+//! | `failure_streaks.rs` | compare-exchanges of a line that a thread loses in a row |
+//! | `statistics.rs` | counts over all lines and threads |
+
+pub(crate) mod attribution;
+pub(crate) mod distance;
+pub(crate) mod failure_streaks;
+pub(crate) mod line_trace;
+pub(crate) mod phase;
+mod phases;
+pub(crate) mod regions;
+pub(crate) mod spending;
+pub(crate) mod statistics;

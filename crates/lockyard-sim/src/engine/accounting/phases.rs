@@ -1,0 +1,211 @@
+//! Changes of phase: what each thread spends its cycles on, and what operations do to lines'
+//! counts.
+
+use super::attribution::{CycleAttribution, LineCounts};
+use super::line_trace::LineTrace;
+use super::phase::CyclePhase;
+use super::spending::{Missed, Spending};
+use crate::engine::activity::Activity;
+use crate::engine::state::Engine;
+use crate::engine::thread::Thread;
+use crate::op::Op;
+use lockyard::platform::Activity as Doing;
+
+impl Thread {
+    /// Adds what the thread has spent so far. From `now` on it spends cycles on `phase`, for
+    /// `line`. Returns the load that missed, if it is complete now.
+    #[inline(always)]
+    fn change_phase(
+        &mut self,
+        now: u64,
+        phase: Option<CyclePhase>,
+        line: Option<u32>,
+        traces: &mut [LineTrace],
+    ) -> Option<Missed> {
+        let spending = &mut self.spending;
+        let before = std::mem::replace(&mut spending.phase, phase);
+        let cycles = now - std::mem::replace(&mut spending.since, now);
+        let on = std::mem::replace(&mut spending.line, line);
+        if let Some(before) = before {
+            self.spent[before as usize] += cycles;
+            let stalls = matches!(before, CyclePhase::Moving | CyclePhase::Draining);
+            self.waited += if stalls { cycles } else { 0 };
+            if let Some(line) = on {
+                let counts = &mut traces[line as usize].counts;
+                counts.cycles[before as usize] += cycles;
+                counts.regions[self.doing.region as usize] += cycles;
+            }
+        }
+        let works = phase == Some(CyclePhase::Working);
+        if works { spending.missed.take() } else { None }
+    }
+}
+
+impl Engine {
+    /// The thread works from now on, as most threads do most of the time.
+    #[inline(always)]
+    pub(crate) fn start_working(&mut self, thread: u32) {
+        let Thread { spending, activity, .. } = &self.threads[thread as usize];
+        let works = spending.phase == Some(CyclePhase::Working);
+        debug_assert_eq!(
+            works,
+            *activity == Activity::Running,
+            "a working thread competes for the core"
+        );
+        debug_assert!(!works || spending.missed.is_none(), "a load that missed waits");
+        if !works {
+            self.change_activity(thread, Activity::Running, CyclePhase::Working, None);
+        }
+    }
+
+    /// The thread leaves its core to its siblings from now on. Its cycles are spent on `phase`, for
+    /// `line`.
+    #[inline(always)]
+    pub(crate) fn start_waiting(&mut self, thread: u32, phase: CyclePhase, line: Option<u32>) {
+        self.change_activity(thread, Activity::Yielding, phase, line);
+    }
+
+    /// Changes what the thread is doing, for its siblings and for the account of its cycles.
+    #[inline(never)]
+    fn change_activity(
+        &mut self,
+        thread: u32,
+        activity: Activity,
+        phase: CyclePhase,
+        line: Option<u32>,
+    ) {
+        let now = self.now();
+        let entry = &mut self.threads[thread as usize];
+        let before = std::mem::replace(&mut entry.activity, activity);
+        let core = entry.core;
+        let paces = self.cores[core as usize].update_running(before, activity) & self.siblings_slow;
+        let arrived = entry.change_phase(now, Some(phase), line, &mut self.traces);
+        // (Each call is the last action, so that nothing has to be kept across it.)
+        if let Some(Missed { line, unit }) = arrived {
+            self.change_activity_as_data_arrives(thread, line, unit, paces);
+        } else if paces {
+            self.pace_siblings(thread, core);
+        }
+    }
+
+    #[inline(never)]
+    fn change_activity_as_data_arrives(&mut self, thread: u32, line: u32, unit: u32, paces: bool) {
+        self.count_arrival(thread, line, unit as usize);
+        if paces {
+            self.pace_siblings(thread, self.threads[thread as usize].core);
+        }
+    }
+
+    /// Changes the region or part that the thread's code is in.
+    #[inline(never)]
+    pub(crate) fn start_doing(&mut self, thread: u32, doing: Doing) {
+        self.charge_until_now(thread);
+        self.threads[thread as usize].doing = doing;
+    }
+
+    /// Charges all that the thread has spent so far to the region that it is in.
+    fn charge_until_now(&mut self, thread: u32) {
+        let Spending { phase, line, .. } = self.threads[thread as usize].spending;
+        self.change_phase(thread, phase, line);
+        if phase.is_some() {
+            self.charge_region(thread);
+        }
+    }
+
+    /// Charges what the thread has spent to the region that it is in.
+    fn charge_region(&mut self, thread: u32) {
+        let entry = &mut self.threads[thread as usize];
+        self.regions.add(entry.doing, &mut entry.spent);
+    }
+
+    /// Spends the thread's cycles from now on on `phase`, for `line`.
+    pub(crate) fn change_phase(
+        &mut self,
+        thread: u32,
+        phase: Option<CyclePhase>,
+        line: Option<u32>,
+    ) {
+        let now = self.now();
+        let arrived =
+            self.threads[thread as usize].change_phase(now, phase, line, &mut self.traces);
+        if phase.is_none() {
+            self.charge_region(thread);
+        }
+        if let Some(Missed { line, unit }) = arrived {
+            self.count_arrival(thread, line, unit as usize);
+        }
+    }
+
+    /// Makes the thread's pending operation wait for `line`. A poll after the first counts as
+    /// waiting.
+    pub(crate) fn wait_for_line(&mut self, thread: u32, line: u32) {
+        let polls =
+            matches!(self.threads[thread as usize].pending(), Some(Op::Load { poll: true, .. }));
+        let phase = if polls { CyclePhase::Waiting } else { CyclePhase::Moving };
+        self.start_waiting(thread, phase, Some(line));
+    }
+
+    /// Makes the thread's operation wait until its store buffer is empty.
+    pub(crate) fn wait_for_stores(&mut self, thread: u32) {
+        let oldest = self.threads[thread as usize].stores.front().map(|store| store.address);
+        let line = oldest.map(|address| self.line_index(address));
+        self.start_waiting(thread, CyclePhase::Draining, line);
+    }
+
+    #[inline(always)]
+    fn unit(&self, address: usize) -> usize {
+        self.places.unit(address - self.arena.base())
+    }
+
+    /// Counts a read-modify-write or a store of `thread` at `address`.
+    #[inline(always)]
+    pub(crate) fn count_touch(&mut self, thread: u32, line: u32, address: usize) {
+        let unit = self.unit(address);
+        let Engine { traces, threads, places, .. } = self;
+        let trace = &mut traces[line as usize];
+        let distance = trace.distance_from_last(thread, threads, places);
+        trace.count_touch(thread, unit, distance);
+    }
+
+    /// Counts a load of `thread` at `address` that finds the line.
+    pub(crate) fn count_hit(&mut self, thread: u32, line: u32, address: usize) {
+        if self.threads[thread as usize].spending.missed.is_none() {
+            let unit = self.unit(address);
+            self.traces[line as usize].count_hit(thread, unit);
+        }
+    }
+
+    /// Notes a load of `thread` at `address` that missed. The thread that moved the line is
+    /// determined when the load is complete: until then, threads that asked for the line earlier
+    /// may have it.
+    pub(crate) fn note_miss(&mut self, thread: u32, line: u32, address: usize, poll: bool) {
+        let unit = self.unit(address) as u32;
+        self.threads[thread as usize].spending.missed = Some(Missed { line, unit });
+        self.traces[line as usize].counts.missed_polls += u64::from(poll);
+    }
+
+    /// Counts the load that missed, when its data arrives.
+    #[inline(never)]
+    fn count_arrival(&mut self, thread: u32, line: u32, unit: usize) {
+        let Engine { traces, threads, places, .. } = self;
+        let trace = &mut traces[line as usize];
+        let distance = trace.distance_from_last(thread, threads, places);
+        trace.count_arrival(thread, unit, distance);
+    }
+
+    /// Returns where the cycles went so far.
+    pub(crate) fn attribution(&mut self) -> CycleAttribution {
+        for thread in 0..self.threads.len() as u32 {
+            self.charge_until_now(thread);
+        }
+        let mut lines = vec![(String::new(), LineCounts::default()); self.traces.len()];
+        for (number, &index) in self.line_of.iter().enumerate() {
+            if index != u32::MAX {
+                let name = self.shared.name_of_line(number);
+                lines[index as usize] = (name, self.traces[index as usize].counts);
+            }
+        }
+        let regions = self.regions.all().to_vec();
+        CycleAttribution { cycles: self.regions.phases(), regions, lines }
+    }
+}

@@ -1,0 +1,140 @@
+//! The directory's upper level: the home agents. Each grants its line to one domain at a time, and
+//! takes it from the others.
+//!
+//! Where all sockets are snooped, the home agent grants a line only when all have answered that
+//! they do not have it (any more). A socket to which no thread was ever given is asleep and answers
+//! late (`idle_answer`). So a line goes faster between sockets if all are awake. Only the home's
+//! own socket does not wait for answers, for a line of which the home agent knows that no other
+//! socket has it (Intel, *Xeon Processor E7-8800/4800/2800 Product Families, Datasheet*, volume 2,
+//! 5.2: Directory Assisted Snoopy).
+
+use super::event::Event;
+use super::line::{HomeRequest, Line, Request, State};
+use super::state::Engine;
+use crate::machine::description::ServiceOrder;
+
+impl Engine {
+    /// Queues a domain's request for the line at the home agent.
+    pub(super) fn ask_home(&mut self, line: u32, domain: u16, exclusive: bool) {
+        self.lines[line as usize].home_queue.push(HomeRequest { domain, exclusive });
+        self.pump_home(line);
+    }
+
+    pub(super) fn free_home(&mut self, line: u32) {
+        self.lines[line as usize].home_busy = false;
+        self.pump_home(line);
+    }
+
+    /// Serves the next domain, if the home agent is free.
+    fn pump_home(&mut self, line: u32) {
+        let entry = &mut self.lines[line as usize];
+        if entry.home_busy || entry.home_queue.is_empty() {
+            return;
+        }
+        let chosen = match self.machine.order() {
+            ServiceOrder::Fifo => 0,
+            ServiceOrder::Random => self.random.below(entry.home_queue.len() as u64) as usize,
+        };
+        let HomeRequest { domain, exclusive } = entry.home_queue.remove(chosen);
+        entry.home_busy = true;
+        let home = entry.home;
+        let now = self.now();
+        let n = self.machine.numbers();
+        let (memory, directory) = (n.memory, if domain == home { n.directory } else { 0 });
+        // If no other socket has the line, the home's own socket does not wait for their answers.
+        let asks = self.lines[line as usize].away || !self.places.same_socket(domain, home);
+        let waits = self.idle_sockets != 0 && n.idle_answer != 0 && asks;
+        self.lines[line as usize].settled_at = if waits { now + n.idle_answer } else { 0 };
+        let mut victims: Vec<u16> = (0..self.places.domains() as u16)
+            .filter(|&other| other != domain)
+            .filter(|&other| {
+                let permission = self.lines[line as usize].agents[other as usize].permission;
+                permission == State::Modified || (exclusive && permission == State::Shared)
+            })
+            .collect();
+        // The farthest one supplies the line: when its answer is back, the others have lost theirs.
+        victims.sort_by_key(|&victim| std::cmp::Reverse(self.between(home, victim)));
+        let Some((&supplier, others)) = victims.split_first() else {
+            let travel = self.between(home, domain);
+            // No other domain has it, and none has to be told: no hold after this grant.
+            let entry = &mut self.lines[line as usize];
+            entry.agents[domain as usize].granted_from = 0;
+            let at_home = std::mem::take(&mut entry.at_home);
+            let is_anywhere = entry.agents.iter().any(|agent| agent.permission != State::Invalid);
+            let in_memory = !at_home && !is_anywhere;
+            let from_memory = if in_memory { self.machine.numbers().dram } else { 0 };
+            self.statistics.memory_reads += u64::from(in_memory);
+            let ready = now + memory + from_memory;
+            self.grant_at(ready + travel, line, domain, exclusive);
+            return;
+        };
+        debug_assert!(
+            victims.len() == 1
+                || victims.iter().all(|&v| {
+                    self.lines[line as usize].agents[v as usize].permission == State::Shared
+                }),
+            "a modified line is in one domain"
+        );
+        let way = self.between(home, supplier).max(self.between(supplier, domain));
+        let way = way.max(self.between(home, domain));
+        self.lines[line as usize].agents[domain as usize].granted_from = way;
+        // The other sharing domains lose the line while the first one supplies it.
+        for &other in others {
+            self.invalidate_domain(line, home, other, directory);
+        }
+        let travel = self.between(home, supplier);
+        let request = Request::Snoop { domain, exclusive };
+        self.at(now + directory + travel, Event::Arrive { line, domain: supplier, request });
+    }
+
+    fn invalidate_domain(&mut self, line: u32, home: u16, domain: u16, directory: u64) {
+        let now = self.now();
+        let leg = self.machine.numbers().leg;
+        let travel = self.between(home, domain);
+        let agent = &mut self.lines[line as usize].agents[domain as usize];
+        agent.permission = State::Invalid;
+        let mut sharers = std::mem::take(&mut agent.sharers);
+        while sharers != 0 {
+            let index = sharers.trailing_zeros();
+            sharers &= sharers - 1;
+            let core = self.places.core(domain, index);
+            let core_line = self.core_line(line, core);
+            self.core_lines[core_line as usize].invalidations += 1;
+            self.at(now + directory + travel + leg, Event::Invalidate { core_line });
+        }
+    }
+
+    /// Handles the arrival of the home agent's grant at a domain.
+    pub(super) fn grant(&mut self, line: u32, domain: u16, exclusive: bool) {
+        self.statistics.remote_grants += 1;
+        let now = self.now();
+        let home = self.lines[line as usize].home;
+        let travel = self.between(domain, home);
+        self.at(now + travel, Event::HomeFree { line });
+        if !self.places.same_socket(domain, home) {
+            self.lines[line as usize].away = true;
+        } else if exclusive {
+            self.lines[line as usize].away = false;
+        }
+        let agent = &mut self.lines[line as usize].agents[domain as usize];
+        agent.permission = if exclusive { State::Modified } else { State::Shared };
+        self.take_grant(line, domain);
+    }
+
+    /// Grants the line to `domain`. The line comes at `time`; the grant does not come before the
+    /// home agent has heard from every socket.
+    pub(super) fn grant_at(&mut self, time: u64, line: u32, domain: u16, exclusive: bool) {
+        let Line { home, settled_at, .. } = self.lines[line as usize];
+        let settled = settled_at + self.between(home, domain);
+        self.at(time.max(settled), Event::Grant { line, domain, exclusive });
+    }
+
+    /// The travel time between two domains, one way.
+    pub(super) fn between(&self, a: u16, b: u16) -> u64 {
+        if a == b {
+            return 0;
+        }
+        let n = self.machine.numbers();
+        if self.places.same_socket(a, b) { n.complex_leg } else { n.socket_leg }
+    }
+}

@@ -1,0 +1,147 @@
+//! The engine's state, and the few operations on it that every other file uses.
+//!
+//! The other files of this folder add the behaviour: each one is an `impl Engine`, and none imports
+//! another of them. They meet here and in the leaves that hold shared types.
+
+use super::accounting::line_trace::LineTrace;
+use super::accounting::regions::Regions;
+use super::accounting::statistics::RunStatistics;
+use super::cache_contents::Capacity;
+use super::core_threads::CoreThreads;
+use super::event::Event;
+use super::line::{CoreLine, Line, Waiter};
+use super::places::Places;
+use super::reorder_buffer::Followed;
+use super::report::Fate;
+use super::scheduler::Scheduler;
+use super::thread::Thread;
+use super::wheel::Wheel;
+use crate::arena::Arena;
+use crate::machine::description::Machine;
+use crate::random::Random;
+use crate::shared::Shared;
+use std::rc::Rc;
+
+/// A parked thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Parked {
+    /// Address of the word on which it waits.
+    pub word: usize,
+    pub thread: u32,
+}
+
+/// Simulated time, and what happens in it.
+pub(crate) struct Engine {
+    pub(super) machine: Rc<Machine>,
+    pub(crate) shared: Rc<Shared>,
+    pub(super) arena: Rc<Arena>,
+    pub(super) places: Places,
+    pub(super) wheel: Wheel,
+    pub(super) random: Random,
+    pub(super) capacity: Capacity,
+    pub(super) lines: Vec<Line>,
+    /// Each core's copy of each line that it has used.
+    pub(super) core_lines: Vec<CoreLine>,
+    /// The counts of each line.
+    pub(super) traces: Vec<LineTrace>,
+    /// Cycles of all threads, by region and phase.
+    pub(super) regions: Regions,
+    /// Index in `lines` of each line of the arena.
+    pub(super) line_of: Vec<u32>,
+    pub(super) threads: Vec<Thread>,
+    /// The threads of each core.
+    pub(super) cores: Vec<CoreThreads>,
+    /// Sockets to which no thread was ever given, as bits.
+    pub(super) idle_sockets: u8,
+    /// A running thread slows its siblings' work.
+    pub(super) siblings_slow: bool,
+    /// Empty lists, kept for reuse.
+    pub(super) spare_waiters: Vec<Waiter>,
+    pub(super) spare_sleepers: Vec<u32>,
+    /// Parked threads, oldest first.
+    pub(super) parked: Vec<Parked>,
+    /// The scheduler of a run whose threads share CPUs.
+    pub(super) schedule: Option<Box<Scheduler>>,
+    /// The operations that followed loads, by the loads' places in the code.
+    pub(super) followed: Vec<Followed>,
+    pub(super) live: usize,
+    /// No thread is left, or one cannot go on.
+    pub(super) over: bool,
+    pub(crate) fate: Option<Fate>,
+    pub(crate) statistics: RunStatistics,
+    pub(crate) hash: u64,
+}
+
+impl Engine {
+    pub(crate) fn new(machine: Rc<Machine>, shared: Rc<Shared>, seed: u64) -> Self {
+        Engine {
+            arena: Rc::clone(shared.arena()),
+            places: Places::new(&machine),
+            wheel: Wheel::new(),
+            random: Random::new(seed),
+            capacity: Capacity::new(&machine, seed),
+            lines: Vec::new(),
+            core_lines: Vec::new(),
+            traces: Vec::new(),
+            regions: Regions::new(),
+            line_of: Vec::new(),
+            threads: Vec::new(),
+            cores: vec![CoreThreads::default(); machine.cores()],
+            idle_sockets: (0..machine.sockets()).map(|socket| 1 << socket).sum(),
+            siblings_slow: machine.numbers().smt_slowdown != 1.0,
+            spare_waiters: Vec::new(),
+            spare_sleepers: Vec::new(),
+            parked: Vec::new(),
+            schedule: None,
+            followed: Vec::new(),
+            live: 0,
+            over: true,
+            fate: None,
+            statistics: RunStatistics::default(),
+            hash: 0,
+            machine,
+            shared,
+        }
+    }
+
+    pub(crate) fn now(&self) -> u64 {
+        self.wheel.now()
+    }
+
+    /// Number of threads that have not finished.
+    pub(crate) fn live(&self) -> usize {
+        self.live
+    }
+
+    /// Ends the run: a thread cannot go on.
+    #[cold]
+    pub(super) fn fail(&mut self, fate: Fate) {
+        self.fate.get_or_insert(fate);
+        self.over = true;
+    }
+
+    /// Number of queued events.
+    pub(crate) fn queued(&self) -> usize {
+        self.wheel.len()
+    }
+
+    /// Returns `true` if no event is left.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.wheel.is_empty()
+    }
+
+    /// Queues `event` for `time`, or for the end of time.
+    #[inline(always)]
+    pub(super) fn at(&mut self, time: u64, event: Event) {
+        self.wheel.push(time, event.pack());
+    }
+
+    #[inline(always)]
+    pub(super) fn jitter(&mut self) -> u64 {
+        self.random.below(self.machine.numbers().jitter + 1)
+    }
+
+    pub(super) fn domain_of(&self, core: u16) -> u16 {
+        self.places.domain_of(core)
+    }
+}

@@ -1,0 +1,108 @@
+//! The state of one simulated hardware thread.
+
+use super::accounting::failure_streaks::Streak;
+use super::accounting::regions::Spent;
+use super::accounting::spending::Spending;
+use super::activity::Activity;
+use super::branch_prediction::Predictor;
+use super::core_threads::Work;
+use super::coroutine::SimulatedThread;
+use super::reorder_buffer::RunAhead;
+use crate::op::Op;
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::panic::Location;
+
+/// A store that waits in a store buffer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BufferedStore {
+    pub address: usize,
+    /// The bits that are written.
+    pub mask: u64,
+    pub value: u64,
+}
+
+/// The last load of a thread.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LastLoad {
+    /// Its index in [`Engine::followed`](super::state::Engine::followed).
+    pub followed: u32,
+    pub line: u32,
+}
+
+/// A simulated hardware thread.
+pub(super) struct Thread {
+    pub core: u16,
+    pub coroutine: Option<SimulatedThread>,
+    /// The last operation that the thread asked for. Its code writes it here, and it stays here: a
+    /// copy of something written just now makes the host's processor wait until that is in its
+    /// cache.
+    pub op: Cell<Op>,
+    /// Place in the source that asked for it; `None` before the first operation.
+    pub location: Option<&'static Location<'static>>,
+    /// The operation waits for a line, for its turn, or for a wake-up.
+    pub pending: bool,
+    /// The operation waits for the store buffer.
+    pub stalled: bool,
+    /// The store buffer, oldest first.
+    pub stores: VecDeque<BufferedStore>,
+    /// The oldest store waits for its line.
+    pub store_waits: bool,
+    /// The core line that the locked operation under way holds.
+    pub held_line: u32,
+    /// Predicts the outcomes of compare-exchanges and swaps.
+    pub predictor: Predictor,
+    /// Cycles that follow the locked operation under way, because its outcome was mispredicted.
+    pub redirect: u64,
+    /// Number of sleeps, so that an old wake-up does not end a new sleep.
+    pub generation: u32,
+    pub activity: Activity,
+    /// The region or part of the program that its code is in.
+    pub doing: lockyard::platform::Activity,
+    pub work: Option<Work>,
+    pub ahead: RunAhead,
+    pub streak: Streak,
+    pub last_load: Option<LastLoad>,
+    pub spending: Spending,
+    /// Cycles in which its operations waited for lines or for the store buffer.
+    pub waited: u64,
+    pub spent: Spent,
+    /// Number of work ends that were planned.
+    pub work_plans: u32,
+}
+
+impl Thread {
+    /// A thread on `core` that has not begun.
+    pub(super) fn new(core: u16, coroutine: SimulatedThread) -> Self {
+        Thread {
+            core,
+            coroutine: Some(coroutine),
+            op: Cell::new(Op::Fence),
+            location: None,
+            pending: false,
+            stalled: false,
+            stores: VecDeque::new(),
+            store_waits: false,
+            held_line: 0,
+            predictor: Predictor::default(),
+            redirect: 0,
+            generation: 0,
+            activity: Activity::Yielding,
+            doing: Default::default(),
+            work: None,
+            ahead: RunAhead::default(),
+            streak: Streak::default(),
+            last_load: None,
+            spending: Spending::default(),
+            waited: 0,
+            spent: Spent::default(),
+            work_plans: 0,
+        }
+    }
+
+    /// The operation that waits for a line, for its turn, or for a wake-up.
+    #[inline(always)]
+    pub(super) fn pending(&self) -> Option<Op> {
+        self.pending.then(|| self.op.get())
+    }
+}

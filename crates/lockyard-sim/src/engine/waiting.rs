@@ -1,0 +1,147 @@
+//! Threads that wait: asleep in a waiting loop, or parked.
+
+use super::accounting::phase::CyclePhase;
+use super::event::Event;
+use super::line::State;
+use super::scheduler::Whereabouts;
+use super::state::{Engine, Parked};
+use crate::op::Op;
+use crate::shared;
+
+impl Engine {
+    /// Continues a waiting loop that saw `seen` and waits for another value: the thread sleeps
+    /// until the line is taken away or changed.
+    pub(super) fn sleep(
+        &mut self,
+        thread: u32,
+        address: usize,
+        mask: u64,
+        seen: u64,
+        deadline: Option<u64>,
+    ) {
+        let now = self.now();
+        if deadline.is_some_and(|deadline| deadline <= now) {
+            self.at(now, Event::Resume { thread, value: shared::DEADLINE });
+            return;
+        }
+        let core = self.threads[thread as usize].core;
+        let line = self.line_index(address);
+        let as_seen = |&core_line: &u32| {
+            self.core_lines[core_line as usize].state != State::Invalid
+                && self.value(thread, address) & mask == seen
+        };
+        let Some(core_line) = self.lines[line as usize].core_line(core).filter(as_seen) else {
+            let n = self.machine.numbers();
+            let period = n.pause + n.poll;
+            let rest = self.random.below(period + 1);
+            self.start_waiting(thread, CyclePhase::Waiting, Some(line));
+            self.at(now + rest, Event::Resume { thread, value: shared::LOOK_AGAIN });
+            return;
+        };
+        let entry = &mut self.threads[thread as usize];
+        entry.generation += 1;
+        entry.pending = true;
+        let generation = entry.generation;
+        self.start_waiting(thread, CyclePhase::Waiting, Some(line));
+        self.core_lines[core_line as usize].sleepers.push(thread);
+        if let Some(deadline) = deadline {
+            self.at(deadline, Event::Deadline { thread, generation });
+        }
+        if self.schedule.is_some() {
+            self.plan_pause_exit(thread, now);
+        }
+    }
+
+    /// Wakes a sleeper whose line was taken away: it looks again. Returns the value that it resumes
+    /// with, if it resumes now.
+    pub(super) fn wake(&mut self, thread: u32, generation: u32) -> Option<u64> {
+        let entry = &mut self.threads[thread as usize];
+        if entry.generation != generation
+            || !matches!(entry.pending(), Some(Op::Sleep { .. } | Op::Park { .. }))
+        {
+            return None;
+        }
+        entry.pending = false;
+        let parked = matches!(entry.op.get(), Op::Park { .. });
+        self.resume_woken(thread, parked, shared::LOOK_AGAIN)
+    }
+
+    /// Resumes a thread with `value` that slept in a waiting loop or was parked. A parked thread
+    /// resumes when it has a CPU.
+    fn resume_woken(&mut self, thread: u32, parked: bool, value: u64) -> Option<u64> {
+        if parked && self.schedule.is_some() {
+            self.make_runnable(thread, value, true);
+            return None;
+        }
+        Some(value)
+    }
+
+    /// Ends a sleep whose budget is spent, or a park whose time is over. Returns the value that the
+    /// thread resumes with, if it resumes now.
+    pub(super) fn reach_deadline(&mut self, thread: u32, generation: u32) -> Option<u64> {
+        let entry = &mut self.threads[thread as usize];
+        if entry.generation != generation {
+            return None;
+        }
+        match entry.pending() {
+            Some(Op::Sleep { address, .. }) => {
+                let core = entry.core;
+                entry.pending = false;
+                let line = self.line_index(address);
+                let core_line = self.core_line(line, core);
+                self.core_lines[core_line as usize].sleepers.retain(|&t| t != thread);
+                Some(shared::DEADLINE)
+            }
+            Some(Op::Park { word, .. }) => {
+                entry.pending = false;
+                self.parked.retain(|&parked| parked != Parked { word, thread });
+                self.resume_woken(thread, true, shared::DEADLINE)
+            }
+            _ => None,
+        }
+    }
+
+    /// Parks the thread. The host compares and blocks in one step (the cost of its own lock is not
+    /// modelled).
+    pub(super) fn park(&mut self, thread: u32, word: usize, expected: u32, timeout: Option<u64>) {
+        let now = self.now();
+        let shift = (word % 8) * 8;
+        if (self.arena.read(word & !7) >> shift) as u32 != expected {
+            self.at(now, Event::Resume { thread, value: shared::LOOK_AGAIN });
+            return;
+        }
+        let entry = &mut self.threads[thread as usize];
+        entry.generation += 1;
+        entry.pending = true;
+        let generation = entry.generation;
+        let line = self.line_index(word);
+        self.start_waiting(thread, CyclePhase::Waiting, Some(line));
+        self.parked.push(Parked { word, thread });
+        if let Some(timeout) = timeout {
+            self.at(now.saturating_add(timeout), Event::Deadline { thread, generation });
+        }
+        if self.schedule.is_some() {
+            self.release_cpu(thread, Whereabouts::Blocked);
+        }
+    }
+
+    pub(super) fn unpark(&mut self, thread: u32, word: usize, count: u32) {
+        let now = self.now();
+        let wakeup = self.machine.numbers().wakeup;
+        let mut left = count;
+        let mut woken = Vec::new();
+        self.parked.retain(|parked| {
+            let wake = parked.word == word && left > 0;
+            if wake {
+                left -= 1;
+                woken.push(parked.thread);
+            }
+            !wake
+        });
+        for sleeper in woken {
+            let generation = self.threads[sleeper as usize].generation;
+            self.at(now + wakeup, Event::Wake { thread: sleeper, generation });
+        }
+        self.at(now, Event::Resume { thread, value: 0 });
+    }
+}

@@ -1,0 +1,143 @@
+//! Calls of a simulated thread's code beside the platform's traits: work, time, random numbers.
+
+use super::perform::perform;
+use crate::op::Op;
+use crate::shared::{PerThread, Shared};
+use std::rc::Rc;
+
+fn me() -> Rc<PerThread> {
+    Shared::with(Shared::me)
+}
+
+/// Local work of a simulated thread, in nanoseconds (rounded to cycles). It touches no shared line,
+/// and takes longer while another thread of the core is active. It is free in setup code.
+///
+/// # Panics
+///
+/// Outside a simulation.
+#[inline]
+pub fn work(nanoseconds: f64) {
+    let cycles = Shared::with(|s| s.machine().cycles(nanoseconds));
+    if cycles > 0 {
+        perform(Op::Work { cycles, behind_entry: false });
+    }
+}
+
+/// Local work as [`work`], but behind an entry into the kernel or an exit from it. A processor
+/// completes everything before such an instruction first, so none of this work is done ahead.
+///
+/// # Panics
+///
+/// Outside a simulation.
+#[inline]
+pub fn work_behind_entry(nanoseconds: f64) {
+    let cycles = Shared::with(|s| s.machine().cycles(nanoseconds));
+    if cycles > 0 {
+        perform(Op::Work { cycles, behind_entry: true });
+    }
+}
+
+/// Interrupts all other threads of the running thread's group, and waits until each has answered,
+/// as a TLB shootdown does. A thread that is off its CPU answers when it runs next. Does nothing in
+/// setup code.
+///
+/// It ends the run of a simulation whose threads do not [share
+/// CPUs](crate::Simulation::share_cpus).
+///
+/// # Panics
+///
+/// Outside a simulation.
+pub fn wait_for_others() {
+    perform(Op::WaitForOthers);
+}
+
+/// Counts one finished operation of the running thread. It takes no simulated time, except after an
+/// operation that took none itself: then it takes a cycle, so that a loop of such operations ends.
+///
+/// # Panics
+///
+/// Outside a simulated thread.
+pub fn operation_done() {
+    let me = me();
+    if me.last_operation.get() == now() {
+        perform(Op::Work { cycles: 1, behind_entry: false });
+    }
+    me.last_operation.set(now());
+    me.operations.set(me.operations.get() + 1);
+}
+
+/// Returns `true` if the run is over. Threads that check it between their operations finish.
+///
+/// # Panics
+///
+/// Outside a simulation.
+#[inline]
+pub fn stop_requested() -> bool {
+    Shared::with(Shared::stop_requested)
+}
+
+/// Simulated time, in cycles, at which the running thread's last operation was complete.
+///
+/// # Panics
+///
+/// Outside a simulation.
+pub fn now() -> u64 {
+    Shared::with(Shared::now)
+}
+
+/// A random number from 0 to `n - 1` (0 if `n` is 0), from the running thread's own stream.
+///
+/// # Panics
+///
+/// Outside a simulated thread.
+pub fn random_below(n: u64) -> u64 {
+    me().random.borrow_mut().below(n)
+}
+
+/// Number of the running thread, in the order in which threads were spawned.
+///
+/// # Panics
+///
+/// Outside a simulated thread.
+pub fn thread_index() -> usize {
+    Shared::with(Shared::thread_index)
+}
+
+/// Nanoseconds in `cycles` of the running machine.
+///
+/// # Panics
+///
+/// Outside a simulation.
+pub fn nanoseconds(cycles: u64) -> f64 {
+    Shared::with(|shared| shared.machine().nanoseconds(cycles))
+}
+
+/// Cycles so far in which the running thread could run and another had its CPU.
+///
+/// # Panics
+///
+/// Outside a simulated thread.
+pub fn off_cpu() -> u64 {
+    Shared::with(Shared::off_cpu)
+}
+
+/// Cycles so far in which operations of the running thread have waited for lines or for the store
+/// buffer. Polls of waiting loops are not counted.
+///
+/// # Panics
+///
+/// Outside a simulated thread.
+pub fn stalled() -> u64 {
+    Shared::with(Shared::stalled)
+}
+
+/// Cycles of work that the running thread has done so far while it waited for locks: its core
+/// executes ahead of the operation that takes a lock. Behind a lock that is free at once this work
+/// takes its time.
+///
+/// # Panics
+///
+/// Outside a simulated thread.
+pub fn hidden() -> u64 {
+    Shared::with(Shared::hidden)
+}

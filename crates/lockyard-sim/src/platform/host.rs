@@ -1,0 +1,122 @@
+//! The host that a simulated machine is.
+
+use super::atomics::SimulatedAtomics;
+use super::perform::perform;
+use super::words::SimulatedU32;
+use crate::op::{Op, Pause};
+use crate::shared::{ANNOUNCEMENT_LINES, SLOTS, Shared};
+use lockyard::platform::{
+    Activity, Announcement, Event, Host, HostWithSlots, NEST_LEVELS, QueueNode, Slot, spread,
+};
+use std::alloc::Layout;
+use std::ptr::NonNull;
+use std::time::Duration;
+
+/// The host that a simulated machine is: hardware threads are slots, sockets are NUMA nodes.
+#[derive(Debug)]
+pub struct Simulated(());
+
+// SAFETY: slots are unique: a hardware thread runs one simulated thread (`Simulation::spawn`
+// refuses a second one), or those that share it have slots beyond the hardware threads. Queue nodes
+// are made once for each slot and level, in the arena, which outlives the threads. `allocate` hands
+// out each byte of the arena once.
+unsafe impl Host for Simulated {
+    type Atomics = SimulatedAtomics;
+    const SLOTS: u32 = SLOTS as u32;
+    /// The slots belong to a run's threads.
+    const GIVES_SLOTS_BACK: bool = false;
+
+    fn slot() -> Option<Slot> {
+        // Setup code has none.
+        Shared::with(|s| s.in_thread().then(|| Slot(s.me().slot as u32)))
+    }
+    fn numa_node() -> u32 {
+        Shared::with(|s| if s.in_thread() { s.me().socket as u32 } else { 0 })
+    }
+    fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<SimulatedAtomics> {
+        Shared::with(|s| queue_node_of(s, slot.0 as usize, level as usize))
+    }
+    fn announcements(lock: usize, turn: u32) -> &'static [Announcement<SimulatedAtomics>] {
+        Shared::with(|s| announcements_of(s, lock, turn))
+    }
+    #[inline]
+    fn relax() {
+        perform(Op::Pause(Pause::Instruction));
+    }
+    #[inline]
+    fn yield_now() {
+        perform(Op::Pause(Pause::Yield));
+    }
+    fn now() -> Duration {
+        Shared::with(|s| Duration::from_nanos(s.machine().nanoseconds(s.now()) as u64))
+    }
+    fn park(word: &SimulatedU32, expected: u32, timeout: Option<Duration>) {
+        let bits = word.bits();
+        let word = bits.address + (bits.shift / 8) as usize;
+        let timeout = timeout.map(|t| Shared::with(|s| s.machine().cycles(t.as_nanos() as f64)));
+        // The engine's value says why the park ended; the trait does not ask.
+        perform(Op::Park { word, expected, timeout });
+    }
+    fn unpark(word: *const SimulatedU32, count: u32) {
+        perform(Op::Unpark { word: word as usize, count });
+    }
+    fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
+        Shared::with(|s| if s.take_allocation_failure() { None } else { s.allocate(layout, node) })
+    }
+    unsafe fn deallocate(memory: NonNull<u8>, layout: Layout) {
+        // Objects that are dropped when no simulation runs are in an arena that is freed as a
+        // whole.
+        let _ = Shared::try_with(|s| s.deallocate(memory, layout));
+    }
+    #[inline]
+    fn count(event: Event) {
+        Shared::with(|s| s.count(event));
+    }
+    #[inline]
+    fn begin_activity(activity: Activity) -> Activity {
+        Shared::with(|s| s.begin_activity(activity))
+    }
+    #[inline]
+    fn resume_activity(before: Activity) {
+        Shared::with(|s| s.resume_activity(before));
+    }
+    fn fatal(message: &'static str) -> ! {
+        perform(Op::Fatal(message));
+        unreachable!("the engine does not resume a thread that cannot go on")
+    }
+}
+
+impl HostWithSlots for Simulated {}
+
+/// A queue node of a slot. All nodes of a slot share lines.
+fn queue_node_of(
+    shared: &Shared,
+    slot: usize,
+    level: usize,
+) -> &'static QueueNode<SimulatedAtomics> {
+    assert!(level < NEST_LEVELS as usize, "no such queue node");
+    let nodes = Layout::new::<[QueueNode<SimulatedAtomics>; NEST_LEVELS as usize]>();
+    let first = shared.queue_nodes(slot, nodes).cast::<QueueNode<SimulatedAtomics>>();
+    // SAFETY: the memory is for `NEST_LEVELS` nodes and aligned for them, and `level` is below
+    // that. All zero, as it is at first, is a node that no one uses. It is in the arena, which
+    // lives as long as the simulation. No thread of the simulation runs longer than that, which is
+    // what the lifetime of a queue node means.
+    unsafe { first.add(level).as_ref() }
+}
+
+/// A line of the table of waiters that park, for the lock at address `lock`. The line depends on
+/// the lock's offset in the arena, so that a run does not depend on the arena's address.
+fn announcements_of(
+    shared: &Shared,
+    lock: usize,
+    turn: u32,
+) -> &'static [Announcement<SimulatedAtomics>] {
+    let table = shared.announcements().cast::<Announcement<SimulatedAtomics>>();
+    let words = shared.machine().line_bytes() / size_of::<Announcement<SimulatedAtomics>>();
+    let place = lock - shared.arena().base();
+    let first = spread(place, turn) as usize % ANNOUNCEMENT_LINES * words;
+    // SAFETY: the table has `ANNOUNCEMENT_LINES` lines, aligned to lines. It is all zero at first,
+    // which is a place in which no waiter has announced itself. It lies in the arena, which lives
+    // as long as simulated threads do (`Host`, *Safety*: as long as a thread runs).
+    unsafe { std::slice::from_raw_parts(table.as_ptr().add(first), words) }
+}

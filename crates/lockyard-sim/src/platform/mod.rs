@@ -1,0 +1,29 @@
+//! The platform `Simulated`: the primitives' own code, with every operation an event.
+//!
+//! An operation of a simulated thread suspends its coroutine. The engine completes it when its line
+//! is there, and resumes the thread with the result. Setup code runs inside
+//! [`Simulation::setup`](crate::Simulation::setup), and outside simulated threads. Its operations
+//! take effect at once and cost nothing.
+//!
+//! | file | contents |
+//! | --- | --- |
+//! | `perform.rs` | one operation: suspended, or at once in setup code; waiting loops |
+//! | `words.rs`, `cell.rs`, `atomics.rs` | words, other data, and the memory that they make up |
+//! | `host.rs` | slots, queue nodes, parking, time, allocation |
+//! | `calls.rs` | what a simulated thread may ask for beside that |
+
+mod atomics;
+mod calls;
+mod cell;
+mod host;
+mod perform;
+mod words;
+
+pub use atomics::SimulatedAtomics;
+pub use calls::{
+    hidden, nanoseconds, now, off_cpu, operation_done, random_below, stalled, stop_requested,
+    thread_index, wait_for_others, work, work_behind_entry,
+};
+pub use cell::SimulatedCell;
+pub use host::Simulated;
+pub use words::{SimulatedU16, SimulatedU32, SimulatedU64};

@@ -1,0 +1,145 @@
+//! Operations of the platform: each suspends its simulated thread until the engine has completed
+//! it.
+
+use crate::op::{Op, Rmw};
+use crate::shared::{DEADLINE, Shared};
+use lockyard::platform::{Budget, BudgetSpent, Int, Ordering};
+use std::panic::Location;
+
+/// Place of an atomic: its 64-bit unit, and its bits in it.
+#[derive(Clone, Copy)]
+pub(super) struct Bits {
+    pub address: usize,
+    pub shift: u32,
+    pub mask: u64,
+}
+
+impl Bits {
+    #[track_caller]
+    #[inline(always)]
+    pub(super) fn of<T: Int>(word: *const T) -> Bits {
+        let address = word as usize;
+        Shared::with(|s| s.check(address, size_of::<T>()));
+        let shift = (address % 8 * 8) as u32;
+        let mask = T::truncate(u64::MAX).to_u64() << shift;
+        Bits { address: address & !7, shift, mask }
+    }
+
+    #[inline(always)]
+    pub(super) fn part<P: Int>(self, shift: u32) -> Bits {
+        let shift = self.shift + shift;
+        Bits { shift, mask: P::truncate(u64::MAX).to_u64() << shift, ..self }
+    }
+
+    #[inline(always)]
+    pub(super) fn value<T: Int>(self, unit: u64) -> T {
+        T::truncate((unit & self.mask) >> self.shift)
+    }
+
+    #[inline(always)]
+    pub(super) fn unit<T: Int>(self, value: T) -> u64 {
+        value.to_u64() << self.shift
+    }
+}
+
+/// Performs an operation: as an event in a simulated thread, at once in setup code.
+///
+/// It is inlined wherever it is used, with all that calls it. A processor that has switched stacks
+/// mispredicts the target of each return until it is back in a loop.
+#[track_caller]
+#[inline(always)]
+pub(super) fn perform(op: Op) -> u64 {
+    let location = Location::caller();
+    let shared = Shared::current();
+    // SAFETY: it lives until `Shared::while_current` has run its closure, and this code runs inside
+    // that.
+    let shared = unsafe { &*shared };
+    if shared.in_thread() { shared.suspend(op, location) } else { at_once(shared, op) }
+}
+
+/// Performs an operation of setup code.
+///
+/// It is inlined too, where the kind of operation is known. A call would need the operation in
+/// memory, also in threads' code, to be copied from there at once. A processor waits until what was
+/// stored in parts is in its cache.
+#[inline(always)]
+fn at_once(shared: &Shared, op: Op) -> u64 {
+    std::hint::cold_path();
+    let arena = shared.arena();
+    match op {
+        Op::Load { address, .. } => arena.read(address),
+        Op::Store { address, mask, value } => {
+            arena.write(address, (arena.read(address) & !mask) | (value & mask));
+            0
+        }
+        Op::Rmw { address, rmw } => {
+            let old = arena.read(address);
+            arena.write(address, rmw.apply(old).0);
+            old
+        }
+        Op::Fatal(message) => panic!("{message}"),
+        Op::Sleep { .. } | Op::Park { .. } => {
+            panic!("setup code waits for something that will not happen")
+        }
+        Op::Fence | Op::Work { .. } | Op::Pause(_) | Op::Unpark { .. } | Op::WaitForOthers => 0,
+    }
+}
+
+/// Stores a value. A sequentially consistent store empties the store buffer, as a read-modify-write
+/// does; weaker stores go through the buffer.
+#[track_caller]
+#[inline(always)]
+pub(super) fn store(bits: Bits, value: u64, order: Ordering) {
+    if order == Ordering::SeqCst {
+        perform(Op::Rmw { address: bits.address, rmw: Rmw::Swap { mask: bits.mask, value } });
+    } else {
+        perform(Op::Store { address: bits.address, mask: bits.mask, value });
+    }
+}
+
+/// Waits until `predicate` is true of the word, asleep between polls. A budget counts polls, not
+/// time: a poll that misses is one poll, however long the line takes to come.
+#[track_caller]
+pub(super) fn wait<T: Int>(
+    bits: Bits,
+    budget: Budget,
+    mut predicate: impl FnMut(T) -> bool,
+) -> Result<T, BudgetSpent<T>> {
+    // A poll of a line that stays takes `load` cycles, and the next one begins a `period` after it
+    // began.
+    let (load, period) = Shared::with(|shared| {
+        let n = shared.machine().numbers();
+        (n.load, n.pause + n.poll)
+    });
+    // Number of polls after the next one.
+    let mut left = match budget {
+        Budget::Unbounded => None,
+        Budget::Polls(polls) => Some(u64::from(polls.saturating_sub(1))),
+    };
+    // The thread waits from its first poll that failed. The first poll is an ordinary load.
+    let mut poll = false;
+    loop {
+        let unit = perform(Op::Load { address: bits.address, mask: bits.mask, poll });
+        poll = true;
+        let value = bits.value(unit);
+        if predicate(value) {
+            return Ok(value);
+        }
+        if left == Some(0) {
+            return Err(BudgetSpent(value));
+        }
+        let began = Shared::with(Shared::now).saturating_sub(load);
+        let deadline = left.map(|left| began + left * period);
+        let seen = unit & bits.mask;
+        // A thread that is off its CPU does not poll.
+        let off_cpu = left.map(|_| Shared::with(Shared::off_cpu));
+        let sleep = Op::Sleep { address: bits.address, mask: bits.mask, seen, deadline };
+        let spent = perform(sleep) == DEADLINE;
+        let missed = off_cpu.map_or(0, |before| Shared::with(Shared::off_cpu) - before);
+        let slept = (Shared::with(Shared::now) - began).saturating_sub(missed);
+        // The thread polled once a period while it slept. The next poll is one of those that were
+        // left.
+        let polled = (slept / period).max(1);
+        left = left.map(|left| if spent { 0 } else { left.saturating_sub(polled) });
+    }
+}

@@ -1,0 +1,211 @@
+//! Handles: the references that look-ups return.
+
+use super::entry::Entry;
+use super::index::{Index, Wanted};
+use super::key::Key;
+use super::switches::{Promote, Switches};
+use super::{BufferCache, EntryOf, Part};
+use core::fmt;
+use core::ops::Deref;
+use core::ptr::NonNull;
+use lockyard::platform::{HostWithSlots, Ordering, Word};
+use lockyard::{Context, NoContext};
+
+/// A reference to a buffer, which keeps it alive, whether or not it is still in the cache. It
+/// dereferences to the value.
+///
+/// Cloning and dropping are each one compare-exchange of the buffer's lockref. The last handle to
+/// be dropped, after the buffer has left the cache, drops the value. A buffer that is in the cache
+/// stays there.
+pub struct Buffer<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context = NoContext> {
+    cache: &'c BufferCache<T, S, H, C>,
+    entry: NonNull<EntryOf<T, S, H, C>>,
+}
+
+// SAFETY: a handle gives `&T`, and the last one drops a `T` in its thread; `T` is both. The rest of
+// an entry is words.
+unsafe impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Send
+    for Buffer<'_, T, S, H, C>
+{
+}
+// SAFETY: as above.
+unsafe impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Sync
+    for Buffer<'_, T, S, H, C>
+{
+}
+
+impl<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Buffer<'c, T, S, H, C> {
+    /// Makes a handle that has a reference. It is the caller's alone until it is
+    /// [ready](Self::hit).
+    ///
+    /// # Safety
+    ///
+    /// The entry is the cache's, and the caller gives a reference to it.
+    #[inline(always)]
+    pub(super) unsafe fn new(
+        cache: &'c BufferCache<T, S, H, C>,
+        entry: NonNull<EntryOf<T, S, H, C>>,
+    ) -> Self {
+        Buffer { cache, entry }
+    }
+
+    #[inline(always)]
+    pub(super) fn entry(&self) -> &EntryOf<T, S, H, C> {
+        // SAFETY: the handle has a reference.
+        unsafe { self.entry.as_ref() }
+    }
+
+    /// Waits until the buffer is filled; returns true if the filling succeeded.
+    #[inline(always)]
+    pub(super) fn ready(&self) -> bool {
+        // SAFETY: the handle has a reference.
+        unsafe { self.entry().ready() }
+    }
+
+    /// Waits as [`ready`](Self::ready) does, and notes for reclaim that the buffer was found, if
+    /// the look-up has not noted it.
+    #[inline(always)]
+    pub(super) fn hit(&self) -> bool {
+        if !self.ready() {
+            return false;
+        }
+        if !S::Promote::MOVES {
+            // SAFETY: the handle has a reference, and the buffer is ready.
+            unsafe { self.entry().set_referenced() };
+        } else if !S::Index::LOCKS {
+            self.under_lock(|Part { shard, .. }, _| {
+                // SAFETY: under the shard's lock, and it is in the shard's list.
+                unsafe { shard.move_to_front(self.entry) };
+            });
+        }
+        true
+    }
+
+    /// Runs `f` under the lock of the buffer's shard, if the buffer is in the cache. `f` gets the
+    /// shard with the state of all shards, and what is wanted.
+    fn under_lock<R>(&self, f: impl FnOnce(Part<'_, S, H, C>, &Wanted) -> R) -> Option<R> {
+        let shards = self.cache.shards()?;
+        let wanted = Wanted::new(self.key());
+        // SAFETY: published shards are there as long as the cache.
+        let part = unsafe { self.cache.part(shards, &wanted) };
+        part.shard.locked(|| {
+            // SAFETY: the handle has a reference.
+            let cached = unsafe { self.entry().is_cached() };
+            cached.then(|| f(part, &wanted))
+        })
+    }
+
+    /// The key of the buffer: where its contents come from.
+    pub fn key(&self) -> Key {
+        self.entry().key()
+    }
+
+    /// Returns true if the buffer is in the cache. A snapshot.
+    pub fn is_cached(&self) -> bool {
+        // SAFETY: the handle has a reference.
+        unsafe { self.entry().is_cached() }
+    }
+
+    /// Takes this buffer out of the cache. Returns true if this call did, and not another removal,
+    /// or reclaim before the handle was there. The handle stays valid. Cost: the shard's lock.
+    pub fn remove(&self) -> bool {
+        let removed = self.under_lock(|part, wanted| {
+            // SAFETY: under the shard's lock, and it is in the index and in the list.
+            unsafe { BufferCache::<T, S, H, C>::take_out(part, wanted, self.entry) };
+        });
+        if removed.is_some() {
+            let last = self.entry().put();
+            debug_assert!(!last, "the handle has a reference");
+        }
+        removed.is_some()
+    }
+}
+
+impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Deref
+    for Buffer<'_, T, S, H, C>
+{
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: the handle has a reference as long as the returned value is used; the cache hands
+        // out no handle that is not ready.
+        unsafe { self.entry().value() }
+    }
+}
+
+impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Clone
+    for Buffer<'_, T, S, H, C>
+{
+    fn clone(&self) -> Self {
+        self.entry().get_another();
+        Buffer { cache: self.cache, entry: self.entry }
+    }
+}
+
+impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Drop for Buffer<'_, T, S, H, C> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.entry().put() {
+            // SAFETY: the last reference is gone; the cache gave its own up after it took the
+            // buffer out of the index.
+            drop(unsafe { Dead::new(self.cache, self.entry) });
+        }
+    }
+}
+
+impl<T: Send + Sync + fmt::Debug, S: Switches<H>, H: HostWithSlots, C: Context> fmt::Debug
+    for Buffer<'_, T, S, H, C>
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Buffer")
+            .field("key", &self.key())
+            .field("cached", &self.is_cached())
+            .field("value", &**self)
+            .finish()
+    }
+}
+
+/// A buffer without references, which is in no index. Dropping it drops the value, and frees the
+/// memory when no look-up can stand on it.
+pub(super) struct Dead<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> {
+    cache: &'c BufferCache<T, S, H, C>,
+    entry: NonNull<EntryOf<T, S, H, C>>,
+}
+
+impl<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Dead<'c, T, S, H, C> {
+    /// # Safety
+    ///
+    /// The buffer has no references and is in no index. There is one of these for it.
+    pub(super) unsafe fn new(
+        cache: &'c BufferCache<T, S, H, C>,
+        entry: NonNull<EntryOf<T, S, H, C>>,
+    ) -> Self {
+        Dead { cache, entry }
+    }
+}
+
+impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Drop for Dead<'_, T, S, H, C> {
+    #[inline(never)]
+    fn drop(&mut self) {
+        let cache = self.cache;
+        // SAFETY: nobody has a reference, and none can be taken. `free` is called once: by the
+        // domain, or here.
+        unsafe {
+            Entry::destroy(self.entry, |tail| {
+                // Relaxed: a number.
+                cache.living.fetch_sub(1, Ordering::Relaxed);
+                if S::Index::LOCKS {
+                    // A look-up holds the shard's lock, under which the buffer was taken out.
+                    EntryOf::<T, S, H, C>::free(tail);
+                } else {
+                    // The buffer was taken out under the shard's lock. Then its last reference was
+                    // dropped, or taken under that lock. All look-ups without the lock enter this
+                    // domain. Freeing the buffer touches nothing but its memory, as its value is
+                    // gone. So any thread may do it at any time, until the domain, which the cache
+                    // owns, is dropped.
+                    cache.domain.retire(tail, EntryOf::<T, S, H, C>::free);
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,417 @@
+//! Chains: in a fixed number, or divided as they become long.
+//!
+//! Each shard has one list. With [`Fixed`] that is the chain. With [`Growing`] the list is in
+//! *split order*: sorted by the hash with its bits reversed. So all buffers whose hashes end in the
+//! same bits stand together, for any number of bits:
+//!
+//! ```text
+//!   hash ends in     ...00     ...100      ...10    ...110
+//!   list    root --> a --> b --> c --> d --> e --> f --> g      1 chain
+//!           root --> a --> b --> c --> d --> (2) --> e --> f --> g      2 chains: a sentinel for
+//!           bucket 2
+//! ```
+//!
+//! A bucket begins at its *sentinel*, a node without a buffer. Doubling the number of buckets gives
+//! each a second half. The half's sentinel is put into the list when the next buffer is inserted
+//! into either half. Until then a walk for the half begins where its parent begins. No buffer is
+//! ever moved, and a look-up that began before a division still ends well after it.
+//!
+//! # Without a lock
+//!
+//! A look-up may stand on a buffer that is being taken out. The buffer keeps its link. So the
+//! look-up goes on, and misses nothing that stays in the list. Let *E* be a buffer that was taken
+//! out, and *R* a look-up that comes to it.
+//!
+//! - *R* entered the domain before *E* left the list. For *R* came by a link, of one of two kinds.
+//!   A link that was in the list at that moment (that of a sentinel always is) cannot lead to *E*
+//!   after *E* has left. The link of another removed buffer left before *E* did, and *R* entered
+//!   before that one left, by the same argument, back to a sentinel.
+//! - The grace period that begins when *E* is retired, after it left, therefore waits for *R*.
+//!   Nothing is freed under *R*.
+//! - *R* gets *E* only if it can take a reference, and none can be taken once *E* is dead.
+//!
+//! Sentinels are never taken out, and their memory is freed with the cache.
+
+use super::entry::{Entry, Links};
+use super::index::Wanted;
+use super::shard::{DOUBLINGS, Shard, Shards};
+use crate::memory::{from_host, from_word, to_host, to_word};
+use core::alloc::Layout;
+use core::ptr::NonNull;
+use lockyard::Context;
+use lockyard::lock::LaneLock;
+use lockyard::platform::{Host, Ordering, Word};
+
+/// Average number of buffers for each bucket beyond which the buckets are doubled.
+pub(super) const LOAD: u64 = 2;
+
+/// The order of a list, and the beginning of a walk along it.
+pub(super) trait Order {
+    /// Returns the place of a buffer, which is odd. Buffers of equal places stand together.
+    fn place(hash: u64) -> u64;
+
+    /// Returns the last node before all buffers of this hash that can be found without a walk.
+    ///
+    /// # Safety
+    ///
+    /// The shard is the hash's.
+    unsafe fn before<'s, K: LaneLock<H>, H: Host, C: Context>(
+        shards: &'s Shards<K, H, C>,
+        shard: &'s Shard<K, H, C>,
+        hash: u64,
+    ) -> &'s Links<H>;
+
+    /// Divides the bucket into which a buffer of this hash is about to come.
+    ///
+    /// # Safety
+    ///
+    /// As [`before`](Self::before), and the caller holds the shard's lock.
+    unsafe fn divide<K: LaneLock<H>, H: Host, C: Context>(
+        shards: &Shards<K, H, C>,
+        shard: &Shard<K, H, C>,
+        hash: u64,
+    );
+}
+
+/// One chain a shard: all places are the same, and a new buffer comes before its equals.
+pub(super) struct Fixed;
+
+impl Order for Fixed {
+    #[inline(always)]
+    fn place(_: u64) -> u64 {
+        1
+    }
+    #[inline(always)]
+    unsafe fn before<'s, K: LaneLock<H>, H: Host, C: Context>(
+        _: &'s Shards<K, H, C>,
+        shard: &'s Shard<K, H, C>,
+        _: u64,
+    ) -> &'s Links<H> {
+        &shard.root
+    }
+    unsafe fn divide<K: LaneLock<H>, H: Host, C: Context>(
+        _: &Shards<K, H, C>,
+        _: &Shard<K, H, C>,
+        _: u64,
+    ) {
+    }
+}
+
+/// 2^`BITS` shards, and 2^(`BITS` + *d*) buckets after *d* doublings.
+pub(super) struct Growing<const BITS: u32>;
+
+impl<const BITS: u32> Growing<BITS> {
+    /// Returns the bucket of a hash.
+    #[inline(always)]
+    fn bucket<K: LaneLock<H>, H: Host, C: Context>(shards: &Shards<K, H, C>, hash: u64) -> u64 {
+        // Relaxed: with an old number the walk begins earlier. So it does with a new one whose
+        // sentinels are not seen yet.
+        let bits = u64::from(BITS) + shards.doublings.load(Ordering::Relaxed);
+        hash & ((1 << bits) - 1)
+    }
+
+    /// Returns the sentinel of a bucket beyond the shards' roots; `None` if its segment is not seen
+    /// yet.
+    #[inline(always)]
+    fn sentinel<K: LaneLock<H>, H: Host, C: Context>(
+        shards: &Shards<K, H, C>,
+        bucket: u64,
+    ) -> Option<&Links<H>> {
+        let doubling = bucket.ilog2() - BITS;
+        // Acquire: pairs with the release in `grow`: the segment is initialised.
+        let segment = shards.segments[doubling as usize].load(Ordering::Acquire);
+        let first = NonNull::new(from_word::<Links<H>>(segment))?;
+        let index = bucket - (1 << bucket.ilog2());
+        // SAFETY: the segment of this doubling has a sentinel for each bucket that the doubling
+        // added; it lives as long as the cache.
+        Some(unsafe { first.add(index as usize).as_ref() })
+    }
+
+    /// Puts the sentinel of a bucket into the list, if it is not there. Under the shard's lock.
+    ///
+    /// # Safety
+    ///
+    /// The bucket is the shard's, and the caller holds the lock.
+    unsafe fn establish<K: LaneLock<H>, H: Host, C: Context>(
+        shards: &Shards<K, H, C>,
+        shard: &Shard<K, H, C>,
+        bucket: u64,
+    ) {
+        if bucket < 1 << BITS {
+            return;
+        }
+        let Some(sentinel) = Self::sentinel(shards, bucket) else { return };
+        // Relaxed: written under the lock.
+        if sentinel.order.load(Ordering::Relaxed) != 0 {
+            return;
+        }
+        let place = bucket.reverse_bits();
+        // The bucket's own sentinel is not there, so this is one of its parents'.
+        // SAFETY: the caller's promise.
+        let before = unsafe { Self::before(shards, shard, bucket) };
+        // SAFETY: as above.
+        let (link, next) = unsafe { gap(before, place) };
+        sentinel.next.store(next, Ordering::Relaxed);
+        // Release: pairs with the acquire in `before`: a walk that begins here sees where it leads.
+        sentinel.order.store(place, Ordering::Release);
+        // Release: pairs with the acquire in `find`, for a walk along the list.
+        link.next.store(to_word(sentinel), Ordering::Release);
+    }
+}
+
+impl<const BITS: u32> Order for Growing<BITS> {
+    #[inline(always)]
+    fn place(hash: u64) -> u64 {
+        hash.reverse_bits() | 1
+    }
+
+    #[inline(always)]
+    unsafe fn before<'s, K: LaneLock<H>, H: Host, C: Context>(
+        shards: &'s Shards<K, H, C>,
+        shard: &'s Shard<K, H, C>,
+        hash: u64,
+    ) -> &'s Links<H> {
+        let mut bucket = Self::bucket(shards, hash);
+        while bucket >= 1 << BITS {
+            if let Some(sentinel) = Self::sentinel(shards, bucket)
+                // Acquire: pairs with the release in `establish`.
+                && sentinel.order.load(Ordering::Acquire) != 0
+            {
+                return sentinel;
+            }
+            // On to its parent: the bucket of which it is the second half.
+            bucket -= 1 << bucket.ilog2();
+        }
+        &shard.root
+    }
+
+    unsafe fn divide<K: LaneLock<H>, H: Host, C: Context>(
+        shards: &Shards<K, H, C>,
+        shard: &Shard<K, H, C>,
+        hash: u64,
+    ) {
+        let doublings = shards.doublings.load(Ordering::Relaxed);
+        if doublings > 0 {
+            let half = 1 << (u64::from(BITS) + doublings - 1);
+            let first = hash & (half - 1);
+            // SAFETY: the caller's promise; both have the hash's last bits, so they are the
+            // shard's.
+            unsafe {
+                Self::establish(shards, shard, first);
+                Self::establish(shards, shard, first | half);
+            }
+        }
+    }
+}
+
+/// Returns the last node, at or after `link`, before this place, and the node that follows it now.
+///
+/// # Safety
+///
+/// The node is in a list, and the caller holds the lock of its shard.
+unsafe fn gap<H: Host>(mut link: &Links<H>, place: u64) -> (&Links<H>, u64) {
+    loop {
+        // Relaxed, both: written under the lock.
+        let at = link.next.load(Ordering::Relaxed);
+        // SAFETY: what is in the list stays there while the lock is held, and begins with its
+        // links.
+        match unsafe { from_word::<Links<H>>(at).as_ref() } {
+            Some(node) if node.order.load(Ordering::Relaxed) < place => link = node,
+            _ => return (link, at),
+        }
+    }
+}
+
+/// See [`Index::find`](super::index::Index::find).
+///
+/// # Safety
+///
+/// As there.
+#[inline(always)]
+pub(super) unsafe fn find<O: Order, T: Send, K: LaneLock<H>, H: Host, C: Context>(
+    shards: &Shards<K, H, C>,
+    shard: &Shard<K, H, C>,
+    wanted: &Wanted,
+    mut accept: impl FnMut(&Entry<T, K, H, C>) -> bool,
+) -> Option<NonNull<Entry<T, K, H, C>>> {
+    let place = O::place(wanted.hash);
+    // SAFETY: the caller's promise.
+    let mut link = unsafe { O::before(shards, shard, wanted.hash) };
+    loop {
+        // Acquire: pairs with the release of the thread that put the node there (`insert`,
+        // `establish`) or took the one before it out (`remove`), so that the node is seen as it was
+        // made.
+        let at = link.next.load(Ordering::Acquire);
+        let node = NonNull::new(from_word::<Links<H>>(at))?;
+        // SAFETY: a node that the list leads to; the caller says that it is not freed.
+        link = unsafe { node.as_ref() };
+        // Relaxed: written before the node was put into the list.
+        let order = link.order.load(Ordering::Relaxed);
+        if order > place {
+            return None;
+        }
+        if order == place {
+            // An odd place: a buffer.
+            let found = node.cast::<Entry<T, K, H, C>>();
+            // SAFETY: as above; buffers begin with their links.
+            let entry = unsafe { found.as_ref() };
+            if entry.key() == wanted.key && accept(entry) {
+                return Some(found);
+            }
+        }
+    }
+}
+
+/// See [`Index::insert`](super::index::Index::insert).
+///
+/// # Safety
+///
+/// As there.
+pub(super) unsafe fn insert<O: Order, T: Send, K: LaneLock<H>, H: Host, C: Context>(
+    shards: &Shards<K, H, C>,
+    shard: &Shard<K, H, C>,
+    wanted: &Wanted,
+    entry: NonNull<Entry<T, K, H, C>>,
+) {
+    let place = O::place(wanted.hash);
+    // SAFETY: the caller's promise.
+    unsafe {
+        O::divide(shards, shard, wanted.hash);
+        let (link, next) = gap(O::before(shards, shard, wanted.hash), place);
+        let links = &entry.as_ref().links;
+        links.next.store(next, Ordering::Relaxed);
+        links.order.store(place, Ordering::Relaxed);
+        // Release: pairs with the acquire in `find`.
+        link.next.store(to_word(entry.as_ptr()), Ordering::Release);
+    }
+}
+
+/// See [`Index::remove`](super::index::Index::remove).
+///
+/// # Safety
+///
+/// As there.
+pub(super) unsafe fn remove<O: Order, T: Send, K: LaneLock<H>, H: Host, C: Context>(
+    shards: &Shards<K, H, C>,
+    shard: &Shard<K, H, C>,
+    wanted: &Wanted,
+    entry: NonNull<Entry<T, K, H, C>>,
+) {
+    let address = to_word(entry.as_ptr());
+    // SAFETY: the caller's promise.
+    let mut link = unsafe { O::before(shards, shard, wanted.hash) };
+    loop {
+        // Relaxed: written under the lock.
+        let at = link.next.load(Ordering::Relaxed);
+        if at == address {
+            break;
+        }
+        // SAFETY: the buffer is in the list, so there is a next one until it comes; what is in the
+        // list stays there while the lock is held.
+        link = unsafe { &*from_word::<Links<H>>(at) };
+    }
+    // SAFETY: the caller's promise.
+    let next = unsafe { entry.as_ref() }.links.next.load(Ordering::Relaxed);
+    // Release: pairs with the acquire in `find`. The next node may have been made by another
+    // thread, whose release a look-up does not read from here.
+    link.next.store(next, Ordering::Release);
+}
+
+/// Returns the layout of the sentinels that a doubling adds, and their number.
+fn segment_layout<const BITS: u32, H: Host>(doubling: usize) -> Option<(Layout, usize)> {
+    let sentinels = 1usize.checked_shl(BITS + doubling as u32)?;
+    Some((Layout::array::<Links<H>>(sentinels).ok()?, sentinels))
+}
+
+/// See [`Index::grow`](super::index::Index::grow): one doubling at most.
+#[inline]
+pub(super) fn grow<const BITS: u32, K: LaneLock<H>, H: Host, C: Context>(
+    shards: &Shards<K, H, C>,
+    buffers: u64,
+) {
+    // Relaxed: the compare-exchange below decides.
+    let doublings = shards.doublings.load(Ordering::Relaxed);
+    if buffers > LOAD << (u64::from(BITS) + doublings) {
+        double::<BITS, K, H, C>(shards, doublings);
+    }
+}
+
+#[cold]
+fn double<const BITS: u32, K: LaneLock<H>, H: Host, C: Context>(
+    shards: &Shards<K, H, C>,
+    doublings: u64,
+) {
+    let Some(segment) = shards.segments.get(doublings as usize) else { return };
+    if segment.load(Ordering::Relaxed) == 0 {
+        let Some((layout, sentinels)) = segment_layout::<BITS, H>(doublings as usize) else {
+            return;
+        };
+        let Some(memory) = from_host::<H>(layout, None) else { return };
+        let first = memory.cast::<Links<H>>();
+        for index in 0..sentinels {
+            // SAFETY: inside the memory that was allocated for this many.
+            unsafe { first.add(index).write(Links::new()) };
+        }
+        // Release: pairs with the acquire in `sentinel`.
+        let published = segment.compare_exchange(
+            0,
+            to_word(first.as_ptr()),
+            Ordering::Release,
+            Ordering::Relaxed,
+        );
+        if published.is_err() {
+            // SAFETY: made above, and not published.
+            unsafe { free_segment::<BITS, H>(first, doublings as usize) };
+        }
+    }
+    // Relaxed: a walk that uses the new number looks for the segment with acquire. A failure:
+    // another thread has doubled.
+    let _ = shards.doublings.compare_exchange(
+        doublings,
+        doublings + 1,
+        Ordering::Relaxed,
+        Ordering::Relaxed,
+    );
+}
+
+/// # Safety
+///
+/// The segment is of this doubling, and nobody uses it any more.
+unsafe fn free_segment<const BITS: u32, H: Host>(first: NonNull<Links<H>>, doubling: usize) {
+    if let Some((layout, sentinels)) = segment_layout::<BITS, H>(doubling) {
+        for index in 0..sentinels {
+            // SAFETY: initialised in `double`; not used again.
+            unsafe { first.add(index).drop_in_place() };
+        }
+        // SAFETY: allocated with this layout, by this host.
+        unsafe { to_host::<H>(first.cast(), layout) };
+    }
+}
+
+/// Bytes of the segments that exist.
+pub(super) fn segment_bytes<const BITS: u32, K: LaneLock<H>, H: Host, C: Context>(
+    shards: &Shards<K, H, C>,
+) -> usize {
+    (0..DOUBLINGS)
+        .filter(|&doubling| shards.segments[doubling].load(Ordering::Relaxed) != 0)
+        .filter_map(|doubling| segment_layout::<BITS, H>(doubling))
+        .map(|(layout, _)| layout.size())
+        .sum()
+}
+
+/// Frees the segments of a cache that is being dropped.
+///
+/// # Safety
+///
+/// Nobody uses them any more.
+pub(super) unsafe fn free_segments<const BITS: u32, K: LaneLock<H>, H: Host, C: Context>(
+    shards: &mut Shards<K, H, C>,
+) {
+    for doubling in 0..DOUBLINGS {
+        let segment = shards.segments[doubling].get();
+        if let Some(first) = NonNull::new(from_word::<Links<H>>(segment)) {
+            // SAFETY: the caller's promise.
+            unsafe { free_segment::<BITS, H>(first, doubling) };
+        }
+    }
+}

@@ -1,0 +1,401 @@
+//! One buffer: its place in the index, its key, its references, and a part that belongs to the
+//! holders of references.
+//!
+//! ```text
+//!        links | key | references | recency, state, cached, value   while there are references
+//!                                 | what reclamation needs          once the last one was dropped
+//! ```
+//!
+//! The first part stays readable as long as a look-up without a lock may stand on the buffer. The
+//! owner of the last reference is alone with the second. It drops the value at once, and the room
+//! then serves the list of buffers that wait to be freed.
+//!
+//! The references are a lockref. One of them is the cache's, as long as the buffer is in the index;
+//! each handle has one. So an unused buffer has exactly one, and reclaim marks it dead under the
+//! lockref's lock if that is so.
+//!
+//! The state:
+//!
+//! ```text
+//!   0  --filled--> READY             WAITED is set by a thread that parks until then; the end of
+//!   the filling wakes it
+//!   0  --failed--> FAILED            the value was never made; the buffer is out of the index
+//!                  READY | REFERENCED   a look-up has found it since reclaim last came by
+//! ```
+
+use super::key::Key;
+use crate::memory::{self, AllocationFailed};
+use core::mem::{ManuallyDrop, MaybeUninit, offset_of};
+use core::ptr::NonNull;
+use lockyard::Context;
+use lockyard::lock::LaneLock;
+use lockyard::lockref::policy::Standard;
+use lockyard::lockref::{Count, LockRef};
+use lockyard::platform::{BudgetSpent, Cell, DataCell, Execution, Host, Ordering, U32, U64, Word};
+use lockyard::reclaim::Header;
+
+/// The value is there.
+const READY: u32 = 1;
+/// The value will never be there.
+const FAILED: u32 = 2;
+/// A thread parks until one of the two is set.
+const WAITED: u32 = 4;
+/// The buffer was found since reclaim last came by.
+const REFERENCED: u32 = 8;
+
+/// Polls of a buffer that is being filled before its waiter parks: filling is often the reading of
+/// a device.
+const POLLS: u32 = 128;
+
+/// Two words at the front of a buffer, for the index: the next node of a chain and its place in the
+/// chain's order, or the two subtrees.
+#[repr(C)]
+pub(super) struct Links<H: Host> {
+    /// The next node, or the subtree of the lesser keys.
+    pub(super) next: U64<H>,
+    /// The place in the order, or the subtree of the greater keys.
+    pub(super) order: U64<H>,
+}
+
+impl<H: Host> Links<H> {
+    pub(super) fn new() -> Self {
+        Links { next: Word::new(0), order: Word::new(0) }
+    }
+}
+
+/// A buffer with value `T`.
+#[repr(C)]
+pub struct Entry<T: Send, K: LaneLock<H>, H: Host, C: Context> {
+    pub(super) links: Links<H>,
+    key: Cell<H, Key>,
+    references: LockRef<K, Standard, H, C>,
+    tail: Tail<T, H>,
+}
+
+#[repr(C)]
+union Tail<T: Send, H: Host> {
+    live: ManuallyDrop<Live<T, H>>,
+    retired: ManuallyDrop<Header<H>>,
+}
+
+#[repr(C)]
+struct Live<T: Send, H: Host> {
+    recency: Recency<H>,
+    state: U32<H>,
+    /// 1 while the buffer is in the index. Written under the shard's lock.
+    cached: U32<H>,
+    value: Cell<H, MaybeUninit<T>>,
+}
+
+/// The neighbours in the shard's list, most recent first; 0 for none. Used under the shard's lock.
+pub(super) struct Recency<H: Host> {
+    pub(super) newer: U64<H>,
+    pub(super) older: U64<H>,
+}
+
+impl<T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<T, K, H, C> {
+    /// Makes a buffer without a value that nobody knows yet, with a reference for the cache and one
+    /// for the caller.
+    pub(super) fn allocate(key: Key) -> Result<NonNull<Self>, AllocationFailed> {
+        memory::allocate::<Self, H>(None, || {
+            let live = Live {
+                recency: Recency { newer: Word::new(0), older: Word::new(0) },
+                state: Word::new(0),
+                cached: Word::new(0),
+                value: DataCell::new(MaybeUninit::uninit()),
+            };
+            Entry {
+                links: Links::new(),
+                key: DataCell::new(key),
+                references: LockRef::from_count(2),
+                tail: Tail { live: ManuallyDrop::new(live) },
+            }
+        })
+    }
+
+    /// Gives back the memory of a buffer that was never published and has no value.
+    ///
+    /// # Safety
+    ///
+    /// It came from [`allocate`](Self::allocate), and nobody else knows it.
+    pub(super) unsafe fn give_back(entry: NonNull<Self>) {
+        // SAFETY: the tail is live, and is the caller's.
+        unsafe { ManuallyDrop::drop(&mut (*entry.as_ptr()).tail.live) };
+        // SAFETY: the entry is the caller's; what was in the tail is not used any more.
+        unsafe { memory::free::<Self, H>(entry) };
+    }
+
+    #[inline(always)]
+    pub(super) fn key(&self) -> Key {
+        // SAFETY: the key is not written after the entry was published.
+        self.key.with(|key| unsafe { *key })
+    }
+
+    /// Takes a reference, unless the buffer is about to be freed. Acquire.
+    #[inline(always)]
+    pub(super) fn get(&self) -> bool {
+        self.references.get_not_dead()
+    }
+
+    /// Takes another reference; the caller has one.
+    #[inline(always)]
+    pub(super) fn get_another(&self) {
+        self.references.get();
+    }
+
+    /// Drops a reference; returns true if it was the last. Then nobody gets one any more, and the
+    /// caller is alone with the tail.
+    #[inline(always)]
+    pub(super) fn put(&self) -> bool {
+        match self.references.put_or_lock() {
+            None => false,
+            Some(mut last) => {
+                last.mark_dead();
+                true
+            }
+        }
+    }
+
+    /// Takes the only reference away, which must be the cache's; returns true if it was the only
+    /// one. The rest is as for [`put`](Self::put).
+    pub(super) fn take_if_unused(&self) -> bool {
+        if self.references.count() != Count::Live(1) {
+            return false;
+        }
+        let mut guard = self.references.lock();
+        let unused = guard.count() == Count::Live(1);
+        if unused {
+            guard.mark_dead();
+        }
+        unused
+    }
+
+    /// Number of references, the cache's among them. A snapshot.
+    pub(super) fn count(&self) -> Count {
+        self.references.count()
+    }
+
+    /// # Safety
+    ///
+    /// The caller, or the cache under the shard's lock that the caller holds, has a reference.
+    #[inline(always)]
+    unsafe fn live(&self) -> &Live<T, H> {
+        // SAFETY: while there is a reference the tail is live.
+        unsafe { &self.tail.live }
+    }
+
+    /// # Safety
+    ///
+    /// The caller holds the shard's lock, and the buffer is in the shard's list or about to be.
+    #[inline(always)]
+    pub(super) unsafe fn recency(&self) -> &Recency<H> {
+        // SAFETY: what is in the list has the cache's reference.
+        unsafe { &self.live().recency }
+    }
+
+    /// Returns true if the buffer is in the index.
+    ///
+    /// # Safety
+    ///
+    /// As [`live`](Self::live).
+    pub(super) unsafe fn is_cached(&self) -> bool {
+        // Relaxed: exact under the shard's lock, a snapshot elsewhere.
+        // SAFETY: the caller's promise.
+        unsafe { self.live() }.cached.load(Ordering::Relaxed) != 0
+    }
+
+    /// Notes whether the buffer is in the index.
+    ///
+    /// # Safety
+    ///
+    /// As [`live`](Self::live), and the caller holds the shard's lock.
+    pub(super) unsafe fn set_cached(&self, cached: bool) {
+        // SAFETY: the caller's promise.
+        unsafe { self.live() }.cached.store(u32::from(cached), Ordering::Relaxed);
+    }
+
+    /// Clears the note that a look-up has found the buffer; returns true if there was one.
+    ///
+    /// # Safety
+    ///
+    /// As [`live`](Self::live).
+    pub(super) unsafe fn take_referenced(&self) -> bool {
+        // SAFETY: the caller's promise.
+        let state = &unsafe { self.live() }.state;
+        // Relaxed, both: a hint.
+        let referenced = state.load(Ordering::Relaxed) & REFERENCED != 0;
+        if referenced {
+            state.fetch_and(!REFERENCED, Ordering::Relaxed);
+        }
+        referenced
+    }
+
+    /// Puts the value into a buffer that nobody else knows.
+    ///
+    /// # Safety
+    ///
+    /// The buffer came from [`allocate`](Self::allocate), is not published, and has no value.
+    pub(super) unsafe fn set_value(&self, value: T) {
+        // SAFETY: the caller's promise.
+        let live = unsafe { self.live() };
+        // SAFETY: nobody else knows it.
+        live.value.with_mut(|place| unsafe { (*place).write(value) });
+        // Relaxed: publishing it is the release.
+        live.state.store(READY, Ordering::Relaxed);
+    }
+
+    /// Puts the value into a published buffer, and ends the wait of others for it.
+    ///
+    /// # Safety
+    ///
+    /// The caller has a reference, has inserted the buffer, and has neither filled nor
+    /// [failed](Self::fail) it.
+    pub(super) unsafe fn fill(&self, value: T) {
+        // SAFETY: the caller's promise.
+        let live = unsafe { self.live() };
+        // SAFETY: nobody reads the value before the state says that it is there.
+        live.value.with_mut(|place| unsafe { (*place).write(value) });
+        Self::end_filling(live, READY);
+    }
+
+    /// Notes that a published buffer will have no value, and ends the wait of others for it.
+    ///
+    /// # Safety
+    ///
+    /// As [`fill`](Self::fill).
+    pub(super) unsafe fn fail(&self) {
+        // SAFETY: the caller's promise.
+        Self::end_filling(unsafe { self.live() }, FAILED);
+    }
+
+    fn end_filling(live: &Live<T, H>, end: u32) {
+        // Release: pairs with the acquire in `ready`.
+        let before = live.state.fetch_or(end, Ordering::Release);
+        if before & WAITED != 0 {
+            H::unpark(&live.state, u32::MAX);
+        }
+    }
+
+    /// Waits while the buffer is being filled; returns true if it has its value.
+    ///
+    /// # Safety
+    ///
+    /// The caller has a reference.
+    #[inline(always)]
+    pub(super) unsafe fn ready(&self) -> bool {
+        // SAFETY: the caller's promise.
+        let live = unsafe { self.live() };
+        // Acquire: pairs with the release in `end_filling`.
+        let state = live.state.load(Ordering::Acquire);
+        if state & READY != 0 { true } else { Self::wait(live) }
+    }
+
+    #[cold]
+    fn wait(live: &Live<T, H>) -> bool {
+        let ended = |state: u32| state & (READY | FAILED) != 0;
+        loop {
+            // Acquire: pairs with the release in `end_filling`.
+            match H::wait_within(&live.state, Ordering::Acquire, POLLS, ended) {
+                Ok(state) => return state & READY != 0,
+                Err(BudgetSpent(_)) if H::execution() == Execution::Thread => {
+                    // Relaxed: the next round looks again. The filling ends by a read-modify-write
+                    // of the same word. Either that sees this bit, or this sees that the filling
+                    // has ended.
+                    let before = live.state.fetch_or(WAITED, Ordering::Relaxed);
+                    if !ended(before) {
+                        H::park(&live.state, before | WAITED, None);
+                    }
+                }
+                Err(BudgetSpent(_)) => H::yield_now(),
+            }
+        }
+    }
+
+    /// Notes that a look-up has found the buffer.
+    ///
+    /// # Safety
+    ///
+    /// The caller has a reference, and the buffer is [ready](Self::ready).
+    #[inline(always)]
+    pub(super) unsafe fn set_referenced(&self) {
+        // SAFETY: the caller's promise.
+        let state = &unsafe { self.live() }.state;
+        // Relaxed, both: a hint. The load first keeps the line shared among those who find the
+        // buffer.
+        if state.load(Ordering::Relaxed) & REFERENCED == 0 {
+            state.fetch_or(REFERENCED, Ordering::Relaxed);
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As long as the returned reference is used the caller has a reference to the buffer, which is
+    /// [ready](Self::ready).
+    #[inline(always)]
+    pub(super) unsafe fn value(&self) -> &T {
+        // SAFETY: the caller's promise. The value is written before the buffer is ready, and
+        // dropped when the last reference is gone.
+        unsafe { &*self.live().value.with(|value| value.cast::<T>()) }
+    }
+
+    /// Drops the value, if there is one, of a buffer whose last reference is gone, and hands its
+    /// memory to `retire`, even if the value's destructor unwinds.
+    ///
+    /// # Safety
+    ///
+    /// Nobody has a reference, nor can get one. `retire` lets [`free`](Self::free) be called with
+    /// its argument, once, when no look-up stands on the buffer any more.
+    pub(super) unsafe fn destroy(entry: NonNull<Self>, retire: impl FnOnce(NonNull<Header<H>>)) {
+        struct Retire<T: Send, K: LaneLock<H>, H: Host, C: Context, F: FnOnce(NonNull<Header<H>>)>(
+            NonNull<Entry<T, K, H, C>>,
+            Option<F>,
+        );
+        impl<T: Send, K: LaneLock<H>, H: Host, C: Context, F: FnOnce(NonNull<Header<H>>)> Drop
+            for Retire<T, K, H, C, F>
+        {
+            fn drop(&mut self) {
+                // SAFETY: nobody else has a reference, so the tail is this thread's; it is live,
+                // and its value is gone.
+                unsafe { ManuallyDrop::drop(&mut (*self.0.as_ptr()).tail.live) };
+                let Some(retire) = self.1.take() else { return };
+                let offset = offset_of!(Entry<T, K, H, C>, tail);
+                // SAFETY: the tail is in the entry, and every part of the union begins where it
+                // does.
+                let tail = unsafe { self.0.cast::<u8>().add(offset).cast::<Header<H>>() };
+                // SAFETY: as above. Its live part was dropped; the union has room for the other.
+                unsafe { tail.write(Header::new()) };
+                retire(tail);
+            }
+        }
+        let retire = Retire(entry, Some(retire));
+        // SAFETY: nobody else has a reference, so the tail is the caller's alone; look-ups do not
+        // read it. The entry itself is shared with them: only the tail is borrowed exclusively.
+        let live = unsafe { &mut (*entry.as_ptr()).tail.live };
+        // Relaxed: the owner of the last reference has seen the release of all others.
+        if live.state.load(Ordering::Relaxed) & READY != 0 {
+            // SAFETY: it is ready, so there is a value, which is dropped once, here.
+            live.value.with_mut(|value| unsafe { (*value).assume_init_drop() });
+        }
+        drop(retire);
+    }
+
+    /// Frees a retired buffer.
+    ///
+    /// # Safety
+    ///
+    /// `tail` is what [`destroy`](Self::destroy) handed over, and no look-up stands on the buffer
+    /// any more.
+    pub(super) unsafe fn free(tail: NonNull<Header<H>>) {
+        // SAFETY: `destroy` made the pointer from the entry's, so it is one into the same memory.
+        let entry =
+            unsafe { tail.cast::<u8>().sub(offset_of!(Entry<T, K, H, C>, tail)).cast::<Self>() };
+        // SAFETY: the caller's promise; what was in the tail is not used any more.
+        unsafe { memory::free::<Self, H>(entry) };
+    }
+}
+
+const _: () = {
+    use lockyard::{Native, NoContext, lock::Ticket};
+    assert!(size_of::<Entry<(), Ticket, Native, NoContext>>() == 64);
+    assert!(size_of::<Entry<[u64; 3], Ticket, Native, NoContext>>() == 88);
+};

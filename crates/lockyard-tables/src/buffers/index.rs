@@ -1,0 +1,264 @@
+//! The ways to find a buffer, each a type.
+//!
+//! | index | look-ups | with *n* buffers a look-up walks over |
+//! | --- | --- | --- |
+//! | [`Hash256`] | under the chain's lock | *n* / 512 buffers if it finds one, *n* / 256 if not |
+//! | [`TreePerGroup`] | under the group's lock | about 1.4 log2 of the group's buffers |
+//! | [`WideHash`] | without a lock | one or two, whatever *n* is |
+
+use super::chains::{self, Fixed, Growing};
+use super::configuration::Configuration;
+use super::entry::Entry;
+use super::key::Key;
+use super::shard::{Shard, Shards};
+use super::switches::sealed::Sealed;
+use super::tree;
+use crate::memory::Invariant;
+use core::ptr::NonNull;
+use lockyard::lock::{LaneLock, Queued};
+use lockyard::platform::Host;
+use lockyard::{Context, FourBytes};
+
+/// A wanted key, and its hash.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    pub(super) key: Key,
+    pub(super) hash: u64,
+}
+
+impl Wanted {
+    #[inline(always)]
+    pub(super) fn new(key: Key) -> Self {
+        Wanted { key, hash: key.hash() }
+    }
+}
+
+type Found<T, K, H, C> = Option<NonNull<Entry<T, K, H, C>>>;
+
+/// The way to find buffers: [`Hash256`], [`TreePerGroup`], [`WideHash`]. Sealed.
+pub trait Index<H: Host>: Sealed + 'static {
+    /// Its name in tables.
+    const NAME: &'static str;
+    /// True if a look-up takes the shard's lock. If not, buffers are freed by
+    /// [reclamation](lockyard::reclaim).
+    const LOCKS: bool;
+    /// The algorithm of the shards' locks, and of the buffers' lockrefs.
+    type Lock: LaneLock<H, Width = FourBytes>;
+
+    #[doc(hidden)]
+    fn shards(configuration: &Configuration) -> usize;
+
+    /// Returns the shard of `wanted`, one of `shards`.
+    #[doc(hidden)]
+    fn shard(wanted: &Wanted, shards: usize) -> usize;
+
+    /// Returns the buffer of the key of which `accept` is true.
+    ///
+    /// # Safety
+    ///
+    /// The shard is the key's; its buffers are of this type, and none of them is freed meanwhile.
+    /// If [`LOCKS`](Self::LOCKS) is true the caller holds the shard's lock.
+    #[doc(hidden)]
+    unsafe fn find<T: Send, C: Context>(
+        shards: &Shards<Self::Lock, H, C>,
+        shard: &Shard<Self::Lock, H, C>,
+        wanted: &Wanted,
+        accept: impl FnMut(&Entry<T, Self::Lock, H, C>) -> bool,
+    ) -> Found<T, Self::Lock, H, C>;
+
+    /// Puts a buffer into the index.
+    ///
+    /// # Safety
+    ///
+    /// As [`find`](Self::find), and the caller holds the shard's lock. The buffer is `wanted`'s,
+    /// and is in no index. No buffer of the key is in this one.
+    #[doc(hidden)]
+    unsafe fn insert<T: Send, C: Context>(
+        shards: &Shards<Self::Lock, H, C>,
+        shard: &Shard<Self::Lock, H, C>,
+        wanted: &Wanted,
+        entry: NonNull<Entry<T, Self::Lock, H, C>>,
+    );
+
+    /// Takes a buffer out of the index.
+    ///
+    /// # Safety
+    ///
+    /// As [`find`](Self::find), and the caller holds the shard's lock. The buffer is `wanted`'s,
+    /// and is in this index.
+    #[doc(hidden)]
+    unsafe fn remove<T: Send, C: Context>(
+        shards: &Shards<Self::Lock, H, C>,
+        shard: &Shard<Self::Lock, H, C>,
+        wanted: &Wanted,
+        entry: NonNull<Entry<T, Self::Lock, H, C>>,
+    );
+
+    /// Makes room for `buffers` buffers, if that needs more. It takes no lock, and without memory
+    /// everything stays as it is.
+    #[doc(hidden)]
+    fn grow<C: Context>(shards: &Shards<Self::Lock, H, C>, buffers: u64) {
+        let _ = (shards, buffers);
+    }
+
+    /// Bytes that growing has allocated.
+    #[doc(hidden)]
+    fn bytes<C: Context>(shards: &Shards<Self::Lock, H, C>) -> usize {
+        let _ = shards;
+        0
+    }
+
+    /// Frees the memory that growing has allocated.
+    ///
+    /// # Safety
+    ///
+    /// Nobody uses the index any more.
+    #[doc(hidden)]
+    unsafe fn free<C: Context>(shards: &mut Shards<Self::Lock, H, C>) {
+        let _ = shards;
+    }
+}
+
+/// A fixed number of chains, 2^`BITS`, each behind a lock. A new buffer comes at the front.
+#[derive(Debug)]
+pub struct FixedHash<const BITS: u32, K = Queued>(Invariant<K>);
+
+/// 256 chains, always: what file systems had when 200 buffers shared one.
+pub type Hash256<K = Queued> = FixedHash<8, K>;
+
+/// A search tree for each [group](Key::group), behind a lock. It is a treap, whose priorities are
+/// the keys' hashes: R. Seidel and C. Aragon, *Randomized search trees*, Algorithmica 16, 1996.
+#[derive(Debug)]
+pub struct TreePerGroup<K = Queued>(Invariant<K>);
+
+/// A hash that grows with use, whose look-ups take no lock: the default.
+///
+/// There are 2^`BITS` locks, each with a chain. As buffers come, chains are divided. A division
+/// never moves a buffer, nor keeps a look-up waiting. The scheme is that of split-ordered lists: O.
+/// Shalev and N. Shavit, *Split-ordered lists: lock-free extensible hash tables*, Journal of the
+/// ACM 53(3), 2006. Here changes are made under a lock.
+#[derive(Debug)]
+pub struct WideHash<const BITS: u32 = 8, K = Queued>(Invariant<K>);
+
+#[inline(always)]
+fn low_bits(hash: u64, shards: usize) -> usize {
+    hash as usize & (shards - 1)
+}
+
+/// In an `impl Index`, writes the operations of chains that grow as `$growth` says.
+macro_rules! by_chains {
+    ($growth:ty) => {
+        #[inline(always)]
+        fn shard(wanted: &Wanted, shards: usize) -> usize {
+            low_bits(wanted.hash, shards)
+        }
+        #[inline(always)]
+        unsafe fn find<T: Send, C: Context>(
+            shards: &Shards<K, H, C>,
+            shard: &Shard<K, H, C>,
+            wanted: &Wanted,
+            accept: impl FnMut(&Entry<T, K, H, C>) -> bool,
+        ) -> Found<T, K, H, C> {
+            // SAFETY: the caller's promise.
+            unsafe { chains::find::<$growth, T, K, H, C>(shards, shard, wanted, accept) }
+        }
+        unsafe fn insert<T: Send, C: Context>(
+            shards: &Shards<K, H, C>,
+            shard: &Shard<K, H, C>,
+            wanted: &Wanted,
+            entry: NonNull<Entry<T, K, H, C>>,
+        ) {
+            // SAFETY: the caller's promise.
+            unsafe { chains::insert::<$growth, T, K, H, C>(shards, shard, wanted, entry) }
+        }
+        unsafe fn remove<T: Send, C: Context>(
+            shards: &Shards<K, H, C>,
+            shard: &Shard<K, H, C>,
+            wanted: &Wanted,
+            entry: NonNull<Entry<T, K, H, C>>,
+        ) {
+            // SAFETY: the caller's promise.
+            unsafe { chains::remove::<$growth, T, K, H, C>(shards, shard, wanted, entry) }
+        }
+    };
+}
+
+impl<const BITS: u32, K: LaneLock<H, Width = FourBytes>, H: Host> Index<H> for FixedHash<BITS, K> {
+    const NAME: &'static str = if BITS == 8 { "hash-256" } else { "hash-fixed" };
+    const LOCKS: bool = true;
+    type Lock = K;
+
+    fn shards(_: &Configuration) -> usize {
+        const { assert!(BITS <= 16, "a hash of fixed size has at most 2^16 chains") };
+        1 << BITS
+    }
+    by_chains!(Fixed);
+}
+
+impl<const BITS: u32, K: LaneLock<H, Width = FourBytes>, H: Host> Index<H> for WideHash<BITS, K> {
+    const NAME: &'static str = "wide-hash";
+    const LOCKS: bool = false;
+    type Lock = K;
+
+    fn shards(_: &Configuration) -> usize {
+        const { assert!(BITS <= 16, "a hash that grows begins with at most 2^16 chains") };
+        1 << BITS
+    }
+    by_chains!(Growing<BITS>);
+    #[inline]
+    fn grow<C: Context>(shards: &Shards<K, H, C>, buffers: u64) {
+        chains::grow::<BITS, K, H, C>(shards, buffers);
+    }
+    fn bytes<C: Context>(shards: &Shards<K, H, C>) -> usize {
+        chains::segment_bytes::<BITS, K, H, C>(shards)
+    }
+    unsafe fn free<C: Context>(shards: &mut Shards<K, H, C>) {
+        // SAFETY: the caller's promise.
+        unsafe { chains::free_segments::<BITS, K, H, C>(shards) }
+    }
+}
+
+impl<K: LaneLock<H, Width = FourBytes>, H: Host> Index<H> for TreePerGroup<K> {
+    const NAME: &'static str = "tree-per-group";
+    const LOCKS: bool = true;
+    type Lock = K;
+
+    fn shards(configuration: &Configuration) -> usize {
+        configuration.groups.get() as usize
+    }
+    #[inline(always)]
+    fn shard(wanted: &Wanted, shards: usize) -> usize {
+        wanted.key.group as usize % shards
+    }
+    #[inline(always)]
+    unsafe fn find<T: Send, C: Context>(
+        _: &Shards<K, H, C>,
+        shard: &Shard<K, H, C>,
+        wanted: &Wanted,
+        mut accept: impl FnMut(&Entry<T, K, H, C>) -> bool,
+    ) -> Found<T, K, H, C> {
+        // SAFETY: the caller's promise.
+        let found = unsafe { tree::find::<T, K, H, C>(shard, wanted.key) }?;
+        // SAFETY: it is in the tree.
+        accept(unsafe { found.as_ref() }).then_some(found)
+    }
+    unsafe fn insert<T: Send, C: Context>(
+        _: &Shards<K, H, C>,
+        shard: &Shard<K, H, C>,
+        wanted: &Wanted,
+        entry: NonNull<Entry<T, K, H, C>>,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { tree::insert(shard, wanted, entry) }
+    }
+    unsafe fn remove<T: Send, C: Context>(
+        _: &Shards<K, H, C>,
+        shard: &Shard<K, H, C>,
+        wanted: &Wanted,
+        entry: NonNull<Entry<T, K, H, C>>,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { tree::remove(shard, wanted.key, entry) }
+    }
+}

@@ -1,0 +1,133 @@
+//! The switches of a cache, each a type: the way it was done before, beside the way it is done now.
+//!
+//! They are independent of each other: [`With`] names one of each. The [module
+//! documentation](super) says what they cost.
+
+use super::index::{FixedHash, Index, TreePerGroup, WideHash};
+use crate::memory::Invariant;
+use lockyard::platform::Host;
+
+/// The time at which memory for a new buffer is allocated: [`EveryCall`], [`OnMiss`]. Sealed.
+pub trait Allocate: sealed::Sealed + 'static {
+    /// Its name in tables.
+    const NAME: &'static str;
+    #[doc(hidden)]
+    const EVERY_CALL: bool;
+}
+
+/// Every call that may have to make a buffer first allocates one, and gives it back if it was not
+/// needed.
+#[derive(Debug)]
+pub struct EveryCall;
+impl Allocate for EveryCall {
+    const NAME: &'static str = "every-call";
+    const EVERY_CALL: bool = true;
+}
+
+/// A buffer is allocated when it is known to be needed. The default.
+#[derive(Debug)]
+pub struct OnMiss;
+impl Allocate for OnMiss {
+    const NAME: &'static str = "on-miss";
+    const EVERY_CALL: bool = false;
+}
+
+/// The place where a new buffer's value is made: [`UnderLock`], [`Outside`]. Sealed.
+pub trait Initialise: sealed::Sealed + 'static {
+    /// Its name in tables.
+    const NAME: &'static str;
+    #[doc(hidden)]
+    const UNDER_LOCK: bool;
+}
+
+/// The caller's function runs under the lock of the chain or tree in which the buffer will be. All
+/// callers that come there wait for it. It must not use the cache.
+#[derive(Debug)]
+pub struct UnderLock;
+impl Initialise for UnderLock {
+    const NAME: &'static str = "under-lock";
+    const UNDER_LOCK: bool = true;
+}
+
+/// The caller's function runs outside all locks; only callers that want this very buffer wait for
+/// it. The default.
+#[derive(Debug)]
+pub struct Outside;
+impl Initialise for Outside {
+    const NAME: &'static str = "outside";
+    const UNDER_LOCK: bool = false;
+}
+
+/// The note that a hit makes, for the choice of buffers to reclaim: [`MoveToFront`],
+/// [`ReferencedBit`]. Sealed.
+pub trait Promote: sealed::Sealed + 'static {
+    /// Its name in tables.
+    const NAME: &'static str;
+    #[doc(hidden)]
+    const MOVES: bool;
+}
+
+/// A hit moves the buffer to the front of its list, under the list's lock. The least recently used
+/// buffer is reclaimed first.
+#[derive(Debug)]
+pub struct MoveToFront;
+impl Promote for MoveToFront {
+    const NAME: &'static str = "move-to-front";
+    const MOVES: bool = true;
+}
+
+/// A hit sets a bit of the buffer, unless it is set. Reclaim gives a buffer with the bit a second
+/// chance. The default.
+#[derive(Debug)]
+pub struct ReferencedBit;
+impl Promote for ReferencedBit {
+    const NAME: &'static str = "referenced-bit";
+    const MOVES: bool = false;
+}
+
+/// All switches of a cache: [`With`]. Sealed.
+pub trait Switches<H: Host>: sealed::Sealed + 'static {
+    /// The time at which memory is allocated.
+    type Allocate: Allocate;
+    /// The place where values are made.
+    type Initialise: Initialise;
+    /// The note that a hit makes.
+    type Promote: Promote;
+    /// The way to find buffers.
+    type Index: Index<H>;
+}
+
+type Named<A, I, P, X> = Invariant<(A, I, P, X)>;
+
+/// One of each switch.
+#[derive(Debug)]
+pub struct With<A = OnMiss, I = Outside, P = ReferencedBit, X = WideHash>(Named<A, I, P, X>);
+
+impl<A: Allocate, I: Initialise, P: Promote, X: Index<H>, H: Host> Switches<H>
+    for With<A, I, P, X>
+{
+    type Allocate = A;
+    type Initialise = I;
+    type Promote = P;
+    type Index = X;
+}
+
+/// The switches as they are now: the defaults.
+pub type Standard = With;
+
+/// The switches as they were before.
+pub type Before = With<EveryCall, UnderLock, MoveToFront, super::Hash256>;
+
+pub(super) mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::EveryCall {}
+    impl Sealed for super::OnMiss {}
+    impl Sealed for super::UnderLock {}
+    impl Sealed for super::Outside {}
+    impl Sealed for super::MoveToFront {}
+    impl Sealed for super::ReferencedBit {}
+    impl<A, I, P, X> Sealed for super::With<A, I, P, X> {}
+    impl<const BITS: u32, K> Sealed for super::FixedHash<BITS, K> {}
+    impl<const BITS: u32, K> Sealed for super::WideHash<BITS, K> {}
+    impl<K> Sealed for super::TreePerGroup<K> {}
+}

@@ -1,0 +1,202 @@
+//! Handles: the references that look-ups return.
+
+use super::bucket::Verdict;
+use super::key::{Direction, Tuple};
+use super::look_up::{LookUp, Readers};
+use super::{ConnectionTable, EntryOf, ReadersOf};
+use core::fmt;
+use core::ops::Deref;
+use core::ptr::NonNull;
+use lockyard::platform::{Host, Native};
+use lockyard::{Context, NoContext};
+
+/// A reference to a connection, which keeps it alive, whether or not it is still in the table. It
+/// dereferences to the value.
+///
+/// Cloning and dropping are each one read-modify-write of the connection's reference count. The
+/// last handle to be dropped, after the connection has left the table, drops the value.
+pub struct Connection<'t, T: Send + Sync, P: LookUp<H>, H: Host = Native, C: Context = NoContext> {
+    table: &'t ConnectionTable<T, P, H, C>,
+    entry: NonNull<EntryOf<T, P, H, C>>,
+}
+
+// SAFETY: a handle gives `&T`, and the last one drops a `T` in its thread; `T` is both. The rest of
+// an entry is words.
+unsafe impl<T, P, H, C> Send for Connection<'_, T, P, H, C>
+where
+    T: Send + Sync,
+    P: LookUp<H>,
+    H: Host,
+    C: Context,
+{
+}
+// SAFETY: as above.
+unsafe impl<T, P, H, C> Sync for Connection<'_, T, P, H, C>
+where
+    T: Send + Sync,
+    P: LookUp<H>,
+    H: Host,
+    C: Context,
+{
+}
+
+impl<'t, T: Send + Sync, P: LookUp<H>, H: Host, C: Context> Connection<'t, T, P, H, C> {
+    /// Makes a handle that has a reference.
+    ///
+    /// # Safety
+    ///
+    /// The entry is the table's, and the caller gives a reference to it.
+    #[inline(always)]
+    pub(super) unsafe fn new(
+        table: &'t ConnectionTable<T, P, H, C>,
+        entry: NonNull<EntryOf<T, P, H, C>>,
+    ) -> Self {
+        Connection { table, entry }
+    }
+
+    #[inline(always)]
+    fn entry(&self) -> &EntryOf<T, P, H, C> {
+        // SAFETY: the handle has a reference.
+        unsafe { self.entry.as_ref() }
+    }
+
+    pub(super) fn direction_of(&self, in_order: bool) -> Direction {
+        if self.entry().key().original_in_order() == in_order {
+            Direction::Original
+        } else {
+            Direction::Reply
+        }
+    }
+
+    /// The tuple with which the connection was inserted.
+    pub fn tuple(&self) -> Tuple {
+        let stored = self.entry().key();
+        stored.key().tuple(stored.original_in_order())
+    }
+
+    /// The deadline; `None` if the connection was taken out of the table. A snapshot.
+    pub fn deadline(&self) -> Option<u64> {
+        // SAFETY: the handle has a reference.
+        unsafe { self.entry().deadline() }
+    }
+
+    /// Moves the deadline to `until`, unless it is already later; returns true if the connection is
+    /// in the table. If so, it stays there until then, unless it is removed. Cost: a load, and a
+    /// read-modify-write when the deadline moves.
+    #[inline]
+    pub fn renew(&self, until: u64) -> bool {
+        // SAFETY: the handle has a reference.
+        unsafe { self.entry().renew(until) }
+    }
+
+    /// Takes the connection out of the table. Returns true if this call did, and not another
+    /// removal or expiry. The handle stays valid.
+    pub fn remove(&self) -> bool {
+        let (Some(buckets), Some(_)) = (self.table.buckets(), self.deadline()) else {
+            return false;
+        };
+        let bucket = self.table.bucket(buckets, &self.entry().key().key());
+        let mut batch = [const { None }; super::expiry::BATCH];
+        let mine = |entry: NonNull<EntryOf<T, P, H, C>>| {
+            // SAFETY: the lock is held, and `take_out` does what this says.
+            let leaves =
+                entry == self.entry && unsafe { entry.as_ref().remove_if_due(super::NEVER) };
+            if leaves { Verdict::Leaves } else { Verdict::Stays }
+        };
+        self.table.take_out(bucket, mine, &mut batch);
+        batch[0].is_some()
+    }
+}
+
+impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> Deref for Connection<'_, T, P, H, C> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: the handle has a reference as long as what is returned is used.
+        unsafe { self.entry().value() }
+    }
+}
+
+impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> Clone for Connection<'_, T, P, H, C> {
+    fn clone(&self) -> Self {
+        self.entry().references.get();
+        Connection { table: self.table, entry: self.entry }
+    }
+}
+
+impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> Drop for Connection<'_, T, P, H, C> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.entry().references.put() {
+            destroy(self.table, self.entry);
+        }
+    }
+}
+
+/// Frees a connection whose last reference is gone.
+#[cold]
+fn destroy<T: Send + Sync, P: LookUp<H>, H: Host, C: Context>(
+    table: &ConnectionTable<T, P, H, C>,
+    entry: NonNull<EntryOf<T, P, H, C>>,
+) {
+    // SAFETY: nobody has a reference, and none can be taken. The entry is in no chain: the table
+    // gave its reference up after it took the entry out. `free` is called once, by `retire`.
+    unsafe {
+        EntryOf::<T, P, H, C>::destroy(entry, ReadersOf::<P, H, C>::deferred(), |deferred| {
+            table.readers.retire(deferred, EntryOf::<T, P, H, C>::free);
+        });
+    }
+}
+
+impl<T: Send + Sync + fmt::Debug, P: LookUp<H>, H: Host, C: Context> fmt::Debug
+    for Connection<'_, T, P, H, C>
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection")
+            .field("tuple", &self.tuple())
+            .field("deadline", &self.deadline())
+            .field("value", &**self)
+            .finish()
+    }
+}
+
+/// The result of an insertion.
+pub type Inserted<'t, T, P, H = Native, C = NoContext> =
+    Result<Connection<'t, T, P, H, C>, Refused<'t, T, P, H, C>>;
+
+/// An insertion that was refused: the reason, and the value.
+pub struct Refused<'t, T: Send + Sync, P: LookUp<H>, H: Host = Native, C: Context = NoContext> {
+    /// The value that was to be inserted.
+    pub value: T,
+    /// The reason.
+    pub why: Why<'t, T, P, H, C>,
+}
+
+/// The reason why an insertion was refused.
+#[non_exhaustive]
+pub enum Why<'t, T: Send + Sync, P: LookUp<H>, H: Host = Native, C: Context = NoContext> {
+    /// This connection of the tuple, in one direction or the other, is in the table.
+    Exists(Connection<'t, T, P, H, C>),
+    /// The host has no memory for the buckets, or for the connection.
+    NoMemory,
+}
+
+impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> fmt::Display for Refused<'_, T, P, H, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.why {
+            Why::Exists(_) => "there is a connection of this protocol, these addresses and ports",
+            Why::NoMemory => "no memory could be allocated for the connection",
+        })
+    }
+}
+
+impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> fmt::Debug for Refused<'_, T, P, H, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Refused({self})")
+    }
+}
+
+impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> core::error::Error
+    for Refused<'_, T, P, H, C>
+{
+}

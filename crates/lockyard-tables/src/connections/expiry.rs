@@ -1,0 +1,99 @@
+//! Expiry: connections whose deadline has come are taken out of the table, some buckets at a time.
+
+use super::bucket::{Bucket, Buckets, Verdict};
+use super::look_up::Readers;
+use super::{Connection, ConnectionTable, EntryOf, LookUp, NEVER};
+use core::ptr::NonNull;
+use lockyard::Context;
+use lockyard::platform::{Host, Ordering, Word};
+
+/// Connections that leave the table together, under one acquisition of a bucket's lock.
+pub(super) const BATCH: usize = 16;
+
+/// Connections that were taken out together. Dropping it drops those that are left.
+pub(super) type Batch<'t, T, P, H, C> = [Option<Connection<'t, T, P, H, C>>; BATCH];
+
+impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H, C> {
+    /// Takes connections out of `bucket` for which `judge` says so, at most a batch; returns true
+    /// if there may be more.
+    pub(super) fn take_out<'t>(
+        &'t self,
+        bucket: &Bucket<P::Lock, H, C>,
+        mut judge: impl FnMut(NonNull<EntryOf<T, P, H, C>>) -> Verdict,
+        batch: &mut Batch<'t, T, P, H, C>,
+    ) -> bool {
+        let mut taken = [const { None }; BATCH];
+        let mut count = 0;
+        bucket.locked(|| {
+            // SAFETY: the lock is held.
+            unsafe {
+                bucket.retain(|entry| {
+                    if count == BATCH {
+                        return Verdict::End;
+                    }
+                    let verdict = judge(entry);
+                    if matches!(verdict, Verdict::Leaves | Verdict::LeavesAtLast) {
+                        taken[count] = Some(entry);
+                        count += 1;
+                    }
+                    verdict
+                })
+            }
+        });
+        for (place, entry) in batch.iter_mut().zip(taken) {
+            // SAFETY: the table's reference, which `retain` has given up.
+            *place = entry.map(|entry| unsafe { Connection::new(self, entry) });
+        }
+        count == BATCH
+    }
+
+    /// Takes out connections whose deadline is `now` or before, shows each to `gone`, and returns
+    /// their number. It looks at `buckets` buckets, at each at most once, and begins where the last
+    /// call of any thread ended. `usize::MAX` stands for all buckets.
+    ///
+    /// A renewal that comes before this looks at the connection counts. One that comes after it was
+    /// taken out says so: [`Connection::renew`] returns `false`. `gone` runs outside all locks; it
+    /// may use the table.
+    pub fn expire(
+        &self,
+        now: u64,
+        buckets: usize,
+        mut gone: impl FnMut(Connection<'_, T, P, H, C>),
+    ) -> usize {
+        let Some(all) = self.buckets() else { return 0 };
+        // SAFETY: published buckets are there as long as the table.
+        let number = unsafe { all.as_ref() }.bits().buckets();
+        let now = now.min(NEVER - 1);
+        let looks = buckets.min(number);
+        // Relaxed: where a sweep begins orders nothing.
+        let begin = self.swept.fetch_add(looks as u64, Ordering::Relaxed) as usize;
+        let mut expired = 0;
+        for look in 0..looks {
+            // SAFETY: below the number, which is a power of two; as above.
+            let bucket = unsafe { Buckets::at(all, begin.wrapping_add(look) & (number - 1)) };
+            if bucket.entries() == 0 {
+                continue;
+            }
+            loop {
+                let mut batch = [const { None }; BATCH];
+                let due = |entry: NonNull<EntryOf<T, P, H, C>>| {
+                    // SAFETY: the lock is held, and `take_out` does what this says.
+                    let due = unsafe { entry.as_ref().remove_if_due(now) };
+                    if due { Verdict::Leaves } else { Verdict::Stays }
+                };
+                let more = self.take_out(bucket, due, &mut batch);
+                for connection in batch.into_iter().flatten() {
+                    expired += 1;
+                    gone(connection);
+                }
+                if !more {
+                    break;
+                }
+            }
+        }
+        if expired > 0 {
+            self.readers.collect();
+        }
+        expired
+    }
+}

@@ -1,0 +1,21 @@
+#![doc = include_str!("../README.md")]
+#![no_std]
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
+#[cfg(any(feature = "std", test))]
+extern crate std;
+
+pub mod buffers;
+pub mod connections;
+pub mod id_table;
+mod memory;
+pub mod on;
+pub mod statistics;
+#[cfg(feature = "std")]
+mod with_slots;
+
+pub use memory::AllocationFailed;
+pub use statistics::Counts;
+#[cfg(feature = "std")]
+pub use with_slots::*;

@@ -1,0 +1,49 @@
+//! The names of this crate on a host of your own.
+//!
+//! The names at the crate's root are on [`Native`](lockyard::Native): a value is all that is left
+//! to say. Here each also takes a [host](lockyard::platform::Host) and a
+//! [`Context`](lockyard::Context). A kernel gives its tables names of their own, a line each:
+//!
+//! ```
+//! use lockyard_tables::on;
+//! # use lockyard::Native as Kernel;
+//! # use lockyard::NoContext as InterruptsOff;
+//! use lockyard_tables::connections::Bits;
+//!
+//! type IdTable<T> = on::IdTable<T, Kernel>;
+//! type ConnectionTable<T> = on::ConnectionTable<T, Kernel, InterruptsOff>;
+//!
+//! static SESSIONS: IdTable<u32> = IdTable::new();
+//! static FLOWS: ConnectionTable<u64> = ConnectionTable::new(Bits::DEFAULT);
+//!
+//! assert_eq!(SESSIONS.insert(7), Ok(0));
+//! assert!(FLOWS.is_empty());
+//! ```
+//!
+//! They take a [host with slots](lockyard::platform::HostWithSlots). A connection table or
+//! statistics over the ticket lock need none. Everything that a name leaves out is a parameter of
+//! the type behind it: [`connections::ConnectionTable`], [`statistics::Statistics`], and so on.
+
+use crate::{buffers, connections, id_table, statistics};
+use lockyard::NoContext;
+use lockyard::lock::Queued;
+
+/// [Statistics](statistics::Statistics) with a record for each node that updates, on host `H`.
+pub type Statistics<H, C = NoContext> = statistics::Statistics<statistics::PerNode, Queued, H, C>;
+
+/// An [identifier table](id_table::IdTable) whose look-ups take no lock of the table, on host `H`.
+pub type IdTable<T, H, C = NoContext> = id_table::IdTable<T, id_table::Rcu, H, C>;
+/// An object of an [`IdTable`], locked.
+pub type IdEntry<'t, T, H, C = NoContext> = id_table::Entry<'t, T, id_table::Rcu, H, C>;
+
+/// A [connection table](connections::ConnectionTable) whose look-ups take no lock, on host `H`.
+pub type ConnectionTable<T, H, C = NoContext> =
+    connections::ConnectionTable<T, connections::Rcu, H, C>;
+/// A reference to a connection of a [`ConnectionTable`].
+pub type Connection<'t, T, H, C = NoContext> =
+    connections::Connection<'t, T, connections::Rcu, H, C>;
+
+/// A [buffer cache](buffers::BufferCache) with the standard switches, on host `H`.
+pub type BufferCache<T, H, C = NoContext> = buffers::BufferCache<T, buffers::Standard, H, C>;
+/// A reference to a buffer of a [`BufferCache`].
+pub type Buffer<'c, T, H, C = NoContext> = buffers::Buffer<'c, T, buffers::Standard, H, C>;

@@ -1,0 +1,158 @@
+//! Per-node statistics: packets, bytes, last use and flags of one object, updated from many CPUs
+//! and read rarely.
+//!
+//! One record for all CPUs is a hot line that every update moves. One record for each CPU moves
+//! nothing. But it takes memory for CPUs that never update, a reader must visit them all, and an
+//! object that is created often takes the allocator's lock each time. One record for each NUMA node
+//! *that updates* is between. CPUs of a node share a line that stays in their node, and an object
+//! that a single node uses has a single record. The [`Variant`] decides which it is:
+//!
+//! | variant | records | an update moves | a reader visits | bytes, if *n* nodes update |
+//! | --- | --- | --- | --- | --- |
+//! | [`Shared`] | one | one line, from any CPU to any | 1 | 64 |
+//! | [`PerCpu<CPUS>`](PerCpu) | `CPUS`, at creation | nothing | `CPUS` | 8 + 64 `CPUS` |
+//! | [`PerNode`] | one for a node that updates | its node's line | *n* | 8 + 8 `NODES` + 64 *n* |
+//!
+//! These are bytes natively, without what the allocator adds. That is much for memory that is
+//! aligned to a line: with glibc a record takes 192 bytes. Example: eight nodes, one of which
+//! updates, take 136 bytes, where 64 CPUs take 4,104.
+//!
+//! # Guarantees
+//!
+//! - Nothing is lost: every update is added to exactly one record. A reading is the sum of the
+//!   records.
+//! - Each record is read under its lock, so none is torn: its packets and bytes belong together.
+//!   The records are read one after another. An update that ended before the reading began is in
+//!   it. One that runs meanwhile may be.
+//! - Where only one node ever updates, no record but the first is allocated. No node ever has two.
+//! - A record for a further node is allocated [without blocking and without
+//!   reserves](Host::allocate). When that fails, the update goes to the first record, and the
+//!   node's next update tries again. So after the creation nothing here fails.
+//! - Nothing blocks except on a record's lock, which is held for a few instructions. The lock's
+//!   [`Context`] must keep out an interrupt or a signal handler that may update what it
+//!   interrupted.
+//!
+//! The idea, and the rule of the last writer: J. Rajahalme, "openvswitch: Per NUMA node flow
+//! stats", dev@openvswitch.org and netdev mailing lists, 2014. Written from its description, not
+//! from the implementation.
+
+mod per_node;
+mod record;
+mod variant;
+
+pub use per_node::PerNode;
+pub use record::Counts;
+pub use variant::{PerCpu, Shared, Variant};
+
+use crate::memory::AllocationFailed;
+use core::fmt;
+use lockyard::lock::{LaneLock, Ticket};
+use lockyard::platform::{Host, Native};
+use lockyard::{Context, NoContext};
+use record::Record;
+use variant::Records;
+
+/// Statistics of one object. See the [module documentation](self).
+///
+/// ```
+/// use lockyard_tables::{Counts, Statistics};
+///
+/// let flow: Statistics = Statistics::new()?;
+/// std::thread::scope(|s| {
+///     for _ in 0..2 {
+///         s.spawn(|| for now in 1..=1000 { flow.update(&Counts::packet(64, now, 1)) });
+///     }
+/// });
+/// let sum = flow.read();
+/// assert_eq!((sum.packets, sum.bytes, sum.last_used), (2000, 128_000, 1000));
+/// assert_eq!(flow.take(), sum);
+/// assert_eq!(flow.read(), Counts::default());
+/// # Ok::<(), lockyard_tables::AllocationFailed>(())
+/// ```
+///
+/// Parameters: the [`Variant`], the algorithm of the records' locks, the [`Host`], and the
+/// [`Context`] of those locks.
+pub struct Statistics<V: Variant, K: LaneLock<H>, H: Host = Native, C: Context = NoContext> {
+    records: V::Records<K, H, C>,
+}
+
+impl<V: Variant, K: LaneLock<H>, H: Host, C: Context> Statistics<V, K, H, C> {
+    /// Makes statistics in which nothing was counted. Allocates once: 64 bytes near node 0
+    /// ([`PerNode`]), 64 for each CPU ([`PerCpu`]), or nothing ([`Shared`]).
+    ///
+    /// # Errors
+    ///
+    /// If the host has no memory for them.
+    pub fn new() -> Result<Self, AllocationFailed> {
+        Ok(Statistics { records: Records::new()? })
+    }
+
+    /// Adds `counts`, where the caller runs. Cost: one acquisition and release of a record's lock.
+    /// [`PerNode`] first reads the address of the node's record, which seldom changes, and asks the
+    /// host [for the node](Host::numa_node).
+    ///
+    /// The sum of all updates wraps at 2^64.
+    #[inline]
+    pub fn update(&self, counts: &Counts) {
+        self.update_at(V::Records::<K, H, C>::here(), counts);
+    }
+
+    /// Adds `counts` for a caller that knows where it runs. `place` is the NUMA node ([`PerNode`])
+    /// or the CPU ([`PerCpu`]); [`Shared`] ignores it. Any number is allowed: a wrong one costs
+    /// transfers, not counts.
+    #[inline]
+    pub fn update_at(&self, place: usize, counts: &Counts) {
+        self.records.add(place, counts);
+    }
+
+    /// Returns the sum of all records that exist. Each is read under its lock; the [module](self)
+    /// says what that means. Cost: a transfer of each record's line.
+    pub fn read(&self) -> Counts {
+        self.sum(Record::read)
+    }
+
+    /// Returns the sum of all records, and sets each to zero while its lock is held. An update is
+    /// in exactly one result: that of one `take`, or of a later `take` or [`read`](Self::read). So
+    /// clearing loses nothing, unless the caller drops the result. Records stay allocated, and the
+    /// last writer stays noted.
+    pub fn take(&self) -> Counts {
+        self.sum(Record::take)
+    }
+
+    fn sum(&self, of: fn(&Record<K, H, C>) -> Counts) -> Counts {
+        let mut sum = Counts::default();
+        self.records.visit(|record| sum.merge(&of(record)));
+        sum
+    }
+
+    /// Number of records now.
+    pub fn records(&self) -> usize {
+        let mut records = 0;
+        self.records.visit(|_| records += 1);
+        records
+    }
+
+    /// Bytes of this object now, with its records, without what the allocator adds.
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>() + self.records.allocated()
+    }
+}
+
+impl<V: Variant, K: LaneLock<H>, H: Host, C: Context> fmt::Debug for Statistics<V, K, H, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Statistics")
+            .field("sum", &self.read())
+            .field("records", &self.records())
+            .finish()
+    }
+}
+
+const _: () = {
+    type Of<V> = Statistics<V, Ticket, Native>;
+    assert!(size_of::<Record<Ticket, Native, NoContext>>() == 64);
+    assert!(align_of::<Record<Ticket, Native, NoContext>>() == 64);
+    assert!(size_of::<Of<Shared>>() == 64 && align_of::<Of<Shared>>() == 64);
+    assert!(size_of::<Of<PerCpu>>() == size_of::<usize>());
+    assert!(size_of::<Of<PerNode>>() == 72 && align_of::<Of<PerNode>>() == 8);
+    assert!(size_of::<Of<PerNode<2>>>() == 24);
+};

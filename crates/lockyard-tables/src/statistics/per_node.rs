@@ -1,0 +1,177 @@
+//! A record for each NUMA node that updates.
+//!
+//! ```text
+//!   records[0]      records[1] ... records[NODES-1]      last_writer
+//!   the first one   0, or the address of that node's     none, or the last to use the first
+//!
+//!   update by node n:
+//!     records[n] exists ------------------------------> add there   (n = 0: last_writer := 0)
+//!     last_writer is none or n -----------------------> last_writer := n; add to the first
+//!     else allocate a record with the counts in it;
+//!          publish it: records[n] 0 -> address -------> done
+//!                      lost to another of node n -----> free ours; add to theirs
+//!                      no memory ---------------------> add to the first
+//! ```
+//!
+//! A slot changes once, from 0 to an address, and the record stays until the object is dropped. So
+//! an updater needs no reference to it. `last_writer` is a hint: whatever it says, every update is
+//! added to exactly one record.
+//!
+//! Node 0 notes itself although it has a record, because that is the first one. Otherwise node 0
+//! and another node could share it for ever: each update of the other node would find that it alone
+//! has ever used the record.
+
+use super::record::{Counts, Record};
+use super::variant::Records;
+use crate::memory::{self, AllocationFailed, from_word, to_word};
+use core::marker::PhantomData;
+use core::ptr::NonNull;
+use lockyard::Context;
+use lockyard::lock::LaneLock;
+use lockyard::platform::{Host, Ordering, U32, U64, Word};
+
+/// A record for each NUMA node that updates, allocated when a second node does. The default.
+///
+/// An object has room for the addresses of `NODES` records, 8 bytes each. On a host with more
+/// nodes, node *n* uses the record of *n* mod `NODES`. Nodes then share records, and nothing is
+/// lost.
+#[derive(Debug)]
+pub struct PerNode<const NODES: usize = 8>;
+
+/// The records of [`PerNode`].
+pub struct NodeRecords<K: LaneLock<H>, H: Host, C: Context, const NODES: usize> {
+    /// The address of each node's record, or 0.
+    records: [U64<H>; NODES],
+    /// 0, or one more than the node that used the first record last.
+    last_writer: U32<H>,
+    /// Marks that records are owned.
+    _records: PhantomData<Record<K, H, C>>,
+}
+
+impl<K: LaneLock<H>, H: Host, C: Context, const NODES: usize> NodeRecords<K, H, C, NODES> {
+    /// Returns the record of `node`, if there is one.
+    #[inline(always)]
+    fn record(&self, node: usize) -> Option<&Record<K, H, C>> {
+        // Acquire: pairs with the release of `publish`, so that the record is seen as it was made.
+        let record = from_word::<Record<K, H, C>>(self.records[node].load(Ordering::Acquire));
+        // SAFETY: a slot holds 0 or the address of a record that lives as long as `self`.
+        unsafe { record.as_ref() }
+    }
+
+    /// Returns the record of node 0, which exists from the start.
+    #[inline(always)]
+    fn first(&self) -> &Record<K, H, C> {
+        // Relaxed: it was there before anyone could know `self`.
+        let record = from_word::<Record<K, H, C>>(self.records[0].load(Ordering::Relaxed));
+        // SAFETY: `new` put it there, and it stays.
+        unsafe { &*record }
+    }
+
+    /// Notes that `node` uses the first record. Written only when it changes, so that the line can
+    /// stay shared.
+    #[inline(always)]
+    fn note_writer(&self, node: usize) {
+        let me = node as u32 + 1;
+        // Relaxed, both: a hint.
+        if self.last_writer.load(Ordering::Relaxed) != me {
+            self.last_writer.store(me, Ordering::Relaxed);
+        }
+    }
+
+    /// Adds an update of a node that has no record.
+    #[cold]
+    #[inline(never)]
+    fn add_without_record(&self, node: usize, counts: &Counts) {
+        // Relaxed: a hint.
+        let last = self.last_writer.load(Ordering::Relaxed);
+        if last == 0 || last == node as u32 + 1 {
+            self.note_writer(node);
+            self.first().add(counts);
+        } else if self.publish(node, counts).is_err() {
+            self.first().add(counts);
+        }
+    }
+
+    /// Gives `node` a record that begins with `counts`. If another CPU of the node was quicker,
+    /// adds them to its record.
+    fn publish(&self, node: usize, counts: &Counts) -> Result<(), AllocationFailed> {
+        let new = memory::allocate::<_, H>(Some(node as u32), || Record::<K, H, C>::new(*counts))?;
+        // Release: pairs with the acquire of `record`, and of a failed exchange here. Acquire on
+        // failure: pairs with the release of the quicker CPU, whose record is then used.
+        let published = self.records[node].compare_exchange(
+            0,
+            to_word(new.as_ptr()),
+            Ordering::Release,
+            Ordering::Acquire,
+        );
+        if let Err(theirs) = published {
+            // SAFETY: `new` is ours alone: it was not published.
+            unsafe { memory::free::<_, H>(new) };
+            // SAFETY: a slot that is not 0 holds the address of a record that lives as long as
+            // `self`.
+            unsafe { &*from_word::<Record<K, H, C>>(theirs) }.add(counts);
+        }
+        Ok(())
+    }
+}
+
+impl<K: LaneLock<H>, H: Host, C: Context, const NODES: usize> Records<K, H, C>
+    for NodeRecords<K, H, C, NODES>
+{
+    fn new() -> Result<Self, AllocationFailed> {
+        const { assert!(NODES > 0 && NODES < u32::MAX as usize, "there is at least one record") };
+        let first =
+            memory::allocate::<_, H>(Some(0), || Record::<K, H, C>::new(Counts::default()))?;
+        let address = |node| if node == 0 { to_word(first.as_ptr()) } else { 0 };
+        Ok(NodeRecords {
+            records: core::array::from_fn(|node| Word::new(address(node))),
+            last_writer: Word::new(0),
+            _records: PhantomData,
+        })
+    }
+
+    #[inline(always)]
+    fn here() -> usize {
+        H::numa_node() as usize
+    }
+
+    #[inline(always)]
+    fn add(&self, place: usize, counts: &Counts) {
+        let node = place % NODES;
+        match self.record(node) {
+            Some(record) => {
+                if node == 0 {
+                    self.note_writer(0);
+                }
+                record.add(counts);
+            }
+            None => self.add_without_record(node, counts),
+        }
+    }
+
+    fn visit(&self, mut see: impl FnMut(&Record<K, H, C>)) {
+        for node in 0..NODES {
+            if let Some(record) = self.record(node) {
+                see(record);
+            }
+        }
+    }
+
+    fn allocated(&self) -> usize {
+        let mut records = 0;
+        self.visit(|_| records += 1);
+        records * size_of::<Record<K, H, C>>()
+    }
+}
+
+impl<K: LaneLock<H>, H: Host, C: Context, const NODES: usize> Drop for NodeRecords<K, H, C, NODES> {
+    fn drop(&mut self) {
+        for slot in &mut self.records {
+            if let Some(record) = NonNull::new(from_word::<Record<K, H, C>>(slot.get())) {
+                // SAFETY: the address came from `memory::allocate` of this host, and nobody has a
+                // reference to an object that is being dropped.
+                unsafe { memory::free::<_, H>(record) };
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The buffer cache natively: against a list by random operations with every combination of
+//! switches, its faults, and on real threads. Bounded by operations, not by time.
+
+mod churn;
+mod faults;
+mod model;
+mod races;
+mod threads;
+
+use lockyard::Native;
+use lockyard_tables::buffers::{
+    BufferCache, Configuration, EveryCall, FixedHash, MoveToFront, OnMiss, Outside, ReferencedBit,
+    Switches, TreePerGroup, UnderLock, WideHash, With,
+};
+
+/// Marsaglia's xorshift: any random numbers do, as long as they are the same each time.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % n
+    }
+}
+
+/// An action for every combination of switches.
+pub(crate) trait ForEach {
+    fn with<S: Switches<Native>>(&mut self);
+}
+
+fn with_index<X: lockyard_tables::buffers::Index<Native>>(each: &mut impl ForEach) {
+    each.with::<With<OnMiss, Outside, ReferencedBit, X>>();
+    each.with::<With<OnMiss, Outside, MoveToFront, X>>();
+    each.with::<With<OnMiss, UnderLock, ReferencedBit, X>>();
+    each.with::<With<OnMiss, UnderLock, MoveToFront, X>>();
+    each.with::<With<EveryCall, Outside, ReferencedBit, X>>();
+    each.with::<With<EveryCall, Outside, MoveToFront, X>>();
+    each.with::<With<EveryCall, UnderLock, ReferencedBit, X>>();
+    each.with::<With<EveryCall, UnderLock, MoveToFront, X>>();
+}
+
+/// Calls `each` with all combinations, with 2^`BITS` chains at first.
+pub(crate) fn every_combination<const BITS: u32>(mut each: impl ForEach) {
+    with_index::<WideHash<BITS>>(&mut each);
+    with_index::<FixedHash<BITS>>(&mut each);
+    with_index::<TreePerGroup>(&mut each);
+}
+
+pub(crate) fn cache<T: Send + Sync, S: Switches<Native>>(
+    configuration: Configuration,
+) -> BufferCache<T, S, Native> {
+    BufferCache::new(configuration)
+}

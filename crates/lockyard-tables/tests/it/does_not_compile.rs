@@ -1,0 +1,14 @@
+//! What must not compile does not, and says why in words.
+
+#[test]
+fn a_table_of_what_lives_long_given_what_does_not() {
+    let cases = trybuild::TestCases::new();
+    cases.compile_fail("tests/ui/connections_of_what_lives_shorter.rs");
+    cases.compile_fail("tests/ui/buffers_of_what_lives_shorter.rs");
+}
+
+#[test]
+fn a_table_as_one_with_other_parameters() {
+    let cases = trybuild::TestCases::new();
+    cases.compile_fail("tests/ui/variance.rs");
+}

@@ -1,0 +1,51 @@
+//! The first line of a user: each name at the root is made by a `let` without a type.
+
+use lockyard_tables::buffers::{Configuration, Key};
+use lockyard_tables::connections::{Bits, Tuple};
+use lockyard_tables::{BufferCache, ConnectionTable, Counts, IdTable, Statistics};
+
+#[test]
+fn a_table() {
+    let ids = IdTable::new();
+    let id = ids.insert("seven").unwrap();
+    assert_eq!(ids.remove(id), Some("seven"));
+
+    let connections = ConnectionTable::new(Bits::MIN);
+    let address = (std::net::Ipv4Addr::LOCALHOST.into(), 80);
+    let tuple = Tuple { protocol: 6, source: address, destination: address };
+    assert!(connections.insert(&tuple, 7, 1).is_ok());
+
+    let buffers = BufferCache::new(Configuration::DEFAULT);
+    let buffer = buffers.get_or_fill(Key::new(0, 1), || Ok::<_, ()>(7)).unwrap();
+    assert_eq!(*buffer, 7);
+
+    let statistics = Statistics::new().unwrap();
+    statistics.update(&Counts::packet(64, 1, 0));
+    assert_eq!(statistics.read().packets, 1);
+}
+
+/// What is made without an argument has a default.
+#[test]
+fn a_default() {
+    #[derive(Default)]
+    struct Everything {
+        ids: IdTable<u32>,
+        connections: ConnectionTable<u32>,
+        buffers: BufferCache<u32>,
+    }
+    let all = Everything::default();
+    assert_eq!((all.ids.len(), all.connections.len(), all.buffers.len()), (0, 0, 0));
+}
+
+/// Handles have names, for functions that return them.
+#[test]
+fn a_handle() {
+    fn entry(table: &IdTable<u32>, id: u32) -> Option<lockyard_tables::IdEntry<'_, u32>> {
+        table.lock(id)
+    }
+    fn buffer(cache: &BufferCache<u32>) -> Option<lockyard_tables::Buffer<'_, u32>> {
+        cache.look_up(Key::new(0, 1))
+    }
+    assert!(entry(&IdTable::new(), 0).is_none());
+    assert!(buffer(&BufferCache::new(Configuration::DEFAULT)).is_none());
+}

@@ -1,0 +1,18 @@
+//! The tables on real threads, in one binary: what they do, and what must not compile.
+
+#![cfg(feature = "std")]
+
+#[macro_use]
+mod support;
+
+mod auto_traits;
+mod between_operations;
+mod buffers;
+mod connections;
+mod does_not_compile;
+mod first_line;
+mod id_table;
+mod linearizable;
+mod outside;
+mod statistics;
+mod steady;

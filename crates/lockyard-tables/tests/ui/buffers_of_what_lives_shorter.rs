@@ -1,0 +1,16 @@
+//! A cache of values that live long, filled with one that does not: a look-up would find a value
+//! that is gone.
+
+use lockyard_tables::BufferCache;
+use lockyard_tables::buffers::Key;
+
+fn put<'a>(cache: &BufferCache<&'a str>, value: &'a str) {
+    assert!(cache.get_or_fill(Key::new(0, 1), || Ok::<_, ()>(value)).is_ok());
+}
+
+fn check(cache: &BufferCache<&'static str>) {
+    let short = String::from("short");
+    put(cache, &short);
+}
+
+fn main() {}

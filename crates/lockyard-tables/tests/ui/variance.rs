@@ -1,0 +1,79 @@
+//! Safe code that takes a table for one with other parameters: one word, two meanings.
+//!
+//! `for<'a> fn(&'a ())` is a subtype of `fn(&'static ())`. So a type that is covariant in a
+//! parameter would pass for one whose parameter implements the same trait in another way. Each
+//! function below is one type that must refuse it.
+#![forbid(unsafe_code)]
+#![allow(coherence_leak_check)]
+
+use lockyard::lock::pv::Hooks;
+use lockyard::lock::{PvQueued, Queued};
+use lockyard::{Context, Native};
+use lockyard_tables::{buffers, connections, id_table, statistics};
+use std::marker::PhantomData;
+
+struct W<T>(PhantomData<T>);
+type General = for<'a> fn(&'a ());
+type Narrow = fn(&'static ());
+
+impl<T> std::fmt::Debug for W<T> {
+    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        Ok(())
+    }
+}
+
+impl Hooks for W<General> {
+    const PARK: bool = true;
+}
+impl Hooks for W<Narrow> {
+    const PARK: bool = false;
+}
+
+macro_rules! context {
+    ($($which:ty),*) => {$(
+        impl Context for W<$which> {
+            type State = ();
+            fn enter() {}
+            fn leave(_: ()) {}
+        }
+    )*};
+}
+context!(General, Narrow);
+
+macro_rules! passes_for_another {
+    ($($name:ident: $type:ident<$p:ident> = $for:ty;)*) => {$(
+        type $type<$p> = $for;
+        fn $name(this: &$type<General>) -> &$type<Narrow> {
+            this
+        }
+    )*};
+}
+
+passes_for_another! {
+    ids: Ids<P> = id_table::IdTable<u32, id_table::Rcu, Native, W<P>>;
+    ids_value: IdsValue<P> = id_table::IdTable<W<P>, id_table::Rcu, Native>;
+    entry: Entry<P> = id_table::Entry<'static, W<P>, id_table::Rcu, Native>;
+    counts_lock: CountsLock<P> =
+        statistics::Statistics<statistics::PerNode, PvQueued<W<P>>, Native>;
+    counts_context: CountsContext<P> =
+        statistics::Statistics<statistics::Shared, Queued, Native, W<P>>;
+    connections_value: ConnectionsValue<P> =
+        connections::ConnectionTable<W<P>, connections::Rcu, Native>;
+    connections_lock: ConnectionsLock<P> =
+        connections::ConnectionTable<u32, connections::Rcu<PvQueued<W<P>>>, Native>;
+    connection: Connection<P> = connections::Connection<'static, W<P>, connections::Rcu, Native>;
+    buffers_value: BuffersValue<P> = buffers::BufferCache<W<P>, buffers::Standard, Native>;
+    buffers_lock: BuffersLock<P> = buffers::BufferCache<
+        u32,
+        buffers::With<
+            buffers::OnMiss,
+            buffers::Outside,
+            buffers::ReferencedBit,
+            buffers::Hash256<PvQueued<W<P>>>,
+        >,
+        Native,
+    >;
+    buffer: Buffer<P> = buffers::Buffer<'static, W<P>, buffers::Standard, Native>;
+}
+
+fn main() {}
