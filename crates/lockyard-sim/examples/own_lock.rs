@@ -9,8 +9,8 @@
 use lockyard::lane::Lane;
 use lockyard::lock::{Algorithm, LaneLock, Queued, TestAndSet, Ticket};
 use lockyard::platform::{Host, Int, Ordering};
-use lockyard::{Native, RawSpinLock};
-use lockyard_sim::{Machine, Outcome, Simulated, Simulation, operation_done, stop_requested, work};
+use lockyard::{FourBytes, Native, RawSpinLock};
+use lockyard_sim::{Machine, RunEnd, Simulated, Simulation, operation_done, stop_requested, work};
 use std::sync::atomic::AtomicU64;
 
 /// A test-and-set lock with back-off: a waiter that finds the lock held pauses, twice as long each
@@ -22,6 +22,7 @@ const MOST_PAUSES: u32 = 64;
 
 impl Algorithm for BackOff {
     type Token = ();
+    type Width = FourBytes;
 
     fn is_held<B: Int>(bits: B) -> bool {
         bits.to_u64() & 1 != 0
@@ -102,15 +103,15 @@ fn simulate<K: LaneLock<Simulated>>(machine: &Machine, threads: usize) -> f64 {
         });
     }
     let mut done_at = |moment| {
-        let outcome = simulation.run_until(moment);
-        assert!(matches!(outcome, Outcome::TimeOver), "{outcome}");
+        let end = simulation.run_until(moment);
+        assert!(matches!(end, RunEnd::TimeOver), "{end}");
         simulation.operations().iter().sum::<u64>()
     };
     let before = done_at(all_have_begun);
     let done = done_at(all_have_begun + machine.cycles(SECONDS * 1e9)) - before;
     simulation.request_stop();
-    let outcome = simulation.run();
-    assert!(matches!(outcome, Outcome::Finished), "{outcome}");
+    let end = simulation.run();
+    assert!(matches!(end, RunEnd::Finished), "{end}");
     done as f64 / SECONDS
 }
 
