@@ -19,7 +19,8 @@ use std::sync::{Arc, Barrier, Mutex};
 pub struct Verdict {
     /// What it found, if anything.
     pub caught: Option<Caught>,
-    /// How often it ran the program: executions of the model, attempts with threads, simulated runs.
+    /// Number of runs of the program: executions of the model, attempts with threads, simulated
+    /// runs.
     pub runs: u64,
 }
 

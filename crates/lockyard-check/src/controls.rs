@@ -1,7 +1,7 @@
-//! Negative controls: reference counts that are wrong on purpose, and a lock with an ordering that nobody needs. The locks
-//! that are wrong in what they do are in `lockyard-controls`.
+//! Negative controls: reference counts that are wrong on purpose, and a lock with an ordering that
+//! is not needed. Locks with wrong behaviour are in `lockyard-controls`.
 //!
-//! Each is wrong in one step of which the right ones are careful, and runs in the same programs.
+//! Each is wrong in one step that the correct ones take care of, and runs in the same programs.
 
 use crate::program::{PageCount, Reclaims, RefCount, forward_reclamation, linger};
 use lockyard::lane::{FourBytes, Lane};
@@ -19,7 +19,7 @@ fn bits<L: Lane>(bits: u64) -> L::Bits {
     L::Bits::truncate(bits)
 }
 
-/// A test-and-set lock that takes the lock with an ordering that is stronger than it need be.
+/// A test-and-set lock whose acquisition has a stronger ordering than it needs.
 #[derive(Debug)]
 pub struct TooStrong;
 
@@ -35,7 +35,8 @@ impl Algorithm for TooStrong {
 // SAFETY: exclusion is that of a test-and-set lock.
 unsafe impl<H: HostWithSlots> LaneLock<H> for TooStrong {
     unsafe fn lock<L: Lane>(lane: L) {
-        // Acquire: pairs with the release in `unlock`. The release pairs with nothing: that is the mistake.
+        // Acquire: pairs with the release in `unlock`. The release pairs with nothing: that is the
+        // mistake.
         while Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::AcqRel)) {
             lane.wait_until::<H>(Ordering::Relaxed, |bits| !Self::is_held(bits));
         }
@@ -52,8 +53,8 @@ unsafe impl<H: HostWithSlots> LaneLock<H> for TooStrong {
     }
 }
 
-/// A reference count that can revive a dead object: it looks whether there is a reference and then
-/// adds one, in two steps.
+/// A reference count that can revive a dead object: it checks for a reference and then adds one, in
+/// two steps.
 pub struct Reviving<H: HostWithSlots>(U32<H>);
 
 impl<H: HostWithSlots> RefCount<H> for Reviving<H> {
@@ -77,8 +78,9 @@ impl<H: HostWithSlots> RefCount<H> for Reviving<H> {
     }
 }
 
-/// A page reference count with a bit, whose adder undoes its addition when it finds the bit: it adds, the owner unfreezes
-/// to one reference, and the undoing leaves none, while the owner has one.
+/// A page reference count with a bit, whose adder undoes its addition when it finds the bit. It
+/// adds, the owner unfreezes to one reference, and the undoing leaves none although the owner has
+/// one.
 pub struct Undoing<H: HostWithSlots>(U32<H>);
 
 const FROZEN: u32 = 1 << 31;
@@ -128,7 +130,8 @@ impl<H: HostWithSlots> PageCount<H> for Undoing<H> {
     }
 }
 
-/// Reclamation that frees one epoch too early: a reader who noted the epoch that has just ended may have the object.
+/// Reclamation that frees one epoch too early: a reader that noted the epoch that has just ended
+/// may hold the object.
 pub struct OneEpoch<H: HostWithSlots> {
     domain: Domain<H>,
     waiting: Mutex<Vec<Waiting<H>>>,
@@ -157,7 +160,8 @@ impl<H: HostWithSlots> Reclaims<H> for OneEpoch<H> {
         // The mistake: this is the end of one epoch.
         if self.domain.try_advance().is_ok() {
             for Waiting(object, free) in waiting {
-                // SAFETY: the object is there as long as its program; that it is freed too early is what the checks find.
+                // SAFETY: the object is there as long as its program; that it is freed too early is
+                // what the checks find.
                 unsafe { free(object) };
             }
         } else {
@@ -188,7 +192,7 @@ impl<H: HostWithSlots> Reclaims<H> for OneEpoch<H> {
     }
 }
 
-/// Reclamation whose readers do not leave: guards are forgotten.
+/// Reclamation whose readers never leave: guards are forgotten.
 pub struct NeverLeft<H: HostWithSlots>(Domain<H>);
 
 impl<H: HostWithSlots> Reclaims<H> for NeverLeft<H> {

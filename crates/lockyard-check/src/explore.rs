@@ -1,8 +1,8 @@
-//! Running a model to its end, and saying what it found.
+//! Running a model to its end, and its result.
 //!
-//! loom reports a failure by a panic. Here a failure is a value, because half of what this crate
-//! does is to show that wrong programs fail; and the number of executions is part of every result,
-//! because a check that explored nothing has checked nothing.
+//! loom reports a failure by a panic. Here a failure is a value, because half of this crate shows
+//! that wrong programs fail. The number of executions is part of every result, because a check that
+//! explored nothing has checked nothing.
 
 use crate::finding::{Caught, catching};
 use lockyard::platform::checked::{Waits, with_waits};
@@ -12,20 +12,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How far a model is explored.
+/// Bounds of an exploration.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     /// Preemptions in one execution; `None` for any number.
     pub preemptions: Option<usize>,
-    /// How waiting loops are explored.
+    /// Exploration of waiting loops.
     pub waits: Waits,
 }
 
-/// More executions than this and the model is reported as not finished, which is a failure: a
-/// check that stops on its way has not checked what it says.
+/// Maximum number of executions. A model that needs more is reported as not finished, which is a
+/// failure: a check that stops on its way has not checked what it claims.
 pub const MOST_EXECUTIONS: u64 = 3_000_000;
 
-/// Transitions in one execution after which it is taken to make no progress.
+/// Number of transitions in one execution after which it counts as making no progress.
 const MOST_BRANCHES: usize = 2_000;
 
 impl Bounds {
@@ -34,7 +34,7 @@ impl Bounds {
     /// Every execution, with every failed poll of every wait.
     pub const EVERYTHING: Bounds = Bounds { preemptions: None, waits: Waits::Everything };
 
-    /// Up to `preemptions` preemptions, to which a thread that waits for what is not there yet adds none.
+    /// Up to `preemptions` preemptions; a thread that waits and steps back adds none.
     pub const fn stepping_back(preemptions: usize) -> Bounds {
         Bounds { preemptions: Some(preemptions), waits: Waits::SteppingBack }
     }
@@ -59,12 +59,12 @@ impl fmt::Display for Bounds {
     }
 }
 
-/// What an exploration that found nothing wrong covered.
+/// Coverage of an exploration that found nothing wrong.
 #[derive(Clone, Copy, Debug)]
 pub struct Explored {
-    /// Executions of the model.
+    /// Number of executions of the model.
     pub executions: u64,
-    /// How long they took.
+    /// Their duration.
     pub elapsed: Duration,
 }
 
@@ -74,24 +74,24 @@ impl fmt::Display for Explored {
     }
 }
 
-/// A model that failed: how, and in which execution.
+/// Failure of a model, with its execution.
 #[derive(Clone, Debug)]
 pub struct Failed {
-    /// What was found.
+    /// The finding.
     pub caught: Caught,
-    /// Executions up to and with the one that failed.
+    /// Number of executions, including the one that failed.
     pub executions: u64,
 }
 
-/// Explores `model` within `bounds`. `threads` is how many threads it has, with its main one.
+/// Explores `model` within `bounds`. `threads` is its number of threads, including the main one.
 ///
 /// # Errors
 ///
-/// What the first execution that failed reported.
+/// The report of the first execution that failed.
 ///
 /// # Panics
 ///
-/// If there was no execution, or if `threads` is more than loom has.
+/// If there was no execution, or if `threads` exceeds the maximum of loom.
 pub fn explore(
     threads: usize,
     bounds: Bounds,

@@ -1,5 +1,5 @@
-//! A host with few slots: with 255 for the ticket lock with 8-bit counters, which does not compile for
-//! more; with fewer than there are threads for what a lock does whose waiter has none.
+//! A host with few slots. The ticket lock with 8-bit counters does not compile for more than 255.
+//! With fewer slots than threads, a lock's waiter may have none.
 
 use core::marker::PhantomData;
 use lockyard::platform::{Host, HostWithSlots, Slot};
@@ -8,8 +8,8 @@ use lockyard::platform::{Host, HostWithSlots, Slot};
 #[derive(Debug)]
 pub struct FewSlots<H, const N: u32 = 255>(PhantomData<fn() -> H>);
 
-// SAFETY: everything is `H`'s; a slot beyond `N` is withheld, which a host may do. The programs of this crate have far fewer
-// than 255 threads.
+// SAFETY: everything is `H`'s; a slot beyond `N` is withheld, which a host may do. The programs of
+// this crate have far fewer than 255 threads.
 unsafe impl<H: Host, const N: u32> Host for FewSlots<H, N> {
     type Atomics = H::Atomics;
     const SLOTS: u32 = if H::SLOTS < N { H::SLOTS } else { N };

@@ -111,8 +111,8 @@ impl Fault for LostFence {
 /// The hook that makes the wrong step `F`.
 #[derive(Debug)]
 pub struct Faulty<F>(PhantomData<F>);
-// SAFETY: for the tests of this crate: what a lock leaves unguarded in its programs are atomics, and a counter in a cell,
-// whose loss is what they look for.
+// SAFETY: for the tests of this crate: what a lock leaves unguarded in its programs are atomics,
+// and a counter in a cell, whose loss is what they look for.
 unsafe impl<F: Fault> Hook for Faulty<F> {
     fn operation(operation: &mut Operation) -> Effect {
         if F::strikes(operation) { Effect::Pretended } else { Effect::Performed }
@@ -146,8 +146,8 @@ std::thread_local! {
     static OTHERS_FAILED: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// Makes the waits of this OS thread end when `failed` becomes true; `seed` decides where the thread
-/// yields to others.
+/// Makes the waits of this OS thread end when `failed` becomes true. `seed` decides where the
+/// thread yields to others.
 pub fn give_up_when(failed: Arc<AtomicBool>, seed: u64) {
     OTHERS_FAILED.set(Some(failed));
     RANDOM.set(seed);
@@ -202,14 +202,15 @@ std::thread_local! {
     static WEAKENED: Cell<Option<(Site, Ordering)>> = const { Cell::new(None) };
     static SEEN: RefCell<Option<BTreeSet<Ordered>>> = const { RefCell::new(None) };
     static FREED_RANGES: RefCell<Vec<Range<usize>>> = const { RefCell::new(Vec::new()) };
-    static INTERRUPTIONS: RefCell<Vec<(ThreadId, Interruption)>> = const { RefCell::new(Vec::new()) };
+    static INTERRUPTIONS: RefCell<Vec<(ThreadId, Interruption)>> =
+        const { RefCell::new(Vec::new()) };
 }
 
 /// What runs in the middle of another thing of the same thread.
 type Interruption = Rc<dyn Fn()>;
 
-/// Interrupts the running thread of a model when it waits the next time, before it looks: as a signal
-/// handler does that comes in the middle of a wait. For models that use [`Scripted`].
+/// Interrupts the running thread of a model at its next wait, before its first poll, as a signal
+/// handler in the middle of a wait does. For models that use [`Scripted`].
 pub fn interrupt_next_wait(handler: Interruption) {
     let thread = loom::thread::current().id();
     INTERRUPTIONS.with_borrow_mut(|all| all.push((thread, handler)));
@@ -270,8 +271,8 @@ fn name_of(order: Ordering) -> Option<&'static str> {
     }
 }
 
-/// The hook of model checks: weakens the selected ordering, records sites, reports operations on freed
-/// memory, and interrupts waits.
+/// The hook of model checks: weakens the selected ordering, records sites, reports operations on
+/// freed memory, and interrupts waits.
 #[derive(Debug)]
 pub struct Scripted(());
 

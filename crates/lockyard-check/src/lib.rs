@@ -1,18 +1,16 @@
-//! How the primitives are checked: under weak memory, on three back-ends, and with one step made
-//! wrong.
+//! Checks of the primitives: under weak memory, on three back-ends, and with one step made wrong.
 //!
 //! - [`program`]: small concurrent clients of each primitive, written once over the platform.
-//! - [`backends`]: what runs them: a model checker, the simulated machine, threads of the host.
-//! - [`explore`]: one model, its bounds, and how many executions it took.
+//! - [`backends`]: runs them in a model checker, on the simulated machine, in threads of the host.
+//! - [`explore`]: one model, its bounds, and its number of executions.
 //! - [`hooks`]: wrong steps and weakened orderings, injected through the platform.
-//! - [`ration`]: memory that is counted, and that ends when a test says so.
-//! - [`primitives`]: the table of what is checked.
+//! - [`ration`]: memory that is counted, and allocations that fail on demand.
+//! - [`primitives`]: the table of primitives that are checked.
 //! - [`matrix`]: operation against operation, generated.
 //! - [`mutation`]: every ordering weakened, one at a time; a check must notice.
 //! - [`quarantine`]: a host whose freed memory is watched.
-//! - [`sources`]: what the source files contain.
-//! - [`controls`]: primitives that are wrong on purpose; a harness that does not catch them is
-//!   worth nothing.
+//! - [`sources`]: reads the source files.
+//! - [`controls`]: primitives that are wrong on purpose, which every harness must catch.
 //!
 //! The checks themselves are this crate's tests.
 

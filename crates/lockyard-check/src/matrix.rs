@@ -32,8 +32,8 @@ pub fn pairs<O: Copy>(ops: &[O]) -> impl Iterator<Item = (O, O)> {
     ops.iter().enumerate().flat_map(|(i, &a)| ops[i..].iter().map(move |&b| (a, b)))
 }
 
-/// Checks every pair of `ops` by `check`, which returns the number of executions, unless `reason` says
-/// why there is nothing to check; prints the matrix with that number in each cell.
+/// Checks every pair of `ops` by `check`, unless `reason` says why there is nothing to check.
+/// `check` returns the number of executions, which the printed matrix has in each cell.
 pub fn check_pairs<O: Copy + PartialEq + Debug>(
     title: &str,
     ops: &[O],

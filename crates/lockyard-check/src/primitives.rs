@@ -40,7 +40,10 @@ pub trait Primitive: 'static {
 }
 
 macro_rules! primitive {
-    ($(#[$doc:meta])* $name:ident, $title:literal, $op:ty, |$host:ident| $program:ty, $mix:expr) => {
+    (
+        $(#[$doc:meta])*
+        $name:ident, $title:literal, $op:ty, |$host:ident| $program:ty, $mix:expr
+    ) => {
         $(#[$doc])*
         #[derive(Debug)]
         pub struct $name;
@@ -78,15 +81,18 @@ primitive!(
 );
 primitive!(
     /// The queued lock, its head grabbing by a compare-exchange.
-    QueuedCmpxchg, "queued cmpxchg-grab", LockOp, |H| LockProgram<Queued<CmpxchgGrab>, H>, LOCKS
+    QueuedCmpxchg, "queued cmpxchg-grab", LockOp,
+    |H| LockProgram<Queued<CmpxchgGrab>, H>, LOCKS
 );
 primitive!(
     /// The queued lock without operations on parts of its word.
-    QueuedPortable, "queued portable", LockOp, |H| LockProgram<Queued, Portable<H>>, LOCKS
+    QueuedPortable, "queued portable", LockOp,
+    |H| LockProgram<Queued, Portable<H>>, LOCKS
 );
 primitive!(
     /// The queued lock on a host where one thread has a slot, and the others have none.
-    QueuedNoNode, "queued, one slot", LockOp, |H| LockProgram<Queued, FewSlots<H, 1>>, LOCKS
+    QueuedNoNode, "queued, one slot", LockOp,
+    |H| LockProgram<Queued, FewSlots<H, 1>>, LOCKS
 );
 primitive!(
     /// The MCS lock.
@@ -102,7 +108,8 @@ primitive!(
 );
 primitive!(
     /// The same on a host where one thread has a slot, and the others have none.
-    PvTicketNoNode, "pv-ticket, one slot", LockOp, |H| LockProgram<PvTicket, FewSlots<H, 1>>, LOCKS
+    PvTicketNoNode, "pv-ticket, one slot", LockOp,
+    |H| LockProgram<PvTicket, FewSlots<H, 1>>, LOCKS
 );
 primitive!(
     /// The queued lock whose waiters park.
@@ -110,11 +117,13 @@ primitive!(
 );
 primitive!(
     /// The same, whose first waiter is passed once at most.
-    PvQueuedOnce, "pv-queued, passed once", LockOp, |H| LockProgram<PvQueued<PassedOnce>, H>, LOCKS
+    PvQueuedOnce, "pv-queued, passed once", LockOp,
+    |H| LockProgram<PvQueued<PassedOnce>, H>, LOCKS
 );
 primitive!(
     /// The same on a host where one thread has a slot, and the others have none.
-    PvQueuedNoNode, "pv-queued, one slot", LockOp, |H| LockProgram<PvQueued, FewSlots<H, 1>>, LOCKS
+    PvQueuedNoNode, "pv-queued, one slot", LockOp,
+    |H| LockProgram<PvQueued, FewSlots<H, 1>>, LOCKS
 );
 primitive!(
     /// The lockref over a queued lock.
@@ -130,5 +139,6 @@ primitive!(
 );
 primitive!(
     /// A lock whose kind is chosen while others use it.
-    ChosenLate, "chosen kind", ChoiceOp, |H| ChoiceProgram<H>, [ChoiceOp::Use, ChoiceOp::ChooseQueued, ChoiceOp::ChooseTestAndSet]
+    ChosenLate, "chosen kind", ChoiceOp,
+    |H| ChoiceProgram<H>, [ChoiceOp::Use, ChoiceOp::ChooseQueued, ChoiceOp::ChooseTestAndSet]
 );

@@ -1,5 +1,6 @@
-//! A host whose freed memory is not used again before the next execution of a model, and in which every operation on a word in it
-//! is a finding. So a primitive that touches what it has freed is caught, instead of doing something undefined.
+//! A host that does not reuse freed memory before the next execution of a model. Every operation on
+//! a word in freed memory is a finding. So a primitive that touches what it has freed is caught,
+//! instead of doing something undefined.
 
 use crate::{hooks, ration};
 use core::alloc::Layout;
@@ -19,12 +20,13 @@ std::thread_local! {
     static KEPT: RefCell<Kept> = const { RefCell::new(Vec::new()) };
 }
 
-/// Begins an execution: forgets what was freed in the one before, and gives it back. Programs that allocate call it when they are
-/// made.
+/// Begins an execution: forgets what was freed in the one before, and gives it back. Programs that
+/// allocate call it when they are made.
 pub fn begin() {
     hooks::free_nothing();
     for (memory, layout, give_back) in KEPT.take() {
-        // SAFETY: it came from the same host, with this layout; the execution in which it was used is over.
+        // SAFETY: it came from the same host, with this layout; the execution in which it was used
+        // is over.
         unsafe { give_back(memory, layout) };
     }
     // Which has noted it as freed.

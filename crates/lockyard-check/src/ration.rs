@@ -1,6 +1,8 @@
-//! Memory that is counted, and that ends where a test says: for failures of each allocation in turn, and for "nothing leaks".
+//! Memory that is counted, and whose allocations fail on demand: for tests in which each allocation
+//! fails in turn, and for "nothing leaks".
 //!
-//! Everything is of the OS thread that asks: a model and a simulated run have one, and a test of threads gives each its own ration.
+//! All counts are those of the calling OS thread. A model and a simulated run have one, and a test
+//! of threads gives each its own ration.
 
 use lockyard::platform::hooked::{Effect, Hook, Operation};
 use std::alloc::Layout;
@@ -12,7 +14,7 @@ std::thread_local! {
     static FAILS: Cell<Option<u64>> = const { Cell::new(None) };
     static ASKED: Cell<u64> = const { Cell::new(0) };
     static BYTES: Cell<i64> = const { Cell::new(0) };
-    /// Memory that was given back and not handed out again: first byte, byte after the last.
+    /// Memory that was freed and not allocated again: first byte, byte after the last.
     static FREED: RefCell<BTreeMap<usize, usize>> = const { RefCell::new(BTreeMap::new()) };
 }
 
@@ -20,7 +22,7 @@ std::thread_local! {
 #[derive(Debug)]
 pub struct Rationed(());
 
-/// Forgets what was counted, and what was to fail.
+/// Resets the counts, and the allocation that was to fail.
 pub fn begin() {
     FAILS.set(None);
     ASKED.set(0);
@@ -28,22 +30,23 @@ pub fn begin() {
     FREED.with_borrow_mut(BTreeMap::clear);
 }
 
-/// Lets the allocation after the next `successes` ones fail, and no other.
+/// Makes one allocation fail: the one after the next `successes`.
 pub fn fail_after(successes: u64) {
     FAILS.set(Some(ASKED.get() + successes));
 }
 
-/// Allocations that were asked for since [`begin`].
+/// Returns the number of allocations requested since [`begin`].
 pub fn asked() -> u64 {
     ASKED.get()
 }
 
-/// Bytes that were allocated and not given back since [`begin`]. Below zero if a thread frees what another allocated.
+/// Returns the number of bytes allocated and not freed since [`begin`]. It is negative if a thread
+/// frees what another allocated.
 pub fn bytes() -> i64 {
     BYTES.get()
 }
 
-/// Whether memory at `address` was given back, and not handed out again.
+/// Returns true if the memory at `address` was freed and not allocated again.
 pub(crate) fn is_freed(address: usize) -> bool {
     FREED.with_borrow(|freed| {
         freed.range(..=address).next_back().is_some_and(|(_, &end)| address < end)

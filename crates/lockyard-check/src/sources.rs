@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 pub struct Source {
     /// The path from the workspace's root.
     pub path: String,
-    /// What is left.
+    /// The rest of the text.
     pub code: String,
 }
 
@@ -160,7 +160,8 @@ mod tests {
     #[test]
     fn code_is_kept_and_everything_else_is_not() {
         let text = "a.load(); // b.load()\n/* c.load() /* d */ */ let s = \"e.load()\";\nlet c = \
-                    '\"'; f.load(); let l: &'static str = r#\"g.load()\"#;\n#[cfg(test)]\nmod t {\n \
+                    '\"'; f.load(); let l: &'static str = r#\"g.load()\"#;\n#[cfg(test)]\nmod t \
+                    {\n \
                     fn x() { h.load() }\n}\nfn i() { i.load() }";
         let code = without_tests(&code_of(text));
         for (name, kept) in

@@ -1,10 +1,10 @@
 //! `lockyard machines calibrate`.
 
-use crate::arguments::{Calibrate, Failure};
+use crate::arguments::Calibrate;
+use crate::errors::{Failure, complain};
 use crate::new_file::NewFile;
 use crate::{host, output, progress};
-use lockyard_lab::calibrate_host::{self, Figures, render};
-use lockyard_measure::detect::environment as host_environment;
+use lockyard_lab::calibrate_host::{self, Figures, Measurements, render};
 use lockyard_results::render::Format;
 use lockyard_sim::Machine;
 use lockyard_support::jobs;
@@ -17,78 +17,52 @@ pub(crate) fn run(options: &Calibrate, format: Format) -> Result<(), Failure> {
     let file = file.map(|path| NewFile::at("--out", path, options.force)).transpose()?;
 
     host::warn();
-    // As it is before anything is measured.
-    let environment = environment();
+    // The environment as it is before anything is measured.
+    let mut environment = vec![("lockyard", env!("CARGO_PKG_VERSION").to_owned())];
+    environment.extend(host::environment());
     let bar = progress::bar(time.ceil() as usize, "s of measuring");
     let measured = calibrate_host::measure(time, &mut |passed| bar.set_position(passed as u64));
     bar.finish_and_clear();
-    let measurements = measured.map_err(Failure::Run)?;
-    let print = |figures: &Figures, file: Option<&str>| {
-        output::write(&render(&measurements, figures, file, &environment, format))
-    };
-    let only_measured = || calibrate_host::measured(&measurements);
+    let print = Print { measurements: measured.map_err(Failure::Run)?, environment, format };
+    let measurements = &print.measurements;
     if jobs::interrupted() {
-        output::work_ended();
-        let mut figures = only_measured();
-        let (passed, all) = (measurements.seconds as usize, time.ceil() as usize);
-        figures.interrupted(passed.min(all), all, "seconds of measuring");
-        print(&figures, None)?;
-        return Err(Failure::Interrupted(format!(
-            "{passed} of {all} s were measured, {} figures are printed, and no machine file came \
-             of it",
-            figures.rows.len()
-        )));
+        return Err(print.interrupted(time.ceil() as usize));
     }
-    let steadiness = calibrate_host::steadiness(&measurements);
+    let steadiness = calibrate_host::steadiness(measurements);
     if let Some(what) = steadiness.refused.as_ref().filter(|_| !options.anyway) {
-        output::work_ended();
-        print(&only_measured(), None)?;
+        output::end_work();
+        print.figures(&calibrate_host::measured(measurements), None)?;
         let advice = calibrate_host::ADVICE;
         return Err(Failure::Run(format!("no machine file: {what}; {advice}")));
     }
-    let calibrated = match calibrate_host::calibrate(&measurements, name) {
+    let calibrated = match calibrate_host::calibrate(measurements, name) {
         // What an interrupt cut short is no machine.
         Ok(calibrated) if !jobs::interrupted() => calibrated,
-        found => {
-            let interrupted = output::work_ended();
-            let mut figures = only_measured();
-            if interrupted {
-                figures.interrupted(0, figures.rows.len(), "figures predicted");
-            }
-            print(&figures, None)?;
-            return Err(match interrupted {
-                true => Failure::Interrupted(
-                    "what was measured is printed, and no machine file came of it".to_owned(),
-                ),
-                false => {
-                    Failure::Run(format!("no machine file: {}", found.err().unwrap_or_default()))
-                }
-            });
-        }
+        found => return Err(print.no_machine(found.err())),
     };
     let earlier = options.out.as_deref().and_then(|path| Machine::load(path).ok());
     let differs = earlier.map(|earlier| calibrate_host::differs(&earlier, &calibrated.machine));
     let differs = differs.unwrap_or_default();
     let borrowed = calibrated.borrowed.iter().map(|(_, said)| said);
     for warning in borrowed.chain(&differs).chain(&steadiness.notes) {
-        crate::complain(&format!("warning: {warning}"));
+        complain(&format!("warning: {warning}"));
     }
     let calibrated = calibrated.with_notes(differs).map_err(Failure::Run)?;
-    let bar = progress::bar(calibrate_host::cells(&measurements), "cells simulated");
+    let bar = progress::bar(calibrate_host::cells(measurements), "cells simulated");
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-    let compared = calibrate_host::compare(&measurements, &calibrated, jobs, &|| bar.inc(1));
+    let compared = calibrate_host::compare(measurements, &calibrated, jobs, &|| bar.inc(1));
     bar.finish_and_clear();
     let mut figures = compared.map_err(Failure::Run)?;
-    output::work_ended();
-    // It is whole, also where an interrupt came while its predictions were made.
+    output::end_work();
+    // The file is whole even if an interrupt came while its predictions were made.
     let written = file.as_ref().map(|file| file.write(&calibrated.file));
     if let (Some(file), Some(Ok(()))) = (&file, &written) {
         figures.notes.push(format!("the machine file is {}", file.shown()));
     }
-    // For programs always; for people where it is nowhere else.
+    // The file is printed for programs always, and for people if it was not written.
     let is_elsewhere = matches!(written, Some(Ok(())));
     let shown = (format == Format::Json || !is_elsewhere).then_some(calibrated.file.as_str());
-    print(&figures, shown)?;
+    print.figures(&figures, shown)?;
     written.unwrap_or(Ok(()))?;
     match &figures.partial {
         Some(partial) => Err(Failure::Interrupted(format!(
@@ -99,14 +73,50 @@ pub(crate) fn run(options: &Calibrate, format: Format) -> Result<(), Failure> {
     }
 }
 
-/// What there is to know about this host.
-fn environment() -> Vec<(&'static str, String)> {
-    let mut environment = vec![("lockyard", env!("CARGO_PKG_VERSION").to_owned())];
-    environment.extend(host_environment());
-    environment
+/// What every end of a calibration prints.
+struct Print {
+    measurements: Measurements,
+    environment: Vec<(&'static str, String)>,
+    format: Format,
 }
 
-/// What a machine file accepts.
+impl Print {
+    fn figures(&self, figures: &Figures, file: Option<&str>) -> Result<(), Failure> {
+        let text = render(&self.measurements, figures, file, &self.environment, self.format);
+        output::write(&text)
+    }
+
+    /// Prints what was measured before an interrupt; `asked` is the number of seconds to measure.
+    fn interrupted(&self, asked: usize) -> Failure {
+        output::end_work();
+        let mut figures = calibrate_host::measured(&self.measurements);
+        let passed = self.measurements.seconds as usize;
+        figures.interrupted(passed.min(asked), asked, "seconds of measuring");
+        let interrupted = Failure::Interrupted(format!(
+            "{passed} of {asked} s were measured, {} figures are printed; no machine file was made",
+            figures.rows.len()
+        ));
+        self.figures(&figures, None).err().unwrap_or(interrupted)
+    }
+
+    /// Prints what was measured where no machine came of it, because of an error or an interrupt.
+    fn no_machine(&self, error: Option<String>) -> Failure {
+        let interrupted = output::end_work();
+        let mut figures = calibrate_host::measured(&self.measurements);
+        if interrupted {
+            figures.interrupted(0, figures.rows.len(), "figures predicted");
+        }
+        let failure = match interrupted {
+            true => Failure::Interrupted(
+                "the measurements are printed; no machine file was made".to_owned(),
+            ),
+            false => Failure::Run(format!("no machine file: {}", error.unwrap_or_default())),
+        };
+        self.figures(&figures, None).err().unwrap_or(failure)
+    }
+}
+
+/// Refuses a name that a machine file does not accept.
 fn check_name(name: &str) -> Result<(), Failure> {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
     if !name.is_empty() && name.len() <= 100 && name.bytes().all(allowed) {

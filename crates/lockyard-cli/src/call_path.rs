@@ -1,18 +1,18 @@
 //! `lockyard lock-call-path`.
 
-use crate::arguments::{CallPath, Failure};
+use crate::arguments::CallPath;
+use crate::errors::Failure;
 use crate::{host, output, progress};
 use lockyard_measure::call_path::{self, CHOICE, Effort, Way};
-use lockyard_measure::detect::environment;
 use lockyard_results::render::{Document, Extent};
 use lockyard_support::printable;
 
-/// Why `predict` and `measure` have no such scenario, if that is what the user asks for.
+/// Refuses this command's experiment as a scenario of `predict` and `measure`.
 pub(crate) fn no_scenario(name: &str) -> Result<(), Failure> {
     if name == call_path::EXPERIMENT {
         let why = "it has a command of its own: `lockyard lock-call-path`";
         return Err(Failure::Input(format!(
-            "`{name}` is no scenario, because nothing of it can be simulated; {why}"
+            "`{name}` is not a scenario, because nothing of it can be simulated; {why}"
         )));
     }
     Ok(())
@@ -34,19 +34,17 @@ pub(crate) fn run(options: &CallPath) -> Result<(), Failure> {
     let rounds = rounds.map_err(Failure::Run)?;
     let mut report = call_path::rows(&rounds);
     if rounds.finished() == 0 {
-        // A signal: there is nothing to say of any row.
+        // A signal came before any row had a figure.
         report.rows.clear();
     }
-    let mut environment_of: Vec<(String, String)> = vec![
-        ("lockyard".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
-        ("seconds".to_owned(), options.seconds.as_secs_f64().to_string()),
-        ("repeats".to_owned(), options.repeats.to_string()),
+    let effort_of = [
+        ("seconds", options.seconds.as_secs_f64().to_string()),
+        ("repeats", options.repeats.to_string()),
     ];
-    environment_of.extend(environment().into_iter().map(|(name, value)| (name.to_owned(), value)));
+    let environment = output::environment(effort_of.into_iter().chain(host::environment()));
     let mut notes = report.notes;
-    notes.push(format!("Environment: {}.", host::known(&environment(), "; ")));
-    let document =
-        Document { rows: report.rows, environment: environment_of, notes, ..Document::default() };
+    notes.push(host::note(&host::environment()));
+    let document = Document { rows: report.rows, environment, notes, ..Document::default() };
     let (finished, asked) = (rounds.finished(), effort.repeats);
     output::finish(document, None, Extent { finished, asked, things: "rounds" }, options.format)
 }

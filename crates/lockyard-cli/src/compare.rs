@@ -1,6 +1,7 @@
 //! `lockyard compare`.
 
-use crate::arguments::{Compare, Failure};
+use crate::arguments::Compare;
+use crate::errors::Failure;
 use crate::output;
 use lockyard_results::compare::{self, Options, report};
 
@@ -19,14 +20,14 @@ pub(crate) fn run(options: &Compare) -> Result<(), Failure> {
     }
 }
 
-/// A threshold in per cent, as a share.
+/// Reads a threshold in per cent; returns it as a fraction.
 fn threshold(text: &str) -> Result<f64, Failure> {
     let number = text.trim();
     let number = number.strip_suffix('%').unwrap_or(number).trim_end();
     match number.parse::<f64>() {
         Ok(percent) if (0.0..100.0).contains(&percent) => Ok(percent / 100.0),
         _ => Err(Failure::Input(format!(
-            "--threshold: `{}` is no threshold; allowed: 0 to below 100 per cent, such as 5%",
+            "--threshold: `{}` is not a threshold; allowed: 0 to below 100 per cent, such as 5%",
             lockyard_support::printable(text)
         ))),
     }

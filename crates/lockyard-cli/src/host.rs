@@ -1,24 +1,36 @@
-//! What is said of this host beside its figures.
+//! This host, beside its figures.
 
+use crate::errors::complain;
 use lockyard_measure::detect::{NOT_AVAILABLE, here, warnings};
+use std::time::Duration;
 
-/// Names on standard error, before anything is measured, what spoils a measurement here. Of the clock's frequency nothing is
-/// said: figures are not in cycles.
+pub(crate) use lockyard_measure::detect::environment;
+
+/// Returns the time to run before a window of this length begins.
+pub(crate) fn warm_up(window: Duration) -> Duration {
+    window.mul_f64(0.2).min(Duration::from_secs(1))
+}
+
+/// Names on standard error, before anything is measured, what spoils a measurement here. A warning
+/// of the clock's frequency is left out: figures are not in cycles.
 pub(crate) fn warn() {
     let warnings = warnings(here());
     let mut said = false;
     for warning in warnings.iter().filter(|warning| warning.name != "clock") {
-        crate::complain(&format!("warning: {} [{}]", warning.brief(), warning.name));
+        complain(&format!("warning: {} [{}]", warning.brief(), warning.name));
         said = true;
     }
     if said {
-        crate::complain(
-            "warning: what that does, and what to do about it: `lockyard machines detect`",
-        );
+        complain("warning: `lockyard machines detect` shows the effects and what to do about them");
     }
 }
 
-/// What is known of an environment, in a line for people.
+/// Returns a note with what is known of an environment.
+pub(crate) fn note<N: AsRef<str>>(environment: &[(N, String)]) -> String {
+    format!("Environment: {}.", known(environment, "; "))
+}
+
+/// Returns what is known of an environment, in a line for people.
 pub(crate) fn known<N: AsRef<str>>(environment: &[(N, String)], between: &str) -> String {
     let known = environment.iter().filter(|(_, value)| value != NOT_AVAILABLE);
     let each: Vec<String> =

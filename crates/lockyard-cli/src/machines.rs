@@ -1,6 +1,7 @@
 //! `lockyard machines`.
 
-use crate::arguments::{Failure, Machines, MachinesCommand};
+use crate::arguments::{Machines, MachinesCommand};
+use crate::errors::Failure;
 use crate::{calibrate, output};
 use lockyard_measure::detect;
 use lockyard_predict::machine::known_figures;
@@ -29,11 +30,11 @@ pub(crate) fn run(options: &Machines) -> Result<(), Failure> {
                 wanted.iter().map(|name| names::machine(name)).collect();
             let machines = machines?;
             let checks = known_figures::Checks::of(&machines);
-            let interrupted = output::work_ended();
+            let interrupted = output::end_work();
             output::write(&checks.render(format))?;
             let extent =
                 Extent { finished: checks.finished(), asked: checks.asked, things: "figures" };
-            output::ended(None, interrupted, extent)
+            output::result(None, interrupted, extent)
         }
         Some(MachinesCommand::Calibrate(options)) => calibrate::run(options, format),
     }

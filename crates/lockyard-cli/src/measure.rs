@@ -1,6 +1,8 @@
 //! `lockyard measure`.
 
-use crate::arguments::{Failure, Measure, thread_list};
+use crate::arguments::Measure;
+use crate::errors::Failure;
+use crate::values::{check_most, thread_list};
 use crate::{call_path, host, output, progress};
 use lockyard_lab::measure;
 use lockyard_measure::cpus::{Cpus, MOST_THREADS, Placement};
@@ -9,25 +11,20 @@ use lockyard_measure::scenario::rounds::Effort;
 use lockyard_predict::names;
 use lockyard_results::render::{Document, Extent};
 use lockyard_results::{published, scaling};
-use std::time::Duration;
 
 pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
     call_path::no_scenario(&options.scenario)?;
     let mut script = names::scenario(&options.scenario)?;
     let variants = peers::choose(&mut script, &options.variants, options.peers.as_deref())?;
     let threads = thread_list(&options.threads)?;
-    if let Some(most) = threads.iter().find(|&&threads| threads > MOST_THREADS) {
-        return Err(Failure::Input(format!(
-            "--threads: {most} threads; allowed: 1 to {MOST_THREADS}"
-        )));
-    }
+    check_most("--threads", "threads", &threads, MOST_THREADS)?;
     if options.fit {
         scaling::check(&threads)?;
     }
     let placement = options.placement.as_deref();
     let placement = placement.map(|text| Placement::parse(text, &Cpus::allowed())).transpose()?;
     let effort = Effort {
-        warm_up: options.seconds.mul_f64(0.2).min(Duration::from_secs(1)),
+        warm_up: host::warm_up(options.seconds),
         window: options.seconds,
         repeats: usize::from(options.repeats),
         waits: true,
@@ -54,10 +51,9 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
     report.rows.append(&mut report.listings);
     let mut explanations = report.explanations;
     explanations.extend(report.pictures.into_iter().filter(|_| options.histogram));
-    let mut environment = vec![("lockyard".to_owned(), env!("CARGO_PKG_VERSION").to_owned())];
-    environment.extend(report.environment.clone());
     let mut notes = report.notes;
-    notes.push(format!("Environment: {}.", host::known(&report.environment, "; ")));
+    notes.push(host::note(&report.environment));
+    let environment = output::environment(report.environment);
     let document = Document {
         rows: report.rows,
         summaries: Vec::new(),

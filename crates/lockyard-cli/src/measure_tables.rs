@@ -1,12 +1,13 @@
 //! `lockyard measure-tables`.
 
-use crate::arguments::{Failure, MeasureTables, number_list_from, thread_list};
+use crate::arguments::MeasureTables;
+use crate::errors::Failure;
+use crate::values::{number_list_from, thread_list};
 use crate::{host, output, progress};
 use lockyard_measure::cpus::{Cpus, Placement};
 use lockyard_measure::measure_tables::{self, Request, usual_threads};
 use lockyard_measure::scenario::rounds::Effort;
 use lockyard_results::render::Document;
-use std::time::Duration;
 
 pub(crate) fn run(options: &MeasureTables) -> Result<(), Failure> {
     let cpus = Cpus::allowed();
@@ -18,7 +19,7 @@ pub(crate) fn run(options: &MeasureTables) -> Result<(), Failure> {
     let reads = options.reads.as_deref();
     let reads = reads.map(|list| number_list_from(0, "--reads", "per cent", list)).transpose()?;
     let effort = Effort {
-        warm_up: options.seconds.mul_f64(0.2).min(Duration::from_secs(1)),
+        warm_up: host::warm_up(options.seconds),
         window: options.seconds,
         repeats: usize::from(options.repeats),
         stalled_after: options.stalled_after,
@@ -44,10 +45,9 @@ pub(crate) fn run(options: &MeasureTables) -> Result<(), Failure> {
     let report = measure_tables::run(&request, &mut || bar.inc(1));
     bar.finish_and_clear();
     let report = report?;
-    let mut environment = vec![("lockyard".to_owned(), env!("CARGO_PKG_VERSION").to_owned())];
-    environment.extend(report.environment.clone());
     let mut notes = report.notes;
-    notes.push(format!("Environment: {}.", host::known(&report.environment, "; ")));
+    notes.push(host::note(&report.environment));
+    let environment = output::environment(report.environment);
     let document = Document { rows: report.rows, environment, notes, ..Document::default() };
     output::finish(document, report.failure, report.extent, options.format)
 }

@@ -1,18 +1,19 @@
-//! A file that a command writes at its end: whole or not at all, and in nobody's place unless that was asked for.
+//! A file that a command writes at its end: whole or not at all. It replaces another file only on
+//! request.
 //!
-//! Whether it can be written is looked at before the work begins, so that minutes of measuring are not lost to a directory that
-//! is not there.
+//! The command tries to write it before the work begins, so that minutes of measuring are not lost
+//! to a missing directory.
 
-use crate::arguments::Failure;
+use crate::errors::Failure;
 use crate::temporary::Temporary;
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// Where the file will be.
+/// A file to be written.
 #[derive(Debug)]
 pub(crate) struct NewFile {
-    /// As it was given.
+    /// Path as the user gave it, printable.
     shown: String,
     path: PathBuf,
     partial: PathBuf,
@@ -20,9 +21,11 @@ pub(crate) struct NewFile {
 }
 
 impl NewFile {
-    /// A file at `path`; `replace`: also where there is one.
+    /// Prepares a file at `path`; if there is one, it is replaced only if `replace`.
     ///
-    /// Refuses, as bad input, what is no file, what is there and must not be replaced, and what cannot be written.
+    /// # Errors
+    ///
+    /// Bad input: `path` is not a file, is there and must not be replaced, or cannot be written.
     pub(crate) fn at(option: &str, path: &Path, replace: bool) -> Result<NewFile, Failure> {
         let shown = lockyard_support::printable(&path.display().to_string());
         let refuse = |what: &str| Err(Failure::Input(format!("{option} {shown}: {what}")));
@@ -30,13 +33,13 @@ impl NewFile {
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
         match fs::symlink_metadata(&path) {
             Ok(there) if there.is_dir() => return refuse("is a directory; name a file"),
-            Ok(there) if !there.is_file() => return refuse("is there, and is not a file"),
+            Ok(there) if !there.is_file() => return refuse("exists, and is not a file"),
             Ok(_) if !replace => {
-                return refuse("is there already; --force replaces it, or name another file");
+                return refuse("exists already; --force replaces it, or name another file");
             }
             _ => {}
         }
-        let Some(name) = path.file_name() else { return refuse("is no name of a file") };
+        let Some(name) = path.file_name() else { return refuse("is not the name of a file") };
         let partial = format!(".{}.{}.partial", name.to_string_lossy(), std::process::id());
         let directory = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -49,12 +52,12 @@ impl NewFile {
         Ok(NewFile { shown, path, partial, replace })
     }
 
-    /// How the file is called.
+    /// Returns the path as the user gave it.
     pub(crate) fn shown(&self) -> &str {
         &self.shown
     }
 
-    /// Writes it.
+    /// Writes the file.
     pub(crate) fn write(&self, text: &str) -> Result<(), Failure> {
         let written = Temporary::create(&self.partial, true).and_then(|(made, mut file)| {
             file.write_all(text.as_bytes())?;
@@ -63,19 +66,19 @@ impl NewFile {
         });
         written.map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => Failure::Run(format!(
-                "{} is there by now, so it was not written; --force replaces it",
+                "{} exists by now, so it was not written; --force replaces it",
                 self.shown
             )),
             _ => Failure::Run(format!("{} cannot be written: {error}", self.shown)),
         })
     }
 
-    /// The whole file gets its name.
+    /// Gives the whole file its name.
     fn settle(&self) -> std::io::Result<()> {
         if self.replace {
             return fs::rename(&self.partial, &self.path);
         }
-        // A link does not replace what has come meanwhile; not every file system has them.
+        // A link does not replace a file that has come meanwhile. Not every file system has links.
         match fs::hard_link(&self.partial, &self.path) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => {
                 if fs::symlink_metadata(&self.path).is_ok() {
@@ -136,7 +139,7 @@ mod tests {
         assert_eq!(directory.names(), ["a.toml"]);
         // It has come meanwhile.
         let error = message(file.write("other").expect_err("it is there"));
-        assert!(error.contains("is there by now"), "{error}");
+        assert!(error.contains("exists by now"), "{error}");
         assert_eq!(fs::read_to_string(&path).expect("it is there"), "text");
         assert_eq!(directory.names(), ["a.toml"]);
     }

@@ -1,13 +1,24 @@
 //! Writing: to standard output, and to files that are whole or not there.
 
-use crate::arguments::{Failure, Format};
+use crate::arguments::Format;
+use crate::errors::Failure;
 use crate::signals;
 use crate::temporary::Temporary;
 use lockyard_results::render::{Document, Extent, render};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// Writes `text` to standard output. A reader that has gone away is no error: it saw what it wanted.
+/// Returns an environment as a document has it: the version of the command, then `others`.
+pub(crate) fn environment<N: Into<String>>(
+    others: impl IntoIterator<Item = (N, String)>,
+) -> Vec<(String, String)> {
+    let mut environment = vec![("lockyard".to_owned(), env!("CARGO_PKG_VERSION").to_owned())];
+    environment.extend(others.into_iter().map(|(name, value)| (name.into(), value)));
+    environment
+}
+
+/// Writes `text` to standard output. A reader that has gone away is no error: it saw what it
+/// wanted.
 pub(crate) fn write(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -18,8 +29,8 @@ pub(crate) fn write(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Prints what a run came to. If it ended early, by an error of its own or because the user
-/// interrupted it, the document says so, and the command fails.
+/// Prints the result of a run. If it ended early, by its own error or because the user interrupted
+/// it, the document says so, and the command fails.
 pub(crate) fn finish(
     mut document: Document,
     failure: Option<String>,
@@ -28,12 +39,12 @@ pub(crate) fn finish(
 ) -> Result<(), Failure> {
     let interrupted = note_end(&mut document, failure.as_deref(), extent);
     write(&render(&document, format.into()))?;
-    ended(failure, interrupted, extent)
+    result(failure, interrupted, extent)
 }
 
-/// Says in the document that the run ended early, if it did; returns whether it was interrupted.
+/// Notes in the document that the run ended early, if it did; returns true if it was interrupted.
 pub(crate) fn note_end(document: &mut Document, failure: Option<&str>, extent: Extent) -> bool {
-    let interrupted = work_ended();
+    let interrupted = end_work();
     if failure.is_some() {
         document.incomplete("the measurement ended with an error", extent);
     } else if interrupted {
@@ -42,15 +53,15 @@ pub(crate) fn note_end(document: &mut Document, failure: Option<&str>, extent: E
     interrupted
 }
 
-/// The work is over, one way or another: returns whether it was interrupted.
-pub(crate) fn work_ended() -> bool {
+/// Notes that the work is over; returns true if it was interrupted.
+pub(crate) fn end_work() -> bool {
     let interrupted = lockyard_support::jobs::interrupted();
-    signals::work_ended();
+    signals::end_work();
     interrupted
 }
 
-/// How the command ends after what is finished was printed.
-pub(crate) fn ended(
+/// Returns the result of a command whose finished rows are printed.
+pub(crate) fn result(
     failure: Option<String>,
     interrupted: bool,
     extent: Extent,
@@ -59,15 +70,16 @@ pub(crate) fn ended(
         Some(failure) => Err(Failure::Run(failure)),
         None if interrupted => {
             let whole = extent.finished == extent.asked;
-            let but = if whole { ", with less than was asked for of each" } else { "" };
+            let but = if whole { ", each with less than was asked for" } else { "" };
             Err(Failure::Interrupted(format!("{extent} are printed{but}")))
         }
         None => Ok(()),
     }
 }
 
-/// Writes texts to files of a directory, under other names first. Only when all are written and on the disk do they take
-/// their names: whatever fails, each file is the whole old one or the whole new one, and nothing else is left behind.
+/// Writes texts to files of a directory, under other names first. They take their names only when
+/// all are written and on the disk. Whatever fails, each file is the whole old one or the whole new
+/// one, and nothing else is left behind.
 pub(crate) fn write_files(directory: &Path, files: &[(String, String)]) -> Result<(), Failure> {
     let mut staged = Vec::new();
     for (name, text) in files {
@@ -85,7 +97,7 @@ pub(crate) fn write_files(directory: &Path, files: &[(String, String)]) -> Resul
     })
 }
 
-/// Whether a file of this name could be written: before what takes long, not after it.
+/// Tries to write a file of this name, so that an error is found before the long work.
 pub(crate) fn try_file(directory: &Path, name: &str) -> Result<(), Failure> {
     let (path, partial) = (directory.join(name), partial(directory, name));
     if path.is_dir() {
@@ -97,7 +109,7 @@ pub(crate) fn try_file(directory: &Path, name: &str) -> Result<(), Failure> {
     Temporary::create(&partial, false).map(drop).map_err(|error| unwritable(&path, &error))
 }
 
-/// Where a file is written at first.
+/// Returns the path at which a file is first written.
 fn partial(directory: &Path, name: &str) -> PathBuf {
     directory.join(format!(".{name}.partial"))
 }

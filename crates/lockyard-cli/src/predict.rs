@@ -1,6 +1,8 @@
 //! `lockyard predict`.
 
-use crate::arguments::{Failure, Predict, thread_list};
+use crate::arguments::Predict;
+use crate::errors::Failure;
+use crate::values::thread_list;
 use crate::{call_path, output, progress};
 use lockyard_predict::placement::Placement;
 use lockyard_predict::{explain, names, request, sensitivity};
@@ -40,15 +42,12 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     let of_machine = machine.notes().iter();
     notes.extend(of_machine.map(|note| format!("Note on {}: {note}.", machine.name())));
     let assumed = machine.assumed_share() * 100.0;
-    let mut environment = vec![
-        ("lockyard".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
-        ("machine".to_owned(), machine.name().to_owned()),
-        ("machine_assumed_share".to_owned(), format!("{assumed:.0} %")),
-        (
-            "placement".to_owned(),
-            placement.as_ref().map_or(script.order.name().to_owned(), Placement::describe),
-        ),
-    ];
+    let placed = placement.as_ref().map_or(script.order.name().to_owned(), Placement::describe);
+    let mut environment = output::environment([
+        ("machine", machine.name().to_owned()),
+        ("machine_assumed_share", format!("{assumed:.0} %")),
+        ("placement", placed),
+    ]);
     if !machine.notes().is_empty() {
         environment.push(("machine_notes".to_owned(), machine.notes().join("; ")));
     }

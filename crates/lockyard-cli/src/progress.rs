@@ -2,7 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A bar of `count` things.
+/// Returns a bar of `count` things.
 pub(crate) fn bar(count: usize, things: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(count as u64), ProgressDrawTarget::stderr());
     let template = format!("{{bar:30}} {{pos}}/{{len}} {things}, {{elapsed}}");

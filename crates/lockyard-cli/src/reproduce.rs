@@ -1,6 +1,7 @@
 //! `lockyard reproduce`.
 
-use crate::arguments::{Failure, Reproduce};
+use crate::arguments::Reproduce;
+use crate::errors::Failure;
 use crate::host::known;
 use crate::{output, progress};
 use lockyard_lab::{reproduce, training};
@@ -27,7 +28,7 @@ pub(crate) fn run(options: &Reproduce) -> Result<(), Failure> {
     let cells = reproduce::count(&request, &tables)?;
     make_directory(options)?;
     if request.measure.is_some() {
-        // Results say what the host did before they were made.
+        // Results describe the host as it was before they were made.
         detect::here();
     }
     let bar = progress::bar(cells, "cells simulated");
@@ -57,7 +58,7 @@ const FILES: [(&str, Format); 3] = [
     ("results.md", Format::Markdown),
 ];
 
-/// `--out` is there, and can be written to, before anything is simulated.
+/// Makes the directory of `--out`, and tries to write to it, before anything is simulated.
 fn make_directory(options: &Reproduce) -> Result<(), Failure> {
     let Some(directory) = &options.out else { return Ok(()) };
     if !directory.is_dir() {
@@ -68,8 +69,8 @@ fn make_directory(options: &Reproduce) -> Result<(), Failure> {
     FILES.iter().try_for_each(|(name, _)| output::try_file(directory, name))
 }
 
-/// Writes the files of `--out`; returns what to say of it. A part of the results does not replace
-/// whole ones: it gets names of its own beside them.
+/// Writes the files of `--out`; returns the words for a message. Partial results do not replace
+/// whole ones: they get their own names beside them.
 fn write_files(options: &Reproduce, document: &Document) -> Result<String, Failure> {
     let Some(directory) = &options.out else { return Ok(String::new()) };
     let beside = document.partial.is_some() && holds_whole_results(directory);
@@ -83,7 +84,7 @@ fn write_files(options: &Reproduce, document: &Document) -> Result<String, Failu
     Ok(format!(" and written to {} and beside it", lockyard_support::printable(&first)))
 }
 
-/// Whether a directory has files of results that are not partial ones.
+/// Returns true if a directory has files of results that are not partial.
 fn holds_whole_results(directory: &Path) -> bool {
     if !FILES.iter().any(|(name, _)| directory.join(name).exists()) {
         return false;
@@ -92,7 +93,8 @@ fn holds_whole_results(directory: &Path) -> bool {
     !lockyard_results::render::is_partial(&text)
 }
 
-/// The training tables. For people the summaries, and every cell if asked for; for programs every cell.
+/// Prints the training tables. People get the summaries, and every cell on request; programs get
+/// every cell.
 fn train(options: &Reproduce) -> Result<(), Failure> {
     make_directory(options)?;
     let bar = progress::bar(training::count(), "cells simulated");
@@ -100,11 +102,10 @@ fn train(options: &Reproduce) -> Result<(), Failure> {
     bar.finish_and_clear();
     let report = report?;
     let finished = report.rows.len();
-    let environment = vec![("lockyard".to_owned(), env!("CARGO_PKG_VERSION").to_owned())];
     let mut document = Document {
         rows: report.rows,
         summaries: report.summaries,
-        environment,
+        environment: output::environment::<String>([]),
         notes: report.notes,
         ..Document::default()
     };
@@ -126,7 +127,7 @@ fn train(options: &Reproduce) -> Result<(), Failure> {
 }
 
 fn document(report: &reproduce::Report, measured: bool) -> Document {
-    let mut environment = vec![("lockyard".to_owned(), env!("CARGO_PKG_VERSION").to_owned())];
+    let mut environment = output::environment::<String>([]);
     if measured {
         environment.extend(rounds::Effort::USUAL.describe());
         let host = detect::environment();
@@ -138,16 +139,16 @@ fn document(report: &reproduce::Report, measured: bool) -> Document {
         .map(|(table, source)| format!("Published: {table}: {source}."))
         .collect();
     notes.push(
-        "Predicted: simulated from the machine's file; calibration rows gave the local work (of qspinlock-loop, \
-         the machine's latencies) and are not counted. Trivial model: the cost of the calibration cell, \
-         held constant."
+        "Predicted: simulated from the machine's file; calibration rows gave the local work (of \
+         qspinlock-loop, the machine's latencies) and are not counted. Trivial model: the cost of \
+         the calibration cell, held constant."
             .to_owned(),
     );
     notes.push(format!("Measured: {}.", report.measured));
     if measured {
         notes.push(
-            "Measured figures are this host's, with the local work of the published machine: the median \
-             of the rounds, with an interval of at least 95 %. They are not the published machine's."
+            "Measured figures are this host's, not the published machine's, with the local work of \
+             the published machine: the median of the rounds, with an interval of at least 95 %."
                 .to_owned(),
         );
         notes.push(format!("This host: {}.", known(&detect::environment(), ", ")));

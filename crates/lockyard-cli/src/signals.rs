@@ -1,8 +1,8 @@
 //! Signals that ask the command to end: SIGINT (Ctrl-C), SIGTERM, and SIGHUP unless `nohup` has it
 //! ignored.
 //!
-//! The exit code is 128 and the signal's number: 130, 143, 129. It is an exit, and the signal is
-//! not raised again, so that what is in buffers and in temporary folders is cleaned up.
+//! The exit code is 128 and the signal's number: 130, 143, 129. The process exits and does not
+//! raise the signal again, so that buffers and temporary folders are cleaned up.
 //!
 //! | when | what happens |
 //! | --- | --- |
@@ -11,7 +11,8 @@
 //! | a second signal | the process ends at once, with the code of the first one |
 //! | the work has not ended after [`PATIENCE`] | the same |
 
-use crate::{complain, temporary};
+use crate::errors::complain;
+use crate::temporary;
 use lockyard_support::jobs;
 use std::io;
 use std::process::exit;
@@ -21,38 +22,38 @@ use std::time::{Duration, Instant};
 /// The first signal that came; 0 before.
 static CAUGHT: AtomicI32 = AtomicI32::new(0);
 
-/// What the command is: one of the following.
+/// State of the command: one of the following.
 static COMMAND: AtomicI32 = AtomicI32::new(NOT_READ);
 const NOT_READ: i32 = 0;
 const KEEPS_ROWS: i32 = 1;
 const ENDS_AT_ONCE: i32 = 2;
 
-/// Reading the arguments takes less.
+/// Bound on the time to read the arguments.
 const LONGEST_READING: Duration = Duration::from_millis(500);
 
 /// The work has ended: what is left is to print and to write.
 static ENDED: AtomicBool = AtomicBool::new(false);
 
-/// Time in which work ends after the first signal. It takes less than a second but on an overloaded
-/// host.
+/// Time in which work ends after the first signal. It takes less than a second, except on an
+/// overloaded host.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Signals that follow the first one this soon are the same request: `timeout` signals its child,
-/// and then the group to which the child belongs.
+/// A signal that follows the first one this soon is the same request: `timeout` signals its child,
+/// and then the child's group.
 const SAME: Duration = Duration::from_millis(100);
 
-/// The arguments are read. `keeps_rows`: the first signal ends the work, and its finished rows are
-/// printed.
+/// Notes that the arguments are read. If it `keeps_rows`, the first signal ends the work, and its
+/// finished rows are printed.
 pub(crate) fn begin(keeps_rows: bool) {
     COMMAND.store(if keeps_rows { KEEPS_ROWS } else { ENDS_AT_ONCE }, Ordering::Relaxed);
 }
 
-/// The work has ended, and its rows are about to be printed.
-pub(crate) fn work_ended() {
+/// Notes that the work has ended, and that its rows are about to be printed.
+pub(crate) fn end_work() {
     ENDED.store(true, Ordering::Relaxed);
 }
 
-/// Name of the signal that came, and the exit code that it asks for.
+/// Returns the name of the signal that came, and the exit code that it asks for.
 pub(crate) fn caught() -> Option<(&'static str, u8)> {
     let signal = CAUGHT.load(Ordering::Relaxed);
     let name = match signal {
@@ -65,7 +66,7 @@ pub(crate) fn caught() -> Option<(&'static str, u8)> {
     Some((name, 128 + signal as u8))
 }
 
-/// Ends the process by the first signal's code; nothing temporary is left.
+/// Ends the process with the first signal's code; nothing temporary is left.
 fn end() -> ! {
     temporary::remove_all();
     #[cfg(target_os = "linux")]
@@ -73,7 +74,7 @@ fn end() -> ! {
     exit(caught().map_or(1, |(_, code)| i32::from(code)));
 }
 
-/// Handles a signal, on the thread that waits for them. `first` is when the first one came.
+/// Handles a signal, on the thread that waits for them. `first` is the time of the first one.
 fn handle(signal: i32, first: &mut Option<Instant>) {
     match first {
         Some(first) if first.elapsed() < SAME => return,
@@ -95,11 +96,11 @@ fn handle(signal: i32, first: &mut Option<Instant>) {
     let too_late = || {
         std::thread::sleep(PATIENCE);
         if !ENDED.load(Ordering::Relaxed) {
-            complain("lockyard: interrupted: the work does not end, and its rows are lost");
+            complain("lockyard: interrupted: the work does not end; its rows are lost");
             end();
         }
     };
-    // Without the thread a second signal is left.
+    // If there is no thread, a second signal still ends the process.
     let _ = std::thread::Builder::new().spawn(too_late);
 }
 
@@ -107,7 +108,7 @@ fn handle(signal: i32, first: &mut Option<Instant>) {
 ///
 /// # Errors
 ///
-/// If the system does not let it.
+/// If the system does not allow it.
 #[cfg(unix)]
 pub(crate) fn install() -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -127,7 +128,7 @@ pub(crate) fn install() -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// If the system does not let it.
+/// If the system does not allow it.
 #[cfg(not(unix))]
 pub(crate) fn install() -> io::Result<()> {
     const SIGINT: i32 = 2;
@@ -135,8 +136,8 @@ pub(crate) fn install() -> io::Result<()> {
     ctrlc::set_handler(move || handle(SIGINT, &mut first)).map_err(io::Error::other)
 }
 
-/// Returns whether the process was started with a signal ignored, as `nohup` does it; where the
-/// system does not say, it was not.
+/// Returns true if the process was started with a signal ignored, as `nohup` does it, and the
+/// system says so.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -1,12 +1,14 @@
-//! `lockyard syscalls`: the running kernel's lockref, and ours beside it.
+//! `lockyard syscalls`: the running kernel's lockref, and lockyard's beside it.
 
-use crate::arguments::{Failure, SyscallsOptions};
+use crate::arguments::SyscallsOptions;
+use crate::errors::Failure;
 use std::process::ExitCode;
 
 #[cfg(target_os = "linux")]
 pub(crate) use on_linux::{run, task};
 
-/// The process of a task is this program again: if it is one, what it came to.
+/// Performs the task, if this process is one (it is then this program again); returns its exit
+/// code.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn task() -> Option<ExitCode> {
     None
@@ -14,22 +16,23 @@ pub(crate) fn task() -> Option<ExitCode> {
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn run(_: &SyscallsOptions) -> Result<(), Failure> {
-    Err(Failure::Run("syscalls: Linux's are measured, and this is another system".to_owned()))
+    Err(Failure::Run("syscalls: only Linux's system calls can be measured".to_owned()))
 }
 
 #[cfg(target_os = "linux")]
 mod on_linux {
     use super::{ExitCode, Failure, SyscallsOptions};
-    use crate::arguments::{Kinds, SyscallsFormat, number_list};
+    use crate::arguments::{Kinds, SyscallsFormat};
+    use crate::values::{check_most, number_list};
     use crate::{host, output, progress};
     use lockyard_measure::cpus::{Cpus, Placement};
     use lockyard_measure::syscalls::{
         Directory, Experiment, Kind, Launcher, MOST_TASKS, TASK, Times, columns, report, task,
     };
     use lockyard_results::render::{Document, Extent, render};
-    use std::time::Duration;
 
-    /// The process of a task is this program again: if it is one, what it came to.
+    /// Performs the task, if this process is one (it is then this program again); returns its exit
+    /// code.
     pub(crate) fn task() -> Option<ExitCode> {
         let mut arguments = std::env::args_os().skip(1);
         (arguments.next()? == TASK).then(|| task::perform(arguments))
@@ -38,11 +41,7 @@ mod on_linux {
     pub(crate) fn run(options: &SyscallsOptions) -> Result<(), Failure> {
         let experiment = Experiment::parse(&options.experiment)?;
         let tasks = number_list("--tasks", "tasks", &options.tasks)?;
-        if let Some(most) = tasks.iter().find(|&&tasks| tasks > MOST_TASKS) {
-            return Err(Failure::Input(format!(
-                "--tasks: {most} tasks; allowed: 1 to {MOST_TASKS}"
-            )));
-        }
+        check_most("--tasks", "tasks", &tasks, MOST_TASKS)?;
         let columns_only = options.format == SyscallsFormat::WillItScale;
         let kinds = match (options.kinds, columns_only) {
             (Some(Kinds::Processes), _) | (None, false) => vec![Kind::Processes],
@@ -62,7 +61,7 @@ mod on_linux {
             placement,
             launcher: Launcher::this_program().map_err(Failure::Run)?,
             times: Times {
-                warm_up: options.seconds.mul_f64(0.2).min(Duration::from_secs(1)),
+                warm_up: host::warm_up(options.seconds),
                 window: options.seconds,
                 stalled_after: options.stalled_after,
             },
@@ -82,17 +81,15 @@ mod on_linux {
             None => columns::print(&report),
             Some(format) => render(&document, format),
         })?;
-        output::ended(report.failure, interrupted, extent)
+        output::result(report.failure, interrupted, extent)
     }
 
     fn document(report: &report::Report) -> Document {
-        let mut environment = vec![("lockyard".to_owned(), env!("CARGO_PKG_VERSION").to_owned())];
-        environment.extend(report.environment.clone());
         let mut notes = report.notes.clone();
-        notes.push(format!("Environment: {}.", host::known(&report.environment, "; ")));
+        notes.push(host::note(&report.environment));
         Document {
             rows: report.rows.clone(),
-            environment,
+            environment: output::environment(report.environment.clone()),
             explanations: report.listings.clone(),
             notes,
             ..Document::default()

@@ -1,13 +1,14 @@
-//! Bad usage in one line, as all that the command refuses: what, where, what is allowed. The parser of the arguments finds out what is
-//! wrong; its own answer has several lines.
+//! Bad usage in one line, like every refusal: what, where, what is allowed. The parser of the
+//! arguments finds the error; its own message has several lines.
 
-use crate::arguments::{Arguments, Failure};
+use crate::arguments::Arguments;
+use crate::errors::Failure;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use clap::{Arg, Command, CommandFactory, Parser};
 use lockyard_support::{hint, printable};
 use std::ffi::OsString;
 
-/// The arguments of the process. Ends it where they ask for help, or for the version.
+/// Parses the arguments of the process. Ends it if they ask for help, or for the version.
 ///
 /// # Errors
 ///
@@ -19,13 +20,13 @@ pub(crate) fn parse() -> Result<Arguments, Failure> {
     })
 }
 
-/// The command, or the command of a command, whose arguments are wrong.
+/// The command, or its subcommand, whose arguments are wrong.
 struct Place {
     name: String,
     command: Command,
 }
 
-/// Whether the command has the option, which may have its value behind an `=`.
+/// Returns true if the command has the option, whose value may follow an `=`.
 fn knows(command: &Command, option: &str) -> bool {
     let name = option.split('=').next().unwrap_or(option);
     command.get_arguments().any(|argument| {
@@ -41,7 +42,7 @@ impl Place {
         command.build();
         let mut name = Vec::new();
         for argument in arguments {
-            // What a command does not know is wrong there, whatever comes behind it.
+            // An option that a command does not know is wrong there, whatever follows it.
             let option = argument.to_string_lossy();
             if option.starts_with('-') && !knows(&command, &option) {
                 break;
@@ -108,7 +109,7 @@ impl Place {
                 let hint = hint(&value, &values, "allowed");
                 format!("{argument}: there is no `{}`; {hint}", printable(&value))
             }
-            // What the value's own parser says begins with "is".
+            // The message of the value's parser begins with "is".
             ErrorKind::ValueValidation => {
                 let why =
                     std::error::Error::source(error).map_or_else(String::new, ToString::to_string);
@@ -131,13 +132,13 @@ impl Place {
         }
     }
 
-    /// An argument, as the parser writes it, and what it is for.
+    /// Describes an argument: as the parser writes it, with its help.
     fn described(&self, argument: &str) -> String {
         self.help(argument)
             .map_or_else(|| argument.to_owned(), |help| format!("{argument}: {help}"))
     }
 
-    /// What an argument is for, as in the midst of a sentence.
+    /// Returns the help of an argument, as in the middle of a sentence.
     fn help(&self, argument: &str) -> Option<String> {
         let help = self.find(argument)?.get_help()?.to_string();
         let mut letters = help.chars();
@@ -154,7 +155,7 @@ impl Place {
     }
 }
 
-/// The texts that an error holds of a kind.
+/// Returns the texts of one kind that an error holds.
 fn texts(error: &Error, kind: ContextKind) -> Vec<String> {
     match error.get(kind) {
         Some(ContextValue::String(text)) => vec![text.clone()],
@@ -163,7 +164,7 @@ fn texts(error: &Error, kind: ContextKind) -> Vec<String> {
     }
 }
 
-/// `--threads` of `--threads <LIST>`.
+/// Returns `--threads` of `--threads <LIST>`.
 fn flag(argument: &str) -> String {
     argument.split(' ').next().unwrap_or(argument).to_owned()
 }

@@ -1,5 +1,5 @@
-//! The rows are the same with another allocator: this program's hands out addresses that the system's
-//! would not.
+//! The rows are the same with another allocator: this program's hands out addresses that the
+//! system's would not.
 
 use lockyard_lab::reproduce;
 use lockyard_results::published;
@@ -22,7 +22,8 @@ fn larger(layout: Layout) -> Option<(Layout, usize)> {
 }
 
 // SAFETY: each block lies within one of the system's, `align`, or a multiple of it, above its
-// beginning; the distance is kept in the word before the block, so `dealloc` finds the beginning again.
+// beginning; the distance is kept in the word before the block, so `dealloc` finds the beginning
+// again.
 unsafe impl GlobalAlloc for Shifting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let Some((larger, align)) = larger(layout) else { return std::ptr::null_mut() };

@@ -1,15 +1,16 @@
 //! Locks that are wrong on purpose: negative controls.
 //!
-//! Each is wrong in one step of which the right ones are careful. A harness that claims to find a kind of fault must find
-//! it in the control of that kind; scripts can name them, so that anyone can try the command `lockyard measure` on them.
+//! Each is wrong in one step that the correct locks take care of. A harness that claims to find a
+//! kind of fault must find it in the control of that kind. Scripts can name them, so that anyone
+//! can try the command `lockyard measure` on them.
 //!
 //! | control | what is wrong | who must notice |
 //! | --- | --- | --- |
 //! | [`DoesNotExclude`] | two threads can hold it | every harness |
 //! | [`LosesWakeUps`] | a waiter may wait for ever | every harness that watches for progress |
-//! | [`TouchesAfterRelease`] | it reads its word after it has released it | a model, where the word is freed |
+//! | [`TouchesAfterRelease`] | it reads its word after its release | a model that frees the word |
 //! | [`WakesNobody`] | a waiter waits for ever | the same, at the first contention |
-//! | [`TicketAsQueued`] | it takes a used ticket word for a queued lock's | every harness that watches for progress |
+//! | [`TicketAsQueued`] | it uses a ticket word as a queued one | harnesses that watch progress |
 //! | [`Unfair`] | it has a favourite | a measurement of fairness |
 
 #![no_std]
@@ -158,8 +159,9 @@ unsafe impl<H: Host> LaneLock<H> for TouchesAfterRelease {
 /// What an acquisition costs a thread that is not the favourite of an [`Unfair`] lock, in polls.
 const STANDING_BACK: u32 = 20_000;
 
-/// A lock that excludes, and is unfair: the first thread that takes it is its favourite for good, and all others stand back
-/// for a while before each try. It needs no luck with the scheduler to show.
+/// A lock that excludes, and is unfair. The first thread that takes it is its favourite for good,
+/// and all others back off before each try, so that the unfairness does not depend on the
+/// scheduler.
 ///
 /// ```text
 ///   upper half: the favourite's slot + 1, or 0        bit 0: held
@@ -210,7 +212,8 @@ unsafe impl<H: Host> LaneLock<H> for Unfair {
     }
 }
 
-/// A lock that wakes nobody: whoever must wait for it waits for ever. (Of [`LosesWakeUps`] it needs luck to see that.)
+/// A lock that wakes nobody: a thread that must wait for it waits for ever. ([`LosesWakeUps`] does
+/// so only by chance.)
 #[derive(Debug)]
 pub struct WakesNobody;
 
@@ -248,9 +251,10 @@ unsafe impl<H: Host> LaneLock<H> for WakesNobody {
 /// a node that exists and that nobody waits on. After fewer it names nobody.
 const TICKETS: u64 = 4;
 
-/// A lock that changes its kind: its word is a ticket lock's for the first few uses, and then, free, is taken for a queued lock's.
-/// Each of the two is right by itself; but what a ticket lock calls free, `next == owner`, a queued one takes for a
-/// holder and a waiter. Whoever wants the lock then waits for ever.
+/// A lock that changes its kind. Its word is a ticket lock's for the first few uses, and then, when
+/// free, is taken for a queued lock's. Each of the two is right by itself. But the ticket lock's
+/// free state, `next == owner`, is a holder and a waiter to the queued lock, and the next thread
+/// that wants the lock waits for ever.
 #[derive(Debug)]
 pub struct TicketAsQueued;
 
@@ -269,8 +273,8 @@ fn halves<B: Int>(bits: B) -> (u64, u64) {
 }
 
 impl TicketAsQueued {
-    /// Waits until the word is free as a ticket lock's, and takes the ticket that is next, as [`Ticket`] does; `None` if the word was used
-    /// often enough.
+    /// Waits until the word is free as a ticket lock's, and takes the ticket that is next, as
+    /// [`Ticket`] does; `None` if the word was used often enough.
     fn ticket<H: Host, L: Lane>(lane: L) -> Option<<Ticket as Algorithm>::Token> {
         loop {
             let seen = lane.wait_until::<H>(Ordering::Relaxed, |bits| !Self::is_held(bits));
@@ -322,7 +326,8 @@ unsafe impl<H: HostWithSlots> LaneLock<H> for TicketAsQueued {
             let taken = unsafe { <Queued as LaneLock<H>>::try_lock(lane) };
             return taken.map(|()| TicketOrQueued::Queued);
         }
-        // SAFETY: the word is still a ticket lock's; if it is not when it is taken, it is not free as one.
+        // SAFETY: the word is still a ticket lock's; if it is not when it is taken, it is not free
+        // as one.
         unsafe { <Ticket as LaneLock<H>>::try_lock(lane) }.map(TicketOrQueued::Ticket)
     }
 

@@ -156,11 +156,10 @@ fn assert_near(found: &Tally, shares: [f64; 3], expected: [f64; 3], samples: f64
     );
     if samples < FEWEST {
         let woken = WOKEN.load(Relaxed);
-        println!(
-            "shares NOT TESTED: {samples:.0} samples can tell nothing; another thread was woken {woken} times"
-        );
         assert!(found.samples() >= woken / 10, "{} samples", found.samples());
-        return;
+        return lockyard_testing::skip!(
+            "{samples:.0} samples tell nothing of shares; another thread was woken {woken} times"
+        );
     }
     for (share, expected) in shares.iter().zip(expected) {
         let allowed = allowed(expected, samples);

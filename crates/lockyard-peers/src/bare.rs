@@ -1,5 +1,5 @@
-//! The least that a lock costs when nobody else wants it: one compare-exchange to take it, one store to release it. A
-//! yardstick for the others, not a lock to use: who waits, waits without order.
+//! The lower bound of an uncontended lock's cost: one compare-exchange to take it, one store to
+//! release it. It is a yardstick for the others, not a lock to use: waiters are in no order.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -23,8 +23,8 @@ impl BareLock {
         }
     }
 
-    /// Releases it. Whoever calls this holds it; otherwise it no longer excludes, which is no undefined behaviour in
-    /// itself.
+    /// Releases it. Whoever calls this holds it; otherwise it no longer excludes, which is no
+    /// undefined behaviour in itself.
     #[inline(always)]
     pub fn release(&self) {
         // Release: pairs with the acquire of the next holder.

@@ -1,14 +1,15 @@
-//! The locks that people use instead of lockyard's, for measuring both side by side on a real host: `lockyard measure
-//! --peers`.
+//! Locks of other libraries, for measuring them beside lockyard's on a real host (`lockyard measure
+//! --peers`).
 //!
-//! The peers are rows of one table, in [`table`]: to add one, add a row there. They are native code: the library does not
-//! depend on this crate, and neither does the simulated machine, which cannot run what it did not see written over its
-//! platform.
+//! The peers are rows of one table, in [`table`]: to add one, add a row there. They are native
+//! code, which the simulated machine cannot run: it runs only what is written over its platform.
+//! Neither it nor the library depends on this crate.
 //!
-//! Beside the locks there are subjects of another kind, in [`tables`]: what people use instead of lockyard's tables, caches, counters and
-//! reclamation (`lockyard measure-tables`).
+//! [`tables`] has alternatives to lockyard's tables, caches, counters and reclamation (`lockyard
+//! measure-tables`).
 
 mod bare;
+mod peer;
 #[cfg(target_os = "linux")]
 mod pthread;
 pub mod straight;
@@ -16,30 +17,5 @@ pub mod table;
 pub mod tables;
 
 pub use bare::BareLock;
-pub use table::PEERS;
-
-use lockyard_scenarios::ForeignLock;
-
-/// A lock that people use instead.
-#[derive(Clone, Copy, Debug)]
-pub struct Peer {
-    /// Its name: a variant's, in results.
-    pub name: &'static str,
-    /// Where it comes from: the crate and its version, or the system.
-    pub from: &'static str,
-    /// Its licence, as its package says.
-    pub licence: &'static str,
-    /// What it is, for people.
-    pub what: &'static str,
-    /// Whether it serves in the order of arrival.
-    pub fifo: bool,
-    /// Whether it is no peer but a yardstick.
-    pub control: bool,
-    /// How it is made, taken and released.
-    pub lock: ForeignLock,
-}
-
-/// The peer of that name.
-pub fn find(name: &str) -> Option<&'static Peer> {
-    PEERS.iter().find(|peer| peer.name == name)
-}
+pub use peer::Peer;
+pub use table::{PEERS, find};

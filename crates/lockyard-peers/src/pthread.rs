@@ -1,38 +1,44 @@
 //! The locks of the C library, each in the place in which it was initialised, and destroyed there.
 //!
-//! POSIX says nothing of an object that was moved after it was initialised; [`Foreign`](lockyard_scenarios::Foreign) says
-//! that these are not.
+//! POSIX says nothing of an object that was moved after it was initialised;
+//! [`Foreign`](lockyard_scenarios::Foreign) says that these are not.
 
 use libc::{pthread_mutex_t, pthread_spinlock_t};
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// A lock of the C library says that it was used wrongly. That cannot be, and nothing measured after it could be trusted.
+/// Ends the run: a lock of the C library says that it was used wrongly. That cannot happen, and
+/// nothing measured after it could be trusted.
 #[cold]
 fn refused(call: &str, error: i32) -> ! {
     panic!("{call}: {}", std::io::Error::from_raw_os_error(error));
 }
 
 macro_rules! pthread_lock {
-    ($(#[$doc:meta])* $name:ident($raw:ty): $init:expr, $lock:ident, $try_lock:ident, $unlock:ident, $destroy:ident) => {
+    (
+        $(#[$doc:meta])*
+        $name:ident($raw:ty): $init:expr,
+        $lock:ident, $try_lock:ident, $unlock:ident, $destroy:ident
+    ) => {
         $(#[$doc])*
         #[derive(Debug)]
         #[repr(transparent)]
         pub(crate) struct $name(UnsafeCell<$raw>);
 
-        // SAFETY: the C library's lock may be initialised by one thread, used by others and destroyed by a third.
+        // SAFETY: the C library's lock may be initialised by one thread, used by others and
+        // destroyed by a third.
         unsafe impl Send for $name {}
-        // SAFETY: it is made to be used by several threads at a time through the C library's functions, and nothing else
-        // touches it.
+        // SAFETY: it is made to be used by several threads at a time through the C library's
+        // functions, and nothing else touches it.
         unsafe impl Sync for $name {}
 
         impl $name {
-            /// A free lock in `place`; `None` if the C library has no memory for it.
+            /// Makes a free lock in `place`; `None` if the C library has no memory for it.
             pub(crate) fn make(place: &mut MaybeUninit<Self>) -> Option<&mut Self> {
                 let init: unsafe fn(*mut $raw) -> i32 = $init;
-                // SAFETY: the pointer is to room for the lock, which `repr(transparent)` makes that of its only field, and
-                // nobody else uses it yet.
+                // SAFETY: the pointer is to room for the lock, which `repr(transparent)` makes that
+                // of its only field, and nobody else uses it yet.
                 let error = unsafe { init(place.as_mut_ptr().cast()) };
                 // SAFETY: the lock was initialised if there was no error.
                 (error == 0).then(|| unsafe { place.assume_init_mut() })
@@ -41,7 +47,8 @@ macro_rules! pthread_lock {
             /// Takes it.
             #[inline]
             pub(crate) fn acquire(&self) {
-                // SAFETY: initialised by `make`, at this address, and not destroyed before `self` is dropped.
+                // SAFETY: initialised by `make`, at this address, and not destroyed before `self`
+                // is dropped.
                 match unsafe { libc::$lock(self.0.get()) } {
                     0 => {}
                     error => refused(stringify!($lock), error),
@@ -79,7 +86,8 @@ macro_rules! pthread_lock {
 
         impl Drop for $name {
             fn drop(&mut self) {
-                // SAFETY: initialised by `make`, and dropped once; nobody has a reference, so nobody holds it or waits.
+                // SAFETY: initialised by `make`, and dropped once; nobody has a reference, so
+                // nobody holds it or waits.
                 let error = unsafe { libc::$destroy(self.0.get()) };
                 debug_assert_eq!(error, 0, stringify!($destroy));
             }

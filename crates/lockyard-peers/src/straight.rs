@@ -1,8 +1,9 @@
-//! Uncontended locks as straight code: no interpreter, no indirect call, nothing but the lock, one addition and the unlock,
-//! in a loop.
+//! Uncontended locks as straight code: no interpreter, no indirect call, nothing but the lock, one
+//! addition and the unlock, in a loop.
 //!
-//! What a loop compiles to is held by `tests/it/listings.rs`; what its pairs of lock and unlock cost beside the yardstick's is
-//! measured, round by round, by `cargo run --release -p lockyard-lab --example uncontended`.
+//! What a loop compiles to is held by `tests/it/listings.rs`; what its pairs of lock and unlock
+//! cost beside the yardstick's is measured, round by round, by `cargo run --release -p lockyard-lab
+//! --example uncontended`.
 
 use crate::bare::BareLock;
 use lockyard::{RawQSpinLock, RawTicketLock};

@@ -1,13 +1,19 @@
-//! The table of peers. To measure a lock of your own beside the others, add its crate to this crate's dependencies and a
-//! row here; nothing else names a peer.
+//! The table of peers. To measure a lock of your own beside the others, add its crate to this
+//! crate's dependencies and a row here; nothing else names a peer.
 //!
-//! A row says: `name`, a variant's name in results and in `--peers=NAME`; `from` and `licence`, of its package; `what` it
-//! is, in a line; whether it is `fifo` (serves in the order of arrival; say `false` if in doubt); `lock`, its type; `make`,
-//! a free one in its place; `locked`, how it is taken and released around `body`; `is_held`. `control: true` is for
-//! yardsticks. The tests of this crate run every row.
+//! A row has these fields:
+//! - `name`: the variant's name in results and in `--peers=NAME`.
+//! - `from`, `licence`: those of its package.
+//! - `what`: a description in one line.
+//! - `fifo`: true if it serves in the order of arrival; `false` if in doubt.
+//! - `control`: true for yardsticks.
+//! - `lock`: its type. `make` makes a free one in its place, `locked` takes and releases it around
+//!   `body`, `is_held` tells if it is held.
+//!
+//! The tests of this crate run every row.
 
-use crate::Peer;
 use crate::bare::BareLock;
+use crate::peer::Peer;
 #[cfg(target_os = "linux")]
 use crate::pthread::{PthreadMutex, PthreadSpin};
 use lockyard_scenarios::{Foreign, ForeignLock};
@@ -20,12 +26,14 @@ macro_rules! peer {
     (
         name: $name:literal, from: $from:literal, licence: $licence:literal, what: $what:literal,
         fifo: $fifo:literal, control: $control:literal,
-        lock: $lock:ty, make: |$place:ident| $make:expr, locked: |$it:ident, $body:ident| $locked:expr,
+        lock: $lock:ty, make: |$place:ident| $make:expr,
+        locked: |$it:ident, $body:ident| $locked:expr,
         is_held: |$held:ident| $is_held:expr $(,)?
     ) => {{
         struct Row;
-        // SAFETY: `make` returns its argument, initialised by `MaybeUninit::write` or by the C library; and the lock is one
-        // that is made to exclude, taken before `body` and released after it (the tests of this crate watch it do so).
+        // SAFETY: `make` returns its argument, initialised by `MaybeUninit::write` or by the C
+        // library; and the lock is one that is made to exclude, taken before `body` and released
+        // after it (the tests of this crate watch it do so).
         unsafe impl Foreign for Row {
             type Lock = $lock;
             #[inline]
@@ -105,7 +113,8 @@ pub const PEERS: &[Peer] = &[
         name: "parking-lot",
         from: "parking_lot 0.13.0",
         licence: "MIT OR Apache-2.0",
-        what: "a byte that spins, then parks the thread; every half millisecond or so it hands over to who waits longest",
+        what: "a byte that spins, then parks the thread; every half millisecond or so it hands \
+               over to who waits longest",
         fifo: false,
         control: false,
         lock: parking_lot::RawMutex,
@@ -214,7 +223,8 @@ pub const PEERS: &[Peer] = &[
         name: "mcslock-barging",
         from: "mcslock 0.4.2",
         licence: "MIT OR Apache-2.0",
-        what: "test-and-set before a queue: who arrives competes with the queue's head alone; backs off",
+        what: "test-and-set before a queue: who arrives competes with the queue's head alone; \
+               backs off",
         fifo: false,
         control: false,
         lock: mcslock::barging::spins::backoff::Mutex<()>,
@@ -223,3 +233,8 @@ pub const PEERS: &[Peer] = &[
         is_held: |lock| lock.is_locked(),
     },
 ];
+
+/// Finds the peer of that name.
+pub fn find(name: &str) -> Option<&'static Peer> {
+    PEERS.iter().find(|peer| peer.name == name)
+}

@@ -182,8 +182,8 @@ pub trait LaneWord: Word + Part<u8> + Part<<<Self as Word>::Int as Int>::Half> {
 
 impl<W: Word + Part<u8> + Part<<<W as Word>::Int as Int>::Half>> LaneWord for W {}
 
-/// How wide the word of a lock of its own is: [`FourBytes`] or [`TwoBytes`]. Sealed: that the word
-/// is one of the platform's is what exclusion rests on.
+/// The width of a lock's word: [`FourBytes`] or [`TwoBytes`]. Sealed, because exclusion requires
+/// that the word is one of the platform's.
 pub trait Width: sealed::Sealed + 'static {
     /// The word.
     type Word<A: Atomics>: LaneWord;

@@ -24,8 +24,8 @@
 //!
 //! Locks that queue or park, and everything built on them, take a [host with
 //! slots](crate::platform::HostWithSlots). On another one they do not compile, and the compiler
-//! says why. A lockref over the ticket lock needs none. Everything that a name leaves out is a
-//! parameter of the type behind it: [`RawSpinLock`], [`lockref::LockRef`], and so on.
+//! says why. A lockref over the ticket lock needs none. All other choices are parameters of the
+//! types behind these names: [`RawSpinLock`], [`lockref::LockRef`], and so on.
 
 use crate::lock::{PvQueued, PvTicket, Queued, TestAndSet, Ticket, Ticket8};
 use crate::{NoContext, RawSpinLock};

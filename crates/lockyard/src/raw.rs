@@ -1,10 +1,10 @@
 //! The raw spinlock: a lock algorithm in a word of its own, and its connection to `lock_api`.
 //!
-//! [`RawSpinLock`] is every lock of this crate that is not part of something larger. Its algorithm
-//! is a [`LaneLock`], which names the [`Width`] of the word; where the platform has constants it
-//! implements `lock_api`'s [`RawMutex`], and the familiar `Mutex` and `MutexGuard` come from there.
-//! The per-acquisition state of `lock_api` 0.5 carries the ticket and the context. Platforms
-//! without constants (the model checker) use [`acquire`](RawSpinLock::acquire) and
+//! [`RawSpinLock`] is every lock of this crate that is not part of a larger object. Its algorithm
+//! is a [`LaneLock`], which names the [`Width`] of the word. On platforms with constants it implements
+//! `lock_api`'s [`RawMutex`], which brings the familiar `Mutex` and `MutexGuard`. The
+//! per-acquisition state of `lock_api` 0.5 carries the ticket and the context. Platforms without
+//! constants (the model checker) use [`acquire`](RawSpinLock::acquire) and
 //! [`release`](RawSpinLock::release) directly.
 
 use crate::context::{Context, NoContext};
@@ -75,7 +75,7 @@ impl<K: LaneLock<H>, H: Host, C: Context> Acquired for RawSpinLock<K, H, C> {
 }
 
 impl<K: LaneLock<H>, H: Host, C: Context> RawSpinLock<K, H, C> {
-    /// A free lock. Statics use [`RawMutex::INIT`].
+    /// Makes a free lock. Statics use [`RawMutex::INIT`].
     #[inline]
     pub fn new() -> Self {
         RawSpinLock { word: Word::new(Default::default()), _kind: PhantomData }

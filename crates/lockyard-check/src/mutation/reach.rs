@@ -1,10 +1,10 @@
-//! Whether the programs come to every ordering that stands in the sources of the primitives: an ordering that no program
-//! reaches cannot be weakened, and must not be forgotten.
+//! Orderings in the sources of the primitives that no program reaches: these cannot be weakened,
+//! and must not be forgotten.
 //!
-//! It is counted by function: where more orderings stronger than relaxed stand in a function's source than sites were
-//! seen in it, the rest must have a reason in `ELSEWHERE`.
+//! They are counted by function. If a function's source has more orderings stronger than relaxed
+//! than sites were reached in it, the rest must have a reason in `ELSEWHERE`.
 
-use super::Suite;
+use super::suite::Suite;
 use crate::hooks::Site;
 use crate::sources::{Source, sources};
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,13 +13,15 @@ use std::collections::{BTreeMap, BTreeSet};
 const STRONGER: [&str; 4] =
     ["Ordering::Acquire", "Ordering::Release", "Ordering::AcqRel", "Ordering::SeqCst"];
 
-/// Orderings in a function of a file that no program reaches, or reaches under another place: how many, and why.
+/// Orderings in a function of a file that no program reaches, or that are reached under another
+/// place: their number, and the reason.
 const ELSEWHERE: &[(&str, &str, usize, &str)] = &[
     (
         "lockref/count.rs",
         "apply",
         4,
-        "the orderings of the operations; their sites are where an operation is called, in lockref/mod.rs",
+        "the orderings of the operations; their sites are where an operation is called, in \
+         lockref/mod.rs",
     ),
     (
         "lockref/mod.rs",
@@ -31,7 +33,8 @@ const ELSEWHERE: &[(&str, &str, usize, &str)] = &[
         "reclaim/guard.rs",
         "leave_after_slot",
         1,
-        "a guard that is dropped when its thread has given its slot back: threads of a model keep theirs to the end",
+        "a guard that is dropped when its thread has given its slot back: threads of a model keep \
+         theirs to the end",
     ),
 ];
 
@@ -74,7 +77,8 @@ pub(super) fn unreached(suites: &[Suite], reached: &[Site]) -> Vec<String> {
                 .map_or(0, |&(_, _, count, _)| count);
             if seen + excused < count || excused > 0 && seen >= count {
                 complaints.push(format!(
-                    "{}, `{function}`: {count} orderings stand there, {seen} sites were reached and {excused} have a \
+                    "{}, `{function}`: {count} orderings stand there, {seen} sites were reached \
+                     and {excused} have a \
                      reason",
                     source.path
                 ));

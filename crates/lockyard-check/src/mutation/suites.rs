@@ -1,6 +1,6 @@
 //! The table of suites: a new primitive is one entry.
 
-use super::{Check, Suite};
+use super::suite::{Check, Suite};
 use crate::backends::{model, verdict};
 use crate::explore::Bounds;
 use crate::few_slots::FewSlots;
@@ -68,7 +68,8 @@ fn queued() -> Vec<Check> {
     checks
 }
 
-/// The checks of a lock whose waiters park, where all can and where one can: two threads, three, and four of which three wait.
+/// Checks of a lock whose waiters park, where all can park and where one can: two threads, three,
+/// and four of which three wait.
 fn parking<P: Primitive<Op = LockOp>, N: Primitive<Op = LockOp>>() -> Vec<Check> {
     use LockOp::{Lock, LockTwice, TryLock};
     vec![
@@ -173,8 +174,8 @@ fn statistics() -> Vec<Check> {
 /// As many records as threads; what is freed is watched.
 type Reclaiming<const N: u32> = Quarantine<FewSlots<Host, N>>;
 
-/// The checks of reclamation: readers against those who free, with records, without, and with records that are made on the
-/// way.
+/// Checks of reclamation: readers against threads that free, with records, without, and with
+/// records that are made on the way.
 fn reclamation() -> Vec<Check> {
     use ReclaimOp::{AdvanceAndCollect, ReadNested, Synchronize};
     use ReclaimOp::{Barrier, Collect, Read, ReadQuiescent, ReadTwice, Retire, RetireAndCollect};
@@ -196,7 +197,8 @@ fn reclamation() -> Vec<Check> {
     for ops in [[Retire, Collect], [Retire, RetireAndCollect], [Barrier, Collect]] {
         checks.push(check::<Of<2>>(&ops, Bounds::preemptions(2)));
     }
-    // An epoch that one thread ends, and another sees late, or not at all; and one that another than the one who retires ends.
+    // An epoch that one thread ends and another sees late, or not at all. An epoch that is ended by
+    // another thread than the one that retires.
     for ops in [
         [Collect, Read, RetireAndCollect],
         [Read, Retire, AdvanceAndCollect],
@@ -206,15 +208,16 @@ fn reclamation() -> Vec<Check> {
     ] {
         checks.push(check::<Of<3>>(&ops, Bounds::preemptions(1)));
     }
-    // The longest. In the first the epoch that a quiescent state notes is ended by one who knows nothing of the retirement.
+    // The longest. In the first, the epoch that a quiescent state notes is ended by a thread that
+    // has not seen the retirement.
     let stepping_back = Bounds::stepping_back(2);
     checks.push(check::<Of<3>>(&[ReadQuiescent, Synchronize, Collect], stepping_back));
     checks.push(check::<Of<3>>(&[Read, Synchronize, AdvanceAndCollect], two));
     checks
 }
 
-/// The checks of the identifier table. (Where look-ups take the table's lock, it orders everything, and its orderings are its
-/// suite's.)
+/// Checks of the identifier table. (If look-ups take the table's lock, the lock orders everything,
+/// and its suite checks its orderings.)
 fn identifiers() -> Vec<Check> {
     use IdOp::{Insert, InsertAndLookUp, LookUp, Remove, Replace};
     type Of = IdProgram<Rcu, Reclaiming<2>>;
@@ -237,7 +240,8 @@ fn identifiers() -> Vec<Check> {
     checks
 }
 
-/// The checks of a connection table that is looked up without a lock. Its locks' and its domain's orderings are their suites'.
+/// Checks of a connection table whose look-ups take no lock. Other suites check the orderings of
+/// its locks and its domain.
 fn connection_table() -> Vec<Check> {
     use ConnOp::{Insert, InsertRemove, LookUp};
     type Of<const THERE: usize> = ConnProgram<connections::Rcu<TestAndSet>, Host, THERE>;
@@ -250,7 +254,8 @@ fn connection_table() -> Vec<Check> {
     ]
 }
 
-/// The checks of a buffer cache that is looked up without a lock. Its locks', its lockrefs' and its domain's orderings are their suites'.
+/// Checks of a buffer cache whose look-ups take no lock. Other suites check the orderings of its
+/// locks, lockrefs and domain.
 fn buffer_cache() -> Vec<Check> {
     use BufferOp::{Get, GetFailing, LookUp, Remove};
     type Index = buffers::WideHash<0, TestAndSet>;

@@ -1,11 +1,13 @@
-//! Weakenings that no model check can notice, with the reasons. An entry that is not needed is an error.
+//! Weakenings that no model check can notice, with the reasons. An unneeded entry is an error.
 
-use super::{Mutant, Suite};
+use super::mutant::Mutant;
+use super::suite::Suite;
 use crate::hooks::Site;
 use crate::sources::workspace;
 use lockyard::platform::Ordering;
 
-/// An allowed survivor. The place is a piece of the source line, so that it does not move with the lines above it.
+/// An allowed survivor. The place is a piece of the source line, so that it does not move with the
+/// lines above it.
 #[derive(Clone, Copy, Debug)]
 pub struct Survivor {
     /// The suite.
@@ -20,9 +22,12 @@ pub struct Survivor {
     pub reason: &'static str,
 }
 
-/// An exchange that another thread may make on the node of the thread that prepares it, or has got it back.
-const NEWEST: &str = "it keeps the successor's exchange of the node apart from the node's former and next use; the model \
-     checker's exchanges always find what was stored last, in whatever order it may become visible, so it does not know \
+/// Reason of an exchange that another thread may make on a node while its owner prepares it, or
+/// after the owner has it back.
+const NEWEST: &str = "it keeps the successor's exchange of the node apart from the node's former \
+                      and next use; the model \
+     checker's exchanges always find what was stored last, in whatever order it may become \
+     visible, so it does not know \
      the execution that the ordering excludes";
 
 /// The table.
@@ -60,7 +65,8 @@ pub const SURVIVORS: &[Survivor] = &[
         file: "page_ref/variant.rs",
         line: "word.store(references, Ordering::Release)",
         weakened: Ordering::Relaxed,
-        reason: "of this variant nobody takes a reference without having one, so nobody learns from the count that it was \
+        reason: "of this variant nobody takes a reference without having one, so nobody learns \
+                 from the count that it was \
                  unfrozen; the store is shared with the variants of which that is not so",
     },
 ];

@@ -1,8 +1,8 @@
-//! The program over a buffer cache: look-ups, misses, fillings that fail, removals and reclaim of buffers in one list, whose chain is divided
-//! meanwhile.
+//! The program over a buffer cache: look-ups, misses, fillings that fail, removals and reclaim of
+//! buffers in one list, whose chain is divided meanwhile.
 
 use super::connections::Canary;
-use super::{Outcome, Program, Seen, linger};
+use super::parts::{Outcome, Program, Seen, linger};
 use crate::finding::{COUNT, FREED};
 use crate::{hooks, ration};
 use lockyard::platform::HostWithSlots;
@@ -40,15 +40,17 @@ impl BufferOp {
 }
 
 const KEYS: usize = 4;
-/// With one chain the buffers stand in the order 3, 2, 0, 1; divided in two, the second half begins before 2. (The hashes of these blocks end in
-/// 1, 1, 1 and 0, and are in this order when their bits are reversed; a test of the library's holds that.)
+/// With one chain the buffers stand in the order 3, 2, 0, 1. When it is divided in two, the second
+/// half begins before 2. (The hashes of these blocks end in 1, 1, 1 and 0, and are in this order
+/// when their bits are reversed; a test of the library's holds that.)
 const BLOCKS: [u64; KEYS] = [2, 0, 5, 9];
 
 fn key(k: usize) -> Key {
     Key::new(0, BLOCKS[k])
 }
 
-/// A cache in memory of the host: it is used before the program is where it stays, and a simulated machine knows no other memory.
+/// A cache in memory of the host: it is used before the program has its final address, and a
+/// simulated machine knows no other memory.
 struct Placed<S: Switches<H>, H: HostWithSlots>(NonNull<BufferCache<Canary<H>, S, H>>);
 
 // SAFETY: it owns the cache, which is both.
@@ -84,8 +86,9 @@ impl<S: Switches<H>, H: HostWithSlots> Drop for Placed<S, H> {
     }
 }
 
-/// Threads that use one cache with one list; buffers 0 to `THERE` - 1 are in it at the beginning. With a hash that grows the third buffer doubles its
-/// chains, and the next that is inserted divides one.
+/// Threads that use one cache with one list; buffers 0 to `THERE` - 1 are in it at the beginning.
+/// With a hash that grows the third buffer doubles its chains, and the next that is inserted
+/// divides one.
 pub struct BufferProgram<S: Switches<H>, H: HostWithSlots, const THERE: usize> {
     cache: Placed<S, H>,
     ops: Vec<BufferOp>,
@@ -227,7 +230,8 @@ impl<S: Switches<H>, H: HostWithSlots, const THERE: usize> Program for BufferPro
         let alive = self.alive.load(Plain::Relaxed);
         assert!(
             [all, len, living, alive] == [sum; 4],
-            "{COUNT}{sum} buffers should be there: {all} are found, {len} in the list, {living} living, {alive} values"
+            "{COUNT}{sum} buffers should be there: {all} are found, {len} in the list, {living} \
+             living, {alive} values"
         );
         assert!(self.cache.referenced() == 0, "{FREED}a reference is left");
     }

@@ -1,6 +1,6 @@
 //! The program over locks whose kind is chosen when the program runs, while it is chosen.
 
-use super::{Outcome, Program, Protected, Seen};
+use super::parts::{Outcome, Program, Protected, Seen};
 use crate::finding::KINDS;
 use lockyard::kind::{Choice, Chooser, ChosenSpinLock, FixedBy, Kind};
 use lockyard::platform::HostWithSlots;
@@ -42,13 +42,14 @@ std::thread_local! {
 /// The choice of the program that runs: models and simulated machines have no statics.
 pub struct OfProgram;
 
-// SAFETY: a program has one choice and one lock, and sets its choice before each use of the lock (`ChoiceProgram::with_choice`); the threads
-// of a model or of a simulated machine, which share an OS thread, run one program at a time.
+// SAFETY: a program has one choice and one lock, and sets its choice before each use of the lock
+// (`ChoiceProgram::with_choice`); the threads of a model or of a simulated machine, which share an
+// OS thread, run one program at a time.
 unsafe impl<H: HostWithSlots> Chooser<H> for OfProgram {
     fn with<R>(use_choice: impl FnOnce(&Choice<H>) -> R) -> R {
         let choice = CHOICE.get().cast::<Choice<H>>();
-        // SAFETY: set by `with_choice` from a reference to this type, which lives while the program does, and this is called
-        // by its lock only.
+        // SAFETY: set by `with_choice` from a reference to this type, which lives while the program
+        // does, and this is called by its lock only.
         use_choice(unsafe { choice.as_ref() }.expect("a program runs"))
     }
 }
@@ -58,8 +59,10 @@ const DEFAULT: Kind = Kind::Ticket;
 
 /// Threads that use one lock while its kind is chosen.
 ///
-/// Held, beside what a lock must hold: all of them use it as one kind; it is the one that was chosen, if a choice succeeded, and
-/// the default otherwise; at most one choice succeeds; who is refused, or patches, is told the kind in force.
+/// Held, beside what a lock must hold:
+/// - All threads use it as one kind: the chosen one if a choice succeeded, otherwise the default.
+/// - At most one choice succeeds.
+/// - A thread that is refused, or patches, is told the kind in force.
 pub struct ChoiceProgram<H: HostWithSlots> {
     choice: Choice<H>,
     lock: ChosenSpinLock<OfProgram, H>,

@@ -1,6 +1,7 @@
-//! The program over a connection table: look-ups, insertions, removals, renewals and expiry of connections that share a chain.
+//! The program over a connection table: look-ups, insertions, removals, renewals and expiry of
+//! connections that share a chain.
 
-use super::{Outcome, Program, Seen, linger, read, write};
+use super::parts::{Outcome, Program, Seen, linger, read, write};
 use crate::finding::{COUNT, FREED};
 use crate::{hooks, ration};
 use lockyard::platform::{Cell, DataCell, HostWithSlots};
@@ -14,8 +15,8 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering as Plain};
 
-/// What a thread does with the table. Connections 0, 1, ... that are there at the beginning are in the chain in the order of their
-/// numbers, the last one in front.
+/// Operation of a thread on the table. Connections 0, 1, ... that are there at the beginning are in
+/// the chain in the order of their numbers, the last one in front.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnOp {
     /// Looks the connection up, and uses it.
@@ -79,7 +80,8 @@ impl<H: HostWithSlots> Drop for Canary<H> {
     }
 }
 
-/// A table in memory of the host: it is used before the program is where it stays, and a simulated machine knows no other memory.
+/// A table in memory of the host: it is used before the program has its final address, and a
+/// simulated machine knows no other memory.
 struct Placed<P: LookUp<H>, H: HostWithSlots>(NonNull<ConnectionTable<Canary<H>, P, H>>);
 
 // SAFETY: it owns the table, which is both.
@@ -115,8 +117,8 @@ impl<P: LookUp<H>, H: HostWithSlots> Drop for Placed<P, H> {
     }
 }
 
-/// Threads that use one table of two buckets; `THERE` connections are in it at the beginning. If there is none, the first insertion makes
-/// the buckets, and connections may be in either.
+/// Threads that use one table of two buckets; `THERE` connections are in it at the beginning. If
+/// there is none, the first insertion makes the buckets, and connections may be in either.
 pub struct ConnProgram<P: LookUp<H>, H: HostWithSlots, const THERE: usize> {
     table: Placed<P, H>,
     keys: [Tuple; KEYS],

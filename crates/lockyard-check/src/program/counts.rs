@@ -1,6 +1,6 @@
 //! Programs over a lockref: every operation against every other.
 
-use super::{MOST_THREADS, Outcome, Program, Protected, Seen, linger, read, write};
+use super::parts::{MOST_THREADS, Outcome, Program, Protected, Seen, linger, read, write};
 use crate::finding::{COUNT, FREED};
 use lockyard::lock::LaneLock;
 use lockyard::lockref::policy::{Policy, Standard};
@@ -71,7 +71,8 @@ pub struct CountProgram<
     notes: [Cell<H, u64>; MOST_THREADS],
     ops: Vec<CountOp>,
     seen: Seen,
-    /// Whether each thread has dropped its reference; outside the platform, so that it orders nothing.
+    /// True for each thread that has dropped its reference; outside the platform, so that it orders
+    /// nothing.
     dropped: [AtomicBool; MOST_THREADS],
     /// What the count should be, kept outside the platform.
     expected: AtomicI64,
@@ -98,8 +99,8 @@ impl<K: LaneLock<H>, H: HostWithSlots, const EXTRA: u32, P: Policy> CountProgram
         self.dropped[thread].store(true, Plain::Relaxed);
     }
 
-    /// Takes a reference by `get`; if it gets one it sees what was written before those references were dropped that
-    /// were dropped before.
+    /// Takes a reference by `get`. If it gets one, it sees every write that precedes the drop of a
+    /// reference that was dropped before.
     fn look_up(&self, thread: usize, get: impl FnOnce() -> bool) -> bool {
         let dropped: Vec<bool> = self.dropped.iter().map(|d| d.load(Plain::Relaxed)).collect();
         let taken = get();

@@ -1,13 +1,14 @@
 //! Programs over a lock with fair releases, and with waits that give up.
 
-use super::{Outcome, Program, Protected, Seen};
+use super::parts::{Outcome, Program, Protected, Seen};
 use crate::finding::STUCK;
 use core::time::Duration;
 use lockyard::lock::{FairLock, TimedLock};
 use lockyard::platform::{HostWithSlots, Instant};
 use lockyard::{Held, RawSpinLock};
 
-/// The longest time after which a park in a model returns at once: see [`with_clock`](lockyard::platform::checked::with_clock).
+/// The longest time after which a park in a model returns at once: see
+/// [`with_clock`](lockyard::platform::checked::with_clock).
 pub const SHORT: Duration = Duration::from_micros(10);
 /// A time that is not over before the model is.
 const LONG: Duration = Duration::from_secs(1000);

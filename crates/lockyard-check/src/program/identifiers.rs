@@ -1,6 +1,6 @@
 //! The program over the identifier table: look-ups, removals and insertions of a few identifiers.
 
-use super::{Outcome, Program, Seen, linger};
+use super::parts::{Outcome, Program, Seen, linger};
 use crate::finding::{COUNT, FREED};
 use crate::hooks;
 use crate::quarantine;
@@ -29,7 +29,8 @@ struct Object {
     visits: [i64; 2],
 }
 
-/// The program. At first the table has one object, with identifier 0; or none, and no memory, if it is `EMPTY`.
+/// The program. At first the table has one object, with identifier 0; or none, and no memory, if it
+/// is `EMPTY`.
 pub struct IdProgram<V: Variant, H: HostWithSlots, const EMPTY: bool = false> {
     table: IdTable<Object, V, H>,
     ops: Vec<IdOp>,
@@ -119,7 +120,8 @@ impl<V: Variant, H: HostWithSlots, const EMPTY: bool> Program for IdProgram<V, H
         let objects = self.objects.load(Plain::Relaxed);
         let len = self.table.len() as i64;
         assert!(len == objects, "{COUNT}{objects} objects are left and the table says {len}");
-        // Only identifier 0 is ever removed, and the lowest free one is given: so there is none beyond their number.
+        // Only identifier 0 is ever removed, and the lowest free one is given: so there is none
+        // beyond their number.
         let mut found = 0;
         for id in 0..=objects as u32 {
             if let Some(object) = self.table.remove(id) {

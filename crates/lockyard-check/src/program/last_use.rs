@@ -1,7 +1,7 @@
 //! The program over any reference count: who finds the last reference gone destroys the object, and
 //! nobody may use it after that.
 
-use super::{MOST_THREADS, Outcome, Program, Seen, linger, read, write};
+use super::parts::{MOST_THREADS, Outcome, Program, Seen, linger, read, write};
 use crate::finding::FREED;
 use lockyard::lock::LaneLock;
 use lockyard::lockref::LockRef;

@@ -1,6 +1,6 @@
 //! Programs over a lock.
 
-use super::{Outcome, Program, Protected, Seen};
+use super::parts::{Outcome, Program, Protected, Seen};
 use crate::finding::STUCK;
 use crate::hooks;
 use lockyard::lock::LaneLock;

@@ -1,7 +1,7 @@
-//! The program over a lock that is taken while its thread waits for another one: a signal handler, or an
-//! interrupt, in the middle of a wait.
+//! The program over a lock that is taken while its thread waits for another one: a signal handler,
+//! or an interrupt, in the middle of a wait.
 
-use super::{Outcome, Program, Protected, Seen};
+use super::parts::{Outcome, Program, Protected, Seen};
 use crate::hooks;
 use lockyard::RawSpinLock;
 use lockyard::lock::LaneLock;
@@ -16,15 +16,15 @@ pub enum NestedOp {
     First,
     /// Takes and releases the second.
     Second,
-    /// Takes the first; if it must wait, an interruption comes, which takes the second, and if that must
-    /// wait, notes how many of the slot's nodes are in use.
+    /// Takes the first. If it must wait, an interruption comes, which takes the second. If that
+    /// must wait, it notes the number of the slot's nodes that are in use.
     Interrupted,
     /// Takes the first, and the second while it holds the first.
     Holding,
 }
 
-/// Threads that take two locks, some of them while they wait. For models only: natively it is done with
-/// real signals.
+/// Threads that take two locks, some of them while they wait. For models only: natively it is done
+/// with real signals.
 pub struct NestedProgram<K: LaneLock<H>, H: HostWithSlots>(Arc<Shared<K, H>>);
 
 /// A lock, and what it protects.

@@ -1,6 +1,7 @@
 //! The program over a page reference count: look-ups, drops, and an owner who freezes.
 
-use super::{MOST_THREADS, Outcome, Program, RefCount, Seen, linger, read, write};
+use super::last_use::RefCount;
+use super::parts::{MOST_THREADS, Outcome, Program, Seen, linger, read, write};
 use crate::finding::{COUNT, FREED};
 use crate::hooks;
 use lockyard::page_ref::PageRef;
@@ -90,7 +91,8 @@ pub enum PageOp {
     LookUpAndPut,
     /// Has a reference; drops it, and destroys the page if it was the last.
     Put,
-    /// Has a reference. If it is the only one, freezes, changes the page, and unfreezes with one reference.
+    /// Has a reference. If it is the only one, freezes, changes the page, and unfreezes with one
+    /// reference.
     Freeze,
     /// The same, and unfreezes with two.
     FreezeToTwo,
@@ -113,11 +115,11 @@ impl PageOp {
     }
 }
 
-/// Threads that use one page, one round. Besides the references of those that have one there is one of somebody who
-/// does nothing, if nobody else has one.
+/// Threads that use one page, one round. If no thread has a reference at the beginning, there is
+/// one of an owner that does nothing.
 ///
-/// If it `FREES`, whoever drops the last reference frees the count too, unless somebody may still look the page up: from
-/// then on any access to it is a failure, in a model.
+/// If it `FREES`, the thread that drops the last reference also frees the count, unless a thread
+/// may still look the page up. From then on any access to the count is a failure, in a model.
 pub struct PageProgram<C, H: HostWithSlots, const FREES: bool = true> {
     count: C,
     /// The page: two halves, equal unless its owner is at work; 0 when it was destroyed.

@@ -1,9 +1,11 @@
-//! The program over reclamation: readers of a shared pointer, and threads that replace what it names and have the old object freed.
+//! The program over reclamation: readers of a shared pointer, and threads that replace what it
+//! names and have the old object freed.
 //!
-//! Freeing an object writes to it. In a model any reading that is not ordered before is a race; elsewhere a reader finds that the
-//! object under its hands was freed. Objects come from a small pool and go back to it, so that many rounds need no memory.
+//! Freeing an object writes to it. In a model any reading that is not ordered before is a race;
+//! elsewhere a reader finds that the object under its hands was freed. Objects come from a small
+//! pool and go back to it, so that many rounds need no memory.
 
-use super::{MOST_THREADS, Outcome, Program, Seen, linger, read, write};
+use super::parts::{MOST_THREADS, Outcome, Program, Seen, linger, read, write};
 use crate::finding::{COUNT, FREED};
 use crate::quarantine;
 use lockyard::platform::{Cell, DataCell, HostWithSlots, Ordering, U64, Word};
@@ -79,7 +81,8 @@ impl<H: HostWithSlots> Reclaims<H> for Domain<H> {
     }
 }
 
-/// In an `impl Reclaims<H>` of a tuple of a domain: everything but `new`, `begin` and `read` is the domain's.
+/// In an `impl Reclaims<H>` of a tuple of a domain: everything but `new`, `begin` and `read` is the
+/// domain's.
 macro_rules! forward_reclamation {
     () => {
         unsafe fn retire(
@@ -192,7 +195,8 @@ impl Pool {
 ///
 /// The header is an object's.
 unsafe fn free<H: HostWithSlots>(header: NonNull<Header<H>>) {
-    // SAFETY: the header is the object's first field, and the object is there as long as its program.
+    // SAFETY: the header is the object's first field, and the object is there as long as its
+    // program.
     let object = unsafe { header.cast::<Object<H>>().as_ref() };
     assert!(read(&object.value) != 0, "{FREED}an object is freed twice");
     write(&object.value, 0);
@@ -231,8 +235,8 @@ impl<R: Reclaims<H>, H: HostWithSlots> ReclaimProgram<R, H> {
         let pool = &self.objects[0].pool;
         let index = pool.take()?;
         write(&self.objects[index].value, pool.published.fetch_add(1, Plain::Relaxed) + 2);
-        // Release: pairs with the acquire of `look`. Acquire: with another's release; the old object's value is seen when it
-        // is freed.
+        // Release: pairs with the acquire of `look`. Acquire: with another's release; the old
+        // object's value is seen when it is freed.
         let old = self.shared.swap(index as u64 + 1, Ordering::AcqRel);
         // Of the whole object, not of the field: `free` goes back to it.
         Some(NonNull::from(&self.objects[old as usize - 1]).cast())

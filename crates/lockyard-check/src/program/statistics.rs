@@ -1,6 +1,6 @@
 //! The program over per-node statistics: updates from several nodes, readers, and takers.
 
-use super::{MOST_THREADS, Outcome, Program, Seen};
+use super::parts::{MOST_THREADS, Outcome, Program, Seen};
 use crate::finding::COUNT;
 use crate::{hooks, ration};
 use lockyard::lock::LaneLock;

@@ -1,4 +1,5 @@
-//! The buffer cache: under weak memory, on a simulated machine, and with every allocation failing in turn.
+//! The buffer cache: under weak memory, on a simulated machine, and with every allocation failing
+//! in turn.
 
 use lockyard::lock::{Queued, TestAndSet};
 use lockyard::platform::Native;
@@ -90,7 +91,8 @@ fn three_threads_hold() {
     }
 }
 
-/// With three buffers the chains have been doubled, and the fourth divides one; with two the third doubles them.
+/// With three buffers the chains have been doubled, and the fourth divides one; with two the third
+/// doubles them.
 #[test]
 fn chains_that_are_doubled_and_divided_lose_nothing() {
     for ops in [[LookUp(0), Get(3)], [LookUp(1), Get(3)], [Remove(0), Get(3)], [Reclaim, Get(3)]] {
@@ -122,7 +124,8 @@ fn a_cache_behind_a_lock_that_does_not_exclude_is_noticed() {
     }
 }
 
-/// Two threads make the shards and insert, in every order; nothing leaks, and one of the two arrays is not made at all.
+/// Two threads make the shards and insert, in every order; nothing leaks, and one of the two arrays
+/// is not made at all.
 #[test]
 fn two_first_misses_make_the_shards_once() {
     type H = Hooked<Checked, Rationed>;
@@ -144,7 +147,8 @@ fn two_first_misses_make_the_shards_once() {
     println!("{}", explored.unwrap());
 }
 
-/// Every allocation of a run fails in turn: the caller gets an error, or nothing that it can see, and nothing is lost.
+/// Every allocation of a run fails in turn: the caller gets an error, or nothing that it can see,
+/// and nothing is lost.
 fn whichever_allocation_fails<S: Switches<Hooked<Native, Rationed>>>(least: u64) {
     type H = Hooked<Native, Rationed>;
     let run = |failing: u64| {

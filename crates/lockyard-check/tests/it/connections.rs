@@ -1,5 +1,5 @@
-//! The connection table: under weak memory, on a simulated machine, with every allocation failing in turn, and with look-ups by
-//! lock and without.
+//! The connection table: under weak memory, on a simulated machine, with every allocation failing
+//! in turn, and with look-ups by lock and without.
 
 use lockyard::lock::{Queued, TestAndSet};
 use lockyard::platform::Native;
@@ -114,7 +114,8 @@ fn tuple(number: u32) -> Tuple {
     Tuple { protocol: 17, source: end(1, number as u16), destination: end(2, 53) }
 }
 
-/// Two threads make the buckets and insert, in every order; nothing leaks, and one of the two arrays is not made at all.
+/// Two threads make the buckets and insert, in every order; nothing leaks, and one of the two
+/// arrays is not made at all.
 #[test]
 fn two_first_insertions_make_the_buckets_once() {
     type H = Hooked<Checked, Rationed>;
@@ -156,7 +157,8 @@ fn a_choice_that_races_with_the_first_insertion_counts_or_is_refused() {
     println!("{}", explored.unwrap());
 }
 
-/// Every allocation of a run fails in turn: the insertion is refused, gives its value back, and changes nothing.
+/// Every allocation of a run fails in turn: the insertion is refused, gives its value back, and
+/// changes nothing.
 fn whichever_allocation_fails<P: LookUp<Hooked<Native, Rationed>>>() {
     type H = Hooked<Native, Rationed>;
     let run = |failing: u64| {

@@ -1,5 +1,5 @@
-//! The identifier table under weak memory, and on the other back-ends: an object that was found is not freed under its reader, an
-//! identifier has one object, and nothing is lost.
+//! The identifier table under weak memory, and on the other back-ends: an object that was found is
+//! not freed under its reader, an identifier has one object, and nothing is lost.
 
 use lockyard::Native;
 use lockyard::platform::checked::Checked;

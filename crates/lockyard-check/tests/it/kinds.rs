@@ -1,7 +1,8 @@
-//! A kind that is chosen while locks are used: in no execution is a word used as two kinds, and a lock whose words are
-//! (the control) is noticed by every harness that watches for progress.
+//! A kind that is chosen while locks are used: in no execution is a word used as two kinds, and a
+//! lock whose words are (the control) is noticed by every harness that watches for progress.
 //!
-//! Held: see [`ChoiceProgram`]. The words of choices have no ordering stronger than relaxed, so there is none to weaken.
+//! Held: see [`ChoiceProgram`]. The words of choices have no ordering stronger than relaxed, so
+//! there is none to weaken.
 
 use lockyard::Native;
 use lockyard::platform::checked::Checked;

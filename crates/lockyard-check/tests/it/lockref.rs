@@ -1,9 +1,9 @@
 //! The lockref under weak memory: every pair of operations, every three, and mixes of four threads,
 //! each within a bound that is printed with what was explored.
 //!
-//! Held: the count is what was done to it; under the lock nobody else changes it; what is dead stays
-//! dead; an object that was looked up is published and not destroyed; and whoever is told of the
-//! last reference sees everything that was written before the other references were dropped.
+//! Held: the count is what was done to it; under the lock nobody else changes it; what is dead
+//! stays dead; an object that was looked up is published and not destroyed; and whoever is told of
+//! the last reference sees everything that was written before the other references were dropped.
 
 use lockyard::lock::{LaneLock, Queued, TestAndSet, Ticket};
 use lockyard::lockref::policy::{NoTrywait, Standard};
@@ -19,8 +19,8 @@ use lockyard_check::program::CountProgram;
 
 type Host = Hooked<Checked, Scripted>;
 
-/// Two threads. Without a bound they end too (`tests/reduction.rs` does that for those that wait), but
-/// not all of them in a minute.
+/// Two threads. Without a bound they end too (`tests/reduction.rs` does that for those that wait),
+/// but not all of them in a minute.
 const PAIRS: Bounds = Bounds::preemptions(4);
 
 const DEAD_AND_COUNTED: &str = "who gets without looking has a reference, and whoever marks an \
@@ -85,7 +85,8 @@ fn every_three<K: LaneLock<Host>>(title: &str, preemptions: usize) {
         }
     }
     println!(
-        "{title}: {threes} programs of three operations, bound {preemptions}, {executions} executions"
+        "{title}: {threes} programs of three operations, bound {preemptions}, {executions} \
+         executions"
     );
 }
 
@@ -130,9 +131,9 @@ fn every_three_operations_hold_over_a_queued_lock() {
 
 #[test]
 fn four_threads_hold_over_a_queued_lock() {
-    // Mixes with somebody who sets the count under the lock do not end: each compare-exchange of the
-    // half reads the word first, and every such read is a branch. Four lockers over a word of their own
-    // are in tests/locks.rs.
+    // Mixes with somebody who sets the count under the lock do not end: each compare-exchange of
+    // the half reads the word first, and every such read is a branch. Four lockers over a word of
+    // their own are in tests/locks.rs.
     four_threads::<Queued>(QUEUED, &[[PutOrLock, PutReturn, GetNotZero, GetNotDead]]);
 }
 

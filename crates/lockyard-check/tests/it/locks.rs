@@ -50,8 +50,8 @@ fn all<P: Primitive<Op = LockOp>>() {
     four_threads::<P>();
 }
 
-/// Of these there are kinds of waiters (pending, head, last), so what is explored are executions in which
-/// many wait.
+/// Of these there are kinds of waiters (pending, head, last), so what is explored are executions in
+/// which many wait.
 fn queueing<P: Primitive<Op = LockOp>>(deepest: usize) {
     every_pair::<P>();
     three_threads::<P>();

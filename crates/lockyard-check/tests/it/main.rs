@@ -1,4 +1,4 @@
-//! The model checks, in one binary, and the rules of ARCHITECTURE.md that a test can hold.
+//! The model checks, in one binary.
 
 mod buffers;
 mod checked_host;
@@ -12,7 +12,6 @@ mod lockref;
 mod locks;
 mod loom_reads;
 mod mutation;
-mod one_source;
 mod page_ref;
 mod parking;
 mod reclaim;

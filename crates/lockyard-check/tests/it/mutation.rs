@@ -1,5 +1,5 @@
-//! The ordering mutation itself: it notices what it should, reports what nobody notices, and does not let its tables go
-//! stale. (`cargo mutation` runs it over everything.)
+//! The ordering mutation itself: it notices what it should, reports what nobody notices, and does
+//! not let its tables go stale. (`cargo mutation` runs it over everything.)
 
 use lockyard::platform::Ordering;
 use lockyard::platform::checked::Checked;

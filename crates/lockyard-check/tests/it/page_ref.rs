@@ -1,9 +1,9 @@
-//! The page reference count under weak memory: every pair of operations, every three, and mixes of four threads, each
-//! within a bound that is printed with what was explored.
+//! The page reference count under weak memory: every pair of operations, every three, and mixes of
+//! four threads, each within a bound that is printed with what was explored.
 //!
-//! Held: the count is what was done to it; who has a reference reads a page that nobody changes and nobody has
-//! destroyed; who freezes, or is told of the last reference, is alone with it, and sees what was written before
-//! the others dropped theirs; exactly one is told.
+//! Held: the count is what was done to it; who has a reference reads a page that nobody changes and
+//! nobody has destroyed; who freezes, or is told of the last reference, is alone with it, and sees
+//! what was written before the others dropped theirs; exactly one is told.
 
 use lockyard::page_ref::PageRef;
 use lockyard::page_ref::{Cmpxchg, LockedBit, OptimisticCmpxchg, Xadd};
@@ -20,7 +20,8 @@ use lockyard_check::program::{PageCount, PageProgram};
 type Model = Hooked<Checked, Scripted>;
 type Of<V, const FREES: bool = true> = PageProgram<PageRef<V, Model>, Model, FREES>;
 
-const BOTH_HAVE_ONE: &str = "each has a reference that the other's operation does not drop, so neither can find that it \
+const BOTH_HAVE_ONE: &str = "each has a reference that the other's operation does not drop, so \
+                             neither can find that it \
      has the only one";
 
 fn reason(a: PageOp, b: PageOp) -> Option<&'static str> {
@@ -79,7 +80,8 @@ fn a_count_with_a_bit_holds() {
     look_ups::<LockedBit, false>("page-ref locked-bit");
 }
 
-/// Why the count with a bit must lie in memory that is not given back: a put that is not the last one looks at it again.
+/// Why the count with a bit must lie in memory that is not given back: a put that is not the last
+/// one looks at it again.
 #[test]
 fn a_count_with_a_bit_must_not_be_freed_with_its_object() {
     let freed = model::<Of<LockedBit, true>>(&[Put, LookUpAndPut], Bounds::ALL);

@@ -1,8 +1,9 @@
 //! The locks that park under weak memory: the races of parking and kicking.
 //!
-//! Held: what is held of all spinlocks (`locks.rs`); nobody is parked for ever, also where waiters return from a park for no
-//! reason, and where the table of announcements is full (in a model it has room for two); a release does not touch the lock
-//! after its read-modify-write, for the last holder frees it.
+//! Held: what is held of all spinlocks (`locks.rs`); nobody is parked for ever, also where waiters
+//! return from a park for no reason, and where the table of announcements is full (in a model it
+//! has room for two); a release does not touch the lock after its read-modify-write, for the last
+//! holder frees it.
 
 use lockyard::lock::PvQueued;
 use lockyard::platform::checked::{Checked, Parking, with_clock, with_parking};
@@ -76,7 +77,8 @@ fn a_queued_lock_most_of_whose_waiters_have_no_node_holds() {
     three_threads::<PvQueuedNoNode>();
 }
 
-/// Who releases fairly leaves the lock to who waits; and a wait that gives up leaves nothing behind.
+/// Who releases fairly leaves the lock to who waits; and a wait that gives up leaves nothing
+/// behind.
 #[test]
 fn fair_releases_and_waits_that_give_up_hold() {
     use FairOp::{Fair, Timed, Usual};
@@ -88,7 +90,8 @@ fn fair_releases_and_waits_that_give_up_hold() {
     must_hold::<P>("pv-queued", &[Fair, Timed, Usual], Bounds::stepping_back(2));
 }
 
-/// A wait with a time parks, is woken by each kind of release, and leaves nothing behind when it gives up.
+/// A wait with a time parks, is woken by each kind of release, and leaves nothing behind when it
+/// gives up.
 fn waits_with_a_time<P: Program<Op = FairOp>>(title: &str) {
     use FairOp::{Fair, GivesUp, Usual, Woken};
     with_clock(SHORT, || {

@@ -1,5 +1,5 @@
-//! Reclamation under weak memory, and on the other back-ends: nothing is freed under a reader, a grace period ends neither early nor
-//! never. And reclamation that is wrong in one step is caught.
+//! Reclamation under weak memory, and on the other back-ends: nothing is freed under a reader, a
+//! grace period ends neither early nor never. And reclamation that is wrong in one step is caught.
 
 use lockyard::Native;
 use lockyard::platform::Ordering;
@@ -136,7 +136,8 @@ impl Fault for NoWait {
     }
 }
 
-/// Threads do not claim to see it: on a busy host nobody is inside at the moment for thousands of runs.
+/// Threads do not claim to see it: on a busy host nobody is inside at the moment for thousands of
+/// runs.
 #[test]
 fn not_waiting_for_readers_is_caught() {
     type Of<H> = ReclaimProgram<Domain<H>, H>;
@@ -175,8 +176,8 @@ fn is_in(operation: &Operation, file: &str) -> bool {
     Path::new(operation.place.file()).ends_with(file)
 }
 
-/// A grace period that takes for ever is noticed as such: by the model, which follows every wait to its end, and by the simulated machine,
-/// which counts events.
+/// A grace period that takes for ever is noticed as such: by the model, which follows every wait to
+/// its end, and by the simulated machine, which counts events.
 fn never_ending_is_caught<P, Q>(title: &str)
 where
     P: Program<Op = ReclaimOp>,

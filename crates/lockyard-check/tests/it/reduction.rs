@@ -1,10 +1,10 @@
-//! Waits are explored only where they succeed ([`Waits::UntilTrue`], [`Waits::SteppingBack`]); here it is shown that nothing
-//! is lost by that, where the full exploration ends: with two threads.
+//! Waits are explored only where they succeed ([`Waits::UntilTrue`], [`Waits::SteppingBack`]); here
+//! it is shown that nothing is lost by that, where the full exploration ends: with two threads.
 //!
 //! - On right programs all explorations come to the same set of outcomes (what each thread saw,
 //!   and what was left), for every primitive and pair of operations that waits.
-//! - Seeded bugs are caught by both: a waiter that misses a wake-up, and each acquire and release of
-//!   the locks weakened to relaxed.
+//! - Seeded bugs are caught by both: a waiter that misses a wake-up, and each acquire and release
+//!   of the locks weakened to relaxed.
 //!
 //! [`Waits::UntilTrue`]: lockyard::platform::checked::Waits::UntilTrue
 //! [`Waits::SteppingBack`]: lockyard::platform::checked::Waits::SteppingBack

@@ -1,5 +1,5 @@
-//! Per-node statistics: under weak memory, on a simulated machine with nodes, with every allocation failing in turn, and by
-//! random operations against a simple model.
+//! Per-node statistics: under weak memory, on a simulated machine with nodes, with every allocation
+//! failing in turn, and by random operations against a simple model.
 
 use lockyard::lock::{Queued, TestAndSet};
 use lockyard::platform::checked::Checked;
@@ -95,7 +95,8 @@ fn a_record_behind_a_lock_that_does_not_exclude_is_noticed() {
     assert_eq!(found.finding(), Some(Finding::Race));
 }
 
-/// In every execution of two that make one record: what was made too much is given back, and all at the end.
+/// In every execution of two that make one record: what was made too much is given back, and all at
+/// the end.
 #[test]
 fn a_record_that_was_made_too_much_is_given_back() {
     type H = Hooked<Checked, Rationed>;

@@ -1,15 +1,12 @@
-//! Bad usage and bad input, through the real command: one clear line on standard error that says what,
-//! where and what is allowed; exit code 2; nothing on standard output; no panic.
+//! Bad usage and bad input, through the real command. Each gives one line on standard error that
+//! says what, where and what is allowed, and exit code 2. Nothing is printed, and nothing panics.
 
+use crate::support::lockyard;
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::Command;
 
 const MACHINE: &str = include_str!("../../../../machines/cascade-lake-2s24c2t.toml");
 const SCRIPT: &str = include_str!("../../../../scenarios/fstat2.toml");
-
-fn lockyard(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_lockyard")).args(arguments).output().expect("the command runs")
-}
 
 /// The line of an error whose exit code is 2.
 fn refusal(arguments: &[&str]) -> String {
@@ -53,8 +50,8 @@ fn unknown_names_are_answered_with_the_nearest_right_ones() {
         "lockyard: there is no experiment `fsatt2`; did you mean `fstat2`?"
     );
     let answer = refusal(&["reproduce", "zzz"]);
-    let begins = "lockyard: there is no experiment `zzz`; there are: lockref-will-it-scale, open3, fstat2, access2, \
-         qspinlock-loop, spin-loop/same-node/standalone, ";
+    let begins = "lockyard: there is no experiment `zzz`; there are: lockref-will-it-scale, open3, \
+                  fstat2, access2, qspinlock-loop, spin-loop/same-node/standalone, ";
     assert!(answer.starts_with(begins), "{answer}");
     for table in lockyard_results::published::shipped().expect("the tables are valid") {
         for name in [vec![table.name.as_str()], table.experiments()].concat() {
@@ -93,7 +90,7 @@ fn numbers_of_threads_are_whole_and_within_the_machine() {
         arguments.push(&threads);
         assert_eq!(
             refusal(&arguments),
-            format!("lockyard: --threads: `{part}` is no number of threads; {allowed}")
+            format!("lockyard: --threads: `{part}` is not a number of threads; {allowed}")
         );
     }
     assert_eq!(
@@ -207,7 +204,7 @@ fn a_broken_published_row_is_refused_with_its_line() {
 }
 
 #[test]
-fn what_is_no_file_is_refused_without_waiting_for_it() {
+fn a_path_that_is_not_a_file_is_refused_without_waiting_for_it() {
     let directory = env!("CARGO_TARGET_TMPDIR");
     let refused = refusal(&["machines", "show", &format!("{directory}/")]);
     assert!(refused.ends_with(": is not a file"), "{refused}");
@@ -262,16 +259,22 @@ fn bad_usage_is_refused_in_one_line_that_says_where_and_what_is_allowed() {
         (
             &["predict"],
             format!(
-                "`predict` needs --machine {machine}; {threads}; <SCENARIO>: a scenario, by name (open3, fstat2, \
-                 page-ref, ...) or the path of a script"
+                "`predict` needs --machine {machine}; {threads}; <SCENARIO>: a scenario, by name \
+                 (open3, fstat2, page-ref, ...) or the path of a script"
             ),
         ),
         (&["machines", "show"], format!("`machines show` needs {machine}")),
-        (&["compare", "a.json"], "`compare` needs <B.json>: the results in question".to_owned()),
+        (
+            &["compare", "a.json"],
+            "`compare` needs <B.json>: the results to compare with \
+                                  it"
+            .to_owned(),
+        ),
         (
             &["machines", "calibrate", "--force"],
-            "with these options `machines calibrate` needs --out <FILE>: write the machine file here [default: \
-             print it below the figures]"
+            "with these options `machines calibrate` needs --out <FILE>: write the machine file \
+             here \
+             [default: print it below the figures]"
                 .to_owned(),
         ),
         (
@@ -290,8 +293,16 @@ fn bad_usage_is_refused_in_one_line_that_says_where_and_what_is_allowed() {
             &["lock-call-path", "ticket"],
             "`lock-call-path`: `ticket` is one too many; allowed: only options".to_owned(),
         ),
+    ] {
+        assert_eq!(refusal(arguments), format!("lockyard: {answer}"));
+    }
+}
+
+#[test]
+fn bad_values_of_options_are_refused_in_one_line() {
+    for (arguments, answer) in [
         (
-            &["reproduce", "--format", "xml"],
+            &["reproduce", "--format", "xml"][..],
             "--format: there is no `xml`; allowed: table, json, csv, markdown".to_owned(),
         ),
         (
@@ -344,7 +355,7 @@ fn every_command_refuses_an_option_that_it_does_not_have_in_one_line() {
 
 #[cfg(unix)]
 #[test]
-fn arguments_that_are_no_text_are_refused() {
+fn arguments_that_are_not_text_are_refused() {
     use std::os::unix::ffi::OsStrExt;
     let output = Command::new(env!("CARGO_BIN_EXE_lockyard"))
         .args(["predict".as_ref(), std::ffi::OsStr::from_bytes(b"\xff")])

@@ -1,12 +1,12 @@
-//! Result files with something broken in them, by hand and at random by seed: each is read or refused in one line that
-//! names the file and a place in it; nothing panics, hangs, takes memory without bound, or speaks to the terminal.
+//! Result files with something broken in them, by hand and at random by seed: each is read or
+//! refused in one line that names the file and a place in it; nothing panics, hangs, takes memory
+//! without bound, or speaks to the terminal.
 
-use crate::support::Random;
+use crate::support::{Random, lockyard};
 use lockyard_results::compare::{Options, compare, load, parse, report};
 use lockyard_results::render::Format;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::process::{Command, Output};
 
 /// A result file with a measured row, a simulated row, and a row with both.
 const FILE: &str = r#"{
@@ -24,17 +24,22 @@ const FILE: &str = r#"{
         "measured_rounds": [99.0, 101.25, 100.5, 120.5, 100.0],
         "operations_of_each_thread": [10, 11]
       },
-      "error": null, "experiment": "e", "machine": "this-host", "measured": 100.5, "metric": "throughput",
-      "predicted": null, "samples": 5, "status": "measured", "threads": 2, "unit": "op/s", "variant": "v"
+      "error": null, "experiment": "e", "machine": "this-host", "measured": 100.5,
+      "metric": "throughput",
+      "predicted": null, "samples": 5, "status": "measured", "threads": 2, "unit": "op/s",
+      "variant": "v"
     },
     {
       "detail": {"machine_hash": "fnv1a-1", "simulated_seeds": 5},
-      "experiment": "e", "machine": "m", "measured": null, "metric": "elapsed", "predicted": 12.5, "status": "predicted",
+      "experiment": "e", "machine": "m", "measured": null, "metric": "elapsed",
+      "predicted": 12.5, "status": "predicted",
       "table": "t", "threads": 24, "unit": "ms", "variant": "w"
     },
     {
-      "detail": {"machine_hash": "fnv1a-1", "simulated_seeds": 5, "measured_rounds": [7, 7, 7, 8, 9], "local_work_ns": 3.5},
-      "experiment": "f", "machine": "m", "measured": 7, "metric": "elapsed", "predicted": 12.5, "status": "predicted",
+      "detail": {"machine_hash": "fnv1a-1", "simulated_seeds": 5, "local_work_ns": 3.5,
+      "measured_rounds": [7, 7, 7, 8, 9]},
+      "experiment": "f", "machine": "m", "measured": 7, "metric": "elapsed", "predicted": 12.5,
+      "status": "predicted",
       "table": "t", "threads": 1, "unit": "ms", "variant": "w"
     }
   ],
@@ -122,7 +127,8 @@ fn a_broken_result_file_is_read_or_refused_with_its_place() {
                     assert!(figure.rounds.iter().all(|&r| r > 0.0 && fine(r)), "seed {seed}");
                     assert!(figure.key.place.threads != Some(0), "seed {seed}: {figure:?}");
                 }
-                // What is read is compared, or refused in a line too. Rarely, because it takes a while.
+                // What is read is compared, or refused in a line too. Rarely, because it takes a
+                // while.
                 if seed % 16 == 0 {
                     match compare(&whole, &results, OPTIONS) {
                         Ok(comparison) => {
@@ -205,7 +211,8 @@ fn what_is_wrong_is_said_with_its_line_and_what_is_allowed() {
     assert!(long.contains("expected a text of at most 200 bytes"), "{long}");
     assert_eq!(
         error("\"measured\": 100.5", "\"measured\": 200.5"),
-        "row 1: `measured` is 200.5, and its `measured_rounds` are 99 to 120.5; it must be their median"
+        "row 1: `measured` is 200.5, and its `measured_rounds` are 99 to 120.5; it must be their \
+         median"
     );
 }
 
@@ -214,17 +221,20 @@ fn schemas_of_other_versions_are_told_from_what_is_no_result_file() {
     let of = |schema: &str| error("\"schema\": \"lockyard-results-1\"", schema);
     assert_eq!(
         of("\"schema\": \"lockyard-results-0\""),
-        "its schema is `lockyard-results-0`, which is older than this lockyard's `lockyard-results-1`: run it again, or compare \
+        "its schema is `lockyard-results-0`, which is older than this lockyard's \
+         `lockyard-results-1`: run it again, or compare \
          with the lockyard that wrote it"
     );
     assert_eq!(
         of("\"schema\": \"lockyard-results-2\""),
-        "its schema is `lockyard-results-2`, which is newer than this lockyard's `lockyard-results-1`: compare with the lockyard \
+        "its schema is `lockyard-results-2`, which is newer than this lockyard's \
+         `lockyard-results-1`: compare with the lockyard \
          that wrote it, or a later one"
     );
     assert_eq!(
         of("\"schema\": \"lockyard-machines-1\""),
-        "its schema is `lockyard-machines-1`; allowed: `lockyard-results-1`, what measure, predict and reproduce write"
+        "its schema is `lockyard-machines-1`; allowed: `lockyard-results-1`, what measure, \
+         predict and reproduce write"
     );
     assert!(of("\"format\": \"x\"").starts_with("has no `schema`; a result file has `lockyard-"));
     assert!(of("\"schema\": 1").contains("expected a text"));
@@ -261,8 +271,8 @@ fn hostile_files_are_refused_or_skipped_without_harm() {
     assert!(error.contains("an environment of more than 500 entries"), "{error}");
     let row = |i: usize| {
         format!(
-            "{{\"experiment\":\"e{i}\",\"machine\":\"m\",\"variant\":\"v\",\"threads\":1,\"metric\":\"t\",\"unit\":\"s\",\
-             \"predicted\":1}}"
+            "{{\"experiment\":\"e{i}\",\"machine\":\"m\",\"variant\":\"v\",\"threads\":1,\
+             \"metric\":\"t\",\"unit\":\"s\",\"predicted\":1}}"
         )
     };
     let rows: Vec<String> = (0..20_001).map(row).collect();
@@ -278,12 +288,9 @@ fn hostile_files_are_refused_or_skipped_without_harm() {
     let twice = parse("r.json", &file(&[row(1), row(2), row(1)])).expect_err("twice").to_string();
     assert_eq!(
         twice,
-        "r.json: row 3: a second simulated figure of e1 on m, v, 1 thread in s; the first is in row 1, one is allowed"
+        "r.json: row 3: a second simulated figure of e1 on m, v, 1 thread in s; the first is in \
+         row 1, one is allowed"
     );
-}
-
-fn lockyard(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_lockyard")).args(arguments).output().expect("the command runs")
 }
 
 /// A file of the test's own.

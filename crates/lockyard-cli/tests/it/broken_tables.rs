@@ -1,5 +1,5 @@
-//! Published tables with something broken in them, at random by seed: each is read or refused with one
-//! line that names the file and a line of it; nothing panics, nothing speaks to the terminal.
+//! Published tables with something broken in them, at random by seed: each is read or refused with
+//! one line that names the file and a line of it; nothing panics, nothing speaks to the terminal.
 
 use crate::support::Random;
 use lockyard_results::published;

@@ -1,18 +1,9 @@
-//! `lockyard lock-call-path`, and its published table: each way and figure has a row, which is measured or says why not. Nothing here
-//! asserts how fast anything is.
+//! `lockyard lock-call-path`, and its published table: each way and figure has a row, which is
+//! measured or says why not. Nothing here asserts how fast anything is.
 
+use crate::support::{command as lockyard, text};
 use serde_json::Value;
-use std::process::{Command, Output};
-
-fn lockyard(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lockyard"));
-    command.args(arguments);
-    command
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("it is text")
-}
+use std::process::Output;
 
 fn json(output: &Output) -> Value {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -92,7 +83,7 @@ fn where_code_may_not_be_made_the_other_ways_are_measured() {
     unsafe { command.pre_exec(refuse) };
     let output = match command.output() {
         Ok(output) => output,
-        Err(error) => return println!("skipped: this kernel cannot refuse it: {error}"),
+        Err(error) => return lockyard_testing::skip!("this kernel cannot refuse it: {error}"),
     };
     let document = json(&output);
     let rows = rows(&document);
@@ -149,7 +140,8 @@ fn bad_input_is_refused_with_what_is_allowed() {
     for (arguments, expected) in [
         (
             &["lock-call-path", "--lock", "tiket"][..],
-            "lockyard: --lock: `tiket`: no such kind of lock; there are ticket, queued, pv-ticket, pv-queued, test-and-set",
+            "lockyard: --lock: `tiket`: no such kind of lock; there are ticket, queued, \
+             pv-ticket, pv-queued, test-and-set",
         ),
         (
             &["lock-call-path", "--seconds", "-1"][..],
@@ -157,12 +149,14 @@ fn bad_input_is_refused_with_what_is_allowed() {
         ),
         (
             &["measure", "lock-call-path", "--threads", "1"][..],
-            "lockyard: `lock-call-path` is no scenario, because nothing of it can be simulated; it has a command of its \
+            "lockyard: `lock-call-path` is not a scenario, because nothing of it can be \
+             simulated; it has a command of its \
              own: `lockyard lock-call-path`",
         ),
         (
             &["predict", "lock-call-path", "--machine", "zen4-7840u", "--threads", "1"][..],
-            "lockyard: `lock-call-path` is no scenario, because nothing of it can be simulated; it has a command of its \
+            "lockyard: `lock-call-path` is not a scenario, because nothing of it can be \
+             simulated; it has a command of its \
              own: `lockyard lock-call-path`",
         ),
     ] {

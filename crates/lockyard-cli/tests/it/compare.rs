@@ -1,18 +1,11 @@
-//! `lockyard compare`, through the real command: results of this host and of simulated machines, verdicts, exit codes,
-//! formats. Figures that are to differ are changed in the files by far more than any host's noise.
+//! `lockyard compare`, through the real command: results of this host and of simulated machines,
+//! verdicts, exit codes, formats. Figures that are to differ are changed in the files by far more
+//! than any host's noise.
 
+use crate::support::{lockyard, text};
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use std::process::{Command, Output};
 use std::sync::OnceLock;
-
-fn lockyard(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_lockyard")).args(arguments).output().expect("the command runs")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("it is text")
-}
 
 /// What the command printed as JSON.
 fn results(arguments: &[&str]) -> Value {
@@ -35,7 +28,8 @@ fn simulated() -> &'static Value {
     ONCE.get_or_init(|| results(&arguments))
 }
 
-/// A measurement of a host that is not busy with anything else: its rounds are 1000, 1010, ... operations a second.
+/// A measurement of a host that is not busy with anything else: its rounds are 1000, 1010, ...
+/// operations a second.
 fn steady() -> Value {
     let mut results = measured().clone();
     for row in results["rows"].as_array_mut().expect("rows") {
@@ -196,7 +190,8 @@ fn a_threshold_is_in_per_cent() {
         assert_eq!(
             stderr,
             format!(
-                "lockyard: --threshold: `{wrong}` is no threshold; allowed: 0 to below 100 per cent, such as 5%\n"
+                "lockyard: --threshold: `{wrong}` is not a threshold; allowed: 0 to below 100 per \
+                 cent, such as 5%\n"
             )
         );
     }

@@ -1,11 +1,11 @@
-//! Samples, through the real command: those of a published table, predicted ones, and measured ones.
+//! Samples, through the real command: those of a published table, predicted ones, and measured
+//! ones.
 
+use crate::support::lockyard;
 use serde_json::Value;
-use std::process::Command;
 
 fn json(arguments: &[&str]) -> Value {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lockyard"));
-    let output = command.args(arguments).args(["--format", "json"]).output().expect("it runs");
+    let output = lockyard(&[arguments, &["--format", "json"]].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).expect("it is JSON")
 }

@@ -1,13 +1,9 @@
-//! `lockyard machines detect`: this host, and recorded ones, in every format; only CPUs that the process may use; and what
-//! results say of it.
+//! `lockyard machines detect`: this host, and recorded ones, in every format; only CPUs that the
+//! process may use; and what results say of it.
 
+use crate::support::lockyard;
 use serde_json::Value;
 use std::path::PathBuf;
-use std::process::{Command, Output};
-
-fn lockyard(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_lockyard")).args(arguments).output().expect("the command runs")
-}
 
 fn printed(arguments: &[&str]) -> String {
     let output = lockyard(arguments);
@@ -54,8 +50,7 @@ fn only_cpus_that_the_process_may_use_are_counted() {
     .join()
     .expect("the thread ends");
     let Some(document) = document else {
-        println!("skipped: threads cannot be pinned here");
-        return;
+        return lockyard_testing::skip!("threads cannot be pinned here");
     };
     assert_eq!(document["host"]["topology"]["allowed"], last.to_string());
     let warnings = document["warnings"].as_array().expect("a list");

@@ -1,24 +1,23 @@
-//! A host that does not do what a measurement wants of it: pinning is refused, CPUs are taken away, the disk is full,
-//! somebody presses Ctrl-C. Each is a clear message and results that are whole; nothing is half-written. The faults are
-//! real ones of this system: a seccomp filter, another affinity, a limit on file sizes, a signal.
+//! A host that does not do what a measurement wants of it: pinning is refused, CPUs are taken away,
+//! the disk is full, somebody presses Ctrl-C. Each is a clear message and results that are whole;
+//! nothing is half-written. The faults are real ones of this system: a seccomp filter, another
+//! affinity, a limit on file sizes, a signal.
 
 #![cfg(target_os = "linux")]
 
+use crate::support::folders::{directory, names};
+use crate::support::{command, text};
 use serde_json::Value;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 fn lockyard(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lockyard"));
-    command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut command = command(arguments);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("it is text")
 }
 
 /// Lets the system refuse `sched_setaffinity` to the command, as a container's profile does.
@@ -42,7 +41,8 @@ fn refuse_pinning(command: &mut Command) {
         let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
         // SAFETY: setting a flag of the process; the other arguments must be 0, and are.
         let unprivileged = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
-        // SAFETY: `program` points to a live program of the length that it says; the call copies it.
+        // SAFETY: `program` points to a live program of the length that it says; the call copies
+        // it.
         let set = unsafe {
             libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program)
         };
@@ -51,8 +51,8 @@ fn refuse_pinning(command: &mut Command) {
         }
         Ok(())
     };
-    // SAFETY: between fork and exec the closure makes two system calls and touches its own stack, nothing else: no
-    // allocation, no lock.
+    // SAFETY: between fork and exec the closure makes two system calls and touches its own stack,
+    // nothing else: no allocation, no lock.
     unsafe { command.pre_exec(filter) };
 }
 
@@ -66,8 +66,7 @@ fn where_pinning_is_refused_the_figures_say_so() {
         command.output()
     };
     let Ok(table) = run("table") else {
-        println!("skipped: no seccomp filters here");
-        return;
+        return lockyard_testing::skip!("no seccomp filters here");
     };
     assert_eq!(table.status.code(), Some(0), "{}", text(&table.stderr));
     let stdout = text(&table.stdout);
@@ -137,8 +136,7 @@ const LONG: [&str; 10] = [
 fn cpus_that_are_taken_away_end_the_measurement_with_what_was_found_before() {
     let all = affinity(0);
     if all.len() < 2 {
-        println!("skipped: one CPU cannot be taken away");
-        return;
+        return lockyard_testing::skip!("there is one CPU, and it cannot be taken away");
     }
     for placement in [&["--placement", "fill"][..], &["--placement", "unpinned"]] {
         let arguments = [&LONG[..], placement, &["--format", "json"]].concat();
@@ -180,31 +178,15 @@ fn an_interrupted_measurement_prints_whole_results_that_say_so() {
     assert_eq!(json["environment"]["incomplete"], "interrupted");
 }
 
-/// A directory of the test's own, empty.
-fn directory(name: &str) -> PathBuf {
-    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("faults").join(name);
-    let _ = std::fs::remove_dir_all(&directory);
-    std::fs::create_dir_all(&directory).expect("there is room");
-    directory
-}
-
-fn names(directory: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(directory).expect("it is there");
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.expect("it is there").file_name().into_string().expect("it is text"))
-        .collect();
-    names.sort();
-    names
-}
-
-/// Runs `reproduce --out` in which no file may be longer than `bytes`, as on a disk with so much room.
+/// Runs `reproduce --out` in which no file may be longer than `bytes`, as on a disk with so much
+/// room.
 fn reproduce_with_room(out: &Path, bytes: u64) -> Output {
     let out = out.to_str().expect("the path is text");
     let mut command = lockyard(&["reproduce", "access2", "--no-measure", "--out", out]);
     let limit = move || {
         let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
-        // SAFETY: a limit of the process, from a live structure; and a signal that is to be ignored, so that the write
-        // fails instead.
+        // SAFETY: a limit of the process, from a live structure; and a signal that is to be
+        // ignored, so that the write fails instead.
         let failed = unsafe {
             libc::signal(libc::SIGXFSZ, libc::SIG_IGN) == libc::SIG_ERR
                 || libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) != 0
@@ -218,7 +200,7 @@ fn reproduce_with_room(out: &Path, bytes: u64) -> Output {
 
 #[test]
 fn a_disk_that_fills_up_leaves_the_old_files_or_the_new_ones_and_nothing_else() {
-    let out = directory("full");
+    let out = directory("faults", "full");
     // Room for the first file and not for the second, for none, and for a part of the first.
     let whole = reproduce_with_room(&out, 1 << 30);
     assert_eq!(whole.status.code(), Some(0), "{}", text(&whole.stderr));
@@ -228,7 +210,7 @@ fn a_disk_that_fills_up_leaves_the_old_files_or_the_new_ones_and_nothing_else() 
     assert!(smallest < largest);
     for old in [false, true] {
         for room in [0, smallest / 2, smallest, largest - 1] {
-            let out = directory(&format!("full-{old}-{room}"));
+            let out = directory("faults", &format!("full-{old}-{room}"));
             let expected: Vec<&str> =
                 if old { vec!["results.csv", "results.json", "results.md"] } else { vec![] };
             for name in &expected {
@@ -250,7 +232,7 @@ fn a_disk_that_fills_up_leaves_the_old_files_or_the_new_ones_and_nothing_else() 
 
 #[test]
 fn a_directory_that_cannot_be_written_to_is_found_before_anything_is_run() {
-    let out = directory("blocked");
+    let out = directory("faults", "blocked");
     std::fs::create_dir(out.join(".results.csv.partial")).expect("there is room");
     let path = out.to_str().expect("the path is text");
     let output = lockyard(&["reproduce", "--out", path]).output().expect("the command runs");

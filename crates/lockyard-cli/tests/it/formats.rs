@@ -1,5 +1,5 @@
-//! The formats, held against what they printed when they were last looked at: a program that reads them
-//! must not notice a change that nobody meant. The rows are made up, one of each status.
+//! The formats, held against what they printed when they were last looked at: a program that reads
+//! them must not notice a change that nobody meant. The rows are made up, one of each status.
 
 use lockyard_results::render::{Document, Format, render};
 use lockyard_results::row::{Detail, Measured, Row, Status};
@@ -74,11 +74,14 @@ fn csv_begins_with_the_published_columns_and_quotes_what_has_commas() {
     assert_eq!(
         render(&document(), Format::Csv),
         "\
-experiment,machine,variant,threads,metric,unit,published,predicted,error,trivial,measured,ci_low,ci_high,samples,status,reason
+experiment,machine,variant,threads,metric,unit,published,predicted,\
+error,trivial,measured,ci_low,ci_high,samples,status,reason
 an-experiment,a-machine,slow,1,throughput,op/s,1000000,1000000,,1000000,,,,,calibration,
-an-experiment,a-machine,slow,2,throughput,op/s,1500000,1875000,0.25,1000000,1500000,1400000,1600000.5,9,predicted,
+an-experiment,a-machine,slow,2,throughput,op/s,1500000,1875000,0.25,\
+1000000,1500000,1400000,1600000.5,9,predicted,
 an-experiment,a-machine,fast,2,throughput,op/s,2000000,900000,-0.55,1000000,,,,,predicted,
-an-experiment,a-machine,other,4,throughput,op/s,12.5,,,,,,,,not-modelled,\"there is no scenario, not even a bad one\"
+an-experiment,a-machine,other,4,throughput,op/s,12.5,,,,,,,,not-modelled,\
+\"there is no scenario, not even a bad one\"
 "
     );
 }
@@ -102,7 +105,8 @@ fn json_is_one_object_with_schema_environment_rows_and_summary() {
                 "table": "a-table", "experiment": "an-experiment", "machine": "a-machine",
                 "variant": "slow", "threads": 2, "metric": "throughput", "unit": "op/s",
                 "published": 1_500_000.0, "predicted": 1_875_000.0, "trivial": 1_000_000.0,
-                "measured": 1_500_000.0, "ci_low": 1_400_000.0, "ci_high": 1_600_000.5, "samples": 9,
+                "measured": 1_500_000.0, "ci_low": 1_400_000.0, "ci_high": 1_600_000.5,
+                "samples": 9,
                 "status": "predicted", "error": 0.25,
                 "detail": { "lock_fallbacks": 3, "remark": "in \"quotes\", with a comma" },
             },
@@ -171,7 +175,8 @@ fn markdown_is_what_a_document_can_take_in() {
     );
     assert_eq!(
         words(tables[3]),
-        "| slow | 2 | 1 500 000 | 1 875 000 | +25.0 % | 1 500 000 | 1 400 000 .. 1 600 000 | predicted |"
+        "| slow | 2 | 1 500 000 | 1 875 000 | +25.0 % | 1 500 000 | 1 400 000 .. 1 600 000 | \
+         predicted |"
     );
     assert_eq!(
         words(tables[5]),

@@ -3,9 +3,11 @@
 
 #![cfg(target_os = "linux")]
 
+use crate::support::folders::{directory, names};
+use crate::support::{command, lockyard};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// A command that does not end by now hangs. The host may be busy.
@@ -14,23 +16,6 @@ const HANGS: Duration = Duration::from_secs(60);
 /// Signals, their names and their exit codes.
 const SIGNALS: [(i32, &str, i32); 3] =
     [(libc::SIGINT, "SIGINT", 130), (libc::SIGTERM, "SIGTERM", 143), (libc::SIGHUP, "SIGHUP", 129)];
-
-/// An empty directory of the test's own.
-fn directory(name: &str) -> PathBuf {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("interrupted").join(name);
-    let _ = std::fs::remove_dir_all(&path);
-    std::fs::create_dir_all(&path).expect("there is room");
-    path
-}
-
-fn names(directory: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(directory).expect("it is there");
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.expect("it is there").file_name().into_string().expect("it is text"))
-        .collect();
-    names.sort();
-    names
-}
 
 /// A running command, with a temporary folder of its own.
 struct Running {
@@ -41,9 +26,8 @@ struct Running {
 impl Running {
     /// Begins a command, and waits until it handles signals.
     fn begin(name: &str, arguments: &[&str]) -> Running {
-        let temporary = directory(&format!("tmp-{name}"));
-        let child = Command::new(env!("CARGO_BIN_EXE_lockyard"))
-            .args(arguments)
+        let temporary = directory("interrupted", &format!("tmp-{name}"));
+        let child = command(arguments)
             .env("TMPDIR", &temporary)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -234,7 +218,7 @@ fn finished_rows_are_printed_for_people_and_for_spreadsheets() {
 
 #[test]
 fn the_files_of_a_part_are_whole_files_and_never_replace_whole_results() {
-    let out = directory("out");
+    let out = directory("interrupted", "out");
     let path = out.to_str().expect("the path is text");
     let run = || {
         let arguments = ["reproduce", "--no-measure", "--jobs", "1", "--out", path];
@@ -318,15 +302,14 @@ const ROWS_FOR_SECONDS: usize = 2_000;
 
 #[test]
 fn a_comparison_that_is_interrupted_never_says_slower() {
-    let place = directory("compare");
+    let place = directory("interrupted", "compare");
     let files = |rows: usize| {
         let (a, a_bytes) = results(&place.join(format!("a{rows}.json")), rows, 1000.0);
         let (b, b_bytes) = results(&place.join(format!("b{rows}.json")), rows, 500.0);
         ([a, b], a_bytes + b_bytes)
     };
     let ([a, b], _) = files(2);
-    let mut whole = Command::new(env!("CARGO_BIN_EXE_lockyard"));
-    let whole = whole.args(["compare", &a, &b]).output().expect("the command runs");
+    let whole = lockyard(&["compare", &a, &b]);
     assert_eq!(whole.status.code(), Some(1), "all rows are slower: {}", last_line(&whole));
 
     let ([a, b], bytes) = files(ROWS_FOR_SECONDS);

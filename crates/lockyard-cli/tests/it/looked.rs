@@ -1,16 +1,8 @@
-//! What `lockyard measure` finds beside the figures, and the laws that `--fit` finds. Nothing here asserts how fast anything is.
+//! What `lockyard measure` finds beside the figures, and the laws that `--fit` finds. Nothing here
+//! asserts how fast anything is.
 
+use crate::support::{lockyard, text};
 use serde_json::Value;
-use std::process::{Command, Output};
-
-fn lockyard(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lockyard"));
-    command.args(arguments).output().expect("it runs")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("it is text")
-}
 
 fn printed(arguments: &[&str]) -> String {
     let output = lockyard(arguments);
@@ -141,9 +133,11 @@ fn measured_figures_have_a_law_with_intervals() {
     let document = json(&[&SPIN[..], &["--threads", "1,2,3,4", "--fit"]].concat());
     let fit = &document["fits"][0];
     if fit["reason"].is_string() {
-        // Other programs kept a cell from any operation in most rounds: then there is none, and it says so.
-        assert!(fit["reason"].as_str().unwrap().contains("not above 0"), "{fit}");
-        return;
+        // Other programs kept a cell from any operation in most rounds: then there is no law, and
+        // the reason is given.
+        let reason = fit["reason"].as_str().unwrap();
+        assert!(reason.contains("not above 0"), "{fit}");
+        return lockyard_testing::skip!("there is no law on so busy a host: {reason}");
     }
     for name in ["lambda", "sigma", "kappa"] {
         let value = fit[name].as_f64().expect("a number");
@@ -163,7 +157,8 @@ fn a_law_from_too_few_numbers_of_threads_is_refused_before_anything_runs() {
         assert!(output.stdout.is_empty());
         assert_eq!(
             text(&output.stderr),
-            "lockyard: --fit: 2 different numbers of threads (1,2); at least 4 are needed, since three parameters go through any \
+            "lockyard: --fit: 2 different numbers of threads (1,2); at least 4 are needed, since \
+             three parameters go through any \
              three figures\n"
         );
     }

@@ -1,16 +1,12 @@
-//! `lockyard measure`: the controls are caught, results are complete, bad input is refused. Nothing here asserts how fast
-//! anything is.
+//! `lockyard measure`: the controls are caught, results are complete, bad input is refused. Nothing
+//! here asserts how fast anything is.
 
+use crate::support::{lockyard, text};
 use serde_json::Value;
-use std::process::{Command, Output};
+use std::process::Output;
 
 fn measure(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lockyard"));
-    command.arg("measure").args(arguments).output().expect("it runs")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("it is text")
+    lockyard(&[&["measure"], arguments].concat())
 }
 
 /// Exit code and standard error of a run that fails.
@@ -82,10 +78,8 @@ fn a_word_that_changes_its_kind_is_stalled_and_not_a_hung_command() {
 /// The simulated machine knows that nobody can wake the thread, and does not wait for it.
 #[test]
 fn a_word_that_changes_its_kind_is_stuck_on_a_simulated_machine() {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lockyard"));
     let what = ["predict", "controls", "--machine", "cascade-lake-2s24c2t", "--threads", "1"];
-    let output = command.args(what).args(["--variant", "ticket-as-queued"]).output();
-    let output = output.expect("it runs");
+    let output = lockyard(&[&what[..], &["--variant", "ticket-as-queued"]].concat());
     let why = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{why}");
     assert!(why.contains("ticket-as-queued") && why.contains("stuck"), "{why}");
@@ -182,7 +176,8 @@ fn a_ratio_is_taken_round_by_round() {
     let variants =
         ["--variant", "qspinlock", "--variant", "qspinlock-portable", "--relative-to", "qspinlock"];
     let arguments = ["spin-loop/same-node/embedded", "--threads", "1"];
-    // On a busy host a thread may get no CPU for some hundredths of a second: then a round has no ratio.
+    // On a busy host a thread may get no CPU for some hundredths of a second: then a round has no
+    // ratio.
     let rounds = ["--seconds", "0.3", "--repeats", "3"];
     let document = json(&[&arguments[..], &variants[..], &rounds[..]].concat());
     let detail = |index: usize| &document["rows"][index]["detail"];
@@ -239,7 +234,7 @@ fn bad_input_is_refused_in_a_line() {
             .starts_with("lockyard: --placement: this process may not use CPU 99999; it may use ")
     );
     assert!(with(&["--repeats", "0"]).contains("--repeats"));
-    assert!(refusal(&["controls", "--threads", "0"]).contains("`0` is no number of threads"));
+    assert!(refusal(&["controls", "--threads", "0"]).contains("`0` is not a number of threads"));
     assert_eq!(
         refusal(&["controls", "--threads", "5000"]),
         "lockyard: --threads: 5000 threads; allowed: 1 to 4096"

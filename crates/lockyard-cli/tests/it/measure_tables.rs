@@ -1,13 +1,13 @@
-//! `lockyard measure-tables`: every subject of every group is measured, shares and threads are those that were asked for, and what
-//! cannot be measured is refused in a line. Nothing here asserts how fast anything is.
+//! `lockyard measure-tables`: every subject of every group is measured, shares and threads are
+//! those that were asked for, and what cannot be measured is refused in a line. Nothing here
+//! asserts how fast anything is.
 
 use lockyard_measure::measure_tables::GROUPS;
 use serde_json::Value;
-use std::process::{Command, Output};
+use std::process::Output;
 
 fn lockyard(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lockyard"));
-    command.arg("measure-tables").args(arguments).output().expect("it runs")
+    crate::support::lockyard(&[&["measure-tables"], arguments].concat())
 }
 
 fn json(arguments: &[&str]) -> Value {
@@ -107,10 +107,10 @@ fn what_cannot_be_measured_is_refused_in_a_line() {
         (&["--reads", "101"], "--reads: 101 per cent; allowed: 0 to 100"),
         (
             &["--reads", "-1"],
-            "--reads: `-1` is no number of per cent; allowed: whole numbers from 0",
+            "--reads: `-1` is not a number of per cent; allowed: whole numbers from 0",
         ),
-        (&["--reads", ""], "--reads: `` is no number of per cent"),
-        (&["--threads", "0"], "--threads: `0` is no number of threads"),
+        (&["--reads", ""], "--reads: `` is not a number of per cent"),
+        (&["--threads", "0"], "--threads: `0` is not a number of threads"),
         (&["--threads", "5000"], "--threads: 5000 threads; allowed: 1 to 4096"),
         (&["--objects", "0"], "--objects is 0; allowed: 1 to 16777216"),
         (&["--objects", "16777217"], "--objects is 16777217; allowed: 1 to 16777216"),

@@ -1,16 +1,13 @@
-//! `lockyard measure --peers`: every peer is measured beside the scenario's own variants, names are found, and what cannot be
-//! measured or simulated is refused in a line. Nothing here asserts how fast anything is.
+//! `lockyard measure --peers`: every peer is measured beside the scenario's own variants, names are
+//! found, and what cannot be measured or simulated is refused in a line. Nothing here asserts how
+//! fast anything is.
 
+use crate::support::lockyard;
 use lockyard_measure::peers;
 use serde_json::Value;
 use std::path::PathBuf;
-use std::process::{Command, Output};
 
 const SCENARIO: &str = "spin-loop/same-node/embedded";
-
-fn lockyard(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_lockyard")).args(arguments).output().expect("it runs")
-}
 
 fn json(arguments: &[&str]) -> Value {
     crate::support::outcomes::json(&lockyard(&[arguments, &["--format", "json"]].concat()))
@@ -125,7 +122,8 @@ fn a_scenario_without_a_lock_of_its_own_has_no_place_for_a_peer() {
     for scenario in ["fstat2", "page-ref"] {
         let why = refusal(&["measure", scenario, "--threads", "1", "--peers"]);
         let expected = format!(
-            "lockyard: --peers: scenario `{scenario}` has no lock for which a peer could stand; allowed: scenarios with an \
+            "lockyard: --peers: scenario `{scenario}` has no lock for which a peer could stand; \
+             allowed: scenarios with an \
              object of kind `lock`, such as spin-loop/same-node/standalone, "
         );
         assert!(why.starts_with(&expected), "{why}");
@@ -134,7 +132,8 @@ fn a_scenario_without_a_lock_of_its_own_has_no_place_for_a_peer() {
 
 #[test]
 fn a_peer_is_not_simulated_and_no_variant() {
-    let expected = "lockyard: `std-mutex` is a peer (from std of Rust 1.95), native code that only a real host can run: lockyard \
+    let expected = "lockyard: `std-mutex` is a peer (from std of Rust 1.95), native code that \
+                    only a real host can run: lockyard \
                     measure SCENARIO --peers=std-mutex";
     let machine = ["--machine", "cascade-lake-2s24c2t", "--threads", "2", "--variant", "std-mutex"];
     assert_eq!(refusal(&[&["predict", SCENARIO], &machine[..]].concat()), expected);

@@ -1,12 +1,8 @@
-//! `lockyard predict` and `lockyard machines`: explanations, sensitivity, placement, checks; and what they refuse.
+//! `lockyard predict` and `lockyard machines`: explanations, sensitivity, placement, checks; and
+//! what they refuse.
 
+use crate::support::lockyard;
 use serde_json::Value;
-use std::process::{Command, Output};
-
-fn lockyard(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lockyard"));
-    command.args(arguments).output().expect("it runs")
-}
 
 fn text(arguments: &[&str]) -> String {
     let output = lockyard(arguments);

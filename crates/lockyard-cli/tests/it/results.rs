@@ -1,12 +1,13 @@
-//! Results, through the real command: a row for each published figure, and the same bytes whatever the
-//! host does.
+//! Results, through the real command: a row for each published figure, and the same bytes whatever
+//! the host does.
 
+use crate::support::{command, lockyard};
 use std::collections::BTreeMap;
 use std::process::Command;
 
 fn reproduce(arguments: &[&str], prepare: impl FnOnce(&mut Command)) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lockyard"));
-    command.args(["reproduce", "--no-measure", "--format", "json"]).args(arguments);
+    let mut command = command(&["reproduce", "--no-measure", "--format", "json"]);
+    command.args(arguments);
     prepare(&mut command);
     let output = command.output().expect("the command runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -23,7 +24,6 @@ fn every_published_cell_has_one_row_with_one_status() {
     let mut not_modelled: BTreeMap<String, u32> = BTreeMap::new();
     let tables = lockyard_results::published::shipped().expect("the tables are valid");
     let profiles = tables.iter().find(|table| table.name == "profiles").expect("it is shipped");
-    let profiles = profiles.experiments();
     for table in &tables {
         for cell in &table.cells {
             let matching: Vec<_> = rows
@@ -70,22 +70,36 @@ fn every_published_cell_has_one_row_with_one_status() {
         }
     }
     assert_eq!(rows.len(), cells, "no row without a published cell");
-    let own = |row: &&serde_json::Value| {
-        let of_profiles = profiles.iter().any(|experiment| row["experiment"] == *experiment);
-        row["status"] == "calibration" && row["reason"].is_null() && !of_profiles
-    };
-    let calibrations = rows.iter().filter(own).count();
     assert_eq!(
         inputs,
         2 + 30,
         "how long ebizzy runs, how many iterations page-ref's benchmark chose"
     );
     assert_eq!(
+        not_modelled.remove("lock-call-path"),
+        Some(20),
+        "all that is not 100 by definition"
+    );
+    let symbols = not_modelled.remove("profiles").expect("functions that are in no model");
+    assert!(symbols < 93 && not_modelled.is_empty(), "{symbols}, {not_modelled:?}");
+    the_summary_counts(&json, &profiles.experiments());
+}
+
+/// Checks the calibrations, and the cells that the summary counts.
+fn the_summary_counts(json: &serde_json::Value, profiles: &[&str]) {
+    let rows = json["rows"].as_array().expect("there are rows");
+    let own = |row: &&serde_json::Value| {
+        let of_profiles = profiles.iter().any(|experiment| row["experiment"] == *experiment);
+        row["status"] == "calibration" && row["reason"].is_null() && !of_profiles
+    };
+    let calibrations = rows.iter().filter(own).count();
+    assert_eq!(
         calibrations,
         13 + 6 + 11 + 1 + 1 + 10 + 3,
-        "two of open3, two of fstat2, one of access2, one for each placement of the lock's loop, three for each \
-         machine of page-ref, whose `time` says the same; the ticket lock's of applications, one of dbench, one of lockref-degradation; ten figures of \
-         lock-call-path; times of the timers without a lock"
+        "two of open3, two of fstat2, one of access2, one for each placement of the lock's loop, \
+         three for each machine of page-ref, whose `time` says the same; the ticket lock's of \
+         applications, one of dbench, one of lockref-degradation; ten figures of lock-call-path; \
+         times of the timers without a lock"
     );
     let summary = json["summary"].as_array().expect("there is a summary");
     let all = summary.iter().find(|s| s["table"] == "all").expect("over all");
@@ -94,20 +108,14 @@ fn every_published_cell_has_one_row_with_one_status() {
     assert_eq!(cells(all) - cells(of_profiles), 22 + 30 + 18 + 11 + 14 + 16 + 4);
     let apart = summary.iter().find(|s| s["table"] == "page-ref: doubtful rows");
     assert_eq!(apart.expect("its author doubts some rows")["cells"], 6);
-    assert_eq!(
-        not_modelled.remove("lock-call-path"),
-        Some(20),
-        "all that is not 100 by definition"
-    );
-    let symbols = not_modelled.remove("profiles").expect("functions that are in no model");
-    assert!(symbols < 93 && not_modelled.is_empty(), "{symbols}, {not_modelled:?}");
     for name in ["median_abs_error", "p90_abs_error", "winners_right", "winners_total"] {
         assert!(all[name].is_number() && all["trivial"][name].is_number(), "{name}");
     }
 }
 
-/// Between them they use every mechanism: all kinds of objects, placements that depend on the seed, samples, guests that share CPUs, varying
-/// work. (All guests of all tables, four times, would take longer than the rest of the tests.)
+/// Between them they use every mechanism: all kinds of objects, placements that depend on the seed,
+/// samples, guests that share CPUs, varying work. (All guests of all tables, four times, would take
+/// longer than the rest of the tests.)
 const WITH_ALL_MECHANISMS: [&str; 6] = [
     "lockref-will-it-scale",
     "qspinlock-loop",
@@ -142,7 +150,7 @@ fn results_are_the_same_bytes_whatever_the_host_does() {
             let text = String::from_utf8(output.stdout).expect("it is text");
             assert_eq!(one, hash(&text), "without address randomisation");
         }
-        _ => println!("skipped: address randomisation cannot be switched off here"),
+        _ => lockyard_testing::skip!("address randomisation cannot be switched off here"),
     }
 }
 
@@ -159,11 +167,9 @@ fn written_results_are_what_is_printed() {
 
 #[test]
 fn predictions_of_any_number_of_threads_are_joined_by_name() {
-    let output = Command::new(env!("CARGO_BIN_EXE_lockyard"))
-        .args(["predict", "fstat2", "--machine", "cascade-lake-2s24c2t", "--threads", "3,5"])
-        .args(["--variant", "lockref", "--format", "csv"])
-        .output()
-        .expect("the command runs");
+    let machine = ["--machine", "cascade-lake-2s24c2t", "--threads", "3,5"];
+    let which = ["--variant", "lockref", "--format", "csv"];
+    let output = lockyard(&[&["predict", "fstat2"], &machine[..], &which].concat());
     assert!(output.status.success());
     let text = String::from_utf8(output.stdout).expect("it is text");
     let begins: Vec<&str> =

@@ -1,5 +1,5 @@
-//! `lockyard syscalls`: results are complete, bad input is refused, and nothing is left behind. Nothing here asserts how fast
-//! anything is.
+//! `lockyard syscalls`: results are complete, bad input is refused, and nothing is left behind.
+//! Nothing here asserts how fast anything is.
 
 #![cfg(target_os = "linux")]
 
@@ -151,7 +151,8 @@ fn bad_input_is_refused_in_a_line() {
         ),
         (
             &["open3", "--tasks", "0"],
-            "lockyard: --tasks: `0` is no number of tasks; allowed: whole numbers from 1, with commas between them, such \
+            "lockyard: --tasks: `0` is not a number of tasks; allowed: whole numbers from 1, with \
+             commas between them, such \
              as 1,2,4",
         ),
         (&["open3", "--tasks", "5000"], "lockyard: --tasks: 5000 tasks; allowed: 1 to 4096"),
@@ -161,12 +162,14 @@ fn bad_input_is_refused_in_a_line() {
         ),
         (
             &["open3", "--tasks", "2", "--format", "will-it-scale"],
-            "lockyard: --format will-it-scale: its column `linear` is a multiple of the figure of one task; --tasks must \
+            "lockyard: --format will-it-scale: its column `linear` is a multiple of the figure of \
+             one task; --tasks must \
              contain 1",
         ),
         (
             &["open3", "--tasks", "1", "--format", "will-it-scale", "--as", "threads"],
-            "lockyard: --format will-it-scale has columns of processes and of threads: leave --as out, or --as both",
+            "lockyard: --format will-it-scale has columns of processes and of threads: leave --as \
+             out, or --as both",
         ),
     ] {
         assert_eq!(refusal(arguments), expected);

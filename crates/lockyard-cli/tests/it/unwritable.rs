@@ -1,16 +1,11 @@
-//! Output that cannot be written: a full device is one line and exit code 1, a reader that has gone away
-//! is no error, and an error that cannot be printed still has its exit code. Nothing panics.
+//! Output that cannot be written: a full device is one line and exit code 1, a reader that has gone
+//! away is no error, and an error that cannot be printed still has its exit code. Nothing panics.
 
 #![cfg(target_os = "linux")]
 
+use crate::support::command as lockyard;
 use std::fs::OpenOptions;
 use std::process::{Command, Output, Stdio};
-
-fn lockyard(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lockyard"));
-    command.args(arguments);
-    command
-}
 
 /// A device on which every write fails: there is no space on it.
 fn full() -> Stdio {

@@ -342,7 +342,7 @@ mod tests {
             Ok(page) => Some(page),
             Err(why) => {
                 assert!(why.starts_with("refused here: "), "{why}");
-                println!("skipped: {why}");
+                lockyard_testing::skip!("{why}");
                 None
             }
         }

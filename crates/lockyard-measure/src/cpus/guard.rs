@@ -116,8 +116,7 @@ mod tests {
             let placement = Placement::Pinned(all.clone());
             begin();
             if AT_FIRST.get() != Some(&all) || all.len() < 2 || !super::super::pin(first) {
-                println!("skipped: one CPU, or pinning is not allowed here");
-                return;
+                return lockyard_testing::skip!("there is one CPU, or pinning is not allowed");
             }
             assert!(is_pinned_to(first) && !is_pinned_to(all[1]));
             let error = check(&placement, all.len(), true, true).unwrap_err();

@@ -1,13 +1,14 @@
-//! Caches: buffers found by a key, or made; with a bound on their number, and some of them referenced all the time.
+//! Caches: buffers found by a key, or made; with a bound on their number, and some of them
+//! referenced all the time.
 //!
-//! A hit is a reference that outlives the cache's opinion of the buffer: a handle of ours, a clone of an `Arc` of the others'. The buffers
-//! that are asked for again and again fit; what is asked for once has to make room for itself. Whether it drives one of the others out is
-//! the cache's policy: then the next one who wants that makes it again, and it counts as missed.
+//! A hit is a reference that outlives the cache's opinion of the buffer: a handle of ours, a clone
+//! of an `Arc` of the others'. The buffers that are asked for again and again fit; what is asked
+//! for once has to make room for itself. Whether it drives one of the others out is the cache's
+//! policy: then the next one who wants that makes it again, and it counts as missed.
 
-use super::ids::rows;
 use super::look_up::{IdHash, Object, value};
-use super::work::{Done, Worker, draws};
-use super::{Load, Role, Row, Subject};
+use super::subject::{Role, Row, Subject, rows};
+use super::work::{Done, Load, Worker, draws};
 use lockyard_tables::buffers::{Configuration, Key};
 use lockyard_tables::{Buffer, BufferCache};
 use quick_cache::{Lifecycle, UnitWeighter};
@@ -29,10 +30,12 @@ pub trait CacheHit: Send + Sync + Sized + 'static {
     /// An empty cache with room for so many buffers.
     fn new(capacity: u64) -> Self;
 
-    /// Takes a reference to the buffer of `key`, reads its value, and drops the reference; makes the buffer if it is not there. Says whether it was.
+    /// Takes a reference to the buffer of `key`, reads its value, and drops the reference; makes
+    /// the buffer if it is not there. Says whether it was.
     fn get(&self, key: u64) -> (u64, bool);
 
-    /// Takes a reference to the buffer of `key`, and keeps it as long as there is the cache; where the buffer is in memory.
+    /// Takes a reference to the buffer of `key`, and keeps it as long as there is the cache; where
+    /// the buffer is in memory.
     fn pin(&self, key: u64) -> usize;
 
     /// Where the buffer of `key` is in memory, if it is there.
@@ -235,10 +238,13 @@ macro_rules! caches {
 /// The rows of `cache-hit`.
 pub(super) const ROWS: &[Row] = caches! {
     "buffers", Ours, "lockyard", "MIT OR Apache-2.0", Ours,
-        "chains walked inside an epoch, a lockref in each buffer; second chance decides what goes; a referenced buffer never does";
+        "chains walked inside an epoch, a lockref in each buffer; second chance decides what \
+         goes; a referenced buffer never does";
     "moka", Peer, "moka 0.12.16", "(MIT OR Apache-2.0) AND Apache-2.0", Moka,
-        "frequency decides what is let in and recency what goes (W-TinyLFU); hits are noted in a queue that somebody works off now and \
+        "frequency decides what is let in and recency what goes (W-TinyLFU); hits are noted in a \
+         queue that somebody works off now and \
          then; bounded in time and by weights; a referenced buffer may leave the cache";
     "quick-cache", Peer, "quick_cache 0.7.0", "MIT", Quick,
-        "shards behind reader-writer locks; S3-FIFO with a memory of what went; is told that a referenced buffer is pinned";
+        "shards behind reader-writer locks; S3-FIFO with a memory of what went; is told that a \
+         referenced buffer is pinned";
 };

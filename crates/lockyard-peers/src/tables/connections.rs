@@ -1,11 +1,12 @@
 //! Connection tables: connections found by the tuple of a packet of either direction.
 //!
-//! Half of the packets are of the one direction, half of the other. What finds by a key is given the tuple with its endpoints in order,
-//! which is part of the operation, as it is of ours; it hashes the same 40 bytes with the same SipHash, keyed at random.
+//! Half of the packets are of the one direction, half of the other. What finds by a key is given
+//! the tuple with its endpoints in order, which is part of the operation, as it is of ours; it
+//! hashes the same 40 bytes with the same SipHash, keyed at random.
 
-use super::ids::rows;
 use super::look_up::{LookUp, Object, room, table};
-use super::{Load, Role, Row};
+use super::subject::{Role, Row, rows};
+use super::work::Load;
 use lockyard::Native;
 use lockyard_tables::connections::{self, Bits, ConnectionTable, NEVER, Tuple};
 use std::hash::{Hash, Hasher, RandomState};
@@ -29,7 +30,8 @@ fn packets(load: &Load) -> Vec<Tuple> {
     (0..load.objects).map(packet).collect()
 }
 
-/// What ours finds a connection by, for the others: ports and protocol, then the addresses, the lower endpoint first.
+/// The key of a connection for the other tables, as lockyard's table has it: ports and protocol,
+/// then the addresses, the lower endpoint first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Key([u64; 5]);
 
@@ -248,12 +250,14 @@ impl<V: Value> LookUp for SccIndex<V> {
 /// The rows of `connection-read`.
 pub(super) const READ: &[Row] = rows! {
     "connections-rcu", Ours, "lockyard", "MIT OR Apache-2.0", Ours<connections::Rcu>,
-        "a chain walked inside an epoch, then a reference of the reader's own, which it drops: the connection may be held for as long as \
+        "a chain walked inside an epoch, then a reference of the reader's own, which it drops: \
+         the connection may be held for as long as \
          one likes, says the packet's direction, and expires";
     "connections-locked", Ours, "lockyard", "MIT OR Apache-2.0", Ours<connections::Locked>,
         "the same under the bucket's lock";
     "papaya", Peer, "papaya 0.2.5", "MIT", Papaya<Object>,
-        "a hash table read without locks; a guard of `seize` for each look-up; read in place, inside the guard";
+        "a hash table read without locks; a guard of `seize` for each look-up; read in place, \
+         inside the guard";
     "scc-index", Peer, "scc 3.8.8", "Apache-2.0", SccIndex<Object>,
         "`HashIndex::peek_with`: a hash table read without locks; read in place";
     "scc-map", Peer, "scc 3.8.8", "Apache-2.0", SccMap<Object>,
@@ -265,7 +269,8 @@ pub(super) const READ: &[Row] = rows! {
 /// The rows of `connection-hold`.
 pub(super) const HOLD: &[Row] = rows! {
     "connections-rcu", Ours, "lockyard", "MIT OR Apache-2.0", Ours<connections::Rcu>,
-        "a chain walked inside an epoch, then a reference; says the packet's direction, and expires";
+        "a chain walked inside an epoch, then a reference; says the packet's direction, and \
+         expires";
     "connections-locked", Ours, "lockyard", "MIT OR Apache-2.0", Ours<connections::Locked>,
         "the same under the bucket's lock";
     "papaya-arc", Peer, "papaya 0.2.5", "MIT", Papaya<Arc<Object>>,

@@ -1,8 +1,8 @@
-//! Counters: packets, bytes, the time of the last one, flags; counted by every thread, summed up by whoever reads.
+//! Counters: packets, bytes, the time of the last one, flags; counted by every thread, summed up by
+//! whoever reads.
 
-use super::ids::rows;
-use super::work::{Done, Worker, draws};
-use super::{Load, Role, Row, Subject};
+use super::subject::{Role, Row, Subject, rows};
+use super::work::{Done, Load, Worker, draws};
 use lockyard::Native;
 use lockyard::lock::Queued;
 use lockyard_tables::Counts;
@@ -167,5 +167,6 @@ pub(super) const ROWS: &[Row] = rows! {
     "shared-atomic", Yardstick, "here", "MIT OR Apache-2.0", SharedAtomic,
         "four atomic words in one line: a reader may see packets without their bytes";
     "per-thread", Yardstick, "here", "MIT OR Apache-2.0", PerThread,
-        "four words in a line of each thread, which is told its number; plain stores: a reader may see packets without their bytes";
+        "four words in a line of each thread, which is told its number; plain stores: a reader \
+         may see packets without their bytes";
 };

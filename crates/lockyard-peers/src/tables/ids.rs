@@ -1,10 +1,11 @@
 //! Identifier tables: objects found by a small number.
 //!
-//! Ours and `sharded-slab` choose the number; for the hash tables it is a key, hashed by one multiplication.
+//! Ours and `sharded-slab` choose the number; for the hash tables it is a key, hashed by one
+//! multiplication.
 
 use super::look_up::{IdHash, LookUp, Object, Session, room, table};
-use super::work::Done;
-use super::{Load, Role, Row};
+use super::subject::{Role, Row, rows};
+use super::work::{Done, Load};
 use lockyard::Native;
 use lockyard_tables::id_table::{self, IdTable, Rcu};
 use parking_lot::Mutex;
@@ -89,7 +90,8 @@ impl<const ADD: bool> LookUp for Ours<Rcu, true, ADD> {
     }
 }
 
-/// `papaya`, with the object in place. `KEPT`: one guard for the whole session, refreshed after each look-up.
+/// `papaya`, with the object in place. `KEPT`: one guard for the whole session, refreshed after
+/// each look-up.
 struct Papaya<const KEPT: bool>(papaya::HashMap<u32, Object, IdHash>);
 
 impl<const KEPT: bool> LookUp for Papaya<KEPT> {
@@ -322,30 +324,18 @@ impl LookUp for Slab<Mutex<Object>> {
     }
 }
 
-macro_rules! rows {
-    ($($name:literal, $role:ident, $from:literal, $licence:literal, $subject:ty, $what:literal;)*) => {
-        &[$(Row {
-            name: $name,
-            from: $from,
-            licence: $licence,
-            what: $what,
-            role: Role::$role,
-            make: table::<$subject>,
-        }),*]
-    };
-}
-pub(super) use rows;
-
 /// The rows of `id-read`.
 pub(super) const READ: &[Row] = rows! {
     "id-table-rcu", Ours, "lockyard", "MIT OR Apache-2.0", Ours<Rcu, false, false>,
-        "enters an epoch, finds the object, takes its own lock and validates it: the reader has it exclusively";
+        "enters an epoch, finds the object, takes its own lock and validates it: the reader has \
+         it exclusively";
     "id-table-rcu-kept", Ours, "lockyard", "MIT OR Apache-2.0", Ours<Rcu, true, false>,
         "the same inside one guard, quiescent after each look-up";
     "id-table-locked", Ours, "lockyard", "MIT OR Apache-2.0", Ours<id_table::Locked, false, false>,
         "the table's one lock, then the object's";
     "papaya", Peer, "papaya 0.2.5", "MIT", Papaya<false>,
-        "a hash table read without locks; a guard of `seize` for each look-up; the object is shared, so it cannot be changed";
+        "a hash table read without locks; a guard of `seize` for each look-up; the object is \
+         shared, so it cannot be changed";
     "papaya-kept", Peer, "papaya 0.2.5", "MIT", Papaya<true>,
         "the same inside one guard, refreshed after each look-up";
     "scc-index", Peer, "scc 3.8.8", "Apache-2.0", SccIndex,
@@ -355,7 +345,8 @@ pub(super) const READ: &[Row] = rows! {
     "dashmap", Peer, "dashmap 6.2.1", "MIT", Dash<false>,
         "`get`: a reader-writer lock for each shard of a hash table";
     "sharded-slab", Peer, "sharded-slab 0.1.7", "MIT", Slab<Object>,
-        "slots in pages of the thread that inserted; a look-up takes and drops a reference; the object is shared; identifiers have \
+        "slots in pages of the thread that inserted; a look-up takes and drops a reference; the \
+         object is shared; identifiers have \
          generations, and are not the lowest free ones";
 };
 
@@ -368,7 +359,8 @@ pub(super) const LOCK: &[Row] = rows! {
     "id-table-locked", Ours, "lockyard", "MIT OR Apache-2.0", Ours<id_table::Locked, false, true>,
         "the table's one lock, then the object's";
     "papaya-mutex", Peer, "papaya 0.2.5", "MIT", PapayaMutex,
-        "a guard of `seize`, then the object's `parking_lot::Mutex`; does not see whether the object was removed meanwhile";
+        "a guard of `seize`, then the object's `parking_lot::Mutex`; does not see whether the \
+         object was removed meanwhile";
     "scc-map", Peer, "scc 3.8.8", "Apache-2.0", SccMap<true>,
         "`HashMap::get_sync`: under the bucket's lock, so that others of the bucket wait";
     "dashmap", Peer, "dashmap 6.2.1", "MIT", Dash<true>,

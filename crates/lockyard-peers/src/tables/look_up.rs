@@ -1,10 +1,11 @@
 //! Look-ups in tables: what a row says of itself, and how it is run.
 
-use super::work::{Done, Worker, draws};
-use super::{Load, Subject};
+use super::subject::Subject;
+use super::work::{Done, Load, Worker, draws};
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// What a table holds: 32 bytes, of which a look-up reads the first word, and adds to the second if it has the object exclusively.
+/// An object in a table: 32 bytes. A look-up reads the first word, and adds to the second if it has
+/// the object exclusively.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Object {
     pub(crate) value: u64,
@@ -24,8 +25,8 @@ pub(crate) const fn value(number: u64) -> u64 {
     number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// For how many objects tables that want to know it are told to have room: for twice as many as there are, so that changes do not make
-/// them grow again and again.
+/// Returns the capacity for tables that take one: twice the number of objects, so that changes do
+/// not make them grow again and again.
 pub(crate) fn room(load: &Load) -> usize {
     2 * load.objects as usize + load.threads
 }
@@ -48,10 +49,12 @@ pub trait LookUp: Send + Sync + Sized + 'static {
     /// Finds the object of `key`, and returns its value.
     fn read(&self, key: &Self::Key) -> Option<u64>;
 
-    /// Inserts object `number`, which only this thread knows and which is none of those that are looked up, and takes it out again.
+    /// Inserts object `number`, which only this thread knows and which is none of those that are
+    /// looked up, and takes it out again.
     fn change(&self, number: u32);
 
-    /// What a thread does: reads and changes, as they come. To be replaced by a row that keeps something between its reads.
+    /// Performs a thread's reads and changes as they come. A row that keeps something between its
+    /// reads overrides this.
     #[inline]
     fn session(&self, session: Session<Self::Key>) -> Done {
         session.run(|key| self.read(key), |number| self.change(number))
@@ -74,8 +77,9 @@ pub struct Session<'s, K> {
 }
 
 impl<K: Clone> Session<'_, K> {
-    /// Reads by `read`, changes by `change` (which gets the number of an object that is the thread's; another one each time, because
-    /// some tables take long for one key that comes and goes), until the run is stopped.
+    /// Reads by `read`, changes by `change` (which gets the number of an object that is the
+    /// thread's; another one each time, because some tables take long for one key that comes and
+    /// goes), until the run is stopped.
     #[inline(always)]
     pub(crate) fn run(
         self,
@@ -136,8 +140,9 @@ impl<L: LookUp> Subject for Table<L> {
     }
 }
 
-/// A hash of identifiers that costs one multiplication, so that it is not the hash that is compared: both halves of the product,
-/// because some tables use the upper bits and some the lower ones.
+/// A hash of identifiers that costs one multiplication, so that it is not the hash that is
+/// compared: both halves of the product, because some tables use the upper bits and some the lower
+/// ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct IdHasher(u64);
 

@@ -1,13 +1,14 @@
-//! What people use instead of lockyard's tables, counters and reclamation: one row a subject, ours among them, so that all are measured in
-//! one run by the same loop.
+//! Alternatives to lockyard's tables, counters and reclamation. Each subject is a row, and so are
+//! lockyard's own, so that all are measured in one run by the same loop.
 //!
-//! A [`Group`] is what is asked of its rows: look a connection up and read it, count a packet, ... Each row answers with its own
-//! means, through one of four small traits ([`LookUp`], [`CacheHit`], [`Counter`], [`Reclaim`]), and says what it does that the
-//! others do not. Keys, values, their order, how many operations change something, and what a round is are the same for all; each
+//! The rows of a [`Group`] do the same task: look a connection up and read it, count a packet, ...
+//! Each row does it in its own way, through one of four small traits ([`LookUp`], [`CacheHit`],
+//! [`Counter`], [`Reclaim`]), and says what it does that the others do not. Keys, values, their
+//! order, how many operations change something, and what a round is are the same for all; each
 //! value that is read is compared with what it ought to be, in the loop, in every row.
 //!
-//! To add yours: its crate among this crate's dependencies, and a row in its group's file. Nothing else names a row; the tests of
-//! this crate run each.
+//! To add yours: its crate among this crate's dependencies, and a row in its group's file. Nothing
+//! else names a row; the tests of this crate run each.
 
 mod caches;
 mod connections;
@@ -15,6 +16,7 @@ mod counters;
 mod ids;
 mod look_up;
 mod reclaim;
+mod subject;
 mod tally;
 mod work;
 
@@ -22,104 +24,31 @@ pub use caches::CacheHit;
 pub use counters::Counter;
 pub use look_up::LookUp;
 pub use reclaim::Reclaim;
-pub use work::{Done, Stop, Worker};
-
-/// How much a run asks of its subject.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Load {
-    /// Objects in a table, before it begins.
-    pub objects: u32,
-    /// Per cent of the operations that read; the others change something.
-    pub reads: u32,
-    /// Threads.
-    pub threads: usize,
-}
-
-/// A subject, filled and ready, that all threads of a run share.
-pub trait Subject: Send + Sync {
-    /// Runs operations on the calling thread until the run is stopped.
-    fn work(&self, worker: &Worker) -> Done;
-
-    /// Whether all is as it ought to be after the threads have done what they say.
-    ///
-    /// # Errors
-    ///
-    /// What is not.
-    fn verify(&self, done: &[Done]) -> Result<(), String>;
-
-    /// Whether a read may have to make what it wants: [`Done::missed`] then is how often, and no error.
-    fn may_miss(&self) -> bool {
-        false
-    }
-
-    /// Objects that were taken out and whose memory is not given back; `None` where that is not counted.
-    fn held_back(&self) -> Option<u64> {
-        None
-    }
-}
-
-/// One subject of a group.
-#[derive(Clone, Copy, Debug)]
-pub struct Row {
-    /// Its name: a variant's, in results.
-    pub name: &'static str,
-    /// Where it comes from: the crate and its version, or `lockyard`.
-    pub from: &'static str,
-    /// Its licence, as its package says.
-    pub licence: &'static str,
-    /// What it is, and what it does that the others do not.
-    pub what: &'static str,
-    /// What it is to the question.
-    pub role: Role,
-    /// A new one, filled.
-    pub make: fn(&Load) -> Result<Box<dyn Subject>, String>,
-}
-
-/// What a row is to the question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// The library's.
-    Ours,
-    /// What people use instead.
-    Peer,
-    /// No peer, but the least that it can cost.
-    Yardstick,
-}
-
-/// What is asked of some rows.
-#[derive(Clone, Copy, Debug)]
-pub struct Group {
-    /// Its name: an experiment's, in results.
-    pub name: &'static str,
-    /// What an operation is, in a sentence without its end.
-    pub operation: &'static str,
-    /// Which shares of reading are measured if none are asked for, in per cent.
-    pub reads: &'static [u32],
-    /// Whether it has objects, of which there can be more or fewer.
-    pub has_objects: bool,
-    /// The rows.
-    pub rows: &'static [Row],
-}
+pub use subject::{Group, Role, Row, Subject};
+pub use work::{Done, Load, Stop, Worker};
 
 /// The groups.
 pub const GROUPS: &[Group] = &[
     Group {
         name: "id-read",
-        operation: "find an object by its identifier and read a word of it, in place; a change is an insertion and a removal",
+        operation: "find an object by its identifier and read a word of it, in place; a change is \
+                    an insertion and a removal",
         reads: &[100, 99, 90],
         has_objects: true,
         rows: ids::READ,
     },
     Group {
         name: "id-lock",
-        operation: "find an object by its identifier, have it exclusively, and add to a word of it; a change is an insertion and a removal",
+        operation: "find an object by its identifier, have it exclusively, and add to a word of \
+                    it; a change is an insertion and a removal",
         reads: &[100, 99, 90],
         has_objects: true,
         rows: ids::LOCK,
     },
     Group {
         name: "connection-read",
-        operation: "find a connection by the tuple of a packet of either direction and read a word of it, in place; a change is an \
+        operation: "find a connection by the tuple of a packet of either direction and read a \
+                    word of it, in place; a change is an \
                     insertion and a removal",
         reads: &[100, 99, 90],
         has_objects: true,
@@ -127,7 +56,8 @@ pub const GROUPS: &[Group] = &[
     },
     Group {
         name: "connection-hold",
-        operation: "find a connection by the tuple of a packet of either direction, take a reference that outlives its removal, read a \
+        operation: "find a connection by the tuple of a packet of either direction, take a \
+                    reference that outlives its removal, read a \
                     word of it, and drop the reference; a change is an insertion and a removal",
         reads: &[100, 99, 90],
         has_objects: true,
@@ -135,8 +65,10 @@ pub const GROUPS: &[Group] = &[
     },
     Group {
         name: "cache-hit",
-        operation: "take a reference to the buffer of a key, read a word of it, drop the reference; a change asks for a key that was never \
-                    asked for, so that a buffer is made and another one goes; the cache has room for a quarter more than the objects, every \
+        operation: "take a reference to the buffer of a key, read a word of it, drop the \
+                    reference; a change asks for a key that was never \
+                    asked for, so that a buffer is made and another one goes; the cache has room \
+                    for a quarter more than the objects, every \
                     eighth of which is referenced all the time",
         reads: &[100, 99, 90],
         has_objects: true,
@@ -144,14 +76,16 @@ pub const GROUPS: &[Group] = &[
     },
     Group {
         name: "counter",
-        operation: "count a packet: packets, bytes, time of the last one, flags; the operations that read sum them up",
+        operation: "count a packet: packets, bytes, time of the last one, flags; the operations \
+                    that read sum them up",
         reads: &[0, 1, 100],
         has_objects: false,
         rows: counters::ROWS,
     },
     Group {
         name: "reclaim",
-        operation: "enter, follow a pointer, read a word, leave; a change puts a new object of 64 bytes in the place of one, which is retired",
+        operation: "enter, follow a pointer, read a word, leave; a change puts a new object of 64 \
+                    bytes in the place of one, which is retired",
         reads: &[100, 99, 90, 0],
         has_objects: false,
         rows: reclaim::ROWS,

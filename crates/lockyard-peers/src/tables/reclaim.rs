@@ -1,12 +1,13 @@
-//! Reclamation: reading what another thread may take out at any moment, and giving back what was taken out.
+//! Reclamation: reading what another thread may take out at any moment, and giving back what was
+//! taken out.
 //!
-//! There are 64 pointers, each in a line of its own, to objects of 64 bytes. Each object counts that it was made and that it was freed, so that
-//! how much waits is counted alike for all; and what is freed under a reader is found by the reader.
+//! There are 64 pointers, each in a line of its own, to objects of 64 bytes. Each object counts
+//! that it was made and that it was freed, so that how much waits is counted alike for all; and
+//! what is freed under a reader is found by the reader.
 
-use super::ids::rows;
+use super::subject::{Role, Row, Subject, rows};
 use super::tally::{Tally, Tracked, enlist};
-use super::work::{Done, Worker, draws};
-use super::{Load, Role, Row, Subject};
+use super::work::{Done, Load, Worker, draws};
 use crossbeam_epoch as epoch;
 use lockyard::platform::{NativeU64, Word};
 use lockyard::reclaim::Owned;
@@ -49,8 +50,8 @@ pub struct Session<'s> {
 }
 
 impl Session<'_> {
-    /// Reads by `read` and puts new objects into places by `change`, until the run is stopped. Both get what the thread keeps between
-    /// operations.
+    /// Reads by `read` and puts new objects into places by `change`, until the run is stopped. Both
+    /// get what the thread keeps between operations.
     #[inline(always)]
     fn run<S>(
         self,
@@ -111,17 +112,19 @@ impl<const KEPT: bool> Ours<KEPT> {
     fn read(&self, guard: &DomainGuard, n: usize) -> u64 {
         // Acquire: pairs with the release in `change`.
         let bits = self.pointers[n].0.load(Ordering::Acquire);
-        // SAFETY: the pointers hold bits of such objects, loaded inside the guard; `change` retires them to its domain.
+        // SAFETY: the pointers hold bits of such objects, loaded inside the guard; `change` retires
+        // them to its domain.
         unsafe { guard.deref_bits::<Object>(bits) }.map_or(u64::MAX, |object| object.0.value)
     }
 
     #[inline(always)]
     fn change(&self, n: usize, object: Object) {
         let new = OwnedObject::new(object).expect("there is memory for one more");
-        // Release: pairs with the acquire in `read`; acquire: the object that comes out is initialised.
+        // Release: pairs with the acquire in `read`; acquire: the object that comes out is
+        // initialised.
         let old = self.pointers[n].0.swap(new.into_bits(), Ordering::AcqRel);
-        // SAFETY: it was made by `into_bits`, and the exchange took it out of reach, for this thread alone; all readers are inside
-        // guards of the domain.
+        // SAFETY: it was made by `into_bits`, and the exchange took it out of reach, for this
+        // thread alone; all readers are inside guards of the domain.
         unsafe { self.domain.retire_owned(OwnedObject::from_bits(old)) };
     }
 }
@@ -165,7 +168,8 @@ impl<const KEPT: bool> Drop for Ours<KEPT> {
     }
 }
 
-/// `crossbeam-epoch` with a collector of its own. `KEPT`: one guard for the whole session, pinned again after each read.
+/// `crossbeam-epoch` with a collector of its own. `KEPT`: one guard for the whole session, pinned
+/// again after each read.
 struct Crossbeam<const KEPT: bool> {
     pointers: Vec<Line<epoch::Atomic<Object>>>,
     collector: epoch::Collector,
@@ -182,7 +186,8 @@ impl<const KEPT: bool> Crossbeam<KEPT> {
     #[inline(always)]
     fn change(&self, guard: &epoch::Guard, n: usize, object: Object) {
         let old = self.pointers[n].0.swap(epoch::Owned::new(object), Ordering::AcqRel, guard);
-        // SAFETY: the exchange took it out of reach, for this thread alone; readers are inside guards of the collector.
+        // SAFETY: the exchange took it out of reach, for this thread alone; readers are inside
+        // guards of the collector.
         unsafe { guard.defer_destroy(old) };
     }
 }
@@ -250,8 +255,8 @@ impl<const KEPT: bool> Seize<KEPT> {
     fn change(&self, guard: &seize::LocalGuard, n: usize, object: Object) {
         let new = Box::into_raw(Box::new(object));
         let old = guard.swap(&self.pointers[n].0, new, Ordering::AcqRel);
-        // SAFETY: a box's, which the exchange took out of reach, for this thread alone; readers are inside guards of the
-        // collector.
+        // SAFETY: a box's, which the exchange took out of reach, for this thread alone; readers are
+        // inside guards of the collector.
         unsafe { guard.defer_retire(old, seize::reclaim::boxed) };
     }
 }
@@ -298,15 +303,19 @@ impl<const KEPT: bool> Drop for Seize<KEPT> {
 /// The rows of `reclaim`.
 pub(super) const ROWS: &[Row] = rows! {
     "domain", Ours, "lockyard", "MIT OR Apache-2.0", Ours<false>,
-        "an epoch; guards nest in signal handlers too; retiring needs no memory: the object has a header of 24 bytes";
+        "an epoch; guards nest in signal handlers too; retiring needs no memory: the object has a \
+         header of 24 bytes";
     "domain-kept", Ours, "lockyard", "MIT OR Apache-2.0", Ours<true>,
         "the same inside one guard, quiescent after each operation";
     "crossbeam-epoch", Peer, "crossbeam-epoch 0.9.21", "MIT OR Apache-2.0", Crossbeam<false>,
-        "an epoch; a collector of its own, and a handle that each thread keeps; retires closures, in bags of 64";
+        "an epoch; a collector of its own, and a handle that each thread keeps; retires closures, \
+         in bags of 64";
     "crossbeam-epoch-kept", Peer, "crossbeam-epoch 0.9.21", "MIT OR Apache-2.0", Crossbeam<true>,
-        "the same inside one guard, pinned again after each operation; flushed at every 64th change, because else nothing is freed";
+        "the same inside one guard, pinned again after each operation; flushed at every 64th \
+         change, because else nothing is freed";
     "seize", Peer, "seize 0.5.1", "MIT", Seize<false>,
-        "batches with a count of the threads that were inside; entering is a plain store where the system call membarrier is there, \
+        "batches with a count of the threads that were inside; entering is a plain store where \
+         the system call membarrier is there, \
          which retiring then calls";
     "seize-kept", Peer, "seize 0.5.1", "MIT", Seize<true>,
         "the same inside one guard, refreshed after each operation";

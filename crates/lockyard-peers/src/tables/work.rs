@@ -1,24 +1,36 @@
-//! The loop that every subject is measured in, and the operations that it goes through: the same for all rows of a group.
+//! The loop that every subject is measured in, and the operations that it goes through: the same
+//! for all rows of a group.
 //!
-//! Each thread draws its operations before it begins, [`DRAWS`] of them, and goes through them over and over: which object, what
-//! is to be found there, and whether the operation changes something. Exactly so many change something as the load says,
-//! spread at random. So the loop draws no random numbers, and asks the same of each subject.
+//! Each thread draws its operations before it begins, [`DRAWS`] of them, and goes through them over
+//! and over: which object, what is to be found there, and whether the operation changes something.
+//! Exactly so many change something as the load says, spread at random. So the loop draws no random
+//! numbers, and asks the same of each subject.
 
-use super::Load;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// How many operations a thread draws.
+/// The load of a run on its subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// Objects in a table, before it begins.
+    pub objects: u32,
+    /// Percentage of operations that read; the others change something.
+    pub reads: u32,
+    /// Threads.
+    pub threads: usize,
+}
+
+/// Number of operations that a thread draws.
 pub(crate) const DRAWS: usize = 1 << 14;
 
-/// After so many operations a thread says how far it is, and looks whether it is to stop.
+/// A thread reports its progress, and looks for the stop, once in this many operations.
 const BATCH: usize = 64;
 
-/// Whether a run is to stop.
+/// Request to stop a run.
 #[derive(Debug, Default)]
 pub struct Stop(AtomicBool);
 
 impl Stop {
-    /// It is.
+    /// Requests the stop.
     pub fn stop(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -29,15 +41,15 @@ impl Stop {
 pub struct Worker<'r> {
     /// Its number, from 0.
     pub thread: usize,
-    /// What is asked for.
+    /// The load of the run.
     pub load: Load,
-    /// Whether to stop.
+    /// Request to stop.
     pub stop: &'r Stop,
-    /// Where it says how many operations it has done.
+    /// Number of operations that it has reported as done.
     pub progress: &'r AtomicU64,
 }
 
-/// What a thread has done.
+/// Numbers of operations that a thread has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Done {
     /// Operations that read.
@@ -51,7 +63,7 @@ pub struct Done {
 }
 
 impl Done {
-    /// Of several threads.
+    /// Sums the operations of several threads.
     pub fn sum(all: &[Done]) -> Done {
         all.iter().fold(Done::default(), |a, b| Done {
             reads: a.reads + b.reads,
@@ -71,7 +83,8 @@ pub(crate) struct Draw<K> {
     changes: bool,
 }
 
-/// Numbers that look random: a 64-bit xorshift with a multiplication (G. Marsaglia, 2003; S. Vigna, 2016).
+/// Numbers that look random: a 64-bit xorshift with a multiplication (G. Marsaglia, 2003; S. Vigna,
+/// 2016).
 #[derive(Debug)]
 pub(crate) struct Random(u64);
 
@@ -119,8 +132,8 @@ pub(crate) fn draws<K>(
 }
 
 impl Worker<'_> {
-    /// Goes through `draws` until the run is stopped: `read` reads the object of a key, `change` changes something. Both get what
-    /// the thread keeps.
+    /// Goes through `draws` until the run is stopped: `read` reads the object of a key, `change`
+    /// changes something. Both get what the thread keeps.
     #[inline(always)]
     pub(crate) fn run<K, S>(
         &self,
@@ -145,7 +158,8 @@ impl Worker<'_> {
                     }
                 }
                 operations += BATCH as u64;
-                // A store by its only writer; relaxed, as the stop: nothing is read on the strength of it.
+                // A store by its only writer; relaxed, as the stop: nothing is read on the strength
+                // of it.
                 self.progress.store(operations, Ordering::Relaxed);
                 if self.stop.0.load(Ordering::Relaxed) {
                     break 'run;

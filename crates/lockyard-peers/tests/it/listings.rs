@@ -1,7 +1,9 @@
-//! By listing: an uncontended ticket or queued lock is what a compare-exchange and a store are, instruction by instruction.
-//! The loops of `src/straight.rs`, lock, add one, unlock, in release mode.
+//! By listing: an uncontended ticket or queued lock is what a compare-exchange and a store are,
+//! instruction by instruction. The loops of `src/straight.rs`, lock, add one, unlock, in release
+//! mode.
 //!
-//! Exact for the toolchain of `rust-toolchain.toml` on x86-64 Linux; elsewhere this test says that it looked at nothing.
+//! Exact for the toolchain of `rust-toolchain.toml` on x86-64 Linux; elsewhere this test says that
+//! it looked at nothing.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,14 +11,14 @@ use std::sync::OnceLock;
 
 /// The assembly of the crate; `None` where it cannot be made.
 fn assembly() -> Option<&'static str> {
-    static ASSEMBLY: OnceLock<Option<String>> = OnceLock::new();
-    ASSEMBLY.get_or_init(compile).as_deref()
+    static ASSEMBLY: OnceLock<Result<String, String>> = OnceLock::new();
+    let assembly = ASSEMBLY.get_or_init(compile).as_deref();
+    assembly.map_err(|why| lockyard_testing::skip!("{why}")).ok()
 }
 
-fn compile() -> Option<String> {
+fn compile() -> Result<String, String> {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
-        println!("skipped: the listings are of x86-64 Linux");
-        return None;
+        return Err("the listings are of x86-64 Linux".to_owned());
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let toolchain =
@@ -25,10 +27,10 @@ fn compile() -> Option<String> {
     let version = String::from_utf8_lossy(&version.stdout).into_owned();
     let number = version.split(' ').nth(1).unwrap_or_default();
     if number.is_empty() || !toolchain.contains(&format!("\"{number}\"")) {
-        println!(
-            "skipped: the listings are of the toolchain in rust-toolchain.toml, not {version}"
-        );
-        return None;
+        let version = version.trim();
+        return Err(format!(
+            "the listings are of the toolchain in rust-toolchain.toml, not {version}"
+        ));
     }
     let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("listings");
     let output = Command::new(env!("CARGO"))
@@ -60,11 +62,11 @@ fn compile() -> Option<String> {
         })
         .max_by_key(|path| path.metadata().and_then(|m| m.modified()).ok())
         .expect("the assembly was asked for");
-    Some(std::fs::read_to_string(newest).expect("it is there"))
+    Ok(std::fs::read_to_string(newest).expect("it is there"))
 }
 
-/// What a round of the function's loop executes if nobody else wants the lock: from the loop's head to the jump back to it.
-/// What is cold is behind that.
+/// What a round of the function's loop executes if nobody else wants the lock: from the loop's head
+/// to the jump back to it. What is cold is behind that.
 fn uncontended(assembly: &str, name: &str) -> Vec<String> {
     let mut lines = assembly.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
     let found = |line: &str| line.ends_with(':') && !line.starts_with('.') && line.contains(name);
@@ -97,7 +99,8 @@ fn locked(listing: &[String]) -> Vec<&str> {
     listing.iter().map(String::as_str).filter(is_locked).collect()
 }
 
-/// The instructions' names, a locked one's with its prefix, and what is written to memory how widely.
+/// The instructions' names, a locked one's with its prefix, and what is written to memory how
+/// widely.
 fn shape(listing: &[String]) -> Vec<String> {
     let one = |line: &String| {
         let (name, operands) = match line.strip_prefix("lock ") {
@@ -161,9 +164,12 @@ fn an_uncontended_ticket_lock_is_one_locked_addition_and_one_plain_store() {
 
 #[test]
 fn the_reader_of_listings_finds_the_loop() {
-    let assembly = "_ZN1a8the_loop17h0E:\n\ttest\trdx, rdx\n\tje\t.LBB1_6\n.LBB1_2:\n\txor\teax, eax\n\t\
-                    lock\t\tcmpxchg\tdword ptr [rdi], ebp\n\tjne\t.LBB1_3\n.LBB1_4:\n\t#APP\n\n\tmov\tbyte ptr [rdi], al\n\
-                    \tdec\trdx\n\tjne\t.LBB1_2\n.LBB1_3:\n\txchg\tdword ptr [rdi], eax\n\tret\n.Lfunc_end1:\n";
+    let assembly = "_ZN1a8the_loop17h0E:\n\ttest\trdx, rdx\n\tje\t.LBB1_6\n.LBB1_2:\n\txor\teax, \
+                    eax\n\t\
+                    lock\t\tcmpxchg\tdword ptr [rdi], \
+                    ebp\n\tjne\t.LBB1_3\n.LBB1_4:\n\t#APP\n\n\tmov\tbyte ptr [rdi], al\n\
+                    \tdec\trdx\n\tjne\t.LBB1_2\n.LBB1_3:\n\txchg\tdword ptr [rdi], \
+                    eax\n\tret\n.Lfunc_end1:\n";
     let round = uncontended(assembly, "the_loop");
     assert_eq!(shape(&round), ["xor", "lock cmpxchg dword", "jne", "mov byte", "dec", "jne"]);
     assert_eq!(locked(&round).len(), 1);

@@ -1,5 +1,5 @@
-//! Every row of the table: its lock excludes, says who holds it, and is destroyed; its name can be found; its version and
-//! licence are those of the package that is built here.
+//! Every row of the table: its lock excludes, says who holds it, and is destroyed; its name can be
+//! found; its version and licence are those of the package that is built here.
 
 use lockyard::Native;
 use lockyard_peers::{PEERS, Peer, find};
@@ -57,7 +57,8 @@ fn counter(peer: &Peer) -> Variant {
     variant.with_foreign_lock(peer.name, peer.what, peer.lock).expect("it has a lock")
 }
 
-/// Has `threads` threads change the counter, all at a time, and says what is wrong with it afterwards.
+/// Has `threads` threads change the counter, all at a time, and says what is wrong with it
+/// afterwards.
 fn torture(variant: &Variant, threads: usize, operations: u64) -> Result<(), Violation> {
     let prepared = Prepared::<Threads>::new(variant, 128, None, 0.0).expect("there is memory");
     let start = Barrier::new(threads);
@@ -74,7 +75,8 @@ fn torture(variant: &Variant, threads: usize, operations: u64) -> Result<(), Vio
 
 #[test]
 fn every_peer_excludes() {
-    // With more threads than CPUs a FIFO lock that spins hands over to threads that do not run, a time slice each.
+    // With more threads than CPUs a FIFO lock that spins hands over to threads that do not run, a
+    // time slice each.
     for (threads, operations) in [(1, 20_000), (2, 50_000), (5, 300)] {
         for peer in PEERS {
             let found = torture(&counter(peer), threads, operations);

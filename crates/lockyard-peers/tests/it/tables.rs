@@ -1,5 +1,6 @@
-//! Every row of the tables of subjects: it does what is asked of it, on one thread and on several, and says when something was
-//! lost; its name, version and licence are right. Nothing here asserts how fast anything is.
+//! Every row of the tables of subjects: it does what is asked of it, on one thread and on several,
+//! and says when something was lost; its name, version and licence are right. Nothing here asserts
+//! how fast anything is.
 
 use lockyard_peers::tables::{Done, GROUPS, Load, Role, Row, Stop, Subject, Worker};
 use std::path::Path;
@@ -39,7 +40,8 @@ fn each(mut what: impl FnMut(&str, &Row, &[u32])) {
 fn every_row_does_what_is_asked_of_it() {
     each(|group, row, reads| {
         for (index, &reads) in reads.iter().enumerate() {
-            // With more threads than CPUs a FIFO lock that spins hands over to threads that do not run, a time slice each.
+            // With more threads than CPUs a FIFO lock that spins hands over to threads that do not
+            // run, a time slice each.
             for (threads, operations) in [(1, 5_000), (2, 1_000), (3, 64)] {
                 if threads == 3 && index > 0 {
                     continue;

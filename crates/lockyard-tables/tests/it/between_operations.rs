@@ -3,7 +3,7 @@
 #![cfg(feature = "hooks")]
 
 use crate::support::between::{Host, after_next};
-use lockyard::platform::hooked::Kind;
+use lockyard::platform::hooked::OperationKind;
 use lockyard_tables::connections::{Bits, ConnectionTable, Rcu, Tuple};
 use lockyard_tables::id_table::{self, IdTable};
 use std::net::Ipv4Addr;
@@ -47,7 +47,7 @@ fn beside_a_stopped_look_up(look_up: impl FnOnce() + Send, beside: impl FnOnce()
     thread::scope(|scope| {
         scope.spawn(move || {
             // The first fence of a look-up is that of entering.
-            after_next(Kind::Fence, move || {
+            after_next(OperationKind::Fence, move || {
                 stopped.store(true, Ordering::Relaxed);
                 until(go_on);
             });
@@ -76,12 +76,12 @@ fn a_look_up_that_never_ends_holds_memory_of_connections_back_and_nothing_else()
                     assert!(table.remove(&connection(number)).is_some());
                 }
             }
-            assert_eq!(table.waiting(), u64::from(GONE / 2), "what is held back can be read off");
+            assert_eq!(table.waiting(), u64::from(GONE / 2), "the table reports the waiting ones");
             let renewed = table.look_up(&connection(0)).is_some_and(|(found, _)| found.renew(6));
             assert!(renewed);
             assert_eq!(table.expire(5, usize::MAX, |_| ()), GONE as usize / 2);
             assert_eq!(table.waiting(), u64::from(GONE), "nothing is freed under it");
-            assert_eq!(ALIVE.load(Ordering::Relaxed), 1, "values are dropped all the same");
+            assert_eq!(ALIVE.load(Ordering::Relaxed), 1, "values are still dropped");
         },
     );
     // The look-up has gone on, and a retirement or two later everything is freed.
@@ -114,7 +114,7 @@ fn a_look_up_that_never_ends_holds_memory_of_identifiers_back_and_nothing_else()
             assert_eq!(
                 table.domain().pending(),
                 u64::from(GONE),
-                "what is held back can be read off"
+                "the table reports the waiting ones"
             );
             assert!(table.domain().try_synchronize(3).is_err());
             assert_eq!(ALIVE.load(Ordering::Relaxed), 1, "objects are the remover's");

@@ -67,7 +67,7 @@ fn each_package_has_its_licences_and_what_it_needs() {
         }
         let foreign = |file: &&&str| file.starts_with("tests/") || file.starts_with("listings/");
         let found = files.iter().find(foreign);
-        assert_eq!(found, None, "{package}: what only this workspace can run");
+        assert_eq!(found, None, "{package}: only this workspace can run it");
         for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
             let text = |folder: &str| std::fs::read(root().join(folder).join(licence)).unwrap();
             let of_the_crate = text(&format!("crates/{package}"));

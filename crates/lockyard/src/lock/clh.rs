@@ -80,8 +80,8 @@ impl<H: HostWithSlots> HeldNode<H> for Clh {
 
     #[inline]
     fn prepare(me: Name) {
-        // Relaxed: published by the change of the tail. `parked` is 0: of no other node does `keep`
-        // dispose.
+        // Relaxed: the change of the tail publishes it. `parked` is 0: `keep` hands out no
+        // other node.
         me.node::<H>().ready.store(HELD, Ordering::Relaxed);
     }
 
@@ -95,7 +95,7 @@ impl<H: HostWithSlots> HeldNode<H> for Clh {
     fn wait(_me: Name, predecessor: Name) {
         H::count(Event::Slowpath);
         let ready = &predecessor.node::<H>().ready;
-        // Acquire, of either: pairs with the release of the predecessor's exchange in `unlock`.
+        // Acquire, both: pairs with the release of the predecessor's exchange in `unlock`.
         if ready.swap(ANNOUNCED, Ordering::Acquire) != RELEASED {
             H::wait_until(ready, Ordering::Acquire, |state| state == RELEASED);
         }
@@ -103,10 +103,10 @@ impl<H: HostWithSlots> HeldNode<H> for Clh {
     }
 }
 
-// SAFETY: who finds the queue empty has the lock, by the swap; everyone else when its predecessor's
-// node says that it was released. The tail goes back to nobody only from the holder's own name. A
-// node is used again only when its one successor has done with it. The orderings are argued at each
-// operation, each of which changes the word by a read-modify-write.
+// SAFETY: a thread that finds the queue empty, by its swap, has the lock. Any other has it when its
+// predecessor's node says that it was released. The tail is cleared only from the holder's own
+// name. A node is used again only when its one successor has finished with it. Each operation
+// argues its ordering, and changes the word by a read-modify-write.
 unsafe impl<H: HostWithSlots> LaneLock<H> for Clh {
     #[inline]
     unsafe fn lock<L: Lane>(lane: L) -> u16 {

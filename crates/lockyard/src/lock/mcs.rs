@@ -65,8 +65,8 @@ impl<H: HostWithSlots> HeldNode<H> for Mcs {
     #[inline]
     fn prepare(me: Name) {
         let node = me.node::<H>();
-        // Relaxed: published by the change of the tail, and by the store to the predecessor's
-        // `next`.
+        // Relaxed: the change of the tail, and the store to the predecessor's `next`, publish
+        // them.
         node.next.store(0, Ordering::Relaxed);
         node.ready.store(0, Ordering::Relaxed);
     }
@@ -80,7 +80,7 @@ impl<H: HostWithSlots> HeldNode<H> for Mcs {
     #[inline(never)]
     fn wait(me: Name, predecessor: Name) {
         H::count(Event::Slowpath);
-        // Release: pairs with the acquire of the predecessor's `unlock`, who then writes to
+        // Release: pairs with the acquire in the predecessor's `unlock`, which then writes to
         // `ready`.
         predecessor.node::<H>().next.store(me.to_bits() as u32, Ordering::Release);
         // Acquire: pairs with the release store in `unlock`.
@@ -88,9 +88,9 @@ impl<H: HostWithSlots> HeldNode<H> for Mcs {
     }
 }
 
-// SAFETY: who finds the queue empty has the lock, by the swap; everyone else when its predecessor,
-// the holder, says so, once. The tail goes back to nobody only from the holder's own name. The
-// orderings are argued at each operation, each of which changes the word by a read-modify-write.
+// SAFETY: a thread that finds the queue empty, by its swap, has the lock. Any other has it when its
+// predecessor, the holder, says so, once. The tail is cleared only from the holder's own name. Each
+// operation argues its ordering, and changes the word by a read-modify-write.
 unsafe impl<H: HostWithSlots> LaneLock<H> for Mcs {
     #[inline]
     unsafe fn lock<L: Lane>(lane: L) -> u16 {

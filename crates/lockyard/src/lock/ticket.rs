@@ -27,8 +27,8 @@ use crate::invariance::Invariant;
 use crate::lane::{FourBytes, Lane, TwoBytes, Width, lower, upper};
 use crate::platform::{Event, Host, Int, Ordering};
 
-/// The ticket lock: its waiting loop is `P`, and a lock of its own is in a word of width `W`. See
-/// the [module documentation](crate::lock).
+/// The ticket lock: its waiting loop is `P`, and a lock of its own is in a word of width `W`. See the
+/// [module documentation](crate::lock).
 ///
 /// In a lane of 32 bits (16-bit counters) at most 2^15 threads may hold or wait at once. One more
 /// ends the program, as an overflowing `Arc` does.
@@ -39,8 +39,8 @@ use crate::platform::{Event, Host, Int, Ordering};
 #[derive(Debug)]
 pub struct Ticket<P: Poll = PlainLoop, W: Width = FourBytes>(Invariant<(P, W)>);
 
-/// The ticket lock, its waiting loop in assembly on x86-64. It exists to show that the loop in
-/// plain code is not slower.
+/// The ticket lock with its waiting loop in assembly on x86-64. It shows that the loop in plain
+/// code is not slower.
 pub type TicketAsmLoop = Ticket<AsmLoop>;
 
 /// The ticket lock in 2 bytes.
@@ -124,11 +124,11 @@ impl<P: Poll, W: Width> Algorithm for Ticket<P, W> {
     }
 }
 
-// SAFETY: `next` hands out each ticket once while fewer than 2^16 (2^8) are out, which the distance
-// check ensures (with 8 bits, the host); only the thread whose ticket equals `owner` is past
-// `lock`, and only it moves `owner` on. `try_lock` changes `next` only from a value at which the
-// lock was free. The orderings are argued at each operation; each operation changes the lane by a
-// read-modify-write, or by a store of a part, which stands for one.
+// SAFETY: `next` hands out each ticket once while fewer than 2^16 (2^8) are out. The distance check
+// ensures that; with 8 bits, the host does. Only the thread whose ticket equals `owner` is past
+// `lock`, and only it advances `owner`. `try_lock` changes `next` only from a value at which the
+// lock was free. Each operation argues its ordering. Each changes the lane by a read-modify-write,
+// or by a store of a part, which stands for one.
 unsafe impl<H: Host, P: Poll, W: Width> LaneLock<H> for Ticket<P, W> {
     #[inline(always)]
     unsafe fn lock<L: Lane>(lane: L) -> u16 {
@@ -163,8 +163,8 @@ unsafe impl<H: Host, P: Poll, W: Width> LaneLock<H> for Ticket<P, W> {
     unsafe fn unlock<L: Lane>(lane: L, ticket: u16) {
         let old = <L::Bits as Int>::Half::truncate(u64::from(ticket));
         let new = <L::Bits as Int>::Half::truncate(u64::from(ticket.wrapping_add(1)));
-        // Release: pairs with the acquire of the next owner, in `lock`, `try_lock` or its wait.
-        // Only the holder writes `owner`, so this is a store of a part.
+        // Release: pairs with the acquire of the next owner, in `lock`, `try_lock` or its wait. Only
+        // the holder writes `owner`, so this is a store of a part.
         lane.store_lower(old, new, Ordering::Release);
     }
 }

@@ -189,7 +189,8 @@ fn in_a_forked_child_nodes_left_to_others_belong_to_the_thread_again() {
     .unwrap();
 }
 
-/// Changes the count before each compare-exchange of a thread that wants the lock, as a stream of look-ups may.
+/// Changes the count before each compare-exchange of a thread that wants the lock, as a stream of
+/// look-ups could.
 struct Stream;
 
 type Entry = LockRef<Queued, NoTrywait, Hooked<Native, Stream>>;

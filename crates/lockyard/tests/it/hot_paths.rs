@@ -16,15 +16,15 @@ const CRATE: &str = env!("CARGO_MANIFEST_DIR");
 
 /// Returns the listings by function, or `None` where they cannot be made.
 fn listings() -> Option<&'static BTreeMap<String, Vec<String>>> {
-    static LISTINGS: OnceLock<Option<BTreeMap<String, Vec<String>>>> = OnceLock::new();
-    LISTINGS.get_or_init(compile).as_ref()
+    static LISTINGS: OnceLock<Result<BTreeMap<String, Vec<String>>, String>> = OnceLock::new();
+    let listings = LISTINGS.get_or_init(compile).as_ref();
+    listings.map_err(|why| lockyard_testing::skip!("{why}")).ok()
 }
 
-/// Compiles the example and splits its assembly into functions.
-fn compile() -> Option<BTreeMap<String, Vec<String>>> {
+/// Compiles the example and takes its assembly apart.
+fn compile() -> Result<BTreeMap<String, Vec<String>>, String> {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
-        println!("skipped: the listings are of x86-64 Linux");
-        return None;
+        return Err("the listings are of x86-64 Linux".to_owned());
     }
     let root = Path::new(CRATE).join("../..");
     let toolchain =
@@ -33,10 +33,10 @@ fn compile() -> Option<BTreeMap<String, Vec<String>>> {
     let version = String::from_utf8_lossy(&version.stdout).into_owned();
     let number = version.split(' ').nth(1).unwrap_or_default();
     if number.is_empty() || !toolchain.contains(&format!("\"{number}\"")) {
-        println!(
-            "skipped: the listings are of the toolchain in rust-toolchain.toml, not {version}"
-        );
-        return None;
+        let version = version.trim();
+        return Err(format!(
+            "the listings are of the toolchain in rust-toolchain.toml, not {version}"
+        ));
     }
     let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("hot-paths");
     let output = Command::new(env!("CARGO"))
@@ -57,7 +57,7 @@ fn compile() -> Option<BTreeMap<String, Vec<String>>> {
         .filter(|path| path.extension().is_some_and(|e| e == "s"))
         .max_by_key(|path| path.metadata().and_then(|m| m.modified()).ok())
         .expect("the assembly was asked for");
-    Some(functions(&std::fs::read_to_string(assembly).expect("it is there")))
+    Ok(functions(&std::fs::read_to_string(assembly).expect("it is there")))
 }
 
 /// Returns the instructions of each function whose name is not mangled. Directives are omitted,

@@ -72,7 +72,7 @@ unsafe impl Host for Few {
 
 type Lock<W> = RawSpinLock<Ticket<PlainLoop, W>, Few>;
 
-/// One more contender for a lock that is held.
+/// Adds one contender for a lock that is held.
 fn contend<W: Width>(lock: &Lock<W>) -> Outcome {
     let acquisition = catch_unwind(AssertUnwindSafe(|| lock.acquire()));
     *acquisition.expect_err("the lock is held").downcast().expect("an outcome")
@@ -131,8 +131,8 @@ fn a_small_lock_survives_the_wrap_of_its_counters() {
     assert!(!lock.is_held());
 }
 
-/// Hand-overs among waiting threads while the counters wrap; the plain counter loses a step if two are
-/// inside.
+/// Hands the lock over among waiting threads while the counters wrap. The plain counter loses a
+/// step if two threads are inside.
 fn hands_over_across_the_wrap<W: Width>(rounds: u32) {
     const THREADS: u32 = 4;
     let lock = Lock::<W>::new();

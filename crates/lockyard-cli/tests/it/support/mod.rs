@@ -1,13 +1,33 @@
-//! Changes of a text at random, by seed.
+//! The command, folders for its files, what it printed; and random changes of a text, by seed.
 
+pub(crate) mod folders;
 pub(crate) mod outcomes;
 
 use std::ops::Range;
+use std::process::{Command, Output};
+
+/// The command with its arguments.
+pub(crate) fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lockyard"));
+    command.args(arguments);
+    command
+}
+
+/// Runs the command to its end.
+pub(crate) fn lockyard(arguments: &[&str]) -> Output {
+    command(arguments).output().expect("the command runs")
+}
+
+/// Returns a text that the command printed.
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("it is text")
+}
 
 /// Splitmix64 (Steele, Lea, Flood, 2014).
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
+    /// Returns a number below `bound`.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -16,7 +36,7 @@ impl Random {
         ((z ^ (z >> 31)) % bound as u64) as usize
     }
 
-    /// Some characters of `text`, a dozen bytes or so; or none.
+    /// Returns a range of at most about a dozen bytes of `text`, at the borders of characters.
     pub(crate) fn some_of(&mut self, text: &str) -> Range<usize> {
         let mut begin = self.below(text.len() + 1);
         while !text.is_char_boundary(begin) {

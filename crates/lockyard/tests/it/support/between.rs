@@ -5,18 +5,18 @@ use lockyard::platform::hooked::{Effect, Hook, Hooked, Operation, OperationKind}
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Runs what [`after_next`] was given, after the operation that it was given it for.
+/// A hook that runs the action of [`after_next`] after the operation for which it was given.
 pub(crate) struct Between;
 
 type Then = Box<dyn FnOnce()>;
 
 thread_local! {
     static THEN: RefCell<Option<(OperationKind, Then)>> = const { RefCell::new(None) };
-    /// What counts the waits that the thread begins.
+    /// The counter of the waits that the thread begins.
     pub(crate) static WAITS: Cell<Option<&'static AtomicU32>> = const { Cell::new(None) };
 }
 
-/// Runs `then` after the next operation of this kind of the running thread.
+/// Runs `then` after the next operation of this kind in the running thread.
 pub(crate) fn after_next(kind: OperationKind, then: impl FnOnce() + 'static) {
     THEN.set(Some((kind, Box::new(then))));
 }

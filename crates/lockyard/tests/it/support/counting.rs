@@ -105,6 +105,9 @@ unsafe impl Host for Counting {
     fn unpark(word: *const NativeU32, count: u32) {
         Native::unpark(word, count);
     }
+    fn count(event: Event) {
+        note(|counts| &counts.events[event as usize]);
+    }
     fn fatal(message: &'static str) -> ! {
         Native::fatal(message)
     }

@@ -1,11 +1,11 @@
 //! There is one source of each primitive.
 //!
 //! Held by reading the sources, without comments, strings and test modules:
-//! - `lockyard-sim` and `lockyard-scenarios` contain no lock algorithm. Whoever wrote one would need
-//!   an operation that decides between threads: a read-modify-write, a store of a part, a wait, an
-//!   implementation of `LaneLock`, or an atomic or a lock of the standard library. None of these is
-//!   named there, but for the files and operations that are listed below with their reasons. An
-//!   entry of the list that is not needed fails too.
+//! - `lockyard-sim` and `lockyard-scenarios` contain no lock algorithm. Whoever wrote one would
+//!   need an operation that decides between threads: a read-modify-write, a store of a part, a
+//!   wait, an implementation of `LaneLock`, or an atomic or a lock of the standard library. None of
+//!   these is named there, but for the files and operations that are listed below with their
+//!   reasons. An entry of the list that is not needed fails too.
 //! - In `lockyard` and `lockyard-tables` nothing outside the platform's modules names a concrete atomic or `UnsafeCell`.
 
 use lockyard_check::sources::sources;
@@ -59,7 +59,8 @@ const ALLOWED: [(&str, &[&str], &str); 5] = [
     (
         "crates/lockyard-scenarios/src/prepared.rs",
         &[".fetch_add(", ".store(", "sync::atomic"],
-        "the steps of a script that add to and write a plain word; and a number for each task that begins, which is not shared memory of the experiment",
+        "the steps of a script that add to and write a plain word; and a number for each task \
+         that begins, which is not shared memory of the experiment",
     ),
     (
         "crates/lockyard-scenarios/src/tables/tally.rs",

@@ -1,0 +1,102 @@
+//! Mutants: sites with a weakened ordering, and the result of checking each.
+
+use crate::hooks::Site;
+use lockyard::platform::Ordering;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// Returns the orderings to which `order` is weakened, one after another.
+pub fn weakenings(order: &str) -> &'static [Ordering] {
+    match order {
+        "AcqRel" => &[Ordering::Acquire, Ordering::Release, Ordering::Relaxed],
+        "SeqCst" => &[Ordering::AcqRel, Ordering::Acquire, Ordering::Release, Ordering::Relaxed],
+        _ => &[Ordering::Relaxed],
+    }
+}
+
+/// One weakening, and its result.
+#[derive(Clone, Debug)]
+pub struct Mutant {
+    /// The suite.
+    pub suite: &'static str,
+    /// Place of the ordering.
+    pub site: Site,
+    /// The ordering in the source.
+    pub order: &'static str,
+    /// Its replacement.
+    pub weakened: Ordering,
+    /// The check that noticed, its finding, and the execution; `None` if no check noticed.
+    pub killed: Option<(String, String, u64)>,
+    /// The reason why no check can, if the table of survivors has one.
+    pub reason: Option<&'static str>,
+}
+
+impl fmt::Display for Mutant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (site, order, weakened) = (self.site, self.order, self.weakened);
+        write!(f, "| {} | {site} | {order} -> {weakened:?} | ", self.suite)?;
+        match (&self.killed, self.reason) {
+            (Some((check, found, execution)), None) => {
+                write!(f, "killed by {check}: {found}, execution {execution} |")
+            }
+            (Some((check, ..)), Some(_)) => write!(f, "killed by {check}, AND EXPLAINED |"),
+            (None, Some(reason)) => write!(f, "survives: {reason} |"),
+            (None, None) => write!(f, "SURVIVES, UNEXPLAINED |"),
+        }
+    }
+}
+
+/// Result of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Every mutant.
+    pub mutants: Vec<Mutant>,
+    /// Other errors: a stale entry of a table, an ordering that no program reaches.
+    pub complaints: Vec<String>,
+}
+
+/// Numbers of sites: all, killed, explained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Totals {
+    /// All sites.
+    pub sites: usize,
+    /// Sites of which every weakening is noticed.
+    pub killed: usize,
+    /// Sites with a weakening that is not noticed and has a reason; the others are noticed.
+    pub explained: usize,
+}
+
+impl Totals {
+    /// Returns the last line of the command.
+    pub fn line(self) -> String {
+        format!(
+            "ordering sites killed {} of {}, explained {}",
+            self.killed, self.sites, self.explained
+        )
+    }
+}
+
+impl Report {
+    /// Counts the sites.
+    pub fn totals(&self) -> Totals {
+        let sites: BTreeSet<_> = self.mutants.iter().map(|m| (m.suite, m.site)).collect();
+        let of = |site: &(&'static str, Site)| {
+            let site = *site;
+            self.mutants.iter().filter(move |m| (m.suite, m.site) == site)
+        };
+        let killed = sites.iter().filter(|site| of(site).all(|m| m.killed.is_some()));
+        let explained = sites.iter().filter(|site| {
+            of(site).any(|m| m.killed.is_none())
+                && of(site).all(|m| m.killed.is_some() != m.reason.is_some())
+        });
+        Totals { sites: sites.len(), killed: killed.count(), explained: explained.count() }
+    }
+
+    /// Returns true if every site is killed or explained, no explanation is stale, and no ordering
+    /// is left out.
+    pub fn is_clean(&self) -> bool {
+        let Totals { sites, killed, explained } = self.totals();
+        let stale = self.mutants.iter().any(|m| m.killed.is_some() && m.reason.is_some());
+        sites > 0 && killed + explained == sites && !stale && self.complaints.is_empty()
+    }
+}

@@ -1,0 +1,111 @@
+//! The parts of all programs: the trait, notes of what threads saw, data that a lock protects.
+
+use crate::finding::{COUNT, EXCLUSION};
+use lockyard::platform::{Cell, DataCell, HostWithSlots, Ordering, U32, Word};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering as Plain};
+
+/// A concurrent program: one thread for each operation that it is made of.
+pub trait Program: Send + Sync + Sized + 'static {
+    /// Operation of a thread. At most four threads have one.
+    type Op: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static;
+
+    /// Makes the shared objects, for threads that do `ops`, each `rounds` times.
+    fn new(ops: &[Self::Op], rounds: u32) -> Self;
+
+    /// Prepares the objects before the threads begin. They have their final addresses by then, so
+    /// operations on them are possible.
+    fn begin(&self) {}
+
+    /// Does round `round` of thread `thread`. Panics when it finds something wrong.
+    fn step(&self, thread: usize, round: u32);
+
+    /// Checks the objects after all threads have ended. Panics if they do not match the operations.
+    fn finish(&self);
+
+    /// Returns what the threads saw and left, after they have ended. The program cannot tell apart
+    /// two executions with the same outcome.
+    fn outcome(&self) -> Outcome;
+}
+
+/// Outcome of an execution: see [`Program::outcome`].
+pub type Outcome = Vec<i64>;
+
+/// Notes of what each thread saw, outside the platform. A new program resets them.
+pub(crate) struct Seen(Vec<AtomicI64>);
+
+impl Seen {
+    pub(crate) fn new(threads: usize) -> Self {
+        Seen((0..threads).map(|_| AtomicI64::new(0)).collect())
+    }
+
+    /// Notes that `thread` saw `what`, after all that it saw before.
+    pub(crate) fn note(&self, thread: usize, what: i64) {
+        let before = self.0[thread].load(Plain::Relaxed);
+        self.0[thread].store(before.wrapping_mul(1000) + what + 1, Plain::Relaxed);
+    }
+
+    pub(crate) fn all(&self) -> Outcome {
+        self.0.iter().map(|seen| seen.load(Plain::Relaxed)).collect()
+    }
+}
+
+/// Data that a lock protects, which shows if it does not: a stamp of the holder, and plain data.
+pub(crate) struct Protected<H: HostWithSlots> {
+    /// 0, or one more than the thread inside. Relaxed everywhere: it must not order anything.
+    stamp: U32<H>,
+    /// Number of critical sections; plain data, so that a model finds a missing ordering.
+    sections: Cell<H, u64>,
+    /// The same, counted by the threads themselves and outside the platform.
+    expected: AtomicU64,
+}
+
+impl<H: HostWithSlots> Protected<H> {
+    pub(crate) fn new() -> Self {
+        Protected { stamp: Word::new(0), sections: DataCell::new(0), expected: AtomicU64::new(0) }
+    }
+
+    /// Performs a critical section of `thread`; returns the number of sections including this one.
+    pub(crate) fn section(&self, thread: usize) -> u64 {
+        let me = thread as u32 + 1;
+        // Exchanges, because a read-modify-write sees the newest stamp and a load need not.
+        let inside = self.stamp.swap(me, Ordering::Relaxed);
+        assert!(inside == 0, "{EXCLUSION}thread {me} enters and thread {inside} is inside");
+        let sections = read(&self.sections) + 1;
+        linger::<H>();
+        write(&self.sections, sections);
+        self.expected.fetch_add(1, Plain::Relaxed);
+        let inside = self.stamp.swap(0, Ordering::Relaxed);
+        assert!(inside == me, "{EXCLUSION}thread {me} is inside and finds thread {inside}");
+        sections
+    }
+
+    /// Checks the count after all threads have ended.
+    pub(crate) fn finish(&self) {
+        let (sections, expected) = (read(&self.sections), self.expected.load(Plain::Relaxed));
+        assert!(sections == expected, "{COUNT}{expected} sections left a sum of {sections}");
+    }
+}
+
+/// Maximum number of threads of a program. Cells are in arrays of this length, because all shared
+/// data must lie in the object itself: a simulated machine knows no other memory.
+pub(crate) const MOST_THREADS: usize = 4;
+
+/// Pauses for a while, so that other threads run. In a model it does nothing.
+pub(crate) fn linger<H: HostWithSlots>() {
+    for _ in 0..20 {
+        H::relax();
+    }
+}
+
+/// Reads plain data. A race on it is a finding of the model; natively, where a control that is
+/// broken on purpose does race, the access is an atomic one, so that the race is defined.
+pub(crate) fn read<C: DataCell<u64>>(cell: &C) -> u64 {
+    // SAFETY: the pointer is the cell's, valid and aligned; all accesses to these cells are atomic.
+    cell.with(|data| unsafe { AtomicU64::from_ptr(data.cast_mut()).load(Plain::Relaxed) })
+}
+
+/// Writes plain data, as [`read`] reads it.
+pub(crate) fn write<C: DataCell<u64>>(cell: &C, value: u64) {
+    // SAFETY: as in `read`.
+    cell.with_mut(|data| unsafe { AtomicU64::from_ptr(data).store(value, Plain::Relaxed) });
+}

@@ -1,0 +1,302 @@
+//! Walls by direction: which crate may use which, and no circles of files within a crate.
+//!
+//! Held by reading every Rust file of the workspace ([`modules`]) and finding where each name that
+//! it uses comes from ([`names`]). What a file re-exports it also uses. The tables below are the
+//! rules; an entry that nothing needs fails too.
+
+mod circles;
+mod made_up;
+mod modules;
+mod names;
+
+use crate::workspace::{Member, Target, members};
+use circles::{Graph, circles, way_round};
+use lockyard_check::sources::workspace;
+use modules::{Tree, normal};
+use names::{Arrows, arrows};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// What a crate may use of the workspace.
+struct Wall {
+    name: &'static str,
+    /// In its library and its commands.
+    uses: &'static [&'static str],
+    /// Besides, in its tests and examples.
+    tests_use: &'static [&'static str],
+}
+
+const fn wall(
+    name: &'static str,
+    uses: &'static [&'static str],
+    tests_use: &'static [&'static str],
+) -> Wall {
+    Wall { name, uses, tests_use }
+}
+
+/// All crates, from the ground up: a crate uses only crates above it in this list.
+const WALLS: [Wall; 10] = [
+    wall("lockyard-testing", &[], &[]),
+    wall("lockyard-input", &[], &[]),
+    wall("lockyard", &[], &["lockyard-testing"]),
+    wall("lockyard-controls", &["lockyard"], &[]),
+    wall("lockyard-sim", &["lockyard-input", "lockyard"], &[]),
+    wall(
+        "lockyard-scenarios",
+        &["lockyard-input", "lockyard", "lockyard-controls"],
+        &["lockyard-sim"],
+    ),
+    wall("lockyard-peers", &["lockyard", "lockyard-scenarios"], &["lockyard-testing"]),
+    wall(
+        "lockyard-lab",
+        &["lockyard-input", "lockyard", "lockyard-sim", "lockyard-scenarios", "lockyard-peers"],
+        &["lockyard-testing"],
+    ),
+    wall(
+        "lockyard-cli",
+        &["lockyard-input", "lockyard-sim", "lockyard-lab"],
+        &["lockyard-testing"],
+    ),
+    wall(
+        "lockyard-check",
+        &["lockyard", "lockyard-controls", "lockyard-sim"],
+        &["lockyard-testing"],
+    ),
+];
+
+/// Files that read a file of another crate by its path, and are to stop: NOT YET.
+const PATHS_NOT_YET: [(&str, &str); 1] =
+    [("crates/lockyard/examples/hot_paths.rs", "crates/lockyard-lab/src/host/call_path/ways.rs")];
+
+/// Crates that have circles of files, and are to lose them: NOT YET.
+const CIRCLES_NOT_YET: [&str; 4] =
+    ["lockyard", "lockyard-sim", "lockyard-scenarios", "lockyard-lab"];
+
+/// A circle of files that stays.
+struct Exception {
+    /// All files of the circle, from the workspace's root. The first says "circle of files" where
+    /// it gives the reason.
+    files: &'static [&'static str],
+    /// The same reason, briefly.
+    why: &'static str,
+}
+
+/// Circles that stay: at most [`MOST_EXCEPTIONS`] for each crate.
+const EXCEPTIONS: [Exception; 0] = [];
+
+const MOST_EXCEPTIONS: usize = 2;
+
+/// A target of a crate, and what it uses.
+struct Read {
+    tree: Tree,
+    arrows: Arrows,
+}
+
+fn read(member: &Member, target: &Target, crates: &BTreeSet<String>) -> Read {
+    let tree = Tree::read(&target.root, &member.folder);
+    let arrows = arrows(&tree, crates);
+    Read { tree, arrows }
+}
+
+/// Names of crates as code writes them.
+fn in_code(members: &[Member]) -> BTreeSet<String> {
+    members.iter().map(|member| member.name.replace('-', "_")).collect()
+}
+
+/// `path` from the workspace's root.
+fn shown(path: &Path) -> String {
+    let root = normal(&workspace());
+    path.strip_prefix(root).unwrap_or(path).to_string_lossy().replace('\\', "/")
+}
+
+#[test]
+fn arrows_between_crates_point_down() {
+    let members = members();
+    let crates = in_code(&members);
+    let names: BTreeSet<&str> = members.iter().map(|member| member.name.as_str()).collect();
+    let walls: BTreeSet<&str> = WALLS.iter().map(|wall| wall.name).collect();
+    assert_eq!(names, walls, "the list has each crate of the workspace");
+    let mut wrong = the_list_goes_from_the_ground_up();
+    let mut files = 0;
+    let mut count = 0;
+    let mut paths_not_yet = BTreeSet::new();
+    for wall in &WALLS {
+        let member = members.iter().find(|member| member.name == wall.name).expect("it is there");
+        // Arrows found, with where they stand.
+        let mut found: BTreeMap<(String, bool), BTreeSet<String>> = BTreeMap::new();
+        let mut add = |to: &str, is_product: bool, place: String| {
+            if to != wall.name {
+                found.entry((to.to_owned(), is_product)).or_default().insert(place);
+            }
+        };
+        let manifest = shown(&member.folder.join("Cargo.toml"));
+        for (list, is_product) in [(&member.dependencies, true), (&member.dev_dependencies, false)]
+        {
+            for to in list.iter().filter(|to| names.contains(to.as_str())) {
+                add(to, is_product, manifest.clone());
+            }
+        }
+        for target in &member.targets {
+            let read = read(member, target, &crates);
+            files += read.tree.files.len();
+            for (to, from) in &read.arrows.crates {
+                for &file in from {
+                    let place = shown(&read.tree.files[file]);
+                    add(&to.replace('_', "-"), target.is_product(), place);
+                }
+            }
+            for (from, to) in &read.tree.by_path {
+                let (from, to) = (shown(from), shown(to));
+                let owner = owner(&members, &to);
+                if owner == Some(wall.name) {
+                    continue;
+                }
+                if PATHS_NOT_YET.contains(&(from.as_str(), to.as_str())) {
+                    paths_not_yet.insert((from, to));
+                } else {
+                    wrong.push(format!("{from} reads {to}, a file of another crate, by its path"));
+                }
+            }
+        }
+        count += found.len();
+        wrong.extend(compare(wall, &found));
+    }
+    for (from, to) in PATHS_NOT_YET {
+        if !paths_not_yet.contains(&(from.to_owned(), to.to_owned())) {
+            wrong.push(format!("{from} no longer reads {to}: take it off PATHS_NOT_YET"));
+        }
+    }
+    println!("{} crates, {files} files, {count} arrows between crates", WALLS.len());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The crate in whose folder a file (from the workspace's root) lies.
+fn owner<'a>(members: &'a [Member], file: &str) -> Option<&'a str> {
+    let holds = |member: &&Member| file.starts_with(&format!("{}/", shown(&member.folder)));
+    members.iter().find(holds).map(|member| member.name.as_str())
+}
+
+fn the_list_goes_from_the_ground_up() -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (index, wall) in WALLS.iter().enumerate() {
+        let is_above = |name: &str| WALLS[..index].iter().any(|other| other.name == name);
+        for name in wall.uses.iter().chain(wall.tests_use).filter(|name| !is_above(name)) {
+            wrong.push(format!("{} may use {name}, which does not stand above it", wall.name));
+        }
+    }
+    wrong
+}
+
+/// Compares what a crate uses with what it may use.
+fn compare(wall: &Wall, found: &BTreeMap<(String, bool), BTreeSet<String>>) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for ((to, is_product), places) in found {
+        let to = to.as_str();
+        let is_allowed = wall.uses.contains(&to) || (!is_product && wall.tests_use.contains(&to));
+        if !is_allowed {
+            let places: Vec<&str> = places.iter().map(String::as_str).collect();
+            let which = if *is_product { "" } else { " (in tests and examples)" };
+            wrong.push(format!("{} -> {to}{which}: {}", wall.name, places.join(", ")));
+        }
+    }
+    // Unit tests are not read, so of tests a line in Cargo.toml says enough.
+    let is_used = |to: &str, is_product: bool| {
+        found.get(&(to.to_owned(), is_product)).is_some_and(|places| {
+            places.iter().any(|place| !is_product || !place.ends_with("Cargo.toml"))
+        })
+    };
+    for to in wall.uses.iter().filter(|to| !is_used(to, true)) {
+        wrong.push(format!("{} does not use {to}: take it off the list", wall.name));
+    }
+    for to in wall.tests_use.iter().filter(|to| !is_used(to, false)) {
+        wrong.push(format!("{}'s tests do not use {to}: take it off the list", wall.name));
+    }
+    wrong
+}
+
+/// Circles of a target: for each the files, from the workspace's root, and a way round.
+fn circles_of(read: &Read) -> Vec<(BTreeSet<String>, String)> {
+    let mut graph = Graph::new();
+    for &(from, to) in read.arrows.files.keys() {
+        graph.entry(from).or_default().insert(to);
+    }
+    let file = |index: usize| shown(&read.tree.files[index]);
+    let describe = |way: &[usize]| {
+        let mut text = file(way[0]);
+        for step in way.windows(2) {
+            let names: Vec<&str> =
+                read.arrows.files[&(step[0], step[1])].iter().map(String::as_str).collect();
+            text.push_str(&format!("\n      -> {} ({})", file(step[1]), names.join(", ")));
+        }
+        text
+    };
+    circles(&graph)
+        .into_iter()
+        .map(|circle| {
+            let files = circle.iter().map(|&index| file(index)).collect();
+            (files, describe(&way_round(&graph, &circle)))
+        })
+        .collect()
+}
+
+#[test]
+fn no_files_of_a_crate_use_each_other_in_a_circle() {
+    let members = members();
+    let crates = in_code(&members);
+    let mut wrong = Vec::new();
+    let mut used = BTreeSet::new();
+    for member in &members {
+        let (mut files, mut count) = (0, 0);
+        let mut found: BTreeMap<BTreeSet<String>, String> = BTreeMap::new();
+        for target in &member.targets {
+            let read = read(member, target, &crates);
+            files += read.tree.files.len();
+            count += read.arrows.files.len();
+            found.extend(circles_of(&read));
+        }
+        let sizes: Vec<usize> = found.keys().map(BTreeSet::len).collect();
+        println!(
+            "{}: {files} files, {count} arrows between them, {} circles {sizes:?}",
+            member.name,
+            found.len()
+        );
+        let is_exception = |files: &BTreeSet<String>| {
+            EXCEPTIONS.iter().position(|exception| {
+                exception.files.iter().map(|file| (*file).to_owned()).eq(files.iter().cloned())
+            })
+        };
+        let exceptions: Vec<usize> = found.keys().filter_map(is_exception).collect();
+        if exceptions.len() > MOST_EXCEPTIONS {
+            wrong.push(format!("{} has more than {MOST_EXCEPTIONS} exceptions", member.name));
+        }
+        used.extend(exceptions);
+        found.retain(|files, _| is_exception(files).is_none());
+        if CIRCLES_NOT_YET.contains(&member.name.as_str()) {
+            for (files, way) in &found {
+                println!("   not yet: {} files, such as {way}", files.len());
+            }
+            if found.is_empty() {
+                wrong.push(format!("{} has no circle: take it off CIRCLES_NOT_YET", member.name));
+            }
+        } else {
+            let describe = |(files, way): (&BTreeSet<String>, &String)| {
+                format!("{}: a circle of {} files, such as {way}", member.name, files.len())
+            };
+            wrong.extend(found.iter().map(describe));
+        }
+    }
+    for (index, exception) in EXCEPTIONS.iter().enumerate() {
+        wrong.extend(what_is_wrong_with(exception, used.contains(&index)));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn what_is_wrong_with(exception: &Exception, is_used: bool) -> Option<String> {
+    let first = exception.files[0];
+    if !is_used {
+        return Some(format!("the circle of {first} is gone: take it off EXCEPTIONS"));
+    }
+    let text = std::fs::read_to_string(workspace().join(first)).expect("a file of the circle");
+    let says_so = text.to_lowercase().contains("circle of files");
+    (!says_so).then(|| format!("{first} does not say why it is in a circle: {}", exception.why))
+}

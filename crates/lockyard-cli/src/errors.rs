@@ -1,0 +1,34 @@
+//! Why a command does not succeed, and lines on standard error.
+
+use std::io::Write;
+
+/// Why a command does not succeed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Bad usage or bad input: exit code 2.
+    Input(String),
+    /// Anything else: exit code 1.
+    Run(String),
+    /// A signal came: its exit code. The message says what was finished.
+    Interrupted(String),
+}
+
+impl From<lockyard_support::InputError> for Failure {
+    fn from(error: lockyard_support::InputError) -> Self {
+        Failure::Input(error.to_string())
+    }
+}
+
+impl From<lockyard_predict::failure::Failure> for Failure {
+    fn from(failure: lockyard_predict::failure::Failure) -> Self {
+        match failure {
+            lockyard_predict::failure::Failure::Input(error) => Failure::Input(error.to_string()),
+            lockyard_predict::failure::Failure::Run(message) => Failure::Run(message),
+        }
+    }
+}
+
+/// Writes a line to standard error, if that can be written.
+pub(crate) fn complain(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}

@@ -1,0 +1,80 @@
+//! The command `lockyard`: arguments, files, progress, exit codes. No figure is made here; the lab
+//! makes them.
+//!
+//! Exit codes: 0 success, 1 failure, 2 bad usage or bad input; after a signal 128 and its number
+//! (`signals.rs`).
+
+mod arguments;
+mod calibrate;
+mod call_path;
+mod compare;
+mod errors;
+mod host;
+mod machines;
+mod measure;
+mod measure_tables;
+mod new_file;
+mod output;
+mod predict;
+mod progress;
+mod reproduce;
+mod signals;
+mod syscalls;
+mod temporary;
+mod usage;
+mod values;
+
+use arguments::{Arguments, Command};
+use errors::{Failure, complain};
+use std::process::ExitCode;
+
+/// Does what the arguments of the process say; returns its exit code.
+pub fn main() -> ExitCode {
+    // A task of `lockyard syscalls` is this program again, and must have no second thread.
+    if let Some(code) = syscalls::task() {
+        return code;
+    }
+    if let Err(error) = signals::install() {
+        complain(&format!("warning: a signal will not print what is finished: {error}"));
+    }
+    let done = usage::parse().and_then(|arguments| perform(&arguments));
+    let interrupted = signals::caught();
+    let code = match done {
+        Ok(()) => {
+            if let Some((signal, _)) = interrupted {
+                complain(&format!("lockyard: interrupted ({signal}): everything was done already"));
+            }
+            ExitCode::SUCCESS
+        }
+        Err(Failure::Input(message)) => {
+            complain(&format!("lockyard: {message}"));
+            ExitCode::from(2)
+        }
+        Err(Failure::Run(message)) => {
+            complain(&format!("lockyard: {message}"));
+            ExitCode::FAILURE
+        }
+        Err(Failure::Interrupted(message)) => {
+            let signal = interrupted.map_or("no signal", |(signal, _)| signal);
+            complain(&format!("lockyard: interrupted ({signal}): {message}"));
+            ExitCode::FAILURE
+        }
+    };
+    // After a signal its own code is returned, whatever the outcome: the sender expects that one.
+    interrupted.map_or(code, |(_, code)| ExitCode::from(code))
+}
+
+fn perform(arguments: &Arguments) -> Result<(), Failure> {
+    signals::begin(arguments.command.as_ref().is_some_and(Command::has_rows_to_keep));
+    match &arguments.command {
+        None => output::write(&arguments::overview()),
+        Some(Command::Reproduce(options)) => reproduce::run(options),
+        Some(Command::Predict(options)) => predict::run(options),
+        Some(Command::Measure(options)) => measure::run(options),
+        Some(Command::MeasureTables(options)) => measure_tables::run(options),
+        Some(Command::Syscalls(options)) => syscalls::run(options),
+        Some(Command::LockCallPath(options)) => call_path::run(options),
+        Some(Command::Compare(options)) => compare::run(options),
+        Some(Command::Machines(options)) => machines::run(options),
+    }
+}

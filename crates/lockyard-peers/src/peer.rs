@@ -1,0 +1,22 @@
+//! A row of the table of peers.
+
+use lockyard_scenarios::ForeignLock;
+
+/// A lock of another library.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer {
+    /// Name of its variant in results.
+    pub name: &'static str,
+    /// Origin: the crate and its version, or the system.
+    pub from: &'static str,
+    /// Its licence, as its package says.
+    pub licence: &'static str,
+    /// Description for people.
+    pub what: &'static str,
+    /// True if it serves in the order of arrival.
+    pub fifo: bool,
+    /// True if it is no peer but a yardstick.
+    pub control: bool,
+    /// The functions that make, take and release it.
+    pub lock: ForeignLock,
+}
