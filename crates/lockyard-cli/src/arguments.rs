@@ -27,12 +27,12 @@ pub(crate) enum Command {
     /// Measure a scenario on this host
     Measure(Measure),
     /// Measure tables, counters and reclamation beside their alternatives (see
-    /// docs/tables-beside-others.md)
+    /// docs/measure/measure-tables.md)
     MeasureTables(MeasureTables),
     /// Measure the running kernel's system calls on one file, and lockyard's lockref beside them
     Syscalls(SyscallsOptions),
     /// Measure the cost of calling an uncontended lock: inlined, direct, through a table, patched
-    /// (see docs/lock-call-path.md)
+    /// (see docs/measure/lock-call-path.md)
     LockCallPath(CallPath),
     /// Compare two result files: differences, intervals, verdicts; exit code 1 if B is slower
     Compare(Compare),
@@ -128,7 +128,7 @@ pub(crate) struct Measure {
     #[arg(long = "variant", value_name = "NAME")]
     pub(crate) variants: Vec<String>,
     /// Also measure other libraries' locks; =LIST for some, e.g. =spin,std-mutex (see
-    /// docs/peers.md)
+    /// docs/measure/peers.md)
     #[arg(
         long,
         value_name = "LIST",

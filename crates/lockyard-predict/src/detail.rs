@@ -122,8 +122,8 @@ fn of_long_run(
     Some(format!(
         "some figures are means over a run of {} s: at some moment an operation exhausts its \
          retries and takes the lock, and the others then queue behind it and stay on the slow \
-         path (docs/degradation.md; `until_a_lock_fallback` and `from_a_lock_fallback_on` in \
-         JSON); the other details of such a cell describe the longer part of the run",
+         path (docs/model/runs-of-seconds.md; `until_a_lock_fallback` and \
+         `from_a_lock_fallback_on` in JSON); the other details of such a cell describe the longer part of the run",
         long.seconds
     ))
 }
@@ -168,8 +168,8 @@ fn of_siblings(
     let figure = metric.figure(prediction.siblings_apart?, threads);
     detail.insert("siblings_share_nothing".to_owned(), Detail::Number(figure));
     Some(String::from(
-        "how much of a line's ownership SMT siblings share is not settled (docs/machines.md); \
-         `siblings apart` is the figure if they share nothing",
+        "how much of a line's ownership SMT siblings share is not settled \
+         (docs/evidence/siblings.md); `siblings apart` is the figure if they share nothing",
     ))
 }
 

@@ -8,7 +8,7 @@
 //! The crate has three parts. `model` is what a scenario is. `read` makes it from the text of a
 //! script, and `perform` runs it. Both import the model, and neither imports the other.
 //!
-//! The format is described in `docs/scenarios.md`.
+//! The format is described in `docs/model/scenarios.md`.
 
 mod model;
 mod perform;

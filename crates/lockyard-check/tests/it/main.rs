@@ -7,6 +7,7 @@ mod controls;
 mod faults;
 mod id_table;
 mod kinds;
+mod links;
 mod lockref;
 mod locks;
 mod loom_reads;

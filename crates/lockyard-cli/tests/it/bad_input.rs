@@ -233,7 +233,7 @@ fn scripts_whose_operations_do_nothing_end() {
 #[test]
 fn a_script_with_a_lock_runs_to_its_end() {
     let example =
-        include_str!("../../../../docs/scenarios.md").split("```toml\n").nth(1).expect("one");
+        include_str!("../../../../docs/model/scenarios.md").split("```toml\n").nth(1).expect("one");
     let script = example.split("```").next().expect("it ends");
     let file = File::new("counter.toml", script.as_bytes());
     let output = lockyard(&predict(file.path(), CLX, "1,2,24,48"));

@@ -215,7 +215,7 @@ fn what_reproduce_writes_to_a_directory_is_compared() {
 
 #[test]
 fn every_field_of_a_row_is_in_the_document() {
-    let document = include_str!("../../../../docs/results.md");
+    let document = include_str!("../../../../docs/measure/results.md");
     let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("compare-fields");
     let out = directory.to_str().expect("the path is text");
     let run = lockyard(&["reproduce", "access2", "--no-measure", "--out", out]);

@@ -8,7 +8,7 @@ use lockyard_sim::Machine;
 /// The scenarios.
 const SCRIPT: &str = include_str!("contended.toml");
 
-/// The variant with which the experiment on siblings is made, see `docs/machines.md`.
+/// The variant with which the experiment on siblings is made, see `docs/evidence/siblings.md`.
 const SIBLINGS: (&str, &str) = ("fstat2", "lockref-pause");
 
 /// The variants of the scenarios.

@@ -156,7 +156,8 @@ pub fn compare(
         figures.notes.push(format!(
             "from {threads} threads on, scenarios have two tasks on a core; what siblings share \
             of a line is not settled \
-             (docs/machines.md), and the predictions are those of the file's `sibling_turn`"
+             (docs/evidence/siblings.md), and the predictions are those of the file's \
+             `sibling_turn`"
         ));
     }
     if measurements.lost > 0.0 {

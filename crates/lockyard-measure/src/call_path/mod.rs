@@ -63,7 +63,8 @@ impl Way {
     }
 
     /// The variant of the published table that it stands for. The publisher says what was built,
-    /// not what was executed, so all but the first are inferred: see `docs/lock-call-path.md`.
+    /// not what was executed, so all but the first are inferred: see
+    /// `docs/evidence/lock-call-path.md`.
     pub fn published(self) -> Option<&'static str> {
         match self {
             Way::Direct => Some("native"),

@@ -183,7 +183,7 @@ fn every_peer_that_is_built_in_may_be() {
 
 #[test]
 fn the_document_has_a_row_for_every_peer() {
-    let document = file("docs/peers.md");
+    let document = file("docs/measure/peers.md");
     for peer in PEERS {
         let row = format!("| `{}` | ", peer.name);
         let found = document.lines().find(|line| line.starts_with(&row)).unwrap_or_default();

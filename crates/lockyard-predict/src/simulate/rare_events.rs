@@ -2,8 +2,8 @@
 //!
 //! An operation of a lockref that loses `MAX_FAILURES` compare-exchanges in a row takes the lock.
 //! Without trywait, and with some tasks, all others then find the lock held, queue for it, and stay
-//! there (`docs/degradation.md`). Under contention that may happen a few times a second, so a
-//! published run of seconds has it in its beginning, and a simulated millisecond does not. How
+//! there (`docs/model/runs-of-seconds.md`). Under contention that may happen a few times a second,
+//! so a published run of seconds has it in its beginning, and a simulated millisecond does not. How
 //! often it happens is extrapolated from how many compare-exchanges operations lose in a row; what
 //! it makes of the run is simulated: by a run in which one task begins by holding the lock. The
 //! figure is the mean over a run of the length that the script says (`mean_over`), which begins

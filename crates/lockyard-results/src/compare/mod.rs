@@ -2,7 +2,7 @@
 //! whether the rounds are evidence of it.
 //!
 //! A result file is what `measure`, `predict` and `reproduce` write with `--format json`;
-//! docs/results.md has the format, docs/compare.md what is made of two.
+//! docs/measure/results.md has the format, docs/measure/compare.md what is made of two.
 //!
 //! | module | what |
 //! | --- | --- |

@@ -176,7 +176,7 @@ fn the_home_of_the_objects_is_a_socket() {
 
 #[test]
 fn the_example_of_the_documentation_is_valid() {
-    let documentation = include_str!("../../../../docs/scenarios.md");
+    let documentation = include_str!("../../../../docs/model/scenarios.md");
     let example = documentation.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
     let script = Script::parse("docs", example.expect("there is one")).expect("it is valid");
     assert_eq!(script.variants.len(), 2);

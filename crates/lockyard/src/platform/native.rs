@@ -17,8 +17,8 @@
 //! executes one at once, that operation waits until the store has left the core. Taking and
 //! releasing a lock back to back then takes 9.1 ns on an AMD EPYC (family 25); releasing by a
 //! read-modify-write takes 5.4. With 9 ns or more in between there is no difference. On an Intel
-//! Xeon the plain store was faster, by 6 ns (example `partial_store`; `docs/measure.md`, "The price
-//! of one size").
+//! Xeon the plain store was faster, by 6 ns (example `partial_store`;
+//! `docs/evidence/price-of-one-size.md`).
 //!
 //! # The portable forms everywhere
 //!
