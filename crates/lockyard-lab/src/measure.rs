@@ -1,5 +1,6 @@
 //! Measuring cells of a scenario on this host, as rows.
 
+mod measured_row;
 mod samples;
 
 use lockyard_measure::cpus::{Cpus, Placement};
@@ -12,12 +13,12 @@ use lockyard_predict::calibration;
 use lockyard_predict::failure::Failure;
 use lockyard_results::published::Table;
 use lockyard_results::row::keys::{PLACES, WARNINGS};
-use lockyard_results::row::{Detail, HERE, Measured, Row};
+use lockyard_results::row::{Detail, HERE, Row};
 use lockyard_results::statistics::{self, coverage};
 use lockyard_results::{histogram, listing};
 use lockyard_scenarios::{Metric, Script, Variant};
 use lockyard_support::{InputError, jobs};
-use std::collections::BTreeMap;
+use measured_row::row;
 
 /// What to measure.
 #[derive(Clone, Debug)]
@@ -107,18 +108,6 @@ pub fn check(request: &Request) -> Result<(), Failure> {
         lockyard_support::printable(name),
         lockyard_support::hint(name, &measured, "there are")
     ))))
-}
-
-/// The row of a task's figure, with the metric's name and unit.
-fn row(
-    script: &Script,
-    task: &Task,
-    metric: (&str, &str),
-    measured: Measured,
-    detail: BTreeMap<String, Detail>,
-) -> Row {
-    let row = Row::here(&script.name, &task.variant.name, task.threads, metric);
-    Row { measured: Some(measured), detail, ..row }
 }
 
 /// Measures the cells of a request: variant by variant, in the order of `threads`.

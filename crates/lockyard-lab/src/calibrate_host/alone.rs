@@ -4,7 +4,7 @@
 //! A try is some tens of microseconds, so that most fit between two interrupts. A sample is the
 //! median of a few tries.
 
-use super::OnCpu;
+use super::on_cpu::OnCpu;
 use lockyard_results::statistics;
 use std::hint::{black_box, spin_loop};
 use std::ptr::NonNull;

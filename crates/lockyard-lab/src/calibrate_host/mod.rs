@@ -25,6 +25,7 @@ mod inputs;
 mod layout;
 mod lines;
 mod measurements;
+mod on_cpu;
 mod pair;
 mod processor;
 mod report;
@@ -50,40 +51,3 @@ pub use report::render;
 pub use rounds::{LEAST_SECONDS, MOST_SECONDS, measure};
 pub use solve::{Calibrated, calibrate};
 pub use steady::{ADVICE, Steadiness, differs, steadiness};
-
-use lockyard_measure::cpus::pin;
-use std::sync::mpsc::channel;
-use std::thread::JoinHandle;
-
-/// Something that runs on one CPU.
-struct OnCpu<T>(JoinHandle<Option<T>>);
-
-impl<T: Send + 'static> OnCpu<T> {
-    /// Runs `work` on `cpu` in a thread of its own.
-    ///
-    /// # Errors
-    ///
-    /// If there is no thread, or it may not run there.
-    fn start(cpu: usize, work: impl FnOnce() -> T + Send + 'static) -> Result<OnCpu<T>, String> {
-        let (sender, receiver) = channel();
-        let spawned = std::thread::Builder::new().spawn(move || {
-            let pinned = pin(cpu);
-            // Who started it waits for the answer.
-            let _ = sender.send(pinned);
-            pinned.then(work)
-        });
-        let thread = spawned.map_err(|error| format!("a thread cannot be started: {error}"))?;
-        if receiver.recv() == Ok(true) {
-            return Ok(OnCpu(thread));
-        }
-        Err(format!(
-            "a thread cannot be pinned to CPU {cpu}: the system does not allow it, or the CPU was \
-            taken away"
-        ))
-    }
-
-    /// What came of it.
-    fn finish(self) -> Result<T, String> {
-        self.0.join().ok().flatten().ok_or_else(|| "a measuring thread has ended early".to_owned())
-    }
-}

@@ -6,8 +6,8 @@
 //! waits for the other one gives up after [`PATIENCE`], so that a CPU that is taken away ends the
 //! try and not the program.
 
-use super::OnCpu;
 use super::lines::Lines;
+use super::on_cpu::OnCpu;
 use super::share::Share;
 use lockyard_results::statistics;
 use std::hint::spin_loop;

@@ -3,10 +3,10 @@
 //! time is over.
 
 use super::measurements::{figure, sampled, today};
+use super::on_cpu::OnCpu;
 use super::pair::{self, Visit};
 use super::{
-    Alone, Contended, Distance, Layout, Measurements, OnCpu, Pair, PairFigure, Processor, alone,
-    contended,
+    Alone, Contended, Distance, Layout, Measurements, Pair, PairFigure, Processor, alone, contended,
 };
 use crate::calibrate_host::trials;
 use lockyard_measure::order::Orders;

@@ -4,7 +4,7 @@
 //! As with pairs a try counts only if every thread had its CPU all the time: with locks that keep
 //! the order, one thread that waits for its CPU holds up all others for milliseconds.
 
-use super::OnCpu;
+use super::on_cpu::OnCpu;
 use super::pair::Visit;
 use super::share::Share;
 use lockyard_measure::scenario::stage::OnHost;

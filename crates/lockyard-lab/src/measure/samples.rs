@@ -1,6 +1,7 @@
 //! The rows of the samples of runs: of each variant and number of threads one run, which its
 //! script's disturbances disturb.
 
+use super::measured_row::row;
 use lockyard_measure::scenario::rounds::{self, Effort, Task};
 use lockyard_results::row::keys::ROUNDS;
 use lockyard_results::row::{Detail, Measured, Row};
@@ -34,7 +35,7 @@ pub(super) fn rows(
             detail.insert(ROUNDS.to_owned(), Detail::Numbers(vec![value]));
             detail.insert("local_work_ns".to_owned(), Detail::Number(task.local_work));
             let measured = Measured::once(value);
-            rows.push(super::row(script, task, (&metric, unit), measured, detail));
+            rows.push(row(script, task, (&metric, unit), measured, detail));
         }
         done();
     }

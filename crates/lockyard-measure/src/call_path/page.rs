@@ -333,7 +333,7 @@ impl Code {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::call_path::new_section;
+    use crate::call_path::way::new_section;
     use lockyard::kind::FixedBy;
 
     /// A page, or nothing where it is refused.

@@ -5,7 +5,7 @@
 //! with its interval: what a slow moment of the host does to one it does to the other. All ways
 //! perform the same number of sections.
 
-use super::{CHOICE, Way, Ways, new_section};
+use super::way::{CHOICE, Way, Ways, new_section};
 use crate::counters::{Counted, Event, Source, System};
 use crate::cpus::{Cpus, pin};
 use crate::order::Orders;

@@ -4,7 +4,7 @@
 //! nothing to name, to find or to leave behind. Only relaxed operations run while tasks count; a
 //! task's line has one writer.
 
-use super::last_error;
+use super::experiment::last_error;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd};
 use std::ptr::NonNull;

@@ -5,10 +5,10 @@
 //! shared memory, its standard output the open file. It ends when the flag says stop, and is killed
 //! by the kernel if the measuring process ends without having said so.
 
+use super::experiment::{Experiment, TASK, last_error};
 use super::shared::{
     FAILED_TO_CALL, FAILED_TO_PIN, FAILED_TO_START, GO, Line, MOVED, PREPARE, READY, STOP, Shared,
 };
-use super::{Experiment, TASK, last_error};
 use crate::cpus::{guard, pin};
 use std::ffi::{CString, OsString};
 use std::os::fd::AsFd;

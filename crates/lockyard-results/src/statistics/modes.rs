@@ -16,7 +16,7 @@
 //! **A drift.** The medians of the first and of the last third differ by [`APART`], and their
 //! intervals ([`median_interval`]) do not overlap.
 
-use super::{mean, median, median_interval, sorted};
+use super::basics::{mean, median, median_interval, sorted};
 
 /// Fewer figures say nothing.
 const FEWEST: usize = 9;

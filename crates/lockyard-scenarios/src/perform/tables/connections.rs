@@ -5,6 +5,7 @@
 
 use super::table_object::{Held, MakeTable, Of, TableObject};
 use super::tally::Tally;
+use super::variant::locked_or_rcu;
 use crate::model::{Operation, Table};
 use lockyard::platform::HostWithSlots;
 use lockyard_tables::connections::{

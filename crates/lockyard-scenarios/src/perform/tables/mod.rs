@@ -4,29 +4,13 @@
 //! a row in `model/table_kinds.rs`. Tables are laid out and filled before tasks run, on a simulated
 //! machine outside simulated time.
 
-/// `$body` with the variant that `$table` names, `locked` or `rcu`, as the type `$variant`. The
-/// type is that of the same name where the macro is used.
-macro_rules! locked_or_rcu {
-    ($table:expr, $variant:ident => $body:expr) => {
-        match $table.name("variant") {
-            "locked" => {
-                type $variant = Locked;
-                $body
-            }
-            _ => {
-                type $variant = Rcu;
-                $body
-            }
-        }
-    };
-}
-
 mod buffers;
 mod connections;
 mod id_table;
 mod statistics;
 mod table_object;
 mod tally;
+mod variant;
 
 pub(super) use table_object::{Of, TableObject};
 

@@ -1,0 +1,41 @@
+//! Work on one CPU, in a thread of its own.
+
+use lockyard_measure::cpus::pin;
+use std::sync::mpsc::channel;
+use std::thread::JoinHandle;
+
+/// Something that runs on one CPU.
+pub(super) struct OnCpu<T>(JoinHandle<Option<T>>);
+
+impl<T: Send + 'static> OnCpu<T> {
+    /// Runs `work` on `cpu` in a thread of its own.
+    ///
+    /// # Errors
+    ///
+    /// If there is no thread, or it may not run there.
+    pub(super) fn start(
+        cpu: usize,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<OnCpu<T>, String> {
+        let (sender, receiver) = channel();
+        let spawned = std::thread::Builder::new().spawn(move || {
+            let pinned = pin(cpu);
+            // Who started it waits for the answer.
+            let _ = sender.send(pinned);
+            pinned.then(work)
+        });
+        let thread = spawned.map_err(|error| format!("a thread cannot be started: {error}"))?;
+        if receiver.recv() == Ok(true) {
+            return Ok(OnCpu(thread));
+        }
+        Err(format!(
+            "a thread cannot be pinned to CPU {cpu}: the system does not allow it, or the CPU was \
+            taken away"
+        ))
+    }
+
+    /// What came of it.
+    pub(super) fn finish(self) -> Result<T, String> {
+        self.0.join().ok().flatten().ok_or_else(|| "a measuring thread has ended early".to_owned())
+    }
+}

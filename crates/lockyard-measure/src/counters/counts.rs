@@ -1,0 +1,212 @@
+//! Counts of events of the processor, and what reads them.
+
+use lockyard_results::row::Detail;
+use std::collections::BTreeMap;
+
+/// What is counted, of a thread in user mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Event {
+    /// Cycles in which the core was not halted.
+    Cycles,
+    /// Instructions that were retired.
+    Instructions,
+    /// References to the last-level cache, as the operating system maps them.
+    CacheReferences,
+    /// Those that missed it.
+    CacheMisses,
+    /// Branches that were retired, calls and returns among them.
+    Branches,
+    /// Those that were predicted wrongly.
+    BranchMisses,
+}
+
+impl Event {
+    /// All of them.
+    pub const ALL: [Event; 6] = [
+        Event::Cycles,
+        Event::Instructions,
+        Event::CacheReferences,
+        Event::CacheMisses,
+        Event::Branches,
+        Event::BranchMisses,
+    ];
+
+    /// In results and recordings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Event::Cycles => "cycles",
+            Event::Instructions => "instructions",
+            Event::CacheReferences => "cache_references",
+            Event::CacheMisses => "cache_misses",
+            Event::Branches => "branches",
+            Event::BranchMisses => "branch_misses",
+        }
+    }
+}
+
+/// What a counter says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Count {
+    /// How often it was seen while the counter counted.
+    pub value: u64,
+    /// Nanoseconds in which it should have counted.
+    pub enabled: u64,
+    /// Nanoseconds in which it did. Less, if there are more counters than the processor has.
+    pub running: u64,
+}
+
+impl Count {
+    /// For all the time; `None` if it never counted.
+    fn scaled(self) -> Option<f64> {
+        let Count { value, enabled, running } = self;
+        match running {
+            0 => None,
+            _ => Some(value as f64 * (enabled as f64 / running as f64)),
+        }
+    }
+}
+
+/// What the counters of one thread say; why not, of those that are not there.
+pub type Reading = Vec<(Event, Result<Count, String>)>;
+
+/// Where counters come from.
+pub trait Source: Send + Sync {
+    /// Counters for the calling thread, not counting yet.
+    fn open(&self) -> Box<dyn Counters>;
+}
+
+/// The counters of a thread.
+pub trait Counters {
+    /// Begins to count.
+    fn start(&mut self);
+    /// Ends, and reads.
+    fn stop(&mut self) -> Reading;
+}
+
+/// Whether there is a counter at all.
+///
+/// # Errors
+///
+/// Why there is none, in a sentence without an end.
+pub fn available(source: &dyn Source) -> Result<(), String> {
+    let mut counters = source.open();
+    counters.start();
+    let reading = counters.stop();
+    if reading.iter().any(|(_, count)| count.is_ok()) {
+        return Ok(());
+    }
+    let reason = reading.into_iter().find_map(|(_, count)| count.err());
+    Err(reason.unwrap_or_else(|| "there is no counter".to_owned()))
+}
+
+/// What the threads of a cell counted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Counted {
+    /// For each event how often it was seen in an operation, or why that is not known.
+    pub per_operation: Vec<(Event, Result<f64, String>)>,
+    /// Whether a counter counted only for some of the time, and the rest is extrapolated.
+    pub extrapolated: bool,
+}
+
+impl Counted {
+    /// Of the readings of all threads, which performed so many operations together.
+    pub fn of(threads: &[Reading], operations: u64) -> Counted {
+        let mut extrapolated = false;
+        let mut one = |event: Event| -> Result<f64, String> {
+            let mut sum = 0.0;
+            for reading in threads {
+                let found = reading.iter().find(|(of, _)| *of == event).map(|(_, count)| count);
+                let count = match found {
+                    Some(Ok(count)) => *count,
+                    Some(Err(reason)) => return Err(reason.clone()),
+                    None => return Err("it was not counted".to_owned()),
+                };
+                let busy = "the processor's counters were all in use by others";
+                sum += count.scaled().ok_or(busy)?;
+                extrapolated |= count.running < count.enabled;
+            }
+            match operations {
+                0 => Err("there was no operation".to_owned()),
+                _ => Ok(sum / operations as f64),
+            }
+        };
+        let per_operation = Event::ALL.map(|event| (event, one(event))).to_vec();
+        Counted { per_operation, extrapolated }
+    }
+
+    /// For results.
+    pub fn detail(&self, detail: &mut BTreeMap<String, Detail>) {
+        let mut missing: Vec<String> = Vec::new();
+        for (event, value) in &self.per_operation {
+            match value {
+                Ok(value) => {
+                    let name = format!("{}_per_operation", event.name());
+                    detail.insert(name, Detail::Number(*value));
+                }
+                Err(reason) => missing.push(format!("{}: {reason}", event.name())),
+            }
+        }
+        let number = |event: Event| {
+            let found = self.per_operation.iter().find(|(of, _)| *of == event);
+            found.and_then(|(_, value)| value.as_ref().ok().copied())
+        };
+        if let (Some(cycles), Some(instructions)) =
+            (number(Event::Cycles), number(Event::Instructions))
+            && cycles > 0.0
+        {
+            let value = Detail::Number(instructions / cycles);
+            detail.insert("instructions_per_cycle".to_owned(), value);
+        }
+        if !missing.is_empty() {
+            let text = Detail::Text(missing.join("; "));
+            detail.insert("counters_not_available".to_owned(), text);
+        }
+        if self.extrapolated {
+            let text = "counters counted only for some of the time, and are extrapolated";
+            detail.insert("counters_note".to_owned(), Detail::Text(text.to_owned()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counters::System;
+
+    fn count(value: u64, enabled: u64, running: u64) -> Result<Count, String> {
+        Ok(Count { value, enabled, running })
+    }
+
+    #[test]
+    fn counts_are_of_an_operation_and_for_all_the_time() {
+        let threads = [
+            vec![(Event::Cycles, count(1000, 10, 10)), (Event::Instructions, count(300, 10, 5))],
+            vec![(Event::Cycles, count(3000, 10, 10)), (Event::Instructions, count(200, 10, 10))],
+        ];
+        let counted = Counted::of(&threads, 100);
+        assert_eq!(counted.per_operation[0], (Event::Cycles, Ok(40.0)));
+        assert_eq!(counted.per_operation[1], (Event::Instructions, Ok(8.0)), "600 + 200");
+        assert!(counted.extrapolated);
+        let mut detail = BTreeMap::new();
+        counted.detail(&mut detail);
+        assert_eq!(detail["instructions_per_cycle"], Detail::Number(0.2));
+        let Detail::Text(missing) = &detail["counters_not_available"] else { panic!("a text") };
+        assert!(missing.contains("cache_misses: it was not counted"), "{missing}");
+    }
+
+    #[test]
+    fn a_counter_that_never_counted_is_not_0() {
+        let counted = Counted::of(&[vec![(Event::Cycles, count(0, 10, 0))]], 100);
+        assert!(counted.per_operation[0].1.as_ref().unwrap_err().contains("in use by others"));
+        let counted = Counted::of(&[vec![(Event::Cycles, count(7, 10, 10))]], 0);
+        assert!(counted.per_operation[0].1.is_err());
+    }
+
+    #[test]
+    fn this_host_counts_or_says_why_not() {
+        match available(&System::default()) {
+            Ok(()) => {}
+            Err(reason) => assert!(reason.len() > 20 && !reason.ends_with('.'), "{reason}"),
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The CPUs that the process may use, in orders that matter to threads.
+
+use crate::detect::{self, Cpu, CpuList};
+use std::collections::BTreeMap;
+
+/// Maximum number of threads that are started.
+pub const MOST_THREADS: usize = 4096;
+
+/// The CPUs that this process may use, whole cores first where the system says which share a core.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cpus {
+    cpus: Vec<usize>,
+    known: BTreeMap<usize, Cpu>,
+}
+
+impl Cpus {
+    /// The CPUs in the process's affinity mask.
+    pub fn allowed() -> Cpus {
+        Cpus::of(detect::allowed_cpus())
+    }
+
+    /// These CPUs, all of which the process may use.
+    fn of(cpus: Vec<Cpu>) -> Cpus {
+        let known: BTreeMap<usize, Cpu> = cpus.into_iter().map(|cpu| (cpu.number, cpu)).collect();
+        let all = CpuList::new(known.keys().copied().collect());
+        let mut ranked: Vec<(usize, usize, usize)> =
+            // The position among the siblings of a core comes first: first threads of all cores,
+            // then second ones.
+            known.values().map(|cpu| (cpu.rank(&all), package(cpu), cpu.number)).collect();
+        ranked.sort_unstable();
+        Cpus { cpus: ranked.into_iter().map(|(.., cpu)| cpu).collect(), known }
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.cpus.len()
+    }
+
+    /// Whether there is none (there is always one).
+    pub fn is_empty(&self) -> bool {
+        self.cpus.is_empty()
+    }
+
+    /// Returns what the system says of one of them.
+    ///
+    /// # Panics
+    ///
+    /// If the process may not use it.
+    pub fn known(&self, number: usize) -> &Cpu {
+        &self.known[&number]
+    }
+
+    /// All of them, whole cores first.
+    pub fn all(&self) -> &[usize] {
+        &self.cpus
+    }
+
+    /// All of them, the packages in turn: the first whole core of each, then the second, then the
+    /// siblings.
+    pub fn spread(&self) -> Vec<usize> {
+        let mut of_package: BTreeMap<usize, usize> = BTreeMap::new();
+        let mut ranked: Vec<(usize, usize, usize)> = Vec::new();
+        for &cpu in &self.cpus {
+            let package = package(&self.known[&cpu]);
+            let rank = of_package.entry(package).or_default();
+            ranked.push((*rank, package, cpu));
+            *rank += 1;
+        }
+        ranked.sort_unstable();
+        ranked.into_iter().map(|(.., cpu)| cpu).collect()
+    }
+
+    /// All of them, package by package, complex by complex, the threads of a core one after
+    /// another.
+    pub fn siblings_together(&self) -> Vec<usize> {
+        let complex = |cpu: &Cpu| cpu.complex.as_ref().and_then(CpuList::first).unwrap_or(0);
+        let mut cpus: Vec<_> = self
+            .known
+            .values()
+            .map(|cpu| (package(cpu), complex(cpu), cpu.core(), cpu.number))
+            .collect();
+        cpus.sort_unstable();
+        cpus.into_iter().map(|(.., cpu)| cpu).collect()
+    }
+
+    /// The CPU of task `index`.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer.
+    pub fn cpu(&self, index: usize) -> usize {
+        self.cpus[index]
+    }
+}
+
+/// The package of a CPU; 0 where the system does not say.
+pub fn package(cpu: &Cpu) -> usize {
+    cpu.package.unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cpu(number: usize, package: Option<usize>, siblings: &str, complex: &str) -> Cpu {
+        let list = |text: &str| CpuList::parse(text).filter(|list| !list.is_empty());
+        let (siblings, complex) = (list(siblings), list(complex));
+        Cpu { number, allowed: true, package, siblings, complex, node: None, capacity: None }
+    }
+
+    #[test]
+    fn only_allowed_cpus_are_used() {
+        let cpus = Cpus::allowed();
+        assert!(!cpus.is_empty());
+        if let Some(allowed) = crate::cpus::affinity::allowed() {
+            let mut all = cpus.all().to_vec();
+            all.sort_unstable();
+            assert_eq!(all, allowed);
+        }
+    }
+
+    #[test]
+    fn threads_are_placed_by_cores_complexes_and_packages() {
+        // Two packages of two cores of two threads; CPUs are numbered as the firmware of many
+        // servers does.
+        let cpus = Cpus::of(
+            (0..8)
+                .map(|n| cpu(n, Some(n % 4 / 2), &format!("{},{}", n % 4, n % 4 + 4), ""))
+                .collect(),
+        );
+        assert_eq!(cpus.all(), [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(cpus.siblings_together(), [0, 4, 1, 5, 2, 6, 3, 7]);
+        assert_eq!(cpus.spread(), [0, 2, 1, 3, 4, 6, 5, 7]);
+        // One package of two complexes, whose cores the firmware numbers in turn.
+        let cpus = Cpus::of(
+            (0..4)
+                .map(|n| cpu(n, Some(0), &n.to_string(), &format!("{},{}", n % 2, n % 2 + 2)))
+                .collect(),
+        );
+        assert_eq!(cpus.siblings_together(), [0, 2, 1, 3], "complex by complex");
+    }
+
+    #[test]
+    fn a_cpu_whose_sibling_may_not_be_used_is_a_whole_core() {
+        let cpus = Cpus::of(vec![
+            cpu(1, Some(0), "1,9", ""),
+            cpu(8, Some(0), "0,8", ""),
+            cpu(9, Some(0), "1,9", ""),
+        ]);
+        assert_eq!(cpus.all(), [1, 8, 9]);
+    }
+
+    #[test]
+    fn where_the_system_says_nothing_cpus_are_taken_by_number() {
+        let cpus = Cpus::of(vec![cpu(5, None, "", ""), cpu(2, None, "", "")]);
+        assert_eq!(cpus.all(), [2, 5]);
+        assert_eq!(cpus.siblings_together(), [2, 5]);
+        assert_eq!(cpus.spread(), [2, 5]);
+    }
+}

@@ -1,0 +1,171 @@
+//! Medians, quantiles, means, and intervals of known distributions.
+
+/// The sorted copy of `values`.
+pub(super) fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted
+}
+
+/// The quantile `q` (0 to 1) of `values`, interpolated linearly between order statistics (type 7 of
+/// Hyndman and Fan, *Sample Quantiles in Statistical Packages*, 1996). `None` of nothing.
+pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
+    let sorted = sorted(values);
+    let last = sorted.len().checked_sub(1)?;
+    let position = q.clamp(0.0, 1.0) * last as f64;
+    let below = position.floor() as usize;
+    let above = (below + 1).min(last);
+    Some(sorted[below] + (sorted[above] - sorted[below]) * (position - below as f64))
+}
+
+/// The median of `values`; `None` of nothing.
+pub fn median(values: &[f64]) -> Option<f64> {
+    quantile(values, 0.5)
+}
+
+/// The mean of `values`; `None` of nothing.
+pub fn mean(values: &[f64]) -> Option<f64> {
+    if values.is_empty() { None } else { Some(values.iter().sum::<f64>() / values.len() as f64) }
+}
+
+/// How many standard errors a mean is away with 5 % probability, both sides together: Student's
+/// distribution with so many degrees of freedom (M. Abramowitz, I. Stegun, *Handbook of
+/// Mathematical Functions*, 26.7.5: from 3 on within 1 %).
+pub fn student(degrees: usize) -> f64 {
+    // Of the normal distribution.
+    let x: f64 = 1.959_964;
+    let n = degrees as f64;
+    let first = (x.powi(3) + x) / 4.0;
+    let second = (5.0 * x.powi(5) + 16.0 * x.powi(3) + 3.0 * x) / 96.0;
+    let third = (3.0 * x.powi(7) + 19.0 * x.powi(5) + 17.0 * x.powi(3) - 15.0 * x) / 384.0;
+    x + first / n + second / n.powi(2) + third / n.powi(3)
+}
+
+/// Where the mean of a Poisson distribution is with 95 % confidence that gave `seen` (F. Garwood,
+/// *Fiducial Limits for the Poisson Distribution*, Biometrika 28, 1936).
+pub fn poisson(seen: u64) -> (f64, f64) {
+    // The probability of so many or fewer.
+    let up_to = |most: u64, mean: f64| {
+        let mut term = (-mean).exp();
+        let mut sum = term;
+        for n in 1..=most {
+            term *= mean / n as f64;
+            sum += term;
+        }
+        sum
+    };
+    // The mean between two where it begins to be too great.
+    let solve = |mut low: f64, mut high: f64, too_great: &dyn Fn(f64) -> bool| {
+        for _ in 0..60 {
+            let middle = 0.5 * (low + high);
+            if too_great(middle) { high = middle } else { low = middle }
+        }
+        low
+    };
+    let number = seen as f64;
+    let least = match seen.checked_sub(1) {
+        None => 0.0,
+        Some(fewer) => solve(0.0, number, &|mean| 1.0 - up_to(fewer, mean) > 0.025),
+    };
+    (least, solve(number, 3.0 * number + 20.0, &|mean| up_to(seen, mean) < 0.025))
+}
+
+/// An interval for a median.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// Its lower end.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+    /// The probability with which it covers the median, whatever the distribution.
+    pub coverage: f64,
+}
+
+/// The narrowest interval of two order statistics, equally far from both ends, that covers the
+/// median with probability at least 0.95; the whole range where there are too few values (below 6).
+/// It assumes nothing but independent values (W. J. Conover, *Practical Nonparametric Statistics*,
+/// section 3.2). `None` of nothing.
+pub fn median_interval(values: &[f64]) -> Option<Interval> {
+    let sorted = sorted(values);
+    let n = sorted.len();
+    if n == 0 {
+        return None;
+    }
+    // Coverage of (x[r], x[n-1-r]), counted from 0: 1 - 2 P(Binomial(n, 1/2) <= r).
+    let mut probability = 0.5f64.powi(n as i32);
+    let mut tail = probability;
+    let mut rank = 0;
+    let mut coverage = (1.0 - 2.0 * tail).max(0.0);
+    for r in 1..n.div_ceil(2) {
+        probability *= (n - r + 1) as f64 / r as f64;
+        tail += probability;
+        let next = 1.0 - 2.0 * tail;
+        if next < 0.95 {
+            break;
+        }
+        (rank, coverage) = (r, next);
+    }
+    Some(Interval { low: sorted[rank], high: sorted[n - 1 - rank], coverage })
+}
+
+/// Half the width of an interval that covers a share with a probability of 95 %: 1.96 standard
+/// deviations of a binomial share that rests on `samples` samples of one weight. At least that of a
+/// share of one sample.
+pub fn half_width(samples: f64, share: f64) -> f64 {
+    let samples = samples.max(1.0);
+    let deviation = (share * (1.0 - share) / samples).sqrt();
+    1.96 * deviation.max(1.0 / samples)
+}
+
+/// Name of the intervals of results of `rounds` rounds.
+pub fn coverage(rounds: usize) -> &'static str {
+    match rounds {
+        0..6 => "fewer than 6 rounds: the whole range, which covers less",
+        _ => "order statistics",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_and_quantiles_are_those_of_the_textbook() {
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[3.0]), Some(3.0));
+        assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), Some(2.5));
+        assert_eq!(quantile(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.9), Some(4.6));
+        assert_eq!(mean(&[1.0, 2.0, 6.0]), Some(3.0));
+    }
+
+    #[test]
+    fn student_s_quantiles_are_those_of_the_table() {
+        for (degrees, right) in [(3, 3.182), (4, 2.776), (5, 2.571), (10, 2.228), (39, 2.023)] {
+            assert!((student(degrees) / right - 1.0).abs() < 0.01, "{degrees}");
+        }
+    }
+
+    #[test]
+    fn poisson_intervals_are_those_of_the_table() {
+        for (seen, low, high) in
+            [(0, 0.0, 3.689), (1, 0.0253, 5.572), (2, 0.2422, 7.225), (10, 4.795, 18.39)]
+        {
+            let found = poisson(seen);
+            assert!((found.0 - low).abs() < 1e-3 && (found.1 - high).abs() < 1e-2, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn intervals_have_the_ranks_and_the_coverage_of_the_binomial_table() {
+        let of = |n: usize| {
+            let values: Vec<f64> = (1..=n).map(|i| i as f64).collect();
+            median_interval(&values).unwrap()
+        };
+        // n = 5: the whole range covers 93.75 %. n = 6: 96.9 %. n = 9: ranks 2 and 8, 96.1 %.
+        assert_eq!(of(5), Interval { low: 1.0, high: 5.0, coverage: 0.9375 });
+        assert_eq!(of(6), Interval { low: 1.0, high: 6.0, coverage: 0.96875 });
+        assert_eq!(of(9), Interval { low: 2.0, high: 8.0, coverage: 0.9609375 });
+        assert_eq!((of(20).low, of(20).high), (6.0, 15.0));
+        assert_eq!(of(1).coverage, 0.0);
+    }
+}
