@@ -177,7 +177,7 @@ fn row(name: &str, instead: Instead, machine: &str) -> Result<String, String> {
         let variant = script.variant(variant).ok_or("no such variant")?;
         let cell = CellSpec {
             machine: &on,
-            variant: variant,
+            variant,
             placement: &order,
             home: script.home,
             threads: tasks,

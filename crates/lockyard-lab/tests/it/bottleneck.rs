@@ -40,7 +40,7 @@ fn costs(head: &str, objects: &[(&str, &str)], steps: &[Step], threads: usize) -
         variant: &script.variants[0],
         placement: &placement,
         home: 0,
-        threads: threads,
+        threads,
         local_work: 0.0,
     };
     let found = simulate(&cell, &RunPlan::of_windows(Effort::SEARCH));

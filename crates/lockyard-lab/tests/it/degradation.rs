@@ -20,11 +20,11 @@ fn samples(variant: &Variant, tasks: usize, local_work: f64) -> Vec<SampleFigure
     let order = Placement::Order(script().order);
     let cell = CellSpec {
         machine: &machine,
-        variant: variant,
+        variant,
         placement: &order,
         home: 0,
         threads: tasks,
-        local_work: local_work,
+        local_work,
     };
     simulate::samples(&cell, SAMPLES).expect("it runs")
 }

@@ -24,10 +24,10 @@ fn costs(objects_and_steps: &str, order: Order, threads: usize) -> Costs {
     let machine = machine();
     let cell = CellSpec {
         machine: &machine,
-        variant: variant,
+        variant,
         placement: &placement,
         home: 0,
-        threads: threads,
+        threads,
         local_work: 0.0,
     };
     simulate(&cell, &RunPlan::of_windows(Effort::SEARCH)).expect("it runs").costs

@@ -75,7 +75,7 @@ fn simulated(script: &str, variant: &str) -> Prediction {
         Effort { window_ns: 4_000_000.0, seeds: 3, ..Effort::usual(&machine, &placement, tasks) };
     let cell = CellSpec {
         machine: &machine,
-        variant: variant,
+        variant,
         placement: &placement,
         home: script.home,
         threads: tasks,

@@ -1,7 +1,6 @@
 //! Tables, counters and reclamation beside what people use instead, measured on this host, as rows.
 //!
-//! The subjects are those of `lockyard_peers::tables`; how one is measured is
-//! [`crate::measure_tables::subjects`]'s.
+//! The subjects are those of `lockyard_peers::tables`. `subjects.rs` measures one.
 
 mod subjects;
 

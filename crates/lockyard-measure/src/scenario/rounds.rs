@@ -178,7 +178,7 @@ pub fn run(tasks: &[Task], effort: Effort, done: &mut dyn FnMut()) -> Results {
     run_with(tasks, effort, &(Arc::new(System::default()) as Arc<dyn Source>), done)
 }
 
-/// [`run`], with counters from elsewhere.
+/// [`run()`], with counters from elsewhere.
 pub fn run_with(
     tasks: &[Task],
     effort: Effort,
@@ -285,7 +285,7 @@ fn attribute(
 ///
 /// # Errors
 ///
-/// As [`run`]: a lock that is stalled or does not exclude.
+/// As [`run()`]: a lock that is stalled or does not exclude.
 pub fn samples(
     task: &Task,
     samples: Samples,

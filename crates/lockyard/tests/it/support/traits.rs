@@ -1,5 +1,8 @@
 //! Statements about the traits of a type, decided when the test is compiled.
 
+// Each binary of tests uses what it needs of this.
+#![allow(unused_macros)]
+
 /// Compiles if the type has the traits.
 macro_rules! has {
     ($traits:path, $($others:path)?; $($type:ty),* $(,)?) => {
