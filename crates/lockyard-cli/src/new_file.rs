@@ -150,7 +150,7 @@ mod tests {
         let path = directory.0.join("a.toml");
         fs::write(&path, "old").expect("it can be written");
         let error = message(NewFile::at("--out", &path, false).expect_err("it is there"));
-        assert!(error.contains("a.toml: is there already; --force replaces it"), "{error}");
+        assert!(error.contains("a.toml: exists already; --force replaces it"), "{error}");
         NewFile::at("--out", &path, true).expect("asked for").write("new").expect("it can be");
         assert_eq!(fs::read_to_string(&path).expect("it is there"), "new");
         assert_eq!(directory.names(), ["a.toml"]);
@@ -162,8 +162,8 @@ mod tests {
         let error = |path: &Path| message(NewFile::at("--out", path, true).expect_err("refused"));
         assert!(error(&directory.0).contains("is a directory"));
         assert!(error(&directory.0.join("no/such/a.toml")).contains("cannot be written"));
-        assert!(error(Path::new("")).contains("is no name of a file"));
+        assert!(error(Path::new("")).contains("is not the name of a file"));
         #[cfg(unix)]
-        assert!(error(Path::new("/dev/null")).contains("is there, and is not a file"));
+        assert!(error(Path::new("/dev/null")).contains("exists, and is not a file"));
     }
 }

@@ -4,8 +4,9 @@ use crate::arguments::Predict;
 use crate::errors::Failure;
 use crate::values::thread_list;
 use crate::{call_path, output, progress};
+use lockyard_lab::predict;
 use lockyard_predict::placement::Placement;
-use lockyard_predict::{explain, names, request, sensitivity};
+use lockyard_predict::{explain, names, sensitivity};
 use lockyard_results::render::{Document, Extent};
 use lockyard_results::row::Row;
 use lockyard_results::{published, scaling};
@@ -51,7 +52,7 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     if !machine.notes().is_empty() {
         environment.push(("machine_notes".to_owned(), machine.notes().join("; ")));
     }
-    let request = request::Request {
+    let request = predict::Request {
         script,
         machine,
         variants: options.variants.clone(),
@@ -61,7 +62,7 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
         attribution: options.attribution,
         jobs: options.common.jobs(),
     };
-    let found = request::run(&request, &published::shipped()?, &|| bar.inc(1));
+    let found = predict::run(&request, &published::shipped()?, &|| bar.inc(1));
     bar.finish_and_clear();
     let mut found = found?;
     let fits = if options.fit { scaling::of_rows(&mut found.rows) } else { Vec::new() };
