@@ -27,8 +27,8 @@ impl Warning {
 /// Number of CPUs below which scaling cannot be seen.
 const FEW_CPUS: usize = 4;
 
-/// Number of CPUs that others must keep busy before they are named. They are also named above a
-/// hundredth of all CPUs.
+/// Number of busy CPUs above which other processes are named. A hundredth of all CPUs replaces it
+/// where that is more.
 const BUSY_CPUS: f64 = 0.2;
 
 /// Share of time from which stolen time is named.
