@@ -9,7 +9,7 @@ use lockyard_support::{InputError, hint, printable};
 pub enum Placement {
     /// On these CPUs in turn.
     Pinned(Vec<usize>),
-    /// Wherever the operating system puts them.
+    /// On CPUs that the operating system chooses.
     Unpinned,
 }
 

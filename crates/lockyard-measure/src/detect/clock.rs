@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 pub struct Frequency {
     /// Frequency in MHz.
     pub mhz: f64,
-    /// Where the frequency was read.
+    /// Source of the frequency.
     pub source: &'static str,
 }
 

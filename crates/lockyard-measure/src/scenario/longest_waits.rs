@@ -1,10 +1,10 @@
 //! Longest wait in each of many short windows.
 //!
-//! The longest wait of a whole pass is the longest time for which the host took a CPU from the
-//! holder of the lock or the next in line. That time is the host's, and is the same size for all
-//! locks. Most windows of some hundredths of a second contain no such event. The longest wait there
-//! is what the lock does to an unlucky thread. The median over the windows is reported, with its
-//! interval.
+//! In a whole pass, the host takes a CPU now and then from the holder of the lock, or from the next
+//! in line. The longest wait of the pass is the longest such absence. It is the host's, and of the
+//! same size for all locks. Most windows of some hundredths of a second contain no such event. The
+//! longest wait there is what the lock does to an unlucky thread. The median over the windows is
+//! reported, with its interval.
 
 use super::probe::WaitTimes;
 use super::rounds::{Task, cell};
