@@ -3,14 +3,14 @@
 //! | module | what |
 //! | --- | --- |
 //! | [`cpus`] | the CPUs that the process may use, and where threads are pinned |
-//! | [`detect`] | what there is to know of the host |
+//! | [`detect`] | the description of the host |
 //! | [`scenario`] | runs of scenarios: rounds, waits, hand-overs |
-//! | [`attribution`] | where CPU time goes, sampled |
+//! | [`attribution`] | CPU time by phase, sampled |
 //! | [`counters`] | the processor's counters |
-//! | [`call_path`] | what a call of a lock costs |
+//! | [`call_path`] | the cost of a call of a lock |
 //! | [`syscalls`] | system calls of the running kernel |
-//! | [`peers`] | other people's locks in the place of a scenario's own |
-//! | [`measure_tables`] | tables, counters and reclamation beside other people's |
+//! | [`peers`] | other projects' locks in place of a scenario's own |
+//! | [`measure_tables`] | tables, counters and reclamation beside those of other projects |
 
 pub mod attribution;
 pub mod call_path;

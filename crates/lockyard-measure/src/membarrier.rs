@@ -1,15 +1,15 @@
-//! Waiting for other processors on this host: a system call that interrupts all CPUs on which
+//! Waits for other processors on this host, by a system call that interrupts all CPUs on which
 //! threads of this process run.
 //!
-//! Linux has `membarrier(2)` with the command "private expedited": it interrupts each CPU that runs
-//! a thread of this process, and returns when each has executed a barrier. That is what a script's
-//! step `wait-for-others` is, but for threads that are off their CPU: the system call does not wait
-//! for these, because switching is a barrier already. What waiting for virtual CPUs that do not run
-//! costs is therefore not measured here; the simulated machine has it.
+//! Linux has `membarrier(2)` with the command "private expedited". It interrupts each CPU that runs
+//! a thread of this process, and returns when each has executed a barrier. That is a script's step
+//! `wait-for-others`, except for threads that are off their CPU. The system call does not wait for
+//! these, because a context switch is already a barrier. The cost of waiting for virtual CPUs that
+//! do not run is therefore not measured here; the simulated machine has it.
 
 use std::sync::OnceLock;
 
-/// Whether the system call is there, and this process is registered for it; if not, why.
+/// Result of registering this process for the system call; if that failed, the reason.
 static REGISTERED: OnceLock<Result<(), String>> = OnceLock::new();
 
 #[cfg(target_os = "linux")]
@@ -32,11 +32,11 @@ fn register() -> Result<(), String> {
     Err("this system has no call that interrupts the other CPUs of a process".to_owned())
 }
 
-/// Whether threads of this process can wait for others.
+/// Checks that threads of this process can wait for others.
 ///
 /// # Errors
 ///
-/// Why not, for people.
+/// The reason why they cannot, for people.
 pub fn available() -> Result<(), String> {
     REGISTERED.get_or_init(register).clone()
 }
@@ -45,7 +45,7 @@ pub fn available() -> Result<(), String> {
 ///
 /// # Panics
 ///
-/// If that is not [`available`].
+/// If this is not [`available`].
 pub(crate) fn wait() {
     #[cfg(target_os = "linux")]
     let done = membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED).is_ok();

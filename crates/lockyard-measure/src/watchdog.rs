@@ -1,48 +1,47 @@
-//! The watchdog of a run: what the main thread sees of its threads, which count what they have
-//! done, and how it waits for them.
+//! Watchdog of a run: the main thread's view of its threads, which count their operations, and its
+//! waits for them.
 //!
-//! The threads are not joined: one that waits for a lock that nobody releases would be joined for
-//! ever. Each counts its operations in a line of its own; if no count moves for long, the run is
-//! stalled, which is an error.
+//! The threads are not joined, because joining one that waits for a lock that nobody releases would
+//! never return. Each counts its operations in its own line. If no count moves for too long, the
+//! run is stalled, which is an error.
 
 use lockyard_support::jobs;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// The main thread looks after this long whether threads make progress: rarely, because it takes a
-/// CPU from them.
+/// Interval at which the main thread checks that threads make progress. It is long, because a check
+/// takes a CPU from them.
 const LONGEST_SLEEP: Duration = Duration::from_millis(500);
 
 /// Longest wait for one message of a thread before the main thread looks for an interrupt.
 pub const LONGEST_WAIT: Duration = Duration::from_millis(50);
 
-/// Time after an interrupt in which threads may stop. Those that are not fast enough are left to
-/// the process's end.
+/// Time after an interrupt in which threads may stop. Slower ones are left until the process ends.
 pub const LONGEST_STOP: Duration = Duration::from_millis(400);
 
-/// Error of a run that an interrupt ended; the caller looks, and says nothing of it.
+/// Error of a run that an interrupt ended. The caller checks for that, and does not report it.
 pub const INTERRUPTED: &str = "interrupted";
 
-/// Threads that have not started by then are given up.
+/// Time after which threads that have not started are given up.
 pub const LONGEST_START: Duration = Duration::from_secs(60);
 
-/// So many counts of threads are in an error.
+/// Maximum number of threads whose counts an error shows.
 const SHOWN: usize = 16;
 
-/// Performs what may take long and cannot be interrupted, on a thread of its own: after an
-/// interrupt that is left to the process's end.
+/// Performs long work that cannot be interrupted, on a thread of its own. After an interrupt, that
+/// thread is left until the process ends.
 ///
 /// # Errors
 ///
-/// If there is no thread, `work` panics, or an interrupt comes first.
+/// If no thread can be started, `work` panics, or an interrupt comes first.
 pub fn abandonable<R: Send + 'static>(
     what: &str,
     work: impl FnOnce() -> R + Send + 'static,
 ) -> Result<R, String> {
     let (sender, receiver) = channel();
     let begin = move || {
-        // The receiver goes away only if it has given up.
+        // The receiver is gone only if it has given up.
         let _ = sender.send(work());
     };
     let spawned = std::thread::Builder::new().spawn(begin);
@@ -61,7 +60,7 @@ pub fn abandonable<R: Send + 'static>(
     }
 }
 
-/// One thread's number of operations, in lines of its own.
+/// Number of operations of one thread, in lines of its own.
 #[repr(align(128))]
 #[derive(Default)]
 pub struct Progress(pub(crate) AtomicU64);
@@ -69,19 +68,19 @@ pub struct Progress(pub(crate) AtomicU64);
 /// The main thread's view of the threads of a run.
 pub struct Watchdog<'a> {
     pub(crate) progress: &'a [Progress],
-    /// Without an operation of any thread for so long, the run is stalled.
+    /// Abort a run in which no thread finishes an operation for this long.
     pub(crate) stalled_after: Duration,
-    /// What runs, for errors.
+    /// Description of the run, for errors.
     pub(crate) what: String,
 }
 
 impl Watchdog<'_> {
-    /// The operations of each thread.
+    /// Returns the operations of each thread.
     pub fn counts(&self) -> Vec<u64> {
         self.progress.iter().map(|p| p.0.load(Ordering::Relaxed)).collect()
     }
 
-    /// Sleeps while the threads run; returns early if they are stalled, or after an interrupt.
+    /// Sleeps while the threads run. Returns early if they are stalled, or after an interrupt.
     pub fn sleep(&self, time: Duration) -> Result<(), String> {
         let begin = Instant::now();
         let (mut last, mut since) = (self.counts(), begin);
@@ -95,8 +94,8 @@ impl Watchdog<'_> {
         }
     }
 
-    /// Waits until the counts are such; returns early if the threads are stalled, or after an
-    /// interrupt.
+    /// Waits until the counts meet a condition. Returns early if the threads are stalled, or after
+    /// an interrupt.
     pub fn until(&self, are_such: impl Fn(&[u64]) -> bool) -> Result<(), String> {
         let (mut last, mut since) = (self.counts(), Instant::now());
         while !are_such(&last) && !jobs::interrupted() {
@@ -126,7 +125,7 @@ impl Watchdog<'_> {
         }
     }
 
-    /// Whether any thread has done anything since `since`; if not for too long, that is an error.
+    /// Returns an error if no thread has made progress for too long since `since`.
     fn progressed(&self, last: &mut Vec<u64>, since: &mut Instant) -> Result<(), String> {
         let now = self.counts();
         if now != *last {

@@ -1,5 +1,5 @@
-//! This machine as a host that keeps account: each thread says in which phase it is and what it
-//! does, as one number in its line.
+//! This machine as a host that keeps account. Each thread stores its phase and its activity as one
+//! number in its own line.
 
 use super::line::enter;
 use super::tally::Tally;
@@ -8,27 +8,27 @@ use lockyard::platform::{Activity, Host, HostWithSlots, Region};
 use lockyard_results::phase::Phase;
 use std::cell::Cell;
 
-/// How many phases there are.
+/// Number of phases.
 const PHASES: usize = Phase::NAMES.len();
 
-/// The numbers of what threads do that run a program with so many [parts](Activity::part) of
-/// regions, in all phases.
+/// Number of distinct states, over all phases, of a thread that runs a program with this many
+/// [parts](Activity::part) of regions.
 pub fn numbers(parts: usize) -> usize {
     (Region::COUNT + parts) * PHASES
 }
 
-/// What was seen by phase, of a tally of such [`numbers`].
+/// Groups a tally of such [`numbers`] by phase.
 pub fn by_phase(tally: &Tally) -> Tally {
     tally.grouped(PHASES, |number| number % PHASES)
 }
 
-/// What was seen by [activity](Activity::index), of a tally of such [`numbers`].
+/// Groups a tally of such [`numbers`] by [activity](Activity::index).
 pub fn by_activity(tally: &Tally, parts: usize) -> Tally {
     tally.grouped(Region::COUNT + parts, |number| number / PHASES)
 }
 
-/// This machine, whose threads say what they do. That is a store for each region that begins or
-/// ends.
+/// This machine, with threads that record their activity. That costs a store for each region that
+/// begins or ends.
 #[derive(Debug)]
 pub struct Accounted(());
 
@@ -44,13 +44,13 @@ fn say(phase: Phase, doing: Activity) {
     enter((doing.index() * PHASES + phase as usize) as u32);
 }
 
-/// The calling thread is in `phase` from now on.
+/// Moves the calling thread to `phase`.
 #[inline(always)]
 pub(super) fn in_phase(phase: Phase) {
     say(phase, IN.get().1);
 }
 
-// SAFETY: everything is `Native`'s, but for what keeps account, which is the thread's own.
+// SAFETY: everything is `Native`'s, except the account, which is the thread's own.
 unsafe impl Host for Accounted {
     type Atomics = <Native as Host>::Atomics;
     const SLOTS: u32 = <Native as Host>::SLOTS;

@@ -1,4 +1,4 @@
-//! Saying what a thread does: the number of its phase, in a line of its own.
+//! Records a thread's activity: the number of its phase, in its own line.
 
 use std::cell::Cell;
 use std::sync::Mutex;
@@ -10,35 +10,35 @@ use std::time::Duration;
 #[derive(Debug)]
 struct Line(AtomicU32);
 
-/// Where threads write that are not registered.
+/// Line to which unregistered threads write.
 static NOWHERE: Line = Line(AtomicU32::new(0));
 
-/// Lines whose threads have gone. Lines are never freed, so that whoever looks can look at any
-/// time; there are as many as there were registered threads at the same time.
+/// Lines of threads that have ended. Lines are never freed, which lets a reader read one at any
+/// time. There are as many as the most threads that were registered at once.
 static FREE: Mutex<Vec<&'static Line>> = Mutex::new(Vec::new());
 
 std::thread_local! {
     static MINE: Cell<&'static Line> = const { Cell::new(&NOWHERE) };
 }
 
-/// The calling thread is in phase `phase` from now on. A store to a line that the sampler reads now
-/// and then; on a thread that is not [`Registered`] it has no effect.
+/// Moves the calling thread to phase `phase`. This is a store to a line that the sampler reads now
+/// and then. It has no effect on a thread that is not [`Registered`].
 #[inline(always)]
 pub fn enter(phase: u32) {
-    // Relaxed: nothing is published by it but itself.
+    // Relaxed: the store publishes nothing but itself.
     MINE.get().0.store(phase, Ordering::Relaxed);
 }
 
-/// The calling thread has a line, until this is dropped.
+/// Registration of the calling thread, which has a line until this is dropped.
 #[derive(Debug)]
 pub struct Registered {
     line: &'static Line,
-    // Of this thread only: another one must not take its line away.
+    // Not `Send`: another thread must not take this thread's line away.
     _not_send: std::marker::PhantomData<*const ()>,
 }
 
 impl Registered {
-    /// Gives the calling thread a line, in phase 0, and tells the sampler where it is.
+    /// Gives the calling thread a line, in phase 0, and returns the sampler's handle to it.
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ impl Watched {
         self.line.0.load(Ordering::Relaxed)
     }
 
-    /// The CPU time that the thread has used; `None` if it has ended.
+    /// Returns the CPU time that the thread has used; `None` if it has ended.
     pub(super) fn cpu_time(self) -> Option<Duration> {
         self.clock.now()
     }
@@ -86,14 +86,14 @@ pub(super) struct Clock(#[cfg(target_os = "linux")] libc::clockid_t);
 impl Clock {
     pub(super) fn of_this_thread() -> std::io::Result<Clock> {
         let mut clock = 0;
-        // SAFETY: the thread is the calling one, so it lives; `clock` is written by the call.
+        // SAFETY: the thread is the calling one and therefore alive; the call writes `clock`.
         let error = unsafe { libc::pthread_getcpuclockid(libc::pthread_self(), &raw mut clock) };
         if error == 0 { Ok(Clock(clock)) } else { Err(std::io::Error::from_raw_os_error(error)) }
     }
 
     pub(super) fn now(self) -> Option<Duration> {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: `time` is live; a clock of a thread that has ended is refused.
+        // SAFETY: `time` is live; the call refuses the clock of a thread that has ended.
         let known = unsafe { libc::clock_gettime(self.0, &raw mut time) } == 0;
         known.then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
     }
@@ -125,7 +125,7 @@ mod tests {
         drop(registered);
         enter(7);
         assert_eq!(watched.phase(), 3, "a thread that is not registered is not seen");
-        // Other tests may take the line; that it is not lost is what counts.
+        // Other tests may take the line. The test only needs it not to be lost.
         let again: Vec<_> = (0..64).map(|_| Registered::new().expect("there is a clock")).collect();
         let free = FREE.lock().unwrap();
         assert!(again.iter().any(|(r, _)| std::ptr::eq(r.line, first)) || free.is_empty());
@@ -135,7 +135,7 @@ mod tests {
     fn a_thread_that_has_ended_has_no_clock() {
         let thread = std::thread::spawn(|| Registered::new().expect("there is a clock").1);
         let watched = thread.join().expect("it ends");
-        // Its number may have been given to another thread meanwhile, which then has one.
+        // Another thread may have received its number meanwhile, and then has a clock.
         let _ = watched.cpu_time();
         assert!(watched.phase() < u32::MAX);
     }

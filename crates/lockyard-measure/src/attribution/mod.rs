@@ -1,19 +1,19 @@
-//! Where CPU time goes, by phase: threads say what they are doing, and a sampler looks, and weighs
-//! what it sees with the CPU time that passed.
+//! Attributes CPU time to phases. Threads record their phase; a sampler reads it and weights each
+//! sample by the CPU time that passed.
 //!
-//! A thread stores the number of its phase in a line of its own ([`enter`]): a store to memory that
-//! nobody else writes, with no clock. One more thread wakes up at random intervals, reads each
-//! thread's CPU-time clock, and gives what passed since it last looked to the phases that it found
-//! ([`Sampler`]). A thread that was not running has used no CPU time, so what it was doing then has
-//! no weight: shares are of CPU time and not of time, on a loaded host too.
+//! A thread stores the number of its phase in its own line ([`enter`]). That is a store to memory
+//! that nobody else writes, without a clock. A further thread wakes at random intervals
+//! ([`Sampler`]). It reads each thread's CPU-time clock and assigns the time since its last look to
+//! the phases that it found. A thread that was not running has used no CPU time, and its phase then
+//! has no weight. Shares are therefore of CPU time and not of elapsed time, on a loaded host too.
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `line` | saying what a thread does |
-//! | `sampler` | looking |
-//! | `tally` | what was seen, and how sure that is |
+//! | `line` | recording a thread's activity |
+//! | `sampler` | sampling the threads |
+//! | `tally` | the samples, and their uncertainty |
 //! | `stage` | the phases of scenarios |
-//! | `accounted` | the regions that the library and scripts name, beside them |
+//! | `accounted` | the phases, with the regions that the library and scripts name |
 
 mod accounted;
 mod line;

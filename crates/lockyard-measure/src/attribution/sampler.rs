@@ -1,4 +1,4 @@
-//! Looking: one thread that wakes up at random intervals and reads the clocks and the phases of the
+//! Sampler: one thread that wakes at random intervals and reads the clocks and the phases of the
 //! others.
 
 use super::line::{Clock, Watched};
@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// The mean time between two looks that serves most: two thousand looks a second.
+/// Mean time between two looks that suits most uses: two thousand looks a second.
 pub const INTERVAL: Duration = Duration::from_micros(500);
 
-/// The sampler sleeps at least so many times the CPU time of a look, in the mean: with many threads
-/// it looks less often, and it never takes more than a sixth of a CPU.
+/// Mean sleep of the sampler, as a minimum multiple of the CPU time of a look. With many threads it
+/// looks less often, and it never takes more than a sixth of a CPU.
 const LEAST_SLEEP: u32 = 5;
 
-/// A thread that looks at others.
+/// Thread that samples others.
 #[derive(Debug)]
 pub struct Sampler {
     stop: Arc<AtomicBool>,
@@ -23,8 +23,8 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Begins to look at `watched`, whose phases are numbered below `phases`, every `interval` in
-    /// the mean.
+    /// Starts to sample `watched`, whose phases are numbered below `phases`, every `interval` on
+    /// average.
     ///
     /// # Errors
     ///
@@ -42,24 +42,24 @@ impl Sampler {
         Ok(Sampler { stop, thread })
     }
 
-    /// Stops looking: what was seen, up to now.
+    /// Stops sampling, and returns the samples up to now.
     ///
     /// # Panics
     ///
     /// If the sampler has panicked.
     pub fn finish(self) -> Tally {
-        // Relaxed: what was seen comes by the join.
+        // Relaxed: the join publishes the tally.
         self.stop.store(true, Ordering::Relaxed);
         self.thread.join().expect("the sampler does not panic")
     }
 }
 
-/// A watched thread, as it was when it was last found to have run.
+/// A watched thread, as of the last look that found that it had run.
 struct Last {
     watched: Watched,
     phase: u32,
     cpu: Duration,
-    /// What it had used then since the look before that.
+    /// CPU time that it had used then, since the look before that.
     used: Duration,
 }
 
@@ -85,7 +85,7 @@ fn look(watched: &[Watched], phases: usize, interval: Duration, stop: &AtomicBoo
             let in_phase = watched.phase();
             let since = now.saturating_sub(*cpu);
             if since.is_zero() {
-                // It has not run: this is the last look once more, and no other one.
+                // It has not run since. A look now would only repeat the last one.
                 continue;
             }
             tally.add((*phase, in_phase), (*used, since));
@@ -99,9 +99,9 @@ fn look(watched: &[Watched], phases: usize, interval: Duration, stop: &AtomicBoo
     tally
 }
 
-/// The times between looks: exponentially distributed. Each moment is as likely as any other,
-/// whatever was before, so looks cannot keep step with a program whose phases come again and again.
-/// Times that are drawn between two bounds can, where the program's period is near them.
+/// Intervals between looks, exponentially distributed. Each moment is as likely as any other,
+/// regardless of the past. Looks therefore cannot keep step with a program whose phases recur.
+/// Intervals drawn between two bounds can, where the program's period is near them.
 struct Intervals {
     random: u64,
 }
@@ -122,10 +122,9 @@ impl Intervals {
     }
 }
 
-/// Asks the kernel to wake the thread when it wants to be woken: no slack for its timers, and the
-/// short slice of a thread that needs little, so that it need not wait until a spinning thread has
-/// used up its own. Where the kernel knows neither, samples come later and are fewer; their weights
-/// are right all the same.
+/// Asks the kernel to wake the thread on time: no timer slack, and the short slice of a thread that
+/// needs little. With the short slice it does not wait until a spinning thread has used up its own.
+/// Where the kernel supports neither, samples are later and fewer, but their weights stay right.
 #[cfg(target_os = "linux")]
 fn be_prompt() {
     /// `struct sched_attr` of sched_setattr(2), its first version.
@@ -146,14 +145,14 @@ fn be_prompt() {
         flags: 0,
         nice: 0,
         priority: 0,
-        // The shortest that it grants, in nanoseconds.
+        // The shortest slice that the kernel grants, in nanoseconds.
         runtime: 100_000,
         deadline: 0,
         period: 0,
     };
     // SAFETY: the call has no argument in memory.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
-    // SAFETY: the attributes are live, and as long as they say.
+    // SAFETY: the attributes are live, and their length is the one they state.
     unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
 }
 
@@ -164,8 +163,8 @@ fn be_prompt() {}
 mod tests {
     use super::*;
 
-    /// What looks at a program find whose phases, 70, 20 and 10 % of `period`, come again and
-    /// again. No thread runs, no clock is read: the result is always the same.
+    /// Shares found by a sampler of a program whose phases, 70, 20 and 10 % of `period`, recur. No
+    /// thread runs and no clock is read: the result is always the same.
     fn found(period: Duration, mut next: impl FnMut() -> Duration) -> Vec<f64> {
         let phase =
             |time: Duration| match time.as_nanos() % period.as_nanos() * 10 / period.as_nanos() {
@@ -192,7 +191,7 @@ mod tests {
                 assert!((share - expected).abs() < 0.005, "{tenths}: {shares:?}");
             }
         }
-        // Looks at fixed intervals do: this is what they would find.
+        // Fixed intervals do keep step: this is what they would find.
         let shares = found(INTERVAL * 2, || INTERVAL);
         assert!((shares[0] - 0.7).abs() > 0.1, "{shares:?}");
     }

@@ -1,4 +1,5 @@
-//! The phases of scenarios: this host, whose threads say whether they work, wait, hold, release.
+//! Phases of scenarios: this host, with threads that record whether they work, wait, hold or
+//! release.
 
 use super::accounted::{Accounted, in_phase};
 use crate::scenario::stage::OnHost;
@@ -7,7 +8,7 @@ use lockyard_scenarios::Stage;
 use std::cell::Cell;
 
 std::thread_local! {
-    /// How many locks the thread holds.
+    /// Number of locks that the thread holds.
     static HELD: Cell<u32> = const { Cell::new(0) };
 }
 
@@ -16,14 +17,14 @@ fn say(phase: Phase) {
     in_phase(phase);
 }
 
-/// Under a lock, or as `outside` says.
+/// Returns the phase under a lock, or `outside` without one.
 #[inline(always)]
 fn say_unless_held(outside: Phase) {
     say(if HELD.get() > 0 { Phase::Holding } else { outside });
 }
 
-/// This host, with threads that say what they do. That is a store or two for each step, so what
-/// runs on this stage is not counted.
+/// This host, with threads that record their phase. That costs a store or two for each step.
+/// Operations on this stage are therefore not counted.
 #[derive(Debug)]
 pub struct OnHostAttributed(());
 

@@ -1,4 +1,4 @@
-//! What the sampler saw, and how sure that is.
+//! Samples of the sampler, and their uncertainty.
 
 use lockyard_results::listing::Listing;
 use lockyard_results::row::Detail;
@@ -12,37 +12,37 @@ use std::time::Duration;
 pub struct Tally {
     /// CPU time of each phase, in nanoseconds.
     nanoseconds: Vec<f64>,
-    /// Looks that had any weight.
+    /// Number of looks that had any weight.
     samples: u64,
-    /// The sum of their weights' squares.
+    /// Sum of the squares of their weights.
     squares: f64,
     /// CPU time that the sampler itself used.
     pub(super) sampler: Duration,
 }
 
 impl Tally {
-    /// Nothing seen yet of `phases` phases.
+    /// Creates an empty tally of `phases` phases.
     pub fn new(phases: usize) -> Tally {
         Tally { nanoseconds: vec![0.0; phases], ..Tally::default() }
     }
 
-    /// A thread that was in phase `before` when it was last seen, and is in phase `now`, has used
-    /// `cpu` since, and had used `earlier` between the two looks before: half of `cpu` is given to
-    /// each phase. A phase beyond the last counts as the last. A look at a thread that has not run
-    /// since the last is none: it would be counted as if it said something new.
+    /// Adds a look at a thread. It was in phase `before` at the last look, and is in phase `now`.
+    /// It has used `cpu` since, and used `earlier` between the two looks before. Each of the two
+    /// phases gets half of `cpu`. A phase beyond the last counts as the last. A look at a thread
+    /// that has not run since the last look is ignored, because it would count as new information.
     pub fn add(&mut self, (before, now): (u32, u32), (earlier, cpu): (Duration, Duration)) {
         let Some(last) = self.nanoseconds.len().checked_sub(1) else { return };
         let weight = cpu.as_nanos() as f64;
         for phase in [before, now] {
             self.nanoseconds[(phase as usize).min(last)] += weight / 2.0;
         }
-        // What the last look weighs is known now: half of the time on each side of it.
+        // The weight of the last look is known now: half of the time on each side of it.
         let of_last = (earlier.as_nanos() as f64 + weight) / 2.0;
         self.squares += of_last * of_last;
         self.samples += u64::from(of_last > 0.0);
     }
 
-    /// Adds what was seen of the same phases at another time.
+    /// Adds the samples of the same phases at another time.
     pub fn merge(&mut self, other: &Tally) {
         for (mine, theirs) in self.nanoseconds.iter_mut().zip(&other.nanoseconds) {
             *mine += theirs;
@@ -52,7 +52,7 @@ impl Tally {
         self.sampler += other.sampler;
     }
 
-    /// What was seen, in `groups` groups of phases.
+    /// Returns the samples in `groups` groups of phases.
     pub fn grouped(&self, groups: usize, group: impl Fn(usize) -> usize) -> Tally {
         let mut nanoseconds = vec![0.0; groups];
         for (phase, time) in self.nanoseconds.iter().enumerate() {
@@ -71,58 +71,58 @@ impl Tally {
         self.sampler
     }
 
-    /// The share of each phase; `None` if no CPU time was seen.
+    /// Share of each phase; `None` if no CPU time was seen.
     pub fn shares(&self) -> Option<Vec<f64>> {
         let all: f64 = self.nanoseconds.iter().sum();
         (all > 0.0).then(|| self.nanoseconds.iter().map(|phase| phase / all).collect())
     }
 
-    /// How many samples had any weight.
+    /// Number of samples that had any weight.
     pub fn samples(&self) -> u64 {
         self.samples
     }
 
-    /// How many samples of one weight would say as much: the square of the sum of the weights over
-    /// the sum of their squares (L. Kish, *Survey Sampling*, 1965, section 11.7).
+    /// Number of samples of equal weight that would say as much. That is the square of the sum of
+    /// the weights over the sum of their squares (L. Kish, *Survey Sampling*, 1965, section 11.7).
     pub fn effective_samples(&self) -> f64 {
         let all: f64 = self.nanoseconds.iter().sum();
         if self.squares > 0.0 { all * all / self.squares } else { 0.0 }
     }
 
-    /// Half the width of an interval that covers the share of a phase with a probability of 95 %,
-    /// if the phases are much shorter than the time between samples: 1.96 standard deviations of a
-    /// binomial share. Longer phases are known better. At least that of a share of one sample.
+    /// Half the width of a 95 % interval of the share of a phase. It is 1.96 standard deviations of
+    /// a binomial share, at least that of a share of one sample. It assumes phases much shorter
+    /// than the time between samples; longer phases are known better.
     pub fn half_width(&self, share: f64) -> f64 {
         statistics::half_width(self.effective_samples(), share)
     }
 }
 
-/// Returns what a sampler saw by [activity](Activity::index), as a listing of a variant whose steps
-/// name `parts`.
+/// Returns the samples by [activity](Activity::index), as a listing of a variant whose steps name
+/// `parts`.
 pub fn listing(tally: &Tally, parts: &[RegionPart]) -> Listing {
     let shares = tally.shares().unwrap_or_default().into_iter().enumerate();
-    // The list says of which region a part is.
+    // The list maps each part to its region.
     let times = shares.map(|(index, share)| (Activity::from_index(index), share));
     Listing { samples: Some(tally.effective_samples()), ..Listing::new(times, parts) }
 }
 
-/// Where the CPU time of a run went, and what it cost to know that.
+/// CPU time of a run by phase, and the cost of measuring it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attribution {
     /// The names of the phases.
     pub phases: &'static [&'static str],
-    /// What was seen, by phase.
+    /// The samples by phase.
     pub tally: Tally,
-    /// The same by region, as a listing.
+    /// The samples by region, as a listing.
     pub listing: Listing,
-    /// CPU time for an operation in this run, over the median of the runs without attribution.
+    /// CPU time per operation in this run, over the median of the runs without attribution.
     pub cost_ratio: Option<f64>,
 }
 
 impl Attribution {
-    /// For results: `cpu_share_` and `cpu_share_half_width_` of each phase, `cpu_seconds`,
-    /// `cpu_samples`, `cpu_samples_effective`, `cpu_sampler_share` (of the sampler, over all that
-    /// was seen), `cpu_cost_ratio`.
+    /// Adds the details of results: `cpu_share_` and `cpu_share_half_width_` of each phase,
+    /// `cpu_seconds`, `cpu_samples`, `cpu_samples_effective`, `cpu_sampler_share` (CPU time of the
+    /// sampler over all that it saw), `cpu_cost_ratio`.
     pub fn detail(&self, detail: &mut BTreeMap<String, Detail>) {
         let Some(shares) = self.tally.shares() else { return };
         let mut number = |name: String, value: f64| {
@@ -150,7 +150,7 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// Adds what a thread used between looks that found it in `phases`.
+    /// Adds the CPU time of a thread between looks that found it in `phases`.
     fn add(tally: &mut Tally, phases: &[u32], used: &[Duration]) {
         let mut earlier = Duration::ZERO;
         for (pair, &cpu) in phases.windows(2).zip(used) {

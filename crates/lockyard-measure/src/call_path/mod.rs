@@ -1,23 +1,24 @@
-//! What a call costs: an uncontended lock and unlock, reached in different ways, on one CPU.
+//! Cost of a call: an uncontended lock and unlock, reached in different ways, on one CPU.
 //!
-//! Nothing of it can be simulated (how instructions are fetched and predicted is not modelled), so
-//! it is measured on this host or not at all. The lock is the library's, of a kind that is chosen
-//! once ([`CHOICE`]); nobody contends for it.
+//! None of this can be simulated, because the model has no instruction fetch and no branch
+//! prediction. It is measured on this host or not at all. The lock is the library's, of a kind that
+//! is chosen once ([`CHOICE`]). Nobody contends for it.
 //!
-//! | way | what is executed |
+//! | way | instructions executed |
 //! | --- | --- |
 //! | `inlined` | no call |
-//! | `direct` | a direct call of each operation: what the others are set in relation to |
+//! | `direct` | a direct call of each operation: the reference of the others |
 //! | `indirect` | a call through a table in memory |
 //! | `patched` | a call through a table that was overwritten by a direct call at start-up (`page.rs`) |
-//! | `nested` | a direct call of a function whose own call was patched so: how a kernel with hooks calls its locks |
+//! | `nested` | a direct call of a function whose own call was patched like this: how a kernel with
+//! hooks calls its locks |
 
 #[cfg_attr(not(all(target_arch = "x86_64", unix)), path = "unsupported.rs")]
 pub mod page;
 mod report;
 mod rounds;
 mod way;
-// Not here, since the listings of the library are of it too.
+// Not in this crate, because the library's listings cover it too.
 #[path = "../../../lockyard/examples/common/ways.rs"]
 pub mod ways;
 

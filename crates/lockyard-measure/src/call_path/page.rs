@@ -1,42 +1,42 @@
-//! Call sites that are patched at start-up, on a page of this program's own.
+//! Call sites that are patched at start-up, on a page of this program.
 //!
-//! The page is written with *indirect* calls through a table, as a program with hooks is compiled;
-//! then each call site is overwritten by a *direct* call of what the table holds, and the page is
-//! made executable, and not writable any more:
+//! The page is written with *indirect* calls through a table, as a compiler emits them for a
+//! program with hooks. Each call site is then overwritten by a *direct* call of the table's entry.
+//! Finally the page is made executable and read-only:
 //!
 //! ```text
 //!   ff 15 d0 d1 d2 d3    call [rip + d]     6 bytes
 //!   e8 r0 r1 r2 r3 90    call r; nop        6 bytes: the same place, the same length
 //! ```
 //!
-//! Two loops are on it, in the instructions of the compiled direct call (`ways.rs`; a test compares
-//! the listings): `patched`, whose own calls are patched, and `nested`, which directly calls two
+//! The page holds two loops, in the instructions of the compiled direct call (`ways.rs`; a test
+//! compares the listings). `patched` has its own calls patched. `nested` directly calls two
 //! functions whose calls are patched, as a kernel's lock functions call their hooks. The page lies
-//! within 2 GiB of the program's code, so that a direct call reaches it.
+//! within 2 GiB of the program's code, where a direct call reaches it.
 //!
-//! The sites know the [`Choice`] of the kind for which they are patched: patching fixes it.
+//! The sites know the [`Choice`] of the kind for which they are patched. Patching fixes it.
 
 use super::ways::{Compiled, Section, Table};
 use lockyard::kind::{Choice, Kind};
 use std::ptr::NonNull;
 
-/// Bytes before the first loop: the table, and room so that it begins a line.
+/// Bytes before the first loop: the table, padded to the start of a line.
 const CODE_BEGINS: usize = 64;
-/// All of the code fits.
+/// Size of the page, which holds all of the code.
 const PAGE_BYTES: usize = 4096;
 
-/// A loop on the page: the section, how many times (at least once).
+/// A loop on the page. It takes the section and the number of repetitions (at least one).
 type Loop = unsafe extern "sysv64" fn(*mut Section, u64);
 
-/// The direct call and what fills the place of the indirect one.
+/// Opcode of the direct call, and the byte that pads it to the length of the indirect one.
 const CALL: u8 = 0xe8;
 const NOP: u8 = 0x90;
-/// The indirect call of what stands at a distance from the next instruction.
+/// Opcode of the indirect call through memory at a distance from the next instruction.
 const CALL_INDIRECT: [u8; 2] = [0xff, 0x15];
-/// The length of both.
+/// Length of either call.
 const SITE_BYTES: usize = 6;
 
-/// Which entry of the table.
+/// Entry of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Entry {
     Lock,
@@ -44,7 +44,7 @@ enum Entry {
 }
 
 impl Entry {
-    /// Where it stands in the table, and so on the page.
+    /// Offset of the entry in the table, and therefore on the page.
     fn offset(self) -> usize {
         match self {
             Entry::Lock => std::mem::offset_of!(Table, lock),
@@ -53,7 +53,7 @@ impl Entry {
     }
 }
 
-/// A call site: where its six bytes begin, and what it calls.
+/// A call site: the offset of its six bytes, and its callee.
 #[derive(Clone, Copy, Debug)]
 struct Site {
     at: usize,
@@ -64,7 +64,7 @@ struct Site {
 #[derive(Debug)]
 struct Code {
     bytes: Vec<u8>,
-    /// The instructions in words, without places.
+    /// The instructions as text, without addresses.
     listing: Vec<&'static str>,
     sites: Vec<Site>,
     patched: usize,
@@ -93,7 +93,7 @@ impl Code {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Begins a line.
+    /// Pads the code to the start of a line.
     fn align(&mut self) -> usize {
         let end = self.bytes.len().next_multiple_of(CODE_BEGINS);
         self.bytes.resize(end, NOP);
@@ -109,14 +109,14 @@ impl Code {
         self.sites.push(Site { at, entry });
     }
 
-    /// A direct call of what stands on the page.
+    /// Emits a direct call of code on the page.
     fn call(&mut self, to: usize) {
         let next = self.bytes.len() + 5;
         self.instruction("call", &[CALL]);
         self.bytes.extend((to as i32 - next as i32).to_le_bytes());
     }
 
-    /// Lock, add one, unlock, so many times; the calls are made by `lock` and `unlock`. The
+    /// Emits a loop that locks, adds one and unlocks. `lock` and `unlock` emit the calls. The
     /// instructions are those of the compiled direct call.
     fn whole_loop(
         &mut self,
@@ -124,7 +124,7 @@ impl Code {
         unlock: impl FnOnce(&mut Code, Entry),
     ) -> usize {
         let begin = self.align();
-        // Two registers that calls keep, and the stack aligned for the calls.
+        // Two callee-saved registers; the stack is aligned for the calls.
         self.instruction("push r14", &[0x41, 0x56]);
         self.instruction("push rbx", &[0x53]);
         self.instruction("push rax", &[0x50]);
@@ -147,7 +147,7 @@ impl Code {
         begin
     }
 
-    /// A function that calls its hook, and nothing else.
+    /// Emits a function that only calls its hook.
     fn wrapper(&mut self, entry: Entry) -> usize {
         let begin = self.align();
         self.instruction("push rcx", &[0x51]); // aligns the stack
@@ -158,16 +158,16 @@ impl Code {
     }
 }
 
-/// Where the protected word stands in a section.
+/// Offset of the protected word in a section.
 const COUNT: u8 = std::mem::offset_of!(Section, count) as u8;
 const _: () = assert!(std::mem::offset_of!(Section, word) == 0 && COUNT == 8);
 
-/// A page of memory, its code not yet executable.
+/// A page of memory, whose code is not yet executable.
 #[derive(Debug)]
 struct Memory(NonNull<u8>);
 
 impl Memory {
-    /// A page that direct calls to `code` reach.
+    /// Maps a page that direct calls to `code` reach.
     fn near(code: usize) -> Result<Memory, String> {
         const FARTHEST: usize = (1 << 31) - (1 << 24);
         let mut distance = 1 << 24;
@@ -183,7 +183,7 @@ impl Memory {
         Err("refused here: no page is free within 2 GiB of the program's code".to_owned())
     }
 
-    /// A page, if possible at `wanted`.
+    /// Maps a page, at `wanted` if possible.
     fn at(wanted: usize) -> Result<Memory, String> {
         let (access, kind) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANON);
@@ -197,10 +197,10 @@ impl Memory {
         NonNull::new(memory.cast()).map(Memory).ok_or_else(|| refused("mmap"))
     }
 
-    /// From now on the page can be executed, and not be written.
+    /// Makes the page executable and read-only.
     fn seal(&self) -> Result<(), String> {
         let access = libc::PROT_READ | libc::PROT_EXEC;
-        // SAFETY: the mapping is this object's, and nothing points into it but this object.
+        // SAFETY: the mapping is this object's, and only this object points into it.
         match unsafe { libc::mprotect(self.0.as_ptr().cast(), PAGE_BYTES, access) } {
             0 => Ok(()),
             _ => Err(refused("mprotect (to executable)")),
@@ -215,7 +215,7 @@ impl Drop for Memory {
     }
 }
 
-/// What the system said to a call.
+/// Returns the system's error for a call.
 fn refused(call: &str) -> String {
     let error = std::io::Error::last_os_error();
     format!(
@@ -230,7 +230,7 @@ pub struct Page {
     kind: Kind,
     patched: usize,
     nested: usize,
-    /// How many call sites were patched.
+    /// Number of call sites that were patched.
     pub sites: usize,
 }
 
@@ -240,18 +240,19 @@ impl Page {
     ///
     /// # Errors
     ///
-    /// Where the system does not allow that: a sentence without an end that begins with "refused
-    /// here".
+    /// If the system does not allow that. The error is a sentence without a full stop that begins
+    /// with "refused here".
     pub fn patched(choice: &Choice) -> Result<Page, String> {
         Page::with(choice, true)
     }
 
-    /// The same; the calls are left as they were compiled, indirect, unless `patch`.
+    /// Does the same as [`patched`](Self::patched). Without `patch`, the calls stay indirect, as
+    /// they were compiled.
     fn with(choice: &Choice, patch: bool) -> Result<Page, String> {
         let table = |kind| Compiled::of(kind).table;
         let anywhere = table(Kind::Ticket).lock as *const () as usize;
         let memory = Memory::near(anywhere)?;
-        // Here no site is patched yet; from here on no other kind can be chosen.
+        // No site is patched yet. From here on no other kind can be chosen.
         let kind = choice.fix_for_patching();
         let table = table(kind);
         let mut code = Code::new();
@@ -259,8 +260,8 @@ impl Page {
             code.patch(memory.0.as_ptr().addr(), &table)?;
         }
         assert!(code.bytes.len() <= PAGE_BYTES, "the code fits a page");
-        // SAFETY: the page is this object's, writable, aligned for a table, and as long as is
-        // written; nobody else has its address yet.
+        // SAFETY: the page is this object's, writable, aligned for a table, and long enough for the
+        // writes. Nobody else has its address yet.
         unsafe {
             std::ptr::copy_nonoverlapping(code.bytes.as_ptr(), memory.0.as_ptr(), code.bytes.len());
             memory.0.cast::<Table>().write(table);
@@ -275,21 +276,22 @@ impl Page {
         self.kind
     }
 
-    /// The loop whose calls were patched.
+    /// Runs the loop whose calls were patched.
     ///
     /// # Safety
     ///
-    /// The section's word was 0, and only loops of [`kind`](Self::kind) have used it.
+    /// The section's word was 0 before its first use, and only loops of [`kind`](Self::kind) have
+    /// used it.
     pub unsafe fn patched_loop(&self, section: &mut Section, times: u64) {
         // SAFETY: the caller's promise.
         unsafe { self.run(self.patched, section, times) }
     }
 
-    /// The loop that calls functions whose calls were patched.
+    /// Runs the loop that calls functions whose calls were patched.
     ///
     /// # Safety
     ///
-    /// As of [`patched_loop`](Self::patched_loop).
+    /// The same as for [`patched_loop`](Self::patched_loop).
     pub unsafe fn nested_loop(&self, section: &mut Section, times: u64) {
         // SAFETY: the caller's promise.
         unsafe { self.run(self.nested, section, times) }
@@ -300,16 +302,16 @@ impl Page {
             return;
         }
         let begin = self.memory.0.as_ptr().wrapping_add(offset);
-        // SAFETY: at this offset of the page, which is executable while this object is there,
-        // begins a function of this type (`Code::whole_loop`): it keeps the registers that it must
-        // keep, leaves the stack as it was, and changes the section only, by the functions of
-        // `kind` and by adding to its count.
+        // SAFETY: a function of this type (`Code::whole_loop`) begins at this offset of the page,
+        // which is executable while this object lives. It preserves the callee-saved registers and
+        // the stack. It changes only the section, by the functions of `kind` and by adding to its
+        // count.
         unsafe { std::mem::transmute::<*mut u8, Loop>(begin)(section, times) }
     }
 }
 
 impl Code {
-    /// Overwrites each indirect call by a direct one of what the table holds, for a page at this
+    /// Overwrites each indirect call by a direct call of the table's entry, for a page at this
     /// address.
     fn patch(&mut self, page: usize, table: &Table) -> Result<(), String> {
         for site in &self.sites {
@@ -336,7 +338,7 @@ mod tests {
     use crate::call_path::way::new_section;
     use lockyard::kind::FixedBy;
 
-    /// A page, or nothing where it is refused.
+    /// Returns a page; `None` where the system refuses it.
     fn page(choice: &Choice, patch: bool) -> Option<Page> {
         match Page::with(choice, patch) {
             Ok(page) => Some(page),
@@ -354,7 +356,7 @@ mod tests {
         let mut after = Code::new();
         let table = Compiled::of(Kind::Queued).table;
         let lock = table.lock as *const () as usize;
-        // A page that begins as far before the function as a direct call may be.
+        // A page as far before the function as a direct call can reach.
         let page = lock - 0x1000_0000;
         after.patch(page, &table).unwrap();
         assert_eq!(before.bytes.len(), after.bytes.len());
@@ -375,7 +377,7 @@ mod tests {
         assert_eq!(patched, after.bytes, "nothing else changes");
     }
 
-    /// What `crates/lockyard/tests/it/hot_paths.rs` holds the compiled loop against.
+    /// Listing of the compiled loop that `crates/lockyard/tests/it/hot_paths.rs` checks.
     const COMPILED: &str = include_str!("../../../lockyard/listings/x86_64/call_direct.s");
 
     #[test]
@@ -390,8 +392,8 @@ mod tests {
         assert_eq!(Code::new().listing[..compiled.len() - 2], compiled[2..]);
     }
 
-    /// What `objdump -D -b binary -m i386:x86-64` makes of these bytes is the text beside them in
-    /// `whole_loop`.
+    /// The text beside these bytes in `whole_loop` is the output of `objdump -D -b binary -m
+    /// i386:x86-64`.
     #[test]
     fn the_code_is_what_it_was_when_it_was_disassembled() {
         let code = Code::new();

@@ -1,26 +1,26 @@
-//! What the rounds come to, as rows: of this host alone, and beside the published table.
+//! Results of the rounds as rows: of this host alone, and beside the published table.
 
 use super::{Effort, Metric, Rounds, Way, measure};
 use lockyard_results::row::keys::{NOT_PINNED, ROUNDS};
 use lockyard_results::row::{Detail, Row, Status};
 use lockyard_support::jobs;
 
-/// The experiment, and the table.
+/// Name of the experiment and of the table.
 pub const EXPERIMENT: &str = "lock-call-path";
 
-/// The unit of this host's rows.
+/// Unit of this host's rows.
 const UNIT: &str = "% of direct";
 
-/// What was measured.
+/// Rows and notes of a measurement.
 #[derive(Debug)]
 pub struct Report {
-    /// A row for each way and metric.
+    /// One row for each way and metric.
     pub rows: Vec<Row>,
-    /// For people.
+    /// Sentences for people.
     pub notes: Vec<String>,
 }
 
-/// Rows of what was measured on this host alone.
+/// Returns the rows of a measurement on this host alone.
 pub fn rows(rounds: &Rounds) -> Report {
     let mut rows = Vec::new();
     for metric in Metric::ALL {
@@ -52,7 +52,7 @@ pub fn rows(rounds: &Rounds) -> Report {
     Report { rows, notes }
 }
 
-/// What was measured of a way and a metric, into a row; or why nothing was.
+/// Fills a row with the figure of a way and a metric, or with the reason why there is none.
 fn fill(row: &mut Row, rounds: &Rounds, way: Way, metric: Metric) {
     row.detail.insert("lock".to_owned(), Detail::Text(rounds.kind.name().to_owned()));
     row.detail.insert("way".to_owned(), Detail::Text(way.name().to_owned()));
@@ -76,13 +76,12 @@ fn fill(row: &mut Row, rounds: &Rounds, way: Way, metric: Metric) {
     }
 }
 
-/// Whether a row of the published table is what the others are set in relation to: 100 by
-/// definition.
+/// Returns whether a row of the published table is the reference of the others: 100 by definition.
 pub fn is_reference(experiment: &str, variant: &str) -> bool {
     experiment == EXPERIMENT && Some(variant) == Way::Direct.published()
 }
 
-/// Why a row of the published table is not modelled, as long as nothing is measured; `None` of
+/// Returns why a row of the published table is not modelled, while nothing is measured; `None` for
 /// other experiments.
 pub fn without_measurement(experiment: &str) -> Option<String> {
     let why =
@@ -90,7 +89,8 @@ pub fn without_measurement(experiment: &str) -> Option<String> {
     (experiment == EXPERIMENT).then(|| why.to_owned())
 }
 
-/// Measures the rows of the published table; says how far that was possible. Other rows are left.
+/// Measures the rows of the published table, and says how far that was possible. Leaves other rows
+/// alone.
 ///
 /// # Errors
 ///
@@ -104,7 +104,7 @@ pub fn measure_published<'r>(
     }
     let rounds = measure(Effort::USUAL, &mut || ())?;
     if rounds.finished() == 0 {
-        // An interrupt: nothing is known of them.
+        // After an interrupt nothing is known of them.
         return Ok(None);
     }
     for row in &mut rows {

@@ -1,9 +1,9 @@
-//! The rounds: each way once a round, in an order that is shuffled for each round, and what is
-//! counted of each.
+//! Rounds of the experiment: each way once a round, in an order that is shuffled for each round,
+//! and the counts of each.
 //!
-//! A figure is the ratio of a way to the direct call *in the same round*, the median of the rounds
-//! with its interval: what a slow moment of the host does to one it does to the other. All ways
-//! perform the same number of sections.
+//! A figure is the ratio of a way to the direct call *in the same round*: the median of the rounds
+//! with its interval. A slow moment of the host affects both in the same way. All ways perform the
+//! same number of sections.
 
 use super::way::{CHOICE, Way, Ways, new_section};
 use crate::counters::{Counted, Event, Source, System};
@@ -15,34 +15,34 @@ use lockyard_results::statistics;
 use lockyard_support::jobs;
 use std::time::{Duration, Instant};
 
-/// How long and how often.
+/// Length and number of rounds.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// About how long a round of a way is.
+    /// Approximate length of a round of a way.
     pub window: Duration,
-    /// Rounds.
+    /// Number of rounds.
     pub repeats: usize,
 }
 
 impl Effort {
-    /// Many short rounds: a time slice of something else spoils those that it meets, and the median
-    /// is of the others.
+    /// Many short rounds. Another process's time slice spoils only the rounds that it overlaps, and
+    /// the median is that of the others.
     pub const USUAL: Effort = Effort { window: Duration::from_millis(2), repeats: 101 };
 }
 
-/// What is counted of a lock and an unlock.
+/// Quantity that is counted of a lock and an unlock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
     /// An event that the processor counts.
     Counted(&'static str, Event),
-    /// One event for each of another one.
+    /// Ratio of one event to another.
     Ratio(&'static str, Event, Event),
     /// Time.
     Wallclock,
 }
 
 impl Metric {
-    /// All of them, in the order and by the names of the published table: nine counters, and time.
+    /// All metrics, in the order and by the names of the published table: nine counters, and time.
     pub const ALL: [Metric; 10] = [
         Metric::Counted("cpu-cycles", Event::Cycles),
         Metric::Counted("instructions", Event::Instructions),
@@ -65,7 +65,7 @@ impl Metric {
     }
 }
 
-/// One round of one way: what a lock and an unlock came to.
+/// One round of one way: the figures of a lock and an unlock.
 #[derive(Clone, Debug)]
 struct Sample {
     nanoseconds: f64,
@@ -87,45 +87,45 @@ impl Sample {
     }
 }
 
-/// What was measured of a way and a metric.
+/// Figures of a way and a metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Relative {
     /// Per cent of the direct call in the same round.
     pub measured: Measured,
-    /// Of each round.
+    /// The figure of each round.
     pub rounds: Vec<f64>,
-    /// How probably the interval covers.
+    /// Probability with which the interval covers the median.
     pub coverage: f64,
-    /// A lock and an unlock, the median of the rounds: nanoseconds, events, or a ratio.
+    /// Cost of a lock and an unlock, the median of the rounds: nanoseconds, events, or a ratio.
     pub absolute: f64,
 }
 
-/// What the rounds came to.
+/// Results of the rounds.
 #[derive(Debug)]
 pub struct Rounds {
     /// The kind of the lock.
     pub kind: Kind,
-    /// How many sections each way performed in a round.
+    /// Number of sections that each way performed in a round.
     pub times: u64,
-    /// Whether the thread was pinned to a CPU.
+    /// True if the thread was pinned to a CPU.
     pub pinned: bool,
-    /// The ways that this host does not have, and why.
+    /// Ways that this host does not have, and why.
     pub refused: Vec<(Way, String)>,
     rounds: Vec<Vec<(Way, Sample)>>,
 }
 
 impl Rounds {
-    /// How many rounds were finished.
+    /// Number of finished rounds.
     pub fn finished(&self) -> usize {
         self.rounds.len()
     }
 
-    /// A way's figure over that of the direct call, in per cent.
+    /// Returns a way's figure over that of the direct call, in per cent.
     ///
     /// # Errors
     ///
-    /// Why there is none, in a sentence without an end: "refused here: ..." or "not available here:
-    /// ...".
+    /// The reason why there is none, as a sentence without a full stop: "refused here: ..." or "not
+    /// available here: ...".
     pub fn relative(&self, way: Way, metric: Metric) -> Result<Relative, String> {
         if let Some((_, reason)) = self.refused.iter().find(|(of, _)| *of == way) {
             return Err(reason.clone());
@@ -166,27 +166,27 @@ impl Rounds {
 }
 
 /// Measures all ways that this host has, and calls `done` after each sample. An interrupt ends it
-/// after the round's sample that runs; rounds that were not finished are not counted.
+/// after the current sample. Unfinished rounds are not counted.
 ///
 /// # Errors
 ///
-/// If a lock did not exclude: the harness is broken then.
+/// If a lock did not exclude, which means that the harness is broken.
 pub fn measure(effort: Effort, done: &mut (dyn FnMut() + Send)) -> Result<Rounds, String> {
     measure_with(effort, &CHOICE, &System::default(), done)
 }
 
-/// [`measure`], with the choice of a kind and with counters from elsewhere.
+/// Does the same as [`measure`], with a given choice of kind and a given source of counters.
 ///
 /// # Errors
 ///
-/// As of [`measure`].
+/// The same as for [`measure`].
 pub fn measure_with(
     effort: Effort,
     choice: &Choice,
     source: &dyn Source,
     done: &mut (dyn FnMut() + Send),
 ) -> Result<Rounds, String> {
-    // On a thread of its own: the caller's stays where it may be.
+    // On a separate thread, which leaves the caller's affinity alone.
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| on_one_cpu(effort, choice, source, done));
         thread.join().unwrap_or_else(|_| Err("the measuring thread ended by a panic".to_owned()))
@@ -229,10 +229,10 @@ fn on_one_cpu(
     Ok(Rounds { kind: ways.kind, times, pinned, refused, rounds })
 }
 
-/// A way performs about this long until it looks for an interrupt.
+/// Approximate time for which a way runs between two checks for an interrupt.
 const LONGEST_CALL: Duration = Duration::from_millis(50);
 
-/// About how many sections the direct call performs in this time.
+/// Approximate number of sections that the direct call performs in this time.
 fn sections_in(window: Duration, ways: &Ways) -> u64 {
     const MOST: u64 = 1 << 40;
     let enough = window.min(LONGEST_CALL * 4) / 8;
@@ -251,8 +251,8 @@ fn sections_in(window: Duration, ways: &Ways) -> u64 {
     }
 }
 
-/// One round of one way: a little to warm up, and then what is counted; so many sections, of which
-/// some at once. `None` after an interrupt.
+/// Runs one round of one way: a short warm-up, and then the counted sections, in batches. Returns
+/// `None` after an interrupt.
 fn sample(
     ways: &Ways,
     way: Way,
@@ -351,9 +351,10 @@ mod tests {
             rounds.relative(Way::Indirect, of)
         };
         assert_eq!(metric("cpi").unwrap().absolute, 4.0);
-        // The median of quotients of sums that are shared out among rounds: not to the last bit.
+        // The median of quotients of sums that are divided among rounds is not exact to the last
+        // bit.
         assert!((metric("branch-miss-rate").unwrap().absolute - 0.1).abs() < 1e-12);
-        // The same reading for all: no way differs.
+        // All ways get the same reading, so none differs.
         assert_eq!(metric("cpu-cycles").unwrap().measured.value, 100.0);
         for none in ["cache-misses", "cache-miss-rate"] {
             let reason = metric(none).unwrap_err();

@@ -1,15 +1,15 @@
-//! Where no call site is patched: other processors have other calls, other systems other ways to
-//! get memory.
+//! Stand-in where no call site is patched: other processors have other calls, and other systems
+//! other ways to map memory.
 
 use super::ways::Section;
 use lockyard::kind::{Choice, Kind};
 
-/// There is none.
+/// Stand-in for the page, of which none exists.
 #[derive(Debug)]
 pub struct Page(std::convert::Infallible);
 
 impl Page {
-    /// Says that there is none.
+    /// Refuses.
     ///
     /// # Errors
     ///

@@ -1,15 +1,15 @@
-//! How an operation of a lock is reached.
+//! Ways to reach an operation of a lock.
 
 use super::page::Page;
 use super::ways::{Compiled, Section, indirect};
 use lockyard::kind::{Choice, Kind};
 use lockyard::platform::NativeU32;
 
-/// The kind of the experiment's lock: the ticket lock, that of the published figures, unless
+/// Kind of the experiment's lock. It is the ticket lock, that of the published figures, unless
 /// another one is chosen before call sites are patched for it.
 pub static CHOICE: Choice = Choice::new(Kind::Ticket);
 
-/// How an operation is reached.
+/// Way to reach an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// Inlined.
@@ -25,10 +25,10 @@ pub enum Way {
 }
 
 impl Way {
-    /// All of them.
+    /// All ways.
     pub const ALL: [Way; 5] = [Way::Inlined, Way::Direct, Way::Indirect, Way::Patched, Way::Nested];
 
-    /// In results.
+    /// Name in results.
     pub fn name(self) -> &'static str {
         match self {
             Way::Inlined => "inlined",
@@ -39,8 +39,8 @@ impl Way {
         }
     }
 
-    /// The variant of the published table that it stands for. The publisher says what was built,
-    /// not what was executed, so all but the first are inferred: see
+    /// Returns the variant of the published table to which this way corresponds. The publisher
+    /// states what was built, not what was executed. All but the first are therefore inferred: see
     /// `docs/evidence/lock-call-path.md`.
     pub fn published(self) -> Option<&'static str> {
         match self {
@@ -52,7 +52,7 @@ impl Way {
     }
 }
 
-/// Sections before the first.
+/// Creates a section that has not been used.
 pub(crate) fn new_section() -> Section {
     Section { word: NativeU32::new(0), count: 0 }
 }
@@ -66,14 +66,14 @@ pub(super) struct Ways {
 }
 
 impl Ways {
-    /// For the kind in force; from here on no other kind can be chosen.
+    /// Builds the ways for the kind in force. From here on no other kind can be chosen.
     pub(super) fn of(choice: &Choice) -> Ways {
         let page = Page::patched(choice);
         let kind = choice.fix_for_patching();
         Ways { compiled: Compiled::of(kind), page, kind }
     }
 
-    /// Whether this host has a way.
+    /// Checks that this host has a way.
     pub(super) fn there_is(&self, way: Way) -> Result<(), String> {
         match way {
             Way::Inlined | Way::Direct | Way::Indirect => Ok(()),
@@ -85,11 +85,11 @@ impl Ways {
     ///
     /// # Safety
     ///
-    /// The section's word was 0, and only ways of this object have used it.
+    /// The section's word was 0 before its first use, and only ways of this object have used it.
     pub(super) unsafe fn run(&self, way: Way, section: &mut Section, times: u64) {
-        // The compiler must not know the table: it would call directly.
+        // The compiler must not know the table, or it would call directly.
         let table = std::hint::black_box(&raw const self.compiled.table);
-        // SAFETY: the caller's promise; all ways of this object are of one kind, and nobody writes
+        // SAFETY: the caller's promise. All ways of this object are of one kind, and nobody writes
         // its table.
         unsafe {
             match (way, &self.page) {

@@ -1,27 +1,27 @@
-//! Counts of events of the processor, and what reads them.
+//! Counts of processor events, and the sources that read them.
 
 use lockyard_results::row::Detail;
 use std::collections::BTreeMap;
 
-/// What is counted, of a thread in user mode.
+/// Event that is counted, of a thread in user mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Event {
     /// Cycles in which the core was not halted.
     Cycles,
-    /// Instructions that were retired.
+    /// Retired instructions.
     Instructions,
     /// References to the last-level cache, as the operating system maps them.
     CacheReferences,
-    /// Those that missed it.
+    /// References that missed it.
     CacheMisses,
-    /// Branches that were retired, calls and returns among them.
+    /// Retired branches, including calls and returns.
     Branches,
-    /// Those that were predicted wrongly.
+    /// Mispredicted branches.
     BranchMisses,
 }
 
 impl Event {
-    /// All of them.
+    /// All events.
     pub const ALL: [Event; 6] = [
         Event::Cycles,
         Event::Instructions,
@@ -31,7 +31,7 @@ impl Event {
         Event::BranchMisses,
     ];
 
-    /// In results and recordings.
+    /// Name in results and recordings.
     pub fn name(self) -> &'static str {
         match self {
             Event::Cycles => "cycles",
@@ -44,19 +44,19 @@ impl Event {
     }
 }
 
-/// What a counter says.
+/// Reading of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
-    /// How often it was seen while the counter counted.
+    /// Number of events while the counter counted.
     pub value: u64,
-    /// Nanoseconds in which it should have counted.
+    /// Nanoseconds in which the counter should have counted.
     pub enabled: u64,
-    /// Nanoseconds in which it did. Less, if there are more counters than the processor has.
+    /// Nanoseconds in which it did. That is less if there are more counters than the processor has.
     pub running: u64,
 }
 
 impl Count {
-    /// For all the time; `None` if it never counted.
+    /// Count extrapolated to the whole time; `None` if it never counted.
     fn scaled(self) -> Option<f64> {
         let Count { value, enabled, running } = self;
         match running {
@@ -66,28 +66,28 @@ impl Count {
     }
 }
 
-/// What the counters of one thread say; why not, of those that are not there.
+/// Readings of the counters of one thread; for each missing counter, the reason.
 pub type Reading = Vec<(Event, Result<Count, String>)>;
 
-/// Where counters come from.
+/// Source of counters.
 pub trait Source: Send + Sync {
-    /// Counters for the calling thread, not counting yet.
+    /// Opens counters for the calling thread, which do not count yet.
     fn open(&self) -> Box<dyn Counters>;
 }
 
 /// The counters of a thread.
 pub trait Counters {
-    /// Begins to count.
+    /// Starts to count.
     fn start(&mut self);
-    /// Ends, and reads.
+    /// Stops, and reads.
     fn stop(&mut self) -> Reading;
 }
 
-/// Whether there is a counter at all.
+/// Checks that there is at least one counter.
 ///
 /// # Errors
 ///
-/// Why there is none, in a sentence without an end.
+/// The reason why there is none, as a sentence without a full stop.
 pub fn available(source: &dyn Source) -> Result<(), String> {
     let mut counters = source.open();
     counters.start();
@@ -99,17 +99,17 @@ pub fn available(source: &dyn Source) -> Result<(), String> {
     Err(reason.unwrap_or_else(|| "there is no counter".to_owned()))
 }
 
-/// What the threads of a cell counted.
+/// Counts of the threads of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counted {
-    /// For each event how often it was seen in an operation, or why that is not known.
+    /// Number of each event per operation, or the reason why it is not known.
     pub per_operation: Vec<(Event, Result<f64, String>)>,
-    /// Whether a counter counted only for some of the time, and the rest is extrapolated.
+    /// True if a counter counted only for some of the time, and the rest is extrapolated.
     pub extrapolated: bool,
 }
 
 impl Counted {
-    /// Of the readings of all threads, which performed so many operations together.
+    /// Combines the readings of all threads, which performed `operations` operations together.
     pub fn of(threads: &[Reading], operations: u64) -> Counted {
         let mut extrapolated = false;
         let mut one = |event: Event| -> Result<f64, String> {
@@ -134,7 +134,7 @@ impl Counted {
         Counted { per_operation, extrapolated }
     }
 
-    /// For results.
+    /// Adds the details of results.
     pub fn detail(&self, detail: &mut BTreeMap<String, Detail>) {
         let mut missing: Vec<String> = Vec::new();
         for (event, value) in &self.per_operation {

@@ -1,14 +1,14 @@
-//! The processor's counters: cycles, instructions, references to the last-level cache and its
-//! misses, branches and those that were predicted wrongly, of the measuring threads.
+//! Processor counters of the measuring threads: cycles, instructions, references to the last-level
+//! cache and its misses, branches and branch mispredictions.
 //!
-//! They are read through a [`Source`]: the operating system's (`system.rs`), or a reading that was
-//! recorded (`recorded.rs`), so that what is made of them is tested where there are none. Many
-//! virtual machines have none, and then the result says why. Counting has a pass of its own: where
-//! counters are shared with others it may disturb.
+//! They are read through a [`Source`]: the operating system's (`system.rs`), or a recording
+//! (`recorded.rs`). With a recording, the evaluation is tested on hosts that have no counters. Many
+//! virtual machines have none, and then the result says why. Counting has its own pass, because it
+//! may disturb where counters are shared with others.
 //!
-//! Only what the operating system names portably is counted. Events such as a hit in another core's
-//! modified line have another number on each model of processor, and are left to tools that know
-//! them (`perf c2c`).
+//! Only events that the operating system names portably are counted. Others, such as a hit in
+//! another core's modified line, have a different number on each processor model. They are left to
+//! tools that know them (`perf c2c`).
 
 mod counts;
 pub mod recorded;

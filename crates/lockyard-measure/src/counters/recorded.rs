@@ -1,12 +1,12 @@
-//! A reading that was recorded, or written by hand, as text: a line for each event, `EVENT VALUE
-//! ENABLED RUNNING` or `EVENT error NUMBER`; in front of them what the host was, `host paranoid 2
-//! unit no virtualised yes`. `#` begins a comment. `cargo run -p lockyard-lab --example counters`
+//! A recorded or hand-written reading, as text. Each event has a line, `EVENT VALUE ENABLED
+//! RUNNING` or `EVENT error NUMBER`. A line before them describes the host, `host paranoid 2 unit
+//! no virtualised yes`. `#` begins a comment. `cargo run -p lockyard-lab --example counters`
 //! records one.
 
 use super::{Count, Counters, Event, Reading, Source, Surroundings, why};
 use std::fmt::Write;
 
-/// A recorded reading: what every thread says that is counted by it.
+/// A recorded reading, which every counted thread returns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recorded {
     events: Vec<(Event, Result<Count, i32>)>,
@@ -14,7 +14,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Of what a host said.
+    /// Creates a recording from the answers of a host.
     pub(super) fn new(events: Vec<(Event, Result<Count, i32>)>, host: Surroundings) -> Recorded {
         Recorded { events, host }
     }
@@ -23,7 +23,7 @@ impl Recorded {
     ///
     /// # Errors
     ///
-    /// The number of the first line that is not as above, and what is wrong with it.
+    /// The number of the first malformed line, and the fault in it.
     pub fn parse(text: &str) -> Result<Recorded, String> {
         let mut host = Surroundings { paranoid: None, unit: false, virtualised: false };
         let mut events = Vec::new();
@@ -68,7 +68,7 @@ impl Recorded {
         Ok(Recorded { events, host })
     }
 
-    /// The text of a recording.
+    /// Returns the text of a recording.
     pub fn text(&self) -> String {
         let yes = |what| if what { "yes" } else { "no" };
         let paranoid = self.host.paranoid.map_or("unknown".to_owned(), |level| level.to_string());

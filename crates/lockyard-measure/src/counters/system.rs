@@ -1,5 +1,5 @@
-//! Linux's counters, by `perf_event_open`. Each is opened alone and not as a group: what one cannot
-//! count does not take the others away.
+//! Linux's counters, by `perf_event_open`. Each is opened alone and not in a group. One that cannot
+//! count therefore does not take the others away.
 
 use super::{Count, Counters, Event, Reading, Recorded, Source, Surroundings, why};
 use perf_event::events::Hardware;
@@ -17,7 +17,7 @@ impl Source for System {
 
 struct Opened(Vec<(Event, Result<Counter, std::io::Error>)>);
 
-/// In user mode only: more is not allowed to everyone.
+/// Opens a counter for user mode only, because more needs a privilege.
 fn open(event: Event) -> Result<Counter, std::io::Error> {
     let event = match event {
         Event::Cycles => Hardware::CPU_CYCLES,
@@ -58,7 +58,7 @@ impl Opened {
         Opened(Event::ALL.map(|event| (event, open(event))).into())
     }
 
-    /// Stops all, and then reads them; the number of the error of those that failed.
+    /// Stops all counters, and then reads them. Returns the error number of each that failed.
     fn end(&mut self) -> Vec<(Event, Result<Count, i32>)> {
         for (_, counter) in &mut self.0 {
             if let Ok(opened) = counter
@@ -81,7 +81,7 @@ impl Opened {
     }
 }
 
-/// Records what this host counts of `work`, on the calling thread.
+/// Records this host's counts of `work`, on the calling thread.
 pub fn record(work: impl FnOnce()) -> Recorded {
     let mut opened = Opened::here();
     opened.start();

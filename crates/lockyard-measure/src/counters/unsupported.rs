@@ -1,8 +1,8 @@
-//! Operating systems whose counters are not read.
+//! Stand-in for operating systems whose counters are not read.
 
 use super::{Counters, Event, Reading, Recorded, Source, Surroundings};
 
-/// Nothing.
+/// Source without counters.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct System(());
 
@@ -20,7 +20,7 @@ impl Counters for System {
     }
 }
 
-/// Records that nothing is counted of `work`: error 38, there is no such function.
+/// Records that `work` cannot be counted: error 38, function not implemented.
 pub fn record(work: impl FnOnce()) -> Recorded {
     work();
     Recorded::new(Event::ALL.map(|event| (event, Err(38))).to_vec(), Surroundings::here())

@@ -1,23 +1,23 @@
-//! Why the operating system does not count, for people: what it answered, and what about this host
-//! explains that.
+//! Explains to people why the operating system does not count: its answer, and the properties of
+//! this host that cause it.
 
-/// What there is to know about a host that does not count.
+/// Properties of a host that explain why it does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Surroundings {
     /// Linux's `kernel.perf_event_paranoid`.
     pub paranoid: Option<i32>,
-    /// Whether the kernel has found a performance monitoring unit.
+    /// True if the kernel has found a performance monitoring unit.
     pub unit: bool,
-    /// Whether the processor says that there is a hypervisor.
+    /// True if the processor reports a hypervisor.
     pub virtualised: bool,
 }
 
 impl Surroundings {
-    /// This host's.
+    /// Returns the properties of this host.
     pub fn here() -> Surroundings {
         let text = |path: &str| std::fs::read_to_string(path).ok();
         let paranoid = text("/proc/sys/kernel/perf_event_paranoid");
-        // Processors with two kinds of cores have two units; Arm's are called after the model.
+        // Processors with two kinds of cores have two units. Arm's are named after the model.
         let units = std::fs::read_dir("/sys/bus/event_source/devices").ok();
         let unit = units.into_iter().flatten().flatten().any(|entry| {
             let name = entry.file_name();
@@ -33,7 +33,7 @@ impl Surroundings {
     }
 }
 
-// The same on every architecture that Linux runs on, but Alpha, MIPS and SPARC, where the text
+// The same on every architecture that Linux supports, except Alpha, MIPS and SPARC. There the text
 // falls back to the number.
 const EPERM: i32 = 1;
 const ENOENT: i32 = 2;
@@ -42,12 +42,12 @@ const ENODEV: i32 = 19;
 const ENOSYS: i32 = 38;
 const EOPNOTSUPP: i32 = 95;
 
-/// From this `perf_event_paranoid` on nobody may count without a capability (kernels of Debian and
-/// Ubuntu have it).
+/// Value of `perf_event_paranoid` from which nobody may count without a capability (kernels of
+/// Debian and Ubuntu have it).
 const NOBODY: i32 = 3;
 
-/// Why opening a counter failed with this error number of Linux: a sentence without an end, and
-/// where something can be done, what.
+/// Returns why opening a counter failed with this error number of Linux, as a sentence without a
+/// full stop. It includes the remedy where there is one.
 pub fn why(error: i32, host: Surroundings) -> String {
     match error {
         EPERM | EACCES => match host.paranoid {

@@ -1,7 +1,7 @@
-//! Which CPUs the calling thread may use, and pinning it to one. The operating system's set can be
-//! larger than the C library's fixed type, so it is passed as words.
+//! CPUs that the calling thread may use, and pinning it to one. The operating system's set can be
+//! larger than the C library's fixed type. It is therefore passed as words.
 
-/// CPU numbers from this one on are not believed: no kernel is built for so many.
+/// First CPU number that is not believed: no kernel is built for that many.
 pub(crate) const MOST_CPUS: usize = 1 << 16;
 
 #[cfg(target_os = "linux")]

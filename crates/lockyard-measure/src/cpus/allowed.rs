@@ -1,4 +1,4 @@
-//! The CPUs that the process may use, in orders that matter to threads.
+//! CPUs that the process may use, in the orders in which threads are placed.
 
 use crate::detect::{self, Cpu, CpuList};
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// Maximum number of threads that are started.
 pub const MOST_THREADS: usize = 4096;
 
-/// The CPUs that this process may use, whole cores first where the system says which share a core.
+/// CPUs that this process may use, whole cores first where the system says which share a core.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cpus {
     cpus: Vec<usize>,
@@ -14,29 +14,29 @@ pub struct Cpus {
 }
 
 impl Cpus {
-    /// The CPUs in the process's affinity mask.
+    /// Returns the CPUs in the process's affinity mask.
     pub fn allowed() -> Cpus {
         Cpus::of(detect::allowed_cpus())
     }
 
-    /// These CPUs, all of which the process may use.
+    /// Orders these CPUs, all of which the process may use.
     fn of(cpus: Vec<Cpu>) -> Cpus {
         let known: BTreeMap<usize, Cpu> = cpus.into_iter().map(|cpu| (cpu.number, cpu)).collect();
         let all = CpuList::new(known.keys().copied().collect());
         let mut ranked: Vec<(usize, usize, usize)> =
-            // The position among the siblings of a core comes first: first threads of all cores,
-            // then second ones.
+            // The position among the siblings of a core is the first key. First threads of all
+            // cores come first, then second ones.
             known.values().map(|cpu| (cpu.rank(&all), package(cpu), cpu.number)).collect();
         ranked.sort_unstable();
         Cpus { cpus: ranked.into_iter().map(|(.., cpu)| cpu).collect(), known }
     }
 
-    /// How many.
+    /// Number of CPUs.
     pub fn len(&self) -> usize {
         self.cpus.len()
     }
 
-    /// Whether there is none (there is always one).
+    /// Returns whether there is none, which never happens.
     pub fn is_empty(&self) -> bool {
         self.cpus.is_empty()
     }
@@ -50,13 +50,13 @@ impl Cpus {
         &self.known[&number]
     }
 
-    /// All of them, whole cores first.
+    /// Returns all CPUs, whole cores first.
     pub fn all(&self) -> &[usize] {
         &self.cpus
     }
 
-    /// All of them, the packages in turn: the first whole core of each, then the second, then the
-    /// siblings.
+    /// Returns all CPUs, with the packages in turn: the first whole core of each, then the second,
+    /// then the siblings.
     pub fn spread(&self) -> Vec<usize> {
         let mut of_package: BTreeMap<usize, usize> = BTreeMap::new();
         let mut ranked: Vec<(usize, usize, usize)> = Vec::new();
@@ -70,7 +70,7 @@ impl Cpus {
         ranked.into_iter().map(|(.., cpu)| cpu).collect()
     }
 
-    /// All of them, package by package, complex by complex, the threads of a core one after
+    /// Returns all CPUs, package by package and complex by complex, the threads of a core one after
     /// another.
     pub fn siblings_together(&self) -> Vec<usize> {
         let complex = |cpu: &Cpu| cpu.complex.as_ref().and_then(CpuList::first).unwrap_or(0);
@@ -83,17 +83,17 @@ impl Cpus {
         cpus.into_iter().map(|(.., cpu)| cpu).collect()
     }
 
-    /// The CPU of task `index`.
+    /// Returns the CPU of task `index`.
     ///
     /// # Panics
     ///
-    /// If there are fewer.
+    /// If there are fewer CPUs.
     pub fn cpu(&self, index: usize) -> usize {
         self.cpus[index]
     }
 }
 
-/// The package of a CPU; 0 where the system does not say.
+/// Returns the package of a CPU; 0 where the system does not say.
 pub fn package(cpu: &Cpu) -> usize {
     cpu.package.unwrap_or(0)
 }

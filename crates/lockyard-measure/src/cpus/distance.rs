@@ -1,10 +1,10 @@
-//! How far apart two CPUs of this host are: whether they are one, or share a core, a last-level
-//! cache, a socket.
+//! Distance of two CPUs of this host: the same one, or two that share a core, a last-level cache or
+//! a socket.
 
 use crate::detect::{self, Cpu, CpuList};
 use std::collections::BTreeMap;
 
-/// Where a CPU is.
+/// Location of a CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Place {
     /// The first CPU of its core.
@@ -14,10 +14,10 @@ struct Place {
     socket: Option<usize>,
 }
 
-/// How far apart two CPUs are.
+/// Distance of two CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Distance {
-    /// They are one.
+    /// One and the same CPU.
     SameCpu,
     /// Two threads of one core.
     SameCore,
@@ -30,7 +30,7 @@ pub enum Distance {
 }
 
 impl Distance {
-    /// All, the nearest first.
+    /// All distances, the nearest first.
     pub const ALL: [Distance; 5] = [
         Distance::SameCpu,
         Distance::SameCore,
@@ -39,7 +39,7 @@ impl Distance {
         Distance::Remote,
     ];
 
-    /// In results.
+    /// Name in results.
     pub fn name(self) -> &'static str {
         match self {
             Distance::SameCpu => "same_cpu",
@@ -51,18 +51,18 @@ impl Distance {
     }
 }
 
-/// Where the CPUs are.
+/// Locations of the CPUs.
 #[derive(Clone, Debug)]
 pub(crate) struct Places(BTreeMap<usize, Place>);
 
 impl Places {
-    /// Of the CPUs that the calling thread may use.
+    /// Returns the locations of the CPUs that the calling thread may use.
     pub(crate) fn here() -> Places {
         Places::of(&detect::allowed_cpus())
     }
 
-    /// Of these CPUs. What the system does not say is not known; then two CPUs are taken to be of
-    /// one socket.
+    /// Returns the locations of these CPUs. Two CPUs about which the system says nothing count as
+    /// being of one socket.
     fn of(cpus: &[Cpu]) -> Places {
         let first = |list: &Option<CpuList>| list.as_ref().and_then(CpuList::first);
         let place = |cpu: &Cpu| Place {
@@ -73,7 +73,7 @@ impl Places {
         Places(cpus.iter().map(|cpu| (cpu.number, place(cpu))).collect())
     }
 
-    /// How far apart two CPUs are.
+    /// Returns the distance of two CPUs.
     pub(crate) fn between(&self, a: usize, b: usize) -> Distance {
         if a == b {
             return Distance::SameCpu;

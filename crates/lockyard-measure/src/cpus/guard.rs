@@ -1,32 +1,32 @@
-//! Whether the CPUs are still there. Somebody else may change what a process may use while it runs:
-//! another process, by `taskset`, or a container's cpuset. What is measured after that is not what
-//! was asked for, so each run looks, when its threads have stopped, and a run whose CPUs were taken
-//! away has no figure.
+//! Checks that a run still has its CPUs. Another process may change the allowed CPUs during a run,
+//! by `taskset` or a container's cpuset. Later measurements would then not be what was asked for.
+//! Each run therefore checks after its threads have stopped. A run that lost CPUs has no figure.
 
 use super::affinity::allowed;
 use super::placement::Placement;
 use std::sync::OnceLock;
 
-/// What the process might use when it first measured. One process measures one thing at a time.
+/// CPUs that the process could use when it first measured. One process measures one thing at a
+/// time.
 static AT_FIRST: OnceLock<Vec<usize>> = OnceLock::new();
 
-/// Remembers, before the first run, what the calling thread may use. The threads of a run begin
-/// with the same.
+/// Remembers, before the first run, the CPUs that the calling thread may use. The threads of a run
+/// start with the same ones.
 pub(crate) fn begin() {
     AT_FIRST.get_or_init(current);
 }
 
-/// Whether the calling thread still is where it was pinned to.
+/// Returns whether the calling thread is still pinned to `cpu`.
 pub(crate) fn is_pinned_to(cpu: usize) -> bool {
     allowed().is_none_or(|cpus| cpus == [cpu])
 }
 
-/// Looks after a run of so many threads. `pinned` says whether they could be pinned, `kept` whether
-/// they stayed so.
+/// Checks the CPUs after a run of this many threads. `pinned` says whether they could be pinned,
+/// `kept` whether they stayed pinned.
 ///
 /// # Errors
 ///
-/// If CPUs of the run were taken away: from what to what, and what is to be done.
+/// If CPUs of the run were taken away. The error names the CPUs before and after, and the remedy.
 pub(crate) fn check(
     placement: &Placement,
     threads: usize,
@@ -35,7 +35,7 @@ pub(crate) fn check(
 ) -> Result<(), String> {
     let now = current();
     let at_first = AT_FIRST.get().unwrap_or(&now);
-    // Threads that are not pinned roam over all CPUs.
+    // Unpinned threads roam over all CPUs.
     let wanted: Option<Vec<usize>> =
         if pinned { (0..threads).map(|index| placement.cpu(index)).collect() } else { None };
     match disturbance(at_first, &now, wanted.as_deref(), kept) {
@@ -48,7 +48,7 @@ pub(crate) fn check(
     }
 }
 
-/// What happened to the CPUs of a run; `wanted` are those that its threads were pinned to.
+/// Returns what happened to the CPUs of a run; `wanted` are those to which its threads were pinned.
 fn disturbance(
     at_first: &[usize],
     now: &[usize],
@@ -73,7 +73,8 @@ fn disturbance(
     (!kept).then(|| "a measuring thread was moved from the CPU to which it was pinned".to_owned())
 }
 
-/// What the calling thread may use now, ascending; nothing, always, where the system does not say.
+/// Returns the CPUs that the calling thread may use now, ascending; always none where the system
+/// does not say.
 fn current() -> Vec<usize> {
     allowed().unwrap_or_default()
 }
@@ -109,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_change_of_the_calling_thread_s_own_mask_is_found() {
-        // In a thread of its own, whose mask is nobody else's.
+        // In a thread of its own, whose mask no other thread shares.
         std::thread::spawn(|| {
             let all = current();
             let first = all[0];

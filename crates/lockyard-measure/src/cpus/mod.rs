@@ -1,4 +1,4 @@
-//! This host: which CPUs the process may use, and what there is to know about them.
+//! CPUs of this host: those that the process may use, and their properties.
 
 pub(crate) mod affinity;
 mod allowed;

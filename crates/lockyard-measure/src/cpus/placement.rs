@@ -1,20 +1,20 @@
-//! Where tasks run on this host.
+//! Placement of tasks on this host.
 
 use super::Cpus;
 use lockyard_scenarios::Order;
 use lockyard_support::{InputError, hint, printable};
 
-/// Where tasks run. With more tasks than CPUs they begin again with the first.
+/// Placement of tasks. With more tasks than CPUs, the placement starts again with the first CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placement {
     /// On these CPUs in turn.
     Pinned(Vec<usize>),
-    /// Wherever the operating system puts them.
+    /// On CPUs that the operating system chooses.
     Unpinned,
 }
 
 impl Placement {
-    /// The placement of a script.
+    /// Returns the placement of a script.
     pub fn of(order: Order, cpus: &Cpus) -> Placement {
         match order {
             Order::Fill => Placement::Pinned(cpus.siblings_together()),
@@ -24,13 +24,13 @@ impl Placement {
         }
     }
 
-    /// A placement by name, or a list of CPUs: `fill` (the threads of a core one after another),
-    /// `siblings-last` (whole cores, package by package, then their siblings), `spread` (the
-    /// packages in turn), `unpinned`, `0,2,5`.
+    /// Parses a placement by name, or a list of CPUs. The names are `fill` (the threads of a core
+    /// one after another), `siblings-last` (whole cores, package by package, then their siblings),
+    /// `spread` (the packages in turn) and `unpinned`. A list is `0,2,5`.
     ///
     /// # Errors
     ///
-    /// If it is none of these, or lists a CPU that this process may not use.
+    /// If the text is none of these, or lists a CPU that this process may not use.
     pub fn parse(text: &str, cpus: &Cpus) -> Result<Placement, InputError> {
         if let Some(order) = Order::ALL.into_iter().find(|order| order.name() == text) {
             return Ok(Placement::of(order, cpus));
@@ -61,7 +61,7 @@ impl Placement {
         Ok(Placement::Pinned(list))
     }
 
-    /// The CPU of task `index`, if it is pinned.
+    /// Returns the CPU of task `index`, if it is pinned.
     pub fn cpu(&self, index: usize) -> Option<usize> {
         match self {
             Placement::Pinned(cpus) => Some(cpus[index % cpus.len()]),
@@ -69,7 +69,7 @@ impl Placement {
         }
     }
 
-    /// How many CPUs there are for the tasks.
+    /// Number of CPUs for the tasks.
     pub fn cpus(&self, cpus: &Cpus) -> usize {
         match self {
             Placement::Pinned(list) => {
@@ -82,7 +82,7 @@ impl Placement {
         }
     }
 
-    /// For results.
+    /// Returns the text in results.
     pub fn describe(&self) -> String {
         match self {
             Placement::Pinned(cpus) => {

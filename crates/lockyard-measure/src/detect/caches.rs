@@ -1,35 +1,35 @@
-//! Caches: level, kind, size, line, and which CPUs share each.
+//! Caches: level, kind, size, line, and the CPUs that share each.
 
 use super::list::CpuList;
 use super::tree::Tree;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// More indices of a CPU's caches are not looked at.
+/// Maximum number of cache indices that are read for a CPU.
 const MOST_CACHES: usize = 16;
 
-/// All caches that are alike.
+/// A group of identical caches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cache {
-    /// 1 is next to the core.
+    /// Level of the cache; 1 is next to the core.
     pub level: u32,
     /// `Data`, `Instruction`, `Unified`.
     pub kind: Option<String>,
-    /// The size of each, in KiB.
+    /// Size of each, in KiB.
     pub size_kib: Option<u64>,
     /// Bytes of a line.
     pub line_bytes: Option<u32>,
     /// Ways of a set.
     pub ways: Option<u32>,
-    /// The CPUs that share it, for each such cache.
+    /// CPUs that share it, for each such cache.
     pub shared_by: Vec<CpuList>,
-    /// CPUs of which it is not known with which others they share theirs.
+    /// CPUs for which the sharing is not known.
     pub sharing_not_known: CpuList,
 }
 
 type Alike = (u32, Option<String>, Option<u64>, Option<u32>, Option<u32>);
 
-/// The caches of `cpus`: by level, data first, then instructions, unified ones.
+/// Reads the caches of `cpus`: by level, and within a level data, instructions, unified.
 pub(super) fn read(tree: &Tree, cpus: impl Iterator<Item = usize>) -> Vec<Cache> {
     let mut found: BTreeMap<Alike, (BTreeSet<CpuList>, Vec<usize>)> = BTreeMap::new();
     for cpu in cpus {
@@ -65,12 +65,12 @@ pub(super) fn read(tree: &Tree, cpus: impl Iterator<Item = usize>) -> Vec<Cache>
     found.into_iter().map(cache).collect()
 }
 
-/// A number above 0: 0 stands for one that the hardware does not say.
+/// Reads a number above 0. A value of 0 means that the hardware does not say.
 fn optional(tree: &Tree, path: &str) -> Option<u32> {
     tree.number::<u32>(path).filter(|&number| number > 0)
 }
 
-/// `48K`, `32M`: KiB. 0 stands for a size that the hardware does not say.
+/// Parses `48K` or `32M` as KiB. A value of 0 means that the hardware does not say.
 fn kib(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.trim_end_matches(['K', 'M', 'G']);

@@ -1,7 +1,7 @@
-//! The clock: how fast the CPUs run, what changes that, and what time is taken from.
+//! Clock: the speed of the CPUs, what changes it, and the source of time.
 //!
-//! What cannot be read from files is asked of the processor (`cpuid`), if the host that is
-//! described is the one that runs.
+//! What files do not tell is asked of the processor (`cpuid`), if the described host is the running
+//! one.
 
 use super::list::CpuList;
 use super::processor::Instruction;
@@ -9,53 +9,54 @@ use super::tree::Tree;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A frequency, and who says so.
+/// A frequency and its source.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Frequency {
-    /// In MHz.
+    /// Frequency in MHz.
     pub mhz: f64,
-    /// Where that stands.
+    /// Source of the frequency.
     pub source: &'static str,
 }
 
-/// Turbo, and the file that switches it.
+/// Turbo mode, and the file that switches it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Turbo {
-    /// Whether CPUs may run faster than nominally.
+    /// True if CPUs may run faster than nominally.
     pub on: bool,
     /// The file.
     pub file: &'static str,
-    /// What to write there to switch it off.
+    /// Text that switches it off when written to the file.
     pub off: &'static str,
 }
 
 /// The clock of a host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Clock {
-    /// The frequency that the processor is sold with.
+    /// Nominal frequency of the processor.
     pub nominal: Option<Frequency>,
-    /// The highest that it reaches.
+    /// Highest frequency.
     pub maximum: Option<Frequency>,
-    /// That of the first CPU of the process at the time of asking.
+    /// Frequency of the first CPU of the process at the time of reading.
     pub current: Option<Frequency>,
-    /// The rate of the time-stamp counter.
+    /// Rate of the time-stamp counter.
     pub tsc: Option<Frequency>,
-    /// Whether that counter runs at the same rate whatever the CPU does.
+    /// True if the time-stamp counter runs at one rate regardless of the CPU's state.
     pub tsc_constant: Option<bool>,
-    /// What the kernel takes the time from.
+    /// Clock source of the kernel.
     pub source: Option<String>,
-    /// The governors of the process's CPUs, and whose they are.
+    /// Governors of the process's CPUs, each with its CPUs.
     pub governors: Vec<(String, CpuList)>,
-    /// What sets the frequency.
+    /// Driver that sets the frequency.
     pub driver: Option<String>,
-    /// What the hardware prefers where it chooses itself.
+    /// Preference of the hardware where it chooses the frequency itself.
     pub preference: Option<String>,
-    /// Turbo.
+    /// Turbo mode.
     pub turbo: Option<Turbo>,
 }
 
 impl Clock {
-    /// The governors in a line: `performance`, or `performance (CPUs 0-3), powersave (CPUs 4-7)`.
+    /// Returns the governors in a line: `performance`, or `performance (CPUs 0-3), powersave (CPUs
+    /// 4-7)`.
     pub fn governor(&self) -> Option<String> {
         match self.governors.as_slice() {
             [] => None,
@@ -71,14 +72,15 @@ impl Clock {
     }
 }
 
-/// Where turbo is switched, what the file says when it is on, and what switches it off.
+/// Files that switch turbo: the file, its value when turbo is on, and the value that switches it
+/// off.
 const TURBO: [(&str, u32, &str); 3] = [
     ("/sys/devices/system/cpu/intel_pstate/no_turbo", 0, "1"),
     ("/sys/devices/system/cpu/cpufreq/boost", 1, "0"),
     ("/sys/devices/system/cpu/cpufreq/policy0/boost", 1, "0"),
 ];
 
-/// The clock of the CPUs in `allowed`.
+/// Reads the clock of the CPUs in `allowed`.
 pub(super) fn read(
     tree: &Tree,
     allowed: &CpuList,
@@ -90,8 +92,8 @@ pub(super) fn read(
     let at = format!("sys/devices/system/cpu/cpu{first}");
     let file = |path: &str, per_mhz: f64, source| {
         let path = format!("{at}/{path}");
-        // A kernel without the feature does not have the file; 0 is said where the firmware does
-        // not know.
+        // A kernel without the feature does not have the file. Firmware that does not know the
+        // value reports 0.
         frequency(tree.number::<f64>(&path)? / per_mhz, source)
     };
     let asked = |mhz: Option<f64>, source| mhz.and_then(|mhz| frequency(mhz, source));
@@ -127,7 +129,7 @@ pub(super) fn read(
     }
 }
 
-/// A frequency that a CPU can have.
+/// Returns a frequency, if a CPU can have it.
 fn frequency(mhz: f64, source: &'static str) -> Option<Frequency> {
     (1.0..100_000.0).contains(&mhz).then_some(Frequency { mhz, source })
 }

@@ -1,4 +1,4 @@
-//! All that is known of a host, together.
+//! Complete description of a host.
 
 use super::caches::Cache;
 use super::clock::Clock;
@@ -10,7 +10,7 @@ use super::topology::Topology;
 use super::virtualisation::Virtualisation;
 use serde::Serialize;
 
-/// All that is known of a host.
+/// Complete description of a host.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Description {
     /// The processor.
@@ -19,18 +19,18 @@ pub struct Description {
     pub topology: Topology,
     /// Their caches.
     pub caches: Vec<Cache>,
-    /// Whether the kernel runs several threads on a core; as it says itself.
+    /// True if the kernel runs several threads on a core, according to the kernel.
     pub smt: Option<bool>,
     /// Their clock.
     pub clock: Clock,
-    /// What is between the process and the hardware.
+    /// Layers between the process and the hardware.
     pub virtualisation: Virtualisation,
-    /// What control groups leave to the process.
+    /// Limits that control groups set to the process.
     pub limits: Limits,
-    /// What else runs.
+    /// Load of the host.
     pub load: Load,
     /// The kernel.
     pub kernel: Kernel,
-    /// Files that were there, but could not be understood.
+    /// Files that exist but could not be understood.
     pub not_understood: Vec<String>,
 }

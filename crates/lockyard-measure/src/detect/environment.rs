@@ -1,21 +1,21 @@
-//! What results say of the host they were measured on: enough to see whether two of them can be
-//! compared.
+//! Description in results of the host that measured them: enough to judge whether two results can
+//! be compared.
 
 use super::description::Description;
 use super::limits::Quota;
 use super::warnings::warnings;
 use serde::{Serialize, Serializer};
 
-/// What stands where the system does not say.
+/// Text in place of a value that the system does not say.
 pub const NOT_AVAILABLE: &str = "not available here";
 
-/// What a result says of its host, as it was at the start: texts by name. What is known is a text
-/// even if it is a number, since in its place may stand [`NOT_AVAILABLE`].
+/// Description of a host in a result, as of the start: texts by name. A known value is a text even
+/// if it is a number, because [`NOT_AVAILABLE`] may stand in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Environment(Vec<(&'static str, String)>);
 
 impl Environment {
-    /// What `host` says.
+    /// Creates the description in results of `host`.
     pub fn of(host: &Description) -> Environment {
         let said = |text: Option<String>| text.unwrap_or_else(|| NOT_AVAILABLE.to_owned());
         let number =
@@ -64,12 +64,12 @@ impl Environment {
         ])
     }
 
-    /// All of it, by name.
+    /// Returns all values, by name.
     pub fn pairs(&self) -> &[(&'static str, String)] {
         &self.0
     }
 
-    /// What there is by this name.
+    /// Returns the value of this name.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(key, _)| *key == name).map(|(_, value)| value.as_str())
     }

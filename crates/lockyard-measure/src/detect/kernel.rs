@@ -1,11 +1,11 @@
-//! The kernel: its release, what it does against flaws of processors, and what it does on its own
-//! accord during a run.
+//! Kernel: its release, its mitigations of processor flaws, and what it does of its own accord
+//! during a run.
 
 use super::tree::{Tree, clean};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// More flaws are not looked at.
+/// Maximum number of flaws that are read.
 const MOST_FLAWS: usize = 64;
 
 /// The kernel of a host.
@@ -13,16 +13,16 @@ const MOST_FLAWS: usize = 64;
 pub struct Kernel {
     /// Its release.
     pub release: Option<String>,
-    /// What it says of each flaw of processors: `Not affected`, `Vulnerable`, `Mitigation: ...`.
+    /// State of each processor flaw: `Not affected`, `Vulnerable`, `Mitigation: ...`.
     pub flaws: BTreeMap<String, String>,
-    /// Whether it moves memory to the NUMA nodes whose CPUs use it.
+    /// True if it moves memory to the NUMA nodes whose CPUs use it.
     pub moves_memory: Option<bool>,
-    /// Whether the host runs on its battery.
+    /// True if the host runs on its battery.
     pub on_battery: Option<bool>,
 }
 
 impl Kernel {
-    /// The flaws in a line; `None` if nothing is said.
+    /// Returns the flaws in a line; `None` if the kernel reports none.
     pub fn flaws(&self) -> Option<String> {
         let count = |sign: &str| self.flaws.values().filter(|said| said.starts_with(sign)).count();
         (!self.flaws.is_empty()).then(|| {
@@ -51,7 +51,7 @@ pub(super) fn read(tree: &Tree) -> Kernel {
     }
 }
 
-/// Whether there is a mains supply, and none delivers.
+/// Returns whether there is a mains supply and none delivers.
 fn on_battery(tree: &Tree) -> Option<bool> {
     let supplies = "sys/class/power_supply";
     let mains: Vec<u32> = tree

@@ -1,23 +1,24 @@
-//! What control groups leave to the process: CPU time (quota) and CPUs (cpuset), version 1 and 2.
+//! Limits that control groups set to the process: CPU time (quota) and CPUs (cpuset), version 1 and
+//! 2.
 //!
-//! A group is limited by those above it too, as far as they can be seen from inside a container.
-//! Formats: `cpu.max` and `cpu.stat` of version 2 and `cpu.cfs_quota_us` of version 1, as the
-//! kernel's administration guide has them; mount points from `/proc/self/mountinfo`, proc(5).
+//! The groups above a group limit it too, as far as they can be seen from inside a container.
+//! `cpu.max` and `cpu.stat` of version 2 and `cpu.cfs_quota_us` of version 1 have the formats of
+//! the kernel's administration guide. Mount points come from `/proc/self/mountinfo`, proc(5).
 
 use super::list::CpuList;
 use super::tree::{Tree, clean};
 use serde::{Serialize, Serializer};
 use std::path::{Component, Path, PathBuf};
 
-/// More levels of groups are not looked at.
+/// Maximum number of levels of groups that are read.
 const MOST_LEVELS: usize = 64;
 
-/// How much CPU time a group may use.
+/// CPU time that a group may use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Quota {
-    /// As much as there is.
+    /// No limit.
     Unlimited,
-    /// That of so many CPUs.
+    /// The time of this many CPUs.
     Cpus(f64),
 }
 
@@ -45,25 +46,25 @@ impl Quota {
 /// The limits of the process's control groups.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Limits {
-    /// The version of the control groups that say something of CPU time.
+    /// Version of the control groups that report CPU time.
     pub version: Option<u32>,
-    /// The group, below its mount point.
+    /// Path of the group, below its mount point.
     pub group: Option<String>,
-    /// How much CPU time it may use.
+    /// CPU time that the group may use.
     pub quota: Option<Quota>,
-    /// After how many milliseconds the quota begins anew, in the group itself.
+    /// Period of the quota of the group itself, in milliseconds.
     pub period_ms: Option<f64>,
-    /// How often the group was stopped because its quota was used up.
+    /// Number of times that the group was stopped because its quota was used up.
     pub throttled: Option<u64>,
-    /// The CPUs of its cpuset.
+    /// CPUs of its cpuset.
     pub cpuset: Option<CpuList>,
 }
 
-/// Where a hierarchy of groups is mounted.
+/// Mount point of a hierarchy of groups.
 struct Mount {
-    /// What of the hierarchy is mounted.
+    /// Part of the hierarchy that is mounted.
     root: PathBuf,
-    /// Where; from the tree's root.
+    /// Mount point, from the tree's root.
     point: PathBuf,
     kind: String,
     options: String,
@@ -94,15 +95,15 @@ pub(super) fn read(tree: &Tree) -> Limits {
         && tree.exists(&format!("{level}/cgroup.controllers"))
         && !unified.iter().any(|level| tree.exists(&format!("{level}/cpu.max")))
     {
-        // No group that can be seen has a limit: the root has no file for one, nor has a group
-        // without the controller.
+        // No visible group has a limit. The root has no file for one, nor has a group without the
+        // controller.
         limits.version = Some(2);
         limits.group = clean(&format!("/{level}"));
         limits.quota = Some(Quota::Unlimited);
     }
     let set = |level: Option<&String>, name| {
         let list = tree.list(&format!("{}/{name}", level?))?;
-        // Empty: as the group above.
+        // An empty list means that the group above decides.
         (!list.is_empty()).then_some(list)
     };
     limits.cpuset = set(cpuset.first(), "cpuset.effective_cpus")
@@ -111,8 +112,8 @@ pub(super) fn read(tree: &Tree) -> Limits {
     limits
 }
 
-/// The directories of the process's group and of those above it, from the tree's root; of the
-/// version 1 hierarchy with `controller`, or of version 2.
+/// Returns the directories of the process's group and of those above it, from the tree's root. They
+/// are of the version 1 hierarchy with `controller`, or of version 2.
 fn levels(mounts: &[Mount], groups: &str, controller: Option<&str>) -> Vec<String> {
     let path = groups.lines().find_map(|line| {
         let mut fields = line.splitn(3, ':');
@@ -128,8 +129,7 @@ fn levels(mounts: &[Mount], groups: &str, controller: Option<&str>) -> Vec<Strin
         None => mount.kind == "cgroup2",
     });
     let (Some(path), Some(mount)) = (path, mount) else { return Vec::new() };
-    // A path that is not below what is mounted here (`..`: outside the namespace) cannot be
-    // followed.
+    // A path that is not below the local mount (`..`: outside the namespace) cannot be followed.
     let relative = plain(Path::new(path))
         .and_then(|path| path.strip_prefix(&mount.root).ok().map(Path::to_owned));
     let relative = relative.unwrap_or_default();
@@ -138,7 +138,7 @@ fn levels(mounts: &[Mount], groups: &str, controller: Option<&str>) -> Vec<Strin
     levels.map(|level| text(level).trim_end_matches('/').to_owned()).collect()
 }
 
-/// A line of `mountinfo`: `36 35 98:0 /root /point options ... - type source options`.
+/// Parses a line of `mountinfo`: `36 35 98:0 /root /point options ... - type source options`.
 fn mount(line: &str) -> Option<Mount> {
     let (left, right) = line.split_once(" - ")?;
     let mut left = left.split(' ').skip(3);
@@ -153,21 +153,21 @@ fn mount(line: &str) -> Option<Mount> {
     })
 }
 
-/// The path without its first `/`; `None` if it goes up.
+/// Returns the path without its first `/`; `None` if it goes up.
 fn plain(path: &Path) -> Option<PathBuf> {
     let parts = path.components().filter(|part| *part != Component::RootDir);
     parts.map(|part| matches!(part, Component::Normal(_)).then_some(part)).collect()
 }
 
-/// `mountinfo` writes a space as `\040`, and so on.
+/// Decodes escapes of `mountinfo`, which writes a space as `\040`, for example.
 fn unescaped(text: &str) -> String {
     ["\\040 ", "\\011\t", "\\012\n", "\\134\\"]
         .iter()
         .fold(text.to_owned(), |text, pair| text.replace(&pair[..4], &pair[4..]))
 }
 
-/// The quota of a group of version 2, and its period in milliseconds: `max 100000` or `250000
-/// 100000`.
+/// Reads the quota of a group of version 2 and its period in milliseconds, from `max 100000` or
+/// `250000 100000`.
 fn quota_2(tree: &Tree, level: &str) -> Option<(Quota, f64)> {
     tree.parsed(&format!("{level}/cpu.max"), |text| {
         let mut fields = text.split_whitespace();
@@ -180,7 +180,7 @@ fn quota_2(tree: &Tree, level: &str) -> Option<(Quota, f64)> {
     })
 }
 
-/// The quota of a group of version 1: -1 if there is none.
+/// Reads the quota of a group of version 1; -1 means none.
 fn quota_1(tree: &Tree, level: &str) -> Option<(Quota, f64)> {
     let period = tree.number::<u64>(&format!("{level}/cpu.cfs_period_us"))?;
     tree.parsed(&format!("{level}/cpu.cfs_quota_us"), |text| {

@@ -4,21 +4,20 @@ use crate::cpus::affinity::MOST_CPUS;
 use serde::{Serialize, Serializer};
 use std::fmt;
 
-/// Numbers of CPUs (or of NUMA nodes), ascending, each once. It is written as Linux writes it:
-/// `0-3,8`.
+/// Set of CPU (or NUMA node) numbers, ascending. It is written as Linux writes it: `0-3,8`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CpuList(Vec<usize>);
 
 impl CpuList {
-    /// The list of these numbers, in any order.
+    /// Creates a list of these numbers, which may be in any order.
     pub fn new(mut cpus: Vec<usize>) -> CpuList {
         cpus.sort_unstable();
         cpus.dedup();
         CpuList(cpus)
     }
 
-    /// The list that Linux wrote; nothing and white space are the empty list. `None` if it is
-    /// malformed, or has numbers that no machine has.
+    /// Parses a list that Linux wrote. Empty text and white space are the empty list. Returns
+    /// `None` if it is malformed, or has numbers that no machine has.
     pub fn parse(text: &str) -> Option<CpuList> {
         let mut cpus = Vec::new();
         if text.trim().is_empty() {
@@ -28,8 +27,7 @@ impl CpuList {
             let mut ends = part.splitn(2, '-').map(|end| end.parse::<usize>());
             let first = ends.next()?.ok()?;
             let last = ends.next().unwrap_or(Ok(first)).ok()?;
-            // Each number at most once, in total: a list cannot be made to take more memory than a
-            // machine's.
+            // Bounds the total: a list cannot take more memory than a machine's.
             if first > last || last >= MOST_CPUS || cpus.len() + (last - first) >= MOST_CPUS {
                 return None;
             }
@@ -43,27 +41,28 @@ impl CpuList {
         &self.0
     }
 
-    /// How many.
+    /// Number of entries.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The least one.
+    /// Returns the smallest number.
     pub fn first(&self) -> Option<usize> {
         self.0.first().copied()
     }
 
-    /// Whether `cpu` is one of them.
+    /// Returns whether the list contains `cpu`.
     pub fn contains(&self, cpu: usize) -> bool {
         self.0.binary_search(&cpu).is_ok()
     }
 
-    /// For a line that people read: of a list with many gaps the beginning, and how many there are.
+    /// Returns a text for a line that people read. Of a list with many gaps, it has the beginning
+    /// and the number of entries.
     pub fn brief(&self) -> String {
         const LONGEST: usize = 48;
         let whole = self.to_string();
@@ -73,12 +72,12 @@ impl CpuList {
         }
     }
 
-    /// Those that are in `other` too.
+    /// Returns the entries that are in `other` too.
     pub fn both(&self, other: &CpuList) -> CpuList {
         CpuList(self.0.iter().copied().filter(|&cpu| other.contains(cpu)).collect())
     }
 
-    /// Those that are not in `other`.
+    /// Returns the entries that are not in `other`.
     pub fn without(&self, other: &CpuList) -> CpuList {
         CpuList(self.0.iter().copied().filter(|&cpu| !other.contains(cpu)).collect())
     }

@@ -1,9 +1,9 @@
-//! What else runs on the host: how busy the CPUs of the process are, how much of their time a
-//! hypervisor gave to others.
+//! Load of the host: how busy the process's CPUs are, and how much of their time a hypervisor gave
+//! to others.
 //!
-//! Load averages look back for minutes and know nothing of which CPUs are busy, so the kernel's
-//! counters of each CPU are read twice, a moment apart, while this process sleeps: what they count
-//! in between is other processes' doing.
+//! Load averages look back for minutes and do not say which CPUs are busy. The kernel's counters of
+//! each CPU are therefore read twice, a moment apart, while this process sleeps. The difference is
+//! the work of other processes.
 
 use super::list::CpuList;
 use super::tree::Tree;
@@ -11,24 +11,25 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How long the moment is. A counter counts hundredths of a second.
+/// Length of the moment. A counter counts hundredths of a second.
 const MOMENT: Duration = Duration::from_millis(250);
 
-/// What else runs on the host.
+/// Load of the host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Load {
-    /// How many tasks wanted to run, on average over 1, 5 and 15 minutes: the whole host's, with
-    /// this process's.
+    /// Number of tasks ready to run on the whole host, this process's included, on average over 1,
+    /// 5 and 15 minutes.
     pub averages: Option<[f64; 3]>,
-    /// The number of the process's CPUs that other processes kept busy just now.
+    /// Number of the process's CPUs that other processes kept busy during the moment.
     pub busy_cpus: Option<f64>,
-    /// The share of time of the process's CPUs that the hypervisor gave to others just now, 0 to 1.
+    /// Share of the time of the process's CPUs that the hypervisor gave to others during the
+    /// moment, 0 to 1.
     pub steal_now: Option<f64>,
-    /// The same, since the host was started.
+    /// That share since the host was started.
     pub steal_since_boot: Option<f64>,
 }
 
-/// The counters of a CPU in `/proc/stat`.
+/// Counters of a CPU in `/proc/stat`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Ticks {
     busy: u64,
@@ -36,7 +37,7 @@ struct Ticks {
     all: u64,
 }
 
-/// The load on `cpus`; just now, if the host is the one that runs.
+/// Reads the load on `cpus`, with the present load if the host is the running one.
 pub(super) fn read(tree: &Tree, cpus: &CpuList, live: bool) -> Load {
     let before = stat(tree);
     let now = live.then(|| {
@@ -64,8 +65,8 @@ fn stat(tree: &Tree) -> BTreeMap<usize, Ticks> {
     text.lines().filter_map(ticks).collect()
 }
 
-/// `cpu0 user nice system idle iowait irq softirq steal guest guest_nice`; guests' time is in the
-/// user's.
+/// Parses `cpu0 user nice system idle iowait irq softirq steal guest guest_nice`. The time of
+/// guests is part of the user's.
 fn ticks(line: &str) -> Option<(usize, Ticks)> {
     let mut fields = line.split_whitespace();
     let cpu = fields.next()?.strip_prefix("cpu")?.parse().ok()?;
@@ -76,8 +77,8 @@ fn ticks(line: &str) -> Option<(usize, Ticks)> {
     Some((cpu, Ticks { busy, steal, all: sum(&[busy, idle, iowait, steal]) }))
 }
 
-/// How many of `cpus` were busy between two readings, and the share of their time that was stolen;
-/// `None` if nothing was counted. What has not been read before began at 0.
+/// Returns how many of `cpus` were busy between two readings, and the share of their time that was
+/// stolen. Returns `None` if nothing was counted. A CPU without an earlier reading starts at 0.
 fn between(
     before: &BTreeMap<usize, Ticks>,
     after: &BTreeMap<usize, Ticks>,
@@ -87,7 +88,7 @@ fn between(
     for cpu in cpus.numbers() {
         let Some(after) = after.get(cpu) else { continue };
         let before = before.get(cpu).copied().unwrap_or_default();
-        // Some counters are known to go back a little.
+        // Some counters are known to decrease a little.
         let all = after.all.saturating_sub(before.all);
         if all == 0 {
             continue;

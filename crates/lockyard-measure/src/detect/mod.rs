@@ -1,21 +1,21 @@
-//! What this host is: its CPUs and what they share, its clock, what limits the process, what else
-//! runs, and what of all that spoils a measurement.
+//! Describes this host: its CPUs and what they share, its clock, the limits and load, and which of
+//! these spoil a measurement.
 //!
 //! | file | what |
 //! | --- | --- |
 //! | `tree.rs`, `list.rs` | reading the kernel's files, below any directory |
 //! | `topology.rs`, `caches.rs`, `processor.rs`, `clock.rs`, `virtualisation.rs`, `limits.rs`, `load.rs`, `kernel.rs` | one concern each |
-//! | `warnings.rs` | what spoils a measurement, and what to do about it |
-//! | `environment.rs` | what results say of their host |
+//! | `warnings.rs` | what spoils a measurement, and the remedy |
+//! | `environment.rs` | the description of the host in results |
 //! | `report.rs`, `picture.rs` | the description for people and programs |
 //!
-//! Nothing is guessed: what the system does not say is `None`, and is printed as "not available
-//! here". The directory with `sys` and `proc` is a parameter, so that hosts that are not at hand
-//! are described, and tested, from recordings.
+//! Nothing is guessed. A value that the system does not say is `None`, and is printed as "not
+//! available here". The directory with `sys` and `proc` is a parameter. Hosts that are not at hand
+//! are thus described, and tested, from recordings.
 //!
-//! Files are read with code of its own: `procfs` reads no `/sys` and has no root to choose,
-//! `hwlocality` needs a C library, `core_affinity` knows no topology. What only the processor can
-//! say is asked by `raw-cpuid`.
+//! Files are read with code of this crate: `procfs` reads no `/sys` and has no root to choose,
+//! `hwlocality` needs a C library, `core_affinity` knows no topology. `raw-cpuid` asks what only
+//! the processor can say.
 
 mod caches;
 mod clock;

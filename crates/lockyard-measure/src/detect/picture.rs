@@ -1,4 +1,4 @@
-//! A picture of a host in text: sockets, core complexes, CPUs, and the distances between its NUMA
+//! Picture of a host in text: sockets, core complexes, CPUs, and the distances between its NUMA
 //! nodes.
 
 use super::description::Description;
@@ -6,7 +6,7 @@ use super::environment::NOT_AVAILABLE;
 use super::list::CpuList;
 use lockyard_results::render::boxes::{drawn, framed};
 
-/// The picture; ends with a line feed.
+/// Draws the picture, which ends with a line feed.
 pub(super) fn picture(host: &Description) -> String {
     let topology = &host.topology;
     let Some(packages) = topology.packages() else {
@@ -41,7 +41,8 @@ fn list(cpus: &CpuList) -> String {
     if cpus.is_empty() { NOT_AVAILABLE.to_owned() } else { cpus.brief() }
 }
 
-/// A socket's lines: itself, then its core complexes, or its cores where those are not known.
+/// Returns a socket's lines: the socket, then its core complexes, or its cores where the complexes
+/// are not known.
 fn socket(host: &Description, package: usize) -> Vec<String> {
     let topology = &host.topology;
     let inside = topology.cpus.iter().filter(|cpu| cpu.package == Some(package));
@@ -75,7 +76,7 @@ fn socket(host: &Description, package: usize) -> Vec<String> {
     lines
 }
 
-/// `4 cores x 2 threads; CPUs 0-3 and 8-11`.
+/// Returns a text such as `4 cores x 2 threads; CPUs 0-3 and 8-11`.
 fn cores(host: &Description, cpus: &CpuList) -> String {
     let online: Vec<usize> =
         host.topology.cpus.iter().map(|c| c.number).filter(|c| cpus.contains(*c)).collect();
@@ -93,7 +94,7 @@ fn cores(host: &Description, cpus: &CpuList) -> String {
     );
     let threads = if least == most { most.to_string() } else { format!("{least} or {most}") };
     let plural = |count: usize| if count == 1 { "" } else { "s" };
-    // First threads of all cores, then second ones; more than eight no core has.
+    // First threads of all cores, then second ones. No core has more than eight.
     let of_rank = |rank: usize| {
         let cpus = cores.iter().filter_map(|core| core.numbers().get(rank).copied());
         CpuList::new(cpus.collect()).brief()
@@ -111,7 +112,7 @@ fn cores(host: &Description, cpus: &CpuList) -> String {
     )
 }
 
-/// The size of the level-3 cache that `complex` shares.
+/// Returns the size of the level-3 cache that `complex` shares.
 fn third(host: &Description, complex: &CpuList) -> String {
     let cache = host.caches.iter().find(|c| c.level == 3 && c.shared_by.contains(complex));
     match cache.and_then(|cache| cache.size_kib) {
@@ -120,7 +121,7 @@ fn third(host: &Description, complex: &CpuList) -> String {
     }
 }
 
-/// The distances between NUMA nodes, if there are several.
+/// Returns the distances between NUMA nodes, if there are several.
 fn distances(host: &Description) -> String {
     let nodes = &host.topology.nodes;
     if nodes.len() < 2 {

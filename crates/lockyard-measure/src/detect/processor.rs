@@ -1,5 +1,5 @@
-//! The processor: its model as the kernel says it, its flags, and what only the processor itself
-//! can be asked.
+//! Processor: its model and flags as the kernel reports them, and what only the processor itself
+//! can tell.
 
 use super::tree::{Tree, clean};
 use serde::Serialize;
@@ -7,34 +7,33 @@ use serde::Serialize;
 /// The processor of a host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Processor {
-    /// Its model, as it says.
+    /// Model, as the processor reports it.
     pub model: Option<String>,
-    /// The architecture that this program is compiled for, if it describes the host that it runs
-    /// on.
+    /// Architecture for which this program is compiled, if the described host is the running one.
     pub architecture: Option<&'static str>,
-    /// The version of its microcode.
+    /// Version of its microcode.
     pub microcode: Option<String>,
-    /// Its features, where the kernel lists them in the way of x86.
+    /// Features, where the kernel lists them as for x86.
     #[serde(skip)]
     pub flags: Option<Vec<String>>,
-    /// The present frequency of the first CPU, as `/proc/cpuinfo` says.
+    /// Present frequency of the first CPU, from `/proc/cpuinfo`.
     #[serde(skip)]
     pub current_mhz: Option<f64>,
 }
 
-/// The first CPU's part of `/proc/cpuinfo`.
+/// Reads the first CPU's part of `/proc/cpuinfo`.
 pub(super) fn read(tree: &Tree, live: bool) -> Processor {
     let text = tree.text("proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| {
         let lines = text.lines().filter_map(|line| line.split_once(':'));
         lines.into_iter().find(|(key, _)| key.trim() == name).and_then(|(_, value)| clean(value))
     };
-    // AArch64 says who made it, and which part it is.
+    // AArch64 reports the implementer and the part.
     let arm = || {
         let (maker, part) = (field("CPU implementer")?, field("CPU part")?);
         Some(format!("implementer {maker}, part {part}"))
     };
-    // The flags are too many to be one printable line.
+    // The flags are too many for one printable line.
     let flags = text.lines().filter_map(|line| line.split_once(':')).find_map(|(key, value)| {
         (key.trim() == "flags").then(|| value.split_whitespace().map(str::to_owned).collect())
     });
@@ -47,8 +46,8 @@ pub(super) fn read(tree: &Tree, live: bool) -> Processor {
     }
 }
 
-/// What `cpuid` says of the processor that runs this program; nothing on other architectures, and
-/// nothing of a host that is only recorded.
+/// Answers of `cpuid` on the processor that runs this program. Empty on other architectures, and
+/// for a host that is only recorded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Instruction {
     pub(super) base_mhz: Option<f64>,
@@ -67,7 +66,7 @@ pub(super) fn ask() -> Instruction {
     use raw_cpuid::{CpuId, Hypervisor};
     let cpuid = CpuId::new();
     let frequencies = cpuid.get_processor_frequency_info();
-    // 0 is said where it is not known; so do processors without the leaf, through some hypervisors.
+    // Unknown values are 0. Processors without the leaf report 0 too, through some hypervisors.
     let known = |mhz: u16| (mhz > 0).then_some(f64::from(mhz));
     let tsc = cpuid.get_tsc_info().filter(|tsc| tsc.numerator() > 0 && tsc.denominator() > 0);
     let hypervisor = cpuid.get_hypervisor_info().map(|info| match info.identify() {
@@ -88,7 +87,7 @@ pub(super) fn ask() -> Instruction {
     Instruction {
         base_mhz: frequencies.as_ref().and_then(|f| known(f.processor_base_frequency())),
         max_mhz: frequencies.as_ref().and_then(|f| known(f.processor_max_frequency())),
-        // The crystal's frequency is 0 where it is not said; then so is the product.
+        // A crystal's frequency of 0 means that it is not known. The product is then 0 too.
         tsc_mhz: tsc
             .and_then(|tsc| tsc.tsc_frequency())
             .filter(|&hz| hz > 0)

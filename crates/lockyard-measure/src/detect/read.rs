@@ -1,4 +1,4 @@
-//! Reading a host: the one that runs, or a recorded one.
+//! Reads a host: the running one, or a recorded one.
 
 use super::description::Description;
 use super::environment::Environment;
@@ -12,8 +12,8 @@ use lockyard_support::InputError;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// The host that runs, as it was when this was first called: do so before anything is measured,
-/// since its load is in it. Takes a quarter of a second then, and nothing later.
+/// Returns the running host, as of the first call. Call it before anything is measured, because it
+/// contains the load. The first call takes a quarter of a second, later ones nothing.
 pub fn here() -> &'static Description {
     static HERE: OnceLock<Description> = OnceLock::new();
     HERE.get_or_init(|| {
@@ -22,8 +22,9 @@ pub fn here() -> &'static Description {
     })
 }
 
-/// The host whose `sys` and `proc` are in `root`. Nothing is known of its load just now, nor what
-/// its processor says itself; the CPUs that the process may use are those of `proc/self/status`.
+/// Reads the host whose `sys` and `proc` are in `root`. Its present load is not known, nor what its
+/// processor itself would report. The CPUs that the process may use are those of
+/// `proc/self/status`.
 ///
 /// # Errors
 ///
@@ -48,8 +49,8 @@ pub fn recorded(root: &Path) -> Result<Description, InputError> {
     Ok(describe(&tree, allowed, &Instruction::default(), false))
 }
 
-/// Of the CPUs that the calling thread may use, what placing threads needs to know. Unlike [`here`]
-/// this is asked anew each time, and it is cheap.
+/// Returns what placing threads needs to know of the CPUs that the calling thread may use. Unlike
+/// [`here`], it reads anew each time, which is cheap.
 pub(crate) fn allowed_cpus() -> Vec<Cpu> {
     let allowed = affinity::allowed().unwrap_or_else(|| {
         (0..std::thread::available_parallelism().map_or(1, usize::from)).collect()
@@ -85,8 +86,8 @@ fn describe(
     }
 }
 
-/// What there is to know about this host, by name; for results. As it was when something of
-/// [`here`] was first asked for: do so before anything is measured.
+/// Returns the description of this host in results, by name. It dates from the first call of
+/// [`here`] by anyone. Call it before anything is measured.
 pub fn environment() -> Vec<(&'static str, String)> {
     Environment::of(here()).pairs().to_vec()
 }

@@ -1,4 +1,4 @@
-//! The description of a host for people (a picture, a table, the warnings) and for programs (JSON,
+//! Description of a host for people (a picture, a table, the warnings) and for programs (JSON,
 //! CSV).
 
 use super::description::Description;
@@ -11,7 +11,7 @@ use comfy_table::{ContentArrangement, Table, presets};
 use lockyard_results::render::Format;
 use serde_json::json;
 
-/// The version of the JSON format. It changes when a field changes its meaning or goes away.
+/// Version of the JSON format. It changes when a field changes its meaning or goes away.
 const SCHEMA: &str = "lockyard-host-1";
 
 /// A line of the table.
@@ -23,7 +23,7 @@ struct Fact {
     unit: &'static str,
 }
 
-/// The host in a format; ends with a line feed.
+/// Renders the host in a format; the text ends with a line feed.
 pub fn render(host: &Description, format: Format) -> String {
     let warnings = warnings(host);
     match format {
@@ -43,12 +43,12 @@ fn json(host: &Description, warnings: &[Warning]) -> String {
         "cores": host.topology.cores().map(|cores| cores.len()),
         "warnings": warnings,
     });
-    // Nothing in it can fail to be written.
+    // Writing it cannot fail.
     format!("{}\n", serde_json::to_string_pretty(&object).unwrap_or_default())
 }
 
-/// Facts, then warnings and what to do about them, in four columns; what is not available has an
-/// empty value.
+/// Returns the facts, then the warnings with their remedies, in four columns. A value that is not
+/// available is empty.
 fn csv(host: &Description, warnings: &[Warning]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let mut write = |part: &str, what: &str, value: &str, unit: &str| {
@@ -79,12 +79,12 @@ fn text(host: &Description, warnings: &[Warning], format: Format) -> String {
             (Some(value), "") => value,
             (Some(value), unit) => format!("{value} {unit}"),
         };
-        // A part is named once.
+        // Each part is named once.
         let part = if fact.part == before { "" } else { fact.part };
         before = fact.part;
         table.add_row([part.to_owned(), fact.what, in_cell(value, markdown)]);
     }
-    // In Markdown the picture stands as it is: it is set with spaces.
+    // In Markdown the picture is fenced, because it is laid out with spaces.
     let (heading, fence) = if markdown { ("### ", "```\n") } else { ("", "") };
     let model =
         host.processor.model.as_deref().unwrap_or("a processor whose model is not available");
@@ -107,7 +107,7 @@ fn text(host: &Description, warnings: &[Warning], format: Format) -> String {
     text
 }
 
-/// A value as a cell of a Markdown table can hold it.
+/// Returns a value in a form that a cell of a Markdown table can hold.
 fn in_cell(value: String, markdown: bool) -> String {
     if markdown { value.replace('|', "\\|") } else { value }
 }
@@ -242,7 +242,8 @@ fn facts(host: &Description) -> Vec<Fact> {
     facts
 }
 
-/// `2 of them, each of 8 CPUs: 0-7; 8-15`; of many the first ones, the rest is in JSON.
+/// Returns a text such as `2 of them, each of 8 CPUs: 0-7; 8-15`. Of many, it has the first ones,
+/// and JSON has the rest.
 fn shared(cache: &super::Cache) -> String {
     const SHOWN: usize = 4;
     let lists = &cache.shared_by;

@@ -1,6 +1,6 @@
-//! Which CPUs there are, and which of them share a core, a last-level cache, a socket, a NUMA node.
+//! Topology: the CPUs, and which of them share a core, a last-level cache, a socket, a NUMA node.
 //!
-//! Where the system does not say, a field is `None`, and a count that would need it is too. Lists
+//! Where the system does not say, a field is `None`, and so is a count that would need it. Lists
 //! that contradict each other (a CPU that is not among its own siblings) are not believed.
 
 use super::list::CpuList;
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 const CPUS: &str = "sys/devices/system/cpu";
 const NODES: &str = "sys/devices/system/node";
 
-/// More indices of a CPU's caches are not looked at.
+/// Maximum number of cache indices that are read for a CPU.
 const MOST_CACHES: usize = 16;
 
 /// A CPU (a hardware thread).
@@ -19,17 +19,17 @@ const MOST_CACHES: usize = 16;
 pub struct Cpu {
     /// Its number.
     pub number: usize,
-    /// Whether the process may use it.
+    /// True if the process may use it.
     pub allowed: bool,
     /// Its socket.
     pub package: Option<usize>,
-    /// The CPUs of its core, with itself.
+    /// CPUs of its core, including itself.
     pub siblings: Option<CpuList>,
-    /// The CPUs that share its level-3 cache, with itself: its core complex.
+    /// CPUs that share its level-3 cache, including itself: its core complex.
     pub complex: Option<CpuList>,
     /// Its NUMA node.
     pub node: Option<usize>,
-    /// How fast it is among the others, of at most 1024.
+    /// Speed relative to the other CPUs, at most 1024.
     pub capacity: Option<u32>,
 }
 
@@ -42,7 +42,7 @@ pub struct Node {
     pub cpus: Option<CpuList>,
     /// Its memory, in MiB.
     pub memory_mib: Option<u64>,
-    /// The distances to all nodes that are online, in their order; 10 is its own.
+    /// Distances to all online nodes, in their order; the distance to itself is 10.
     pub distances: Option<Vec<u32>>,
 }
 
@@ -51,23 +51,23 @@ pub struct Node {
 pub struct Topology {
     /// The CPUs that are online.
     pub online: Option<CpuList>,
-    /// The CPUs that are there, and switched off.
+    /// CPUs that exist and are switched off.
     pub offline: Option<CpuList>,
     /// The CPUs that the process may use.
     pub allowed: CpuList,
     /// The CPUs that the scheduler leaves alone.
     pub isolated: Option<CpuList>,
-    /// All that are online or that the process may use, by number.
+    /// All CPUs that are online or that the process may use, by number.
     pub cpus: Vec<Cpu>,
     /// NUMA nodes, by number.
     pub nodes: Vec<Node>,
 }
 
 impl Topology {
-    /// All CPUs of the tree, of which the process may use `allowed`.
+    /// Reads all CPUs of the tree, of which the process may use `allowed`.
     pub(super) fn read(tree: &Tree, allowed: Option<CpuList>) -> Topology {
         let online = tree.list(&format!("{CPUS}/online"));
-        // Where nothing is said of the process, nothing keeps it from what is online.
+        // Without a statement about the process, it may use all that is online.
         let allowed = allowed.or_else(|| online.clone()).unwrap_or_default();
         let described: BTreeSet<usize> =
             online.iter().chain([&allowed]).flat_map(|list| list.numbers()).copied().collect();
@@ -83,29 +83,29 @@ impl Topology {
         }
     }
 
-    /// The CPUs that the process may use, and no others: what placing threads needs.
+    /// Reads only the CPUs that the process may use, which is enough to place threads.
     pub(super) fn of_allowed(tree: &Tree, allowed: &CpuList) -> Vec<Cpu> {
         allowed.numbers().iter().map(|&number| cpu(tree, number, allowed, &[])).collect()
     }
 
-    /// The sockets' numbers; `None` if that of any CPU is not known.
+    /// Returns the sockets' numbers; `None` if that of any CPU is not known.
     pub fn packages(&self) -> Option<Vec<usize>> {
         let packages: Option<BTreeSet<usize>> = self.cpus.iter().map(|cpu| cpu.package).collect();
         packages.filter(|packages| !packages.is_empty()).map(|p| p.into_iter().collect())
     }
 
-    /// The cores, as the CPUs of each; `None` if those of any CPU are not known.
+    /// Returns the cores, each as its CPUs; `None` if those of any CPU are not known.
     pub fn cores(&self) -> Option<Vec<CpuList>> {
         groups(self.cpus.iter().map(|cpu| cpu.siblings.as_ref()))
     }
 
-    /// The core complexes, as the CPUs of each; `None` if that of any CPU is not known.
+    /// Returns the core complexes, each as its CPUs; `None` if that of any CPU is not known.
     pub fn complexes(&self) -> Option<Vec<CpuList>> {
         groups(self.cpus.iter().map(|cpu| cpu.complex.as_ref()))
     }
 
-    /// The largest number of threads of one core that the process may use; `None` if that is not
-    /// known of any of its CPUs.
+    /// Returns the largest number of threads of one core that the process may use; `None` if that
+    /// is known of none of its CPUs.
     pub fn threads_per_core(&self) -> Option<usize> {
         let mine = self.cpus.iter().filter(|cpu| cpu.allowed);
         let counts: Option<Vec<usize>> =
@@ -113,20 +113,20 @@ impl Topology {
         counts?.into_iter().max()
     }
 
-    /// The different speeds of the CPUs that the process may use, as far as the system says.
+    /// Returns the distinct speeds of the CPUs that the process may use, as far as the system says.
     pub fn capacities(&self) -> BTreeSet<u32> {
         self.cpus.iter().filter(|cpu| cpu.allowed).filter_map(|cpu| cpu.capacity).collect()
     }
 }
 
 impl Cpu {
-    /// The first CPU of its core; itself where the system does not say.
+    /// Returns the first CPU of its core; itself where the system does not say.
     pub fn core(&self) -> usize {
         self.siblings.as_ref().and_then(CpuList::first).unwrap_or(self.number)
     }
 
-    /// Its position among those CPUs of its core that are in `among`; 0 where the system does not
-    /// say.
+    /// Returns its position among the CPUs of its core that are in `among`; 0 where the system does
+    /// not say.
     pub fn rank(&self, among: &CpuList) -> usize {
         let siblings = self.siblings.as_ref().map(|siblings| siblings.both(among));
         let position = |s: CpuList| s.numbers().iter().position(|&cpu| cpu == self.number);
@@ -134,8 +134,8 @@ impl Cpu {
     }
 }
 
-/// The different lists among `lists`, in the order of their first CPUs; `None` if any is missing or
-/// there is none.
+/// Returns the distinct lists among `lists`, in the order of their first CPUs; `None` if any is
+/// missing or there is none.
 fn groups<'a>(lists: impl Iterator<Item = Option<&'a CpuList>>) -> Option<Vec<CpuList>> {
     let different: Option<BTreeSet<&CpuList>> = lists.collect();
     let different: Vec<CpuList> = different?.into_iter().cloned().collect();
@@ -160,7 +160,7 @@ fn cpu(tree: &Tree, number: usize, allowed: &CpuList, nodes: &[Node]) -> Cpu {
         .into_iter()
         .take(MOST_CACHES)
         .find(|index| tree.number::<u32>(&format!("{at}/cache/index{index}/level")) == Some(3));
-    // Some virtual machines say -1.
+    // Some virtual machines report -1.
     let package = tree
         .number::<i64>(&format!("{at}/topology/physical_package_id"))
         .and_then(|package| usize::try_from(package).ok());

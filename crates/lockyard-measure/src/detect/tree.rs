@@ -1,9 +1,9 @@
-//! Reading what a kernel shows as files, below any directory: `/` for the host that runs, or a
-//! recording of another one.
+//! Reads the files of a kernel below any directory: `/` for the running host, or a recording of
+//! another one.
 //!
-//! What is not there, cannot be read, or cannot be understood is `None`. A file that was there but
-//! could not be understood is remembered, so that it can be said. Contents are not trusted: what is
-//! read is bounded, need not be UTF-8, and what is kept for printing has no control characters.
+//! A value that is missing, unreadable or malformed is `None`. A malformed file is remembered for
+//! the report. Contents are not trusted: reads are bounded, the contents need not be UTF-8, and
+//! texts that are kept for printing have no control characters.
 
 use super::list::CpuList;
 use std::cell::RefCell;
@@ -12,13 +12,13 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// More of a file is not read.
+/// Maximum number of bytes that are read of a file.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// More entries of a directory are not looked at.
+/// Maximum number of entries that are read of a directory.
 const MOST_ENTRIES: usize = 1 << 16;
 
-/// More files that could not be understood are not remembered.
+/// Maximum number of malformed files that are remembered.
 const MOST_ODD: usize = 16;
 
 /// A directory with `sys` and `proc`.
@@ -33,56 +33,57 @@ impl Tree {
         Tree { root: root.to_owned(), odd: RefCell::default() }
     }
 
-    /// Below the root, however `path` begins.
+    /// Returns the path below the root, with or without a leading `/` in `path`.
     fn at(&self, path: &str) -> PathBuf {
         self.root.join(path.trim_start_matches('/'))
     }
 
-    /// The whole text of the file at `path` (from the root).
+    /// Returns the whole text of the file at `path` (from the root).
     pub(super) fn text(&self, path: &str) -> Option<String> {
         let path = self.at(path);
-        // Before it is opened: opening a pipe waits for its other end.
+        // Before opening it, because opening a pipe waits for its other end.
         if !fs::metadata(&path).ok()?.is_file() {
             return None;
         }
         let mut bytes = Vec::new();
-        // Of a file that fails half-way (some do, by design of their drivers), nothing is believed.
+        // Nothing is believed of a file whose reading fails half-way. Some files do, by design of
+        // their drivers.
         File::open(&path).ok()?.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Whether there is something at `path`.
+    /// Returns whether `path` exists.
     pub(super) fn exists(&self, path: &str) -> bool {
         self.at(path).exists()
     }
 
-    /// The file's first line, fit for printing; `None` if it is empty.
+    /// Returns the file's first line, fit for printing; `None` if it is empty.
     pub(super) fn line(&self, path: &str) -> Option<String> {
         self.text(path)?.lines().next().and_then(clean)
     }
 
-    /// What `parse` makes of the file's text.
+    /// Returns the result of `parse` on the file's text.
     pub(super) fn parsed<T>(&self, path: &str, parse: impl FnOnce(&str) -> Option<T>) -> Option<T> {
         let text = self.text(path)?;
         let value = parse(&text);
-        // An empty file says nothing, which is no nonsense.
+        // An empty file says nothing, which is not malformed.
         if value.is_none() && !text.trim().is_empty() {
             self.remember(path, &text);
         }
         value
     }
 
-    /// The number that is all of the file.
+    /// Returns the number that is the whole file.
     pub(super) fn number<T: FromStr>(&self, path: &str) -> Option<T> {
         self.parsed(path, |text| text.trim().parse().ok())
     }
 
-    /// The file's list of CPUs.
+    /// Returns the file's list of CPUs.
     pub(super) fn list(&self, path: &str) -> Option<CpuList> {
         self.parsed(path, CpuList::parse)
     }
 
-    /// The names in a directory, sorted.
+    /// Returns the names in a directory, sorted.
     pub(super) fn names(&self, path: &str) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.at(path)) else { return Vec::new() };
         let names = entries.take(MOST_ENTRIES).flatten();
@@ -92,11 +93,11 @@ impl Tree {
         names
     }
 
-    /// The numbers of the entries of a directory that are called `prefix` and a number, ascending.
+    /// Returns the numbers of the directory entries whose name is `prefix` and a number, ascending.
     pub(super) fn numbered(&self, path: &str, prefix: &str) -> Vec<usize> {
         let names = self.names(path);
         let digits = names.iter().filter_map(|name| name.strip_prefix(prefix));
-        // `+1` is a number to the standard library.
+        // The standard library also parses `+1` as a number.
         let digits = digits.filter(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
         let mut numbers: Vec<usize> = digits.filter_map(|rest| rest.parse().ok()).collect();
         numbers.sort_unstable();
@@ -114,16 +115,16 @@ impl Tree {
         }
     }
 
-    /// What could not be understood.
+    /// Returns the malformed files.
     pub(super) fn odd(&self) -> Vec<String> {
         self.odd.borrow().clone()
     }
 }
 
-/// The longest text that is kept.
+/// Maximum length of a text that is kept.
 const MOST_CHARACTERS: usize = 160;
 
-/// A text from outside, trimmed, in one line and without control characters; `None` if nothing is
+/// Trims a text from outside to one line without control characters. Returns `None` if nothing is
 /// left.
 pub(super) fn clean(text: &str) -> Option<String> {
     let text = text.trim();
@@ -131,7 +132,7 @@ pub(super) fn clean(text: &str) -> Option<String> {
 }
 
 fn printed(text: &str) -> String {
-    // Some characters turn the direction of what follows.
+    // Some characters reverse the direction of the text after them.
     let turns = |c| matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let shown = |c: char| if c.is_control() || turns(c) { '?' } else { c };
     text.chars().take(MOST_CHARACTERS).map(shown).collect()

@@ -1,24 +1,24 @@
-//! Whether the host is a virtual machine, and whether the process is in a container.
+//! Virtual machines and containers.
 
 use super::processor::Instruction;
 use super::tree::Tree;
 use serde::Serialize;
 
-/// What stands between the process and the hardware.
+/// Layers between the process and the hardware.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Virtualisation {
-    /// Whether it is a virtual machine.
+    /// True if the host is a virtual machine.
     pub virtual_machine: Option<bool>,
-    /// The hypervisor's name.
+    /// Name of the hypervisor.
     pub hypervisor: Option<String>,
-    /// Who made the machine, and what it is called, as its firmware says.
+    /// Manufacturer and name of the machine, according to its firmware.
     pub product: Option<String>,
-    /// The kind of container, if there is a sign of one.
+    /// Kind of container, if there is a sign of one.
     pub container: Option<String>,
 }
 
-/// What firmware that is a hypervisor's says, in lower case, and the hypervisor. A cloud's name is
-/// none: it also stands on machines that are not virtual.
+/// Texts of a hypervisor's firmware, in lower case, and the hypervisor. A cloud's name is not among
+/// them, because machines that are not virtual have it too.
 const FIRMWARE: [(&str, &str); 8] = [
     ("vmware virtual", "VMware"),
     ("virtualbox", "VirtualBox"),

@@ -1,39 +1,40 @@
-//! What spoils a measurement on a host, each with what to do about it. What is not known is no
-//! reason to warn, but for the clock: without it nothing can be said in cycles.
+//! Conditions of a host that spoil a measurement, each with its remedy. Unknown values cause no
+//! warning, except for the clock: without it nothing can be said in cycles.
 
 use super::clock::Clock;
 use super::description::Description;
 use super::limits::Quota;
 use serde::Serialize;
 
-/// Something that spoils a measurement.
+/// A condition that spoils a measurement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Warning {
-    /// Its name: always the same for the same thing.
+    /// Name, which is stable.
     pub name: &'static str,
-    /// What it is, and what it does to figures: a sentence.
+    /// Condition and its effect on figures: a sentence.
     pub what: String,
-    /// What to do about it: a sentence.
+    /// Remedy: a sentence.
     pub to_do: String,
 }
 
 impl Warning {
-    /// What it is, without what it does to figures, for a short line.
+    /// Returns the condition without its effect on figures, for a short line.
     pub fn brief(&self) -> &str {
         self.what.split_once(": ").map_or(self.what.trim_end_matches('.'), |(what, _)| what)
     }
 }
 
-/// With fewer CPUs how something scales cannot be seen.
+/// Number of CPUs below which scaling cannot be seen.
 const FEW_CPUS: usize = 4;
 
-/// Others are named if they keep more CPUs busy than this, or than a hundredth of all.
+/// Number of busy CPUs above which other processes are named. A hundredth of all CPUs replaces it
+/// where that is more.
 const BUSY_CPUS: f64 = 0.2;
 
-/// Stolen time is named from this share of the time on.
+/// Share of time from which stolen time is named.
 const STEAL: f64 = 0.01;
 
-/// Sources of time whose reading is an instruction, and not a call of the system.
+/// Clock sources that are read by an instruction and not by a system call.
 const FAST_CLOCKS: [&str; 7] = [
     "tsc",
     "kvm-clock",
@@ -46,7 +47,7 @@ const FAST_CLOCKS: [&str; 7] = [
 
 type Found = Option<(String, String)>;
 
-/// What spoils a measurement on this host: what is worst for any measurement first.
+/// Returns what spoils a measurement on this host, the worst for any measurement first.
 pub fn warnings(host: &Description) -> Vec<Warning> {
     let checks: [(&'static str, Found); 15] = [
         ("few-cpus", few_cpus(host)),
@@ -122,7 +123,7 @@ fn load(host: &Description) -> Found {
         );
         return (busy > BUSY_CPUS.max(cpus / 100.0)).then_some((what, to_do.to_owned()));
     }
-    // Of a recorded host, and where the counters are not shown, the averages have to do.
+    // For a recorded host, and where the counters are not shown, the averages must do.
     let [last_minute, ..] = host.load.averages?;
     let what = format!(
         "In the last minute {last_minute:.1} tasks wanted to run, on average, where the process \
@@ -226,7 +227,7 @@ fn smt(host: &Description) -> Found {
 fn unequal(host: &Description) -> Found {
     let capacities = host.topology.capacities();
     let (least, most) = (capacities.first()?, capacities.last()?);
-    // Cores of one kind differ a little in how far they are allowed to go.
+    // Cores of one kind differ a little in their maximum frequency.
     if *least * 10 >= *most * 9 {
         return None;
     }

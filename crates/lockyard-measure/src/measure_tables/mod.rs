@@ -1,4 +1,5 @@
-//! Tables, counters and reclamation beside what people use instead, measured on this host, as rows.
+//! Measures tables, counters and reclamation beside their usual alternatives, on this host, as
+//! rows.
 //!
 //! The subjects are those of `lockyard_peers::tables`. `subjects.rs` measures one.
 
@@ -19,48 +20,49 @@ use lockyard_scenarios::Metric;
 use lockyard_support::{InputError, hint, printable};
 use std::collections::BTreeMap;
 
-/// Objects in a table at most.
+/// Maximum number of objects in a table.
 pub const MOST_OBJECTS: u32 = 1 << 24;
 
-/// What to measure.
+/// A request: the cells to measure.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The groups; all of them if there is none.
+    /// Groups to measure; empty means all.
     pub groups: Vec<String>,
-    /// The names of rows; all of a group's if there is none.
+    /// Names of rows to measure; empty means all of a group's.
     pub only: Vec<String>,
-    /// Per cent of the operations that read; as each group says if it is not given.
+    /// Per cent of the operations that read; if not given, as each group says.
     pub reads: Option<Vec<usize>>,
     /// Numbers of threads.
     pub threads: Vec<usize>,
-    /// Objects of those groups that have any.
+    /// Number of objects, in groups that have any.
     pub objects: u32,
-    /// Where threads run.
+    /// Placement of the threads.
     pub placement: Placement,
-    /// How long and how often.
+    /// Length and number of rounds.
     pub effort: Effort,
-    /// The row to whose figure those of the others are set in relation, round by round; if it is
-    /// not given, the fastest one of each cell that is not ours.
+    /// Row to which the figures of the others are set in relation, round by round. If not given, it
+    /// is the fastest one of each cell that is not ours.
     pub relative_to: Option<String>,
 }
 
-/// What came of it.
+/// Result of a measurement request.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// Number of subjects that have a figure, of those that were asked for.
+    /// Number of requested subjects that have a figure.
     pub extent: Extent,
-    /// A row for each subject, share of reading and number of threads, and those of what it held
-    /// back and missed, if that was counted.
+    /// One row for each subject, share of reads and number of threads. Where held-back objects and
+    /// misses were counted, they have rows too.
     pub rows: Vec<Row>,
     /// Why the rest was not measured.
     pub failure: Option<String>,
     /// Sentences for people.
     pub notes: Vec<String>,
-    /// How it was measured, by name.
+    /// Conditions of the measurement, by name.
     pub environment: Vec<(String, String)>,
 }
 
-/// The powers of two below so many CPUs, and that number: for who names no number of threads.
+/// Returns the powers of two below this number of CPUs, and that number: the default numbers of
+/// threads.
 pub fn usual_threads(cpus: usize) -> Vec<usize> {
     let mut threads: Vec<usize> =
         (0..usize::BITS).map(|bit| 1 << bit).take_while(|&n| n < cpus).collect();
@@ -85,7 +87,7 @@ fn groups(request: &Request) -> Result<Vec<&'static Group>, InputError> {
     Ok(GROUPS.iter().filter(wanted).collect())
 }
 
-/// What is measured of a request: each cell with its group.
+/// Returns the tasks of a request: each cell with its group.
 fn tasks(request: &Request) -> Result<Vec<(&'static Group, Task)>, InputError> {
     let groups = groups(request)?;
     let mut names: Vec<&str> = Vec::new();
@@ -137,11 +139,11 @@ fn tasks(request: &Request) -> Result<Vec<(&'static Group, Task)>, InputError> {
     Ok(tasks)
 }
 
-/// How many rounds of cells a request has, for progress.
+/// Number of rounds of cells in a request, for progress.
 ///
 /// # Errors
 ///
-/// If it asks for what is not there.
+/// If the request names something that does not exist.
 pub fn rounds(request: &Request) -> Result<usize, InputError> {
     Ok(tasks(request)?.len() * request.effort.repeats)
 }
@@ -150,7 +152,7 @@ pub fn rounds(request: &Request) -> Result<usize, InputError> {
 ///
 /// # Errors
 ///
-/// If it asks for what is not there.
+/// If the request names something that does not exist.
 pub fn run(request: &Request, done: &mut dyn FnMut()) -> Result<Report, InputError> {
     let cells = tasks(request)?;
     let mut environment = vec![
@@ -215,8 +217,8 @@ fn row(
     Row { measured: Some(measured), detail, ..row }
 }
 
-/// Sets the figure of a cell in relation to that of the row that was named, or of the fastest that
-/// is not ours, round by round.
+/// Sets the figure of a cell in relation to that of the named row, or of the fastest that is not
+/// ours, round by round.
 fn compare(
     request: &Request,
     cells: &[(&'static Group, Task)],

@@ -1,10 +1,10 @@
-//! Measuring subjects of `lockyard_peers::tables` on this host: tables, counters and reclamation,
-//! ours and other people's, in the same rounds.
+//! Measures subjects of `lockyard_peers::tables` on this host: tables, counters and reclamation,
+//! ours and other projects', in the same rounds.
 //!
-//! As with scenarios each cell is measured once a round, in an order that is shuffled anew for each
-//! round; each time with a new subject, filled anew, so that where it happens to lie in memory is
-//! part of what the interval says. The threads are not joined: one that does not come back is
-//! named, and left to the process's end.
+//! As with scenarios, each cell is measured once a round, in an order that is shuffled anew for
+//! each round. Each time the subject is created and filled anew. Its accidental place in memory is
+//! therefore part of what the interval covers. The threads are not joined. One that does not come
+//! back is named, and left until the process ends.
 
 use crate::cpus::placement::Placement;
 use crate::cpus::{guard, pin};
@@ -21,38 +21,38 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// What to measure.
+/// A subject and its load.
 #[derive(Clone, Debug)]
 pub(super) struct Task {
     /// The subject.
     pub row: Row,
-    /// What it is asked to do.
+    /// Load on the subject.
     pub load: Load,
 }
 
-/// What came of a task.
+/// Result of a task.
 #[derive(Clone, Debug)]
 pub(super) struct Figures {
     /// Throughput, fairness, presence.
     pub result: rounds::Result,
-    /// The most objects that were taken out and not given back, median of the rounds, of those that
-    /// count them.
+    /// Maximum number of objects that were taken out and not given back, median of the rounds, for
+    /// subjects that count them.
     pub held_back: Option<Measured>,
-    /// Per cent of the reads that had to make what they wanted, median of the rounds, of those that
-    /// may.
+    /// Per cent of the reads that had to make their object, median of the rounds, for subjects
+    /// whose reads may do that.
     pub missed: Option<Measured>,
 }
 
-/// What a request came to.
+/// Result of a measurement request.
 #[derive(Clone, Debug)]
 pub(super) struct Results {
-    /// One for each task; `None` for those of which no round was finished.
+    /// One for each task; `None` where no round was finished.
     pub figures: Vec<Option<Figures>>,
     /// Why the rest was not measured.
     pub failure: Option<String>,
 }
 
-/// How often in a window it is asked how much is held back.
+/// Number of times in a window at which the held-back objects are read.
 const LOOKS: u32 = 10;
 
 struct Shared {
@@ -63,20 +63,20 @@ struct Shared {
     go: AtomicBool,
 }
 
-/// What a thread says when it has stopped.
+/// Message of a thread that has stopped.
 struct Stopped {
     done: Done,
     pinned: bool,
-    /// Whether it still was at its end, if it was pinned.
+    /// True if it was still pinned at its end, in case it was pinned.
     kept: bool,
     stamps: Stamps,
 }
 
-/// One run at a time: two would measure each other.
+/// Lock that admits one run at a time: two would disturb each other.
 static ONE: Mutex<()> = Mutex::new(());
 
 /// Measures `tasks`, all at one placement, and calls `done` after each round of each. An interrupt
-/// ends it after the run that runs; so does a failure.
+/// ends it after the current run. A failure does too.
 pub(super) fn run(
     tasks: &[Task],
     placement: &Placement,
@@ -93,7 +93,7 @@ pub(super) fn run(
                 break 'rounds;
             }
             match once(&tasks[index], placement, effort) {
-                // Its window was cut short, or it did not get as far.
+                // The interrupt cut its window short, or it did not get that far.
                 _ if jobs::interrupted() => break 'rounds,
                 Ok((sample, found)) => {
                     samples[index].push(sample);
@@ -127,13 +127,13 @@ fn measured(values: &[f64]) -> Option<Measured> {
     Some(Measured { value, ci_low: interval.low, ci_high: interval.high, samples: values.len() })
 }
 
-/// One round of one task: its sample, and how much was held back and missed.
+/// Runs one round of one task, and returns its sample with the held-back objects and the misses.
 fn once(
     task: &Task,
     placement: &Placement,
     effort: Effort,
 ) -> Result<(Sample, [Option<f64>; 2]), String> {
-    // A panic in another run leaves nothing behind that this one uses.
+    // A panic in another run leaves behind nothing that this one uses.
     let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let threads = task.load.threads;
     let (make, load) = (task.row.make, task.load);
@@ -163,7 +163,7 @@ fn once(
             let stamps = begun.ended();
             drop(mine);
             let kept = !pinned || cpu.is_none_or(guard::is_pinned_to);
-            // The main thread has gone away only if it has given up.
+            // The main thread is gone only if it has given up.
             let _ = sender.send(Stopped { done, pinned, kept, stamps });
         };
         let spawned = std::thread::Builder::new().spawn(body);
@@ -187,7 +187,7 @@ fn once(
     watch.sleep(effort.warm_up)?;
     let (before, begin) = (watch.counts(), Instant::now());
     let held_back = window(&watch, shared.subject.as_ref(), effort.window)?;
-    // On a busy host a short window may pass without an operation.
+    // On a busy host, a short window may pass without an operation.
     watch.until(|counts| counts != before)?;
     let (after, end) = (watch.counts(), Instant::now());
     drop(stop);
@@ -196,7 +196,7 @@ fn once(
         stopped.push(watch.receive(&receiver)?);
     }
     if jobs::interrupted() {
-        // A large table takes long to look through and to give back.
+        // Forgotten, because a large table takes long to check and to free.
         std::mem::forget(shared);
         return Err(INTERRUPTED.to_owned());
     }
@@ -221,7 +221,8 @@ fn once(
     Ok((sample, [held_back.map(|objects| objects as f64), missed]))
 }
 
-/// Stops the threads, also those that wait for their beginning, whatever ends the run.
+/// Stops the threads at the end of the run, however it ends. Threads that still wait for the start
+/// stop too.
 struct StopAtLast<'r>(&'r Shared);
 
 impl Drop for StopAtLast<'_> {
@@ -231,7 +232,8 @@ impl Drop for StopAtLast<'_> {
     }
 }
 
-/// Sleeps for the window; of a subject that counts what is held back, the most of some looks.
+/// Sleeps for the window. For a subject that counts held-back objects, returns the maximum over
+/// several readings.
 fn window(
     watch: &Watchdog,
     subject: &dyn Subject,

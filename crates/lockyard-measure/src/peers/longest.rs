@@ -1,11 +1,11 @@
-//! Longest waits beside those of the fastest peer: what a lock that serves in order of arrival is
-//! for.
+//! Longest waits beside those of the fastest peer: the benefit of a lock that serves in order of
+//! arrival.
 //!
-//! Two figures of each: the longest wait of the pass in which waits were timed, and the median over
-//! many short windows of the longest wait in each ([`crate::scenario::longest_waits`]). Both over
-//! the same figure of the peer with the highest throughput; with two threads or more, and no more
-//! of them than CPUs for the windows: where threads share CPUs, the longest wait is the
-//! scheduler's.
+//! A lock has two figures. One is the longest wait of the pass in which waits were timed. The other
+//! is the median over many short windows of the longest wait in each
+//! ([`crate::scenario::longest_waits`]). Both are given over the same figure of the peer with the
+//! highest throughput, for two threads or more. The windows need at least as many CPUs as threads.
+//! Where threads share CPUs, the longest wait is the scheduler's.
 
 use crate::scenario::longest_waits::{self, Windows};
 use crate::scenario::rounds::Task;
@@ -17,34 +17,34 @@ use lockyard_results::statistics;
 use lockyard_scenarios::{Script, Variant};
 use std::time::Duration;
 
-/// A window is no longer than this: long enough for a lock without order to pass someone over for
-/// thousands of turns, and short enough that on a host that is busy elsewhere too many windows are
-/// undisturbed.
+/// Maximum length of a window. It is long enough for an unordered lock to pass a thread over for
+/// thousands of turns. It is short enough to leave enough undisturbed windows on a host that is
+/// busy elsewhere.
 const WINDOW: Duration = Duration::from_millis(20);
 
-/// Windows of a cell for each round of it.
+/// Number of windows of a cell for each of its rounds.
 const WINDOWS_PER_ROUND: usize = 3;
 
-/// What the row's details call it: the median over the windows, its interval, and how many windows
-/// there were.
+/// Name in the row's details of the median over the windows, its interval, and the number of
+/// windows.
 const MEDIAN: &str = "window_longest_wait_ns";
 const LOW: &str = "window_longest_wait_ns_ci_low";
 const HIGH: &str = "window_longest_wait_ns_ci_high";
 const COUNT: &str = "windows";
 
-/// The windows of a request with rounds like these.
+/// Returns the windows of a request with these rounds.
 pub fn of_rounds(length: Duration, rounds: usize, stalled_after: Duration) -> Windows {
     Windows { length: length.min(WINDOW), count: rounds * WINDOWS_PER_ROUND, stalled_after }
 }
 
-/// Whether windows of a cell are measured: it has someone to wait for, and all its threads can run
-/// at a time.
+/// Returns whether windows of a cell are measured. It needs another thread to wait for, and CPUs
+/// for all its threads at once.
 pub fn has_windows(threads: usize, cpus: usize) -> bool {
     (2..=cpus).contains(&threads)
 }
 
-/// Measures the windows of `tasks`, and writes what they come to into the row of each; there is a
-/// row for each task that has one, found by variant and threads.
+/// Measures the windows of `tasks`, and writes the results into the row of each. Each task that has
+/// windows has a row, found by variant and threads.
 ///
 /// # Errors
 ///
@@ -74,14 +74,14 @@ pub fn measure(
     Ok(())
 }
 
-/// Whose lock a row has.
+/// Origin of a row's lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lock {
-    /// The scenario's, in order of arrival.
+    /// The scenario's lock, in order of arrival.
     Fifo,
-    /// The scenario's, in no order.
+    /// The scenario's lock, in no order.
     Unordered,
-    /// A peer's.
+    /// A peer's lock.
     Peer,
     /// A yardstick.
     Control,
@@ -104,8 +104,8 @@ fn number(row: &Row, name: &str) -> Option<f64> {
     }
 }
 
-/// A table for each number of threads above one, the highest throughput first, and what it says of
-/// the FIFO locks.
+/// Returns a table for each number of threads above one, the highest throughput first, with its
+/// verdict on the FIFO locks.
 pub fn tables(script: &Script, rows: &[Row]) -> Vec<String> {
     let mut threads: Vec<usize> =
         rows.iter().filter_map(|row| row.threads).filter(|&n| n > 1).collect();
@@ -179,8 +179,8 @@ fn table(script: &Script, rows: &[Row], threads: usize) -> Option<String> {
     Some(text)
 }
 
-/// Beside which peers the longest wait of the scenario's FIFO locks is at most a tenth. Peers that
-/// are FIFO themselves are not asked.
+/// Names the peers beside which the longest wait of the scenario's FIFO locks is at most a tenth.
+/// Peers that are FIFO themselves are left out.
 fn verdict(what: &str, name: &str, fifo: &[&Row], peers: &[&Row]) -> Option<String> {
     let of_fifo = |row: &&Row| Some((row.variant.clone(), number(row, name)?));
     let longest = fifo.iter().filter_map(of_fifo).max_by(|a, b| a.1.total_cmp(&b.1))?;

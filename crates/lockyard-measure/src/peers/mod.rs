@@ -1,9 +1,8 @@
-//! Peers beside a scenario's own variants: other people's locks from the table of `lockyard-peers`,
-//! in the place of the scenario's lock, and what is said of them in results.
+//! Peers beside a scenario's own variants: other projects' locks from the table of
+//! `lockyard-peers`, in place of the scenario's lock, and their descriptions in results.
 //!
-//! A peer becomes a variant of the script like any other, so that it is measured in the same rounds
-//! by the same interpreter, with the same checks. A simulated machine cannot run it: [`refuse`]
-//! says so.
+//! A peer becomes an ordinary variant of the script. The same interpreter measures it in the same
+//! rounds, with the same checks. A simulated machine cannot run it: [`refuse`] says so.
 
 pub mod longest;
 
@@ -13,15 +12,15 @@ use lockyard_scenarios::{ObjectKind, Script, Variant};
 use lockyard_support::{InputError, hint, printable};
 use std::collections::BTreeMap;
 
-/// The word with which all peers are asked for.
+/// Name that asks for all peers.
 pub const ALL: &str = "all";
 
-/// The peers of a list of names, such as `spin,std-mutex`; all of them for [`ALL`]. Each once, in
-/// the order of the table.
+/// Returns the peers of a list of names, such as `spin,std-mutex`, or all peers for [`ALL`]. Each
+/// appears once, in the order of the table.
 ///
 /// # Errors
 ///
-/// If it names what is not there.
+/// If it names a peer that does not exist.
 pub fn parse(list: &str) -> Result<Vec<&'static Peer>, InputError> {
     if list == ALL {
         return Ok(PEERS.iter().collect());
@@ -41,8 +40,8 @@ pub fn parse(list: &str) -> Result<Vec<&'static Peer>, InputError> {
     Ok(PEERS.iter().filter(|peer| wanted.contains(&peer.name)).collect())
 }
 
-/// The variants to measure: those of `script` that are named, all if none is, and the peers of
-/// `list` beside them, which are added to the script.
+/// Returns the variants to measure, and adds the peers of `list` to the script. They are the named
+/// variants of `script` (all if none is named) and these peers.
 ///
 /// # Errors
 ///
@@ -53,7 +52,7 @@ pub fn choose(
     list: Option<&str>,
 ) -> Result<Vec<String>, InputError> {
     let Some(list) = list else { return Ok(variants.to_vec()) };
-    // Before they are added: a peer is asked for by one option.
+    // Before the peers are added, because a peer is asked for by one option only.
     let own = self::variants(script, variants)?;
     let mut chosen: Vec<String> = own.iter().map(|variant| variant.name.clone()).collect();
     let peers = parse(list)?;
@@ -87,13 +86,13 @@ pub fn refuse(variant: &Variant) -> Result<(), InputError> {
     }
 }
 
-/// Adds `peers` to the variants of `script`: what its first variant does, with the peer for its
-/// lock.
+/// Adds `peers` to the variants of `script`. Each does what the first variant does, with the peer
+/// as its lock.
 ///
 /// # Errors
 ///
-/// If that variant has no lock in a word of its own, or a variant of the script is called as a peer
-/// is.
+/// If that variant has no lock in a word of its own, or a variant of the script has the name of a
+/// peer.
 pub fn add(script: &mut Script, peers: &[&'static Peer]) -> Result<(), InputError> {
     let first = script.variants[0].clone();
     for peer in peers {
@@ -119,7 +118,7 @@ pub fn add(script: &mut Script, peers: &[&'static Peer]) -> Result<(), InputErro
     Ok(())
 }
 
-/// The names of the shipped scenarios in which a peer can stand for a lock.
+/// Returns the names of the shipped scenarios in which a peer can replace a lock.
 fn with_locks() -> Vec<&'static str> {
     let has_lock = |name: &&str| {
         let script = Script::shipped(name).expect("it is shipped");
@@ -137,14 +136,14 @@ fn not_simulated(name: &str) -> String {
     )
 }
 
-/// What a row of this variant says of its lock, if it is a peer's.
+/// Adds the description of this variant's lock to a row, if it is a peer's.
 pub fn detail(variant: &Variant, detail: &mut BTreeMap<String, Detail>) {
     if let Some(peer) = variant.foreign_locks().next().and_then(find) {
         detail.insert("peer".to_owned(), Detail::Text(format!("{}: {}", peer.from, peer.what)));
     }
 }
 
-/// What the peers among the rows are, for people.
+/// Describes the peers among the rows, for people.
 pub fn notes(script: &Script, rows: &[Row]) -> Vec<String> {
     let measured = |peer: &&Peer| {
         let here = |row: &Row| row.variant == peer.name && row.detail.contains_key("peer");
@@ -166,16 +165,16 @@ pub fn notes(script: &Script, rows: &[Row]) -> Vec<String> {
     )]
 }
 
-/// The C library and its version, where it can be asked.
+/// Returns the C library and its version, where it can be asked.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn c_library() -> String {
-    // SAFETY: the function takes nothing and returns a string that ends with a zero and lives as
-    // long as the process.
+    // SAFETY: the function takes no argument and returns a string that ends with a zero and lives
+    // as long as the process.
     let version = unsafe { std::ffi::CStr::from_ptr(libc::gnu_get_libc_version()) };
     format!("glibc {}", version.to_string_lossy())
 }
 
-/// The C library and its version, where it can be asked.
+/// Returns the C library and its version, where it can be asked.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub fn c_library() -> String {
     "not known".to_owned()

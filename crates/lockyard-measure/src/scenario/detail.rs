@@ -1,4 +1,4 @@
-//! What a measured row says beside its figure.
+//! Details of a measured row, beside its figure.
 
 use super::rounds::Result as Measurement;
 use lockyard_results::row::Detail;
@@ -6,8 +6,8 @@ use lockyard_results::row::keys::{NOT_PINNED, ROUNDS};
 use lockyard_scenarios::Metric;
 use std::collections::BTreeMap;
 
-/// What a row of `threads` tasks that was measured says beside its figure; the rounds in the
-/// metric's terms.
+/// Returns the details of a measured row of `threads` tasks, beside its figure; the rounds are in
+/// the metric's terms.
 pub fn detail(result: &Measurement, metric: Metric, threads: usize) -> BTreeMap<String, Detail> {
     let mut detail = BTreeMap::new();
     let mut put = |name: &str, value: Detail| {

@@ -1,9 +1,9 @@
-//! How far a lock travels: where its holder runs, and where the one before it ran.
+//! Distance over which a lock travels, between its holder and the previous one.
 //!
-//! Each holder reads under the lock who held it before, and writes down itself. That is one more
-//! line that moves with the lock, so the recording has a pass of its own, whose throughput is not
-//! reported but as what the recording costs: over that of the rounds. It lengthens the time for
-//! which the lock is held, so an unfair lock may travel less or more than without it.
+//! Each holder reads under the lock who held it before, and records itself. That is one more line
+//! that moves with the lock. The recording therefore has its own pass. Its throughput over that of
+//! the rounds is reported only as the cost of the recording. The recording lengthens the time for
+//! which the lock is held. An unfair lock may therefore travel less or more than without it.
 
 use crate::cpus::distance::{Distance, Places};
 use lockyard_results::row::Detail;
@@ -12,12 +12,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How often a lock was taken by one who is so far from the one before.
+/// Number of acquisitions by the distance from the previous holder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Handovers {
-    /// By distance, in the order of [`Distance::ALL`].
+    /// Acquisitions by distance, in the order of [`Distance::ALL`].
     pub by_distance: [u64; 5],
-    /// Those of the same CPU that were by the same thread: the lock was not handed over.
+    /// Acquisitions of the same CPU that were by the same thread: the lock was not handed over.
     pub same_thread: u64,
 }
 
@@ -29,18 +29,18 @@ impl Handovers {
         self.same_thread += other.same_thread;
     }
 
-    /// How many acquisitions there were after another one.
+    /// Number of acquisitions that followed another one.
     pub fn total(&self) -> u64 {
         self.by_distance.iter().sum()
     }
 
-    /// The share at a distance; `None` without an acquisition.
+    /// Share at a distance; `None` without an acquisition.
     pub fn share(&self, distance: Distance) -> Option<f64> {
         let of = self.by_distance[distance as usize];
         (self.total() > 0).then(|| of as f64 / self.total() as f64)
     }
 
-    /// For results.
+    /// Adds the details of results.
     pub fn detail(&self, detail: &mut BTreeMap<String, Detail>) {
         let total = self.total();
         for distance in Distance::ALL {
@@ -56,13 +56,13 @@ impl Handovers {
     }
 }
 
-/// Who held a lock last, in a line of its own: 0 if nobody did, else the thread plus one in the
-/// upper half, and the CPU.
+/// Last holder of a lock, in a line of its own. It is 0 if there was none. Otherwise the upper half
+/// is the thread plus one, and the lower half is the CPU.
 #[repr(align(128))]
 #[derive(Debug, Default)]
 struct LastHolder(AtomicU64);
 
-/// What the threads of a run share.
+/// State that the threads of a run share.
 #[derive(Debug)]
 pub(crate) struct Holders {
     of_object: Vec<LastHolder>,
@@ -70,7 +70,7 @@ pub(crate) struct Holders {
 }
 
 impl Holders {
-    /// Of a variant with so many objects.
+    /// Creates the state of a variant with this many objects.
     pub(crate) fn new(objects: usize) -> Holders {
         Holders {
             of_object: (0..objects).map(|_| LastHolder::default()).collect(),
@@ -84,7 +84,7 @@ impl Holders {
 struct Recorder {
     holders: Arc<Holders>,
     thread: usize,
-    /// If it is pinned.
+    /// CPU of the thread, if it is pinned.
     cpu: Option<usize>,
     found: Handovers,
 }
@@ -93,18 +93,18 @@ std::thread_local! {
     static RECORDER: RefCell<Option<Recorder>> = const { RefCell::new(None) };
 }
 
-/// Begins the calling thread's record; it is pinned to `cpu`, if to any.
+/// Begins the calling thread's record; `cpu` is its CPU if it is pinned.
 pub(crate) fn begin(holders: Arc<Holders>, thread: usize, cpu: Option<usize>) {
     let found = Handovers::default();
     RECORDER.set(Some(Recorder { holders, thread, cpu, found }));
 }
 
-/// Ends it.
+/// Ends the calling thread's record.
 pub(crate) fn end() -> Handovers {
     RECORDER.take().map(|recorder| recorder.found).unwrap_or_default()
 }
 
-/// The calling thread has the lock of the object with this index.
+/// Records that the calling thread has the lock of the object with this index.
 pub(crate) fn held(object: usize) {
     RECORDER.with_borrow_mut(|recorder| {
         if let Some(recorder) = recorder {
@@ -117,8 +117,8 @@ pub(crate) fn held(object: usize) {
 impl Recorder {
     fn held(&mut self, object: usize, cpu: usize) {
         let Some(holder) = self.holders.of_object.get(object) else { return };
-        // Relaxed: the lock orders them; of a lock that does not exclude nothing is made but a
-        // count.
+        // Relaxed: the lock orders the accesses. With a lock that does not exclude, only a count is
+        // wrong.
         let before = holder.0.load(Ordering::Relaxed);
         let me = (self.thread as u64 + 1) << 32 | cpu as u64;
         holder.0.store(me, Ordering::Relaxed);
@@ -133,7 +133,7 @@ impl Recorder {
 
 #[cfg(target_os = "linux")]
 fn current_cpu() -> usize {
-    // SAFETY: it has no preconditions.
+    // SAFETY: the function has no preconditions.
     let cpu = unsafe { libc::sched_getcpu() };
     usize::try_from(cpu).unwrap_or(0)
 }

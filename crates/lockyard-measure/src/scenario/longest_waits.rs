@@ -1,9 +1,10 @@
-//! The longest wait in each of many short windows.
+//! Longest wait in each of many short windows.
 //!
-//! The longest wait of a whole pass is the longest time for which the host took a CPU away from
-//! whoever held the lock, or was next: of the same size for all locks, and the host's. In most
-//! windows of some hundredths of a second that does not happen, and the longest wait there is what
-//! the lock does to who is unlucky. The median over the windows is reported, with its interval.
+//! In a whole pass, the host takes a CPU now and then from the holder of the lock, or from the next
+//! in line. The longest wait of the pass is the longest such absence. It is the host's, and of the
+//! same size for all locks. Most windows of some hundredths of a second contain no such event. The
+//! longest wait there is what the lock does to an unlucky thread. The median over the windows is
+//! reported, with its interval.
 
 use super::probe::WaitTimes;
 use super::rounds::{Task, cell};
@@ -11,19 +12,19 @@ use super::run::{self, Times};
 use lockyard_support::jobs;
 use std::time::Duration;
 
-/// How long a window is, how many there are of each task, and when a run is given up.
+/// Length of a window, number of windows of each task, and time after which a run is stalled.
 #[derive(Clone, Copy, Debug)]
 pub struct Windows {
-    /// The length of one.
+    /// Length of a window.
     pub length: Duration,
-    /// How many of each task.
+    /// Number of windows of each task.
     pub count: usize,
-    /// Without an operation of any thread for so long, a run is stalled.
+    /// Abort a run in which no thread finishes an operation for this long.
     pub stalled_after: Duration,
 }
 
-/// The longest waits of each of `tasks`, in nanoseconds, one for each window that was finished; the
-/// tasks in turn, so that a slow moment of the host touches all. An interrupt ends it early.
+/// Returns the longest waits of each of `tasks`, in nanoseconds, one for each finished window. The
+/// tasks take turns, which spreads a slow moment of the host over all. An interrupt ends it early.
 ///
 /// # Errors
 ///
@@ -49,7 +50,7 @@ pub fn longest(
                 run => run?.found,
             };
             let longest = found.iter().flatten().filter(|waits| !waits.is_empty()).map(|w| w.max());
-            // An interrupted window was cut short, and counts too little.
+            // An interrupt cuts a window short, and its count is too low.
             let longest = longest.max().filter(|_| !jobs::interrupted());
             of_task.extend(longest.map(|longest| longest as f64));
             done();
@@ -86,7 +87,7 @@ mod tests {
         let longest = longest(&[task("ticket"), task("ticket")], BRIEF, &mut || done += 1).unwrap();
         assert_eq!((longest.len(), done), (2, 6));
         for of_task in longest {
-            // On a busy host a window may pass in which no thread had a CPU.
+            // On a busy host, a window may pass in which no thread had a CPU.
             assert!((1..=3).contains(&of_task.len()), "{of_task:?}");
             assert!(of_task.iter().all(|&wait| wait > 0.0), "{of_task:?}");
         }

@@ -1,4 +1,4 @@
-//! Scenarios on this host: one run with its threads, what is looked at beside its figure, and the
+//! Scenarios on this host: one run with its threads, the observations beside its figure, and the
 //! rounds of many cells.
 
 pub mod detail;

@@ -1,36 +1,36 @@
-//! Whether the threads of a run ran: the share of time in which all of them did.
+//! Presence of the threads of a run: the share of time in which all of them ran.
 //!
-//! Each thread notes when it began and ended, how much processor time it had, how long it was ready
-//! to run and did not (where the system says), and how often it was made to leave its CPU. From
-//! shares of time alone it does not follow when the threads were away, so the share in which *all*
-//! ran is between two bounds: if they were away at different times, 1 less the sum of what each
-//! missed; if at the same time, what the one ran that ran least (the Bonferroni and the trivial
-//! bound).
+//! Each thread records its start, its end and its processor time. Where the system says, it also
+//! records how long it was ready to run and did not, and how often it was pre-empted. Shares of
+//! time alone do not tell when the threads were away. The share in which *all* ran is therefore
+//! between two bounds (the Bonferroni and the trivial bound). If they were away at different times,
+//! it is 1 less the sum of what each missed. If they were away at the same time, it is the share of
+//! the thread that ran least.
 
 use lockyard_results::row::Detail;
 use lockyard_results::statistics::median;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// What the system says of a thread, up to now.
+/// Statistics of the system on a thread, up to now.
 #[derive(Clone, Copy, Debug, Default)]
 struct Account {
     /// Processor time.
     ran: Option<Duration>,
-    /// Ready to run, and not running.
+    /// Time for which it was ready to run and did not run.
     waited: Option<Duration>,
-    /// How often it was made to leave its CPU.
+    /// Number of times it was pre-empted.
     preempted: Option<u64>,
 }
 
-/// A thread's stamp at its beginning.
+/// Stamp of a thread at its beginning.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Begun {
     at: Instant,
     account: Account,
 }
 
-/// What a thread was during a run.
+/// Presence of a thread during a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Stamps {
     pub(crate) began: Instant,
@@ -40,19 +40,19 @@ pub(crate) struct Stamps {
     preempted: Option<u64>,
 }
 
-/// How long all these threads ran; `None` if the system does not say.
+/// Total time for which all these threads ran; `None` if the system does not say.
 pub(crate) fn ran(threads: &[Stamps]) -> Option<Duration> {
     threads.iter().map(|thread| thread.ran).sum()
 }
 
 impl Begun {
-    /// Of the calling thread.
+    /// Takes the stamp of the calling thread.
     pub(crate) fn now() -> Begun {
         let account = account();
         Begun { at: Instant::now(), account }
     }
 
-    /// The calling thread, which is the same, has ended.
+    /// Ends the stamp; the calling thread is the one that began it.
     pub(crate) fn ended(self) -> Stamps {
         let ended = Instant::now();
         let now = account();
@@ -70,21 +70,21 @@ impl Begun {
     }
 }
 
-/// Whether threads ran, of one round.
+/// Presence of the threads in one round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Round {
-    /// The least share of time in which all can have run.
+    /// Lower bound of the share of time in which all ran.
     least: f64,
-    /// The greatest.
+    /// Upper bound of that share.
     most: f64,
-    /// The share of time that a thread was ready and did not run, mean of the threads.
+    /// Share of time for which a thread was ready and did not run, mean of the threads.
     waited: Option<f64>,
     preempted: Option<u64>,
 }
 
 impl Round {
-    /// Of the threads of a round with this window; `None` if the system does not say how long
-    /// threads ran.
+    /// Computes the presence of the threads of a round with this window; `None` if the system does
+    /// not say how long threads ran.
     pub(crate) fn of(threads: &[Stamps], window: (Instant, Instant)) -> Option<Round> {
         let length = (window.1 - window.0).as_secs_f64();
         let began = threads.iter().map(|thread| thread.began).max()?.max(window.0);
@@ -97,7 +97,7 @@ impl Round {
         let mut preempted = Some(0);
         for thread in threads {
             let time = (thread.ended - thread.began).as_secs_f64();
-            // The clocks differ by their ticks.
+            // The clocks may differ by a tick.
             let share =
                 |of: Duration| if time > 0.0 { (of.as_secs_f64() / time).min(1.0) } else { 1.0 };
             let ran = share(thread.ran?);
@@ -115,28 +115,28 @@ impl Round {
     }
 }
 
-/// Whether the threads of a cell ran, of all rounds.
+/// Presence of the threads of a cell, over all rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Presence {
-    /// The least share of time in which all threads can have run: median of the rounds.
+    /// Lower bound of the share of time in which all threads ran: median of the rounds.
     pub all_ran_least: f64,
-    /// The greatest.
+    /// Upper bound of that share: median of the rounds.
     pub all_ran_most: f64,
-    /// The share of time that a thread was ready and did not run: mean of the threads and the
+    /// Share of time for which a thread was ready and did not run: mean of the threads and the
     /// rounds. `None` if the system does not say.
     pub waited: Option<f64>,
-    /// How often threads were made to leave their CPUs, all rounds together.
+    /// Number of times threads were pre-empted, all rounds together.
     pub preempted: Option<u64>,
 }
 
-/// Less is worth a warning.
+/// Share of time below which a warning is worth it.
 const ENOUGH: f64 = 0.9;
 
-/// Threads that were ready and did not run for less of the time were away of their own accord.
+/// Share of time below which ready threads that did not run count as away of their own accord.
 const KEPT_AWAY: f64 = 0.005;
 
 impl Presence {
-    /// `None` without a round of which it is known.
+    /// Combines the rounds; `None` if the presence is known for none.
     pub(crate) fn of(rounds: &[Round]) -> Option<Presence> {
         let of = |value: fn(&Round) -> f64| median(&rounds.iter().map(value).collect::<Vec<f64>>());
         let waited: Option<Vec<f64>> = rounds.iter().map(|round| round.waited).collect();
@@ -148,7 +148,7 @@ impl Presence {
         })
     }
 
-    /// For results.
+    /// Adds the details of results.
     pub fn detail(&self, detail: &mut BTreeMap<String, Detail>) {
         let mut number = |name: &str, value: f64| {
             detail.insert(name.to_owned(), Detail::Number(value));
@@ -163,9 +163,9 @@ impl Presence {
         }
     }
 
-    /// What is to be said and done if some of the threads (so many) were kept from running, in a
-    /// sentence without an end; `None` if they were not. Threads that sleep because their lock lets
-    /// them are not kept from it.
+    /// Returns the warning and the remedy if some of `threads` threads were kept from running, as a
+    /// sentence without a full stop. Returns `None` if they were not. Threads that sleep because
+    /// their lock lets them are not kept from running.
     pub fn warning(&self, threads: usize) -> Option<String> {
         let kept = match (self.waited, self.preempted) {
             (Some(waited), _) => waited > KEPT_AWAY,
@@ -209,7 +209,7 @@ fn account() -> Account {
     // SAFETY: `usage` is a live `rusage`.
     let told = unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) } == 0;
     let preempted = told.then_some(usage.ru_nivcsw as u64);
-    // Nanoseconds on a CPU, nanoseconds ready and waiting for one, and how often it got one.
+    // Nanoseconds on a CPU, nanoseconds ready and waiting for one, and number of times it got one.
     let schedule = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let waited = schedule.and_then(|text| text.split(' ').nth(1)?.trim().parse().ok());
     Account { ran, waited: waited.map(Duration::from_nanos), preempted }
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn shares_of_time_bound_the_share_in_which_all_ran() {
         let base = Instant::now();
-        // Away for 20 and for 10 of 100: if at once, all ran for 80; if one after the other, for
+        // Away for 20 and for 10 of 100. If at once, all ran for 80; if one after the other, for
         // 70.
         let threads = [stamps(base, (0, 100), 80, 20), stamps(base, (0, 100), 90, 10)];
         let round = Round::of(&threads, window(base, 0, 100)).unwrap();
@@ -294,7 +294,8 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_thread_that_computes_runs_and_one_that_sleeps_does_not() {
-        // Not how fast: processor time cannot pass without work, nor work without processor time.
+        // The test does not bound the speed. Processor time cannot pass without work, nor work
+        // without processor time.
         let begun = Begun::now();
         let mut x = 1u64;
         while begun.ended().ran.unwrap() < Duration::from_millis(5) {

@@ -1,5 +1,5 @@
-//! What a pass records of each thread beside its operations: nothing, its waits, who held a lock
-//! before it, its phases, or the processor's counters.
+//! Observations of a pass on each thread beside its operations: none, its waits, previous lock
+//! holders, its phases, or the processor's counters.
 
 use super::handover::{self, Handovers, Holders};
 use super::stage::{OnHost, OnHostHolders, OnHostTimed, begin_waits, take_waits};
@@ -9,38 +9,38 @@ use hdrhistogram::Histogram;
 use lockyard_scenarios::Stage;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A way to look at threads.
+/// Observer of threads.
 pub(crate) trait Probe: Send + Sync + 'static {
-    /// A run ends no sooner than so many operations are finished: on a host whose CPUs others use,
-    /// a short window may pass without any, and then there would be nothing to look at.
+    /// Minimum number of finished operations at which a run may end. On a host whose CPUs others
+    /// use, a short window may pass without any, and would leave nothing to observe.
     const LEAST_OPERATIONS: u64 = 2;
 
-    /// Where the scenario is performed.
+    /// Stage on which the scenario is performed.
     type Stage: Stage;
-    /// What is made ready on a thread before the run begins.
+    /// State that is prepared on a thread before the run begins.
     type Ready;
-    /// What is found on it.
+    /// Observation on a thread.
     type Found: Send;
-    /// What is seen from the main thread, while the window is open.
+    /// Observation from the main thread, while the window is open.
     type Seen;
 
-    /// Makes ready, on the thread with this index, which is pinned to this CPU, if to any.
+    /// Prepares the thread with this index; `cpu` is its CPU if it is pinned.
     fn prepare(&self, thread: usize, cpu: Option<usize>) -> Self::Ready;
-    /// The thread begins.
+    /// Begins the observation of the thread.
     fn begin(_ready: &mut Self::Ready) {}
-    /// It has ended.
+    /// Ends the observation of the thread.
     fn end(ready: Self::Ready) -> Self::Found;
-    /// The window opens: all threads are ready, and run. What is returned is called, on the same
-    /// thread, when it closes.
+    /// Observes the window as it opens: all threads are ready, and run. The returned function is
+    /// called on the same thread when the window closes.
     fn watch(&self) -> Box<dyn FnOnce() -> Self::Seen>;
 }
 
-/// Looks at nothing.
+/// Observes nothing.
 #[derive(Debug)]
 pub(crate) struct Nothing;
 
 impl Probe for Nothing {
-    // A round is as long as it is, and none is a figure too.
+    // A round keeps its length, and zero operations are a figure too.
     const LEAST_OPERATIONS: u64 = 0;
     type Stage = OnHost;
     type Ready = ();
@@ -54,7 +54,7 @@ impl Probe for Nothing {
     }
 }
 
-/// The time that each wait takes.
+/// Observes the duration of each wait.
 #[derive(Debug)]
 pub(crate) struct WaitTimes;
 
@@ -75,7 +75,7 @@ impl Probe for WaitTimes {
     }
 }
 
-/// Who held each lock before.
+/// Observes the previous holder of each lock.
 #[derive(Debug)]
 pub(crate) struct Previous(pub(crate) Arc<Holders>);
 
@@ -96,7 +96,7 @@ impl Probe for Previous {
     }
 }
 
-/// The processor's counters.
+/// Reads the processor's counters.
 pub(crate) struct Counting(pub(crate) Arc<dyn Source>);
 
 impl Probe for Counting {
@@ -119,12 +119,12 @@ impl Probe for Counting {
     }
 }
 
-/// In which phase each thread is and what it does, as a sampler sees it.
+/// Samples each thread's phase and activity.
 #[derive(Debug)]
 pub(crate) struct Phases {
-    /// How many parts of regions the script's steps name.
+    /// Number of parts of regions that the script's steps name.
     parts: usize,
-    /// The threads that are ready; or why one cannot be watched.
+    /// Threads that are ready; or the reason why one cannot be watched.
     threads: Mutex<Vec<std::io::Result<Watched>>>,
 }
 
@@ -136,7 +136,7 @@ impl Phases {
 
 impl Probe for Phases {
     type Stage = OnHostAttributed;
-    /// The thread's line, which is given back when it ends.
+    /// Line of the thread, which is given back when it ends.
     type Ready = Option<Registered>;
     type Found = ();
     type Seen = std::io::Result<Tally>;

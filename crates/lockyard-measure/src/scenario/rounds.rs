@@ -1,11 +1,13 @@
-//! Measuring cells on this host: a warm-up, a window of bounded time, repeated, the cells
+//! Measures cells on this host: a warm-up and a window of bounded time, repeated, with the cells
 //! interleaved.
 //!
-//! The cells of a request (each variant with each number of threads) are measured in rounds, each
-//! cell once a round, in an order that is shuffled anew for each round. A figure is the median over
-//! the rounds, with the interval of [`lockyard_results::statistics::median_interval`]. What takes
-//! time to look at (waits, hand-overs, the processor's counters) has passes of its own after the
-//! rounds, one window long, whose throughput is not reported. So has the attribution of CPU time.
+//! The cells of a request are each variant with each number of threads. They are measured in
+//! rounds, each cell once a round, in an order that is shuffled anew for each round. A figure is
+//! the median over the rounds, with the interval of
+//! [`lockyard_results::statistics::median_interval`]. Observations that take time (waits,
+//! hand-overs, the processor's counters) have passes of their own after the rounds. These are one
+//! window long, and their throughput is not reported. The attribution of CPU time has a pass of its
+//! own too.
 
 use super::handover::{Handovers, Holders};
 use super::presence::{Presence, Round};
@@ -29,22 +31,21 @@ use lockyard_support::jobs;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long and how often a cell is measured.
+/// Length and number of rounds of a cell.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Before counting begins, in each round.
+    /// Time before counting begins, in each round.
     pub warm_up: Duration,
-    /// What is counted, in each round.
+    /// Time for which operations are counted, in each round.
     pub window: Duration,
-    /// Rounds.
+    /// Number of rounds.
     pub repeats: usize,
-    /// Whether waits are timed, hand-overs recorded and the processor's counters read, each in a
-    /// pass of its own.
+    /// True if waits are timed, hand-overs recorded and the processor's counters read, each in its
+    /// own pass.
     pub waits: bool,
-    /// Whether CPU time is attributed to phases, in a pass of its own that is as long as all
-    /// windows together.
+    /// True if CPU time is attributed to phases, in a pass that is as long as all windows together.
     pub attribution: bool,
-    /// Without an operation of any thread for so long, a run is stalled.
+    /// Abort a run in which no thread finishes an operation for this long.
     pub stalled_after: Duration,
 }
 
@@ -59,7 +60,7 @@ impl Effort {
         stalled_after: Duration::from_secs(10),
     };
 
-    /// For results: what must be alike in two that are compared.
+    /// Returns the settings that must be equal in two results that are compared.
     pub fn describe(&self) -> Vec<(String, String)> {
         let entry = |name: &str, value: String| (name.to_owned(), value);
         vec![
@@ -70,7 +71,7 @@ impl Effort {
     }
 }
 
-/// What to measure.
+/// A cell to measure.
 #[derive(Clone, Debug)]
 pub struct Task {
     /// The variant.
@@ -79,69 +80,69 @@ pub struct Task {
     pub threads: usize,
     /// Local work of an operation, in nanoseconds.
     pub local_work: f64,
-    /// Where they run.
+    /// Placement of the threads.
     pub placement: Placement,
 }
 
-/// What was measured.
+/// Figures of a cell.
 #[derive(Clone, Debug)]
 pub struct Result {
     /// Operations a second, all threads together.
     pub measured: Measured,
-    /// The probability with which the interval covers the median.
+    /// Probability with which the interval covers the median.
     pub coverage: f64,
     /// Operations a second in each round.
     pub rounds: Vec<f64>,
     /// Operations of each thread, all rounds together.
     pub operations: Vec<u64>,
-    /// How alike they are.
+    /// Fairness of these operations among the threads.
     pub fairness: Fairness,
-    /// Whether all threads that should be were pinned.
+    /// True if all threads that should be pinned were.
     pub pinned: bool,
-    /// CPU time of all threads for an operation, in nanoseconds, the median of the rounds; `None`
+    /// CPU time of all threads per operation, in nanoseconds, the median of the rounds; `None`
     /// where the system does not count it.
     pub cpu_ns: Option<f64>,
-    /// Where CPU time went, if that was asked.
+    /// CPU time by phase, if requested.
     pub attribution: Option<Attribution>,
     /// The 95 % bootstrap interval of the median.
     pub bootstrap: (f64, f64),
-    /// What is odd about the rounds.
+    /// Oddities of the rounds.
     pub oddities: Vec<Oddity>,
-    /// Whether all threads ran, if the system says.
+    /// Presence of the threads, if the system says.
     pub presence: Option<Presence>,
     /// Waits, if they were timed.
     pub waits: Option<Waits>,
-    /// How often which, in order.
+    /// Histogram of the waits, in ascending order.
     pub histogram: Vec<Bucket>,
-    /// Between whom locks were handed over, if that was recorded, and an operation takes one.
+    /// Hand-overs of locks by distance, if they were recorded and an operation takes a lock.
     pub handovers: Option<Handovers>,
-    /// The throughput while it was recorded, over that of the rounds.
+    /// Throughput while hand-overs were recorded, over that of the rounds.
     pub recording: Option<f64>,
-    /// What the processor counted, if it does.
+    /// Counts of the processor, if it has counters.
     pub counted: Option<Counted>,
 }
 
-/// What a request came to.
+/// Result of a measurement request.
 #[derive(Clone, Debug)]
 pub struct Results {
-    /// One for each task; `None` for those of which no round was finished.
+    /// One for each task; `None` where no round was finished.
     pub results: Vec<Option<Result>>,
     /// Why the rest was not measured: a lock that is stalled or does not exclude.
     pub failure: Option<String>,
-    /// What the clock adds to each timed wait, in nanoseconds, if waits were timed.
+    /// Time that the clock adds to each timed wait, in nanoseconds, if waits were timed.
     pub clock_ns: Option<f64>,
-    /// Why the processor's counters were not read, if they should have been.
+    /// Why the processor's counters were not read, if they were requested.
     pub no_counters: Option<String>,
 }
 
 impl Result {
-    /// The throughput over that of `other`, in each round that both finished.
+    /// Returns the throughput over that of `other`, for each round that both finished.
     pub fn ratios(&self, other: &Result) -> Vec<f64> {
         self.rounds.iter().zip(&other.rounds).map(|(a, b)| a / b).collect()
     }
 
-    /// The throughput over that of `other` in the same round: the median of the rounds that both
-    /// finished, with its interval. What a slow moment of the host does to a round it does to both.
+    /// Returns the throughput over that of `other` in the same round: the median of the rounds that
+    /// both finished, with its interval. A slow moment of the host affects both in a round.
     pub fn relative_to(&self, other: &Result) -> Option<(f64, statistics::Interval)> {
         let ratios = self.ratios(other);
         Some((statistics::median(&ratios)?, statistics::median_interval(&ratios)?))
@@ -157,7 +158,7 @@ pub(crate) struct Sample {
     pub(crate) cpu_ns: Option<f64>,
 }
 
-/// What the passes after the rounds found of one cell.
+/// Observations of one cell in the passes after the rounds.
 #[derive(Default)]
 pub(crate) struct Looked {
     waits: Option<Histogram<u64>>,
@@ -165,20 +166,20 @@ pub(crate) struct Looked {
     counted: Option<Counted>,
 }
 
-/// How many passes a cell has, those after the rounds too.
+/// Number of passes of a cell, including those after the rounds.
 pub fn passes(effort: Effort) -> usize {
     const AFTER: usize = 3;
     effort.repeats + if effort.waits { AFTER } else { 0 } + usize::from(effort.attribution)
 }
 
-/// Measures `tasks`, and calls `done` after each pass of each. An interrupt ends it after the round
-/// that runs; so does a failure, after which threads may still run, and nothing can be measured any
-/// more in this process.
+/// Measures `tasks`, and calls `done` after each pass of each. An interrupt ends it after the
+/// current round. A failure ends it too. After a failure threads may still run, and nothing more
+/// can be measured in this process.
 pub fn run(tasks: &[Task], effort: Effort, done: &mut dyn FnMut()) -> Results {
     run_with(tasks, effort, &(Arc::new(System::default()) as Arc<dyn Source>), done)
 }
 
-/// [`run()`], with counters from elsewhere.
+/// Does the same as [`run()`], with a given source of counters.
 pub fn run_with(
     tasks: &[Task],
     effort: Effort,
@@ -214,14 +215,14 @@ pub fn run_with(
         failure = attribute(tasks, &mut results, effort, done).err();
     }
     if jobs::interrupted() {
-        // What ended then was given up: it failed for that.
+        // A task that ended by an interrupt failed for that reason only.
         failure = None;
     }
     let no_counters = counters.and_then(|available| available.err());
     Results { results, failure, clock_ns, no_counters }
 }
 
-/// The rounds, of all cells in turn.
+/// Runs the rounds of all cells in turn.
 fn rounds(
     tasks: &[Task],
     repeats: usize,
@@ -236,7 +237,7 @@ fn rounds(
                 return Ok(());
             }
             let run = run::run(cell(&tasks[index]), times, Nothing)?;
-            // Its window was cut short.
+            // The interrupt cut its window short.
             if jobs::interrupted() {
                 return Ok(());
             }
@@ -281,7 +282,8 @@ fn attribute(
     Ok(())
 }
 
-/// The samples of one run of `task`: one window, as long as all of them. `None` after an interrupt.
+/// Returns the samples of one run of `task`, in one window as long as all of them. Returns `None`
+/// after an interrupt.
 ///
 /// # Errors
 ///
@@ -309,7 +311,7 @@ pub fn samples(
     Ok((figures.len() == samples.number).then_some(figures))
 }
 
-/// The passes after the rounds, of one cell.
+/// Runs the passes after the rounds, for one cell.
 fn look(
     task: &Task,
     times: Times,
@@ -450,7 +452,7 @@ mod tests {
         }
     }
 
-    /// So long that threads come to run, whatever else does.
+    /// Long enough for every thread to run on a busy host.
     const LONG: Effort = Effort { window: Duration::from_millis(500), repeats: 1, ..BRIEF };
 
     #[test]
@@ -459,7 +461,7 @@ mod tests {
         for task in &mut tasks {
             task.placement = Placement::Pinned(vec![Cpus::allowed().cpu(0)]);
         }
-        // Two threads that spin on one CPU: many time slices, so that both come to run.
+        // Two threads that spin on one CPU need many time slices before both have run.
         let results = run(&tasks[..2], LONG, &mut || {});
         assert_eq!(results.failure, None);
         for result in results.results.iter().flatten() {

@@ -1,8 +1,8 @@
 //! One run of a scenario with threads of this host, under a [watchdog](crate::watchdog).
 //!
-//! The threads are not joined. Each counts its operations in a line of its own, which the main
-//! thread reads at the beginning and the end of the window and, as the watchdog, in between. What
-//! they leave behind when they are stuck is the process's end.
+//! The threads are not joined. Each counts its operations in its own line. The main thread reads
+//! the lines at the beginning and the end of the window and, as the watchdog, in between. Memory
+//! that stuck threads leave behind is freed when the process ends.
 
 use super::presence::{self, Begun, Stamps};
 use super::probe::Probe;
@@ -19,40 +19,40 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// The alignment of the objects' lines: two lines, because neighbours are fetched in pairs.
+/// Alignment of the objects' lines: two lines, because neighbours are fetched in pairs.
 const LINE_BYTES: usize = 128;
 
-/// How long a run is.
+/// Length of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
-    /// Before counting begins.
+    /// Time before counting begins.
     pub(crate) warm_up: Duration,
-    /// What is counted.
+    /// Time for which operations are counted.
     pub(crate) window: Duration,
-    /// Without an operation of any thread for so long, the run is stalled.
+    /// Abort a run in which no thread finishes an operation for this long.
     pub(crate) stalled_after: Duration,
 }
 
-/// What a run came to.
+/// Result of a run.
 pub(crate) struct Run<F, S> {
     /// Operations of each thread in the window.
     pub(crate) counted: Vec<u64>,
-    /// How many guests there were.
+    /// Number of guests.
     guests: usize,
     /// Operations of all threads, from their beginning to their end.
     pub(crate) operations: u64,
-    /// Operations of each thread in each sample of the window, and how long it was; none without
+    /// Length of each sample of the window, and the operations of each thread in it. Empty without
     /// samples.
     pub(crate) samples: Vec<(Duration, Vec<u64>)>,
-    /// When the window began and ended.
+    /// Beginning and end of the window.
     pub(crate) window: (Instant, Instant),
-    /// Whether all threads that should be are pinned.
+    /// True if all threads that should be pinned are.
     pub(crate) pinned: bool,
-    /// When each thread began and ended, and whether it ran meanwhile; in no order.
+    /// Beginning, end and presence of each thread, in no order.
     pub(crate) threads: Vec<Stamps>,
-    /// What the probe found on each of them.
+    /// Observations of the probe on each thread.
     pub(crate) found: Vec<F>,
-    /// What it saw from the main thread.
+    /// Observations of the probe from the main thread.
     pub(crate) seen: S,
 }
 
@@ -64,38 +64,40 @@ impl<F, S> Run<F, S> {
         operations / (end - begin).as_secs_f64()
     }
 
-    /// CPU time of all threads for an operation, in nanoseconds, from beginning to end; `None`
-    /// where the system does not count it, or nothing was done.
+    /// CPU time of all threads per operation, in nanoseconds, from beginning to end. `None` where
+    /// the system does not count it, or nothing was done.
     pub(crate) fn cpu_ns(&self) -> Option<f64> {
         let ran = presence::ran(&self.threads)?;
         (self.operations > 0).then(|| ran.as_nanos() as f64 / self.operations as f64)
     }
 }
 
-/// What a thread says when it has stopped.
+/// Message of a thread that has stopped.
 struct Stopped<F> {
     pinned: bool,
-    /// Whether it still was at its end, if it was pinned.
+    /// True if it was still pinned at its end, in case it was pinned.
     kept: bool,
     stamps: Stamps,
     found: F,
 }
 
-/// One run at a time: the stop flag is the process's, and two runs would measure each other.
+/// Lock that admits one run at a time: the stop flag is the process's, and two runs would disturb
+/// each other.
 static ONE: Mutex<()> = Mutex::new(());
 
-/// Runs `cell`, with a probe on each thread; waits for a run that another thread has begun.
+/// Runs `cell`, with a probe on each thread. Waits for a run that another thread has begun.
 ///
 /// # Errors
 ///
-/// If it is stalled, the objects are not as they ought to be afterwards, or CPUs were taken away
-/// meanwhile. Also if an interrupt ended it: the caller looks, and the message has no meaning then.
+/// If the run is stalled, the objects are in a wrong state afterwards, or CPUs were taken away
+/// meanwhile. Also if an interrupt ended it. The caller checks for that, and the message then has
+/// no meaning.
 pub(crate) fn run<P: Probe>(
     cell: HostCell,
     times: Times,
     probe: P,
 ) -> Result<Run<P::Found, P::Seen>, String> {
-    // A panic in another run leaves nothing behind that this one uses.
+    // A panic in another run leaves behind nothing that this one uses.
     let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if cell.variant.waits_for_others() {
         membarrier::available().map_err(|why| {
@@ -139,7 +141,7 @@ pub(crate) fn run<P: Probe>(
             let pinned = cpu.is_none_or(pin);
             let mut ready = probe.prepare(index, cpu.filter(|_| pinned));
             drop(probe);
-            // Pairs with the main thread's acquire: what was made ready is seen there.
+            // Pairs with the main thread's acquire, which makes the prepared state visible there.
             mine.ready.fetch_add(1, Ordering::Release);
             while !mine.go.load(Ordering::Relaxed) {
                 std::thread::yield_now();
@@ -147,13 +149,13 @@ pub(crate) fn run<P: Probe>(
             let begun = Begun::now();
             P::begin(&mut ready);
             let progress = &mine.progress[index].0;
-            // A store by its only writer: it costs no transfer but where the main thread reads.
+            // A store by the only writer: it costs a transfer only where the main thread reads.
             mine.prepared[guest].run_task(|done| progress.store(done, Ordering::Relaxed));
             let found = P::end(ready);
             let stamps = begun.ended();
             drop(mine);
             let kept = !pinned || cpu.is_none_or(guard::is_pinned_to);
-            // The main thread has gone away only if it has given up.
+            // The main thread is gone only if it has given up.
             let _ = sender.send(Stopped { pinned, kept, stamps, found });
         });
         if let Err(error) = spawned {
@@ -206,7 +208,7 @@ pub(crate) fn run<P: Probe>(
         found.push(stopped.found);
     }
     if jobs::interrupted() {
-        // The window was cut short. A large table takes long to look through and to give back.
+        // The window was cut short. A large table takes long to check and to free.
         std::mem::forget(shared);
         return Err(INTERRUPTED.to_owned());
     }

@@ -1,4 +1,4 @@
-//! This host, as a scenario sees it: the native platform, and local work as a calibrated loop.
+//! This host as a stage of scenarios: the native platform, with local work as a calibrated loop.
 
 use hdrhistogram::Histogram;
 use lockyard::Native;
@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// This host, as a scenario sees it. One run at a time: the stop flag is the process's.
+/// This host as a stage of scenarios. One run at a time: the stop flag is the process's.
 #[derive(Debug)]
 pub struct OnHost(());
 
@@ -28,18 +28,18 @@ pub(crate) fn set_stop(stop: bool) {
 }
 
 std::thread_local! {
-    /// Where the chain of the thread's last work ended.
+    /// State in which the chain of the thread's last work ended.
     static CHAIN: Cell<u64> = const { Cell::new(1) };
 }
 
-/// A chain of dependent shifts: six cycles a round. It begins where the thread's last one ended:
-/// otherwise the processor would begin the next piece while this one runs, even beyond a locked
-/// operation between them, and a piece of 100 ns would take 65.
+/// Runs a chain of dependent shifts, six cycles a round. It begins where the thread's last one
+/// ended. Otherwise the processor would begin the next piece while this one runs, even beyond a
+/// locked operation between them. A piece of 100 ns would then take 65.
 #[inline(never)]
 fn spin(rounds: u64) {
     let mut x = CHAIN.get();
     for _ in 0..rounds {
-        // Marsaglia's xorshift: no compiler knows a shorter way to its later values.
+        // Marsaglia's xorshift: no compiler knows a shortcut to its later values.
         x ^= x << 13;
         x ^= x >> 7;
         x ^= x << 17;
@@ -47,14 +47,14 @@ fn spin(rounds: u64) {
     CHAIN.set(black_box(x));
 }
 
-/// How long the work loop is measured.
+/// Time for which the work loop is measured.
 const CALIBRATION: Duration = Duration::from_millis(50);
 
-/// Measures the work loop against the clock: the fastest of many tries, since whatever disturbs a
-/// try makes it slower, over longer than a host's slow moments last.
+/// Measures the work loop against the clock, and returns the fastest of many tries. Disturbances
+/// only make a try slower. The tries last longer than a host's slow moments.
 pub(crate) fn rounds_per_ns() -> f64 {
     *ROUNDS_PER_NS.get_or_init(|| {
-        // A try is short, so that some fit between two interrupts.
+        // A try is short enough for some to fit between two interrupts.
         const ROUNDS: u64 = 20_000;
         let first = Instant::now();
         let mut fastest = u128::MAX;
@@ -88,8 +88,8 @@ impl Stage for OnHost {
     fn operation_done() {}
 }
 
-/// This host, with the time that each wait takes, in a histogram of the thread. Reading the clock
-/// takes time too, so what is run on this stage is not counted.
+/// This host, with the duration of each wait in a histogram of the thread. Reading the clock takes
+/// time too. Operations on this stage are therefore not counted.
 #[derive(Debug)]
 pub struct OnHostTimed(());
 
@@ -103,12 +103,12 @@ pub(crate) fn begin_waits() {
     WAITS.set(Some(lockyard_results::fairness::histogram()));
 }
 
-/// The thread's waits.
+/// Takes the thread's waits.
 pub(crate) fn take_waits() -> Option<Histogram<u64>> {
     WAITS.take()
 }
 
-/// What reading the clock twice takes, in nanoseconds: the median of many.
+/// Returns the time that two reads of the clock take, in nanoseconds: the median of many.
 pub(crate) fn clock_ns() -> f64 {
     let mut tries = lockyard_results::fairness::histogram();
     for _ in 0..10_000 {
@@ -153,8 +153,8 @@ impl Stage for OnHostTimed {
     }
 }
 
-/// This host, with a record of who held each lock before. What is run on this stage is not counted:
-/// the record is one more line that moves with the lock.
+/// This host, with a record of the previous holder of each lock. The record is one more line that
+/// moves with the lock. Operations on this stage are therefore not counted.
 #[derive(Debug)]
 pub(crate) struct OnHostHolders(());
 

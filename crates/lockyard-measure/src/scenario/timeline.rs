@@ -1,5 +1,5 @@
-//! The window of a run that has samples: each is counted when it is over, and what other tasks do
-//! in between begins at its moment, on a thread of its own.
+//! Timeline of a window that has samples. Each sample is counted when it is over. Disturbances by
+//! other tasks begin at their moments, on a thread of their own.
 
 use super::watch::Watch;
 use lockyard_scenarios::{Samples, Stage};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-/// What happens at a moment.
+/// Event at a moment.
 enum Event {
     /// A sample is over.
     Sample,
@@ -16,7 +16,7 @@ enum Event {
     Disturbance(usize),
 }
 
-/// Lets the samples pass, from `begin` on; returns how long each was, and the operations of each
+/// Waits for the samples from `begin` on. Returns the length of each and the operations of each
 /// thread. Ends early after an interrupt.
 ///
 /// # Errors
@@ -57,7 +57,7 @@ pub(crate) fn pass<S: Stage>(
                         prepared.disturb(number);
                     }
                     drop(shared);
-                    // The main thread has gone away only if it has given up.
+                    // The main thread is gone only if it has given up.
                     let _ = sender.send(());
                 };
                 let spawned = std::thread::Builder::new().spawn(disturb);

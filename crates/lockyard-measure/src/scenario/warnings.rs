@@ -1,13 +1,13 @@
-//! What is to be said about measured figures, and what to do then.
+//! Warnings about measured figures, with remedies.
 
 use crate::scenario::rounds::{Result as Measurement, Task};
 use lockyard_results::statistics::Oddity;
 
-/// A variant whose slowest thread did less than this share of the mean, with another one doing
-/// better, is named.
+/// Share of the mean below which a variant's slowest thread makes it named, if another variant does
+/// better.
 const UNFAIR: f64 = 0.8;
 
-/// What of a cell warrants a warning: sentences without the cell's name, each with what to do.
+/// Returns the warnings about a cell, each with its remedy: sentences without the cell's name.
 pub fn of_cell(result: &Measurement, places: usize) -> Vec<String> {
     let mut warnings = Vec::new();
     for oddity in &result.oddities {
@@ -30,7 +30,7 @@ pub fn of_cell(result: &Measurement, places: usize) -> Vec<String> {
             ),
         });
     }
-    // More threads than CPUs cannot all run; that is said once, of all.
+    // More threads than CPUs cannot all run. One warning covers all such cells.
     let fit = result.operations.len() <= places;
     if let Some(presence) = result.presence.filter(|_| fit)
         && let Some(warning) = presence.warning(result.operations.len())
@@ -49,8 +49,8 @@ pub fn of_cell(result: &Measurement, places: usize) -> Vec<String> {
     warnings
 }
 
-/// Variants that served their threads far less alike than another one did with as many threads:
-/// whether the host let threads run alike is seen from the others.
+/// Names variants that served their threads far less alike than another one did with the same
+/// number of threads. The others show whether the host let threads run alike.
 pub fn unfair(cells: &[(&Task, &Measurement)]) -> Vec<String> {
     let mut notes = Vec::new();
     for (task, result) in cells {

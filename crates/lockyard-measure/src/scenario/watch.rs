@@ -1,4 +1,4 @@
-//! A run as its threads share it and its main thread sees it.
+//! State of a run that its threads share, and the main thread's view of it.
 
 use crate::cpus::placement::Placement;
 use crate::watchdog::{Progress, Watchdog};
@@ -6,23 +6,24 @@ use lockyard_scenarios::{Prepared, Samples, Stage, Variant};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
-/// What to run.
+/// Cell to run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostCell<'a> {
     pub(crate) variant: &'a Variant,
     pub(crate) threads: usize,
     pub(crate) local_work: f64,
     pub(crate) placement: &'a Placement,
-    /// The samples of the window, and what happens in them; if there are none, the window is one.
+    /// Samples of the window, and the disturbances in them; without samples, the window is one
+    /// piece.
     pub(crate) samples: Option<Samples>,
 }
 
-/// What the threads of a run share.
+/// State that the threads of a run share.
 pub(crate) struct Shared<S: Stage> {
-    /// The objects of each guest.
+    /// Objects of each guest.
     pub(crate) prepared: Vec<Prepared<S>>,
     pub(super) progress: Vec<Progress>,
-    /// How many threads are ready.
+    /// Number of threads that are ready.
     pub(super) ready: AtomicUsize,
     pub(super) go: AtomicBool,
 }

@@ -1,11 +1,11 @@
-//! The columns that will-it-scale prints and that scripts around it read:
+//! Columns that will-it-scale prints and that scripts around it read:
 //! `tasks,processes,processes_idle,threads,threads_idle,linear`.
 //!
-//! They are known here from result files that people posted to public mailing lists, not from the
-//! program. There is a line of no task, with 100 % idle. `processes` and `threads` are operations a
-//! second, all tasks together, the mean of the samples; the columns beside them how idle the host
-//! was meanwhile, in per cent. `linear` is what perfect scaling would be: the number of tasks times
-//! the better figure of one task.
+//! The source is result files that people posted to public mailing lists, not the program itself.
+//! There is a line for zero tasks, with 100 % idle. `processes` and `threads` are operations a
+//! second of all tasks together, the mean of the samples. The columns beside them say how idle the
+//! host was meanwhile, in per cent. `linear` is perfect scaling: the number of tasks times the
+//! better figure of one task.
 
 use super::Kind;
 use super::report::{Report, Whose};
@@ -14,11 +14,11 @@ use lockyard_support::InputError;
 /// The header.
 pub const HEADER: &str = "tasks,processes,processes_idle,threads,threads_idle,linear";
 
-/// Whether a request can be printed so.
+/// Checks that a request can be printed in these columns.
 ///
 /// # Errors
 ///
-/// If it does not have both kinds, or not one task.
+/// If it lacks one of the kinds, or the cell of one task.
 pub fn check(kinds: &[Kind], tasks: &[usize]) -> Result<(), InputError> {
     if ![Kind::Processes, Kind::Threads].iter().all(|kind| kinds.contains(kind)) {
         return Err(InputError(
@@ -38,8 +38,8 @@ pub fn check(kinds: &[Kind], tasks: &[usize]) -> Result<(), InputError> {
     Ok(())
 }
 
-/// The lines, of all numbers of tasks of which both kinds were measured; nothing but the header and
-/// its zeros where one task was not. A share of idleness that the system does not tell is left
+/// Returns the lines for all numbers of tasks for which both kinds were measured. Where one task
+/// was not measured, there are only the header and its zeros. An unknown share of idleness is left
 /// empty.
 pub fn print(report: &Report) -> String {
     let mut text = format!("{HEADER}\n0,0,100,0,100,0\n");

@@ -1,7 +1,7 @@
-//! The temporary directory, with the one file on which all tasks act; both go away with it.
+//! Temporary directory with the one file on which all tasks act. Both are removed with it.
 //!
-//! They also go away if the process ends without unwinding (at a second signal), by [`remove_all`].
-//! Nothing can be done about a process that is killed.
+//! [`remove_all`] removes them also if the process ends without unwinding (at a second signal).
+//! After a kill they stay.
 
 use lockyard_support::InputError;
 use std::fs::{self, File, OpenOptions};
@@ -9,24 +9,24 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// The directories that are there. Locked while one is made or removed.
+/// Directories that exist. Locked while one is made or removed.
 static PRESENT: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Removes the directories that are there, and lets nobody make another one: for a process that is
-/// about to end without unwinding.
+/// Removes the existing directories, and prevents new ones. It serves a process that is about to
+/// end without unwinding.
 pub fn remove_all() {
     let mut present = PRESENT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     present.drain(..).for_each(|directory| remove(&directory));
-    // Whoever wants to make one waits for the lock until the process has ended.
+    // A thread that wants to make a directory waits for the lock until the process has ended.
     std::mem::forget(present);
 }
 
 fn remove(directory: &Path) {
-    // What cannot be removed stays; there is nobody to tell who could do more.
+    // A directory that cannot be removed stays. Nobody could act on a message about it.
     let _ = fs::remove_dir_all(directory);
 }
 
-/// A directory of our own, with one file.
+/// A directory of this process, with one file.
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
@@ -50,14 +50,14 @@ impl Directory {
         };
         let id = std::process::id();
         let mut attempt = 0;
-        // From before it is there until it is in the list.
+        // Held from before the directory exists until it is in the list.
         let mut present = PRESENT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let path = loop {
             let name = format!("lockyard-syscalls-{id}-{attempt}");
             let path = parent.unwrap_or(&default).join(name);
             match fs::create_dir(&path) {
                 Ok(()) => break path,
-                // Left behind by a process of the same number that was killed.
+                // A killed process with the same number left it behind.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists && attempt < 1000 => {
                     attempt += 1;
                 }
@@ -66,19 +66,19 @@ impl Directory {
         };
         present.push(path.clone());
         drop(present);
-        // From here on it is removed if anything fails.
+        // From here on, the directory is removed if anything fails.
         let directory = Directory { path };
         let made = OpenOptions::new().write(true).create_new(true).open(directory.file());
         made.map_err(|error| refused("a file", error))?;
         Ok(directory)
     }
 
-    /// The file on which tasks act.
+    /// Returns the path of the file on which tasks act.
     pub fn file(&self) -> PathBuf {
         self.path.join("file")
     }
 
-    /// The file, opened for reading and writing.
+    /// Opens the file for reading and writing.
     ///
     /// # Errors
     ///
@@ -87,8 +87,8 @@ impl Directory {
         OpenOptions::new().read(true).write(true).open(self.file())
     }
 
-    /// The name of the file system that it is on, where it is one of the usual; its number in
-    /// hexadecimal otherwise.
+    /// Returns the name of the file system that holds it, for the usual ones, and otherwise its
+    /// number in hexadecimal.
     pub fn file_system(&self) -> String {
         use std::os::unix::ffi::OsStrExt;
         let Ok(path) = std::ffi::CString::new(self.path.as_os_str().as_bytes()) else {

@@ -1,22 +1,22 @@
-//! What tasks do again and again, and how they are started.
+//! Operations that tasks repeat, and the way in which tasks are started.
 
 use lockyard_support::{InputError, hint, printable};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The first argument of a task's process.
+/// First argument of a task's process.
 pub const TASK: &str = "syscalls-task";
 
-/// More tasks than this are not started.
+/// Maximum number of tasks.
 pub const MOST_TASKS: usize = 4096;
 
-/// What a task does again and again. All tasks do it to the same file.
+/// Operation that a task repeats. All tasks perform it on the same file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Experiment {
     /// `open(path, O_RDWR)`, and `close` of what it returned.
     Open3,
-    /// `fstat` of one file that is open.
+    /// `fstat` of one open file.
     Fstat2,
     /// `access(path, F_OK)`.
     Access2,
@@ -25,11 +25,11 @@ pub enum Experiment {
 }
 
 impl Experiment {
-    /// All of them.
+    /// All experiments.
     pub const ALL: [Experiment; 4] =
         [Experiment::Open3, Experiment::Fstat2, Experiment::Access2, Experiment::Stat2];
 
-    /// Its name in the published tables.
+    /// Name in the published tables.
     pub fn name(self) -> &'static str {
         match self {
             Experiment::Open3 => "open3",
@@ -39,11 +39,11 @@ impl Experiment {
         }
     }
 
-    /// The experiment of that name.
+    /// Returns the experiment of that name.
     ///
     /// # Errors
     ///
-    /// If there is none.
+    /// If there is no such experiment.
     pub fn parse(name: &str) -> Result<Experiment, InputError> {
         Self::ALL.into_iter().find(|experiment| experiment.name() == name).ok_or_else(|| {
             let hint = hint(name, &Self::ALL.map(Experiment::name), "there are");
@@ -52,7 +52,7 @@ impl Experiment {
         })
     }
 
-    /// What one operation is, for people.
+    /// Describes one operation, for people.
     pub fn operation(self) -> &'static str {
         match self {
             Experiment::Open3 => "open (read-write) and close of one file",
@@ -62,10 +62,10 @@ impl Experiment {
         }
     }
 
-    /// Our own lockref's part in it: the script that does to shared memory what the system call
-    /// does to the directory entry, and those of its variants that are measured, each with its name
-    /// beside this experiment. `stat2` has no script of its own: a path is looked up, a reference
-    /// taken and dropped, which is `access2` without the count of credentials.
+    /// Returns the script and the variants that perform our own lockref's part. The script does to
+    /// shared memory what the system call does to the directory entry. Each measured variant has
+    /// its name beside this experiment. `stat2` has no script of its own. It looks a path up, and
+    /// takes and drops a reference, which is `access2` without the count of credentials.
     pub fn beside(self) -> (&'static str, &'static [(&'static str, &'static str)]) {
         match self {
             Experiment::Open3 | Experiment::Fstat2 => {
@@ -89,7 +89,7 @@ impl Experiment {
     }
 }
 
-/// What a task is.
+/// Kind of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A process with one thread.
@@ -99,7 +99,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Its name, in the plural.
+    /// Name, in the plural.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Processes => "processes",
@@ -107,7 +107,7 @@ impl Kind {
         }
     }
 
-    /// The name of the rows that show the kernel.
+    /// Name of the rows that show the kernel.
     pub fn variant(self) -> &'static str {
         match self {
             Kind::Processes => "kernel-processes",
@@ -116,7 +116,8 @@ impl Kind {
     }
 }
 
-/// How a task's process is started: a program and what stands before [`super::task::perform`]'s arguments.
+/// Command that starts a task's process: a program, and what precedes [`super::task::perform`]'s
+/// arguments.
 #[derive(Clone, Debug)]
 pub struct Launcher {
     /// The program.
@@ -126,15 +127,14 @@ pub struct Launcher {
 }
 
 impl Launcher {
-    /// The running program, with [`TASK`] as its first argument: its `main` must hand what follows
-    /// to [`super::task::perform`] before it does anything else.
+    /// Returns the running program, with [`TASK`] as its first argument. Its `main` must pass the
+    /// arguments after that to [`super::task::perform`] before it does anything else.
     ///
     /// # Errors
     ///
     /// If the system does not say which file the running program is.
     pub fn this_program() -> Result<Launcher, String> {
-        // The link itself, not what it points to: the program is found though its file was replaced
-        // since.
+        // The link itself, not its target, finds the program even if its file was replaced since.
         let itself = PathBuf::from("/proc/self/exe");
         let program = if itself.exists() {
             itself
@@ -145,18 +145,18 @@ impl Launcher {
     }
 }
 
-/// How long a sample is.
+/// Length of a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
-    /// Before counting begins.
+    /// Time before counting begins.
     pub warm_up: Duration,
-    /// What is counted.
+    /// Time for which operations are counted.
     pub window: Duration,
-    /// A task that is not ready, or has not stopped, for so long is given up, and killed.
+    /// Time after which a task that is not ready, or has not stopped, is given up and killed.
     pub stalled_after: Duration,
 }
 
-/// The last error of the system, in its words.
+/// Returns the last error of the system, in its words.
 pub(super) fn last_error() -> std::io::Error {
     std::io::Error::last_os_error()
 }

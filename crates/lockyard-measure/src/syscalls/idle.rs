@@ -1,8 +1,8 @@
-//! How idle the host was between two moments, all its CPUs together, as the kernel counts it.
+//! Idleness of the host between two moments, all its CPUs together, as the kernel counts it.
 
 use std::fs;
 
-/// What the kernel has counted for all CPUs since it was started, in ticks.
+/// Counts of the kernel for all CPUs since its start, in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ticks {
     idle: u64,
@@ -10,13 +10,13 @@ pub(super) struct Ticks {
 }
 
 impl Ticks {
-    /// Now; `None` where the system does not say.
+    /// Reads the present counts; `None` where the system does not say.
     pub(super) fn now() -> Option<Ticks> {
         Self::parse(&fs::read_to_string("/proc/stat").ok()?)
     }
 
-    /// The first line of proc(5)'s `/proc/stat`: user, nice, system, idle, iowait, irq, softirq,
-    /// steal; then guests' time, which is contained in the first two.
+    /// Parses the first line of proc(5)'s `/proc/stat`: user, nice, system, idle, iowait, irq,
+    /// softirq, steal. The time of guests follows, which is contained in the first two.
     fn parse(stat: &str) -> Option<Ticks> {
         let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
         let mut ticks = [0u64; 8];
@@ -24,7 +24,7 @@ impl Ticks {
         for (index, field) in ticks.iter_mut().enumerate() {
             match fields.next() {
                 Some(text) => *field = text.parse().ok()?,
-                // Old kernels have fewer.
+                // Old kernels have fewer fields.
                 None if index >= 4 => break,
                 None => return None,
             }
@@ -32,8 +32,8 @@ impl Ticks {
         Some(Ticks { idle: ticks[3], all: ticks.iter().sum() })
     }
 
-    /// The share of time between `earlier` and now in which CPUs were idle, in per cent; `None` if
-    /// no tick has passed.
+    /// Returns the share of time between `earlier` and now in which CPUs were idle, in per cent;
+    /// `None` if no tick has passed.
     pub(super) fn idle_since(self, earlier: Ticks) -> Option<f64> {
         let all = self.all.checked_sub(earlier.all).filter(|&all| all > 0)?;
         // The kernel may correct its count of idle ticks downwards.

@@ -1,14 +1,14 @@
-//! The rounds: each cell of the kernel, and each of our own lockref beside it, once a round, in an
-//! order that is shuffled for each round; and what they come to, as rows.
+//! Rounds and their results as rows. Each cell of the kernel, and each of our own lockref beside
+//! it, is measured once a round, in an order that is shuffled for each round.
 //!
 //! A sample has a minimum, a maximum and a total over its tasks, in operations a second, as
 //! will-it-scale prints them. The figure of a cell is the median of its totals, with an interval.
 //!
-//! Our lockref is performed by the script of the same experiment (`scenarios/`), with threads. Its
-//! local work is what one operation of one task of the kernel takes here, less what one operation
-//! of the script takes without any: found before the rounds, from medians of a few short samples of
-//! both. So one task does about the same number of operations by construction, and what differs
-//! with more tasks is the contended part.
+//! The script of the same experiment (`scenarios/`) performs our lockref, with threads. Its local
+//! work is the time of one operation of one kernel task here, less that of the script's operation
+//! without local work. It is found before the rounds, from medians of a few short samples of both.
+//! One task therefore does about the same number of operations by construction. The difference with
+//! more tasks is the contended part.
 
 use super::{Directory, Experiment, Kind, Launcher, MOST_TASKS, Plan, Stopped, Times, sample};
 use crate::cpus::{Cpus, Placement};
@@ -25,28 +25,28 @@ use lockyard_support::{InputError, jobs};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What to measure.
+/// A request: the cells to measure.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// What a task does.
+    /// Operation of a task.
     pub experiment: Experiment,
-    /// What a task is; the first is what the others are set in relation to.
+    /// Kinds of tasks; the others are set in relation to the first.
     pub kinds: Vec<Kind>,
     /// Numbers of tasks.
     pub tasks: Vec<usize>,
-    /// Where they run; whole cores first if not given.
+    /// Placement of the tasks; whole cores first if not given.
     pub placement: Option<Placement>,
-    /// How processes are started.
+    /// Command that starts processes.
     pub launcher: Launcher,
-    /// How long a sample is.
+    /// Length of a sample.
     pub times: Times,
-    /// Rounds.
+    /// Number of rounds.
     pub repeats: usize,
-    /// Whether our own lockref is measured beside the kernel's.
+    /// True if our own lockref is measured beside the kernel's.
     pub beside: bool,
 }
 
-/// Whose lockref a cell measures.
+/// Lockref that a cell measures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Whose {
     /// The running kernel's.
@@ -56,7 +56,7 @@ pub enum Whose {
 }
 
 impl Whose {
-    /// Its name in rows.
+    /// Name in rows.
     pub fn name(&self) -> &'static str {
         match self {
             Whose::Kernel(kind) => kind.variant(),
@@ -65,32 +65,32 @@ impl Whose {
     }
 }
 
-/// One sample of one cell: over its tasks, in operations a second.
+/// One sample of one cell: statistics over its tasks, in operations a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PerSecond {
-    /// Of the slowest task.
+    /// Figure of the slowest task.
     pub minimum: f64,
-    /// Of the fastest.
+    /// Figure of the fastest task.
     pub maximum: f64,
-    /// Of all together.
+    /// Sum over all tasks.
     pub total: f64,
-    /// How idle the host was, in per cent.
+    /// Idleness of the host, in per cent.
     pub idle: Option<f64>,
 }
 
-/// The samples of one cell, one of each round.
+/// Samples of one cell, one for each round.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
-    /// Whose lockref.
+    /// Lockref that is measured.
     pub whose: Whose,
-    /// How many tasks.
+    /// Number of tasks.
     pub tasks: usize,
     /// The samples.
     pub samples: Vec<PerSecond>,
 }
 
 impl Cell {
-    /// A cell without a sample.
+    /// Creates a cell without a sample.
     pub fn new(whose: Whose, tasks: usize) -> Cell {
         Cell { whose, tasks, samples: Vec::new() }
     }
@@ -109,12 +109,12 @@ impl Cell {
         self.samples.iter().map(|sample| sample.total).collect()
     }
 
-    /// The mean of the totals; `None` without a sample.
+    /// Mean of the totals; `None` without a sample.
     pub fn mean(&self) -> Option<f64> {
         statistics::mean(&self.totals())
     }
 
-    /// How idle the host was, the mean of the samples; `None` where the system does not say.
+    /// Idleness of the host, mean of the samples; `None` where the system does not say.
     pub fn idle(&self) -> Option<f64> {
         let idle: Option<Vec<f64>> = self.samples.iter().map(|sample| sample.idle).collect();
         statistics::mean(&idle?)
@@ -132,11 +132,10 @@ impl Cell {
     }
 }
 
-/// What came of it.
+/// Result of a measurement request.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// The cells that were asked for, in the order of the rows; those that were not begun have no
-    /// sample.
+    /// Requested cells, in the order of the rows. A cell that was not begun has no sample.
     pub cells: Vec<Cell>,
     /// One row for each cell with a sample.
     pub rows: Vec<Row>,
@@ -146,20 +145,21 @@ pub struct Report {
     pub failure: Option<String>,
     /// Sentences for people.
     pub notes: Vec<String>,
-    /// How it was measured, by name.
+    /// Conditions of the measurement, by name.
     pub environment: Vec<(String, String)>,
 }
 
-/// Samples from which the local work is found, of each point.
+/// Number of samples of each point from which the local work is found.
 const CALIBRATION_SAMPLES: usize = 5;
-/// The local work with which ours is tried, in nanoseconds.
+/// Local work with which ours is tried, in nanoseconds.
 const TRIED_WORK: f64 = 1000.0;
-/// Local work that takes less than this part of what it should was not measured but disturbed.
+/// Ratio of the time that local work takes to the time it should take. Below this ratio the
+/// measurement was disturbed.
 const MOST_SPEED: f64 = 0.5;
-/// They are no longer than this.
+/// Maximum length of these samples.
 const CALIBRATION_WINDOW: Duration = Duration::from_millis(100);
 
-/// How many samples a request has, for progress.
+/// Number of samples of a request, for progress.
 pub fn samples(request: &Request) -> usize {
     let ours = if request.beside { request.experiment.beside().1.len() } else { 0 };
     (request.kinds.len() + ours) * request.tasks.len() * request.repeats
@@ -206,7 +206,7 @@ pub fn run(
     Ok(report)
 }
 
-/// The variants of ours that are measured, with their names beside this experiment.
+/// Returns the measured variants of ours, with their names beside this experiment.
 fn variants(request: &Request) -> Vec<(&'static str, Variant)> {
     let (script, names) = request.experiment.beside();
     let Some(script) = Script::shipped(script).filter(|_| request.beside) else {
@@ -218,13 +218,13 @@ fn variants(request: &Request) -> Vec<(&'static str, Variant)> {
     names.iter().filter_map(variant).collect()
 }
 
-/// What is measured, and where.
+/// Request that is being measured, and its conditions.
 struct Rounds<'a> {
     request: &'a Request,
     placement: &'a Placement,
     directory: &'a Directory,
     variants: Vec<(&'static str, Variant)>,
-    /// Of one operation of ours, in nanoseconds.
+    /// Local work of one operation of ours, in nanoseconds.
     local_work: f64,
 }
 
@@ -255,7 +255,7 @@ impl Rounds<'_> {
         Ok(())
     }
 
-    /// Operations a second of each task, in one sample.
+    /// Returns the operations a second of each task, in one sample.
     fn once(
         &self,
         whose: &Whose,
@@ -308,16 +308,16 @@ impl Rounds<'_> {
             }
         };
         if jobs::interrupted() {
-            // Its window was cut short.
+            // The interrupt cut its window short.
             return Err(Stopped::Interrupted);
         }
         let seconds = window.as_secs_f64();
         Ok((counts.iter().map(|&count| count as f64 / seconds).collect(), idle))
     }
 
-    /// The local work with which one operation of ours takes as long as one of the kernel's. Ours
-    /// is measured without any and with some, since a nanosecond of it takes longer than that on a
-    /// host with other work to do.
+    /// Finds the local work with which one operation of ours takes as long as one of the kernel's.
+    /// Ours is measured without local work and with some, because a nanosecond of it takes longer
+    /// than that on a busy host.
     fn find_local_work(&mut self) -> Result<(), Stopped> {
         let Some((name, _)) = self.variants.first() else { return Ok(()) };
         rounds_per_ns();
@@ -339,9 +339,9 @@ impl Rounds<'_> {
     }
 }
 
-/// The local work for an operation of `target` nanoseconds, if it takes `without` nanoseconds
-/// without any and `with` with
-/// [`TRIED_WORK`]: on the line through both. None is less than no work.
+/// Returns the local work for an operation of `target` nanoseconds, on the line through two points.
+/// The operation takes `without` nanoseconds without local work, and `with` nanoseconds with
+/// [`TRIED_WORK`]. The result is never below zero.
 fn local_work(target: f64, without: f64, with: f64) -> f64 {
     let slope = ((with - without) / TRIED_WORK).max(MOST_SPEED);
     ((target - without) / slope).max(0.0)
@@ -389,7 +389,7 @@ fn rows(request: &Request, cells: &[Cell], local_work: f64) -> Vec<Row> {
     cells.iter().filter_map(row).collect()
 }
 
-/// The samples of a cell of the kernel, as will-it-scale prints them.
+/// Returns the samples of a cell of the kernel, as will-it-scale prints them.
 fn listing(experiment: Experiment, cell: &Cell) -> Option<String> {
     let Whose::Kernel(kind) = cell.whose else { return None };
     let mut text = format!("{}, tasks: {}, {}:\n", experiment.name(), cell.tasks, kind.name());
@@ -456,11 +456,11 @@ fn environment(
     environment
 }
 
-/// The C library that makes the system calls: which one `fstat` is depends on it.
+/// Returns the C library that makes the system calls. The kind of `fstat` depends on it.
 fn c_library() -> String {
     #[cfg(target_env = "gnu")]
     {
-        // SAFETY: it has no argument, and returns a C string that lives for ever.
+        // SAFETY: the function has no argument, and returns a C string that lives forever.
         let version = unsafe { std::ffi::CStr::from_ptr(libc::gnu_get_libc_version()) };
         format!("glibc {}", version.to_string_lossy())
     }
@@ -475,7 +475,7 @@ mod tests {
     #[test]
     fn local_work_is_on_the_line_through_two_measurements() {
         assert_eq!(local_work(500.0, 100.0, 1100.0), 400.0);
-        // Half of the CPU: everything takes twice as long.
+        // With half of the CPU, everything takes twice as long.
         assert_eq!(local_work(1000.0, 200.0, 2200.0), 400.0);
         assert_eq!(local_work(90.0, 100.0, 1100.0), 0.0);
         assert!(local_work(1e6, 100.0, 100.0).is_finite());

@@ -1,7 +1,7 @@
 //! One sample of one cell: tasks are started, warmed up, counted for a window, stopped and reaped.
 //!
-//! Whatever happens, no task is left behind: [`Children`] kills and reaps what has not ended by
-//! itself.
+//! No task is ever left behind: [`Children`] kills and reaps those that have not ended by
+//! themselves.
 
 use super::directory::Directory;
 use super::idle::Ticks;
@@ -16,36 +16,36 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// What to run.
+/// A cell to run.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a> {
-    /// What a task does.
+    /// Operation of a task.
     pub experiment: Experiment,
-    /// What a task is.
+    /// Kind of a task.
     pub kind: Kind,
-    /// How many there are.
+    /// Number of tasks.
     pub tasks: usize,
-    /// Where they run.
+    /// Placement of the tasks.
     pub placement: &'a Placement,
-    /// The file on which they act.
+    /// Directory with the file on which they act.
     pub directory: &'a Directory,
-    /// How a process is started.
+    /// Command that starts a process.
     pub launcher: &'a Launcher,
 }
 
-/// What a sample came to.
+/// Result of a sample.
 #[derive(Clone, Debug)]
 pub struct Sample {
     /// Operations of each task in the window.
     pub counts: Vec<u64>,
-    /// How long the window was.
+    /// Length of the window.
     pub window: Duration,
     /// The share of the window in which the host's CPUs were idle, in per cent, where the system
     /// says it.
     pub idle: Option<f64>,
 }
 
-/// Why there is no sample.
+/// Reason why there is no sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stopped {
     /// The user wants the process to end.
@@ -54,20 +54,21 @@ pub enum Stopped {
     Failed(String),
 }
 
-/// How often the measuring process looks at tasks that begin or end.
+/// Interval at which the measuring process checks tasks that begin or end.
 const LOOKS: Duration = Duration::from_millis(1);
-/// It looks after them this rarely while they count, because it takes a CPU from them.
+/// Interval at which it checks them while they count. It is longer, because a check takes a CPU
+/// from them.
 const LONGEST_SLEEP: Duration = Duration::from_millis(200);
 
 /// Measures one sample.
 ///
 /// # Errors
 ///
-/// If it was interrupted, or a task cannot be started, cannot be pinned, fails, or does not end;
-/// tasks have ended then too.
+/// If it was interrupted, or a task cannot be started, cannot be pinned, fails, or does not end.
+/// The tasks have ended then too.
 pub fn sample(plan: &Plan, times: Times) -> Result<Sample, Stopped> {
     let result = attempt(plan, times);
-    // A task that was interrupted too may have failed for that.
+    // The task may have failed because it was interrupted too.
     if result.is_err() && jobs::interrupted() { Err(Stopped::Interrupted) } else { result }
 }
 
@@ -146,7 +147,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Waits until every task is ready; there is an end to it if none becomes ready for too long.
+    /// Waits until every task is ready, and gives up if none becomes ready for too long.
     fn await_ready(&mut self) -> Result<(), Stopped> {
         let (mut last, mut since) = (0, Instant::now());
         loop {
@@ -162,7 +163,7 @@ impl Run<'_> {
                 (last, since) = (ready, Instant::now());
             }
             if let Some(status) = self.children.first_ended() {
-                // It may have said why just before.
+                // It may have reported the reason just before.
                 self.all_well()?;
                 return self.failed(format_args!("a task ended before it began: {status}"));
             }
@@ -177,11 +178,11 @@ impl Run<'_> {
     }
 
     fn states(&self) -> impl Iterator<Item = u32> {
-        // Acquire, paired with the release with which a task says that it failed.
+        // Acquire, paired with the release by which a task reports that it failed.
         (0..self.shared.tasks()).map(|task| self.shared.line(task).state.load(Ordering::Acquire))
     }
 
-    /// Whether no task has said that it failed.
+    /// Checks that no task has reported a failure.
     fn all_well(&self) -> Result<(), Stopped> {
         let wrong = |&(_, state): &(usize, u32)| state != NEW && state != READY;
         let Some((task, state)) = self.states().enumerate().find(wrong) else { return Ok(()) };
@@ -269,11 +270,11 @@ impl Run<'_> {
 struct Children(Vec<Child>);
 
 impl Children {
-    /// Reaps those that have ended; how many have not.
+    /// Reaps the processes that have ended, and returns how many have not.
     ///
     /// # Errors
     ///
-    /// How one has ended, if not well.
+    /// The exit status of one that failed.
     fn reap(&mut self) -> Result<usize, String> {
         let mut bad = None;
         self.0.retain_mut(|child| match child.try_wait() {
@@ -291,7 +292,7 @@ impl Children {
         bad.map_or(Ok(self.0.len()), Err)
     }
 
-    /// How one that has ended has ended, if any has.
+    /// Returns the exit status of a process that has ended, if any has.
     fn first_ended(&mut self) -> Option<String> {
         self.0.iter_mut().find_map(|child| child.try_wait().ok().flatten()).map(|s| s.to_string())
     }
@@ -299,8 +300,8 @@ impl Children {
 
 impl Drop for Children {
     fn drop(&mut self) {
-        // A process that the kernel holds (in a file system that does not answer) is not waited for
-        // for ever.
+        // Limit on the wait for a process that the kernel holds (in a file system that does not
+        // answer).
         const PATIENCE: Duration = Duration::from_secs(10);
         for child in &mut self.0 {
             // It may have ended by itself.

@@ -1,8 +1,7 @@
-//! The memory that the measuring process and its tasks share: a flag, and a line for each task.
+//! Memory that the measuring process and its tasks share: a flag, and a line for each task.
 //!
-//! It is an anonymous file in memory, handed to a task as its standard input, so that there is
-//! nothing to name, to find or to leave behind. Only relaxed operations run while tasks count; a
-//! task's line has one writer.
+//! It is an anonymous file in memory, passed to a task as its standard input. Nothing needs a name,
+//! or is left behind. Only relaxed operations run while tasks count. A task's line has one writer.
 
 use super::experiment::last_error;
 use std::fs::File;
@@ -10,33 +9,33 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 
-/// The flag's values.
+/// Values of the flag.
 pub(super) const PREPARE: u32 = 0;
 pub(super) const GO: u32 = 1;
 pub(super) const STOP: u32 = 2;
 
-/// A task's states. Not begun, ready to go, failed.
+/// States of a task: not begun, ready to go, failed.
 pub(super) const NEW: u32 = 0;
 pub(super) const READY: u32 = 1;
 pub(super) const FAILED_TO_PIN: u32 = 2;
 pub(super) const FAILED_TO_START: u32 = 3;
 pub(super) const FAILED_TO_CALL: u32 = 4;
-/// When it stopped, it was not pinned to its CPU any more.
+/// The task was no longer pinned to its CPU when it stopped.
 pub(super) const MOVED: u32 = 5;
 
-/// What all tasks read.
+/// Header that all tasks read.
 #[repr(C, align(128))]
 pub(super) struct Header {
     pub(super) flag: AtomicU32,
 }
 
-/// What one task writes.
+/// Line that one task writes.
 #[repr(C, align(128))]
 pub(super) struct Line {
-    /// Operations.
+    /// Number of operations.
     pub(super) count: AtomicU64,
     pub(super) state: AtomicU32,
-    /// Why it failed.
+    /// Error number of its failure.
     pub(super) errno: AtomicI32,
 }
 
@@ -47,8 +46,8 @@ pub(super) struct Shared {
     tasks: usize,
 }
 
-// SAFETY: the memory is mapped until `self` is dropped, belongs to no thread, and is accessed by
-// atomics only.
+// SAFETY: the memory is mapped until `self` is dropped, belongs to no thread, and is accessed only
+// by atomics.
 unsafe impl Send for Shared {}
 // SAFETY: as above.
 unsafe impl Sync for Shared {}
@@ -58,11 +57,11 @@ const fn bytes_of(tasks: usize) -> usize {
 }
 
 impl Shared {
-    /// New memory for `tasks` tasks, all zero: the flag says prepare, and no task has begun.
+    /// Creates memory for `tasks` tasks, all zero: the flag says prepare, and no task has begun.
     ///
     /// # Errors
     ///
-    /// What the system refused.
+    /// The call that the system refused.
     pub(super) fn new(tasks: usize) -> Result<(Shared, File), String> {
         // SAFETY: the name is a C string; the call has no other argument in memory.
         let descriptor = unsafe { libc::memfd_create(c"lockyard".as_ptr(), libc::MFD_CLOEXEC) };
@@ -77,11 +76,11 @@ impl Shared {
         Ok((shared, file))
     }
 
-    /// The memory behind `file`, which must be as long as `tasks` tasks need.
+    /// Maps the memory behind `file`, which must be long enough for `tasks` tasks.
     ///
     /// # Errors
     ///
-    /// If it is not, or cannot be mapped.
+    /// If the file is too short, or cannot be mapped.
     pub(super) fn map(file: BorrowedFd, tasks: usize) -> Result<Shared, String> {
         let bytes = bytes_of(tasks);
         // SAFETY: an all-zero `stat` is valid.
@@ -123,8 +122,8 @@ impl Shared {
     pub(super) fn line(&self, task: usize) -> &Line {
         assert!(task < self.tasks, "task {task} of {}", self.tasks);
         let offset = bytes_of(task);
-        // SAFETY: the line is within the mapping, since `task` is below the number that it was made
-        // for; its offset is a multiple of its alignment. Otherwise as in `header`.
+        // SAFETY: the line is within the mapping, because `task` is below the number of tasks for
+        // which it was made. Its offset is a multiple of its alignment. The rest is as in `header`.
         unsafe { self.memory.add(offset).cast().as_ref() }
     }
 

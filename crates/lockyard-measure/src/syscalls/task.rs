@@ -1,9 +1,9 @@
-//! What a task's process does: find the shared memory, pin itself, say that it is ready, and from
-//! then on one system call after another.
+//! Process of a task. It finds the shared memory, pins itself, reports that it is ready, and then
+//! makes one system call after another.
 //!
-//! Its arguments are written by [`super::sample`], of the same program. Its standard input is the
-//! shared memory, its standard output the open file. It ends when the flag says stop, and is killed
-//! by the kernel if the measuring process ends without having said so.
+//! [`super::sample`], of the same program, writes its arguments. Its standard input is the shared
+//! memory, and its standard output is the open file. It ends when the flag says stop. The kernel
+//! kills it if the measuring process ends without having said so.
 
 use super::experiment::{Experiment, TASK, last_error};
 use super::shared::{
@@ -17,14 +17,14 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// How often a task looks whether it may go: it must not take a CPU from those that are not ready
-/// yet.
+/// Interval at which a task checks for the start. It must not take a CPU from those that are not
+/// ready yet.
 const LOOKS: Duration = Duration::from_micros(100);
 
-/// A thread of a task needs no more stack than this.
+/// Stack size of a task's thread, which needs no more.
 const STACK: usize = 128 << 10;
 
-/// Performs the task that `arguments` (what follows [`TASK`]) describe.
+/// Performs the task that `arguments` (those after [`TASK`]) describe.
 pub fn perform(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match Task::parse(arguments.into_iter().collect()).and_then(Task::run) {
         Ok(()) => ExitCode::SUCCESS,
@@ -35,21 +35,21 @@ pub fn perform(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// What a process does.
+/// Description of a process's tasks.
 struct Task {
     experiment: Experiment,
     path: CString,
     /// The measuring process.
     parent: libc::pid_t,
-    /// How many tasks there are in all processes together.
+    /// Number of tasks in all processes together.
     tasks: usize,
-    /// The first of this process's.
+    /// Index of the first task of this process.
     first: usize,
-    /// Where each of this process's tasks runs; there are as many as these.
+    /// CPU of each of this process's tasks; the length is their number.
     cpus: Vec<Option<usize>>,
 }
 
-/// The arguments of the tasks from `first` of `tasks` tasks, which run on `cpus`.
+/// Returns the arguments of the tasks from `first` of `tasks` tasks, which run on `cpus`.
 pub(super) fn arguments(
     experiment: Experiment,
     path: &std::path::Path,
@@ -100,7 +100,7 @@ impl Task {
         live_and_die_with(self.parent)?;
         let shared = Shared::map(std::io::stdin().as_fd(), self.tasks)?;
         if let [cpu] = self.cpus[..] {
-            // In the main thread: a second one would change what the kernel does.
+            // Runs in the main thread, because a second thread would change what the kernel does.
             self.perform(&shared, self.first, cpu);
             return Ok(());
         }
@@ -112,7 +112,7 @@ impl Task {
                 let spawned =
                     std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, begin);
                 if let Err(error) = spawned {
-                    // The measuring process sees it, and stops the others.
+                    // The measuring process sees the failure, and stops the others.
                     fail(shared.line(task), FAILED_TO_START, &error);
                     break;
                 }
@@ -121,7 +121,7 @@ impl Task {
         Ok(())
     }
 
-    /// One task, from being pinned to the end.
+    /// Runs one task, from pinning to the end.
     fn perform(&self, shared: &Shared, task: usize, cpu: Option<usize>) {
         let line = shared.line(task);
         if let Some(cpu) = cpu
@@ -146,12 +146,11 @@ impl Task {
     }
 }
 
-/// Says that the task is ready, waits until it may go, and performs `call` until it is told to
-/// stop. A call costs a load of a line that nobody writes and a store to the task's own line
-/// besides.
+/// Reports that the task is ready, waits for the start, and performs `call` until it is told to
+/// stop. A call also costs a load of a line that nobody writes, and a store to the task's own line.
 fn repeat(shared: &Shared, line: &Line, call: impl Fn() -> bool) -> Result<(), std::io::Error> {
     let flag = &shared.header().flag;
-    // Relaxed, all of them: nothing is published but the numbers themselves.
+    // Relaxed, all of them: only the numbers themselves are published.
     line.state.store(READY, Ordering::Relaxed);
     while flag.load(Ordering::Relaxed) == PREPARE {
         std::thread::sleep(LOOKS);
@@ -170,20 +169,21 @@ fn repeat(shared: &Shared, line: &Line, call: impl Fn() -> bool) -> Result<(), s
 
 fn fail(line: &Line, state: u32, error: &std::io::Error) {
     line.errno.store(error.raw_os_error().unwrap_or(0), Ordering::Relaxed);
-    // Release, paired with the measuring process's acquire: who sees the state sees the number.
+    // Release, paired with the measuring process's acquire: a reader that sees the state sees the
+    // number.
     line.state.store(state, Ordering::Release);
 }
 
-/// `open` for reading and writing, and `close`; whether both succeeded.
+/// Makes `open` for reading and writing, and `close`; returns whether both succeeded.
 #[inline(always)]
 pub fn open_and_close(path: &std::ffi::CStr) -> bool {
     // SAFETY: the path is a C string.
     let descriptor = unsafe { libc::open(path.as_ptr(), libc::O_RDWR) };
-    // SAFETY: the descriptor was opened here, and nobody else knows it; -1 is refused.
+    // SAFETY: the descriptor was opened here, and nobody else knows it. -1 is refused.
     descriptor >= 0 && unsafe { libc::close(descriptor) } == 0
 }
 
-/// `fstat` of an open file, as the C library makes it; whether it succeeded.
+/// Makes `fstat` of an open file, as the C library does; returns whether it succeeded.
 #[inline(always)]
 pub fn stat_of_open_file(descriptor: i32) -> bool {
     let mut status = std::mem::MaybeUninit::<libc::stat>::uninit();
@@ -191,14 +191,14 @@ pub fn stat_of_open_file(descriptor: i32) -> bool {
     unsafe { libc::fstat(descriptor, status.as_mut_ptr()) == 0 }
 }
 
-/// `access` of a path, for existence; whether it succeeded.
+/// Makes `access` of a path, for existence; returns whether it succeeded.
 #[inline(always)]
 pub fn access(path: &std::ffi::CStr) -> bool {
     // SAFETY: the path is a C string.
     unsafe { libc::access(path.as_ptr(), libc::F_OK) == 0 }
 }
 
-/// `stat` of a path; whether it succeeded.
+/// Makes `stat` of a path; returns whether it succeeded.
 #[inline(always)]
 pub fn stat(path: &std::ffi::CStr) -> bool {
     let mut status = std::mem::MaybeUninit::<libc::stat>::uninit();
@@ -207,11 +207,12 @@ pub fn stat(path: &std::ffi::CStr) -> bool {
     unsafe { libc::stat(path.as_ptr(), status.as_mut_ptr()) == 0 }
 }
 
-/// Leaves the signals of a whole group of processes (Ctrl-C, a `timeout`, a terminal that is
-/// closed) to the measuring process, which stops its tasks; and ends when that process ends.
+/// Ignores the signals of a whole process group (Ctrl-C, a `timeout`, a closed terminal), which the
+/// measuring process handles by stopping its tasks. Also makes this process end when that process
+/// ends.
 fn live_and_die_with(parent: libc::pid_t) -> Result<(), String> {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        // SAFETY: no function of ours is installed.
+        // SAFETY: the call installs no function of ours.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
     // SAFETY: the call has no argument in memory.
