@@ -11,7 +11,7 @@ use lockyard_measure::order::Orders;
 use lockyard_peers::straight::LOOPS;
 use lockyard_results::statistics::{median, median_interval};
 
-/// A loop is short, so that most fit between two moments at which the host is elsewhere.
+/// Few, so that most loops fit between two interruptions by the host.
 const PAIRS: u64 = 20_000;
 
 fn main() {
