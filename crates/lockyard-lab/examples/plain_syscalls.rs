@@ -1,9 +1,9 @@
-//! Whether `lockyard syscalls` agrees with a plain loop of the same system call.
+//! Checks that `lockyard syscalls` agrees with a plain loop of the same system call.
 //!
-//! Round by round, in turns: one process as the command measures it, with its counter and its flag
-//! in shared memory; and a process with a plain loop, on the same CPU and on the same file, that
-//! reads the clock every 256 calls. Printed are both medians, and the ratio of the pairs with its
-//! interval. Nothing is asserted: it is a measurement.
+//! It runs two processes in turns, round by round, on the same CPU and the same file. One is
+//! measured as by the command, with its counter and its flag in shared memory. The other has a
+//! plain loop that reads the clock every 256 calls. It prints both medians, and the ratio of the
+//! pairs with its interval. Nothing is asserted: it is a measurement.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example plain_syscalls -- [ROUNDS] [SECONDS]

@@ -1,6 +1,6 @@
-//! What an uncontended ticket or queued lock costs beside the least that a lock can cost, one
-//! compare-exchange and one store: straight loops (`lockyard_peers::straight`), in rounds, each
-//! loop once a round, in an order shuffled for each round, on one CPU.
+//! Costs of an uncontended ticket or queued lock, beside the least that a lock can cost, one
+//! compare-exchange and one store. The loops are straight (`lockyard_peers::straight`) and run on
+//! one CPU. Each runs once a round, in an order that is shuffled for each round.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example uncontended [ROUNDS]

@@ -1,9 +1,9 @@
-//! A machine file of this host: what it costs, measured; the file that follows; and what the
-//! simulated machine then makes of contended figures of the host that are no inputs of the file.
+//! A machine file of this host. The host's costs are measured, and the file follows from them. The
+//! simulated machine then predicts contended figures of the host that are no inputs of the file.
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | `layout` | the CPUs of the process that share a core, complex or package; the regular machine of them |
+//! | `layout` | the CPUs of the process that share a core, complex or package; their regular machine |
 //! | `processor` | the processor, and its nearest relative among the shipped machines |
 //! | `alone`, `pair`, `lines` | samples: one CPU by itself, two CPUs |
 //! | `trials`, `contended` | scenarios on 1, 2, 4, ... CPUs |

@@ -7,8 +7,8 @@
 //!
 //! 1. The hand-over of a distance is unsteady in time, for half of its pairs or more. A number of
 //!    the file would be an accident, so there is no file. With `--anyway` there is a marked one.
-//! 2. Another figure of a pair is unsteady, or the hand-overs of a distance have two modes from pair
-//!    to pair. The file is marked.
+//! 2. Another figure of a pair is unsteady, or the hand-overs of a distance have two modes from
+//!    pair to pair. The file is marked.
 //! 3. An earlier file of the same CPUs has another hand-over. The file is marked.
 //!
 //! A mark is a note of the file, which every command that uses the file repeats. Only the third
