@@ -3,7 +3,7 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | `layout` | the CPUs of the process that share a core, complex or package; their regular machine |
+//! | `layout` | the CPUs that share a core, complex or package; their regular machine |
 //! | `processor` | the processor, and its nearest relative among the shipped machines |
 //! | `alone`, `pair`, `lines` | samples: one CPU by itself, two CPUs |
 //! | `trials`, `contended` | scenarios on 1, 2, 4, ... CPUs |
