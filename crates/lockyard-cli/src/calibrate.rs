@@ -36,7 +36,7 @@ pub(crate) fn run(options: &Calibrate, format: Format) -> Result<(), Failure> {
         return Err(Failure::Run(format!("no machine file: {what}; {advice}")));
     }
     let calibrated = match calibrate_host::calibrate(measurements, name) {
-        // What an interrupt cut short is no machine.
+        // An interrupted calibration makes no machine.
         Ok(calibrated) if !jobs::interrupted() => calibrated,
         found => return Err(print.no_machine(found.err())),
     };
@@ -73,7 +73,7 @@ pub(crate) fn run(options: &Calibrate, format: Format) -> Result<(), Failure> {
     }
 }
 
-/// What every end of a calibration prints.
+/// Output that every end of a calibration has.
 struct Print {
     measurements: Measurements,
     environment: Vec<(&'static str, String)>,

@@ -1,8 +1,8 @@
-//! Why a command does not succeed, and lines on standard error.
+//! Errors that end a command, and lines on standard error.
 
 use std::io::Write;
 
-/// Why a command does not succeed.
+/// Reason why a command fails.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// Bad usage or bad input: exit code 2.

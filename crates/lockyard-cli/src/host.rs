@@ -11,8 +11,8 @@ pub(crate) fn warm_up(window: Duration) -> Duration {
     window.mul_f64(0.2).min(Duration::from_secs(1))
 }
 
-/// Names on standard error, before anything is measured, what spoils a measurement here. A warning
-/// of the clock's frequency is left out: figures are not in cycles.
+/// Prints warnings of what spoils a measurement here, on standard error, before anything is
+/// measured. It omits warnings about the clock's frequency, because figures are not in cycles.
 pub(crate) fn warn() {
     let warnings = warnings(here());
     let mut said = false;

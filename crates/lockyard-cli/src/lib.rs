@@ -28,7 +28,7 @@ use arguments::{Arguments, Command};
 use errors::{Failure, complain};
 use std::process::ExitCode;
 
-/// Does what the arguments of the process say; returns its exit code.
+/// Runs the command with the arguments of the process; returns its exit code.
 pub fn main() -> ExitCode {
     // A task of `lockyard syscalls` is this program again, and must have no second thread.
     if let Some(code) = syscalls::task() {

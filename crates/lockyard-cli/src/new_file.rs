@@ -137,7 +137,7 @@ mod tests {
         file.write("text").expect("it can be written");
         assert_eq!(fs::read_to_string(&path).expect("it is there"), "text");
         assert_eq!(directory.names(), ["a.toml"]);
-        // It has come meanwhile.
+        // Another file has come meanwhile.
         let error = message(file.write("other").expect_err("it is there"));
         assert!(error.contains("exists by now"), "{error}");
         assert_eq!(fs::read_to_string(&path).expect("it is there"), "text");

@@ -1,5 +1,5 @@
-//! Bad usage in one line, like every refusal: what, where, what is allowed. The parser of the
-//! arguments finds the error; its own message has several lines.
+//! Bad usage in one line, like every refusal: the error, its place, and the allowed values. The
+//! parser of the arguments finds the error. Its own message has several lines.
 
 use crate::arguments::Arguments;
 use crate::errors::Failure;

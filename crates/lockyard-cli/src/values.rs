@@ -1,5 +1,5 @@
-//! Values of options: numbers within bounds, and lists of them. What is wrong with a value is said
-//! in a line that continues the option's name.
+//! Values of options: numbers within bounds, and lists of them. An error is a line that continues
+//! the option's name.
 
 use crate::errors::Failure;
 use lockyard_lab::calibrate_host::{LEAST_SECONDS, MOST_SECONDS};

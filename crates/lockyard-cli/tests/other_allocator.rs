@@ -7,12 +7,12 @@ use lockyard_results::render::{Document, Format, render};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::process::Command;
 
-/// Puts every block somewhere in the middle of a larger one, at a distance that goes on changing.
+/// Puts every block in the middle of a larger one, at a distance that changes from block to block.
 struct Shifting;
 
 static TURN: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
 
-/// The larger block: room for the shift, and for its size at the front.
+/// Returns the layout of the larger block: room for the shift, and for its size at the front.
 fn larger(layout: Layout) -> Option<(Layout, usize)> {
     let align = layout.align().max(16);
     let room = 64 * align;

@@ -82,7 +82,7 @@ fn train(change: Change, jobs: usize) -> [Vec<f64>; 2] {
         jobs::run(&cells, jobs, error, || ()).into_iter().map(Option::flatten).collect();
     ["lockhammer_x86-2", "lockhammer_x86-3"].map(|table| {
         let of_table = cells.iter().zip(&errors).filter(|(cell, _)| cell.table == table);
-        // A cell that does not run at all is as wrong as can be.
+        // A cell that does not run counts as the worst error.
         of_table.map(|(_, error)| error.unwrap_or(f64::INFINITY)).collect()
     })
 }

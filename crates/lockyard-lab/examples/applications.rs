@@ -33,9 +33,9 @@ enum Instead {
     Standalone,
     /// The lock protects its line only, no neighbouring entry.
     NoNeighbour,
-    /// The holder works so many nanoseconds more.
+    /// The holder works this many nanoseconds more.
     Hold(f64),
-    /// So many locks, visited in turn.
+    /// This many locks, visited in turn.
     Locks(usize),
 }
 
@@ -72,8 +72,8 @@ impl Instead {
         }
     }
 
-    /// Puts it in place. `system` is the published system time over the user time, with the ticket
-    /// lock.
+    /// Applies the assumption. `system` is the published system time over the user time, with the
+    /// ticket lock.
     fn apply(self, script: &mut Script, system: f64) {
         for variant in &mut script.variants {
             match self {
@@ -116,7 +116,8 @@ impl Instead {
     }
 }
 
-/// Another system work outside the lock, in units of the user work; the shares add up to 1 again.
+/// Sets another system work outside the lock, in units of the user work. The shares add up to 1
+/// again.
 fn set_system_work(steps: &mut [Step], system: f64) {
     let user = steps.iter().find_map(|step| match step {
         Step::CalibratedWork { share, activity } if activity.region == Region::User => Some(*share),
@@ -139,7 +140,8 @@ fn set_system_work(steps: &mut [Step], system: f64) {
     }
 }
 
-/// The same step of the objects after `offset` others, one of `count` visits in an operation.
+/// Returns the same step on the objects after `offset` others, one of `count` visits in an
+/// operation.
 fn move_to(step: &mut Step, offset: usize, count: usize) {
     match step {
         Step::Locked { object, steps, .. } => {

@@ -35,7 +35,8 @@ const SEEDS: u64 = 5;
 const WARM_UP_NS: f64 = 50_000.0;
 const WINDOW_NS: f64 = 200_000.0;
 
-/// Thread counts and nanoseconds of an addition, all threads together, of a published curve.
+/// Returns the numbers of threads, and the nanoseconds of an addition, of a published curve, all
+/// threads together.
 fn published(table: &str) -> Vec<(usize, f64)> {
     let curve = |line: &str| {
         let fields: Vec<f64> =
@@ -45,7 +46,7 @@ fn published(table: &str) -> Vec<(usize, f64)> {
     table.lines().filter(|line| !line.starts_with(['#', 't'])).map(curve).collect()
 }
 
-/// Nanoseconds of an addition, all threads together, with threads at these places.
+/// Simulates threads at these places. Returns the nanoseconds of an addition, all threads together.
 fn simulated(machine: &Machine, places: &[usize]) -> f64 {
     let run = |seed| {
         let mut simulation = Simulation::new(machine, seed);
@@ -78,7 +79,7 @@ fn simulated(machine: &Machine, places: &[usize]) -> f64 {
     statistics::mean(&runs).expect("there are runs")
 }
 
-/// A figure, and by how much it is off.
+/// Prints a figure and its error.
 fn print_beside(published: f64, found: f64) {
     print!("  {found:5.1} {:+6.1} %", 100.0 * (found / published - 1.0));
 }

@@ -21,20 +21,20 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// Numbers of threads that are looked at: of all, every one would take minutes for each step.
+/// Numbers of threads that are simulated. All of them would take minutes for each step.
 const THREADS: [usize; 9] = [4, 8, 16, 32, 44, 48, 60, 72, 88];
 
-/// What is fitted.
+/// A fit.
 struct Fit {
     base: Machine,
-    /// Name, least, greatest.
+    /// Numbers that are fitted: name, minimum, maximum.
     numbers: Vec<(String, f64, f64)>,
-    /// Hardware thread beside thread 0, and the latency to meet.
+    /// Ping-pongs: the hardware thread that plays with thread 0, and the latency to meet.
     ping_pongs: Vec<(usize, f64)>,
     cells: Vec<training::Cell>,
-    /// Runs of each cell.
+    /// Number of runs of each cell.
     seeds: u64,
-    /// Cells that are not fitted on; the result is judged by them.
+    /// Cells on which nothing is fitted. They judge the result.
     held_out: Vec<training::Cell>,
 }
 
@@ -46,7 +46,7 @@ impl Fit {
         self.numbers.iter().zip(values).fold(self.base.clone(), change)
     }
 
-    /// The objective and the median error on `cells`.
+    /// Returns the objective and the median error on `cells`.
     fn objective(&self, values: &[f64], cells: &[training::Cell]) -> (f64, f64) {
         let machine = self.machine(values);
         let penalty: f64 = self
@@ -76,7 +76,7 @@ impl Fit {
     }
 }
 
-/// Xorshift: the search need not be the same with every version of a library.
+/// Xorshift. The search need not depend on the version of a library.
 fn random(state: &mut u64) -> f64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;

@@ -40,10 +40,10 @@ use std::time::Instant;
 
 const TRIES: usize = 3;
 const TURNS: u32 = 1500;
-/// A try in which a thread was without its CPU for longer does not count, in nanoseconds.
+/// Maximum time without a CPU in a counted try, in nanoseconds.
 const LOST: u64 = 6000;
 
-/// A line of its own; two, as processors fetch them in pairs.
+/// A line of its own. It takes two lines, because processors fetch them in pairs.
 #[repr(align(128))]
 struct Apart<W>(W);
 
@@ -55,11 +55,11 @@ impl<W: Word<Int = u32>> Apart<W> {
 
 /// The lines that the two threads share.
 struct Lines<H: Host> {
-    /// Whose turn it is, or the word of a lock: the lower byte is 1 while it is held.
+    /// The number of the turn, or the word of a lock, whose lower byte is 1 while it is held.
     word: Apart<U32<H>>,
     /// Lines that each thread writes in its turn.
     others: [Apart<U32<H>>; 4],
-    /// Each thread's own: whether it is the queue's head.
+    /// Word of each thread: tells it that it is the queue's head.
     head: [Apart<U32<H>>; 2],
 }
 
@@ -67,7 +67,7 @@ impl<H: Host> Lines<H> {
     fn new() -> Self {
         Lines {
             word: Apart::new(0),
-            // What the turn before the first one would have left.
+            // The values that a turn before the first one would have left.
             others: std::array::from_fn(|_| Apart::new(u32::MAX)),
             head: std::array::from_fn(|_| Apart::new(0)),
         }
@@ -95,7 +95,8 @@ impl<H: Host> Lines<H> {
 
 /// A platform with a clock for a few operations.
 trait Timed: Host {
-    /// Ticks, when all loads before it have come and nothing behind it has begun.
+    /// Returns ticks, after all loads before it have completed, and before anything behind it
+    /// begins.
     fn ticks() -> u64;
 }
 
@@ -117,7 +118,7 @@ impl Timed for Simulated {
     }
 }
 
-/// A turn: of thread `me`, number `turn`. Returns ticks of what is timed in it.
+/// A turn: number and thread `me`. Returns the timed ticks in it.
 type Turn<H> = fn(&Lines<H>, usize, u32) -> u64;
 
 /// Passes the turn on by a store, or by a compare-exchange.
@@ -139,8 +140,8 @@ const SWAP: u8 = b'w';
 const BYTE: u8 = b'b';
 const NOT: u8 = b'-';
 
-/// Times operations, `FIRST` on one line and `SECOND` on another and `THIRD` on a third, that the
-/// other thread has changed.
+/// Times operations on lines that the other thread has changed: `FIRST` on one line, `SECOND` on
+/// another and `THIRD` on a third.
 fn times<H: Timed, const FIRST: u8, const SECOND: u8, const THIRD: u8>(
     lines: &Lines<H>,
     me: usize,
@@ -167,8 +168,8 @@ fn times<H: Timed, const FIRST: u8, const SECOND: u8, const THIRD: u8>(
     ticks
 }
 
-/// Waits to be the head and for the lock, takes it (how: `HOW`), makes the other one the head, with
-/// `OWN` writes to its own node, and gives the lock back.
+/// Waits to be the head, waits for the lock, and takes it in the way `HOW`. Then makes the other
+/// thread the head, with `OWN` writes to its own node, and releases the lock.
 fn grabs<H: Host, const HOW: u8, const OWN: bool>(lines: &Lines<H>, me: usize, turn: u32) -> u64 {
     // Acquire: pairs with the release below.
     H::wait_until(&lines.head[me].0, Acquire, |head| head == turn);
@@ -195,10 +196,10 @@ fn grabs<H: Host, const HOW: u8, const OWN: bool>(lines: &Lines<H>, me: usize, t
     0
 }
 
-/// The first of the cases `timed`: what the others have besides.
+/// The first of the cases `timed`: the part that the others have besides.
 const NOTHING: &str = "timed-nothing";
 
-/// The cases.
+/// Returns the cases.
 fn cases<H: Timed>() -> Vec<(&'static str, Turn<H>)> {
     vec![
         (NOTHING, times::<H, NOT, NOT, NOT>),
@@ -224,7 +225,7 @@ fn cases<H: Timed>() -> Vec<(&'static str, Turn<H>)> {
     ]
 }
 
-/// The turns of one thread; returns the median of what they say.
+/// Performs the turns of one thread, and returns the median of their results.
 #[inline(never)]
 fn turns<H: Host>(turn: Turn<H>, lines: &Lines<H>, me: usize) -> u64 {
     let mut ticks: Vec<u64> = (me as u32..TURNS).step_by(2).map(|t| turn(lines, me, t)).collect();
@@ -232,7 +233,8 @@ fn turns<H: Host>(turn: Turn<H>, lines: &Lines<H>, me: usize) -> u64 {
     ticks[ticks.len() / 2]
 }
 
-/// A try by one thread: nanoseconds of a turn, and of what is timed in it, if it had its CPU.
+/// Performs a try by one thread. Returns the nanoseconds of a turn, and of its timed part, if the
+/// thread had its CPU.
 fn attempt(
     turn: Turn<Native>,
     lines: &Lines<Native>,
@@ -251,12 +253,12 @@ fn attempt(
     (lost < LOST).then_some([elapsed as f64 / f64::from(TURNS), timed])
 }
 
-/// Whether the figure is what is timed in a turn.
+/// Returns true if the figure is the timed part of a turn.
 fn is_timed(name: &str) -> bool {
     name.starts_with("timed")
 }
 
-/// A try's lines, and how many of its threads are there.
+/// Lines of a try, and the number of its threads that have arrived.
 type Meeting = (Lines<Native>, Apart<AtomicU32>);
 
 fn visit((name, turn): (&str, Turn<Native>), cpus: [usize; 2], found: &mut Vec<f64>) {
@@ -304,8 +306,8 @@ fn measure(rounds: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Nanoseconds of a turn on a simulated machine, by its first two hardware threads, or of what is
-/// timed in it.
+/// Simulates a turn on the first two hardware threads of a machine. Returns its nanoseconds, or
+/// those of its timed part.
 fn simulate(machine: &Machine, (name, turn): (&str, Turn<Simulated>)) -> f64 {
     let mut simulation = Simulation::new(machine, 1);
     let lines = simulation.place(Lines::<Simulated>::new(), 128, 0);

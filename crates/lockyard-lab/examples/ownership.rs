@@ -40,25 +40,25 @@ use std::time::{Duration, Instant};
 
 const WINDOW: Duration = Duration::from_micros(150);
 const TRIES: usize = 3;
-/// Changes between two looks at the clock.
+/// Number of changes between two looks at the clock.
 const BATCH: u64 = 32;
-/// A try in which a thread was without its CPU for longer does not count, in nanoseconds.
+/// Maximum time without a CPU in a counted try, in nanoseconds.
 const LOST: u64 = 6000;
 const STEPS: [u64; 14] = [0, 5, 10, 15, 20, 30, 40, 60, 80, 100, 140, 200, 280, 400];
 
-/// How the word is changed.
+/// The way in which the word is changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Change {
     /// A fetch-and-add.
     Add,
-    /// A compare-exchange that expects what this CPU left, then what was found.
+    /// A compare-exchange that expects the value that this CPU left, then the value that it found.
     Guess,
     /// A load and a compare-exchange, both again after a failure.
     Load,
-    /// The same, with a pause after a failure.
+    /// As `Load`, with a pause after a failure.
     Pause,
-    /// The same without a pause, and an instruction between load and compare-exchange that nothing
-    /// is done ahead of.
+    /// As `Load`, with an instruction between load and compare-exchange that stops out-of-order
+    /// execution.
     Fenced,
 }
 
@@ -74,7 +74,7 @@ const CHANGES: [(Change, &str); 5] = [
 #[derive(Default)]
 struct Line<T>(T);
 
-/// What the threads of a try share.
+/// State that the threads of a try share.
 #[derive(Default)]
 struct Meeting {
     word: Line<AtomicU64>,
@@ -83,16 +83,17 @@ struct Meeting {
     stop: Line<AtomicBool>,
 }
 
-/// What a thread counts.
+/// Counts of a thread.
 #[derive(Default, Clone, Copy)]
 struct Counts {
     changes: u64,
-    /// Changes that follow another CPU's.
+    /// Number of changes that follow another CPU's.
     runs: u64,
     failed: u64,
 }
 
-/// `steps` cycles of work that cannot begin before `from` is known; returns 0, when it is done.
+/// Performs `steps` cycles of work that cannot begin before `from` is known. Returns 0 when it is
+/// done.
 #[inline(always)]
 fn work(steps: u64, from: u64) -> u64 {
     let mut left = steps;
@@ -118,7 +119,7 @@ fn exchange(word: &AtomicU64, old: u64, add: u64) -> Result<u64, u64> {
     word.compare_exchange(old, old.wrapping_add(add), Relaxed, Relaxed)
 }
 
-/// Adds `add`; the value before.
+/// Adds `add`, and returns the value before.
 #[inline(always)]
 fn change(what: Change, word: &AtomicU64, guess: u64, add: u64, failed: &mut u64) -> u64 {
     match what {
@@ -148,7 +149,7 @@ fn change(what: Change, word: &AtomicU64, guess: u64, add: u64, failed: &mut u64
     }
 }
 
-/// What is between a change and the work behind it.
+/// The code between a change and the work behind it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Between {
     /// Nothing: the work can be done before the change.
@@ -157,17 +158,17 @@ enum Between {
     Result,
     /// A call of the kernel.
     Call,
-    /// The same behind an instruction that nothing is done ahead of.
+    /// A call of the kernel behind an instruction that stops out-of-order execution.
     FencedCall,
 }
 
 const BETWEEN: [Between; 4] =
     [Between::Nothing, Between::Result, Between::Call, Between::FencedCall];
 
-/// A case: how, what is between change and work, and steps of work.
+/// A case: the change, the code between change and work, and steps of work.
 type Case = (Change, Between, u64);
 
-/// The shortest call: who is the parent?
+/// The shortest call: it asks for the parent.
 #[inline(always)]
 fn call() {
     // SAFETY: it has no arguments and changes nothing.
@@ -201,8 +202,8 @@ fn batch((what, between, steps): Case, word: &AtomicU64, expected: &mut u64) -> 
     counts
 }
 
-/// A try by one thread: nanoseconds, and what it counted, if it had its CPU. It ends when the
-/// window is over (`leads`) or the other one stops.
+/// Performs a try by one thread. Returns nanoseconds, and its counts, if it had its CPU. It ends
+/// when the window is over (`leads`) or the other thread stops.
 fn attempt(case: Case, meeting: &Meeting, leads: bool) -> Option<(f64, Counts)> {
     let mut expected = 0;
     batch(case, &meeting.word.0, &mut expected);
@@ -304,8 +305,8 @@ fn measure(rounds: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Nanoseconds of a change by `threads` threads together, and changes that follow each other, with
-/// `work` nanoseconds of work.
+/// Simulates `threads` threads with `work` nanoseconds of work. Returns the nanoseconds of a
+/// change, all together, and the number of changes that follow each other.
 fn simulate(machine: &Machine, what: Change, threads: usize, work: f64) -> (f64, f64) {
     const NANOSECONDS: f64 = 200_000.0;
     let mut simulation = Simulation::new(machine, 1);
@@ -362,7 +363,7 @@ fn compare(path: &str, machine: &str) -> Result<(), String> {
         }
         let number = |text: &str| text.parse::<f64>().map_err(|_| format!("{path}: `{line}`"));
         let wanted = number(alone)?;
-        // The work with which one CPU takes as long as the measured one.
+        // The work with which one CPU takes as long as in the measurement.
         let (mut low, mut high) = (0.0, wanted);
         for _ in 0..12 {
             let middle = (low + high) / 2.0;

@@ -1,9 +1,9 @@
-//! Whether `lockyard syscalls` agrees with a plain loop of the same system call.
+//! Checks that `lockyard syscalls` agrees with a plain loop of the same system call.
 //!
-//! Round by round, in turns: one process as the command measures it, with its counter and its flag
-//! in shared memory; and a process with a plain loop, on the same CPU and on the same file, that
-//! reads the clock every 256 calls. Printed are both medians, and the ratio of the pairs with its
-//! interval. Nothing is asserted: it is a measurement.
+//! It runs two processes in turns, round by round, on the same CPU and the same file. One is
+//! measured as by the command, with its counter and its flag in shared memory. The other has a
+//! plain loop that reads the clock every 256 calls. It prints both medians, and the ratio of the
+//! pairs with its interval. Nothing is asserted: it is a measurement.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example plain_syscalls -- [ROUNDS] [SECONDS]
@@ -42,7 +42,7 @@ mod on_linux {
     use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
 
-    /// Calls between two looks at the clock.
+    /// Number of calls between two looks at the clock.
     const BATCH: u64 = 256;
     /// The first argument of the process with the plain loop.
     const PLAIN: &str = "plain-loop";
@@ -90,7 +90,7 @@ mod on_linux {
                 Times { warm_up: window / 5, window, stalled_after: Duration::from_secs(10) };
             let (mut ours, mut plain) = (Vec::new(), Vec::new());
             for round in 0..rounds {
-                // Now one first, now the other: what drifts, drifts for both.
+                // The order alternates, so that a drift affects both.
                 if round % 2 == 0 {
                     ours.push(measured(&plan, times)?);
                 }
@@ -115,7 +115,7 @@ mod on_linux {
         Ok(())
     }
 
-    /// Operations a second of a plain loop in a process of its own.
+    /// Returns the operations a second of a plain loop in a process of its own.
     fn process(plan: &Plan, times: Times, cpu: usize) -> Result<f64, String> {
         let output = Command::new(&plan.launcher.program)
             .args([PLAIN, plan.experiment.name()])
@@ -133,7 +133,7 @@ mod on_linux {
         text.parse().map_err(|_| format!("`{text}` is no number; arguments: [ROUNDS] [SECONDS]"))
     }
 
-    /// Operations a second, as the command measures them.
+    /// Returns the operations a second, as the command measures them.
     fn measured(plan: &Plan, times: Times) -> Result<f64, String> {
         match sample(plan, times) {
             Ok(sample) => {
@@ -144,7 +144,7 @@ mod on_linux {
         }
     }
 
-    /// Operations a second of a plain loop.
+    /// Returns the operations a second of a plain loop.
     fn looped(experiment: Experiment, file: &str, window: Duration) -> Result<f64, String> {
         let path = CString::new(file).map_err(|error| error.to_string())?;
         let file = OpenOptions::new().read(true).write(true).open(file);

@@ -29,15 +29,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 const BYTES: u64 = 1500;
-/// Short, so that most batches fit between two moments at which the host is elsewhere.
+/// Few, so that most batches fit between two interruptions by the host.
 const UPDATES: u64 = 5_000;
 const READS: u64 = 500;
 
-/// Something that counts packets and bytes.
+/// A counter of packets and bytes.
 trait Counter: Sync {
     fn new(threads: usize) -> Self;
     fn add(&self, thread: usize, now: u64);
-    /// Packets and bytes.
+    /// Returns packets and bytes.
     fn read(&self) -> (u64, u64);
 }
 
@@ -108,7 +108,7 @@ impl<V: Variant> Counter for Ours<V> {
 /// What a cell measures: nanoseconds of one update, or of one reading.
 #[derive(Clone, Copy)]
 enum Measure {
-    /// By so many threads, each on a CPU of its own.
+    /// By this many threads, each on a CPU of its own.
     Updates(usize),
     /// While nobody updates, after all CPUs have.
     ReadQuiet,
@@ -132,7 +132,7 @@ fn reads<C: Counter>(counter: &C) -> f64 {
     begin.elapsed().as_nanos() as f64 / READS as f64
 }
 
-/// Runs `body` in `threads` pinned threads that begin together; the mean of what they return.
+/// Runs `body` in `threads` pinned threads that begin together. Returns the mean of their results.
 fn together(cpus: &Cpus, threads: usize, body: impl Fn(usize) -> f64 + Sync) -> f64 {
     let barrier = Barrier::new(threads);
     let sum: f64 = std::thread::scope(|scope| {
@@ -242,8 +242,8 @@ fn main() {
     predict();
 }
 
-/// Updates of one object by all cores of a simulated machine of two nodes: how many in a
-/// microsecond.
+/// Simulates updates of one object by all cores of a machine of two nodes. Prints the number of
+/// updates in a microsecond.
 fn predict() {
     const MACHINE: &str = "cascade-lake-2s24c2t";
     const THREADS: usize = 48;
@@ -261,7 +261,7 @@ fn predict() {
             simulation.spawn_at(place, start, move || {
                 while !stop_requested() {
                     statistics.update(&Counts::packet(BYTES, 1, 1));
-                    // Something else, as long as an update alone or so.
+                    // Other work, about as long as an update alone.
                     lockyard_sim::work(50.0);
                     operation_done();
                 }

@@ -1,6 +1,6 @@
-//! What an uncontended ticket or queued lock costs beside the least that a lock can cost, one
-//! compare-exchange and one store: straight loops (`lockyard_peers::straight`), in rounds, each
-//! loop once a round, in an order shuffled for each round, on one CPU.
+//! Costs of an uncontended ticket or queued lock, beside the least that a lock can cost, one
+//! compare-exchange and one store. The loops are straight (`lockyard_peers::straight`) and run on
+//! one CPU. Each runs once a round, in an order that is shuffled for each round.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example uncontended [ROUNDS]
@@ -11,7 +11,7 @@ use lockyard_measure::order::Orders;
 use lockyard_peers::straight::LOOPS;
 use lockyard_results::statistics::{median, median_interval};
 
-/// A loop is short, so that most fit between two moments at which the host is elsewhere.
+/// Few, so that most loops fit between two interruptions by the host.
 const PAIRS: u64 = 20_000;
 
 fn main() {

@@ -20,47 +20,47 @@ use lockyard_scenarios::{Metric, Script, Variant};
 use lockyard_support::{InputError, jobs};
 use measured_row::row;
 
-/// What to measure.
+/// A request for measurements.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The scenario.
     pub script: Script,
-    /// The names of variants; all if empty.
+    /// Names of variants; all variants if empty.
     pub variants: Vec<String>,
     /// Numbers of threads.
     pub threads: Vec<usize>,
-    /// Where they run; as the script says if it is not given.
+    /// Placement of the threads; the script's own if `None`.
     pub placement: Option<Placement>,
-    /// How long and how often.
+    /// Duration and number of rounds.
     pub effort: Effort,
-    /// The variant to whose figure those of the others are set in relation, round by round.
+    /// The variant to which the figures of the others are compared, round by round.
     pub relative_to: Option<String>,
 }
 
-/// What came of it.
+/// Result of a measurement request.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// One row for each variant and number of threads; without those that were not begun.
+    /// One row for each variant and number of threads, without those that were not begun.
     pub rows: Vec<Row>,
-    /// Number of rows that were asked for.
+    /// Number of rows that the request asks for.
     pub asked: usize,
-    /// The rows of samples, of scripts that have them.
+    /// The rows of samples, for scripts that have them.
     pub samples: Vec<Row>,
-    /// Where CPU time went, as rows of a profiler's listing, if it was attributed.
+    /// Rows that attribute CPU time, as in a profiler's listing, if it was attributed.
     pub listings: Vec<Row>,
-    /// Why the rest was not measured.
+    /// Reason why the rest was not measured.
     pub failure: Option<String>,
-    /// Tables for people beside those of the rows.
+    /// Tables for users beside those of the rows.
     pub explanations: Vec<String>,
-    /// The waits of each row of which they were timed, as a picture, for people.
+    /// Pictures of the waits for users, one for each row whose waits were timed.
     pub pictures: Vec<String>,
-    /// Sentences for people.
+    /// Notes for users.
     pub notes: Vec<String>,
-    /// How it was measured, by name.
+    /// The environment of the measurement, by name.
     pub environment: Vec<(String, String)>,
 }
 
-/// How many rounds a request has, for progress.
+/// Returns the number of rounds of a request, for progress.
 ///
 /// # Errors
 ///
@@ -76,8 +76,8 @@ pub fn rounds(request: &Request) -> Result<usize, Failure> {
     Ok(variants.len() * (request.threads.len() * passes + windows))
 }
 
-/// The windows in which longest waits are measured, if the request has peers, and the CPUs of its
-/// placement.
+/// Returns the windows in which longest waits are measured, if the request has peers, and the CPUs
+/// of its placement.
 fn windows(request: &Request) -> Option<(Windows, usize)> {
     let effort = request.effort;
     let foreign = |variant: &&Variant| variant.foreign_locks().next().is_some();
@@ -91,11 +91,11 @@ fn windows(request: &Request) -> Option<(Windows, usize)> {
     })
 }
 
-/// Whether what a request names is there.
+/// Checks that everything that a request names is there.
 ///
 /// # Errors
 ///
-/// If it is not.
+/// If something is not.
 pub fn check(request: &Request) -> Result<(), Failure> {
     let variants = peers::variants(&request.script, &request.variants)?;
     let Some(name) = &request.relative_to else { return Ok(()) };
@@ -128,7 +128,7 @@ pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Resul
     let asked = variants.len() * request.threads.len();
     for variant in variants {
         let work = match calibration::local_work(script, variant, HERE, tables) {
-            // Nothing is measured then.
+            // After an interrupt nothing is measured.
             Err(_) if jobs::interrupted() => None,
             work => work?,
         };
@@ -139,7 +139,7 @@ pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Resul
             placement: placement.clone(),
         }));
     }
-    // Before anything runs: what the host does at the start is part of it.
+    // Before anything runs, because the host's state at the start is part of it.
     let environment = environment(request, &placement);
     let measured = rounds::run(&tasks, request.effort, done);
     let places = placement.cpus(&cpus);
@@ -217,7 +217,7 @@ pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Resul
     })
 }
 
-/// The waits of a cell as a picture, if they were timed.
+/// Draws the waits of a cell, if they were timed.
 fn picture(task: &Task, result: &Measurement) -> Option<String> {
     let waits = result.waits?;
     let s = if task.threads == 1 { "" } else { "s" };

@@ -1,5 +1,5 @@
-//! Predicting the cells of a scenario, with an answer for those who name a peer: native code, which
-//! is measured only.
+//! Predicts the cells of a scenario. A request that names a peer gets an explanation: native code
+//! can only be measured.
 
 use lockyard_measure::peers;
 use lockyard_predict::failure::Failure;

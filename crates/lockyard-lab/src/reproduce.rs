@@ -1,4 +1,4 @@
-//! Every published figure beside its prediction and, as far as this host goes, a measurement.
+//! Every published figure beside its prediction and, as far as this host allows, a measurement.
 
 mod plan;
 
@@ -19,50 +19,50 @@ use lockyard_support::{InputError, jobs};
 use plan::{Model, NoModel, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What to reproduce.
+/// A request to reproduce published figures.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Tables or experiments; everything if empty.
+    /// Names of tables or experiments; everything if empty.
     pub names: Vec<String>,
-    /// How many cells are simulated at the same time.
+    /// Number of cells that are simulated at the same time.
     pub jobs: usize,
-    /// How to measure on this host; `None` to leave it.
+    /// Effort of the measurement on this host; `None` for no measurement.
     pub measure: Option<rounds::Effort>,
 }
 
-/// What came of it.
+/// Result of a reproduction request.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// One row for each published figure, in the order of the tables; without those that were not
-    /// begun before an interrupt.
+    /// One row for each published figure, in the order of the tables. Rows that were not begun
+    /// before an interrupt are missing.
     pub rows: Vec<Row>,
     /// One summary for each table, and one for all.
     pub summaries: Vec<Summary>,
     /// The tables and their sources.
     pub sources: Vec<(String, String)>,
-    /// How many published figures were asked for.
+    /// Number of published figures that the request asks for.
     pub asked: usize,
-    /// How far this host could measure, in a sentence.
+    /// Extent of the measurement on this host, in a sentence.
     pub measured: String,
-    /// Why the rest was not measured: a lock that is stalled or does not exclude, CPUs that were
-    /// taken away.
+    /// Reason why the rest was not measured: a lock that is stalled or does not exclude, or CPUs
+    /// that were taken away.
     pub failure: Option<String>,
 }
 
-/// A published cell, with what it takes to say something about it, or why nothing can be.
+/// A published cell with its model, or the reason why it has none.
 struct Job<'t> {
     table: &'t str,
     cell: &'t Cell,
     model: Result<Model, NoModel>,
 }
 
-/// What a run came to.
+/// Result of a run.
 struct Found {
     prediction: Prediction,
     calibrated: Calibrated,
 }
 
-/// The cells that `names` select, with their tables' names.
+/// Returns the cells that `names` select, with their tables' names.
 fn select<'t>(
     tables: &'t [Table],
     wanted: &[String],
@@ -98,7 +98,7 @@ fn select<'t>(
         .collect())
 }
 
-/// How many published figures a request selects.
+/// Returns the number of published figures that a request selects.
 ///
 /// # Errors
 ///
@@ -119,7 +119,7 @@ pub fn run(
 ) -> Result<Report, Failure> {
     let cells = select(tables, &request.names)?;
     let asked = cells.len();
-    // Each variant of each script is calibrated once, and each run that published cells share is
+    // Each variant of each script is calibrated once. Each run that published cells share is
     // simulated once.
     let mut plan = Plan::default();
     let jobs: Vec<Job> = cells
@@ -173,23 +173,23 @@ pub fn run(
     Ok(Report { rows, summaries, sources, asked, measured, failure })
 }
 
-/// In the details of rows that are reported apart: why.
+/// Name of a detail: the reason why a row is reported apart.
 const DOUBTFUL: &str = "doubtful";
 
-/// In the details of rows that say what another row of the same run says: its metric. They count in
-/// no summary.
+/// Name of a detail: the metric of the row of the same run that this row repeats. Such rows count
+/// in no summary.
 const REPEATS: &str = "repeats";
 
-/// The tables of primitives, whose scripts leave nothing open that a whole program would.
+/// The tables of primitives. Their scripts specify everything, unlike those of whole programs.
 const PRIMITIVES: [&str; 3] = ["lockref-will-it-scale", "qspinlock-loop", "page-ref"];
 
-/// The one of them whose curve is nearly flat: a cost held constant nearly meets it, so that its
-/// small errors say little.
+/// The table of primitives with a nearly flat curve. A constant cost nearly fits it, so its small
+/// errors say little.
 const FLAT: &str = "qspinlock-loop";
 
-/// One summary for each table, one for the primitives with and without the flat one, where all
-/// their tables are there, and one for all. Doubtful rows are summed up apart, and not in the
-/// summary of all; rows that repeat others are in none.
+/// Returns one summary for each table and one for all. If all tables of primitives are there, it
+/// adds one for them with the flat one, and one without. Doubtful rows have summaries of their own,
+/// and are not in that of all. Rows that repeat others are in none.
 fn summaries(rows: &[Row]) -> Vec<Summary> {
     let mut names: Vec<&str> = Vec::new();
     for row in rows {
@@ -221,12 +221,12 @@ fn summaries(rows: &[Row]) -> Vec<Summary> {
     summaries
 }
 
-/// A summary with the pairs that the rows' scripts ask for.
+/// Returns a summary with the pairs that the rows' scripts ask for.
 fn with_pairs(name: &str, rows: &[&Row]) -> Summary {
     Summary { pairs: variant_ratios::score(rows, &wanted_pairs(rows)), ..summarise(name, rows) }
 }
 
-/// The pairs that the rows' scripts ask for.
+/// Returns the pairs that the rows' scripts ask for.
 fn wanted_pairs<R: std::borrow::Borrow<Row>>(rows: &[R]) -> Vec<Wanted> {
     let experiments: BTreeSet<&str> =
         rows.iter().map(|row| row.borrow().experiment.as_str()).collect();
@@ -244,7 +244,7 @@ fn wanted_pairs<R: std::borrow::Borrow<Row>>(rows: &[R]) -> Vec<Wanted> {
         .collect()
 }
 
-/// The row of a published cell; `None` if its runs were not begun.
+/// Returns the row of a published cell; `None` if its runs were not begun.
 fn row(job: &Job, plan: &Plan, found: &[Option<Found>]) -> Option<Row> {
     let cell = job.cell;
     let mut row = Row {
@@ -298,7 +298,8 @@ fn row(job: &Job, plan: &Plan, found: &[Option<Found>]) -> Option<Row> {
     };
     row.detail = detail(calibrated.metric, prediction, run.tasks, calibrated.work);
     if model.figure != Figure::Own {
-        // These are of the script's own metric, and stand in its row, if it has one.
+        // These details are in terms of the script's own metric, and stand in its row, if it has
+        // one.
         row.detail.retain(|name, _| !OF_THE_METRIC.contains(&name.as_str()));
     }
     if let Figure::Time { .. } = model.figure {
@@ -326,11 +327,11 @@ const OF_THE_METRIC: [&str; 6] = [
     "predicted_high_by_lock_fallbacks",
 ];
 
-/// In the details of a row: how many tasks were simulated, where the table says another number, or
-/// none.
+/// Name of a detail: the number of simulated tasks, if the table has another number, or none.
 const SIMULATED_TASKS: &str = "simulated_tasks";
 
-/// Measures the rows that this host has CPUs for; returns how far that was, and why not further.
+/// Measures the rows for which this host has CPUs. Returns the extent of that, and the reason for
+/// its end.
 fn measure_rows(
     rows: &mut [(&Job, Row)],
     plan: &Plan,
@@ -339,7 +340,7 @@ fn measure_rows(
 ) -> (String, Option<String>) {
     let cpus = cpus::Cpus::allowed();
     let needed = |job: &Job| job.model.as_ref().ok().map(|model| plan.runs[model.run].tasks);
-    // Each run once, whatever the number of its figures.
+    // Measures each run once, whatever the number of its figures.
     let mut measurable: Vec<usize> = Vec::new();
     let mut tasks: Vec<Task> = Vec::new();
     for (job, _) in rows.iter() {

@@ -17,30 +17,29 @@ use std::sync::mpsc::channel;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The quantities of work in the three phases of the program.
+/// Quantities of work in the three phases of the program.
 const PARTS: [u64; 3] = [70, 20, 10];
 
-/// What the shares may be off, if there are `ENOUGH` samples.
+/// Maximum error of the shares, if there are `ENOUGH` samples.
 const POINTS: f64 = 0.02;
 
-/// So many samples that two points are five standard deviations of a share of 0.7: each sample is a
-/// draw.
+/// Number of samples at which two points are five standard deviations of a share of 0.7. Each
+/// sample is a draw.
 const ENOUGH: f64 = 13_000.0;
 
-/// How often a program is run, at the most, to come to `ENOUGH` samples. How many a run gives
-/// depends on how promptly the sampler is woken: on a loaded host a thousandth of what an idle one
-/// gives.
+/// Maximum number of runs of a program to reach `ENOUGH` samples. The samples of a run depend on
+/// how promptly the sampler is woken. A loaded host gives a thousandth of those of an idle one.
 const RUNS: usize = 12;
 
-/// Looks are more frequent than usual: the test is to be over soon.
+/// Shorter than usual, so that the test ends soon.
 const INTERVAL: Duration = Duration::from_micros(200);
 
-/// Whose turn it is: the programs of two tests at once would be four threads, and samplers wait for
-/// a CPU.
+/// Lock of the test that runs. Two tests at once would have four threads, and samplers wait for a
+/// CPU.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// How often, in the present test, a thread was woken that slept for `INTERVAL` again and again
-/// while the sampler did.
+/// Number of times, in the present test, that a thread was woken that slept for `INTERVAL`
+/// repeatedly, beside the sampler.
 static WOKEN: AtomicU64 = AtomicU64::new(0);
 
 /// Waits until no other test runs.
@@ -50,7 +49,7 @@ fn alone() -> MutexGuard<'static, ()> {
     turn
 }
 
-/// A quantity of work: dependent shifts (Marsaglia's xorshift).
+/// Performs a quantity of work: dependent shifts (Marsaglia's xorshift).
 fn work(rounds: u64) {
     let mut x = black_box(1u64);
     for _ in 0..rounds {
@@ -61,7 +60,7 @@ fn work(rounds: u64) {
     black_box(x);
 }
 
-/// The CPU time that the calling thread has used.
+/// Returns the CPU time that the calling thread has used.
 fn cpu_time() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is live.
@@ -70,8 +69,8 @@ fn cpu_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Runs `program` on each of `threads` threads under a sampler that tells `phases` numbers apart:
-/// what the sampler saw, and what the threads return.
+/// Runs `program` on each of `threads` threads, under a sampler that distinguishes `phases`
+/// numbers. Returns the samples, and the results of the threads.
 fn sampled<R: Send + 'static>(
     threads: usize,
     phases: usize,
@@ -82,7 +81,8 @@ fn sampled<R: Send + 'static>(
     let mut running = Vec::new();
     for _ in 0..threads {
         let (to_sampler, done) = (to_sampler.clone(), done.clone());
-        // Said once to begin, and hung up to end: a thread that has ended has no clock.
+        // A message begins the program, and hanging up ends it: a thread that has ended has no
+        // clock.
         let (go, told) = channel::<()>();
         let thread = std::thread::spawn(move || {
             let (_registered, watched) = Registered::new().expect("there is a clock");
@@ -120,8 +120,8 @@ fn sampled<R: Send + 'static>(
 /// 10 points.
 const FEWEST: f64 = 500.0;
 
-/// What a share of `expected` may be off that was found with `samples` samples: two points, or five
-/// standard deviations, if that is more.
+/// Returns the maximum error of a share of `expected` at this number of samples: two points, or
+/// five standard deviations, if that is more.
 fn allowed(expected: f64, samples: f64) -> f64 {
     POINTS.max(5.0 * (expected * (1.0 - expected) / samples).sqrt())
 }
@@ -138,14 +138,13 @@ fn until(enough: f64, mut run: impl FnMut() -> Tally) -> Tally {
     found
 }
 
-/// Demands that the three phases have the expected shares.
+/// Asserts that the three phases have the expected shares.
 fn assert_alike(found: &Tally, expected: [f64; 3], samples: f64) {
     let shares = found.shares().expect("CPU time was used");
     assert_near(found, [shares[0], shares[1], shares[2]], expected, samples);
 }
 
-/// Says what was found, for whoever runs the test by hand, and demands it as far as so many samples
-/// can tell.
+/// Prints the shares for a manual run, and asserts them within what this many samples can tell.
 fn assert_near(found: &Tally, shares: [f64; 3], expected: [f64; 3], samples: f64) {
     println!(
         "found {shares:.4?}, expected {expected:.4?}; {:.2} s, {} samples worth {:.0}, sampler {:.1} ms",
@@ -170,8 +169,8 @@ fn assert_near(found: &Tally, shares: [f64; 3], expected: [f64; 3], samples: f64
     }
 }
 
-/// The program: `cycles` times the three phases, each measured by the thread's own clock. The CPU
-/// time of each.
+/// Runs the three phases `cycles` times. Returns the CPU time of each phase, by the thread's own
+/// clock.
 fn program(cycles: u64, rounds: u64) -> [Duration; 3] {
     let mut used = [Duration::ZERO; 3];
     for _ in 0..cycles {
@@ -185,7 +184,7 @@ fn program(cycles: u64, rounds: u64) -> [Duration; 3] {
     used
 }
 
-/// The shares that the threads' own clocks found.
+/// Returns the shares that the threads' own clocks found.
 fn by_their_clocks(used: &[[Duration; 3]]) -> [f64; 3] {
     let of = |phase: usize| used.iter().map(|thread| thread[phase].as_secs_f64()).sum::<f64>();
     let all = of(0) + of(1) + of(2);
@@ -202,7 +201,7 @@ fn phases_longer_than_the_time_between_samples_are_found() {
         all.extend(used);
         found
     });
-    // The two threads begin together and are looked at together: what is seen of one is seen of the
+    // The two threads begin together and are sampled together, so samples of one hold for the
     // other.
     assert_alike(&found, by_their_clocks(&all), found.effective_samples() / 2.0);
 }
@@ -254,7 +253,7 @@ fn regions_and_named_parts_of_them_are_found() {
     let share = |name: &str| listing.share_of(&[name.to_owned()]);
     let shares = [share("__memcpy"), share("look-up"), share("lock-wait")];
     assert_near(&found, shares, [0.7, 0.2, 0.1], found.effective_samples());
-    // No phase was said, so all was between steps.
+    // No phase was set, so all time was between steps.
     assert_eq!(by_phase(&found).shares().expect("CPU time was used")[0], 1.0);
 }
 

@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub struct BareLock(AtomicU32);
 
 impl BareLock {
-    /// A free one.
+    /// Returns a free lock.
     pub const fn new() -> BareLock {
         BareLock(AtomicU32::new(0))
     }
 
-    /// Takes it.
+    /// Takes the lock.
     #[inline(always)]
     pub fn acquire(&self) {
         // Acquire: pairs with the release of the holder before.
@@ -23,7 +23,7 @@ impl BareLock {
         }
     }
 
-    /// Releases it. Whoever calls this holds it; otherwise it no longer excludes, which is no
+    /// Releases the lock. The caller holds it. Otherwise the lock no longer excludes, which is no
     /// undefined behaviour in itself.
     #[inline(always)]
     pub fn release(&self) {
@@ -31,7 +31,7 @@ impl BareLock {
         self.0.store(0, Ordering::Release);
     }
 
-    /// Whether someone holds it.
+    /// Returns true if the lock is held.
     pub fn is_held(&self) -> bool {
         self.0.load(Ordering::Relaxed) != 0
     }

@@ -11,12 +11,12 @@ pub struct Peer {
     pub from: &'static str,
     /// Its licence, as its package says.
     pub licence: &'static str,
-    /// Description for people.
+    /// Description for users.
     pub what: &'static str,
     /// True if it serves in the order of arrival.
     pub fifo: bool,
-    /// True if it is no peer but a yardstick.
+    /// True for a yardstick, which is no peer.
     pub control: bool,
-    /// The functions that make, take and release it.
+    /// The functions that make, take and release the lock.
     pub lock: ForeignLock,
 }

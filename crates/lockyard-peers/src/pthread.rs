@@ -1,15 +1,15 @@
-//! The locks of the C library, each in the place in which it was initialised, and destroyed there.
+//! The locks of the C library. Each is initialised and destroyed in one place.
 //!
-//! POSIX says nothing of an object that was moved after it was initialised;
-//! [`Foreign`](lockyard_scenarios::Foreign) says that these are not.
+//! POSIX does not define the behaviour of an object that was moved after its initialisation.
+//! [`Foreign`](lockyard_scenarios::Foreign) says that these are not moved.
 
 use libc::{pthread_mutex_t, pthread_spinlock_t};
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// Ends the run: a lock of the C library says that it was used wrongly. That cannot happen, and
-/// nothing measured after it could be trusted.
+/// Ends the run, because a lock of the C library reports that it was used wrongly. That cannot
+/// happen, and no later measurement could be trusted.
 #[cold]
 fn refused(call: &str, error: i32) -> ! {
     panic!("{call}: {}", std::io::Error::from_raw_os_error(error));
@@ -29,22 +29,22 @@ macro_rules! pthread_lock {
         // SAFETY: the C library's lock may be initialised by one thread, used by others and
         // destroyed by a third.
         unsafe impl Send for $name {}
-        // SAFETY: it is made to be used by several threads at a time through the C library's
-        // functions, and nothing else touches it.
+        // SAFETY: several threads may use it at a time through the C library's functions, and
+        // nothing else touches it.
         unsafe impl Sync for $name {}
 
         impl $name {
-            /// Makes a free lock in `place`; `None` if the C library has no memory for it.
+            /// Makes a free lock in `place`. Returns `None` if the C library has no memory for it.
             pub(crate) fn make(place: &mut MaybeUninit<Self>) -> Option<&mut Self> {
                 let init: unsafe fn(*mut $raw) -> i32 = $init;
-                // SAFETY: the pointer is to room for the lock, which `repr(transparent)` makes that
-                // of its only field, and nobody else uses it yet.
+                // SAFETY: the pointer is to room for the lock: `repr(transparent)` makes `Self` as
+                // large as its only field. Nobody else uses it yet.
                 let error = unsafe { init(place.as_mut_ptr().cast()) };
                 // SAFETY: the lock was initialised if there was no error.
                 (error == 0).then(|| unsafe { place.assume_init_mut() })
             }
 
-            /// Takes it.
+            /// Takes the lock.
             #[inline]
             pub(crate) fn acquire(&self) {
                 // SAFETY: initialised by `make`, at this address, and not destroyed before `self`
@@ -55,11 +55,11 @@ macro_rules! pthread_lock {
                 }
             }
 
-            /// Releases it.
+            /// Releases the lock.
             ///
             /// # Safety
             ///
-            /// The calling thread has taken it.
+            /// The calling thread holds it.
             #[inline]
             pub(crate) unsafe fn release(&self) {
                 // SAFETY: as in `acquire`; the caller says that the thread holds it.
@@ -69,7 +69,7 @@ macro_rules! pthread_lock {
                 }
             }
 
-            /// Whether someone holds it.
+            /// Returns true if the lock is held.
             pub(crate) fn is_held(&self) -> bool {
                 // SAFETY: as in `acquire`.
                 match unsafe { libc::$try_lock(self.0.get()) } {

@@ -1,9 +1,9 @@
-//! Uncontended locks as straight code: no interpreter, no indirect call, nothing but the lock, one
-//! addition and the unlock, in a loop.
+//! Uncontended locks as straight code: a loop with only the lock, one addition and the unlock.
+//! There is no interpreter and no indirect call.
 //!
-//! What a loop compiles to is held by `tests/it/listings.rs`; what its pairs of lock and unlock
-//! cost beside the yardstick's is measured, round by round, by `cargo run --release -p lockyard-lab
-//! --example uncontended`.
+//! `tests/it/listings.rs` checks what a loop compiles to. `cargo run --release -p lockyard-lab
+//! --example uncontended` measures what a pair of lock and unlock costs, beside the yardstick,
+//! round by round.
 
 use crate::bare::BareLock;
 use lockyard::{RawQSpinLock, RawTicketLock};
@@ -11,7 +11,7 @@ use std::cell::Cell;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// Takes the yardstick, adds one, releases it; so many times.
+/// Takes the yardstick, adds one and releases it, this many times.
 #[inline(never)]
 pub fn bare_loop(lock: &BareLock, word: &Cell<u64>, pairs: u64) {
     for _ in 0..pairs {
@@ -21,7 +21,7 @@ pub fn bare_loop(lock: &BareLock, word: &Cell<u64>, pairs: u64) {
     }
 }
 
-/// Takes the ticket lock, adds one, releases it; so many times.
+/// Takes the ticket lock, adds one and releases it, this many times.
 #[inline(never)]
 pub fn ticket_loop(lock: &RawTicketLock, word: &Cell<u64>, pairs: u64) {
     for _ in 0..pairs {
@@ -32,7 +32,7 @@ pub fn ticket_loop(lock: &RawTicketLock, word: &Cell<u64>, pairs: u64) {
     }
 }
 
-/// Takes the queued lock, adds one, releases it; so many times.
+/// Takes the queued lock, adds one and releases it, this many times.
 #[inline(never)]
 pub fn queued_loop(lock: &RawQSpinLock, word: &Cell<u64>, pairs: u64) {
     for _ in 0..pairs {
@@ -47,7 +47,7 @@ pub fn queued_loop(lock: &RawQSpinLock, word: &Cell<u64>, pairs: u64) {
 #[repr(align(128))]
 struct Line<L>(L, Cell<u64>);
 
-/// How long `pairs` pairs take of a lock that nobody else wants.
+/// Returns the time of `pairs` pairs of lock and unlock, without contention.
 fn time<L>(lock: L, body: fn(&L, &Cell<u64>, u64), pairs: u64) -> Duration {
     let line = Line(lock, Cell::new(0));
     let line = black_box(&line);
@@ -58,7 +58,7 @@ fn time<L>(lock: L, body: fn(&L, &Cell<u64>, u64), pairs: u64) -> Duration {
     time
 }
 
-/// A lock's name, and how long so many pairs of it take.
+/// A lock's name, and the function that times this many pairs of it.
 pub type Loop = (&'static str, fn(u64) -> Duration);
 
 /// The loops; the yardstick's first.
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn every_loop_does_all_its_pairs() {
         for (_, pairs) in LOOPS {
-            // It would panic if the word did not count them.
+            // Panics if the word does not count the pairs.
             pairs(1_000);
         }
         assert_eq!(LOOPS[0].0, "bare");

@@ -1,5 +1,5 @@
-//! The table of peers. To measure a lock of your own beside the others, add its crate to this
-//! crate's dependencies and a row here; nothing else names a peer.
+//! The table of peers. To measure a lock of your own, add its crate to this crate's dependencies,
+//! and a row here. Nothing else names a peer.
 //!
 //! A row has these fields:
 //! - `name`: the variant's name in results and in `--peers=NAME`.
@@ -7,8 +7,8 @@
 //! - `what`: a description in one line.
 //! - `fifo`: true if it serves in the order of arrival; `false` if in doubt.
 //! - `control`: true for yardsticks.
-//! - `lock`: its type. `make` makes a free one in its place, `locked` takes and releases it around
-//!   `body`, `is_held` tells if it is held.
+//! - `lock`: its type. `make` makes a free one in its place. `locked` takes and releases it around
+//!   `body`. `is_held` returns true if it is held.
 //!
 //! The tests of this crate run every row.
 
@@ -32,8 +32,8 @@ macro_rules! peer {
     ) => {{
         struct Row;
         // SAFETY: `make` returns its argument, initialised by `MaybeUninit::write` or by the C
-        // library; and the lock is one that is made to exclude, taken before `body` and released
-        // after it (the tests of this crate watch it do so).
+        // library. The lock is made to exclude, is taken before `body`, and is released after it.
+        // The tests of this crate check that.
         unsafe impl Foreign for Row {
             type Lock = $lock;
             #[inline]
@@ -61,7 +61,7 @@ macro_rules! peer {
     }};
 }
 
-/// The peers, and the yardstick before them.
+/// The peers, after the yardstick.
 pub const PEERS: &[Peer] = &[
     peer! {
         name: "bare",
@@ -234,7 +234,7 @@ pub const PEERS: &[Peer] = &[
     },
 ];
 
-/// Finds the peer of that name.
+/// Finds the peer with this name.
 pub fn find(name: &str) -> Option<&'static Peer> {
     PEERS.iter().find(|peer| peer.name == name)
 }

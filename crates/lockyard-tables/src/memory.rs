@@ -15,8 +15,8 @@ use lockyard::platform::Host;
 
 /// Marker of a table of values: it owns them, and is invariant in their type.
 ///
-/// Values go in through a shared reference, so a table of values that live long must not pass for
-/// one of values that live shorter.
+/// Values go in through a shared reference. So a table of values with a long lifetime must not pass
+/// for one of values with a shorter lifetime.
 pub(crate) type Values<T> = PhantomData<(T, fn(T) -> T)>;
 
 /// Marker of a type that names `X`, owns none, and is invariant in it.

@@ -8,7 +8,7 @@ use std::process::Command;
 const MACHINE: &str = include_str!("../../../../machines/cascade-lake-2s24c2t.toml");
 const SCRIPT: &str = include_str!("../../../../scenarios/fstat2.toml");
 
-/// The line of an error whose exit code is 2.
+/// Returns the line of an error whose exit code is 2.
 fn refusal(arguments: &[&str]) -> String {
     let output = lockyard(arguments);
     let stderr = String::from_utf8(output.stderr).expect("it is text");

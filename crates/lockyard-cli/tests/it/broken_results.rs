@@ -104,7 +104,7 @@ fn broken(random: &mut Random) -> String {
     text
 }
 
-/// Whether an error names the file, and says something that can be printed.
+/// Asserts that an error names the file, and is printable.
 fn is_one_line(error: &str, seed: u64) {
     assert!(error.starts_with("r.json:"), "seed {seed}: {error}");
     assert!(!error.contains(char::is_control), "seed {seed}: {error:?}");
@@ -150,7 +150,7 @@ fn a_broken_result_file_is_read_or_refused_with_its_place() {
             }
         }
     }
-    // A harness that broke nothing, or everything, would say nothing.
+    // A harness that broke nothing, or everything, would prove nothing.
     assert!(read > 1000 && refused > 10_000 && compared > 20, "{read} {refused} {compared}");
 }
 
@@ -164,7 +164,7 @@ fn every_beginning_of_a_result_file_is_refused_as_cut_off() {
     }
 }
 
-/// The error of the file with one thing changed.
+/// Returns the error of the file with one thing changed.
 fn error(from: &str, to: &str) -> String {
     assert!(FILE.contains(from), "{from}");
     let error = parse("r.json", &FILE.replacen(from, to, 1)).expect_err("it is broken").to_string();
@@ -298,7 +298,7 @@ fn path(name: &str, bytes: &[u8]) -> String {
     path.to_str().expect("the path is text").to_owned()
 }
 
-/// The line of a refusal, through the command.
+/// Returns the line of a refusal, through the command.
 fn refusal(arguments: &[&str]) -> String {
     let output = lockyard(arguments);
     let stderr = String::from_utf8(output.stderr).expect("it is text");

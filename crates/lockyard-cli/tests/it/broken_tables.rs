@@ -1,5 +1,5 @@
-//! Published tables with something broken in them, at random by seed: each is read or refused with
-//! one line that names the file and a line of it; nothing panics, nothing speaks to the terminal.
+//! Published tables that are broken at random, by seed. Each is read, or refused with one line that
+//! names the file and a line of it. Nothing panics, and nothing writes to the terminal.
 
 use crate::support::Random;
 use lockyard_results::published;
@@ -73,6 +73,6 @@ fn a_broken_table_is_read_or_refused_with_its_line() {
             }
         }
     }
-    // Both happen, or the changes are too large or too small to say anything.
+    // Both happen. Otherwise the changes would be too large or too small to prove anything.
     assert!(read > 1_000 && refused > 1_000, "{read} read, {refused} refused");
 }

@@ -1,5 +1,5 @@
-//! `machines calibrate`: the file that it writes can be used at once, is in nobody's place, and is
-//! whole or not there.
+//! `machines calibrate`: the file that it writes is usable at once, replaces no other, and is whole
+//! or absent.
 
 #![cfg(target_os = "linux")]
 
@@ -51,7 +51,7 @@ fn path(path: &Path) -> &str {
 fn the_file_can_be_used_at_once_and_is_not_replaced_unasked() {
     let directory = Directory::new("used");
     let file = directory.0.join("mine.toml");
-    // A host whose hand-overs have not one value gets its file here, too.
+    // A host with unsteady hand-overs gets its file here, too.
     let calibrate = [
         "machines",
         "calibrate",
@@ -64,11 +64,11 @@ fn the_file_can_be_used_at_once_and_is_not_replaced_unasked() {
         "json",
     ];
     let first = run(&[&calibrate[..], &["--out", path(&file)]].concat());
-    // What spoils a measurement here is said before it.
+    // Warnings about this host come first.
     let error = text(&first.stderr);
     let error: Vec<&str> = error.lines().filter(|line| !line.starts_with("warning: ")).collect();
     if first.status.code() == Some(1) {
-        // A host on which nothing can be measured says so in one line, and leaves nothing.
+        // A host on which nothing can be measured gets one line, and no files.
         assert_eq!(error.len(), 1, "{error:?}");
         assert!(directory.names().is_empty(), "{error:?}");
         return lockyard_testing::skip!("nothing can be measured here: {}", error[0]);

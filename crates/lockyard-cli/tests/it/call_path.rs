@@ -18,7 +18,7 @@ const BRIEF: [&str; 7] =
     ["lock-call-path", "--seconds", "0.0005", "--repeats", "6", "--format", "json"];
 const WAYS: [&str; 5] = ["inlined", "direct", "indirect", "patched", "nested"];
 
-/// The row of a variant and a metric, of which there is one.
+/// Returns the only row of a variant and a metric.
 fn row<'r>(rows: &'r [Value], variant: &str, metric: &str) -> &'r Value {
     let mut found = rows.iter().filter(|row| row["variant"] == variant && row["metric"] == metric);
     let row = found.next().unwrap_or_else(|| panic!("no row of {variant}, {metric}"));
@@ -26,7 +26,7 @@ fn row<'r>(rows: &'r [Value], variant: &str, metric: &str) -> &'r Value {
     row
 }
 
-/// A row is measured, or has a reason that begins so.
+/// Asserts that a row is measured, or has a reason with one of these beginnings.
 fn measured_or(row: &Value, begins: &[&str]) -> bool {
     match row["status"].as_str().expect("a status") {
         "measured" => {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-/// What the command printed as JSON.
+/// Returns what the command printed as JSON.
 fn results(arguments: &[&str]) -> Value {
     let output = lockyard(&[arguments, &["--format", "json"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -28,8 +28,7 @@ fn simulated() -> &'static Value {
     ONCE.get_or_init(|| results(&arguments))
 }
 
-/// A measurement of a host that is not busy with anything else: its rounds are 1000, 1010, ...
-/// operations a second.
+/// Returns a measurement of an idle host, with rounds of 1000, 1010, ... operations a second.
 fn steady() -> Value {
     let mut results = measured().clone();
     for row in results["rows"].as_array_mut().expect("rows") {
@@ -48,7 +47,7 @@ fn file(name: &str, results: &Value) -> String {
     path.to_str().expect("the path is text").to_owned()
 }
 
-/// `results` with the figures of one row multiplied.
+/// Returns `results` with the figures of one row multiplied.
 fn scaled(results: &Value, row: usize, factor: f64) -> Value {
     let mut results = results.clone();
     let scale = |value: &mut Value| {
@@ -65,7 +64,7 @@ fn scaled(results: &Value, row: usize, factor: f64) -> Value {
     results
 }
 
-/// The exit code, standard output and standard error of a comparison.
+/// Returns the exit code, standard output and standard error of a comparison.
 fn compare(a: &Value, b: &Value, name: &str, more: &[&str]) -> (Option<i32>, String, String) {
     let (a, b) = (file(&format!("{name}-a.json"), a), file(&format!("{name}-b.json"), b));
     let output = lockyard(&[&["compare", &a, &b], more].concat());

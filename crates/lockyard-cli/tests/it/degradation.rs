@@ -10,7 +10,7 @@ fn json(arguments: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).expect("it is JSON")
 }
 
-/// What is predicted or measured of a metric, by variant.
+/// Returns the predicted or measured figures of a metric, by variant.
 fn figure(json: &Value, variant: &str, metric: &str, column: &str) -> f64 {
     let rows = json["rows"].as_array().expect("there are rows");
     let found: Vec<&Value> =
@@ -38,7 +38,7 @@ fn the_published_table_is_reproduced_row_by_row_and_only_its_first_total_is_a_ca
     assert!(total(1) < 0.8 * total(0) && total(2) < 0.4 * total(0) && total(4) < 0.4 * total(0));
 }
 
-/// A counter behind a lock that someone else takes once.
+/// A counter behind a lock that another task takes once.
 const SCRIPT: &str = r#"
 name = "counter"
 title = "a counter behind a lock"

@@ -1,7 +1,7 @@
-//! A host that does not do what a measurement wants of it: pinning is refused, CPUs are taken away,
-//! the disk is full, somebody presses Ctrl-C. Each is a clear message and results that are whole;
-//! nothing is half-written. The faults are real ones of this system: a seccomp filter, another
-//! affinity, a limit on file sizes, a signal.
+//! A host that hinders a measurement: pinning is refused, CPUs are taken away, the disk is full, or
+//! the user presses Ctrl-C. Each gives a clear message and whole results; nothing is half-written.
+//! The faults are real ones of this system: a seccomp filter, another affinity, a limit on file
+//! sizes, a signal.
 
 #![cfg(target_os = "linux")]
 
@@ -20,7 +20,7 @@ fn lockyard(arguments: &[&str]) -> Command {
     command
 }
 
-/// Lets the system refuse `sched_setaffinity` to the command, as a container's profile does.
+/// Makes the system refuse `sched_setaffinity` to the command, as a container's profile does.
 fn refuse_pinning(command: &mut Command) {
     let filter = || {
         let statement =
@@ -80,7 +80,7 @@ fn where_pinning_is_refused_the_figures_say_so() {
     assert_eq!(note, "threads could not be pinned");
 }
 
-/// The CPUs that a process may use.
+/// Returns the CPUs that a process may use.
 fn affinity(process: i32) -> Vec<usize> {
     // SAFETY: an all-zero set is a valid, empty one.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
@@ -90,7 +90,7 @@ fn affinity(process: i32) -> Vec<usize> {
     (0..libc::CPU_SETSIZE as usize).filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) }).collect()
 }
 
-/// Lets a process use one CPU, as `taskset -p` does.
+/// Confines a process to one CPU, as `taskset -p` does.
 fn confine(process: i32, cpu: usize) {
     // SAFETY: an all-zero set is a valid, empty one.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
@@ -102,7 +102,7 @@ fn confine(process: i32, cpu: usize) {
     assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
 }
 
-/// Waits until a process has more than one thread: it measures.
+/// Waits until a process has more than one thread, which means that it measures.
 fn until_it_measures(child: &Child) {
     let tasks = format!("/proc/{}/task", child.id());
     while std::fs::read_dir(&tasks).map_or(0, Iterator::count) < 3 {
@@ -110,7 +110,7 @@ fn until_it_measures(child: &Child) {
     }
 }
 
-/// Exit code, standard output and standard error.
+/// Returns the exit code, standard output and standard error.
 fn end(mut child: Child) -> (Option<i32>, String, String) {
     let (mut stdout, mut stderr) = (String::new(), String::new());
     child.stdout.take().expect("piped").read_to_string(&mut stdout).expect("it is text");
@@ -118,7 +118,7 @@ fn end(mut child: Child) -> (Option<i32>, String, String) {
     (child.wait().expect("it ends").code(), stdout, stderr)
 }
 
-/// A measurement that takes longer than anybody waits.
+/// A measurement that takes longer than any test waits.
 const LONG: [&str; 10] = [
     "measure",
     "controls",
@@ -146,7 +146,7 @@ fn cpus_that_are_taken_away_end_the_measurement_with_what_was_found_before() {
         confine(child.id() as i32, all[0]);
         let (code, stdout, stderr) = end(child);
         assert_eq!(code, Some(1), "{placement:?}: {stderr}");
-        // Before that there may be warnings of what else this host is.
+        // Warnings about the host may come before that.
         let mut said = stderr.lines().filter(|line| !line.starts_with("warning: "));
         let line = said.next().expect("it says why");
         assert_eq!(said.next(), None, "{stderr}");
@@ -178,8 +178,7 @@ fn an_interrupted_measurement_prints_whole_results_that_say_so() {
     assert_eq!(json["environment"]["incomplete"], "interrupted");
 }
 
-/// Runs `reproduce --out` in which no file may be longer than `bytes`, as on a disk with so much
-/// room.
+/// Runs `reproduce --out` with a limit of `bytes` on each file, as on a disk with this much room.
 fn reproduce_with_room(out: &Path, bytes: u64) -> Output {
     let out = out.to_str().expect("the path is text");
     let mut command = lockyard(&["reproduce", "access2", "--no-measure", "--out", out]);

@@ -141,7 +141,7 @@ fn json_is_one_object_with_schema_environment_rows_and_summary() {
     assert_same(&json, &expected, "");
 }
 
-/// Equal, but for rounding in the last places of a number.
+/// Asserts equality, except for rounding in the last places of a number.
 fn assert_same(found: &serde_json::Value, expected: &serde_json::Value, place: &str) {
     use serde_json::Value::{Array, Number, Object};
     match (found, expected) {

@@ -71,7 +71,7 @@ impl Running {
 
     /// Waits for the end; nothing is left in the temporary folder.
     fn end(mut self) -> Output {
-        // Whoever reads the pipes waits for the end, which does not come if it hangs.
+        // The readers of the pipes wait for the end, which does not come if the command hangs.
         let process = self.child.id() as i32;
         let (stdout, stderr) = (self.child.stdout.take(), self.child.stderr.take());
         let read = |pipe: Option<Box<dyn std::io::Read + Send>>| {
@@ -101,13 +101,13 @@ impl Running {
     }
 }
 
-/// The last line that the command said.
+/// Returns the last line that the command wrote.
 fn last_line(output: &Output) -> String {
     let text = String::from_utf8(output.stderr.clone()).expect("it is text");
     text.lines().last().unwrap_or_default().to_owned()
 }
 
-/// What was printed is a whole document that says that it is a part of what was asked for.
+/// Returns the printed document, which is whole and marked as partial.
 fn partial(output: &Output) -> Value {
     let document: Value = serde_json::from_slice(&output.stdout).expect("whole JSON");
     assert_eq!(document["partial"], true);
@@ -117,7 +117,7 @@ fn partial(output: &Output) -> Value {
     document
 }
 
-/// A measurement that takes longer than anybody waits.
+/// A measurement that takes longer than any test waits.
 const MEASURE: &[&str] = &[
     "measure",
     "controls",
@@ -144,7 +144,7 @@ const PREDICT: &[&str] = &[
     "1",
 ];
 
-/// Every command that works for long, as it is asked for more than it can do in the time.
+/// Every command that works for long, with more work than it can do in the time.
 const LONG: [(&str, &[&str]); 8] = [
     ("reproduce", &["reproduce", "--no-measure", "--jobs", "1"]),
     ("training", &["reproduce", "--training", "--jobs", "1"]),

@@ -40,7 +40,7 @@ fn a_result_has_what_was_looked_at_beside_the_figure() {
         let shares: f64 = distances.iter().map(|name| number(&format!("handover_{name}"))).sum();
         assert!((shares - 1.0).abs() < 1e-9, "the distances are all of them: {shares}");
         assert!(number("handover_same_thread") <= number("handover_same_cpu") + 1e-9);
-        // What the processor counts, or why it does not.
+        // The processor's counts, or the reason for their absence.
         let counted = detail["cycles_per_operation"].is_f64();
         assert!(counted || detail["counters_not_available"].is_string(), "{detail}");
         let buckets = detail["wait_histogram_ns"].as_array().expect("buckets");
@@ -117,7 +117,7 @@ fn predicted_figures_have_a_law_the_same_each_time() {
     let kappa = fit["kappa"].as_f64().unwrap();
     assert!(lambda > 0.0 && sigma >= 0.0 && kappa >= 0.0);
     assert_eq!(fit["lambda_interval"], Value::Null, "predictions do not vary");
-    // What the rows say of it is the law.
+    // The rows agree with the law.
     for row in document["rows"].as_array().expect("rows") {
         let n = row["threads"].as_f64().unwrap();
         let law = lambda * n / (1.0 + sigma * (n - 1.0) + kappa * n * (n - 1.0));

@@ -9,13 +9,13 @@ fn measure(arguments: &[&str]) -> Output {
     lockyard(&[&["measure"], arguments].concat())
 }
 
-/// Exit code and standard error of a run that fails.
+/// Returns the exit code and standard error of a run that fails.
 fn failure(arguments: &[&str]) -> (Option<i32>, String) {
     let output = measure(arguments);
     (output.status.code(), text(&output.stderr))
 }
 
-/// The one line with which bad input is refused.
+/// Returns the one line with which bad input is refused.
 fn refusal(arguments: &[&str]) -> String {
     let output = measure(arguments);
     assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", text(&output.stderr));

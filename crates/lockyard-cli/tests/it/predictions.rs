@@ -15,7 +15,7 @@ fn json(arguments: &[&str]) -> Value {
     serde_json::from_str(&text(&[arguments, &["--format", "json"]].concat())).expect("it is JSON")
 }
 
-/// The one line with which bad input is refused.
+/// Returns the one line with which bad input is refused.
 fn refusal(arguments: &[&str]) -> String {
     let output = lockyard(arguments);
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();

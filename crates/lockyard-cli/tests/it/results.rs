@@ -41,7 +41,7 @@ fn every_published_cell_has_one_row_with_one_status() {
             assert_eq!(row["published"], cell.value);
             let status = row["status"].as_str().expect("it has a status");
             match status {
-                // What all others of its table are per cent of, by definition.
+                // The figure of which all others of its table are per cent, by definition.
                 "calibration" if cell.experiment == "lock-call-path" => {
                     assert!(row["predicted"].is_null() && cell.value == 100.0);
                 }

@@ -23,14 +23,14 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("it is text")
 }
 
-/// What the command prints if it succeeds.
+/// Returns what the command prints if it succeeds.
 fn printed(arguments: &[&str]) -> String {
     let output = syscalls(arguments);
     assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
     text(&output.stdout)
 }
 
-/// The one line with which bad input is refused.
+/// Returns the one line with which bad input is refused.
 fn refusal(arguments: &[&str]) -> String {
     let output = syscalls(arguments);
     let why = text(&output.stderr);
@@ -199,7 +199,7 @@ fn a_task_on_its_own_is_refused() {
     assert!(why.starts_with("lockyard: syscalls-task is for lockyard itself: "), "{why}");
 }
 
-/// The processes whose parent is `parent`.
+/// Returns the processes whose parent is `parent`.
 fn children_of(parent: u32) -> Vec<u32> {
     let mut children = Vec::new();
     for entry in fs::read_dir("/proc").expect("Linux has it").flatten() {
@@ -216,7 +216,7 @@ fn children_of(parent: u32) -> Vec<u32> {
     children
 }
 
-/// A long run, and its tasks once there are `count` of them.
+/// Begins a long run. Returns it with its tasks once there are `count` of them.
 fn begin(place: &Place, kind: &str, count: usize) -> (Child, Vec<u32>) {
     let arguments = ["open3", "--tasks", "3", "--seconds", "60", "--kernel-only", "--as", kind];
     let child =
@@ -239,7 +239,7 @@ fn send(signal: &str, process: u32) {
     assert!(status.expect("`kill` runs").success());
 }
 
-/// Whether the process is there; one that has ended and is not reaped is not.
+/// Returns true if the process is alive. One that has ended and is not reaped is not.
 fn lives(process: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     stat.rsplit(") ").next().is_some_and(|after| !after.is_empty() && !after.starts_with('Z'))

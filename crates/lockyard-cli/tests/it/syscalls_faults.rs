@@ -1,4 +1,4 @@
-//! What goes wrong while system calls are measured is said in a line, and no task is left behind.
+//! Faults while system calls are measured: each gives a line, and no task is left behind.
 
 #![cfg(target_os = "linux")]
 
@@ -18,7 +18,7 @@ fn tasks() -> Launcher {
     Launcher { program: env!("CARGO_BIN_EXE_lockyard").into(), arguments: vec![TASK.into()] }
 }
 
-/// Why one sample of two tasks came to nothing.
+/// Returns the reason why one sample of two tasks failed.
 fn failure(kind: Kind, placement: &Placement, launcher: &Launcher, times: Times) -> String {
     let directory = Directory::new(None).expect("there is a temporary directory");
     let experiment = Experiment::Open3;

@@ -1,10 +1,10 @@
-//! What measuring examples share: pinned threads, the time that a thread had its CPU, a new order
-//! for each round, and what their arguments say: how many rounds to measure, or what to compare
-//! with a machine.
+//! Parts that measuring examples share: pinned threads, the CPU time of a thread, and a new order
+//! for each round. Also their arguments: the number of rounds to measure, or a file to compare with
+//! a machine.
 
 use std::process::ExitCode;
 
-/// Lets the thread run on `cpu` only.
+/// Pins the thread to `cpu`.
 pub(crate) fn pin(cpu: usize) {
     // SAFETY: the set is a live `cpu_set_t`, for which all zero is a value.
     unsafe {
@@ -14,7 +14,7 @@ pub(crate) fn pin(cpu: usize) {
     }
 }
 
-/// The CPUs that the process may use.
+/// Returns the CPUs that the process may use.
 pub(crate) fn allowed() -> Vec<usize> {
     // SAFETY: the set is a live `cpu_set_t`, for which all zero is a value, and the call fills it.
     let set = unsafe {
@@ -26,7 +26,7 @@ pub(crate) fn allowed() -> Vec<usize> {
     (0..libc::CPU_SETSIZE as usize).filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) }).collect()
 }
 
-/// Nanoseconds for which the thread had a CPU.
+/// Returns the nanoseconds for which the thread had a CPU.
 pub(crate) fn cpu_time() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a live `timespec`.
@@ -34,7 +34,7 @@ pub(crate) fn cpu_time() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Brings `order` into a new order. `state` is not 0.
+/// Shuffles `order`. `state` is not 0.
 pub(crate) fn shuffle(order: &mut [usize], state: &mut u64) {
     for last in (1..order.len()).rev() {
         *state ^= *state << 13;
@@ -44,8 +44,7 @@ pub(crate) fn shuffle(order: &mut [usize], state: &mut u64) {
     }
 }
 
-/// Measures so many rounds, or compares a file that was measured with a machine, as the arguments
-/// say.
+/// Measures this many rounds, or compares a measured file with a machine, as the arguments say.
 pub(crate) fn run(
     name: &str,
     measure: impl FnOnce(usize) -> Result<(), String>,

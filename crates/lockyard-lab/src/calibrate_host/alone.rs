@@ -1,8 +1,8 @@
-//! What one CPU costs by itself: the clock, and loads, stores, locked operations, the fence and the
-//! pause on a line that nobody else wants.
+//! Costs of one CPU by itself: the clock, and loads, stores, locked operations, the fence and the
+//! pause on an uncontended line.
 //!
-//! A try is some tens of microseconds, so that most fit between two interrupts. A sample is the
-//! median of a few tries.
+//! A try takes some tens of microseconds, so that most tries fit between two interrupts. A sample
+//! is the median of a few tries.
 
 use super::on_cpu::OnCpu;
 use lockyard_results::statistics;
@@ -11,10 +11,10 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
 use std::time::Instant;
 
-/// Tries of a sample; the first one warms up and is not counted.
+/// Tries of a sample. The first one warms up and is not counted.
 const TRIES: usize = 16;
 
-/// What is measured on one CPU.
+/// A measurement on one CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Alone {
     /// The clock under which a busy core runs, in GHz.
@@ -36,7 +36,7 @@ pub enum Alone {
 }
 
 impl Alone {
-    /// All of them.
+    /// All measurements.
     pub const ALL: [Alone; 8] = [
         Alone::Clock,
         Alone::Load,
@@ -68,7 +68,7 @@ impl Alone {
     }
 }
 
-/// One sample of `what` on `cpu`.
+/// Returns one sample of `what` on `cpu`.
 ///
 /// # Errors
 ///
@@ -81,14 +81,14 @@ pub(super) fn sample(what: Alone, cpu: usize) -> Result<f64, String> {
     .finish()
 }
 
-/// A line of its own, and the one that is fetched with it.
+/// A line of its own, with the adjacent line that is prefetched with it.
 #[repr(align(128))]
 struct Line<T>(T);
 
-/// One try.
+/// Returns the result of one try.
 fn one(what: Alone) -> f64 {
     match what {
-        // Two cycles a round.
+        // A round takes two cycles.
         Alone::Clock => 2.0 / per_operation(20_000, chain),
         Alone::Load => per_operation(10_000, loads),
         Alone::Store => per_operation(20_000, |operations| {
@@ -101,7 +101,7 @@ fn one(what: Alone) -> f64 {
         Alone::FetchAdd => per_operation(2_000, |operations| {
             let word = Line(AtomicU64::new(0));
             let word = black_box(&word.0);
-            // The result is used: otherwise another instruction is measured.
+            // The result is used, because otherwise another instruction is measured.
             let sum = (0..operations)
                 .fold(0u64, |sum, _| sum.wrapping_add(word.fetch_add(1, Ordering::Relaxed)));
             black_box(sum);
@@ -126,7 +126,7 @@ fn one(what: Alone) -> f64 {
             let word = black_box(&word.0);
             for value in 0..operations {
                 word.store(value, Ordering::Relaxed);
-                // It is its cost that is wanted; it orders nothing here.
+                // Only its cost is wanted; it orders nothing here.
                 fence(Ordering::SeqCst);
             }
         }),
@@ -138,7 +138,7 @@ fn one(what: Alone) -> f64 {
     }
 }
 
-/// Nanoseconds of each of so many operations.
+/// Returns the nanoseconds of each of this many operations.
 fn per_operation(operations: u64, run: impl Fn(u64)) -> f64 {
     let begin = Instant::now();
     run(black_box(operations));
@@ -146,8 +146,8 @@ fn per_operation(operations: u64, run: impl Fn(u64)) -> f64 {
 }
 
 /// A chain of dependent operations, two a round, each of one cycle on every processor of the last
-/// twenty years: an exclusive or and an addition, both between registers, because some processors
-/// add constants for nothing.
+/// twenty years. They are an exclusive or and an addition. Both are between registers, because some
+/// processors add constants at no cost.
 fn chain(rounds: u64) {
     let (a, b) = (black_box(0x9e37_79b9_7f4a_7c15u64), black_box(0xbf58_476d_1ce4_e5b9u64));
     let mut x = black_box(1u64);
@@ -157,11 +157,11 @@ fn chain(rounds: u64) {
     black_box(x);
 }
 
-/// Places of the chain of loads: few enough for any first cache. More than one, because there are
-/// processors that guess what a load finds that has always found the same.
+/// Places of the chain of loads. They fit into any first-level cache. There is more than one,
+/// because some processors predict the value of a load that has always found the same.
 const PLACES: usize = 64;
 
-/// Loads, each from the address that the one before it found.
+/// Performs loads, each from the address that the previous one found.
 fn loads(operations: u64) {
     let places: [Line<AtomicPtr<u8>>; PLACES] =
         std::array::from_fn(|_| Line(AtomicPtr::new(std::ptr::null_mut())));

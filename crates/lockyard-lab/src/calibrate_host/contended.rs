@@ -1,4 +1,4 @@
-//! The contended scenarios, and what the machine that was made of a host makes of them.
+//! The contended scenarios, and their results on the machine that was made of a host.
 
 use lockyard_predict::simulate::{CellSpec, Effort, RunPlan, SimulationError, simulate};
 use lockyard_predict::{local_work, placement};
@@ -8,10 +8,10 @@ use lockyard_sim::Machine;
 /// The scenarios.
 const SCRIPT: &str = include_str!("contended.toml");
 
-/// The variant with which the experiment on siblings is made, see `docs/evidence/siblings.md`.
+/// The variant of the experiment on siblings, see `docs/evidence/siblings.md`.
 const SIBLINGS: (&str, &str) = ("fstat2", "lockref-pause");
 
-/// The variants of the scenarios.
+/// Returns the variants of the scenarios.
 ///
 /// # Panics
 ///
@@ -20,7 +20,7 @@ pub(super) fn variants() -> Vec<Variant> {
     Script::parse("contended.toml", SCRIPT).expect("it is a script").variants
 }
 
-/// The variant of the experiment on siblings.
+/// Returns the variant of the experiment on siblings.
 ///
 /// # Panics
 ///
@@ -30,14 +30,14 @@ pub(super) fn siblings_variant() -> Variant {
     script.variant(SIBLINGS.1).expect("it has the variant").clone()
 }
 
-/// A variant as a machine performs it, with the local work that one task's figure gives.
+/// A variant on a machine, with the local work that follows from the figure of one task.
 pub(super) struct Performed {
     variant: Variant,
     work: f64,
 }
 
 impl Performed {
-    /// `alone`: operations a second of one task on the host.
+    /// Prepares a variant. `alone` is the number of operations a second of one task on the host.
     ///
     /// # Errors
     ///
@@ -66,7 +66,7 @@ impl Performed {
         Ok(Performed { variant, work: work.nanoseconds })
     }
 
-    /// Operations a second of tasks on these hardware threads.
+    /// Predicts the operations a second of tasks on these hardware threads.
     ///
     /// # Errors
     ///

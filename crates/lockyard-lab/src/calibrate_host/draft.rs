@@ -1,24 +1,23 @@
-//! A machine file that is being made: every number with where it is from, and the text.
+//! A draft of a machine file: every number with its origin, and the text.
 
 use super::{Alone, Distance, Measurements, Pair, layout};
 use lockyard_results::row::Measured;
 use lockyard_sim::Machine;
 
-/// A machine file's texts may have 400 bytes; what is quoted in them is cut to so many characters.
+/// Maximum length of a quotation. A text of a machine file may have 400 bytes.
 const QUOTED: usize = 120;
 
-/// A machine file may have this many notes.
+/// Maximum number of notes in a machine file.
 const MOST_NOTES: usize = 20;
 
-/// Where a number is from.
+/// Origin of a number.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Origin {
-    /// It was measured, or solved for, here.
+    /// Measured or solved for on this host.
     Source(String),
-    /// It is somebody else's.
+    /// Taken from elsewhere.
     Assumed(String),
-    /// It was solved for here, and means what it means only if something holds that nobody has
-    /// shown.
+    /// Solved for on this host, under an assumption that nobody has shown to hold.
     Both(String, String),
 }
 
@@ -34,33 +33,33 @@ struct Number {
 /// A figure of `[checks]`.
 #[derive(Clone, Debug)]
 pub(super) struct Check {
-    /// Its name.
+    /// Name of the figure.
     pub name: String,
-    /// What was measured.
+    /// Measured figure.
     pub figure: Measured,
-    /// A number of the file was set by it.
+    /// True if the figure set a number of the file.
     pub is_input: bool,
 }
 
-/// The file.
+/// The draft.
 #[derive(Clone, Debug)]
 pub(super) struct Draft {
-    /// Lines at its head.
+    /// Lines at the head of the file.
     pub head: Vec<String>,
     /// The machine's name.
     pub name: String,
-    /// What it is.
+    /// Description of the machine.
     pub title: String,
-    /// What a reader of any figure of the machine should know.
+    /// Notes for the reader of any figure of the machine.
     pub notes: Vec<String>,
-    /// Its family.
+    /// The machine's family.
     pub family: String,
     /// The factor on the family's latencies.
     pub scale: (f64, Origin),
     numbers: Vec<Number>,
     /// Figures to compare with.
     pub checks: Vec<Check>,
-    /// What sources of figures begin with.
+    /// Beginning of the source of each measured figure.
     pub measured: String,
 }
 
@@ -79,7 +78,7 @@ impl Draft {
         }
     }
 
-    /// Sets a number, or sets it anew.
+    /// Sets a number, or replaces it.
     pub(super) fn set(
         &mut self,
         section: &'static str,
@@ -95,14 +94,14 @@ impl Draft {
         }
     }
 
-    /// Says that a number was set by this figure.
+    /// Notes that this figure set a number.
     pub(super) fn is_input(&mut self, check: &str) {
         if let Some(check) = self.checks.iter_mut().find(|found| found.name == check) {
             check.is_input = true;
         }
     }
 
-    /// The machine that the file describes.
+    /// Returns the machine that the file describes.
     ///
     /// # Errors
     ///
@@ -112,7 +111,7 @@ impl Draft {
             .map_err(|error| error.to_string())
     }
 
-    /// The notes as the file has them; nothing if there are none.
+    /// Returns the notes as the file has them, or an empty text if there are none.
     fn notes_text(&self) -> String {
         if self.notes.is_empty() {
             return String::new();
@@ -122,7 +121,7 @@ impl Draft {
         format!("notes = [\n{lines}]\n")
     }
 
-    /// The file.
+    /// Returns the text of the file.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         for line in &self.head {
@@ -180,7 +179,7 @@ fn entry(value: f64, origin: &Origin) -> String {
     format!("{{ value = {value}, {origin} }}")
 }
 
-/// A figure in a source.
+/// Returns the text of a figure in a source.
 pub(super) fn figure_text(figure: Measured, unit: &str) -> String {
     format!(
         "{} {unit}, {} to {}, {} samples",
@@ -191,30 +190,30 @@ pub(super) fn figure_text(figure: Measured, unit: &str) -> String {
     )
 }
 
-/// To hundredths.
+/// Rounds to hundredths.
 pub(super) fn rounded(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }
 
-/// One line of printable ASCII, at most so long.
+/// Returns one line of printable ASCII, of at most `most` bytes.
 fn plain(text: &str, most: usize) -> String {
     let text: String =
         text.chars().map(|c| if c == ' ' || c.is_ascii_graphic() { c } else { '?' }).collect();
     if text.len() <= most { text } else { format!("{}...", &text[..most.saturating_sub(3)]) }
 }
 
-/// Text in quotes, as TOML has it.
+/// Returns the text in quotes, as a TOML string.
 fn quoted(text: &str) -> String {
     let text = plain(text, 400);
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// What another file says of a number, shortened.
+/// Returns what another file says of a number, shortened.
 pub(super) fn quote(text: &str) -> String {
     plain(text, QUOTED)
 }
 
-/// A name for a machine: the letters and digits of a text, the rest as single dashes.
+/// Makes a name for a machine: the letters and digits of the text, with single dashes for the rest.
 pub fn slug(text: &str) -> String {
     let mut slug = String::new();
     for c in text.replace("(R)", "").replace("(TM)", "").chars().take(80) {
@@ -228,7 +227,7 @@ pub fn slug(text: &str) -> String {
     if slug.is_empty() { "host".to_owned() } else { slug.to_owned() }
 }
 
-/// The measured figures that `[checks]` can have, by their names there.
+/// Returns the measured figures that `[checks]` can have, by their names there.
 pub(super) fn figures(measurements: &Measurements) -> Vec<(String, Measured)> {
     let mut figures = Vec::new();
     let mut push = |name: &str, figure: Option<Measured>| {

@@ -1,9 +1,7 @@
-//! What was measured on the host, beside what the machine that was made of it says: the machine's
-//! test.
+//! The machine's test: figures of the host beside those of the machine that was made of it.
 //!
-//! A figure by which a number of the file was set is an input: it shows that this was done, and is
-//! not counted. Of a contended scenario the figure of one task is an input too: it gives the local
-//! work.
+//! A figure that set a number of the file is an input. Its agreement is shown, and is not counted.
+//! The figure of one task in a contended scenario is an input too, because it gives the local work.
 
 use super::contended::{self, Performed};
 use super::solve::place_at;
@@ -18,22 +16,23 @@ use lockyard_sim::machine::Value;
 use lockyard_support::jobs;
 use std::collections::BTreeMap;
 
-/// Threads of a core share nothing of an ownership if the second waits longer than any, in cycles.
+/// Threshold in cycles: if the second sibling waits longer than this, siblings share nothing of an
+/// ownership.
 const APART: f64 = 500.0;
 
-/// What a figure is to the file.
+/// Role of a figure in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// A number of the file was set by it.
+    /// The figure set a number of the file.
     Input,
-    /// It is predicted.
+    /// The figure is predicted.
     Predicted,
-    /// The file has nothing of it.
+    /// The file has no number for it.
     Shown,
 }
 
 impl Role {
-    /// In results.
+    /// Returns the role's name in results.
     pub fn name(self) -> &'static str {
         match self {
             Role::Input => "input",
@@ -48,61 +47,62 @@ impl Role {
 pub struct Row {
     /// Its name.
     pub figure: String,
-    /// How many threads.
+    /// Number of threads.
     pub threads: usize,
     /// Its unit.
     pub unit: &'static str,
-    /// What was measured.
+    /// Measured figure.
     pub measured: Measured,
-    /// What the machine says.
+    /// Predicted figure.
     pub predicted: Option<f64>,
-    /// What it is to the file.
+    /// Role of the figure in the file.
     pub role: Role,
 }
 
 impl Row {
-    /// Predicted over measured, less 1.
+    /// Returns predicted over measured, less 1.
     pub fn error(&self) -> Option<f64> {
         self.predicted.map(|predicted| predicted / self.measured.value - 1.0)
     }
 }
 
-/// All figures, and what they say together.
+/// All figures, and their summary.
 #[derive(Clone, Debug, Default)]
 pub struct Figures {
     /// The figures.
     pub rows: Vec<Row>,
-    /// What a reader should know.
+    /// Notes for the reader.
     pub notes: Vec<String>,
-    /// Notes of the machine file, which every command that uses it repeats.
+    /// Notes of the machine file, which every command that uses the file repeats.
     pub machine_notes: Vec<String>,
-    /// The family of another maker whose constants the file has.
+    /// The family whose constants the file has, if it is another maker's.
     pub borrowed_family: Option<String>,
     /// What is missing after an interrupt; `None` if nothing is.
     pub partial: Option<Partial>,
 }
 
 impl Figures {
-    /// Says that an interrupt left so much of all that was asked for.
+    /// Notes that an interrupt left this many of all that were asked for.
     pub fn interrupted(&mut self, finished: usize, asked: usize, things: &'static str) {
         let extent = Extent { finished, asked, things };
         self.partial = Some(Partial { why: "interrupted", extent });
     }
 
-    /// The sizes of the errors of those that are predicted.
+    /// Returns the sizes of the errors of predicted figures.
     pub fn errors(&self) -> Vec<f64> {
         let predicted = self.rows.iter().filter(|row| row.role == Role::Predicted);
         predicted.filter_map(Row::error).map(f64::abs).collect()
     }
 
-    /// The median of their sizes.
+    /// Returns the median size of the errors.
     pub fn median_error(&self) -> Option<f64> {
         statistics::median(&self.errors())
     }
 }
 
-/// Sets what was measured beside what the machine says; `jobs` cells at the same time, `done` after
-/// each. An interrupt ends it early: figures that were not simulated have no prediction then.
+/// Sets measured figures beside those of the machine. Simulates `jobs` cells at the same time, and
+/// calls `done` after each. An interrupt ends it early. Figures that were not simulated then have
+/// no prediction.
 ///
 /// # Errors
 ///
@@ -132,7 +132,7 @@ pub fn compare(
         note => figures.notes.extend(note?),
     }
     if jobs::interrupted() {
-        // What was not predicted was measured all the same.
+        // Figures without a prediction are still measured figures.
         for row in measured(measurements).rows {
             let is_there =
                 |other: &Row| (&other.figure, other.threads) == (&row.figure, row.threads);
@@ -180,7 +180,7 @@ pub fn compare(
     Ok(figures)
 }
 
-/// What was measured, and nothing beside it.
+/// Returns the measured figures, without predictions.
 pub fn measured(measurements: &Measurements) -> Figures {
     let row = |figure: &str, threads, unit, measured| Row {
         figure: figure.to_owned(),
@@ -205,12 +205,12 @@ pub fn measured(measurements: &Measurements) -> Figures {
     Figures { rows, notes, ..Figures::default() }
 }
 
-/// How many contended cells there are to simulate.
+/// Returns the number of contended cells to simulate.
 pub fn cells(measurements: &Measurements) -> usize {
     measurements.contended.len()
 }
 
-/// One CPU by itself. What a file has a number for is an input.
+/// Returns the figures of one CPU by itself. Those with a number in the file are inputs.
 fn alone(measurements: &Measurements, machine: &Machine) -> Vec<Row> {
     let number = |name: &str| {
         let value = machine.parameters().iter().find(|p| p.name == name).map(|p| &p.value);
@@ -236,7 +236,7 @@ fn alone(measurements: &Measurements, machine: &Machine) -> Vec<Row> {
     measurements.alone.iter().filter_map(|&(what, measured)| row(what, measured)).collect()
 }
 
-/// The checks of the file.
+/// Returns the checks of the file.
 fn of_file(measurements: &Measurements, machine: &Machine) -> Vec<Row> {
     let measured: BTreeMap<String, Measured> = draft::figures(measurements).into_iter().collect();
     let row = |checked: known_figures::Checked| {
@@ -256,14 +256,14 @@ fn of_file(measurements: &Measurements, machine: &Machine) -> Vec<Row> {
     known_figures::check(machine).into_iter().filter_map(row).collect()
 }
 
-/// Two CPUs at distances of which `[checks]` have no names.
+/// Returns the figures of two CPUs at distances that have no names in `[checks]`.
 fn farther(measurements: &Measurements, machine: &Machine) -> Vec<Row> {
     let mut rows = Vec::new();
     for distance in [Distance::Core, Distance::Socket, Distance::Remote] {
         let Some(place) = place_at(machine, distance) else { continue };
         for what in [Pair::Add, Pair::CompareExchange, Pair::LoadHomedReader] {
             let predicted = match what {
-                // Among the checks, with its home.
+                // Among the checks, which also name the home.
                 Pair::LoadHomedReader if distance == Distance::Remote => continue,
                 Pair::LoadHomedReader => known_figures::load(machine, place, 0),
                 _ => known_figures::rate(machine, place, what == Pair::CompareExchange),
@@ -286,7 +286,7 @@ fn farther(measurements: &Measurements, machine: &Machine) -> Vec<Row> {
     rows
 }
 
-/// The contended scenarios.
+/// Returns the figures of the contended scenarios.
 fn scenarios(
     measurements: &Measurements,
     machine: &Machine,
@@ -334,7 +334,7 @@ fn places(measurements: &Measurements, found: &Contended) -> Vec<usize> {
     found.tasks.iter().map(|&task| measurements.layout.place(task)).collect()
 }
 
-/// What could not be measured, and so is neither in the file nor here.
+/// Returns notes on what could not be measured, and so is neither in the file nor here.
 fn missing(measurements: &Measurements) -> Vec<String> {
     let mut notes = Vec::new();
     if measurements.layout.cpus().len() == 1 {
@@ -357,7 +357,7 @@ fn missing(measurements: &Measurements) -> Vec<String> {
     notes
 }
 
-/// What the experiment on siblings says, where it was made.
+/// Returns notes on the experiment on siblings, where it was made.
 fn siblings(measurements: &Measurements, machine: &Machine) -> Result<Option<String>, String> {
     let find = |tasks: usize, shared: bool| {
         measurements.siblings.iter().find(|cell| {

@@ -1,5 +1,5 @@
-//! The numbers of a host's machine file that are not solved for: what was measured, as it is, and
-//! what cannot be measured, from the nearest relative among the shipped machines.
+//! The numbers of a host's machine file that are not solved for. Measured numbers are taken as they
+//! are. The others come from the nearest relative among the shipped machines.
 
 use super::draft::{self, Check, Draft, Origin, figure_text};
 use super::{Alone, Measurements, slug, steady};
@@ -7,18 +7,20 @@ use lockyard_results::row::Measured;
 use lockyard_sim::machine::Value;
 use lockyard_sim::{Machine, Parameter};
 
-/// What numbers are taken from.
+/// The relative from which numbers are taken.
 pub(super) struct Taken {
-    /// The relative.
+    /// The relative's machine.
     pub machine: Machine,
     why: &'static str,
-    /// Whether the family was fitted on processors of the host's generation.
+    /// True if the family was fitted on processors of the host's generation.
     pub member: bool,
-    /// The maker of the host's processor, if its family is another maker's.
+    /// Maker of the host's processor, if its family is another maker's.
     pub foreign_to: Option<String>,
 }
 
 impl Taken {
+    /// Finds the nearest relative.
+    ///
     /// # Errors
     ///
     /// If the relative is not shipped.
@@ -32,8 +34,7 @@ impl Taken {
         Ok(Taken { machine, why: relative.why, member: relative.member, foreign_to })
     }
 
-    /// The family whose constants stand for those of a maker that has none here, and what to say of
-    /// that.
+    /// Returns the family that stands for a maker without one here, with a note on it.
     pub(super) fn borrowed(&self) -> Option<(String, String)> {
         let (maker, family) = (self.foreign_to.as_ref()?, self.machine.family()?);
         let said = format!(
@@ -43,7 +44,7 @@ impl Taken {
         Some((family.to_owned(), said))
     }
 
-    /// For people.
+    /// Returns a description for users.
     pub(super) fn describe(&self) -> String {
         format!("{} ({})", self.machine.name(), self.why)
     }
@@ -52,7 +53,7 @@ impl Taken {
         self.machine.parameter(name)
     }
 
-    /// A number of the relative.
+    /// Returns a number of the relative.
     pub(super) fn number(&self, name: &str) -> f64 {
         match self.parameter(name).map(|p| &p.value) {
             Some(Value::Whole(value)) => *value as f64,
@@ -61,13 +62,13 @@ impl Taken {
         }
     }
 
-    /// Whether its number is not the family's.
+    /// Returns true if the relative's number differs from its family's.
     fn is_its_own(&self, name: &str) -> bool {
         let said = self.parameter(name).into_iter().flat_map(|p| p.source.iter().chain(&p.assumed));
         !said.into_iter().any(|said| said.starts_with("family "))
     }
 
-    /// Why the relative's number stands for the host's.
+    /// Returns the reason why the relative's number stands for the host's.
     pub(super) fn assumed(&self, name: &str) -> Origin {
         let said = self.parameter(name).and_then(|p| p.source.as_ref().or(p.assumed.as_ref()));
         let said = said.map(|text| format!(": {}", draft::quote(text))).unwrap_or_default();
@@ -75,7 +76,8 @@ impl Taken {
     }
 }
 
-/// The file with everything but the latencies between CPUs, for which the relative's stand.
+/// Begins the file, with everything except the latencies between CPUs, for which the relative's
+/// stand.
 ///
 /// # Errors
 ///
@@ -110,7 +112,7 @@ pub(super) fn begin(
     );
     let title = format!("{}, {}", measurements.processor.name, layout.describe());
     let family = taken.machine.family().ok_or("the nearest relative has no family")?;
-    // The same nanoseconds, until the hand-over says otherwise.
+    // The same nanoseconds, until the hand-over gives another scale.
     let scale = taken.number("family.scale") * ghz / taken.number("clock.ghz");
     let of_relative = Origin::Assumed(format!("in nanoseconds as {}", taken.describe()));
     let mut draft =
@@ -146,9 +148,11 @@ pub(super) fn begin(
     Ok(draft)
 }
 
+/// Checks the measured figures.
+///
 /// # Errors
 ///
-/// If something that was measured is no time and no rate.
+/// If a figure is no time and no rate.
 fn sound(measurements: &Measurements) -> Result<(), String> {
     let alone = measurements.alone.iter().map(|(what, figure)| (what.name(), figure));
     let pairs = measurements.pairs.iter().map(|pair| (pair.what.name(), &pair.figure));
@@ -183,7 +187,7 @@ fn head(measurements: &Measurements, taken: &Taken, processor: &str) -> Vec<Stri
     head
 }
 
-/// Where a measured number is from.
+/// Returns the origin of a measured number.
 pub(super) fn measured(
     measurements: &Measurements,
     figure: Measured,
@@ -197,7 +201,7 @@ pub(super) fn measured(
     ))
 }
 
-/// What one CPU costs by itself.
+/// Sets the costs of one CPU by itself.
 fn costs(
     draft: &mut Draft,
     measurements: &Measurements,
@@ -220,7 +224,7 @@ fn costs(
     let Some(add) = measurements.alone(Alone::FetchAdd) else {
         return Err("an atomic addition could not be measured; the file needs its cost".to_owned());
     };
-    // How the cost is divided is in no figure of one CPU.
+    // No figure of one CPU tells how the cost is divided.
     let before = taken.number("cycles.rmw_before_lock").min(cycles(add) - 1.0).max(0.0);
     draft.set("cycles", "rmw_before_lock", before, taken.assumed("cycles.rmw_before_lock"));
     let from = measured(measurements, add, "ns", "an atomic addition, less rmw_before_lock");
@@ -229,7 +233,7 @@ fn costs(
     Ok(())
 }
 
-/// What cannot be measured, and what a distance needs that is not there.
+/// Sets what cannot be measured, and what is needed for distances that are not there.
 fn protocol(draft: &mut Draft, measurements: &Measurements, taken: &Taken, ghz: f64) {
     let layout = &measurements.layout;
     let one = |what: &str| Origin::Source(format!("one {what}"));
@@ -255,8 +259,8 @@ fn protocol(draft: &mut Draft, measurements: &Measurements, taken: &Taken, ghz: 
     }
     let buffer = taken.number("protocol.store_buffer");
     draft.set("protocol", "store_buffer", buffer, taken.assumed("protocol.store_buffer"));
-    // What the relative does unlike its family. (Not `cycles.idle_answer`: the measured ping-pong
-    // between two of many sockets has it in `socket_leg` already.)
+    // Numbers of the relative that differ from its family's. (Without `cycles.idle_answer`: the
+    // measured ping-pong between two of many sockets has it in `socket_leg` already.)
     for name in ["run_ahead", "early_loads", "redirect"] {
         let full = format!("protocol.{name}");
         if taken.is_its_own(&full) {
@@ -281,7 +285,7 @@ fn protocol(draft: &mut Draft, measurements: &Measurements, taken: &Taken, ghz: 
     draft.set("protocol", "smt_slowdown", slowdown, from);
 }
 
-/// To four places.
+/// Rounds to four places.
 pub(super) fn round4(value: f64) -> f64 {
     (value * 10_000.0).round() / 10_000.0
 }

@@ -1,20 +1,20 @@
-//! Which of the process's CPUs share a core, a complex, a package; and the regular machine that has
-//! places for all of them.
+//! The layout of the process's CPUs: those that share a core, a complex or a package, and the
+//! regular machine that has places for all of them.
 //!
-//! A machine file describes sockets that are alike, of complexes that are alike, of cores that are
-//! alike. What the process may use need not be: a part of a socket, cores with one thread and cores
-//! with two. The machine then is the least one that has room, and every CPU has its place in it;
-//! places without a CPU stay empty.
+//! A machine file describes equal sockets of equal complexes of equal cores. The CPUs of the
+//! process may be irregular: a part of a socket, or cores with one thread beside cores with two.
+//! The machine is the least one with enough room. Every CPU has its place in it, and places without
+//! a CPU stay empty.
 
 use lockyard_measure::cpus::{Cpus, package};
 use lockyard_measure::detect::CpuList;
 use lockyard_sim::Distance;
 use std::collections::BTreeMap;
 
-/// A CPU, and what it belongs to: numbers that are the same for CPUs that share.
+/// A CPU, its core, complex and package. CPUs that share one of these have the same number for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuAt {
-    /// The system's number.
+    /// The operating system's number.
     pub cpu: usize,
     /// The package: a socket.
     pub package: usize,
@@ -24,7 +24,8 @@ pub struct CpuAt {
     pub core: usize,
 }
 
-/// A distance's name in figures. Cores of one complex are what `[checks]` call the same socket.
+/// Returns a distance's name in figures. Cores of one complex are what `[checks]` call the same
+/// socket.
 pub(super) fn name(distance: Distance) -> &'static str {
     match distance {
         Distance::Core => "same_core",
@@ -34,7 +35,7 @@ pub(super) fn name(distance: Distance) -> &'static str {
     }
 }
 
-/// What is so far apart, for people.
+/// Describes CPUs at this distance, for users.
 pub(super) fn describe(distance: Distance) -> &'static str {
     match distance {
         Distance::Core => "threads of a core",
@@ -47,39 +48,40 @@ pub(super) fn describe(distance: Distance) -> &'static str {
 /// The process's CPUs, each with its place on a regular machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Sockets.
+    /// Number of sockets.
     pub sockets: usize,
-    /// Complexes a socket.
+    /// Number of complexes a socket.
     pub complexes: usize,
-    /// Cores a complex.
+    /// Number of cores a complex.
     pub cores: usize,
-    /// Threads a core.
+    /// Number of threads a core.
     pub threads: usize,
-    /// The CPUs, whole cores first, and socket, complex, core, thread of each, counted within what
-    /// is around it.
+    /// The CPUs, whole cores first. Each has its socket, complex, core and thread, every one
+    /// counted within the unit around it.
     places: Vec<(usize, [usize; 4])>,
-    /// What a reader should know.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
 impl Layout {
-    /// That of the process.
+    /// Returns the layout of the process's CPUs.
     pub fn of_process() -> Layout {
         let cpus = Cpus::allowed();
         let of = |number: &usize| {
             let cpu = cpus.known(*number);
             let package = package(cpu);
-            // The first CPU that shares the cache; the package where the system does not say.
+            // The first CPU that shares the cache, or the package if the system does not name the
+            // cache.
             let complex = cpu.complex.as_ref().and_then(CpuList::first).unwrap_or(package);
             CpuAt { cpu: *number, package, complex, core: cpu.core() }
         };
         Layout::new(&cpus.all().iter().map(of).collect::<Vec<_>>())
     }
 
-    /// That of these CPUs, of which there is at least one.
+    /// Returns the layout of these CPUs, of which there is at least one.
     pub fn new(cpus: &[CpuAt]) -> Layout {
         let mut notes = Vec::new();
-        // Who says that no two cores share a last-level cache usually does not know.
+        // A system that reports no last-level cache shared by two cores usually does not know.
         let mut cores_of: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
         for at in cpus {
             cores_of.entry((at.package, at.complex)).or_default().push(at.core);
@@ -131,12 +133,12 @@ impl Layout {
         self
     }
 
-    /// The CPUs, whole cores first.
+    /// Returns the CPUs, whole cores first.
     pub fn cpus(&self) -> Vec<usize> {
         self.places.iter().map(|(cpu, _)| *cpu).collect()
     }
 
-    /// The hardware thread of the machine on which task `index` runs, if tasks run on
+    /// Returns the hardware thread of the machine on which task `index` runs, if tasks run on
     /// [`Layout::cpus`] in this order.
     pub fn place(&self, index: usize) -> usize {
         let [socket, complex, core, thread] = self.places[index].1;
@@ -144,7 +146,7 @@ impl Layout {
         thread * all + (socket * self.complexes + complex) * self.cores + core
     }
 
-    /// How far apart the CPUs of two tasks are.
+    /// Returns the distance between the CPUs of two tasks.
     pub fn distance(&self, a: usize, b: usize) -> Distance {
         let (a, b) = (self.places[a].1, self.places[b].1);
         match (a[0] == b[0], a[1] == b[1], a[2] == b[2]) {
@@ -155,7 +157,7 @@ impl Layout {
         }
     }
 
-    /// Every pair of tasks, by distance.
+    /// Returns every pair of tasks, by distance.
     pub fn pairs(&self) -> BTreeMap<Distance, Vec<(usize, usize)>> {
         let mut pairs: BTreeMap<Distance, Vec<(usize, usize)>> = BTreeMap::new();
         for a in 0..self.places.len() {
@@ -166,8 +168,8 @@ impl Layout {
         pairs
     }
 
-    /// Tasks on cores with two threads at least: those on the first threads, and those on the
-    /// second ones.
+    /// Returns pairs of sibling tasks on cores with at least two threads: the one on the first
+    /// thread, and the one on the second.
     pub fn siblings(&self) -> Vec<(usize, usize)> {
         let pairs = self.pairs();
         let of_core = pairs.get(&Distance::Core).cloned().unwrap_or_default();
@@ -177,7 +179,7 @@ impl Layout {
             .collect()
     }
 
-    /// For people.
+    /// Describes the layout for users.
     pub fn describe(&self) -> String {
         let some = |count: usize, one: &str, more: &str| match count {
             1 => format!("1 {one}"),
@@ -196,7 +198,7 @@ impl Layout {
     }
 }
 
-/// Numbers things from 0 within what is around them, in the order in which they come.
+/// Numbers items from 0 within the unit around them, in the order in which they come.
 #[derive(Default)]
 struct Ranks(BTreeMap<Vec<usize>, Vec<usize>>);
 
@@ -209,7 +211,7 @@ impl Ranks {
         })
     }
 
-    /// The most things that are within one.
+    /// Returns the maximum number of items in one unit.
     fn most(&self) -> usize {
         self.0.values().map(Vec::len).max().unwrap_or(1)
     }
@@ -219,7 +221,7 @@ impl Ranks {
 mod tests {
     use super::*;
 
-    /// CPUs as the system numbers them: first threads of all cores, then second ones.
+    /// Returns CPUs as the system numbers them: first threads of all cores, then second ones.
     fn host(packages: usize, complexes: usize, cores: usize, threads: usize) -> Vec<CpuAt> {
         let all = packages * complexes * cores;
         (0..all * threads)

@@ -1,15 +1,15 @@
-//! Lines that one CPU modifies and another one loads, one after the other, in an order that no
+//! Lines that one CPU modifies and another one then loads, one by one, in an order that no
 //! prefetcher knows.
 //!
-//! Each line holds where the next one is, so a load can begin only when the one before it has
-//! ended; the memory is the process's own and fresh, so that it is at home in the NUMA node of the
-//! thread that touches it first.
+//! Each line holds the place of the next one, so a load can begin only when the one before it has
+//! ended. The memory is the process's own and fresh. So its home is the NUMA node of the thread
+//! that touches it first.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 
-/// How many lines: a core's first caches hold them.
+/// Number of lines, which a core's first caches hold.
 const LINES: usize = 128;
 
 /// A line, with those that are fetched with it.
@@ -25,7 +25,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Memory for the lines, which nobody has touched.
+    /// Allocates memory for the lines. Nobody has touched it.
     ///
     /// # Errors
     ///
@@ -43,8 +43,8 @@ impl Lines {
         unsafe { std::slice::from_raw_parts(self.memory.start.cast::<Line>().as_ptr(), LINES) }
     }
 
-    /// The calling thread touches the lines first, and says which follows which: one round through
-    /// all, in a random order.
+    /// Touches the lines first, in the calling thread, and links them in one round in a random
+    /// order.
     pub(super) fn settle(&self) {
         let mut order: Vec<u32> = (0..LINES as u32).collect();
         // Any shuffle will do.
@@ -68,7 +68,7 @@ impl Lines {
         }
     }
 
-    /// Loads every line once: nanoseconds of a load.
+    /// Loads every line once, and returns the nanoseconds of a load.
     pub(super) fn chase(&self) -> f64 {
         let lines = self.lines();
         let begin = Instant::now();

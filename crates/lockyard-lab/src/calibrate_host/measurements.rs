@@ -1,4 +1,4 @@
-//! What was measured, as data: the file and the predictions follow from it, and from nothing else.
+//! The measurements as data. The file and the predictions follow from them alone.
 
 use super::{Alone, Distance, Layout, Pair, Processor, layout};
 use lockyard_results::row::Measured;
@@ -6,30 +6,30 @@ use lockyard_results::statistics;
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A figure needs so many samples.
+/// Minimum number of samples of a figure.
 const LEAST_SAMPLES: usize = 3;
 
-/// What two CPUs cost each other.
+/// A measured cost between two CPUs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairFigure {
-    /// What they did.
+    /// What the pair did.
     pub what: Pair,
     /// The tasks: indices into the CPUs of the layout.
     pub tasks: (usize, usize),
     /// Nanoseconds.
     pub figure: Measured,
-    /// The same of each round, in the order of time.
+    /// The figure of each round, in the order of time.
     pub series: Vec<f64>,
 }
 
-/// What some CPUs did with a shared object.
+/// A measured rate of some CPUs on a shared object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contended {
     /// The variant of the script.
     pub variant: String,
     /// The tasks.
     pub tasks: Vec<usize>,
-    /// Operations a second, all of them together.
+    /// Operations a second, of all tasks together.
     pub figure: Measured,
 }
 
@@ -38,38 +38,37 @@ pub struct Contended {
 pub struct Measurements {
     /// The processor.
     pub processor: Processor,
-    /// Its CPUs.
+    /// The layout of its CPUs.
     pub layout: Layout,
     /// The day, as 2026-01-31.
     pub date: String,
-    /// How long it took, in seconds.
+    /// Duration of the measurement, in seconds.
     pub seconds: f64,
-    /// How many rounds.
+    /// Number of rounds.
     pub rounds: usize,
-    /// One CPU by itself.
+    /// Figures of one CPU by itself.
     pub alone: Vec<(Alone, Measured)>,
-    /// Pairs.
+    /// Figures of pairs.
     pub pairs: Vec<PairFigure>,
-    /// The contended scenarios.
+    /// Figures of the contended scenarios.
     pub contended: Vec<Contended>,
-    /// The factor by which the lab's local work is slowed by a busy sibling, where there are
-    /// siblings.
+    /// Factor by which a busy sibling slows the lab's local work, where there are siblings.
     pub beside_sibling: Option<Measured>,
-    /// The experiment on what siblings share, where it can be made.
+    /// The experiment on resources that siblings share, where it can be made.
     pub siblings: Vec<Contended>,
-    /// The share of the pairs' tries in which a thread lost its CPU; they are not counted.
+    /// Share of the pairs' tries in which a thread lost its CPU. They are not counted.
     pub lost: f64,
-    /// What a reader should know.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
 impl Measurements {
-    /// A figure of one CPU by itself.
+    /// Returns a figure of one CPU by itself.
     pub fn alone(&self, what: Alone) -> Option<Measured> {
         self.alone.iter().find(|(found, _)| *found == what).map(|(_, figure)| *figure)
     }
 
-    /// The pairs at a distance of which there is a figure.
+    /// Returns the pairs at a distance, if it has a figure.
     pub fn pairs_at(&self, what: Pair, distance: Distance) -> Vec<&PairFigure> {
         let at = |pair: &&PairFigure| {
             let (a, b) = pair.tasks;
@@ -78,7 +77,7 @@ impl Measurements {
         self.pairs.iter().filter(at).collect()
     }
 
-    /// The figure of a distance: of one pair its own, of more the median of theirs.
+    /// Returns the figure of a distance: the median over its pairs.
     pub fn pair(&self, what: Pair, distance: Distance) -> Option<Measured> {
         match self.pairs_at(what, distance).as_slice() {
             [] => None,
@@ -87,7 +86,7 @@ impl Measurements {
         }
     }
 
-    /// The 10th and the 90th percentile over pairs, where there are ten.
+    /// Returns the 10th and the 90th percentile over pairs, where there are ten.
     pub fn spread(&self, what: Pair, distance: Distance) -> Option<(f64, f64)> {
         let pairs: Vec<f64> =
             self.pairs_at(what, distance).iter().map(|pair| pair.figure.value).collect();
@@ -97,14 +96,14 @@ impl Measurements {
         Some((statistics::quantile(&pairs, 0.1)?, statistics::quantile(&pairs, 0.9)?))
     }
 
-    /// The contended figure of a variant on so many CPUs.
+    /// Returns the contended figure of a variant on this many CPUs.
     pub fn contended(&self, variant: &str, tasks: usize) -> Option<Measured> {
         let found = self.contended.iter().find(|c| c.variant == variant && c.tasks.len() == tasks);
         found.map(|found| found.figure)
     }
 }
 
-/// The median of samples with its interval; `None` if they are too few.
+/// Returns the median of samples with its interval; `None` if there are too few.
 pub(super) fn figure(samples: &[f64]) -> Option<Measured> {
     of_samples(samples, LEAST_SAMPLES)
 }
@@ -122,7 +121,7 @@ fn of_samples(samples: &[f64], least: usize) -> Option<Measured> {
     })
 }
 
-/// How many pairs of how many were measured, where they were too many for the time.
+/// Returns how many of the pairs were measured, if there was no time for all.
 pub(super) fn sampled(
     pairs: &BTreeMap<Distance, Vec<(usize, usize)>>,
     chosen: &BTreeMap<Distance, Vec<(usize, usize)>>,
@@ -145,14 +144,14 @@ pub(super) fn sampled(
     ))
 }
 
-/// The day that it is.
+/// Returns today's date.
 pub(super) fn today() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |passed| passed.as_secs());
     date(now / 86_400)
 }
 
-/// The day so many days after the first of 1970, in the Gregorian calendar (Fliegel and van
-/// Flandern, Communications of the ACM 11(10), 1968, with the year counted from March).
+/// Returns the date this many days after the first of 1970, in the Gregorian calendar. (Fliegel and
+/// van Flandern, Communications of the ACM 11(10), 1968, with the year counted from March.)
 fn date(days: u64) -> String {
     // Days since the first of March of the year 0; 400 years have 146,097.
     let days = days + 719_468;

@@ -1,21 +1,21 @@
-//! A machine file of this host: what it costs, measured; the file that follows; and what the
-//! simulated machine then makes of contended figures of the host that are no inputs of the file.
+//! A machine file of this host. The host's costs are measured, and the file follows from them. The
+//! simulated machine then predicts contended figures of the host that are no inputs of the file.
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
-//! | `layout` | which of the process's CPUs share what, and the regular machine that has them |
-//! | `processor` | which processor it is, and which shipped machine is its nearest relative |
+//! | `layout` | the CPUs that share a core, complex or package; their regular machine |
+//! | `processor` | the processor, and its nearest relative among the shipped machines |
 //! | `alone`, `pair`, `lines` | samples: one CPU by itself, two CPUs |
 //! | `trials`, `contended` | scenarios on 1, 2, 4, ... CPUs |
-//! | `share` | whether a thread had its CPU all the time |
-//! | `rounds` | everything in rounds, each round in an order of its own, in bounded time |
-//! | `measurements` | what was measured, as data: all that follows can be repeated from it |
+//! | `share` | the check that a thread had its CPU throughout |
+//! | `rounds` | all measurements, in shuffled rounds and bounded time |
+//! | `measurements` | the measurements as data: everything after them can be repeated |
 //! | `inputs` | the numbers of the file that are measured as they are, or taken from a relative |
-//! | `steady` | whether each figure is one value over time |
+//! | `steady` | the check that each figure is one value over time |
 //! | `solve` | the numbers of the file that make simulated hand-overs cost what measured ones do |
 //! | `draft` | the file |
 //! | `figures` | measured beside predicted |
-//! | `report` | for people and programs |
+//! | `report` | output for users and programs |
 
 mod alone;
 mod contended;

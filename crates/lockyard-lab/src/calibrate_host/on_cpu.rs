@@ -4,7 +4,7 @@ use lockyard_measure::cpus::pin;
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 
-/// Something that runs on one CPU.
+/// Work that runs on one CPU.
 pub(super) struct OnCpu<T>(JoinHandle<Option<T>>);
 
 impl<T: Send + 'static> OnCpu<T> {
@@ -20,7 +20,7 @@ impl<T: Send + 'static> OnCpu<T> {
         let (sender, receiver) = channel();
         let spawned = std::thread::Builder::new().spawn(move || {
             let pinned = pin(cpu);
-            // Who started it waits for the answer.
+            // The thread that started it waits for the answer.
             let _ = sender.send(pinned);
             pinned.then(work)
         });
@@ -34,7 +34,7 @@ impl<T: Send + 'static> OnCpu<T> {
         ))
     }
 
-    /// What came of it.
+    /// Waits for the end of the work, and returns its result.
     pub(super) fn finish(self) -> Result<T, String> {
         self.0.join().ok().flatten().ok_or_else(|| "a measuring thread has ended early".to_owned())
     }

@@ -1,10 +1,9 @@
-//! What two CPUs cost each other: handing a word over, changing it at the same time, and loading
-//! lines that the other one has modified.
+//! Costs between two CPUs: handing a word over, changing it at the same time, and loading lines
+//! that the other one has modified.
 //!
-//! Two threads, each pinned, meet before every try. A try is some tens to hundreds of microseconds.
-//! One in which a thread did not have its CPU all the time is not counted (`share`). A thread that
-//! waits for the other one gives up after [`PATIENCE`], so that a CPU that is taken away ends the
-//! try and not the program.
+//! Two pinned threads meet before every try, which takes some tens to hundreds of microseconds. A
+//! try in which a thread lost its CPU is not counted (`share`). A thread gives up waiting for the
+//! other one after [`PATIENCE`]. So the loss of a CPU ends the try and not the program.
 
 use super::lines::Lines;
 use super::on_cpu::OnCpu;
@@ -15,40 +14,40 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// A thread waits so long for the other one.
+/// Maximum time for which a thread waits for the other one.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Looks at the clock once in so many polls.
+/// Number of polls between two looks at the clock.
 const POLLS: u32 = 4096;
 
-/// Tries of a sample; the first one warms up and is not counted.
+/// Tries of a sample. The first one warms up and is not counted.
 const TRIES: u64 = 7;
 
-/// Hand-overs of a try are twice as many.
+/// Half of the number of hand-overs of a try.
 const TURNS: u64 = 400;
 
-/// How long two threads change a word in a try.
+/// Time for which two threads change a word in a try.
 const WINDOW: Duration = Duration::from_micros(150);
 
 /// Operations between two looks at the clock.
 const BATCH: u64 = 64;
 
-/// Words that tries take in turn: how long a hand-over takes depends on where the line's home is,
-/// and lines beside each other have theirs in different places.
+/// Number of words, which tries take in turn. The time of a hand-over depends on the home of the
+/// line, and adjacent lines have different homes.
 const WORDS: usize = 61;
 
-/// What two CPUs do.
+/// An operation of two CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Pair {
-    /// They change a word in turn by compare-exchange: nanoseconds of a hand-over.
+    /// The CPUs change a word in turn by compare-exchange: nanoseconds of a hand-over.
     HandOver,
-    /// Both add to a word: nanoseconds of an addition, both together.
+    /// Both add to a word: nanoseconds of an addition, counting those of both.
     Add,
-    /// Both add to it by a load and a loop of compare-exchanges.
+    /// Both add to a word by a load and a loop of compare-exchanges.
     CompareExchange,
-    /// One loads lines that the other one has modified and that are at home with the loader.
+    /// One loads lines that the other one has modified. Their home is the loader's.
     LoadHomedReader,
-    /// The same, at home with the one that modified them.
+    /// One loads lines that the other one has modified. Their home is the modifier's.
     LoadHomedWriter,
 }
 
@@ -65,39 +64,39 @@ impl Pair {
     }
 }
 
-/// What a visit to a pair came to.
+/// Result of a visit to a pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Visit {
-    /// Nanoseconds: the median of the tries that count. `None` if none does.
+    /// Median of the counted tries, in nanoseconds. `None` if there are none.
     pub figure: Option<f64>,
-    /// Tries that count.
+    /// Number of tries that are counted.
     pub counted: u64,
-    /// Tries that do not.
+    /// Number of tries that are not counted.
     pub lost: u64,
 }
 
-/// A line of its own, and the one that is fetched with it.
+/// A line of its own, with the adjacent line that is prefetched with it.
 #[repr(align(128))]
 #[derive(Default)]
 struct Line<T>(T);
 
-/// Where two threads meet.
+/// State that the two threads share.
 struct Meeting {
-    /// What they fight over, one in a try.
+    /// The contended words, one for a try.
     words: [Line<AtomicU64>; WORDS],
     /// The word of the first try.
     begin: usize,
-    /// How often each has arrived.
+    /// Number of arrivals of each thread.
     arrived: [Line<AtomicU64>; 2],
-    /// The try is over.
+    /// Set when the try is over.
     stop: Line<AtomicU64>,
-    /// A thread has given up.
+    /// Set when a thread has given up.
     gone: Line<AtomicBool>,
-    /// Whether the second thread had its CPU all the time of a try.
+    /// True if the second thread had its CPU for all of a try.
     whole: Line<AtomicBool>,
 }
 
-/// A thread waited in vain for the other one.
+/// Error of a thread that waited in vain for the other one.
 #[derive(Debug)]
 struct Alone;
 
@@ -113,12 +112,13 @@ impl Meeting {
         }
     }
 
-    /// The word of a try.
+    /// Returns the word of a try.
     fn word(&self, time: u64) -> &AtomicU64 {
         &self.words[(self.begin + time as usize) % WORDS].0
     }
 
-    /// Polls until `done`; gives up after [`PATIENCE`], or when the other one has.
+    /// Polls until `done` returns true. Gives up after [`PATIENCE`], or when the other thread has
+    /// given up.
     #[inline]
     fn wait(&self, mut done: impl FnMut() -> bool) -> Result<(), Alone> {
         let mut since = None;
@@ -131,16 +131,17 @@ impl Meeting {
                     self.gone.0.store(true, Ordering::Relaxed);
                     return Err(Alone);
                 }
-                // Whoever else wants this CPU, perhaps the other thread where CPUs were taken away.
+                // Another thread may want this CPU, perhaps the other one of the pair if CPUs were
+                // taken away.
                 std::thread::yield_now();
             }
         }
         Ok(())
     }
 
-    /// Both threads come here `time` times.
+    /// Waits until both threads have come here `time` times.
     fn meet(&self, me: usize, time: u64) -> Result<(), Alone> {
-        // Pairs with the acquire below: what was done before is seen after.
+        // Pairs with the acquire below. What was done before is visible after.
         self.arrived[me].0.store(time, Ordering::Release);
         self.wait(|| {
             spin_loop();
@@ -149,12 +150,12 @@ impl Meeting {
         })
     }
 
-    /// The word goes from `me` to the other one [`TURNS`] times.
+    /// Hands the word from `me` to the other thread [`TURNS`] times.
     fn hand_over(&self, me: u64, time: u64) -> Result<(), Alone> {
         let word = self.word(time);
         for _ in 0..TURNS {
             self.wait(|| {
-                // Acquire and release: it pairs with the other thread's, as a lock's word would.
+                // Acquire and release: pairs with the other thread's, as on a lock's word.
                 word.compare_exchange(me, 1 - me, Ordering::AcqRel, Ordering::Relaxed).is_ok()
             })?;
         }
@@ -162,7 +163,7 @@ impl Meeting {
     }
 }
 
-/// One change of a word: an addition, or one by a loop of compare-exchanges.
+/// Changes a word once, by an addition or by a loop of compare-exchanges.
 #[inline]
 fn change(word: &AtomicU64, exchange: bool) -> u64 {
     if !exchange {
@@ -177,7 +178,7 @@ fn change(word: &AtomicU64, exchange: bool) -> u64 {
     seen
 }
 
-/// One visit to the CPUs `a` and `b`; every round uses other words.
+/// Visits the CPUs `a` and `b` once. Every round uses other words.
 ///
 /// # Errors
 ///
@@ -209,7 +210,7 @@ pub(super) fn visit(what: Pair, a: usize, b: usize, round: usize) -> Result<Visi
     Ok(Visit { figure: statistics::median(&tries), counted: tries.len() as u64, lost })
 }
 
-/// The thread that measures: what its tries took, and how many were lost.
+/// Runs the measuring thread, and returns the results of its tries and the number of lost ones.
 fn first(what: Pair, meeting: &Meeting, lines: Option<&Lines>) -> (Vec<f64>, u64) {
     let (mut tries, mut lost) = (Vec::new(), 0);
     if let (Pair::LoadHomedReader, Some(lines)) = (what, lines) {
@@ -229,7 +230,8 @@ fn first(what: Pair, meeting: &Meeting, lines: Option<&Lines>) -> (Vec<f64>, u64
     (tries, lost)
 }
 
-/// One try: nanoseconds of an operation, and whether both threads had their CPUs.
+/// Performs one try. Returns the nanoseconds of an operation, and true if both threads had their
+/// CPUs.
 fn measured(
     what: Pair,
     meeting: &Meeting,
@@ -274,7 +276,7 @@ fn measured(
     Ok((nanoseconds, whole && meeting.whole.0.load(Ordering::Relaxed)))
 }
 
-/// The other thread.
+/// Runs the other thread.
 fn second(what: Pair, meeting: &Meeting, lines: Option<&Lines>) {
     if let (Pair::LoadHomedWriter, Some(lines)) = (what, lines) {
         lines.settle();
@@ -352,8 +354,8 @@ mod tests {
     fn two_threads_on_one_cpu_end_too() {
         let cpu = Cpus::allowed().cpu(0);
         for what in ALL {
-            // Each waits for the other to be scheduled; what comes of it is lost or slow, but it
-            // ends.
+            // Each thread waits until the other is scheduled. The tries are lost or slow, but the
+            // visit ends.
             if let Ok(visit) = visit(what, cpu, cpu, 0) {
                 assert!(visit.counted + visit.lost >= TRIES - 1, "{visit:?}");
             }

@@ -1,5 +1,5 @@
-//! Which processor this is, and which shipped machine is its nearest relative: what cannot be
-//! measured is taken from there.
+//! The processor of this host, and its nearest relative among the shipped machines. Numbers that
+//! cannot be measured come from the relative.
 
 use lockyard_measure::detect;
 use std::fs;
@@ -7,34 +7,34 @@ use std::fs;
 /// A processor, as the system names it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Processor {
-    /// `GenuineIntel`, `AuthenticAMD`, ...; empty where the system does not say.
+    /// `GenuineIntel`, `AuthenticAMD`, ...; empty if the system does not report it.
     pub vendor: String,
-    /// Family, as `/proc/cpuinfo` has it.
+    /// Family, as in `/proc/cpuinfo`.
     pub family: Option<u32>,
     /// Model.
     pub model: Option<u32>,
-    /// The name that it gives itself.
+    /// The processor's own name.
     pub name: String,
-    /// Whether a hypervisor is between.
+    /// True if the host runs under a hypervisor.
     pub virtualised: bool,
-    /// Its cache line, in bytes, where the system says.
+    /// Size of its cache line in bytes, if the system reports it.
     pub line_bytes: Option<u32>,
 }
 
-/// A shipped machine, and why it stands for a processor.
+/// A shipped machine, and the reason why it stands for a processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Relative {
     /// Its name.
     pub machine: &'static str,
-    /// Why.
+    /// The reason.
     pub why: &'static str,
-    /// The family was fitted on processors of this generation.
+    /// True if the family was fitted on processors of this generation.
     pub member: bool,
-    /// The family was fitted on another maker's processors, and this maker has none.
+    /// True if the family was fitted on another maker's processors, because this maker has none.
     pub foreign: bool,
 }
 
-/// Models of Intel's family 6, by the shipped machine that is nearest.
+/// Models of Intel's family 6, with the nearest shipped machine.
 const INTEL: &[(&[u32], Relative)] = &[
     (
         &[85],
@@ -87,7 +87,7 @@ const INTEL: &[(&[u32], Relative)] = &[
 ];
 
 impl Processor {
-    /// This one.
+    /// Returns the processor of this host.
     pub fn of_host() -> Processor {
         let first = detect::here().caches.iter().find(|cache| cache.level == 1);
         Processor {
@@ -96,7 +96,7 @@ impl Processor {
         }
     }
 
-    /// From the text of `/proc/cpuinfo`.
+    /// Parses the text of `/proc/cpuinfo`.
     pub fn parse(cpuinfo: &str) -> Processor {
         let field = |name: &str| {
             cpuinfo.lines().find_map(|line| {
@@ -119,7 +119,7 @@ impl Processor {
         }
     }
 
-    /// For people.
+    /// Describes the processor for users.
     pub fn describe(&self) -> String {
         let number = |name: &str, value: Option<u32>| {
             value.map(|value| format!(" {name} {value}")).unwrap_or_default()
@@ -130,7 +130,7 @@ impl Processor {
         format!("{} ({vendor}{numbers}{through})", self.name)
     }
 
-    /// Its maker, for people.
+    /// Returns its maker, for users.
     pub(super) fn maker(&self) -> &str {
         match self.vendor.as_str() {
             "AuthenticAMD" => "AMD",
@@ -141,7 +141,7 @@ impl Processor {
         }
     }
 
-    /// Its nearest relative among the shipped machines.
+    /// Returns its nearest relative among the shipped machines.
     pub(super) fn relative(&self) -> Relative {
         let client = Relative {
             machine: "skylake-client-4c",

@@ -1,4 +1,4 @@
-//! A calibration, for people and for programs.
+//! A calibration, for users and for programs.
 
 use super::{Figures, Measurements, Role, Row, layout};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// The version of the JSON format.
 const SCHEMA: &str = "lockyard-calibration-1";
 
-/// The figures, and the file where `file` is given: tables end with it, JSON has it as
+/// Renders the figures, and the file if `file` is given. Tables end with it, and JSON has it as
 /// `machine_file`. A partial calibration says that measurements or predictions are missing.
 pub fn render(
     measurements: &Measurements,
@@ -124,8 +124,8 @@ fn summary(figures: &Figures) -> String {
     }
 }
 
-/// Rates in whole operations, with spaces between the thousands; times to the precision that they
-/// have.
+/// Formats a number. Rates are whole operations, with spaces between the thousands. Times have the
+/// precision of the measurement.
 fn number(value: f64, unit: &str) -> String {
     if unit == "op/s" {
         let digits = format!("{value:.0}");
@@ -208,7 +208,7 @@ fn to_json(
     if let Some(Partial { why, extent }) = &figures.partial {
         render::mark_partial(&mut object, why, extent.finished, extent.asked);
     }
-    // Nothing in it can fail to be written.
+    // Serialisation of this document cannot fail.
     format!("{}\n", serde_json::to_string_pretty(&object).unwrap_or_default())
 }
 

@@ -1,6 +1,5 @@
-//! Everything that is measured, in rounds: each round visits each thing once, in an order that is
-//! shuffled anew, so that a slow minute of the host touches all of them. Rounds go on until the
-//! time is over.
+//! All measurements, in rounds. Each round visits each item once, in a newly shuffled order, so
+//! that a slow minute of the host affects all of them. Rounds go on until the time is over.
 
 use super::measurements::{figure, sampled, today};
 use super::on_cpu::OnCpu;
@@ -19,25 +18,25 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Less time is not enough for anything.
+/// Minimum duration: less is not enough for anything.
 pub const LEAST_SECONDS: f64 = 1.0;
 
-/// More is of no use.
+/// Maximum duration: more is of no use.
 pub const MOST_SECONDS: f64 = 3600.0;
 
-/// Time is given out so that there are so many rounds.
+/// Number of rounds for which the time is planned.
 const WANTED_ROUNDS: f64 = 9.0;
 
-/// There are so many even if they take longer.
+/// Minimum number of rounds, even if they take longer.
 const LEAST_ROUNDS: usize = 3;
 
-/// A visit to a pair takes about so long, in seconds.
+/// Approximate duration of a visit to a pair, in seconds.
 const PAIR_SECONDS: f64 = 0.002;
 
-/// A visit to one CPU.
+/// Approximate duration of a visit to one CPU, in seconds.
 const ALONE_SECONDS: f64 = 0.001;
 
-/// Pairs of each distance of which more than the hand-over is measured.
+/// Number of pairs of each distance for which more than the hand-over is measured.
 const CLOSER_LOOKS: usize = 3;
 
 /// Local work of a try beside a sibling, in nanoseconds.
@@ -47,7 +46,7 @@ const BESIDE_WORK: f64 = 50_000.0;
 /// published table.
 const SIBLINGS_WORK: f64 = 300.0;
 
-/// Something that is measured.
+/// An item to measure.
 #[derive(Clone, Debug)]
 enum Thing {
     Alone(Alone),
@@ -57,13 +56,13 @@ enum Thing {
     Siblings(Vec<usize>),
 }
 
-/// A thing, and its samples.
+/// An item, and its samples.
 struct Planned {
     thing: Thing,
     samples: Vec<f64>,
 }
 
-/// What is to be measured.
+/// All items to measure.
 struct Plan {
     things: Vec<Planned>,
     variants: Vec<Variant>,
@@ -71,8 +70,8 @@ struct Plan {
     notes: Vec<String>,
 }
 
-/// Measures this host for about `seconds`; `progress` is told how many have passed. An interrupt
-/// ends it after the visit that is under way, with what there is.
+/// Measures this host for about `seconds`, and reports to `progress` how many have passed. An
+/// interrupt ends it after the current visit, with the samples so far.
 ///
 /// # Errors
 ///
@@ -130,7 +129,7 @@ fn on(cpus: &[usize], tasks: &[usize]) -> Vec<usize> {
     tasks.iter().map(|&task| cpus[task]).collect()
 }
 
-/// What to measure on these CPUs in the time that there is.
+/// Plans the measurements of these CPUs within the time.
 fn plan(layout: &Layout, seconds: f64) -> Plan {
     let mut things: Vec<Thing> = Alone::ALL.map(Thing::Alone).to_vec();
     let mut expected = things.len() as f64 * ALONE_SECONDS;
@@ -167,7 +166,7 @@ fn plan(layout: &Layout, seconds: f64) -> Plan {
             notes.push(format!("what siblings share of a line cannot be measured here: {why}"))
         }
     }
-    // What is left of a round is for hand-overs, as much for each distance.
+    // The rest of a round is for hand-overs, in equal parts for the distances.
     let left = (seconds / WANTED_ROUNDS - expected).max(0.0) / PAIR_SECONDS;
     let each = (left / pairs.len().max(1) as f64) as usize;
     let chosen: BTreeMap<Distance, Vec<(usize, usize)>> = pairs
@@ -181,13 +180,13 @@ fn plan(layout: &Layout, seconds: f64) -> Plan {
     Plan { things, variants, siblings: contended::siblings_variant(), notes }
 }
 
-/// At most so many of `all`, evenly spread.
+/// Returns at most `most` of `all`, evenly spread.
 fn spread_out(all: &[(usize, usize)], most: usize) -> Vec<(usize, usize)> {
     let count = all.len().min(most);
     (0..count).map(|index| all[index * all.len() / count]).collect()
 }
 
-/// 1, 2, 4, ... and all.
+/// Returns 1, 2, 4, ... and all.
 fn numbers_of_tasks(all: usize) -> Vec<usize> {
     let powers = std::iter::successors(Some(1usize), |tasks| Some(tasks * 2));
     let mut numbers: Vec<usize> = powers.take_while(|tasks| *tasks < all).collect();
@@ -195,8 +194,8 @@ fn numbers_of_tasks(all: usize) -> Vec<usize> {
     numbers
 }
 
-/// The cells of the experiment on siblings: one task, three cores with their siblings, and six
-/// cores where there are.
+/// Returns the cells of the experiment on siblings: one task, three cores with their siblings, and
+/// six cores where there are.
 fn experiment(layout: &Layout, siblings: &[(usize, usize)]) -> Result<Vec<Vec<usize>>, String> {
     if layout.threads < 2 {
         return Err("no core has two threads that the process may use".to_owned());
@@ -216,7 +215,7 @@ fn experiment(layout: &Layout, siblings: &[(usize, usize)]) -> Result<Vec<Vec<us
     Ok(cells)
 }
 
-/// How much longer the lab's local work takes on `a` while `b` works too.
+/// Returns the factor by which the lab's local work on `a` takes longer while `b` works too.
 fn beside_sibling(a: usize, b: usize) -> Result<f64, String> {
     let tries = || {
         let one = |_| {
@@ -226,7 +225,7 @@ fn beside_sibling(a: usize, b: usize) -> Result<f64, String> {
         };
         statistics::median(&(0..9).map(one).collect::<Vec<f64>>()).unwrap_or(f64::NAN)
     };
-    // Measures the work loop, once in a process, before anything else does.
+    // Calibrates the work loop, once in a process, before anything else is measured.
     OnHost::work(1.0);
     let alone = OnCpu::start(a, tries)?.finish()?;
     let over = Arc::new(AtomicBool::new(false));

@@ -1,27 +1,28 @@
-//! How much of the time that passes a thread has its CPU: where the host is busy with other things,
-//! a try in which a measuring thread had to wait for its CPU says nothing of the caches.
+//! Share of the elapsed time for which a thread has its CPU. A try in which a measuring thread had
+//! to wait for its CPU says nothing about the caches.
 
 use std::time::{Duration, Instant};
 
-/// A try counts if every thread had its CPU for all of it but this share, or [`LEAST_LOST`].
+/// Maximum share of a counted try for which a thread may lack its CPU, if that is more than
+/// [`LEAST_LOST`].
 const LOST: f64 = 0.03;
 
 /// Reading CPU time takes time itself.
 const LEAST_LOST: Duration = Duration::from_micros(4);
 
-/// A stretch of the calling thread's time.
+/// An interval of the calling thread's time.
 pub(super) struct Share {
     begin: Instant,
     had: Option<Duration>,
 }
 
 impl Share {
-    /// It begins.
+    /// Begins the interval.
     pub(super) fn begin() -> Share {
         Share { had: cpu_time(), begin: Instant::now() }
     }
 
-    /// It ends: whether the thread had its CPU.
+    /// Ends the interval. Returns true if the thread had its CPU throughout.
     pub(super) fn was_whole(&self) -> bool {
         let passed = self.begin.elapsed();
         match (self.had, cpu_time()) {
@@ -29,13 +30,13 @@ impl Share {
                 let lost = passed.saturating_sub(after.saturating_sub(before));
                 lost <= passed.mul_f64(LOST).max(LEAST_LOST)
             }
-            // Nobody says: there is nothing to go by.
+            // The system does not report CPU time, so the try counts.
             _ => true,
         }
     }
 }
 
-/// The CPU time of the calling thread.
+/// Returns the CPU time of the calling thread.
 #[cfg(unix)]
 fn cpu_time() -> Option<Duration> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

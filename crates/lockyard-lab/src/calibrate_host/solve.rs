@@ -1,10 +1,10 @@
-//! The latencies of a host's machine file, such that the simulated hand-over of each distance takes
-//! as long as the measured one.
+//! The latencies of a host's machine file. They are chosen so that the simulated hand-over of each
+//! distance takes as long as the measured one.
 //!
-//! One number is solved for after the other, from near to far: each simulated hand-over depends on
-//! one number that is not yet known. All are whole cycles but the scale, and the latencies that it
-//! multiplies are whole, so a simulated figure is a staircase; of the values that were tried the
-//! one that comes nearest is taken, and what is left is said.
+//! One number is solved for after the other, from near to far. Each simulated hand-over depends on
+//! one number that is not yet known. All are whole cycles except the scale. The latencies that the
+//! scale multiplies are whole too, so a simulated figure is a staircase. Of the values that were
+//! tried the nearest is taken, and the rest of the error is reported.
 
 use super::draft::{Draft, Origin, figure_text};
 use super::inputs::{self, Taken, round4};
@@ -13,23 +13,23 @@ use lockyard_predict::machine::known_figures;
 use lockyard_results::row::Measured;
 use lockyard_sim::Machine;
 
-/// A hand-over that is missed by more is out of reach.
+/// Maximum error of a hand-over. One with a larger error is out of reach.
 const TOLERANCE: f64 = 0.05;
 
-/// Misses that differ by less are alike.
+/// Errors that differ by less than this are alike.
 const ALIKE: f64 = 0.01;
 
-/// A scale may be so small or large.
+/// Minimum and maximum of the scale.
 const SCALES: (f64, f64) = (0.05, 20.0);
 
-/// A turn between siblings, and a leg, may take so many cycles.
+/// Maximum number of cycles of a turn between siblings, and of a leg.
 const MOST_TURN: f64 = 500.0;
-/// The turns that are tried one by one: a ping-pong does not grow with short ones, as with some of
-/// them more branches are guessed wrongly.
+/// Number of turns that are tried one by one. A ping-pong does not grow steadily with short turns,
+/// because with some of them more branches are mispredicted.
 const SHORT_TURNS: u32 = 64;
 const MOST_LEG: f64 = 5000.0;
 
-/// Bisections: enough for any of these ranges.
+/// Number of bisections, enough for any of these ranges.
 const STEPS: usize = 24;
 
 /// A host as a machine.
@@ -39,15 +39,15 @@ pub struct Calibrated {
     pub machine: Machine,
     /// Its file.
     pub file: String,
-    /// What a reader should know.
+    /// Notes for the reader.
     pub notes: Vec<String>,
-    /// The family of another maker whose constants the file has, and what to say of that.
+    /// The family whose constants the file has, if it is another maker's, with a note on it.
     pub borrowed: Option<(String, String)>,
     draft: Draft,
 }
 
 impl Calibrated {
-    /// The same with more notes in the file.
+    /// Returns the host with more notes in the file.
     ///
     /// # Errors
     ///
@@ -59,16 +59,16 @@ impl Calibrated {
     }
 }
 
-/// Makes a machine of what was measured, with a name of its own if none is given.
+/// Makes a machine from the measurements, with a name of its own if none is given.
 ///
 /// # Errors
 ///
-/// If no valid machine file comes of it: the clock or the cost of an atomic addition is missing, a
-/// number is not allowed in a file, or a measured hand-over is out of reach.
+/// If there is no valid machine file for them: the clock or the cost of an atomic addition is
+/// missing, a number is not allowed in a file, or a measured hand-over is out of reach.
 pub fn calibrate(measurements: &Measurements, name: Option<&str>) -> Result<Calibrated, String> {
     let taken = Taken::of(measurements)?;
     let mut draft = inputs::begin(measurements, &taken, name)?;
-    // Without latencies that were solved for: is what was measured allowed?
+    // Checks the measurements before any latency is solved for.
     draft.machine()?;
     let mut notes = Vec::new();
     scale(&mut draft, measurements, &taken, &mut notes)?;
@@ -99,7 +99,7 @@ pub fn calibrate(measurements: &Measurements, name: Option<&str>) -> Result<Cali
     Ok(Calibrated { machine, file: draft.text(), notes, borrowed: taken.borrowed(), draft })
 }
 
-/// Hardware threads of a machine at a distance from thread 0, if it has such.
+/// Returns a hardware thread of the machine at a distance from thread 0, if there is one.
 pub(super) fn place_at(machine: &Machine, distance: Distance) -> Option<usize> {
     let (complex, cores) = (machine.cores_per_complex(), machine.cores());
     let socket = cores / machine.sockets();
@@ -111,7 +111,7 @@ pub(super) fn place_at(machine: &Machine, distance: Distance) -> Option<usize> {
     }
 }
 
-/// The simulated hand-over at a distance.
+/// Simulates the hand-over at a distance.
 fn hand_over(draft: &Draft, distance: Distance) -> Result<f64, String> {
     let machine = draft.machine()?;
     let place = place_at(&machine, distance);
@@ -120,7 +120,7 @@ fn hand_over(draft: &Draft, distance: Distance) -> Result<f64, String> {
         .ok_or_else(|| format!("the machine has no {}", layout::describe(distance)))
 }
 
-/// What a search found.
+/// Result of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Found {
     value: f64,
@@ -128,14 +128,14 @@ struct Found {
 }
 
 impl Found {
-    /// By how much the figure misses `target`, as a share of it.
+    /// Returns the error of the figure, as a share of `target`.
     fn miss(&self, target: f64) -> f64 {
         (self.figure / target - 1.0).abs()
     }
 }
 
-/// The value between `low` and `high` at which `figure`, which grows with it but for steps, is
-/// nearest to `target`. `round` says which values there are.
+/// Returns the value between `low` and `high` at which `figure` is nearest to `target`. The figure
+/// grows with the value, except for steps. `round` gives the allowed values.
 fn nearest(
     (mut low, mut high): (f64, f64),
     target: f64,
@@ -155,7 +155,7 @@ fn nearest(
         if other.miss(target) < best.miss(target) {
             best = other;
         }
-        // Geometric where it can be: ranges span decades.
+        // The geometric mean where possible, because ranges span decades.
         let middle = if low > 0.0 { (low * high).sqrt() } else { (low + high) / 2.0 };
         if round(middle) == round(low) || round(middle) == round(high) {
             break;
@@ -173,12 +173,12 @@ fn nearest(
     Ok(best)
 }
 
-/// The middle one of the most in a row that miss by little more than the one that misses least:
-/// where a figure jumps, a value at an edge, or one between others that do not do, says less.
+/// Returns the middle of the longest run of values whose error is about the least. Where a figure
+/// jumps, a value at an edge says less, and so does one between values that do not fit.
 ///
 /// # Panics
 ///
-/// Without any.
+/// If there are no values.
 fn middle(found: &[Found], target: f64) -> Found {
     let least = found.iter().map(|found| found.miss(target)).fold(f64::INFINITY, f64::min);
     let good = |found: &Found| found.miss(target) <= least + ALIKE;
@@ -187,7 +187,7 @@ fn middle(found: &[Found], target: f64) -> Found {
     longest[longest.len() / 2]
 }
 
-/// A hand-over that was solved for, for a source.
+/// Returns the description of a hand-over that was solved for, for a source.
 fn solved(
     measurements: &Measurements,
     distance: Distance,
@@ -204,7 +204,7 @@ fn solved(
     )
 }
 
-/// Says that a hand-over is out of reach, or how far from it the simulated one is.
+/// Notes that a hand-over is out of reach, or the error of the simulated one.
 fn judge(
     what: &str,
     distance: Distance,
@@ -267,9 +267,9 @@ fn scale(
     Ok(())
 }
 
-/// Whether a load that a locked operation of its line follows fetches the line exclusively:
-/// whichever brings two cores that change a word by a load and a compare-exchange nearer to what
-/// was measured.
+/// Sets whether a load followed by a locked operation on its line fetches the line exclusively. It
+/// chooses the alternative that brings two cores, which change a word by a load and a
+/// compare-exchange, nearer to the measurement.
 fn exclusive_loads(draft: &mut Draft, measurements: &Measurements) -> Result<(), String> {
     let Some(measured) = measurements.pair(Pair::CompareExchange, Distance::Complex) else {
         return Ok(());
@@ -298,8 +298,8 @@ fn exclusive_loads(draft: &mut Draft, measurements: &Measurements) -> Result<(),
     Ok(())
 }
 
-/// Where the relative has a turn between siblings, this host's is solved for; where training tables
-/// say that there is none, its hand-over is a figure to compare with.
+/// Solves for the turn between siblings, if the relative has one. If training tables say that there
+/// is none, the siblings' hand-over is a figure to compare with.
 fn sibling_turn(
     draft: &mut Draft,
     measurements: &Measurements,
@@ -353,7 +353,7 @@ fn leg(
     })?;
     let source = solved(measurements, distance, measured, found);
     draft.set("cycles", name, found.value, Origin::Source(source));
-    // Farther, and not slower: virtual machines move.
+    // Farther, but not slower: virtual machines move.
     if found.value == 0.0 && found.figure > measured.value {
         notes.push(format!(
             "the ping-pong between {}, {:.1} ns, is no longer than the nearer one: `{name}` is 0, \
@@ -369,7 +369,7 @@ fn leg(
     Ok(())
 }
 
-/// What a line costs more that is at home with the one who loads it.
+/// Sets the additional cost of a line whose home is the loader's.
 fn directory(draft: &mut Draft, measurements: &Measurements) -> Result<(), String> {
     let homed = |what| measurements.pair(what, Distance::Remote);
     let (Some(reader), Some(writer)) = (homed(Pair::LoadHomedReader), homed(Pair::LoadHomedWriter))
@@ -414,7 +414,7 @@ mod tests {
                 found.map(|(i, &figure)| Found { value: i as f64, figure }).collect();
             middle(&found, target).value
         };
-        // As simulated turns of siblings are: a plateau, and single values beside it.
+        // Like simulated turns of siblings: a plateau, with single values beside it.
         let turns = [1.0, 1.5, 5.19, 5.19, 5.19, 5.2, 5.19, 2.7, 5.19, 5.6];
         assert_eq!(of(&turns, 5.0), 4.0);
         assert_eq!(of(&turns, 2.6), 7.0);

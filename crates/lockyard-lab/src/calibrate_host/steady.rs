@@ -1,8 +1,8 @@
-//! Looks whether each figure that was measured is one value: a hand-over that takes 25 ns for a
-//! while and then 114 makes no machine.
+//! A check that each measured figure is one value: a hand-over that takes 25 ns for a while and
+//! then 114 makes no machine.
 //!
-//! That is what virtual machines do whose CPUs are siblings of a core at one time and not at
-//! another, or that are moved to another host. Three signs of it are looked for, by the rule of
+//! Virtual machines have such figures if their CPUs are siblings of a core only at times, or if
+//! they move to another host. Three signs are looked for, by the rule of
 //! [`lockyard_results::statistics::unsteady`]:
 //!
 //! 1. The hand-over of a distance is unsteady in time, for half of its pairs or more. A number of
@@ -11,8 +11,8 @@
 //!    pair to pair. The file is marked.
 //! 3. An earlier file of the same CPUs has another hand-over. The file is marked.
 //!
-//! A mark is a note of the file, which every command that uses the file repeats. A change that
-//! takes longer than the measuring is seen by the third sign only, so the file of a virtual machine
+//! A mark is a note of the file, which every command that uses the file repeats. Only the third
+//! sign detects a change that takes longer than the measurement. So the file of a virtual machine
 //! always says that this may happen.
 
 use super::{Distance, Measurements, Pair, PairFigure, layout};
@@ -20,19 +20,19 @@ use lockyard_results::statistics::{Unsteady, unsteady};
 use lockyard_sim::Machine;
 use std::collections::BTreeMap;
 
-/// What the steadiness of measurements says of a file that is made of them.
+/// Result of the check, for a file that is made of the measurements.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Steadiness {
-    /// Why no file should be made of them, in one line.
+    /// Reason not to make a file of them, in one line.
     pub refused: Option<String>,
-    /// Notes for the file and for people.
+    /// Notes for the file and for users.
     pub notes: Vec<String>,
 }
 
-/// Hand-overs of two files that differ by this factor are not of the same host.
+/// Hand-overs of two files that differ by this factor are of different hosts.
 const ANOTHER: f64 = 1.25;
 
-/// Looks at everything that was measured in time, and from pair to pair.
+/// Checks everything that was measured in time, and from pair to pair.
 pub fn steadiness(measurements: &Measurements) -> Steadiness {
     let mut found = Steadiness::default();
     let mut groups: BTreeMap<(Pair, Distance), Vec<&PairFigure>> = BTreeMap::new();
@@ -78,11 +78,11 @@ pub fn steadiness(measurements: &Measurements) -> Steadiness {
     found
 }
 
-/// What to do about measurements that are refused.
+/// Advice about measurements that are refused.
 pub const ADVICE: &str = "on a virtual machine two CPUs may be siblings of a core at one time and \
      not at another: pin its virtual CPUs, or use --anyway for a file that is marked";
 
-/// Says in which hand-overs an earlier file of as many CPUs differs from a new one.
+/// Lists the hand-overs in which an earlier file of as many CPUs differs from a new one.
 pub fn differs(earlier: &Machine, new: &Machine) -> Vec<String> {
     if earlier.hardware_threads() != new.hardware_threads() {
         return Vec::new();
@@ -108,6 +108,6 @@ pub fn differs(earlier: &Machine, new: &Machine) -> Vec<String> {
     differs.collect()
 }
 
-/// What the file of a virtual machine says of itself.
+/// The note in the file of a virtual machine.
 pub(super) const VIRTUAL: &str = "measured on a virtual machine: which of its CPUs share a core \
      may change, and with it every hand-over; calibrate again at another time and compare";

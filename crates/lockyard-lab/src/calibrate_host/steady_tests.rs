@@ -1,12 +1,13 @@
-//! Hand-overs with two values, drifts, pairs that are unlike, families of another maker: what is
-//! refused, and what the file says.
+//! Tests of hand-overs with two values, drifts, unlike pairs and families of another maker. They
+//! check the refusal and the notes of the file.
 
 use super::tests::{exactly, imitate, imitated};
 use super::*;
 use lockyard_results::render::Format;
 use lockyard_sim::Machine;
 
-/// The hand-over of all pairs at a distance, round by round, with the figure that the rounds give.
+/// Replaces the hand-over of all pairs at a distance, round by round, and the figure that the
+/// rounds give.
 fn hand_overs(measurements: &mut Measurements, distance: Distance, series: &[f64]) {
     let layout = measurements.layout.clone();
     for pair in measurements.pairs.iter_mut() {
@@ -18,8 +19,8 @@ fn hand_overs(measurements: &mut Measurements, distance: Distance, series: &[f64
     }
 }
 
-/// Rounds of the two kinds of a virtual machine whose CPUs are siblings for a while, as the issue
-/// has them: 25 and 29, 114 and 121 ns.
+/// Returns rounds of the two kinds of a virtual machine whose CPUs are siblings for a while, as in
+/// the issue: 25 and 29, 114 and 121 ns.
 fn mixture() -> Vec<f64> {
     (0..200)
         .map(|round| if round < 130 { [25.0, 29.0] } else { [114.0, 121.0] }[round % 2])
@@ -40,7 +41,7 @@ fn a_hand_over_with_two_values_makes_no_machine_unless_it_is_marked() {
     assert!(why.starts_with("ping_pong between cores of a complex has not one value"), "{why}");
     assert!(why.contains("27.0 ns (65 %) and 117.5 ns (35 %), with 1 change between"), "{why}");
     assert!(why.contains("in 200 rounds") && !why.contains('\n'), "{why}");
-    // With --anyway: the file says it, and everybody who uses it.
+    // With --anyway the file has the note, and so does everything that uses it.
     let machine = calibrate(&measurements, None).expect("it is a machine").machine;
     assert!(machine.notes().contains(&why), "{:?}", machine.notes());
 }
@@ -74,7 +75,7 @@ fn another_figure_with_two_values_and_one_pair_of_many_only_mark_the_file() {
 fn pairs_that_are_less_alike_than_the_system_says_mark_the_file() {
     let at = |cpu| CpuAt { cpu, package: 0, complex: 0, core: cpu };
     let (_, mut measurements) = imitated("skylake-client-4c", 94, 4);
-    // Eight CPUs that the system calls cores, of which two by two are siblings.
+    // The system calls these eight CPUs cores, but each two of them are siblings.
     measurements.layout = Layout::new(&(0..8).map(at).collect::<Vec<_>>());
     let pairs = (0..8).flat_map(|a| (a + 1..8).map(move |b| (a, b)));
     let pair = |(a, b): (usize, usize)| {
@@ -102,7 +103,7 @@ fn an_earlier_file_with_another_hand_over_is_noticed() {
     assert!(said.starts_with("an earlier calibration (before) had ping_pong_same_socket 114.0 ns"));
     let marked = found.with_notes(vec![said.clone()]).expect("it is a machine");
     assert_eq!(marked.machine.notes(), [said.as_str()]);
-    // Of another host nothing is said.
+    // There is no note for a file of another host.
     let fewer = Machine::shipped("skylake-client-4c").expect("it is shipped");
     assert!(differs(&fewer, &marked.machine).is_empty());
 }
@@ -128,7 +129,7 @@ fn another_maker_s_family_is_borrowed_with_a_word() {
         (&json["borrowed_family"], &json["machine_notes"][0]),
         (&family.into(), &said.into())
     );
-    // An Intel processor has one of its maker's.
+    // An Intel processor has a family of its own maker.
     let (_, intel) = imitated("cascade-lake-2s24c2t", 85, 2);
     let found = calibrate(&intel, None).expect("it is a machine");
     assert!(found.borrowed.is_none() && found.machine.notes().is_empty());

@@ -1,6 +1,6 @@
-//! From measurements to a file and to predictions, deterministically: "measured" is what a shipped
-//! machine simulates, so the file must find that machine again; and measurements that no machine
-//! can have are refused in one line.
+//! Tests from measurements to a file and to predictions. They are deterministic: the "measured"
+//! figures are what a shipped machine simulates, so the file must find that machine again.
+//! Measurements that no machine can have are refused in one line.
 
 use super::contended::{self, Performed};
 use super::solve::place_at;
@@ -35,8 +35,8 @@ fn layout_of(machine: &Machine, cores: usize) -> Layout {
     Layout::new(&(0..machine.hardware_threads()).filter(in_part).map(at).collect::<Vec<_>>())
 }
 
-/// What a machine would be measured as, `cores` cores of each socket, with contended scenarios or
-/// without.
+/// Returns measurements as of a machine, with `cores` cores of each socket, and with contended
+/// scenarios or without.
 pub(super) fn imitate(
     machine: &Machine,
     (vendor, model): (&str, u32),
@@ -101,7 +101,8 @@ pub(super) fn imitate(
     }
 }
 
-/// The hardware thread of the machine behind a CPU of a part of it: CPUs have its numbers.
+/// Returns the hardware thread of the machine behind a CPU of a part of it. CPUs have the machine's
+/// numbers.
 fn machine_place(machine: &Machine, layout: &Layout, task: usize) -> usize {
     let cpu = layout.cpus()[task];
     assert!(cpu < machine.hardware_threads());
@@ -412,7 +413,7 @@ fn programs_get_every_figure_and_the_file() {
     assert_eq!(text(Format::Csv).lines().count(), figures.rows.len() + 1);
     let markdown = text(Format::Markdown);
     assert!(markdown.contains("```toml\n") && markdown.ends_with("```\n"), "{markdown}");
-    // Interrupted: what was measured, and no prediction.
+    // After an interrupt there are measured figures, and no prediction.
     let only = measured(&measurements);
     assert!(only.rows.iter().all(|row| row.predicted.is_none()) && only.errors().is_empty());
 }

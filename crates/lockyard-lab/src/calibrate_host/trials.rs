@@ -1,8 +1,8 @@
 //! Scenarios on CPUs of this host, in short tries.
 //!
-//! All threads meet, perform operations until the first of them has seen the window pass, and stop.
-//! As with pairs a try counts only if every thread had its CPU all the time: with locks that keep
-//! the order, one thread that waits for its CPU holds up all others for milliseconds.
+//! All threads meet, perform operations until the first of them sees the end of the window, and
+//! stop. As with pairs, a try counts only if every thread had its CPU throughout. With fair locks,
+//! one thread that waits for its CPU holds up all others for milliseconds.
 
 use super::on_cpu::OnCpu;
 use super::pair::Visit;
@@ -18,32 +18,32 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Tries of a sample; the first one warms up and is not counted.
+/// Tries of a sample. The first one warms up and is not counted.
 const TRIES: usize = 5;
 
-/// How long a try is.
+/// Duration of a try.
 const WINDOW: Duration = Duration::from_micros(400);
 
-/// The first thread looks at the clock once in so many operations.
+/// Number of operations between two looks of the first thread at the clock.
 const BATCH: u64 = 16;
 
-/// Whoever waits polls so often before he lets others have the CPU.
+/// Number of polls before a waiting thread yields its CPU.
 const POLLS: u32 = 1 << 14;
 
-/// Without a try of any thread for so long, a run is stalled.
+/// Without a try of any thread for this long, a run is stalled.
 const STALLED: Duration = Duration::from_secs(20);
 
-/// A visit takes about so many seconds, besides its threads.
+/// Approximate duration of a visit in seconds, without the start of its threads.
 pub(super) const VISIT_SECONDS: f64 = 0.003;
 
 /// The alignment of the objects' lines: two lines, because neighbours are fetched in pairs.
 const LINE_BYTES: usize = 128;
 
-/// A line of its own, and the one that is fetched with it.
+/// A line of its own, with the adjacent line that is prefetched with it.
 #[repr(align(128))]
 struct Line<T>(T);
 
-/// The stop flag of the run, which is the process's, as a stage has no `self`; [`ONE`] is held
+/// The stop flag of the run. It is the process's, because a stage has no `self`. [`ONE`] is held
 /// while it is used.
 static STOP: Line<AtomicBool> = Line(AtomicBool::new(false));
 static ONE: Mutex<()> = Mutex::new(());
@@ -66,27 +66,27 @@ impl Stage for InTry {
     fn operation_done() {}
 }
 
-/// What the threads share.
+/// State that the threads share.
 struct Shared {
     prepared: Prepared<InTry>,
     threads: usize,
-    /// How often threads have arrived at a meeting, all together.
+    /// Number of arrivals at meetings, of all threads together.
     arrived: Line<AtomicUsize>,
 }
 
-/// What a thread says after a try.
+/// Report of a thread after a try.
 struct Done {
     try_number: usize,
     operations: u64,
-    /// How long the try was; the first thread knows.
+    /// Duration of the try, which only the first thread knows.
     window: Option<Duration>,
     whole: bool,
 }
 
 impl Shared {
-    /// All threads come here `time` times, and go on together.
+    /// Waits until all threads have come here `time` times.
     fn meet(&self, time: usize) {
-        // Acquire and release: what each did before is seen after.
+        // Acquire and release: what each thread did before is visible after.
         self.arrived.0.fetch_add(1, Ordering::AcqRel);
         let mut polls = 0u32;
         // Pairs with the release above.
@@ -100,14 +100,14 @@ impl Shared {
     }
 }
 
-/// One visit: operations a second of tasks on `cpus`, all together, each with `local_work`
-/// nanoseconds of work an operation where the variant has calibrated work.
+/// Performs one visit. Returns the operations a second of all tasks on `cpus` together. An
+/// operation has `local_work` nanoseconds of work if the variant has calibrated work.
 ///
 /// # Errors
 ///
-/// If a task may not run where it should, nobody makes progress, or the objects are not as they
-/// ought to be afterwards. Also if an interrupt ended it: the caller looks, and the message has no
-/// meaning then.
+/// If a task may not run where it should, nobody makes progress, or the objects are wrong
+/// afterwards. Also if an interrupt ended the visit: the caller checks for one, and the message
+/// then has no meaning.
 pub(super) fn visit(
     variant: &Variant,
     cpus: &[usize],
@@ -115,9 +115,9 @@ pub(super) fn visit(
     round: usize,
 ) -> Result<Visit, String> {
     let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    // Measures the work loop, once in a process, before anything else does.
+    // Calibrates the work loop, once in a process, before anything else is measured.
     OnHost::work(1.0);
-    // How long a transfer takes depends on where the line's home is, so every round's objects lie
+    // The time of a transfer depends on the home of the line, so every round has its objects
     // elsewhere.
     let padding: Vec<u8> = Vec::with_capacity(round % 61 * 192 + 64);
     let prepared = Prepared::<InTry>::new(variant, LINE_BYTES, None, local_work)
@@ -133,9 +133,9 @@ pub(super) fn visit(
         match OnCpu::start(cpu, move || task(index, &mine, &sender)) {
             Ok(thread) => threads.push(thread),
             Err(message) => {
-                // Those that are there go on without those that are not.
+                // The threads that are there go on without the missing ones.
                 shared.arrived.0.fetch_add(cpus.len() * 3 * TRIES, Ordering::AcqRel);
-                // What they did, or that one of them has panicked, is of no interest any more.
+                // The results no longer matter, not even a panic.
                 threads.into_iter().for_each(|thread| drop(thread.finish()));
                 return Err(message);
             }
@@ -184,14 +184,14 @@ pub(super) fn visit(
     Ok(Visit { figure: statistics::median(&figures), counted: figures.len() as u64, lost })
 }
 
-/// One thread.
+/// Runs one thread.
 fn task(index: usize, shared: &Shared, sender: &Sender<Done>) {
     for try_number in 0..TRIES {
         shared.meet(try_number * 3 + 1);
         if index == 0 {
             STOP.0.store(false, Ordering::Relaxed);
         }
-        // Everyone has passed the first meeting, and the flag is down.
+        // Every thread has passed the first meeting, and the flag is cleared.
         shared.meet(try_number * 3 + 2);
         let share = Share::begin();
         let begin = Instant::now();
@@ -208,7 +208,7 @@ fn task(index: usize, shared: &Shared, sender: &Sender<Done>) {
         });
         let whole = share.was_whole();
         shared.meet(try_number * 3 + 3);
-        // The receiver goes away only if it has given up.
+        // The receiver is gone only if it has given up.
         let _ = sender.send(Done { try_number, operations, window, whole });
     }
 }

@@ -5,7 +5,7 @@ use lockyard_results::row::{Detail, Measured, Row};
 use lockyard_scenarios::Script;
 use std::collections::BTreeMap;
 
-/// The row of a task's figure, with the metric's name and unit.
+/// Returns the row of a task's figure, with the metric's name and unit.
 pub(super) fn row(
     script: &Script,
     task: &Task,

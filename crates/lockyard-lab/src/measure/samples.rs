@@ -1,5 +1,5 @@
-//! The rows of the samples of runs: of each variant and number of threads one run, which its
-//! script's disturbances disturb.
+//! The rows of the samples of runs. There is one run for each variant and number of threads, with
+//! the disturbances of its script.
 
 use super::measured_row::row;
 use lockyard_measure::scenario::rounds::{self, Effort, Task};
@@ -9,8 +9,8 @@ use lockyard_scenarios::{Figure, Script};
 use lockyard_support::jobs;
 use std::collections::BTreeMap;
 
-/// Measures the samples of `tasks`, if the script has any; the rows, and why the rest was not
-/// measured.
+/// Measures the samples of `tasks`, if the script has any. Returns the rows, and the reason why the
+/// rest was not measured.
 pub(super) fn rows(
     script: &Script,
     tasks: &[Task],

@@ -1,5 +1,5 @@
-//! What it takes to reproduce published cells: runs, each simulated once for all cells that are
-//! figures of it, and calibrations.
+//! The plan to reproduce published cells: calibrations, and runs. Each run is simulated once for
+//! all of its cells.
 
 use lockyard_measure::call_path;
 use lockyard_predict::calibration::{self, Calibrated};
@@ -17,7 +17,7 @@ pub(super) struct Plan {
     pub(super) calibrations: Vec<Calibration>,
 }
 
-/// A run: a variant of a script with so many tasks on a machine.
+/// A run: a variant of a script with this many tasks on a machine.
 pub(super) struct Run {
     pub(super) script: Script,
     pub(super) variant: Variant,
@@ -25,21 +25,21 @@ pub(super) struct Run {
     pub(super) tasks: usize,
     /// Index into the calibrations.
     pub(super) calibration: usize,
-    /// How many published cells are figures of it.
+    /// Number of published cells that are figures of it.
     pub(super) cells: usize,
 }
 
-/// What is calibrated once: a variant of a script, for a machine.
+/// A calibration: a variant of a script, for a machine.
 pub(super) struct Calibration {
     pub(super) script: Script,
     pub(super) variant: Variant,
     pub(super) machine: String,
 }
 
-/// Why nothing can be said about a cell.
+/// Reason why a cell has no model.
 pub(super) struct NoModel {
     pub(super) reason: String,
-    /// It is an input, and no result.
+    /// True if the cell is an input, and no result.
     pub(super) input: bool,
 }
 
@@ -49,28 +49,29 @@ impl From<String> for NoModel {
     }
 }
 
-/// The machine file of a published machine: its own, or the one that stands for it in a script.
+/// Returns the machine file of a published machine: its own, or the one that stands for it in a
+/// script.
 fn machine(script: &Script, published: &str) -> Option<Machine> {
     let other = || Machine::shipped(script.profile.machine.as_deref()?);
     Machine::shipped(published).or_else(other)
 }
 
-/// How a published cell follows from runs.
+/// The derivation of a published cell from runs.
 pub(super) struct Model {
     /// Index into the runs.
     pub(super) run: usize,
-    /// Which figure of it the cell is.
+    /// The figure of the run that the cell is.
     pub(super) figure: Figure,
-    /// Index of the run with which it is compared.
+    /// Index of the run with which the cell is compared.
     pub(super) reference: Option<usize>,
-    /// Whether the cell, or another one that says the same, gave something.
+    /// True if the cell gave something, or another cell that says the same did.
     pub(super) is_calibration: bool,
     /// The calibration cell.
     calibrated_by: Option<Cell>,
 }
 
 impl Run {
-    /// Simulates it.
+    /// Simulates the run.
     ///
     /// # Errors
     ///
@@ -91,13 +92,13 @@ impl Run {
 }
 
 impl Model {
-    /// The figure of the trivial model: the cost of an operation in the calibration cell, held
-    /// constant.
+    /// Returns the figure of the trivial model: the cost of an operation in the calibration cell,
+    /// held constant.
     pub(super) fn trivial(&self, run: &Run, metric: Metric) -> Option<f64> {
         let cell = self.calibrated_by.as_ref()?;
         let throughput = calibration::calibration_throughput(&run.script, metric, cell)?;
         if let Figure::Sample { of, .. } = self.figure {
-            // Every sample is as the first.
+            // Every sample is like the first.
             return Some(match of {
                 OfTasks::Total => throughput,
                 OfTasks::Least | OfTasks::Most => throughput / run.tasks as f64,
@@ -108,7 +109,7 @@ impl Model {
 }
 
 impl Plan {
-    /// What it takes to say something about a cell, or why nothing can be said.
+    /// Returns the model of a cell, or the reason why it has none.
     pub(super) fn model(&mut self, cell: &Cell, tables: &[Table]) -> Result<Model, NoModel> {
         if let Some(reason) = call_path::without_measurement(&cell.experiment) {
             return Err(reason.into());
@@ -164,7 +165,7 @@ impl Plan {
         })
     }
 
-    /// The number of a run.
+    /// Returns the index of a run.
     fn run(&mut self, script: &Script, variant: Variant, machine: &Machine, tasks: usize) -> usize {
         let same = |known: &Run| {
             known.script.name == script.name
@@ -187,8 +188,8 @@ impl Plan {
         self.runs.len() - 1
     }
 
-    /// The number of a calibration. A script whose calibration names its variant is calibrated once
-    /// for all of them.
+    /// Returns the index of a calibration. A script whose calibration names its variant is
+    /// calibrated once for all of them.
     fn calibration(&mut self, script: &Script, variant: &Variant, machine: &str) -> usize {
         let shared = script.calibration.as_ref().is_some_and(|c| c.variant.is_some());
         let same = |known: &Calibration| {

@@ -1,9 +1,9 @@
 //! Training: the tables on which the simulated machine's protocol was fitted, and what it makes of
 //! them.
 //!
-//! | file | what |
+//! | file | contents |
 //! | --- | --- |
-//! | `programs.rs` | what the benchmarks of the tables do to shared lines |
+//! | `programs.rs` | the operations of the benchmarks on shared lines |
 //! | `tables.rs` | the cells, with their headers' corrections |
 //! | `run.rs` | a cell on its machine, as the benchmarks run it |
 //! | `report.rs` | each cell beside its simulation |

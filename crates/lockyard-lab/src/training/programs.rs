@@ -10,7 +10,7 @@ use lockyard::on::RawQSpinLock;
 use lockyard::platform::{Host, Ordering, Word};
 use lockyard_sim::{Placed, Simulated, SimulatedU32, SimulatedU64, Simulation};
 
-/// What one thread does around its work inside.
+/// Operations of one thread around its inside work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Program {
     /// Adds 1 before and subtracts 1 after.
@@ -19,13 +19,13 @@ pub enum Program {
     Lockref,
     /// lockyard's queued lock.
     Queued,
-    /// A swap until the word was 0; a store.
+    /// A swap until the word was 0, and a store.
     SwapLock,
-    /// Two counters in one line; the release adds 1 by a load and a store.
+    /// Two counters in one line. The release adds 1 by a load and a store.
     TicketLock,
     /// Adds 1.
     Add,
-    /// Adds 1 by a compare-exchange, whose failure gives the next expected value.
+    /// Adds 1 by a compare-exchange. Its failure gives the next expected value.
     ExchangeAdd,
     /// Adds 1 to a counter in another line, under a swap lock that waits by reading.
     TestAndSwapCounter,
@@ -55,7 +55,7 @@ impl Shared {
         }
     }
 
-    /// One round: what comes before `inside`, `inside`, and what comes after it.
+    /// Performs one round: the operations before `inside`, `inside`, and the operations after it.
     pub(super) fn perform(&self, inside: impl FnOnce()) {
         match self.program {
             Program::Count => {

@@ -1,4 +1,4 @@
-//! The rows of the training tables: each cell beside what the simulated machine makes of it.
+//! The rows of the training tables: each cell beside the simulated one.
 
 use super::{Cell, cells, simulate};
 use lockyard_predict::failure::Failure;
@@ -10,24 +10,24 @@ use lockyard_sim::Machine;
 use lockyard_support::jobs;
 use std::collections::BTreeMap;
 
-/// Runs of a cell, each with a seed of its own.
+/// Number of runs of a cell, each with a seed of its own.
 const SEEDS: u64 = 2;
 
-/// What came of it.
+/// Result of the simulation.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// One row for each cell, in the order of the tables; without those not begun before an
-    /// interrupt.
+    /// One row for each cell, in the order of the tables. Rows that were not begun before an
+    /// interrupt are missing.
     pub rows: Vec<Row>,
     /// One summary for each program of a table, and one for each table.
     pub summaries: Vec<Summary>,
-    /// How many cells there are.
+    /// Number of cells.
     pub asked: usize,
-    /// Sentences for people.
+    /// Notes for users.
     pub notes: Vec<String>,
 }
 
-/// How many cells there are.
+/// Returns the number of cells.
 pub fn count() -> usize {
     cells().0.len()
 }

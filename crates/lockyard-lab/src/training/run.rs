@@ -1,14 +1,16 @@
-//! A cell on its machine, as the benchmarks run it: every thread does the same number of
-//! operations, and the figure is the time until all are done, divided by all of them.
+//! A cell on its machine, as the benchmarks run it. Every thread does the same number of
+//! operations. The figure is the time until all are done, divided by the number of all operations.
 //!
-//! So it is not what all threads do together in a second. Where the threads of one socket get on
-//! faster than those of the other, they are done first, and the others go on without them. In
-//! lockhammer's compare-exchange loop with 44 threads on one socket and one on the other, the one
-//! gets the line, as simulated, about half of the time, but only for a 45th of all operations. To
-//! simulate thousands of operations of each thread would take too long, so each part of such a run
-//! is simulated for a while: all threads; and, when those of a socket are done, the others. The
-//! threads of one socket are taken as equally fast. (They are nearly so: with all 44 of a socket a
-//! thread's mean time is 0.9 to 1 of the whole time in the tables.)
+//! So the figure is not the common rate of all threads. If the threads of one socket are faster
+//! than those of the other, they are done first, and the others go on without them. An example is
+//! lockhammer's compare-exchange loop with 44 threads on one socket and one on the other. In the
+//! simulation the one thread gets the line about half of the time, but does only a 45th of all
+//! operations.
+//!
+//! To simulate thousands of operations of each thread would take too long. So each part of such a
+//! run is simulated for a while: first all threads, and when those of a socket are done, the
+//! others. The threads of one socket are taken as equally fast. (They are nearly so: with all 44 of
+//! a socket, a thread's mean time is 0.9 to 1 of the whole time in the tables.)
 
 use super::Cell;
 use super::programs::Shared;
@@ -16,29 +18,30 @@ use lockyard_predict::interruptible;
 use lockyard_predict::simulate::SimulationError;
 use lockyard_sim::{Machine, RunEnd, Simulation};
 
-/// Simulated nanoseconds before counting begins, once all threads have begun, and that are counted
-/// at least.
+/// Simulated nanoseconds before counting begins, once all threads have begun; also the minimum that
+/// is counted.
 const WARM_UP_NS: f64 = 100_000.0;
 const WINDOW_NS: f64 = 300_000.0;
-/// The window is doubled until each thread has done so many operations on average.
+/// Minimum of the average number of operations of a thread. The window is doubled until it is
+/// reached.
 const ENOUGH: u64 = 12;
-/// Sockets whose threads need times that differ by less than this share of the longer one are done
-/// together.
+/// Sockets are done together if the times of their threads differ by less than this share of the
+/// longer one.
 const ALIKE: f64 = 0.03;
-/// So are those whose times differ by less than so many standard deviations, were each operation by
-/// chance. (They come several in a row, so that they differ by chance a little more; and of a
-/// thread that is alone on its socket a window may have a dozen only, so that a factor of 1.8 may
-/// pass as chance.)
+/// Sockets are also done together if their times differ by less than this many standard deviations,
+/// as if each operation came by chance. (Operations come several in a row, so the times differ by
+/// chance a little more. A thread that is alone on its socket may have only a dozen in a window, so
+/// a factor of 1.8 may pass as chance.)
 const DEVIATIONS: f64 = 2.0;
 
-/// The hardware thread of `machine` on which thread `index` runs: siblings are neighbours.
+/// Returns the hardware thread of `machine` on which thread `index` runs. Siblings have adjacent
+/// indices.
 fn place(machine: &Machine, index: usize) -> usize {
     let siblings = machine.threads_per_core();
     index % siblings * machine.cores() + index / siblings
 }
 
-/// The simulated figure of a cell on `machine`: nanoseconds for one operation, all threads
-/// together.
+/// Simulates a cell on `machine`. Returns the nanoseconds for one operation, all threads together.
 ///
 /// # Errors
 ///
@@ -47,8 +50,8 @@ pub fn simulate(machine: &Machine, cell: &Cell, seed: u64) -> Result<f64, Simula
     simulate_for(machine, cell, seed, (WARM_UP_NS, WINDOW_NS))
 }
 
-/// The same, with other times than usual: simulated nanoseconds before counting begins, and that
-/// are counted at least, in each part of the run.
+/// Simulates a cell with other times than usual, in each part of the run: the simulated nanoseconds
+/// before counting begins, and the minimum that is counted.
 ///
 /// # Errors
 ///
@@ -79,24 +82,24 @@ pub fn simulate_for(
     })
 }
 
-/// The time until all threads have done the same number of operations, divided by all of them;
-/// there are so many threads in each group. `run` says how long it let the groups with these
-/// numbers run, and how many operations each of them did.
+/// Returns the time until all threads have done the same number of operations, divided by all
+/// operations. `sizes` has the number of threads of each group. `run` gets the numbers of the
+/// groups that still run. It returns the time that it let them run, and the operations of each.
 fn until_all_are_done(
     sizes: Vec<usize>,
     mut run: impl FnMut(&[usize]) -> Result<(f64, Vec<u64>), SimulationError>,
 ) -> Result<f64, SimulationError> {
     let threads: usize = sizes.iter().sum();
-    // With what is left to do of the operations of each thread, as a share.
+    // Groups that still run, with the share of each thread's operations that is left.
     let mut going: Vec<(usize, f64)> =
         (0..sizes.len()).filter(|&group| sizes[group] > 0).map(|group| (group, 1.0)).collect();
-    // In which each thread does one operation.
+    // The time in which each thread does one operation.
     let mut time = 0.0;
     while !going.is_empty() {
         let numbers: Vec<usize> = going.iter().map(|(group, _)| *group).collect();
         let (window, counts) = run(&numbers)?;
         let left = |&(group, left): &(usize, f64)| left * sizes[group] as f64;
-        // When each is done, in windows, if all go on like this.
+        // The end of each group, in windows, if all go on at this rate.
         let ends: Vec<f64> =
             going.iter().zip(&counts).map(|(of, &count)| left(of) / count as f64).collect();
         let by_end = |&a: &usize, &b: &usize| ends[a].total_cmp(&ends[b]);
@@ -117,14 +120,15 @@ fn until_all_are_done(
     Ok(time / threads as f64)
 }
 
-/// Whether two groups are done at the same time, as far as so many operations of each can tell.
+/// Returns true if two groups are done at the same time, as far as this many operations of each can
+/// tell.
 fn are_alike((first, of_first): (f64, u64), (last, of_last): (f64, u64)) -> bool {
-    // Of a ratio of two counts.
+    // The standard deviation of a ratio of two counts.
     let deviation = (1.0 / of_first as f64 + 1.0 / of_last.max(1) as f64).sqrt();
     first >= last * (1.0 - ALIKE) || (of_last > 0 && (last / first).ln() < DEVIATIONS * deviation)
 }
 
-/// What some threads do together: simulated nanoseconds, and the operations of each in them.
+/// Result of some threads together: simulated nanoseconds, and the operations of each in them.
 fn together(
     machine: &Machine,
     cell: &Cell,
@@ -135,9 +139,9 @@ fn together(
     let mut simulation = interruptible(Simulation::new(machine, seed));
     let shared = Shared::new(&mut simulation, cell.program);
     let [inside, between, own] = cell.work;
-    // In a random order: in the order of their numbers, siblings would always be neighbours in a
-    // queue. In the benchmark each tick of a CPU moves its thread to another place of the queue, a
-    // dozen times and more in a run.
+    // In a random order, because in the order of their numbers siblings would always be neighbours
+    // in a queue. In the benchmark each tick of a CPU moves its thread to another place of the
+    // queue. That happens a dozen times or more in a run.
     let starts = simulation.random_starts(threads.len());
     let all_there = starts.iter().copied().max().unwrap_or(0);
     for (&begin, &index) in starts.iter().zip(threads) {
@@ -205,8 +209,8 @@ mod tests {
         assert!((0.85..1.1).contains(&ratio), "with it until it is done: {one_more}, {one_socket}");
     }
 
-    /// What `until_all_are_done` says of groups with these rates of a thread, in thousands of a
-    /// window of one nanosecond: all of them, and the last one alone.
+    /// Returns the result of `until_all_are_done` for groups with these rates of a thread, in
+    /// thousands of a window of one nanosecond: all groups, and the last one alone.
     fn put_together(sizes: &[usize], rates: &[u64], alone: u64) -> f64 {
         until_all_are_done(sizes.to_vec(), |going| {
             let rate = |&group: &usize| match going.len() {
@@ -224,13 +228,13 @@ mod tests {
         assert_eq!(put_together(&[4], &[5], 5), 0.05);
         assert_eq!(put_together(&[4, 0], &[5, 7], 5), 0.05);
         assert_eq!(put_together(&[4, 4], &[5, 5], 9), 0.025);
-        // After one time the first thread is done and half of the second one's work, which takes
-        // half a time more, or a quarter.
+        // After one unit of time the first thread is done, and so is half of the second one's work.
+        // The other half takes half a unit more, or a quarter.
         assert_eq!(put_together(&[1, 1], &[2, 1], 1), 0.5);
         assert_eq!(put_together(&[1, 1], &[2, 1], 2), 0.375);
-        // Who does nothing meanwhile has all to do then.
+        // A group that does nothing meanwhile then has all of its work left.
         assert_eq!(put_together(&[1, 3], &[1, 0], 1), 0.5);
-        // Two that are done at the same time leave together.
+        // Two groups that are done at the same time leave together.
         assert_eq!(put_together(&[1, 1, 1], &[2, 2, 1], 1), 1.0 / 3.0);
     }
 

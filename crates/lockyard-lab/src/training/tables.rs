@@ -1,8 +1,8 @@
 //! The training tables, `training/*.csv`, and the corrections that their headers state.
 //!
-//! A cell is the machine's nanoseconds for one operation, all threads together: what is left of the
-//! published figure when what the harness added is taken off. What cannot be corrected is left out,
-//! and [`Left`] counts it.
+//! A cell is the machine's nanoseconds for one operation, all threads together: the published
+//! figure without what the harness added. A cell that cannot be corrected is left out, and [`Left`]
+//! counts it.
 
 use super::programs::Program;
 
@@ -10,7 +10,7 @@ const X86_2: &str = include_str!("../../../../training/lockhammer_x86-2.csv");
 const X86_3: &str = include_str!("../../../../training/lockhammer_x86-3.csv");
 const SKYLAKE: &str = include_str!("../../../../training/concurrency_hierarchy_skylake.csv");
 
-/// The machine of the second one.
+/// The machine of the second table.
 const X86_3_MACHINE: &str = "broadwell-ep-2s22c2t";
 
 /// Names of lockhammer's programs.
@@ -31,19 +31,18 @@ const HIERARCHY: [(&str, Program); 5] = [
     ("ticket spin", Program::TicketCounter),
 ];
 
-/// lockhammer takes this long for each setting of work that is not 0, in nanoseconds (from its row
+/// Time that lockhammer takes for each non-zero setting of work, in nanoseconds (from its row
 /// `empty`).
 const WORK_OVERHEAD_NS: f64 = 15.6;
-/// lockhammer's loop takes this long for one thread, and for more, in nanoseconds (from its row
-/// `empty`).
+/// Time of lockhammer's loop for one thread, and for more, in nanoseconds (from its row `empty`).
 const LOOP_NS: (f64, f64) = (4.95, 5.97);
-/// lockhammer's threads are started and joined in (65 + 5.9 n) microseconds, once in so many
-/// operations of each.
+/// Operations of each thread in a run of lockhammer, which starts and joins its threads in (65 +
+/// 5.9 n) microseconds.
 const OPERATIONS_OF_A_RUN: f64 = 5000.0;
 
-/// On the host x86-3 work was calibrated beside busy siblings: alone it takes this share of what
-/// the table calls it (its critical sections of 1000 ns under the queued lock, whose waiters leave
-/// the core to the holder, take 850 to 870 ns).
+/// Correction factor of work on the host x86-3, which was calibrated beside busy siblings. Without
+/// them it takes this share of what the table states. (Its critical sections of 1000 ns under the
+/// queued lock, whose waiters leave the core to the holder, take 850 to 870 ns.)
 const X86_3_WORK: f64 = 0.86;
 
 /// A cell of a training table.
@@ -53,15 +52,15 @@ pub struct Cell {
     pub table: &'static str,
     /// The shipped machine.
     pub machine: &'static str,
-    /// The program, as the table calls it, with its work: `variant/crit/par`.
+    /// The program with its work, as the table names it: `variant/crit/par`.
     pub variant: String,
     /// The program.
     pub program: Program,
-    /// How many threads.
+    /// Number of threads.
     pub threads: usize,
     /// Work inside, between, and of the loop itself, in nanoseconds without a busy sibling.
     pub work: [f64; 3],
-    /// Whether waiting loops pause.
+    /// True if waiting loops pause.
     pub pauses: bool,
     /// The published figure, corrected: nanoseconds for one operation, all threads together.
     pub published: f64,
@@ -80,7 +79,7 @@ fn fields(line: &str) -> Vec<String> {
     record.iter().map(str::to_owned).collect()
 }
 
-/// All cells, and what was left out.
+/// Returns all cells, and counts of those that were left out.
 ///
 /// # Panics
 ///
@@ -109,7 +108,7 @@ pub fn cells() -> (Vec<Cell>, Left) {
             threads,
             work: [0.0; 3],
             pauses: f[2] == "pause spin",
-            // The table's figure is of one thread.
+            // The table's figure is that of one thread.
             published: figure / threads as f64,
         });
     }

@@ -53,7 +53,7 @@ fn no_published_figure_of_the_queued_lock_is_in_a_prediction() {
     );
     for row in &rows {
         let (calibration, queued) = (row.status == Status::Calibration, row.variant == "qspinlock");
-        // How long the benchmark ran is no figure of a lock.
+        // The duration of the benchmark is no figure of a lock.
         assert!(!(calibration && queued) || row.reason.is_some(), "{row:?}");
         match (row.status, &row.reason) {
             (Status::Calibration, Some(reason)) => {

@@ -11,10 +11,11 @@ use lockyard_predict::simulate::{CellSpec, Effort, RunPlan, simulate};
 use lockyard_scenarios::{Order, Script};
 use lockyard_sim::Machine;
 
-/// How near to the closed form a figure is that was computed from a simulation, as a share.
+/// Maximum error of a figure that was computed from a simulation, as a share of the closed form.
 const NEAR: f64 = 0.03;
 
-/// Where the cycles go of threads that perform `steps` on a Cascade Lake: up to 24 on one socket.
+/// Returns the cycles by cause of threads that perform `steps` on a Cascade Lake: up to 24 on one
+/// socket.
 fn costs(head: &str, objects: &[(&str, &str)], steps: &[Step], threads: usize) -> Costs {
     let mut text = format!(
         "name = \"fixture\"\ntitle = \"t\"\noperation = \"o\"\nmetric = \"throughput\"\n\
@@ -58,13 +59,14 @@ use Step::{Do, Work};
 const QUEUED: &str = "kind = \"lock\"\nlock = \"queued\"";
 const TICKET: &str = "kind = \"lock\"\nlock = \"ticket\"";
 
-/// Threads that think for `think` ns, and hold the only lock for `section` ns.
+/// Returns the cycles by cause of threads that think for `think` ns, and hold the only lock for
+/// `section` ns.
 fn one_lock(kind: &str, think: u32, section: u32, threads: usize) -> Costs {
     let steps = [Work(think), Do("lock", "m"), Work(section), Do("unlock", "m")];
     costs("", &[("m", kind)], &steps, threads)
 }
 
-/// Operations a second with an ideal lock, in closed form.
+/// Returns the operations a second with an ideal lock, in closed form.
 fn closed_form(think: u32, section: u32, threads: usize) -> f64 {
     let (think, section) = (f64::from(think), f64::from(section));
     (threads as f64 / (think + section)).min(1.0 / section) * 1e9
@@ -83,7 +85,8 @@ fn assert_near(found: f64, expected: f64) {
     assert!((found / expected - 1.0).abs() < NEAR, "{found}, expected {expected}");
 }
 
-/// The ideal figure is the closed form's, and the gain is that over what was simulated.
+/// Asserts that the ideal figure is the closed form's, and that the gain is its ratio to the
+/// simulated one.
 #[track_caller]
 fn assert_ideal(costs: &Costs, expected: f64) {
     let ideal = ideal(costs);
@@ -120,7 +123,7 @@ fn at_the_knee_it_is_the_lock_though_threads_mostly_work() {
 
 #[test]
 fn the_knee_without_hand_overs_is_at_its_closed_form() {
-    // One thread: no line moves, so the hand-over is next to nothing.
+    // One thread: no line moves, so the hand-over costs almost nothing.
     for (think, section) in [(2100, 300), (700, 300), (20_000, 300)] {
         let costs = one_lock(QUEUED, think, section, 1);
         let knee = costs.knee(&costs.locks["m"]);

@@ -58,7 +58,7 @@ fn allocations_share_falls_when_only_misses_allocate() {
     }
     of(before, "cpu-share:_xfs_buf_find");
     of(after, "cpu-share:_xfs_buf_find");
-    // What is not there is said, with a reason.
+    // A row without a prediction has a reason.
     for row in ROWS.iter().filter(|row| row.predicted.is_none()) {
         assert_eq!(row.status, Status::NotModelled);
         assert!(row.reason.as_ref().is_some_and(|reason| !reason.is_empty()), "{row:?}");

@@ -1,6 +1,6 @@
-//! Comparing result files: known differences get the verdict they deserve, chance gets none more
-//! often than promised, and what is not comparable is refused with its reason. All random numbers
-//! are from seeds: nothing here depends on the host.
+//! Tests of comparisons of result files. Known differences get the right verdict. Chance gets no
+//! verdict more often than promised. Files that cannot be compared are refused with the reason. All
+//! random numbers are from seeds, so nothing here depends on the host.
 
 use lockyard_results::compare::comparison::{Verdict, compare, holm};
 use lockyard_results::compare::read::Kind;
@@ -24,7 +24,7 @@ impl Random {
         let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.uniform()).cos()
     }
-    /// Rounds around `centre` with a relative deviation of `noise`.
+    /// Returns rounds around `centre` with a relative deviation of `noise`.
     fn rounds(&mut self, count: usize, centre: f64, noise: f64) -> Vec<f64> {
         (0..count).map(|_| centre * (noise * self.normal()).exp()).collect()
     }
@@ -63,7 +63,7 @@ fn simulated(variant: &str, metric: (&str, &str), value: f64) -> Row {
     }
 }
 
-/// Through the file format, as the command does.
+/// Reads results through the file format, as the command does.
 fn file(name: &str, environment: &[(&str, &str)], rows: Vec<Row>) -> Results {
     let environment = environment.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
     let document = Document { rows, environment, ..Document::default() };
@@ -133,7 +133,7 @@ fn the_same_file_twice_differs_in_nothing_and_is_compared_the_same_each_time() {
     }
 }
 
-/// How often a family of `rows` rows that do not differ has a verdict, in 200 tries.
+/// Returns how often a family of `rows` rows without a difference has a verdict, in 200 tries.
 fn false_families(rows: usize, rounds: usize, noise: f64) -> usize {
     let mut random = Random(rows as u64 * 1000 + rounds as u64);
     let mut family = || -> Vec<Row> {
@@ -151,7 +151,7 @@ fn false_families(rows: usize, rounds: usize, noise: f64) -> usize {
 
 #[test]
 fn a_family_of_rows_that_do_not_differ_has_a_verdict_in_at_most_a_twentieth_of_all_tries() {
-    // 10 of 200 are promised at most; 4 standard deviations of that are 12.
+    // The promise is at most 10 of 200. Four standard deviations above that are 12.
     for (rows, rounds, noise) in [(1, 9, 0.05), (10, 9, 0.05), (10, 5, 0.3), (4, 31, 0.02)] {
         let found = false_families(rows, rounds, noise);
         assert!(found <= 10 + 12, "{rows} rows of {rounds} rounds: {found} of 200");
@@ -196,7 +196,7 @@ fn the_geometric_mean_has_the_mean_of_the_speeds_and_a_narrower_interval_than_it
 
 #[test]
 fn rows_of_a_run_that_move_together_do_not_narrow_the_mean() {
-    // Every row has the same rounds: fifteen of them say no more than one.
+    // Every row has the same rounds: fifteen of them carry no more information than one.
     let mut random = Random(13);
     let (a, b) = (random.rounds(9, 100.0, 0.1), random.rounds(9, 100.0, 0.1));
     let alike = |rounds: &[f64], rows: usize| -> Vec<Row> {
@@ -278,14 +278,14 @@ fn another_host_is_refused_unless_it_is_wanted_anyway() {
     let anyway = Options { anyway: true, ..OPTIONS };
     let found = compare(&a(), &changed("cpu", "Slow"), anyway).expect("the user wants it");
     assert!(found.notes[0].contains("Compared by --anyway: another host: cpu"));
-    // How it was run is no matter of taste.
+    // Results of different settings are refused.
     for (name, value) in [("seconds", "0.2"), ("placement", "not pinned")] {
         let refused = compare(&a(), &changed(name, value), anyway).expect_err("refused");
         let refused = refused.to_string();
         assert!(refused.contains("they were not run in the same way: "), "{refused}");
         assert!(refused.contains(name) && !refused.contains("--anyway"), "{refused}");
     }
-    // What only one says is not compared, and said.
+    // A value that only one file has is not compared, and a note says so.
     let silent = file("B", &HOST[1..], vec![measured("v", RATE, &[5.0; 9])]);
     let found = compare(&a(), &silent, OPTIONS).expect("nothing is known to differ");
     let said = "Not compared, since only one file says it: cpu.".to_owned();
@@ -365,7 +365,7 @@ fn a_round_without_an_operation_is_a_round_unless_half_of_them_are() {
     let found = of(vec![measured("v", RATE, &few)], vec![measured("v", RATE, &[5.0; 9])]);
     let (low, high) = found.rows[0].interval.expect("nine rounds are enough");
     assert!(low < 0.0 && high >= 0.0 && high.is_finite(), "{low} {high}");
-    // A time without an end is null in JSON.
+    // An infinite time is null in JSON.
     let times = few.map(|rate| 1.0 / rate);
     let found = of(vec![measured("v", TIME, &times)], vec![measured("v", TIME, &[0.2; 9])]);
     assert_eq!(found.rows[0].verdict, Verdict::NoEvidence);

@@ -1,6 +1,6 @@
-//! A lockref under a steady stream of operations, and one brief holder: without trywait everyone
-//! ends up on the lock and stays there, with it everyone comes back. On a simulated Sapphire
-//! Rapids, so the figures are exact.
+//! A lockref under a steady stream of operations, and one brief holder. Without trywait all
+//! operations end up on the lock and stay there. With trywait all come back. The Sapphire Rapids is
+//! simulated, so the figures are exact.
 
 use lockyard_predict::placement::Placement;
 use lockyard_predict::simulate::{self, CellSpec};
@@ -38,7 +38,7 @@ fn totals(variant: &str, tasks: usize, local_work: f64) -> Vec<f64> {
 fn without_trywait_one_brief_holder_is_enough_for_everyone_to_stay_on_the_lock() {
     let found = totals("lockref-no-trywait", 20, 2289.0);
     assert_eq!(found, [8_403_000.0, 5_321_333.0, 2_235_333.0, 2_237_667.0]);
-    // Half of sample 1 is good, and what follows is nothing but the lock.
+    // Half of sample 1 is good. All later operations take the lock.
     assert!(found[1] < 0.8 * found[0] && found[2] < 0.4 * found[0]);
     assert!((found[3] / found[2] - 1.0).abs() < 0.01, "it stays down");
 }

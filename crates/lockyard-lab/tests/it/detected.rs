@@ -1,6 +1,6 @@
 //! Hosts that are described from recordings: a server, a container, a laptop, one with several core
-//! complexes, and one whose files are broken. What is recorded is said, what is not is not guessed,
-//! and nothing that a file may contain is fatal.
+//! complexes, and one with broken files. Recorded facts are shown, missing ones are not guessed,
+//! and no content of a file is fatal.
 
 use crate::support::{recording, unpack, write};
 use lockyard_measure::detect::{
@@ -24,7 +24,7 @@ fn names(host: &Description) -> Vec<&'static str> {
     warnings(host).iter().map(|warning| warning.name).collect()
 }
 
-/// What the warning says and what there is to do.
+/// Returns the warning and its remedy.
 fn warning(host: &Description, name: &str) -> (String, String) {
     let found = warnings(host).into_iter().find(|warning| warning.name == name);
     let found = found.unwrap_or_else(|| panic!("no warning `{name}` in {:?}", names(host)));
@@ -228,7 +228,7 @@ fn results_say_of_their_host_what_makes_them_comparable() {
     assert!(render(&quiet, Format::Table).contains("Nothing is known that would spoil"));
 }
 
-/// In every format, and what results and warnings say.
+/// Renders every format, and what results and warnings say.
 fn exercise(host: &Description) {
     for format in [Format::Table, Format::Csv, Format::Json, Format::Markdown] {
         assert!(render(host, format).ends_with('\n'));
@@ -297,7 +297,7 @@ fn no_contents_of_any_file_are_fatal() {
         files.insert(format!("sys/devices/system/cpu/{path}"), b"0-65535".to_vec());
     }
     exercise(&recorded(&unpack("very-large", &files)).expect("it has sys and proc"));
-    // All files at once, several of them alike.
+    // All files at once, several of them with the same content.
     for seed in 0..HOSTILE.len() {
         let mut files = recording("amd-4-complexes");
         for (index, content) in files.values_mut().enumerate() {

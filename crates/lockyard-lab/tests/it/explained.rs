@@ -11,7 +11,7 @@ fn machine() -> Machine {
     Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped")
 }
 
-/// Where the cycles of a script's only variant go.
+/// Returns the cycles by cause of a script's only variant.
 fn costs(objects_and_steps: &str, order: Order, threads: usize) -> Costs {
     let text = format!(
         "name = \"fixture\"\ntitle = \"t\"\noperation = \"o\"\nmetric = \"throughput\"\nunit = \"op/s\"\n\
@@ -41,7 +41,8 @@ fn assert_cause(costs: &Costs, cause: Cause, line: Option<&str>, words: &str) {
     assert!((shares - 1.0).abs() < 1e-9, "every cycle is in one phase: {shares}");
 }
 
-/// Where the cycles of threads go that share eight words in one line; `task` is told its number.
+/// Returns the cycles by cause of threads that share eight words in one line. `task` gets its
+/// number.
 fn costs_of_words(places: &[usize], name: &str, task: fn(usize, &[SimulatedU64; 8])) -> Costs {
     let machine = machine();
     let mut simulation = Simulation::new(&machine, 1);
@@ -141,7 +142,7 @@ fn a_line_that_is_fetched_for_a_setting_is_needed_if_its_counter_is_used_then() 
         for _ in 0..500 {
             words[0].load(Ordering::Relaxed);
             words[1].fetch_add(1, Ordering::Relaxed);
-            // Not in step: nobody takes the line between the two.
+            // Out of step, so that nobody takes the line between the two.
             lockyard_sim::work(if number == 0 { 900.0 } else { 1000.0 });
         }
     });

@@ -5,7 +5,7 @@ use lockyard_predict::simulate::{CellSpec, Effort, Prediction, RunPlan, simulate
 use lockyard_scenarios::{Order, Script};
 use lockyard_sim::{CyclePhase, Machine};
 
-/// A short run: the longer one that guests need is made of it.
+/// A short run, of which the longer one that guests need is made.
 const EFFORT: Effort = Effort { warm_up_ns: 50_000.0, window_ns: 200_000.0, seeds: 1 };
 
 fn script(steps: &str, guests: &str) -> Script {
@@ -45,8 +45,8 @@ const WAIT: &str = "[[steps]]\ndo = \"wait-for-others\"\n[[steps]]\ndo = \"work\
 fn a_figure_is_of_one_guest() {
     let alone = cell(&script(WORK, "[guests]\ncount = 1"));
     assert!((alone.throughput / 80_000.0 - 1.0).abs() < 0.01, "{}", alone.throughput);
-    // Task i of every guest begins on the CPU of place i, and no CPU takes over a thread that has
-    // not parked: four CPUs for all.
+    // Task i of every guest begins on the CPU of place i. No CPU takes over a thread that has not
+    // parked. So four CPUs serve all.
     let two = cell(&script(WORK, "[guests]\ncount = 2"));
     assert!((two.throughput / alone.throughput - 0.5).abs() < 0.01, "{}", two.throughput);
     assert_eq!(two.cpu.user, 0.0);
@@ -81,8 +81,8 @@ fn waiting_for_others_is_a_share_of_its_own_and_the_cause_that_is_named() {
     let table = one.costs.table("x");
     assert!(one.costs.share_on_cpu(CyclePhase::Answers) > 0.4, "{table}");
     assert!(table.contains("Waiting for answers dominates"), "{table}");
-    // Not more than its share of the CPUs: whoever is off its CPU answers when it runs next. (Four
-    // guests that begin together keep their turns together, too.)
+    // At most its share of the CPUs: a task that is off its CPU answers when it runs next. (Four
+    // guests that begin together also keep their turns together.)
     let four = cell(&script(WAIT, "[guests]\ncount = 4"));
     assert!(four.throughput < one.throughput * 0.251, "{} {}", four.throughput, one.throughput);
     let again = cell(&script(WAIT, "[guests]\ncount = 4"));

@@ -1,4 +1,4 @@
-//! When simulated tasks begin: what it makes of a queue on two sockets, and what rows say of it.
+//! Start times of simulated tasks: their effect on a queue on two sockets, and the notes in rows.
 
 use lockyard_predict::placement::Placement;
 use lockyard_predict::request::{self, Request};
@@ -8,7 +8,7 @@ use lockyard_results::row::{Detail, Row};
 use lockyard_scenarios::{Order, Script, Starts};
 use lockyard_sim::Machine;
 
-/// A queued lock, nothing varies: tasks that all come back keep the order of the queue.
+/// A queued lock without variation: tasks that all come back keep the order of the queue.
 const COUNTER: &str = r#"
 name = "counter"
 title = "a counter behind a lock"
@@ -98,7 +98,7 @@ fn the_same_seeds_give_the_same_run_and_another_seed_another_order() {
     assert_eq!(run(Starts::Random, 8, 1).orders, None, "one run has nothing to agree with");
 }
 
-/// The row of `predict` with so many tasks at these places.
+/// Returns the row of `predict` with this many tasks at these places.
 fn row(places: &str, threads: usize) -> Row {
     let request = Request {
         script: Script::parse("counter.toml", COUNTER).expect("it is valid"),

@@ -44,7 +44,7 @@ fn the_rows_of_the_look_up_without_a_lock_give_numbers_and_the_others_are_predic
         assert_eq!(row(&rows, "rcu-lookup", metric).status, Status::Calibration, "{metric}");
         assert_eq!(row(&rows, "locked-lookup", metric).status, Status::Predicted, "{metric}");
     }
-    // What the script's numbers were taken from comes out.
+    // The results give the figures from which the script's numbers were taken.
     for (metric, published) in [("real-time", 3.296), ("user-time", 1.366), ("system-time", 1.926)]
     {
         let predicted = row(&rows, "rcu-lookup", metric).predicted.expect("it is simulated");
@@ -62,8 +62,8 @@ fn the_rows_of_the_look_up_without_a_lock_give_numbers_and_the_others_are_predic
     assert!((ratio / 23.9 - 1.0).abs() < 0.4, "{ratio}");
 }
 
-/// A variant of a script on the machine that stands for the published one, with the tasks that the
-/// script says.
+/// Simulates a variant of a script, on the machine that stands for the published one, with the
+/// script's number of tasks.
 fn simulated(script: &str, variant: &str) -> Prediction {
     let script = Script::shipped(script).expect("it is shipped");
     let machine = script.profile.machine.as_deref().and_then(Machine::shipped);
@@ -94,7 +94,7 @@ fn with_more_buckets_a_look_up_is_a_small_part_of_what_a_packet_costs() {
     };
     let (before, after) = (share("4096-buckets"), share("262144-buckets"));
     println!("look-up: {before:.1} %, then {after:.1} %; published 42.4 and 7.7");
-    // An input, which holds as long as the machine's memory is what it was.
+    // An input, which holds until the machine's memory changes.
     assert!((before - 42.4).abs() < 2.0, "{before}");
     assert!(after > 0.5 && after < 10.0, "{after}");
 }

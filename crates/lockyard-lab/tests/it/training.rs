@@ -24,8 +24,8 @@ fn every_cell_is_positive_and_none_is_lost() {
     }
 }
 
-/// Median and 90th percentile of the absolute errors of a table's cells at these numbers of
-/// threads.
+/// Returns the median and the 90th percentile of the absolute errors of a table's cells at these
+/// numbers of threads.
 fn errors(table: &str, threads: &[usize]) -> (f64, f64) {
     let (cells, _) = training::cells();
     let cells: Vec<_> =

@@ -1,10 +1,11 @@
-//! Caches: buffers found by a key, or made; with a bound on their number, and some of them
-//! referenced all the time.
+//! Caches, with a bound on the number of buffers. A buffer is found by its key, or made. Some
+//! buffers are referenced all the time.
 //!
-//! A hit is a reference that outlives the cache's opinion of the buffer: a handle of ours, a clone
-//! of an `Arc` of the others'. The buffers that are asked for again and again fit; what is asked
-//! for once has to make room for itself. Whether it drives one of the others out is the cache's
-//! policy: then the next one who wants that makes it again, and it counts as missed.
+//! A hit is a reference that stays valid when the buffer leaves the cache. It is a handle of ours,
+//! or a clone of an `Arc` of the others'. The buffers that threads ask for repeatedly fit into the
+//! cache. A buffer that is asked for once needs room. The cache's policy decides whether it evicts
+//! one of the others. If so, the next thread that wants the evicted one makes it again, and that
+//! counts as a miss.
 
 use super::look_up::{IdHash, Object, value};
 use super::subject::{Role, Row, Subject, rows};
@@ -14,31 +15,31 @@ use lockyard_tables::{Buffer, BufferCache};
 use quick_cache::{Lifecycle, UnitWeighter};
 use std::sync::Arc;
 
-/// Every so many-th buffer is referenced all the time.
+/// One buffer in this many is referenced all the time.
 const PINNED: u64 = 8;
 
-/// How many buffers a cache may have for so many that are asked for again and again.
+/// Returns the capacity of a cache, from the number of buffers that are asked for repeatedly.
 fn capacity(load: &Load) -> u64 {
     u64::from(load.objects) + u64::from(load.objects).div_ceil(4) + 8 * load.threads as u64
 }
 
-/// A cache in which buffers are found, or made.
+/// A cache, in which a buffer is found or made.
 pub trait CacheHit: Send + Sync + Sized + 'static {
-    /// Whether a buffer that is referenced stays.
+    /// True if a referenced buffer stays in the cache.
     const PINS: bool;
 
-    /// An empty cache with room for so many buffers.
+    /// Returns an empty cache with room for `capacity` buffers.
     fn new(capacity: u64) -> Self;
 
-    /// Takes a reference to the buffer of `key`, reads its value, and drops the reference; makes
-    /// the buffer if it is not there. Says whether it was.
+    /// Takes a reference to the buffer of `key`, reads its value, and drops the reference. Makes
+    /// the buffer if it is not there. Returns the value, and true if the buffer was there.
     fn get(&self, key: u64) -> (u64, bool);
 
-    /// Takes a reference to the buffer of `key`, and keeps it as long as there is the cache; where
-    /// the buffer is in memory.
+    /// Takes a reference to the buffer of `key`, and keeps it for the life of the cache. Returns
+    /// the buffer's address.
     fn pin(&self, key: u64) -> usize;
 
-    /// Where the buffer of `key` is in memory, if it is there.
+    /// Returns the address of the buffer of `key`, if it is there.
     fn address(&self, key: u64) -> Option<usize>;
 }
 
@@ -47,7 +48,7 @@ struct Cache<C>(C, Vec<(u64, usize)>);
 fn cache<C: CacheHit>(load: &Load) -> Result<Box<dyn Subject>, String> {
     let cache = C::new(capacity(load));
     let mut pinned = Vec::new();
-    // Twice, so that each has been asked for again.
+    // Two rounds, so that each buffer is asked for again.
     for round in 0..2 {
         for key in 0..u64::from(load.objects) {
             cache.get(key);
@@ -62,7 +63,7 @@ fn cache<C: CacheHit>(load: &Load) -> Result<Box<dyn Subject>, String> {
 impl<C: CacheHit> Subject for Cache<C> {
     fn work(&self, worker: &Worker) -> Done {
         let draws = draws(worker, worker.load.objects as usize, |n| (n as u64, value(n as u64)));
-        // What this thread asks for once: keys that nobody else asks for.
+        // Keys that this thread asks for once, and no other thread asks for.
         let mut once = (worker.thread as u64 + 1) << 40;
         let mut made_again = 0;
         let mut done = worker.run(
@@ -129,7 +130,7 @@ impl CacheHit for Moka {
     fn pin(&self, key: u64) -> usize {
         let found = self.0.get_with(key, || object(key));
         let address = address(&found);
-        // The reference is kept as long as the process: so much is leaked.
+        // The reference is kept until the process ends. It is leaked on purpose.
         std::mem::forget(found);
         address
     }
@@ -138,7 +139,7 @@ impl CacheHit for Moka {
     }
 }
 
-/// Buffers that somebody references are not driven out.
+/// Keeps referenced buffers in the cache.
 #[derive(Clone)]
 struct Referenced;
 
@@ -150,7 +151,7 @@ impl Lifecycle<u64, Arc<Object>> for Referenced {
     }
 }
 
-/// `quick_cache`, told what is pinned.
+/// `quick_cache`, with a rule for pinned buffers.
 struct Quick(quick_cache::sync::Cache<u64, Arc<Object>, UnitWeighter, IdHash, Referenced>);
 
 impl Quick {
@@ -187,7 +188,7 @@ impl CacheHit for Quick {
     }
 }
 
-/// Ours, bounded, with the default switches.
+/// Ours, with a limit and the default switches.
 struct Ours(BufferCache<Object>);
 
 impl Ours {
@@ -219,7 +220,7 @@ impl CacheHit for Ours {
     fn pin(&self, key: u64) -> usize {
         let found = self.get_or_make(key);
         let address = place(&found);
-        // A handle that is forgotten is a reference for good; the buffer is freed with the cache.
+        // A forgotten handle is a reference for good. The buffer is freed with the cache.
         std::mem::forget(found);
         address
     }

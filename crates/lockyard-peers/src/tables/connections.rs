@@ -1,8 +1,8 @@
-//! Connection tables: connections found by the tuple of a packet of either direction.
+//! Connection tables. A connection is found by the tuple of a packet of either direction.
 //!
-//! Half of the packets are of the one direction, half of the other. What finds by a key is given
-//! the tuple with its endpoints in order, which is part of the operation, as it is of ours; it
-//! hashes the same 40 bytes with the same SipHash, keyed at random.
+//! Half of the packets are of one direction, half of the other. A table that finds by a key gets
+//! the tuple with its endpoints in order. The ordering is part of the operation, as it is in ours.
+//! Each table hashes the same 40 bytes with the same SipHash, with a random key.
 
 use super::look_up::{LookUp, Object, room, table};
 use super::subject::{Role, Row, rows};
@@ -13,7 +13,7 @@ use std::hash::{Hash, Hasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-/// The tuple of a packet of connection `number`; every second one is of the reply.
+/// Returns the tuple of a packet of connection `number`. Every second packet is a reply.
 fn tuple(number: u32) -> Tuple {
     let source: IpAddr = Ipv4Addr::from_bits(0x0a00_0000 + number / 8).into();
     let destination: IpAddr = Ipv4Addr::new(192, 0, 2, (number % 251) as u8).into();
@@ -30,8 +30,8 @@ fn packets(load: &Load) -> Vec<Tuple> {
     (0..load.objects).map(packet).collect()
 }
 
-/// The key of a connection for the other tables, as lockyard's table has it: ports and protocol,
-/// then the addresses, the lower endpoint first.
+/// The key of a connection for the other tables. As in lockyard's table: ports and protocol, then
+/// the addresses, the lower endpoint first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Key([u64; 5]);
 
@@ -63,7 +63,7 @@ impl Hash for Key {
 
 const FULL: &str = "there is no memory for the table's connections";
 
-/// Ours: with as many buckets as connections, or twice as many.
+/// Ours, with one or two buckets for each connection.
 struct Ours<P: connections::LookUp<Native>>(ConnectionTable<Object, P>);
 
 impl<P: connections::LookUp<Native>> LookUp for Ours<P> {
@@ -95,11 +95,11 @@ impl<P: connections::LookUp<Native>> LookUp for Ours<P> {
 
 /// A value in a table: the object, or a reference to it that outlives its removal.
 trait Value: Clone + Send + Sync + 'static {
-    /// What a look-up brings: what it has read in place, or a reference of its own.
+    /// Result of a look-up: the value that was read in place, or a reference of its own.
     type Found;
     fn numbered(number: u32) -> Self;
     fn find(&self) -> Self::Found;
-    /// Reads what was found, and drops it.
+    /// Reads the result, and drops it.
     fn read(found: Self::Found) -> u64;
 }
 

@@ -1,5 +1,5 @@
-//! Counters: packets, bytes, the time of the last one, flags; counted by every thread, summed up by
-//! whoever reads.
+//! Counters of packets, bytes, the time of the last one, and flags. Every thread counts, and a
+//! reader sums up.
 
 use super::subject::{Role, Row, Subject, rows};
 use super::work::{Done, Load, Worker, draws};
@@ -10,12 +10,12 @@ use lockyard_tables::statistics::{self, PerCpu, PerNode, Shared, Variant};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The bytes of a packet.
+/// Bytes of a packet.
 const BYTES: u64 = 1500;
 
-/// Something that counts.
+/// A counter.
 pub trait Counter: Send + Sync + Sized + 'static {
-    /// One that has counted nothing, for so many threads.
+    /// Returns a counter at zero, for this many threads.
     ///
     /// # Errors
     ///
@@ -25,7 +25,7 @@ pub trait Counter: Send + Sync + Sized + 'static {
     /// Counts `counts`, on `thread`.
     fn update(&self, thread: usize, counts: &Counts);
 
-    /// The sum.
+    /// Returns the sum.
     fn read(&self) -> Counts;
 }
 
@@ -101,7 +101,7 @@ impl Words {
     }
 }
 
-/// One for all: an atomic addition to each word that changes.
+/// One record for all threads: an atomic addition to each word that changes.
 struct SharedAtomic(Words);
 
 impl Counter for SharedAtomic {
@@ -113,7 +113,7 @@ impl Counter for SharedAtomic {
         let words = &self.0;
         words.packets.fetch_add(counts.packets, Ordering::Relaxed);
         words.bytes.fetch_add(counts.bytes, Ordering::Relaxed);
-        // Only if they change: a load is cheaper.
+        // Write only a change: a load is cheaper.
         if words.last_used.load(Ordering::Relaxed) < counts.last_used {
             words.last_used.fetch_max(counts.last_used, Ordering::Relaxed);
         }
@@ -128,7 +128,7 @@ impl Counter for SharedAtomic {
     }
 }
 
-/// Words for each thread, which are told which they are: a load and a store of each.
+/// Words for each thread, which is told its number: a load and a store of each.
 struct PerThread(Vec<Words>);
 
 impl Counter for PerThread {

@@ -1,6 +1,6 @@
-//! Identifier tables: objects found by a small number.
+//! Identifier tables. An object is found by a small number.
 //!
-//! Ours and `sharded-slab` choose the number; for the hash tables it is a key, hashed by one
+//! Ours and `sharded-slab` choose the number. For the hash tables it is a key, hashed by one
 //! multiplication.
 
 use super::look_up::{IdHash, LookUp, Object, Session, room, table};
@@ -13,7 +13,7 @@ use seize::Guard as _;
 
 const FULL: &str = "there is no memory for the table's objects";
 
-/// What a row that has its object exclusively does with it.
+/// Uses an object that the row has exclusively.
 #[inline(always)]
 fn used<const ADD: bool>(object: &mut Object) -> u64 {
     if ADD {
@@ -45,7 +45,7 @@ impl<V: id_table::Variant, const KEPT: bool, const ADD: bool> Ours<V, KEPT, ADD>
     }
 }
 
-/// In an `impl LookUp for Ours`: everything but the session.
+/// Writes an `impl LookUp for Ours`, except the session.
 macro_rules! ours {
     () => {
         type Key = u32;
@@ -166,7 +166,7 @@ impl LookUp for PapayaMutex {
     }
 }
 
-/// `dashmap`. `ADD`: by `get_mut`, else by `get`.
+/// `dashmap`. `ADD`: uses `get_mut`, otherwise `get`.
 struct Dash<const ADD: bool>(dashmap::DashMap<u32, Object, IdHash>);
 
 impl<const ADD: bool> LookUp for Dash<ADD> {
@@ -201,7 +201,7 @@ impl<const ADD: bool> LookUp for Dash<ADD> {
     }
 }
 
-/// `scc::HashMap`. `ADD`: by `get_sync`, which is exclusive, else by `read_sync`.
+/// `scc::HashMap`. `ADD`: uses `get_sync`, which is exclusive, otherwise `read_sync`.
 struct SccMap<const ADD: bool>(scc::HashMap<u32, Object, IdHash>);
 
 impl<const ADD: bool> LookUp for SccMap<ADD> {
@@ -297,7 +297,7 @@ impl LookUp for Slab<Object> {
         self.exchange(Object::numbered(u64::from(number)));
     }
     fn objects(&self) -> usize {
-        // It does not count them.
+        // The slab does not count its objects.
         self.1 as usize
     }
 }

@@ -1,4 +1,4 @@
-//! Look-ups in tables: what a row says of itself, and how it is run.
+//! Look-ups in tables: the trait of a row, and the loop that runs it.
 
 use super::subject::Subject;
 use super::work::{Done, Load, Worker, draws};
@@ -14,13 +14,13 @@ pub(crate) struct Object {
 }
 
 impl Object {
-    /// Object `number`: its value tells it from the others.
+    /// Returns object `number`. Its value identifies it.
     pub(crate) const fn numbered(number: u64) -> Object {
         Object { value: value(number), uses: 0, _rest: [number; 2] }
     }
 }
 
-/// What is to be read in object `number`.
+/// Returns the value of object `number`.
 pub(crate) const fn value(number: u64) -> u64 {
     number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
@@ -31,15 +31,15 @@ pub(crate) fn room(load: &Load) -> usize {
     2 * load.objects as usize + load.threads
 }
 
-/// How many objects a thread has that come and go.
+/// Number of objects of each thread that come and go.
 const SPARE: u32 = 4096;
 
-/// A table in which objects are found.
+/// A table of objects.
 pub trait LookUp: Send + Sync + Sized + 'static {
-    /// What an object is found by.
+    /// Key by which an object is found.
     type Key: Clone + Send + Sync;
 
-    /// A table with objects 0 to `load.objects` - 1, and their keys.
+    /// Returns a table with objects 0 to `load.objects` - 1, and their keys.
     ///
     /// # Errors
     ///
@@ -49,8 +49,8 @@ pub trait LookUp: Send + Sync + Sized + 'static {
     /// Finds the object of `key`, and returns its value.
     fn read(&self, key: &Self::Key) -> Option<u64>;
 
-    /// Inserts object `number`, which only this thread knows and which is none of those that are
-    /// looked up, and takes it out again.
+    /// Inserts object `number` and takes it out again. Only this thread knows the object, and no
+    /// look-up asks for it.
     fn change(&self, number: u32);
 
     /// Performs a thread's reads and changes as they come. A row that keeps something between its
@@ -60,26 +60,26 @@ pub trait LookUp: Send + Sync + Sized + 'static {
         session.run(|key| self.read(key), |number| self.change(number))
     }
 
-    /// How many objects the table has.
+    /// Number of objects in the table.
     fn objects(&self) -> usize;
 
-    /// How often the object of `key` was used, where a look-up says so in the object.
+    /// Number of uses of the object of `key`, if a look-up counts them in the object.
     fn uses(&self, key: &Self::Key) -> Option<u64> {
         let _ = key;
         None
     }
 }
 
-/// What a thread is to do with a table.
+/// Work of a thread on a table.
 pub struct Session<'s, K> {
     worker: &'s Worker<'s>,
     keys: &'s [K],
 }
 
 impl<K: Clone> Session<'_, K> {
-    /// Reads by `read`, changes by `change` (which gets the number of an object that is the
-    /// thread's; another one each time, because some tables take long for one key that comes and
-    /// goes), until the run is stopped.
+    /// Reads by `read` and changes by `change`, until the run is stopped. `change` gets the number
+    /// of an object of this thread. It is another one each time, because some tables are slow for
+    /// one key that comes and goes.
     #[inline(always)]
     pub(crate) fn run(
         self,
@@ -101,10 +101,10 @@ impl<K: Clone> Session<'_, K> {
     }
 }
 
-/// A table, as a subject.
+/// A table as a subject.
 struct Table<L: LookUp>(L, Vec<L::Key>);
 
-/// How the subject of a row is made.
+/// Makes the subject of a row.
 pub(crate) fn table<L: LookUp>(load: &Load) -> Result<Box<dyn Subject>, String> {
     let (table, keys) = L::filled(load)?;
     Ok(Box::new(Table(table, keys)))
@@ -140,9 +140,9 @@ impl<L: LookUp> Subject for Table<L> {
     }
 }
 
-/// A hash of identifiers that costs one multiplication, so that it is not the hash that is
-/// compared: both halves of the product, because some tables use the upper bits and some the lower
-/// ones.
+/// A hash of identifiers that costs one multiplication, so that the comparison is not one of
+/// hashes. It uses both halves of the product, because some tables use the upper bits and some the
+/// lower ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct IdHasher(u64);
 
@@ -168,5 +168,5 @@ impl Hasher for IdHasher {
     }
 }
 
-/// It, for tables.
+/// The hash of identifiers, for tables.
 pub(crate) type IdHash = BuildHasherDefault<IdHasher>;

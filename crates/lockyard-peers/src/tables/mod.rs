@@ -1,14 +1,15 @@
-//! Alternatives to lockyard's tables, counters and reclamation. Each subject is a row, and so are
-//! lockyard's own, so that all are measured in one run by the same loop.
+//! Alternatives to lockyard's tables, counters and reclamation. Each subject is a row, and so is
+//! each of lockyard's own. One run measures all of them by the same loop.
 //!
-//! The rows of a [`Group`] do the same task: look a connection up and read it, count a packet, ...
-//! Each row does it in its own way, through one of four small traits ([`LookUp`], [`CacheHit`],
-//! [`Counter`], [`Reclaim`]), and says what it does that the others do not. Keys, values, their
-//! order, how many operations change something, and what a round is are the same for all; each
-//! value that is read is compared with what it ought to be, in the loop, in every row.
+//! The rows of a [`Group`] do the same task: look a connection up and read it, count a packet, and
+//! so on. Each row does it in its own way, through one of four small traits ([`LookUp`],
+//! [`CacheHit`], [`Counter`], [`Reclaim`]). It states what it does that the others do not.
 //!
-//! To add yours: its crate among this crate's dependencies, and a row in its group's file. Nothing
-//! else names a row; the tests of this crate run each.
+//! Keys, values, their order, the number of changes, and the definition of a round are the same for
+//! all. Every row compares each value that it reads with the expected one, in the loop.
+//!
+//! To add yours, add its crate to this crate's dependencies, and a row to its group's file. Nothing
+//! else names a row. The tests of this crate run each.
 
 mod caches;
 mod connections;

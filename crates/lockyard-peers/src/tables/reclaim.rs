@@ -1,9 +1,9 @@
-//! Reclamation: reading what another thread may take out at any moment, and giving back what was
-//! taken out.
+//! Reclamation: reading objects that another thread may take out at any moment, and freeing those
+//! that were taken out.
 //!
-//! There are 64 pointers, each in a line of its own, to objects of 64 bytes. Each object counts
-//! that it was made and that it was freed, so that how much waits is counted alike for all; and
-//! what is freed under a reader is found by the reader.
+//! There are 64 pointers, each in its own line, to objects of 64 bytes. Each object counts when it
+//! is made and when it is freed. So the objects that wait are counted alike for all rows. A reader
+//! detects an object that is freed under it.
 
 use super::subject::{Role, Row, Subject, rows};
 use super::tally::{Tally, Tracked, enlist};
@@ -15,20 +15,20 @@ use lockyard::{Domain, DomainGuard};
 use seize::Guard as _;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// How many objects can be reached.
+/// Number of objects that can be reached.
 const POINTERS: usize = 64;
 
 #[repr(align(128))]
 struct Line<P>(P);
 
-/// The lines of a subject.
+/// Returns the lines of a subject.
 fn lines<P>(of: impl Fn(u64) -> P) -> Vec<Line<P>> {
     (0..POINTERS as u64).map(|n| Line(of(n))).collect()
 }
 
-/// A way to give back what readers may still have.
+/// A way to free objects that readers may still have.
 pub trait Reclaim: Send + Sync + Sized + 'static {
-    /// Pointers to new objects: each object says which pointer it is for.
+    /// Makes pointers to new objects. Each object gets the number of its pointer.
     ///
     /// # Errors
     ///
@@ -43,7 +43,7 @@ pub trait Reclaim: Send + Sync + Sized + 'static {
 #[derive(Debug)]
 pub struct Object(Tracked);
 
-/// What a thread is to do.
+/// Work of a thread.
 pub struct Session<'s> {
     worker: &'s Worker<'s>,
     tally: &'static Tally,
@@ -162,7 +162,7 @@ impl<const KEPT: bool> Reclaim for Ours<KEPT> {
 impl<const KEPT: bool> Drop for Ours<KEPT> {
     fn drop(&mut self) {
         for line in &mut self.pointers {
-            // SAFETY: made by `into_bits`; nobody else has the subject any more.
+            // SAFETY: made by `into_bits`, and nobody else has the subject any more.
             drop(unsafe { OwnedObject::from_bits(line.0.get()) });
         }
     }
@@ -211,7 +211,7 @@ impl<const KEPT: bool> Reclaim for Crossbeam<KEPT> {
                 |(guard, changes), n, object| {
                     self.change(guard, n, object);
                     guard.repin();
-                    // Pinning collects now and then, pinning again never does.
+                    // Pinning collects now and then. Repinning never does.
                     *changes += 1;
                     if changes.is_multiple_of(64) {
                         guard.flush();
@@ -255,8 +255,8 @@ impl<const KEPT: bool> Seize<KEPT> {
     fn change(&self, guard: &seize::LocalGuard, n: usize, object: Object) {
         let new = Box::into_raw(Box::new(object));
         let old = guard.swap(&self.pointers[n].0, new, Ordering::AcqRel);
-        // SAFETY: a box's, which the exchange took out of reach, for this thread alone; readers are
-        // inside guards of the collector.
+        // SAFETY: it is a box's pointer, which the exchange took out of reach, for this thread
+        // alone; readers are inside guards of the collector.
         unsafe { guard.defer_retire(old, seize::reclaim::boxed) };
     }
 }
@@ -294,7 +294,7 @@ impl<const KEPT: bool> Reclaim for Seize<KEPT> {
 impl<const KEPT: bool> Drop for Seize<KEPT> {
     fn drop(&mut self) {
         for line in &mut self.pointers {
-            // SAFETY: a box's, and nobody else has the subject any more.
+            // SAFETY: it is a box's pointer, and nobody else has the subject any more.
             drop(unsafe { Box::from_raw(*line.0.get_mut()) });
         }
     }

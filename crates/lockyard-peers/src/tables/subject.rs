@@ -1,4 +1,4 @@
-//! What is compared: subjects, the rows that name them, and the groups of rows.
+//! The terms of a comparison: subjects, the rows that name them, and the groups of rows.
 
 use super::work::{Done, Load, Worker};
 
@@ -11,7 +11,7 @@ pub trait Subject: Send + Sync {
     ///
     /// # Errors
     ///
-    /// What is wrong.
+    /// A description of the fault.
     fn verify(&self, done: &[Done]) -> Result<(), String>;
 
     /// Returns true if a read may have to make its object. [`Done::missed`] then counts such reads,
@@ -20,7 +20,7 @@ pub trait Subject: Send + Sync {
         false
     }
 
-    /// Objects that were taken out and whose memory is not given back; `None` where that is not
+    /// Number of objects that were taken out and whose memory is not freed; `None` if they are not
     /// counted.
     fn held_back(&self) -> Option<u64> {
         None
@@ -30,9 +30,9 @@ pub trait Subject: Send + Sync {
 /// One subject of a group.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// Its name: a variant's, in results.
+    /// Its name, which is the variant's in results.
     pub name: &'static str,
-    /// Where it comes from: the crate and its version, or `lockyard`.
+    /// Origin: the crate and its version, or `lockyard`.
     pub from: &'static str,
     /// Its licence, as its package says.
     pub licence: &'static str,
@@ -58,7 +58,7 @@ pub enum Role {
 /// Rows that answer the same question.
 #[derive(Clone, Copy, Debug)]
 pub struct Group {
-    /// Its name: an experiment's, in results.
+    /// Its name, which is the experiment's in results.
     pub name: &'static str,
     /// Description of an operation, without a full stop.
     pub operation: &'static str,

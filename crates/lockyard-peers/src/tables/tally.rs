@@ -1,4 +1,4 @@
-//! How many objects were made and how many are freed: counted by each thread in a line of its own.
+//! Numbers of objects that were made and freed. Each thread counts in a line of its own.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +10,7 @@ struct Line {
     freed: AtomicU64,
 }
 
-/// Counts of a run, by thread; whoever is none of its threads has the last line.
+/// Counts of a run, by thread. All other threads share the last line.
 #[derive(Debug)]
 pub(crate) struct Tally(Vec<Line>);
 
@@ -18,13 +18,14 @@ thread_local! {
     static THREAD: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
-/// The calling thread is `thread` of the run.
+/// Notes that the calling thread is `thread` of the run.
 pub(crate) fn enlist(thread: usize) {
     THREAD.with(|mine| mine.set(thread));
 }
 
 impl Tally {
-    /// Of so many threads. It lives as long as the program: so may objects that count in it.
+    /// Makes the counts of this many threads. They live until the program ends, because objects
+    /// that count in them may.
     pub(crate) fn leak(threads: usize) -> &'static Tally {
         Box::leak(Box::new(Tally((0..=threads).map(|_| Line::default()).collect())))
     }
@@ -34,7 +35,7 @@ impl Tally {
         let others = self.0.len() - 1;
         let thread = THREAD.with(Cell::get);
         if thread < others {
-            // A load and a store: this thread is the only one who writes there.
+            // A load and a store, because only this thread writes there.
             let mine = of(&self.0[thread]);
             mine.store(mine.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         } else {
@@ -42,9 +43,9 @@ impl Tally {
         }
     }
 
-    /// Objects that were made and are not freed. A snapshot.
+    /// Number of objects that were made and are not freed. A snapshot.
     pub(crate) fn alive(&self) -> u64 {
-        // Freed first: what is made meanwhile is made.
+        // Reads the freed ones first. Objects that are made meanwhile count as made.
         let sum = |of: fn(&Line) -> &AtomicU64| -> u64 {
             self.0.iter().map(|line| of(line).load(Ordering::Relaxed)).sum()
         };
@@ -74,7 +75,7 @@ impl Tracked {
 impl Drop for Tracked {
     #[inline(always)]
     fn drop(&mut self) {
-        // Whoever reads it after this finds something else.
+        // Later readers find another value.
         self.value = !self.value;
         std::hint::black_box(&mut self.value);
         self.tally.count(|line| &line.freed);

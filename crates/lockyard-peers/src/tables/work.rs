@@ -1,21 +1,21 @@
-//! The loop that every subject is measured in, and the operations that it goes through: the same
-//! for all rows of a group.
+//! The loop in which every subject is measured, and its operations. They are the same for all rows
+//! of a group.
 //!
-//! Each thread draws its operations before it begins, [`DRAWS`] of them, and goes through them over
-//! and over: which object, what is to be found there, and whether the operation changes something.
-//! Exactly so many change something as the load says, spread at random. So the loop draws no random
-//! numbers, and asks the same of each subject.
+//! Each thread draws [`DRAWS`] operations before it begins, and repeats them. A draw gives the
+//! object, its expected value, and whether the operation changes something. The number of changes
+//! is exactly the load's, spread at random. So the loop draws no random numbers, and asks the same
+//! of each subject.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The load of a run on its subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
-    /// Objects in a table, before it begins.
+    /// Number of objects in a table, before it begins.
     pub objects: u32,
     /// Percentage of operations that read; the others change something.
     pub reads: u32,
-    /// Threads.
+    /// Number of threads.
     pub threads: usize,
 }
 
@@ -78,7 +78,7 @@ impl Done {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Draw<K> {
     pub(crate) key: K,
-    /// What is to be read there.
+    /// The expected value.
     expected: u64,
     changes: bool,
 }
@@ -90,7 +90,7 @@ pub(crate) struct Random(u64);
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Random {
-        // Not 0; and neighbouring seeds are far apart.
+        // The seed is not 0, and neighbouring seeds are far apart.
         Random((seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
@@ -101,13 +101,14 @@ impl Random {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// A number below `bound`.
+    /// Returns a number below `bound`.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.next()) * bound as u128) >> 64) as usize
     }
 }
 
-/// The operations of a thread: `key` and what is to be read there of each of `objects` objects.
+/// Returns the operations of a thread. `key` gives the key and the expected value of each of
+/// `objects` objects.
 pub(crate) fn draws<K>(
     worker: &Worker,
     objects: usize,
@@ -121,7 +122,7 @@ pub(crate) fn draws<K>(
             Draw { key, expected, changes: index < changes }
         })
         .collect();
-    // R. Durstenfeld, Algorithm 235, 1964; of who changes something only.
+    // R. Durstenfeld, Algorithm 235, 1964. It shuffles only which operations change something.
     for index in (1..DRAWS).rev() {
         let other = random.below(index + 1);
         let changes = draws[index].changes;
@@ -132,8 +133,8 @@ pub(crate) fn draws<K>(
 }
 
 impl Worker<'_> {
-    /// Goes through `draws` until the run is stopped: `read` reads the object of a key, `change`
-    /// changes something. Both get what the thread keeps.
+    /// Repeats `draws` until the run is stopped. `read` reads the object of a key, and `change`
+    /// changes something. Both get the state that the thread keeps.
     #[inline(always)]
     pub(crate) fn run<K, S>(
         &self,
@@ -158,8 +159,8 @@ impl Worker<'_> {
                     }
                 }
                 operations += BATCH as u64;
-                // A store by its only writer; relaxed, as the stop: nothing is read on the strength
-                // of it.
+                // A store by the only writer. It and the load of the stop are relaxed: nothing is
+                // read on the strength of them.
                 self.progress.store(operations, Ordering::Relaxed);
                 if self.stop.0.load(Ordering::Relaxed) {
                     break 'run;

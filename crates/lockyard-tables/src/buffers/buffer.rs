@@ -11,8 +11,8 @@ use core::ptr::NonNull;
 use lockyard::platform::{HostWithSlots, Ordering, Word};
 use lockyard::{Context, NoContext};
 
-/// A reference to a buffer, which keeps it alive, whether or not it is still in the cache. It
-/// dereferences to the value.
+/// A reference to a buffer, which keeps it alive, even after it has left the cache. It dereferences
+/// to the value.
 ///
 /// Cloning and dropping are each one compare-exchange of the buffer's lockref. The last handle to
 /// be dropped, after the buffer has left the cache, drops the value. A buffer that is in the cache
@@ -82,7 +82,7 @@ impl<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Buffer<'c
     }
 
     /// Runs `f` under the lock of the buffer's shard, if the buffer is in the cache. `f` gets the
-    /// shard with the state of all shards, and what is wanted.
+    /// shard with the state of all shards, and the wanted key with its hash.
     fn under_lock<R>(&self, f: impl FnOnce(Part<'_, S, H, C>, &Wanted) -> R) -> Option<R> {
         let shards = self.cache.shards()?;
         let wanted = Wanted::new(self.key());
@@ -95,7 +95,7 @@ impl<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Buffer<'c
         })
     }
 
-    /// The key of the buffer: where its contents come from.
+    /// Returns the key of the buffer: where its contents come from.
     pub fn key(&self) -> Key {
         self.entry().key()
     }
@@ -106,8 +106,8 @@ impl<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Buffer<'c
         unsafe { self.entry().is_cached() }
     }
 
-    /// Takes this buffer out of the cache. Returns true if this call did, and not another removal,
-    /// or reclaim before the handle was there. The handle stays valid. Cost: the shard's lock.
+    /// Takes this buffer out of the cache. Returns true if this call did it, and false if another
+    /// removal or reclaim was first. The handle stays valid. Cost: the shard's lock.
     pub fn remove(&self) -> bool {
         let removed = self.under_lock(|part, wanted| {
             // SAFETY: under the shard's lock, and it is in the index and in the list.

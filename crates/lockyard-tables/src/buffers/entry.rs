@@ -94,8 +94,8 @@ pub(super) struct Recency<H: Host> {
 }
 
 impl<T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<T, K, H, C> {
-    /// Makes a buffer without a value that nobody knows yet, with a reference for the cache and one
-    /// for the caller.
+    /// Makes an unpublished buffer without a value, with a reference for the cache and one for the
+    /// caller.
     pub(super) fn allocate(key: Key) -> Result<NonNull<Self>, AllocationFailed> {
         memory::allocate::<Self, H>(None, || {
             let live = Live {

@@ -341,8 +341,8 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
         Some(unsafe { Buffer::new(self, found) })
     }
 
-    /// Takes the buffer of `key` out of the cache; the next caller that wants it fills it anew.
-    /// Those who have a reference keep it. Waits while it is being filled.
+    /// Takes the buffer of `key` out of the cache. The next caller that wants it fills it anew.
+    /// Existing references stay valid. Waits while it is being filled.
     ///
     /// Cost: the shard's lock.
     pub fn remove(&self, key: Key) -> Option<Buffer<'_, T, S, H, C>> {

@@ -31,7 +31,7 @@ pub struct Bucket<K: LaneLock<H>, H: Host, C: Context> {
     first: U64<H>,
 }
 
-/// What becomes of an entry that was looked at.
+/// Result of looking at an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Stays,

@@ -10,7 +10,7 @@ use core::ptr::NonNull;
 use lockyard::platform::{Host, Native};
 use lockyard::{Context, NoContext};
 
-/// A reference to a connection, which keeps it alive, whether or not it is still in the table. It
+/// A reference to a connection, which keeps it alive, even after it has left the table. It
 /// dereferences to the value.
 ///
 /// Cloning and dropping are each one read-modify-write of the connection's reference count. The
@@ -89,8 +89,8 @@ impl<'t, T: Send + Sync, P: LookUp<H>, H: Host, C: Context> Connection<'t, T, P,
         unsafe { self.entry().renew(until) }
     }
 
-    /// Takes the connection out of the table. Returns true if this call did, and not another
-    /// removal or expiry. The handle stays valid.
+    /// Takes the connection out of the table. Returns true if this call did it, and false if
+    /// another removal or expiry was first. The handle stays valid.
     pub fn remove(&self) -> bool {
         let (Some(buckets), Some(_)) = (self.table.buckets(), self.deadline()) else {
             return false;

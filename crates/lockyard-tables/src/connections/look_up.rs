@@ -1,5 +1,5 @@
-//! How a look-up keeps the entries that it walks over from being freed: by the bucket's lock, or by
-//! reclamation.
+//! The ways in which a look-up keeps the entries that it walks over from being freed: the bucket's
+//! lock, or reclamation.
 //!
 //! Without the lock a look-up may stand on an entry that is being taken out. The entry keeps its
 //! link. So the look-up goes on, and misses nothing that stays in the chain. Let *E* be an entry
@@ -41,7 +41,7 @@ pub trait LookUp<H: Host>: sealed::Sealed + 'static {
 pub unsafe trait Readers<K: LaneLock<H>, H: Host, C: Context>:
     Default + Send + Sync
 {
-    /// What a removed entry needs to wait for look-ups.
+    /// State that a removed entry needs to wait for look-ups.
     type Deferred: Send;
 
     fn deferred() -> Self::Deferred;

@@ -362,10 +362,9 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H,
         }
     }
 
-    /// Inserts a connection of which the caller knows that it is not there. The chain is not
-    /// walked, so loading a table costs the same for each connection, however long its chains are.
-    /// If the connection is there after all, look-ups find the new one until that is removed, and
-    /// then the other.
+    /// Inserts a connection that the caller knows to be absent. The chain is not walked, so loading
+    /// a table costs the same for each connection, however long its chains are. If the connection
+    /// is there after all, look-ups find the new one until it is removed, and then the other.
     ///
     /// # Errors
     ///
@@ -405,7 +404,7 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H,
         }
     }
 
-    /// Takes the connection of `tuple` out of the table. Those who have a reference keep it.
+    /// Takes the connection of `tuple` out of the table. Existing references stay valid.
     pub fn remove(&self, tuple: &Tuple) -> Option<Connection<'_, T, P, H, C>> {
         let (connection, _) = self.look_up(tuple)?;
         connection.remove().then_some(connection)

@@ -6,7 +6,7 @@ pub(crate) mod outcomes;
 use std::ops::Range;
 use std::process::{Command, Output};
 
-/// The command with its arguments.
+/// Returns the command with its arguments.
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lockyard"));
     command.args(arguments);

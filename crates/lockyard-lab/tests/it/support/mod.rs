@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The files of a recording.
 pub(crate) type Files = BTreeMap<String, Vec<u8>>;
 
-/// The recording of that name.
+/// Returns the recording of this name.
 pub(crate) fn recording(name: &str) -> Files {
     let path = format!("{}/tests/hosts/{name}.txt", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
@@ -35,7 +35,7 @@ fn bytes(content: &str) -> Vec<u8> {
     bytes
 }
 
-/// Writes `files` into a directory of its own: tests run at the same time.
+/// Writes `files` into a directory of their own, because tests run at the same time.
 pub(crate) fn unpack(name: &str, files: &Files) -> PathBuf {
     static UNPACKED: AtomicUsize = AtomicUsize::new(0);
     let name = format!("{name}-{}", UNPACKED.fetch_add(1, Ordering::Relaxed));
