@@ -137,24 +137,8 @@ pub(crate) struct Measure {
         default_missing_value = lockyard_measure::peers::ALL
     )]
     pub(crate) peers: Option<String>,
-    /// Duration of one round of one cell
-    #[arg(
-        long,
-        value_name = "S",
-        default_value = "0.1",
-        value_parser = window,
-        allow_hyphen_values = true
-    )]
-    pub(crate) seconds: Duration,
-    /// Rounds
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 9,
-        value_parser = repeats,
-        allow_hyphen_values = true
-    )]
-    pub(crate) repeats: u16,
+    #[command(flatten)]
+    pub(crate) rounds: Rounds,
     /// fill, siblings-last, spread, unpinned, or a list of CPUs such as 0,2 [default: as the script
     /// says]
     #[arg(long, value_name = "WHERE", allow_hyphen_values = true)]
@@ -173,6 +157,39 @@ pub(crate) struct Measure {
     /// beyond which throughput falls
     #[arg(long)]
     pub(crate) fit: bool,
+    #[command(flatten)]
+    pub(crate) stall: Stall,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+}
+
+// Options of `measure` and `measure-tables`. A doc comment here would become the command's text.
+#[derive(Debug, Args)]
+pub(crate) struct Rounds {
+    /// Duration of one round of one cell
+    #[arg(
+        long,
+        value_name = "S",
+        default_value = "0.1",
+        value_parser = window,
+        allow_hyphen_values = true
+    )]
+    pub(crate) seconds: Duration,
+    /// Rounds
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 9,
+        value_parser = repeats,
+        allow_hyphen_values = true
+    )]
+    pub(crate) repeats: u16,
+}
+
+// As `Rounds`, further down in the help.
+#[derive(Debug, Args)]
+pub(crate) struct Stall {
     /// Abort a run that makes no progress for this long
     #[arg(
         long,
@@ -182,9 +199,6 @@ pub(crate) struct Measure {
         allow_hyphen_values = true
     )]
     pub(crate) stalled_after: Duration,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub(crate) format: Format,
 }
 
 #[derive(Debug, Args)]
@@ -215,36 +229,13 @@ pub(crate) struct MeasureTables {
         allow_hyphen_values = true
     )]
     pub(crate) objects: u32,
-    /// Duration of one round of one cell
-    #[arg(
-        long,
-        value_name = "S",
-        default_value = "0.1",
-        value_parser = window,
-        allow_hyphen_values = true
-    )]
-    pub(crate) seconds: Duration,
-    /// Rounds
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 9,
-        value_parser = repeats,
-        allow_hyphen_values = true
-    )]
-    pub(crate) repeats: u16,
+    #[command(flatten)]
+    pub(crate) rounds: Rounds,
     /// fill, siblings-last, spread, unpinned, or a list of CPUs such as 0,2
     #[arg(long, value_name = "WHERE", default_value = "siblings-last", allow_hyphen_values = true)]
     pub(crate) placement: String,
-    /// Abort a run that makes no progress for this long
-    #[arg(
-        long,
-        value_name = "S",
-        default_value = "10",
-        value_parser = stalled_after,
-        allow_hyphen_values = true
-    )]
-    pub(crate) stalled_after: Duration,
+    #[command(flatten)]
+    pub(crate) stall: Stall,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,

@@ -24,12 +24,12 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
     let placement = options.placement.as_deref();
     let placement = placement.map(|text| Placement::parse(text, &Cpus::allowed())).transpose()?;
     let effort = Effort {
-        warm_up: host::warm_up(options.seconds),
-        window: options.seconds,
-        repeats: usize::from(options.repeats),
+        warm_up: host::warm_up(options.rounds.seconds),
+        window: options.rounds.seconds,
+        repeats: usize::from(options.rounds.repeats),
         waits: true,
         attribution: options.attribution,
-        stalled_after: options.stalled_after,
+        stalled_after: options.stall.stalled_after,
     };
     let request = measure::Request {
         script,

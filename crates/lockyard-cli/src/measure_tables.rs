@@ -19,10 +19,10 @@ pub(crate) fn run(options: &MeasureTables) -> Result<(), Failure> {
     let reads = options.reads.as_deref();
     let reads = reads.map(|list| number_list_from(0, "--reads", "per cent", list)).transpose()?;
     let effort = Effort {
-        warm_up: host::warm_up(options.seconds),
-        window: options.seconds,
-        repeats: usize::from(options.repeats),
-        stalled_after: options.stalled_after,
+        warm_up: host::warm_up(options.rounds.seconds),
+        window: options.rounds.seconds,
+        repeats: usize::from(options.rounds.repeats),
+        stalled_after: options.stall.stalled_after,
         ..Effort::USUAL
     };
     let names = |list: &Option<String>| -> Vec<String> {

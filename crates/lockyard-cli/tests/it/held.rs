@@ -1,6 +1,6 @@
 //! Temporary, while the house is rebuilt: `reproduce --no-measure` gives the figures and statuses
 //! that it gave when the rebuilding began. `LOCKYARD` names a command built with optimisation;
-//! `HELD=renew` writes the file anew.
+//! `HELD=renew` rewrites the file.
 
 use std::fmt::Write as _;
 use std::process::Command;
