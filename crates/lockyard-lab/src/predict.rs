@@ -18,8 +18,6 @@ pub fn run(
     tables: &[Table],
     done: &(impl Fn() + Sync),
 ) -> Result<Predictions, Failure> {
-    for variant in peers::variants(&request.script, &request.variants)? {
-        peers::refuse(variant)?;
-    }
+    peers::variants(&request.script, &request.variants)?;
     request::run(request, tables, done)
 }

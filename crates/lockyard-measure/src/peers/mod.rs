@@ -2,7 +2,7 @@
 //! `lockyard-peers`, in place of the scenario's lock, and their descriptions in results.
 //!
 //! A peer becomes an ordinary variant of the script. The same interpreter measures it in the same
-//! rounds, with the same checks. A simulated machine cannot run it: [`refuse`] says so.
+//! rounds, with the same checks. A simulated machine cannot run it.
 
 pub mod longest;
 
@@ -71,18 +71,6 @@ pub fn variants<'s>(script: &'s Script, names: &[String]) -> Result<Vec<&'s Vari
     match names.iter().find(peer) {
         Some(name) => Err(InputError(not_simulated(name))),
         None => script.named_variants(names),
-    }
-}
-
-/// Refuses a variant that only a real host can run.
-///
-/// # Errors
-///
-/// If it has a foreign lock.
-pub fn refuse(variant: &Variant) -> Result<(), InputError> {
-    match variant.foreign_locks().next() {
-        Some(name) => Err(InputError(not_simulated(name))),
-        None => Ok(()),
     }
 }
 
