@@ -212,7 +212,7 @@ unsafe impl<H: Host> LaneLock<H> for Unfair {
     }
 }
 
-/// A lock that wakes nobody: a thread that must wait for it waits for ever. ([`LosesWakeUps`] does
+/// A lock that wakes no thread, so that a waiter waits for ever. ([`LosesWakeUps`] does
 /// so only by chance.)
 #[derive(Debug)]
 pub struct WakesNobody;

@@ -123,7 +123,8 @@ fn of_long_run(
         "some figures are means over a run of {} s: at some moment an operation exhausts its \
          retries and takes the lock, and the others then queue behind it and stay on the slow \
          path (docs/model/runs-of-seconds.md; `until_a_lock_fallback` and \
-         `from_a_lock_fallback_on` in JSON); the other details of such a cell describe the longer part of the run",
+         `from_a_lock_fallback_on` in JSON); the other details of such a cell describe the longer \
+         part of the run",
         long.seconds
     ))
 }

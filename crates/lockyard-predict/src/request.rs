@@ -53,8 +53,8 @@ pub struct Predictions {
     pub sensitivities: Vec<Sensitivity>,
 }
 
-/// Predicts the cells of a request: variant by variant, in the order of `threads`. A row whose cell was
-/// published has the published figure too, if its tasks run where the script says.
+/// Predicts the cells of a request: variant by variant, in the order of `threads`. A row whose cell
+/// was published has the published figure too, if its tasks run where the script says.
 ///
 /// # Errors
 ///
@@ -92,7 +92,7 @@ pub fn run(
                 threads,
                 local_work: calibrated.nanoseconds(),
             };
-            // A figure that was published for other places, in some run, is no figure to compare with.
+            // A figure that was published for other places, in some run, is not comparable.
             let places = |of: &Placement, seed| of.places(&request.machine, threads, seed);
             let as_scripted = |seed| places(placement, seed) == places(&scripted, seed);
             Cell { request, spec, calibrated, is_as_published: (1..=2).all(as_scripted) }

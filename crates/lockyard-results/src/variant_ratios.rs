@@ -1,10 +1,10 @@
 //! Pairs of variants that a table is about: whether the change from one to the other is predicted.
 //!
 //! Where two variants differ by less than a prediction errs, errors of figures say nothing about
-//! which is faster, and [`crate::summary::summarise`] sees no winner. But an error that both figures
-//! have is not in their ratio. So the predicted change, `second / first - 1`, is compared with the
-//! published one, in its direction and in its size. The scripts name the pairs that a table is
-//! about (`[[pairs]]`).
+//! which is faster, and [`crate::summary::summarise`] sees no winner. But an error that both
+//! figures have is not in their ratio. So the predicted change, `second / first - 1`, is compared
+//! with the published one, in its direction and in its size. The scripts name the pairs that a
+//! table is about (`[[pairs]]`).
 
 use crate::row::{Detail, Row};
 

@@ -1,8 +1,8 @@
 //! The raw spinlock: a lock algorithm in a word of its own, and its connection to `lock_api`.
 //!
 //! [`RawSpinLock`] is every lock of this crate that is not part of a larger object. Its algorithm
-//! is a [`LaneLock`], which names the [`Width`] of the word. On platforms with constants it implements
-//! `lock_api`'s [`RawMutex`], which brings the familiar `Mutex` and `MutexGuard`. The
+//! is a [`LaneLock`], which names the [`Width`] of the word. On platforms with constants it
+//! implements `lock_api`'s [`RawMutex`], which brings the familiar `Mutex` and `MutexGuard`. The
 //! per-acquisition state of `lock_api` 0.5 carries the ticket and the context. Platforms without
 //! constants (the model checker) use [`acquire`](RawSpinLock::acquire) and
 //! [`release`](RawSpinLock::release) directly.

@@ -1,9 +1,12 @@
 //! The lockref under weak memory: every pair of operations, every three, and mixes of four threads,
 //! each within a bound that is printed with what was explored.
 //!
-//! Held: the count is what was done to it; under the lock nobody else changes it; what is dead
-//! stays dead; an object that was looked up is published and not destroyed; and whoever is told of
-//! the last reference sees everything that was written before the other references were dropped.
+//! Checked:
+//!
+//! - The count is the sum of the operations on it. Under the lock no other thread changes it.
+//! - A dead object stays dead. An object that was looked up is published and not destroyed.
+//! - A thread that is told of the last reference sees everything that was written before the other
+//!   references were dropped.
 
 use lockyard::lock::{LaneLock, Queued, TestAndSet, Ticket};
 use lockyard::lockref::policy::{NoTrywait, Standard};

@@ -1,9 +1,13 @@
 //! The page reference count under weak memory: every pair of operations, every three, and mixes of
 //! four threads, each within a bound that is printed with what was explored.
 //!
-//! Held: the count is what was done to it; who has a reference reads a page that nobody changes and
-//! nobody has destroyed; who freezes, or is told of the last reference, is alone with it, and sees
-//! what was written before the others dropped theirs; exactly one is told.
+//! Checked:
+//!
+//! - The count is the sum of the operations on it.
+//! - A thread with a reference reads a page that no thread changes or has destroyed.
+//! - A thread that freezes the page, or is told of the last reference, is alone with it. It sees
+//!   what was written before the others dropped theirs.
+//! - Exactly one thread is told of the last reference.
 
 use lockyard::page_ref::PageRef;
 use lockyard::page_ref::{Cmpxchg, LockedBit, OptimisticCmpxchg, Xadd};

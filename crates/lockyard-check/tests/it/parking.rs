@@ -1,9 +1,11 @@
 //! The locks that park under weak memory: the races of parking and kicking.
 //!
-//! Held: what is held of all spinlocks (`locks.rs`); nobody is parked for ever, also where waiters
-//! return from a park for no reason, and where the table of announcements is full (in a model it
-//! has room for two); a release does not touch the lock after its read-modify-write, for the last
-//! holder frees it.
+//! Checked beside what `locks.rs` checks of all spinlocks:
+//!
+//! - No thread is parked for ever, even if waiters return from a park for no reason, or the table of
+//!   announcements is full. In a model it has room for two.
+//! - A release does not touch the lock after its read-modify-write, because the last holder frees
+//!   it.
 
 use lockyard::lock::PvQueued;
 use lockyard::platform::checked::{Checked, Parking, with_clock, with_parking};

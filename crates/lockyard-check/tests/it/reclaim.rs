@@ -176,8 +176,8 @@ fn is_in(operation: &Operation, file: &str) -> bool {
     Path::new(operation.place.file()).ends_with(file)
 }
 
-/// A grace period that takes for ever is noticed as such: by the model, which follows every wait to
-/// its end, and by the simulated machine, which counts events.
+/// Both back-ends notice a grace period that never ends: the model follows every wait to its end,
+/// and the simulated machine counts events.
 fn never_ending_is_caught<P, Q>(title: &str)
 where
     P: Program<Op = ReclaimOp>,

@@ -6,7 +6,8 @@
 //!   wait, an implementation of `LaneLock`, or an atomic or a lock of the standard library. None of
 //!   these is named there, but for the files and operations that are listed below with their
 //!   reasons. An entry of the list that is not needed fails too.
-//! - In `lockyard` and `lockyard-tables` nothing outside the platform's modules names a concrete atomic or `UnsafeCell`.
+//! - In `lockyard` and `lockyard-tables` nothing outside the platform's modules names a concrete
+//!   atomic or `UnsafeCell`.
 
 use lockyard_check::sources::sources;
 

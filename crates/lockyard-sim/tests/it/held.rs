@@ -1,5 +1,5 @@
 //! Temporary, while the house is rebuilt: every shipped machine runs one program with 20 seeds as
-//! it did when the rebuilding began. `HELD=renew` writes the file anew.
+//! it did when the rebuilding began. `HELD=renew` rewrites the file.
 
 use std::fmt::Write as _;
 

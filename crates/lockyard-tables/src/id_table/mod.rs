@@ -418,8 +418,8 @@ impl<T: Send, V: Variant, H: HostWithSlots, C: Context> IdTable<T, V, H, C> {
 
 impl<T: Send, H: HostWithSlots, C: Context> IdTable<T, Rcu, H, C> {
     /// As [`lock`](Self::lock), inside the caller's guard of the table's [domain](Self::domain). A
-    /// guard that is kept, and made [quiescent](Guard::pass_quiescent_state) between look-ups, saves each
-    /// look-up its fence.
+    /// guard that is kept, and made [quiescent](Guard::pass_quiescent_state) between look-ups,
+    /// saves each look-up its fence.
     ///
     /// # Panics
     ///

@@ -1,5 +1,5 @@
-//! The libraries from outside their workspace: a crate that depends on them, with `std` and without;
-//! and their packages.
+//! The libraries from outside their workspace: a crate that depends on them, with `std` and
+//! without; and their packages.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -27,8 +27,8 @@ use crate::invariance::Invariant;
 use crate::lane::{FourBytes, Lane, TwoBytes, Width, lower, upper};
 use crate::platform::{Event, Host, Int, Ordering};
 
-/// The ticket lock: its waiting loop is `P`, and a lock of its own is in a word of width `W`. See the
-/// [module documentation](crate::lock).
+/// The ticket lock: its waiting loop is `P`, and a lock of its own is in a word of width `W`. See
+/// the [module documentation](crate::lock).
 ///
 /// In a lane of 32 bits (16-bit counters) at most 2^15 threads may hold or wait at once. One more
 /// ends the program, as an overflowing `Arc` does.
@@ -163,8 +163,8 @@ unsafe impl<H: Host, P: Poll, W: Width> LaneLock<H> for Ticket<P, W> {
     unsafe fn unlock<L: Lane>(lane: L, ticket: u16) {
         let old = <L::Bits as Int>::Half::truncate(u64::from(ticket));
         let new = <L::Bits as Int>::Half::truncate(u64::from(ticket.wrapping_add(1)));
-        // Release: pairs with the acquire of the next owner, in `lock`, `try_lock` or its wait. Only
-        // the holder writes `owner`, so this is a store of a part.
+        // Release: pairs with the acquire of the next owner, in `lock`, `try_lock` or its wait.
+        // Only the holder writes `owner`, so this is a store of a part.
         lane.store_lower(old, new, Ordering::Release);
     }
 }
