@@ -12,7 +12,7 @@ pub const FILE: &str = "LOCKYARD_SKIPPED";
 /// Notes that the running test skips a check on this host. The arguments, as those of [`format!`],
 /// give the reason. The caller then returns.
 ///
-/// ```
+/// ```no_run
 /// lockyard_testing::skip!("threads cannot be pinned here");
 /// ```
 #[macro_export]
