@@ -68,7 +68,7 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     let fits = if options.fit { scaling::of_rows(&mut found.rows) } else { Vec::new() };
     let mut document =
         Document { rows: found.rows, fits, environment, notes, ..Document::default() };
-    let heading = |row: &Row| format!("{}, {}", row.variant, row.threads_in_words());
+    let heading = |row: &Row| format!("{}, {}", row.key.variant, row.key.threads_in_words());
     if options.explain {
         let explained = document.rows.iter().zip(&found.costs);
         document.explanations = explained.map(|(row, costs)| costs.table(&heading(row))).collect();
@@ -76,7 +76,7 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     }
     let sensitive = document.rows.iter().zip(&found.costs).zip(&found.sensitivities);
     let tables: Vec<String> =
-        sensitive.map(|((row, costs), s)| s.table(&heading(row), &row.unit, costs)).collect();
+        sensitive.map(|((row, costs), s)| s.table(&heading(row), &row.key.unit, costs)).collect();
     document.explanations.extend(tables);
     let extent = Extent::rows(document.rows.len(), found.asked);
     document.rows.extend(found.figures);

@@ -95,7 +95,7 @@ fn predicted(
 ) -> Vec<f64> {
     let mut places = BTreeSet::new();
     for cell in &table.cells {
-        places.insert((cell.experiment.clone(), cell.machine.clone()));
+        places.insert((cell.key.experiment.clone(), cell.key.machine.clone()));
     }
     let mut errors = Vec::new();
     for (experiment, name) in places {
@@ -105,8 +105,8 @@ fn predicted(
         let threads: BTreeSet<usize> = table
             .cells
             .iter()
-            .filter(|cell| cell.experiment == experiment && cell.machine == name)
-            .filter_map(|cell| cell.threads)
+            .filter(|cell| cell.key.experiment == experiment && cell.key.machine == name)
+            .filter_map(|cell| cell.key.threads)
             .filter(|&threads| !(name.starts_with("broadwell-ex") && threads >= 64))
             .collect();
         let request = request::Request {

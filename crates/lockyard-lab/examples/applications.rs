@@ -158,7 +158,8 @@ fn row(name: &str, instead: Instead, machine: &str) -> Result<String, String> {
     let tables = published::shipped().map_err(|e| e.to_string())?;
     let figure = |metric: &str| {
         let cell = tables.iter().flat_map(|table| &table.cells).find(|cell| {
-            (&*cell.experiment, &*cell.variant, &*cell.metric) == (name, "ticket", metric)
+            (&*cell.key.experiment, &*cell.key.variant, &*cell.key.metric)
+                == (name, "ticket", metric)
         });
         cell.map(|cell| cell.value).ok_or_else(|| format!("{name} has no {metric}"))
     };

@@ -5,20 +5,19 @@ mod samples;
 
 use lockyard_measure::cpus::{Cpus, Placement};
 use lockyard_measure::peers::{self, longest};
-use lockyard_measure::scenario::detail::detail;
 use lockyard_measure::scenario::longest_waits::Windows;
 use lockyard_measure::scenario::rounds::{self, Effort, Result as Measurement, Task};
 use lockyard_measure::scenario::warnings;
 use lockyard_predict::calibration;
 use lockyard_predict::failure::Failure;
+use lockyard_results::cell_key::HERE;
 use lockyard_results::published::Table;
-use lockyard_results::row::keys::{PLACES, WARNINGS};
-use lockyard_results::row::{Detail, HERE, Row};
-use lockyard_results::statistics::{self, coverage};
+use lockyard_results::row::Row;
+use lockyard_results::statistics::coverage;
 use lockyard_results::{histogram, listing};
-use lockyard_scenarios::{Metric, Script, Variant};
+use lockyard_scenarios::{Script, Variant};
 use lockyard_support::{InputError, jobs};
-use measured_row::row;
+use measured_row::Cells;
 
 /// A request for measurements.
 #[derive(Clone, Debug)]
@@ -143,52 +142,17 @@ pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Resul
     let environment = environment(request, &placement);
     let measured = rounds::run(&tasks, request.effort, done);
     let places = placement.cpus(&cpus);
+    let cells = Cells { request, tasks: &tasks, measured: &measured, places };
     let (mut rows, mut listings, mut pictures) = (Vec::new(), Vec::new(), Vec::new());
     for (task, result) in tasks.iter().zip(&measured.results) {
         let Some(result) = result else { continue };
         pictures.extend(picture(task, result));
-        let mut detail = detail(result, Metric::OPERATIONS, task.threads);
-        if let Some(clock_ns) = measured.clock_ns {
-            detail.insert("clock_ns".to_owned(), Detail::Number(clock_ns));
-        }
-        detail.insert("local_work_ns".to_owned(), Detail::Number(task.local_work));
-        peers::detail(&task.variant, &mut detail);
-        let reference = tasks.iter().zip(&measured.results).find(|(other, _)| {
-            Some(&other.variant.name) == request.relative_to.as_ref()
-                && other.threads == task.threads
-        });
-        if let Some((ratio, interval)) =
-            reference.and_then(|(_, other)| result.relative_to(other.as_ref()?))
-        {
-            detail.insert("ratio".to_owned(), Detail::Number(ratio));
-            detail.insert("ratio_ci_low".to_owned(), Detail::Number(interval.low));
-            detail.insert("ratio_ci_high".to_owned(), Detail::Number(interval.high));
-        }
-        let ratios = reference.and_then(|(_, other)| Some(result.ratios(other.as_ref()?)));
-        if let Some((low, high)) = ratios.as_deref().and_then(statistics::bootstrap_median) {
-            detail.insert("ratio_bootstrap_low".to_owned(), Detail::Number(low));
-            detail.insert("ratio_bootstrap_high".to_owned(), Detail::Number(high));
-        }
-        if let Some(reason) = &measured.no_counters {
-            let reason = Detail::Text(reason.clone());
-            detail.insert("counters_not_available".to_owned(), reason);
-        }
-        if request.effort.waits && result.handovers.is_none() {
-            let reason = "no step of an operation takes a lock".to_owned();
-            detail.insert("handovers_not_available".to_owned(), Detail::Text(reason));
-        }
-        detail.insert(PLACES.to_owned(), Detail::Count(places as u64));
-        let warnings = warnings::of_cell(result, places);
-        if !warnings.is_empty() {
-            detail.insert(WARNINGS.to_owned(), Detail::Texts(warnings));
-        }
+        rows.push(cells.row(task, result));
         if let Some(attribution) = &result.attribution {
             let (variant, threads) = (task.variant.name.as_str(), task.threads);
             let of = listing::Of { script, machine: None, variant, threads };
             listings.extend(listing::rows(&attribution.listing, of, tables));
         }
-        let metric = ("throughput", "op/s");
-        rows.push(row(script, task, metric, result.measured, detail));
     }
     let mut failure = measured.failure.clone();
     if let (Some((windows, cpus)), None) = (windows(request), &failure) {
@@ -304,6 +268,13 @@ fn notes(
             with its interval."
         ));
     }
+    notes.extend(notes_on_passes(request, measured));
+    notes
+}
+
+/// Returns the notes on what is measured in a pass of its own.
+fn notes_on_passes(request: &Request, measured: &rounds::Results) -> Vec<String> {
+    let mut notes = Vec::new();
     if measured.results.iter().flatten().any(|result| result.attribution.is_some()) {
         notes.push(
             "CPU time by phase: sampled in a pass of its own, as long as all rounds together, \
@@ -324,7 +295,7 @@ fn notes(
              each contains about {clock_ns:.0} ns of reading the clock."
         ));
     }
-    if results().any(|(_, result)| result.handovers.is_some()) {
+    if measured.results.iter().flatten().any(|result| result.handovers.is_some()) {
         notes.push(
             "Handed over from: where the lock's last holder ran, in a pass of its own; recording: \
             the throughput of that pass over \

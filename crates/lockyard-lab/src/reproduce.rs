@@ -9,15 +9,16 @@ use lockyard_predict::calibration::{self, Calibrated};
 use lockyard_predict::detail::{detail, identify_figure};
 use lockyard_predict::failure::Failure;
 use lockyard_predict::simulate::Prediction;
+use lockyard_results::details::SimulatedDetail;
 use lockyard_results::outcome::{self, SampleFigures};
 use lockyard_results::published::{Cell, Table};
-use lockyard_results::row::{Detail, Measured, Row, Status};
+use lockyard_results::row::{Measured, Row, Status};
 use lockyard_results::summary::{Summary, summarise};
 use lockyard_results::variant_ratios::{self, Wanted};
 use lockyard_scenarios::{Figure, Script};
 use lockyard_support::{InputError, jobs};
 use plan::{Model, NoModel, Plan};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// A request to reproduce published figures.
 #[derive(Clone, Debug)]
@@ -84,7 +85,7 @@ fn select<'t>(
         }
     }
     let chosen = |table: &Table, cell: &Cell| {
-        wanted.is_empty() || wanted.iter().any(|n| *n == table.name || *n == cell.experiment)
+        wanted.is_empty() || wanted.iter().any(|n| *n == table.name || *n == cell.key.experiment)
     };
     Ok(tables
         .iter()
@@ -173,12 +174,11 @@ pub fn run(
     Ok(Report { rows, summaries, sources, asked, measured, failure })
 }
 
-/// Name of a detail: the reason why a row is reported apart.
-const DOUBTFUL: &str = "doubtful";
-
-/// Name of a detail: the metric of the row of the same run that this row repeats. Such rows count
-/// in no summary.
-const REPEATS: &str = "repeats";
+/// Returns the details of a row's simulated figure. A doubtful row is reported apart, and one that
+/// repeats another counts in no summary.
+fn simulated(row: &Row) -> Option<&SimulatedDetail> {
+    row.details.simulated.as_ref()
+}
 
 /// The tables of primitives. Their scripts specify everything, unlike those of whole programs.
 const PRIMITIVES: [&str; 3] = ["lockref-will-it-scale", "qspinlock-loop", "page-ref"];
@@ -199,8 +199,8 @@ fn summaries(rows: &[Row]) -> Vec<Summary> {
     }
     let (doubtful, sound): (Vec<&Row>, Vec<&Row>) = rows
         .iter()
-        .filter(|row| !row.detail.contains_key(REPEATS))
-        .partition(|row| row.detail.contains_key(DOUBTFUL));
+        .filter(|row| simulated(row).is_none_or(|simulated| simulated.repeats.is_none()))
+        .partition(|row| simulated(row).is_some_and(|simulated| simulated.doubtful.is_some()));
     let mut summaries = Vec::new();
     for name in names {
         let of_table = |rows: &[&Row], summary: &str| {
@@ -229,7 +229,7 @@ fn with_pairs(name: &str, rows: &[&Row]) -> Summary {
 /// Returns the pairs that the rows' scripts ask for.
 fn wanted_pairs<R: std::borrow::Borrow<Row>>(rows: &[R]) -> Vec<Wanted> {
     let experiments: BTreeSet<&str> =
-        rows.iter().map(|row| row.borrow().experiment.as_str()).collect();
+        rows.iter().map(|row| row.borrow().key.experiment.as_str()).collect();
     experiments
         .into_iter()
         .filter_map(Script::shipped)
@@ -249,23 +249,12 @@ fn row(job: &Job, plan: &Plan, found: &[Option<Found>]) -> Option<Row> {
     let cell = job.cell;
     let mut row = Row {
         table: job.table.to_owned(),
-        experiment: cell.experiment.clone(),
-        machine: cell.machine.clone(),
-        variant: cell.variant.clone(),
-        threads: cell.threads,
-        metric: cell.metric.clone(),
-        unit: cell.unit.clone(),
         published: Some(cell.value),
-        predicted: None,
-        trivial: None,
-        measured: None,
-        status: Status::NotModelled,
-        reason: None,
-        detail: BTreeMap::new(),
+        ..Row::new(cell.key.clone(), Status::NotModelled)
     };
     let model = match &job.model {
         Ok(model) => model,
-        Err(_) if call_path::is_reference(&cell.experiment, &cell.variant) => {
+        Err(_) if call_path::is_reference(&cell.key.experiment, &cell.key.variant) => {
             row.status = Status::Calibration;
             return Some(row);
         }
@@ -296,39 +285,23 @@ fn row(job: &Job, plan: &Plan, found: &[Option<Found>]) -> Option<Row> {
         (Some(_), true) => Status::Calibration,
         (Some(_), false) => Status::Predicted,
     };
-    row.detail = detail(calibrated.metric, prediction, run.tasks, calibrated.work);
+    row.details = detail(calibrated.metric, prediction, run.tasks, calibrated.work);
+    let simulated = row.details.simulated.get_or_insert_default();
     if model.figure != Figure::Own {
-        // These details are in terms of the script's own metric, and stand in its row, if it has
-        // one.
-        row.detail.retain(|name, _| !OF_THE_METRIC.contains(&name.as_str()));
+        simulated.remove_terms_of_the_metric();
     }
     if let Figure::Time { .. } = model.figure {
-        let metric = run.script.metric.name().to_owned();
-        row.detail.insert(REPEATS.to_owned(), Detail::Text(metric));
+        simulated.repeats = Some(run.script.metric.name().to_owned());
     }
-    if cell.threads != Some(run.tasks) {
-        row.detail.insert(SIMULATED_TASKS.to_owned(), Detail::Count(run.tasks as u64));
+    if cell.key.threads != Some(run.tasks) {
+        simulated.tasks = Some(run.tasks as u64);
     }
     let seeds = prediction.runs.len();
-    identify_figure(&run.script, &run.machine, &model.figure, seeds, &mut row.detail);
-    if let Some(reason) = cell.threads.and_then(|n| run.script.doubt(&cell.machine, n)) {
-        row.detail.insert(DOUBTFUL.to_owned(), Detail::Text(reason.to_owned()));
-    }
+    identify_figure(&run.script, &run.machine, &model.figure, seeds, simulated);
+    let doubt = cell.key.threads.and_then(|n| run.script.doubt(&cell.key.machine, n));
+    simulated.doubtful = doubt.map(str::to_owned);
     Some(row)
 }
-
-/// Details that are in the terms of a script's own metric.
-const OF_THE_METRIC: [&str; 6] = [
-    "predicted_low",
-    "predicted_high",
-    "siblings_share_nothing",
-    "while_all_go_on",
-    "predicted_low_by_lock_fallbacks",
-    "predicted_high_by_lock_fallbacks",
-];
-
-/// Name of a detail: the number of simulated tasks, if the table has another number, or none.
-const SIMULATED_TASKS: &str = "simulated_tasks";
 
 /// Measures the rows for which this host has CPUs. Returns the extent of that, and the reason for
 /// its end.
@@ -379,10 +352,11 @@ fn measure_rows(
             row.measured = samples[run].get(*sample).map(|s| Measured::once(s.of(*of)));
         }
         if model.figure == Figure::Own {
-            row.detail.extend(measured_detail(result, metric, tasks));
+            row.details.measured = Some(measured_detail(result, metric, tasks));
         }
     }
-    let beyond = |job: &Job, row: &Row| needed(job).or(row.threads).is_some_and(|n| n > cpus.len());
+    let beyond =
+        |job: &Job, row: &Row| needed(job).or(row.key.threads).is_some_and(|n| n > cpus.len());
     let beyond = rows.iter().filter(|(job, row)| beyond(job, row)).count();
     let native = match &measured.failure {
         None => call_path::measure_published(rows.iter_mut().map(|(_, row)| row)),

@@ -24,14 +24,18 @@ pub fn calibration_cell<'t>(
     let own = calibration.machines.iter().find(|name| *name == machine);
     let machine = own.or(calibration.machines.first())?;
     tables.iter().flat_map(|table| &table.cells).find(|cell| {
-        cell.experiment == experiment
-            && cell.machine == *machine
-            && cell.threads == calibration.threads
-            && cell.variant == variant
+        cell.key.experiment == experiment
+            && cell.key.machine == *machine
+            && cell.key.threads == calibration.threads
+            && cell.key.variant == variant
             && match &calibration.metric {
-                None => cell.metric == script.metric.name() && cell.unit == script.metric.unit(),
-                Some(metric) if calibration.gives == Gives::Numbers => cell.metric == *metric,
-                Some(metric) => cell.metric == *metric && cell.unit == Metric::OPERATIONS.unit(),
+                None => {
+                    cell.key.metric == script.metric.name() && cell.key.unit == script.metric.unit()
+                }
+                Some(metric) if calibration.gives == Gives::Numbers => cell.key.metric == *metric,
+                Some(metric) => {
+                    cell.key.metric == *metric && cell.key.unit == Metric::OPERATIONS.unit()
+                }
             }
     })
 }
@@ -42,7 +46,7 @@ pub fn calibration_throughput(script: &Script, metric: Metric, cell: &Cell) -> O
     if script.calibration.as_ref().is_some_and(|c| c.gives == Gives::Numbers) {
         return None;
     }
-    let tasks = script.tasks(cell.threads)?;
+    let tasks = script.tasks(cell.key.threads)?;
     let own = script.calibration.as_ref().is_none_or(|c| c.metric.is_none());
     Some(if own { metric.throughput(cell.value, tasks) } else { cell.value })
 }
@@ -103,8 +107,8 @@ fn per_operation(
     let Some(variant) = of.variant(calibration.variant.as_deref().unwrap_or(&variant.name)) else {
         return Err(no_variant(script, &of, &variant.name));
     };
-    let machine = names::machine(&cell.machine)?;
-    let Some(tasks) = of.tasks(cell.threads) else {
+    let machine = names::machine(&cell.key.machine)?;
+    let Some(tasks) = of.tasks(cell.key.threads) else {
         return Err(Failure::Input(InputError(format!(
             "scenario `{}`: neither its calibration cell nor `tasks` in [run] says how many tasks \
             ran",
@@ -118,7 +122,7 @@ fn per_operation(
     let work = if own.is_some() {
         own
     } else if of.calibration.as_ref().is_some_and(Calibration::gives_local_work) {
-        local_work(&of, variant, &cell.machine, tables)?
+        local_work(&of, variant, &cell.key.machine, tables)?
     } else {
         None
     };
@@ -219,12 +223,12 @@ pub fn local_work(
         return local_work(&by, variant, machine, tables);
     }
     let cell = required_cell(script, calibration, variant, machine, tables)?;
-    let machine = names::machine(&cell.machine)?;
+    let machine = names::machine(&cell.key.machine)?;
     let Some(variant) = script.variant(of) else {
         unreachable!("a script's calibration names one of its variants")
     };
     let (Some(tasks), Some(throughput)) =
-        (script.tasks(cell.threads), calibration_throughput(script, script.metric, cell))
+        (script.tasks(cell.key.threads), calibration_throughput(script, script.metric, cell))
     else {
         return Err(Failure::Input(InputError(format!(
             "scenario `{}`: neither its calibration cell nor `tasks` in [run] says how many tasks \
@@ -266,10 +270,11 @@ fn cpu_share(
         Failure::Input(InputError(message))
     };
     let second = tables.iter().flat_map(|table| &table.cells).find(|second| {
-        second.metric == wanted
-            && second.unit == "s"
-            && (&second.experiment, &second.machine) == (&cell.experiment, &cell.machine)
-            && (&second.variant, second.threads) == (&cell.variant, cell.threads)
+        second.key.metric == wanted
+            && second.key.unit == "s"
+            && (&second.key.experiment, &second.key.machine)
+                == (&cell.key.experiment, &cell.key.machine)
+            && (&second.key.variant, second.key.threads) == (&cell.key.variant, cell.key.threads)
     });
     let second = second.ok_or_else(|| {
         missing(&format!(

@@ -2,14 +2,12 @@
 
 use crate::local_work::LocalWork;
 use crate::simulate::{self, Prediction};
-use lockyard_results::row::Detail;
-use lockyard_results::row::keys::{ORDER_SPREAD, ORDERS_AGREE, ORDERS_DIFFER, PREDICTED};
+use lockyard_results::details::{
+    Details, FallbacksDetail, LocalWorkDetail, LongRunDetail, Range, SimulatedDetail,
+    StartOrdersDetail, ThreadOperations,
+};
 use lockyard_scenarios::{Figure, Metric, Script};
 use lockyard_sim::Machine;
-use std::collections::BTreeMap;
-
-/// Details of rows, by name.
-type Details = BTreeMap<String, Detail>;
 
 /// Adds what a figure of a script's run was simulated with: the machine and the number of `seeds`.
 pub fn identify_figure(
@@ -17,26 +15,23 @@ pub fn identify_figure(
     machine: &Machine,
     figure: &Figure,
     mut seeds: usize,
-    detail: &mut Details,
+    simulated: &mut SimulatedDetail,
 ) {
     if let (Figure::Sample { .. }, Some(samples)) = (figure, script.samples) {
         seeds = simulate::SEEDS_OF_SAMPLES;
-        let simulated = samples.simulated_seconds;
-        detail.insert("simulated_sample_seconds".to_owned(), Detail::Number(simulated));
-        if simulated != samples.seconds {
-            let mut notes = format!(
+        let seconds = samples.simulated_seconds;
+        simulated.sample_seconds = Some(seconds);
+        if seconds != samples.seconds {
+            let note = format!(
                 "a simulated sample lasts {} ms and a published one {} s; both are in operations \
                  a second",
-                simulated * 1e3,
+                seconds * 1e3,
                 samples.seconds
             );
-            if let Some(Detail::Text(other)) = detail.get("note") {
-                notes = format!("{notes}; {other}");
-            }
-            detail.insert("note".to_owned(), Detail::Text(notes));
+            simulated.notes.insert(0, note);
         }
     }
-    simulate::identify(machine, seeds, detail);
+    simulate::identify(machine, seeds, simulated);
 }
 
 /// Returns the details of a cell's row: figures in the terms of `metric`, and notes for people.
@@ -46,13 +41,51 @@ pub fn detail(
     threads: usize,
     work: Option<LocalWork>,
 ) -> Details {
-    let mut detail = BTreeMap::new();
-    figures(metric, prediction, threads, &mut detail);
-    prediction.fairness.detail(PREDICTED, &mut detail);
-    if let Some(waits) = prediction.waits {
-        waits.detail(PREDICTED, &mut detail);
-    }
-    prediction.costs.detail(&mut detail);
+    let in_metric = |range| Range::from(metric.range(range, threads));
+    let figure = |throughput| metric.figure(throughput, threads);
+    let (slowest_thread, fastest_thread) = prediction.per_thread;
+    let simulated = SimulatedDetail {
+        throughput: Some(prediction.throughput),
+        range: Some(in_metric(prediction.range)),
+        failed_compare_exchanges_per_success: Some(prediction.failed_per_success),
+        rmws_per_ownership: Some(prediction.rmws_per_ownership),
+        local_transfers_per_operation: Some(prediction.local_transfers),
+        remote_transfers_per_operation: Some(prediction.remote_transfers),
+        lock_fallbacks: Some(FallbacksDetail {
+            count: prediction.locked,
+            per_second: prediction.fallbacks_per_second,
+            per_second_range: prediction.fallbacks_interval.map(Range::from),
+        }),
+        operations: Some(ThreadOperations { slowest_thread, fastest_thread }),
+        fairness: Some(prediction.fairness),
+        waits: prediction.waits,
+        costs: Some(prediction.costs.detail()),
+        long_run: prediction.long.map(|long| LongRunDetail {
+            seconds: long.seconds,
+            until_a_lock_fallback: figure(long.until),
+            from_a_lock_fallback_on: figure(long.from_then),
+            share_until_a_lock_fallback: long.share,
+            range_by_rate: long.by_rate.map(in_metric),
+        }),
+        while_all_go_on: prediction.while_all_go_on.map(figure),
+        start_orders: prediction
+            .orders
+            .map(|orders| StartOrdersDetail { spread: orders.spread, agree: Some(orders.agree) }),
+        siblings_share_nothing: prediction.siblings_apart.map(figure),
+        notes: notes(prediction, work),
+        ..SimulatedDetail::default()
+    };
+    let local_work = work.map(|work| LocalWorkDetail {
+        ns: work.nanoseconds,
+        calibration_miss: Some(work.miss),
+        least_ns: Some(work.as_good.0),
+        greatest_ns: Some(work.as_good.1),
+    });
+    Details { local_work, ..Details::of_simulated(simulated) }
+}
+
+/// Returns the notes about a prediction, for people.
+fn notes(prediction: &Prediction, work: Option<LocalWork>) -> Vec<String> {
     let mut notes = Vec::new();
     if prediction.locked > 0 && prediction.long.is_none() {
         notes.push(String::from(
@@ -61,129 +94,40 @@ pub fn detail(
              how long is simulated",
         ));
     }
-    notes.extend(of_long_run(metric, prediction, threads, &mut detail));
-    notes.extend(of_the_time_when_all_go_on(metric, prediction, threads, &mut detail));
-    notes.extend(of_orders(prediction, &mut detail));
-    notes.extend(of_siblings(metric, prediction, threads, &mut detail));
-    if let Some(work) = work {
-        notes.extend(of_work(work, &mut detail));
+    if let Some(long) = prediction.long {
+        notes.push(format!(
+            "some figures are means over a run of {} s: at some moment an operation exhausts its \
+             retries and takes the lock, and the others then queue behind it and stay on the slow \
+             path (docs/model/runs-of-seconds.md; `long_run` in JSON); the other details of such \
+             a cell describe the longer part of the run",
+            long.seconds
+        ));
     }
-    if !notes.is_empty() {
-        detail.insert("note".to_owned(), Detail::Text(notes.join("; ")));
+    if prediction.while_all_go_on.is_some() {
+        notes.push(String::from(
+            "figures are of tasks that are timed until each is done; the explanation describes \
+             the time when all go on",
+        ));
     }
-    detail
-}
-
-/// Adds the figures that every cell has.
-fn figures(metric: Metric, prediction: &Prediction, threads: usize, detail: &mut Details) {
-    let mut number = |name: &str, value: f64| {
-        detail.insert(name.to_owned(), Detail::Number(value));
-    };
-    let (low, high) = metric.range(prediction.range, threads);
-    number("predicted_low", low);
-    number("predicted_high", high);
-    number("predicted_throughput", prediction.throughput);
-    number("failed_compare_exchanges_per_success", prediction.failed_per_success);
-    number("rmws_per_ownership", prediction.rmws_per_ownership);
-    number("local_transfers_per_operation", prediction.local_transfers);
-    number("remote_transfers_per_operation", prediction.remote_transfers);
-    number("lock_fallbacks_per_second", prediction.fallbacks_per_second);
-    if let Some((least, greatest)) = prediction.fallbacks_interval {
-        number("lock_fallbacks_per_second_low", least);
-        number("lock_fallbacks_per_second_high", greatest);
-    }
-    let (slowest, fastest) = prediction.per_thread;
-    detail.insert("operations_of_slowest_thread".to_owned(), Detail::Count(slowest));
-    detail.insert("operations_of_fastest_thread".to_owned(), Detail::Count(fastest));
-    detail.insert("lock_fallbacks".to_owned(), Detail::Count(prediction.locked));
-}
-
-/// Adds what a fallback makes of a long run; returns a note about it.
-fn of_long_run(
-    metric: Metric,
-    prediction: &Prediction,
-    threads: usize,
-    detail: &mut Details,
-) -> Option<String> {
-    let long = prediction.long?;
-    for (name, value) in [
-        ("run_seconds", long.seconds),
-        ("until_a_lock_fallback", metric.figure(long.until, threads)),
-        ("from_a_lock_fallback_on", metric.figure(long.from_then, threads)),
-        ("share_until_a_lock_fallback", long.share),
-    ] {
-        detail.insert(name.to_owned(), Detail::Number(value));
-    }
-    if let Some(range) = long.by_rate {
-        let (low, high) = metric.range(range, threads);
-        detail.insert("predicted_low_by_lock_fallbacks".to_owned(), Detail::Number(low));
-        detail.insert("predicted_high_by_lock_fallbacks".to_owned(), Detail::Number(high));
-    }
-    Some(format!(
-        "some figures are means over a run of {} s: at some moment an operation exhausts its \
-         retries and takes the lock, and the others then queue behind it and stay on the slow \
-         path (docs/model/runs-of-seconds.md; `until_a_lock_fallback` and \
-         `from_a_lock_fallback_on` in JSON); the other details of such a cell describe the longer \
-         part of the run",
-        long.seconds
-    ))
-}
-
-/// Adds the figure while all tasks go on, where the figure is another one; returns a note about it.
-fn of_the_time_when_all_go_on(
-    metric: Metric,
-    prediction: &Prediction,
-    threads: usize,
-    detail: &mut Details,
-) -> Option<String> {
-    let figure = metric.figure(prediction.while_all_go_on?, threads);
-    detail.insert("while_all_go_on".to_owned(), Detail::Number(figure));
-    Some(String::from(
-        "figures are of tasks that are timed until each is done; the explanation describes the \
-         time when all go on",
-    ))
-}
-
-/// Adds whether start orders agree; returns a note if they do not.
-fn of_orders(prediction: &Prediction, detail: &mut Details) -> Option<String> {
-    let orders = prediction.orders?;
-    detail.insert(ORDER_SPREAD.to_owned(), Detail::Number(orders.spread));
-    let agree = if orders.agree { "yes" } else { ORDERS_DIFFER };
-    detail.insert(ORDERS_AGREE.to_owned(), Detail::Text(agree.to_owned()));
-    (!orders.agree).then(|| {
-        format!(
+    if prediction.orders.is_some_and(|orders| !orders.agree) {
+        notes.push(String::from(
             "in rows marked `order matters` the runs, each of which began in another order, do \
-             not agree: the figure is their mean (`{ORDER_SPREAD}` in JSON; \
-             docs/evidence/start-order.md)"
-        )
-    })
+             not agree: the figure is their mean (`start_orders` in JSON; \
+             docs/evidence/start-order.md)",
+        ));
+    }
+    if prediction.siblings_apart.is_some() {
+        notes.push(String::from(
+            "how much of a line's ownership SMT siblings share is not settled \
+             (docs/evidence/siblings.md); `siblings apart` is the figure if they share nothing",
+        ));
+    }
+    notes.extend(work.into_iter().flat_map(of_work));
+    notes
 }
 
-/// Adds the figure if siblings share nothing; returns a note about it.
-fn of_siblings(
-    metric: Metric,
-    prediction: &Prediction,
-    threads: usize,
-    detail: &mut Details,
-) -> Option<String> {
-    let figure = metric.figure(prediction.siblings_apart?, threads);
-    detail.insert("siblings_share_nothing".to_owned(), Detail::Number(figure));
-    Some(String::from(
-        "how much of a line's ownership SMT siblings share is not settled \
-         (docs/evidence/siblings.md); `siblings apart` is the figure if they share nothing",
-    ))
-}
-
-/// Adds the calibrated local work; returns notes where its calibration cell is missed, or leaves it
-/// open.
-fn of_work(work: LocalWork, detail: &mut Details) -> Vec<String> {
-    let mut number = |name: &str, value: f64| {
-        detail.insert(name.to_owned(), Detail::Number(value));
-    };
-    number("local_work_ns", work.nanoseconds);
-    number("calibration_miss", work.miss);
-    number("local_work_least_ns", work.as_good.0);
-    number("local_work_greatest_ns", work.as_good.1);
+/// Returns notes where the calibration cell is missed, or leaves the local work open.
+fn of_work(work: LocalWork) -> Vec<String> {
     let mut notes = Vec::new();
     if !work.is_met() {
         notes.push(format!("the calibration cell is missed by {:+.1} %", work.miss * 100.0));

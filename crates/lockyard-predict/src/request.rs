@@ -7,13 +7,14 @@ use crate::failure::Failure;
 use crate::placement::{Placement, check_threads};
 use crate::sensitivity::{self, Sensitivity};
 use crate::simulate::{CellSpec, Effort, Prediction, RunPlan, SimulationError, identify, simulate};
+use lockyard_results::cell_key::CellKey;
+use lockyard_results::details::{Details, SimulatedDetail};
 use lockyard_results::listing;
 use lockyard_results::published::Table;
-use lockyard_results::row::{Detail, Row, Status};
+use lockyard_results::row::{Row, Status};
 use lockyard_scenarios::{Script, Variant};
 use lockyard_sim::Machine;
 use lockyard_support::{InputError, jobs};
-use std::collections::BTreeMap;
 
 /// What to predict.
 #[derive(Clone, Debug)]
@@ -154,26 +155,26 @@ impl Cell<'_> {
         let (variant, threads) = (self.spec.variant, self.spec.threads);
         let Calibrated { work, metric } = self.calibrated;
         let figure = metric.figure(prediction.throughput, threads);
-        let mut detail = detail(metric, &prediction, threads, work);
-        identify(&request.machine, prediction.runs.len(), &mut detail);
+        let mut details = detail(metric, &prediction, threads, work);
+        let simulated = details.simulated.get_or_insert_default();
+        identify(&request.machine, prediction.runs.len(), simulated);
         if request.sensitivity {
             let plan = RunPlan::of_run(Effort::SEARCH, &script.run);
             let one = sensitivity::of(&self.spec, &plan, metric, request.jobs, done);
             let Some(one) = one.map_err(|error| self.failed(error))? else { return Ok(false) };
             let one = one.around(figure);
-            one.detail(&mut detail);
+            simulated.sensitivity = Some(one.detail());
             found.sensitivities.push(one);
         }
         let outcome = prediction.outcome(metric, threads);
         for (metric, unit, figure) in script.figures() {
-            let mut detail = BTreeMap::new();
-            if let Some(work) = work {
-                detail.insert("local_work_ns".to_owned(), Detail::Number(work.nanoseconds));
-            }
+            let mut simulated = SimulatedDetail::default();
             let seeds = outcome.runs.len();
-            identify_figure(script, &request.machine, &figure, seeds, &mut detail);
+            identify_figure(script, &request.machine, &figure, seeds, &mut simulated);
+            let local_work = work.map(|work| Details::of_local_work(work.nanoseconds));
+            let details = Details { simulated: Some(simulated), ..local_work.unwrap_or_default() };
             let predicted = outcome.figure(&figure, None);
-            found.figures.push(self.row(&metric, unit, predicted, detail, tables));
+            found.figures.push(self.row(&metric, unit, predicted, details, tables));
         }
         if request.attribution {
             let machine = Some(request.machine.name());
@@ -182,7 +183,7 @@ impl Cell<'_> {
             found.listings.extend(listing::rows(&prediction.listing, listed, tables));
         }
         let (name, unit) = (script.metric.name(), script.metric.unit());
-        found.rows.push(self.row(name, unit, Some(figure), detail, tables));
+        found.rows.push(self.row(name, unit, Some(figure), details, tables));
         found.costs.push(prediction.costs);
         Ok(true)
     }
@@ -193,37 +194,30 @@ impl Cell<'_> {
         metric: &str,
         unit: &str,
         predicted: Option<f64>,
-        detail: BTreeMap<String, Detail>,
+        details: Details,
         tables: &[Table],
     ) -> Row {
         let (script, machine) = (&self.request.script, self.request.machine.name());
-        let variant = &self.spec.variant.name;
-        let published = tables.iter().flat_map(|table| &table.cells).find(|cell| {
-            self.is_as_published
-                && cell.experiment == script.name
-                && cell.machine == machine
-                && cell.variant == *variant
-                && script.tasks(cell.threads) == Some(self.spec.threads)
-                && cell.metric == metric
-                && cell.unit == unit
-        });
-        let calibration = calibration_cell(script, variant, machine, tables);
-        let is_calibration = published.is_some() && published == calibration;
-        Row {
-            table: String::new(),
+        let key = CellKey {
             experiment: script.name.clone(),
             machine: machine.to_owned(),
-            variant: variant.clone(),
+            variant: self.spec.variant.name.clone(),
             threads: Some(self.spec.threads),
             metric: metric.to_owned(),
             unit: unit.to_owned(),
+        };
+        let published = tables.iter().flat_map(|table| &table.cells).find(|cell| {
+            let threads = script.tasks(cell.key.threads);
+            self.is_as_published && CellKey { threads, ..cell.key.clone() } == key
+        });
+        let calibration = calibration_cell(script, &key.variant, machine, tables);
+        let is_calibration = published.is_some() && published == calibration;
+        let status = if is_calibration { Status::Calibration } else { Status::Predicted };
+        Row {
             published: published.map(|cell| cell.value),
             predicted,
-            trivial: None,
-            measured: None,
-            status: if is_calibration { Status::Calibration } else { Status::Predicted },
-            reason: None,
-            detail,
+            details,
+            ..Row::new(key, status)
         }
     }
 }

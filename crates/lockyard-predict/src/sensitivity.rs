@@ -13,11 +13,10 @@
 
 use crate::explain::Costs;
 use crate::simulate::{CellSpec, RunPlan, SimulationError, simulate};
-use lockyard_results::row::Detail;
+use lockyard_results::details::{EffectDetail, SensitivityDetail};
 use lockyard_scenarios::Metric;
 use lockyard_sim::Machine;
 use lockyard_support::jobs;
-use std::collections::BTreeMap;
 
 /// By how much a number is changed.
 const CHANGE: f64 = 0.2;
@@ -199,27 +198,19 @@ impl Sensitivity {
         self
     }
 
-    /// For programs.
-    pub fn detail(&self, detail: &mut BTreeMap<String, Detail>) {
-        detail.insert("sensitivity_low".to_owned(), Detail::Number(self.interval.0));
-        detail.insert("sensitivity_high".to_owned(), Detail::Number(self.interval.1));
-        detail.insert("sensitivity_single_low".to_owned(), Detail::Number(self.single.0));
-        detail.insert("sensitivity_single_high".to_owned(), Detail::Number(self.single.1));
-        if !self.unchanged.is_empty() {
-            let unchanged = Detail::Text(self.unchanged.join(" "));
-            detail.insert("sensitivity_unchanged".to_owned(), unchanged);
-        }
-        if !self.coarse.is_empty() {
-            let coarse = Detail::Text(self.coarse.join(", "));
-            detail.insert("sensitivity_coarse".to_owned(), coarse);
-        }
-        if let Some(first) = self.effects.first() {
-            detail.insert("most_sensitive_to".to_owned(), Detail::Text(first.input.clone()));
-        }
-        for effect in &self.effects {
-            let name = &effect.input;
-            detail.insert(format!("sensitivity {name}: less"), Detail::Number(effect.less));
-            detail.insert(format!("sensitivity {name}: more"), Detail::Number(effect.more));
+    /// Returns the details of a row.
+    pub fn detail(&self) -> SensitivityDetail {
+        let effect = |effect: &Effect| {
+            let Effect { input, less, more, .. } = effect;
+            EffectDetail { input: input.clone(), less: *less, more: *more }
+        };
+        SensitivityDetail {
+            range: self.interval.into(),
+            single: self.single.into(),
+            unchanged: self.unchanged.clone(),
+            coarse: self.coarse.clone(),
+            most_sensitive_to: self.effects.first().map(|effect| effect.input.clone()),
+            effects: self.effects.iter().map(effect).collect(),
         }
     }
 

@@ -28,7 +28,7 @@ mod starts;
 mod windows;
 
 pub use effort::Effort;
-pub use identity::{MACHINE_HASH, SEEDS, identify};
+pub use identity::identify;
 pub use prediction::{LongRun, Prediction, SimulationError, range};
 pub use samples::{SEEDS as SEEDS_OF_SAMPLES, samples};
 pub use spec::{CellSpec, RunPlan};

@@ -1,13 +1,12 @@
 //! How alike threads were served, and how long they waited: the same figures of this host and of
 //! simulated machines.
 
-use crate::row::Detail;
 use crate::statistics;
 use hdrhistogram::Histogram;
-use std::collections::BTreeMap;
+use serde::Serialize;
 
 /// How alike threads were served.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Fairness {
     /// Operations of the slowest thread over the mean, all rounds together.
     pub minimum: f64,
@@ -39,18 +38,6 @@ impl Fairness {
             jain_least: indices.iter().copied().fold(1.0, f64::min),
         })
     }
-
-    /// For results; names begin with `prefix`.
-    pub fn detail(&self, prefix: &str, detail: &mut BTreeMap<String, Detail>) {
-        for (name, value) in [
-            ("fairness_minimum", self.minimum),
-            ("fairness_maximum", self.maximum),
-            ("fairness_jain", self.jain),
-            ("fairness_jain_least", self.jain_least),
-        ] {
-            detail.insert(format!("{prefix}{name}"), Detail::Number(value));
-        }
-    }
 }
 
 /// Operations of each thread, all rounds together.
@@ -66,17 +53,22 @@ fn jain(operations: &[u64]) -> f64 {
 }
 
 /// How long steps waited that take a lock, or take or drop a reference, in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Waits {
     /// Half of them no longer than this.
+    #[serde(rename = "p50_ns")]
     pub p50: u64,
     /// 90 % of them.
+    #[serde(rename = "p90_ns")]
     pub p90: u64,
     /// 99 % of them.
+    #[serde(rename = "p99_ns")]
     pub p99: u64,
     /// 99.9 % of them.
+    #[serde(rename = "p999_ns")]
     pub p999: u64,
     /// The longest.
+    #[serde(rename = "maximum_ns")]
     pub maximum: u64,
     /// How many there were.
     pub count: u64,
@@ -93,20 +85,6 @@ impl Waits {
             maximum: waits.max(),
             count: waits.len(),
         })
-    }
-
-    /// For results; names begin with `prefix`.
-    pub fn detail(&self, prefix: &str, detail: &mut BTreeMap<String, Detail>) {
-        for (name, value) in [
-            ("wait_p50_ns", self.p50),
-            ("wait_p90_ns", self.p90),
-            ("wait_p99_ns", self.p99),
-            ("wait_p999_ns", self.p999),
-            ("wait_maximum_ns", self.maximum),
-            ("waits", self.count),
-        ] {
-            detail.insert(format!("{prefix}{name}"), Detail::Count(value));
-        }
     }
 }
 

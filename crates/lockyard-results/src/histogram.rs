@@ -1,9 +1,11 @@
 //! The waits of a run as a histogram: buckets for programs, a picture for people.
 
 use hdrhistogram::Histogram;
+use serde::Serialize;
 
 /// How often something was from `from` nanoseconds on, and below `to`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(into = "[u64; 3]")]
 pub struct Bucket {
     /// The least value in it.
     pub from: u64,
@@ -11,6 +13,12 @@ pub struct Bucket {
     pub to: u64,
     /// How many.
     pub count: u64,
+}
+
+impl From<Bucket> for [u64; 3] {
+    fn from(bucket: Bucket) -> [u64; 3] {
+        [bucket.from, bucket.to, bucket.count]
+    }
 }
 
 /// Buckets to a doubling.

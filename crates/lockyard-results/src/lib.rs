@@ -2,7 +2,8 @@
 //!
 //! | module | what |
 //! | --- | --- |
-//! | [`row`], [`summary`] | one result; errors and winners of many |
+//! | [`row`], [`details`], [`summary`] | one result; errors and winners of many |
+//! | [`cell_key`] | names of a cell, which join figures |
 //! | [`published`] | the tables that others published |
 //! | [`outcome`] | figures of a run, by their rules |
 //! | [`variant_ratios`] | whether the change from one variant to another is predicted |
@@ -14,7 +15,9 @@
 //! | [`compare`] | result files, read and compared |
 //! | [`render`] | tables, JSON, CSV, Markdown |
 
+pub mod cell_key;
 pub mod compare;
+pub mod details;
 pub mod fairness;
 pub mod histogram;
 pub mod listing;

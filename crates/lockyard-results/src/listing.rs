@@ -4,6 +4,7 @@
 //! Simulated runs account for every cycle, native ones sample. A profiler sees what runs, so
 //! neither counts what is idle, nor threads that another has displaced.
 
+use crate::cell_key::CellKey;
 use crate::published::Table;
 use crate::row::{Measured, Row, Status};
 use crate::statistics::half_width;
@@ -87,14 +88,12 @@ impl Of<'_> {
     fn row(self, listing: &Listing, name: &str, share: f64) -> Row {
         let measured = listing.measured(share);
         let metric = format!("{CPU_SHARE_PREFIX}{name}");
-        let row = Row::here(&self.script.name, self.variant, self.threads, (&metric, "%"));
-        let Some(machine) = self.machine else { return Row { measured, ..row } };
-        Row {
-            machine: machine.to_owned(),
-            predicted: Some(share * 100.0),
-            status: Status::Predicted,
-            ..row
-        }
+        let key = CellKey::here(&self.script.name, self.variant, self.threads, &metric, "%");
+        let Some(machine) = self.machine else {
+            return Row { measured, ..Row::new(key, Status::Measured) };
+        };
+        let key = CellKey { machine: machine.to_owned(), ..key };
+        Row { predicted: Some(share * 100.0), ..Row::new(key, Status::Predicted) }
     }
 }
 
@@ -105,24 +104,26 @@ pub fn rows(listing: &Listing, of: Of, tables: &[Table]) -> Vec<Row> {
     let script = of.script;
     let stands_for = script.profile.machine.as_deref();
     let cells = tables.iter().flat_map(|table| &table.cells).filter(|cell| {
-        let same = |machine| machine == cell.machine || stands_for == Some(machine);
-        let same_run = |machine| same(machine) && script.tasks(cell.threads) == Some(of.threads);
-        cell.experiment == script.name
-            && cell.variant == of.variant
+        let same = |machine| machine == cell.key.machine || stands_for == Some(machine);
+        let same_run =
+            |machine| same(machine) && script.tasks(cell.key.threads) == Some(of.threads);
+        cell.key.experiment == script.name
+            && cell.key.variant == of.variant
             && of.machine.is_none_or(same_run)
     });
     let mut rows = Vec::new();
     let mut shown: Vec<String> = Vec::new();
     for cell in cells {
-        let figure = script.figure(&cell.machine, &cell.variant, &cell.metric, &cell.unit);
+        let figure =
+            script.figure(&cell.key.machine, &cell.key.variant, &cell.key.metric, &cell.key.unit);
         let (Some(name), Ok(Figure::CpuShare { names })) =
-            (cell.metric.strip_prefix(CPU_SHARE_PREFIX), figure)
+            (cell.key.metric.strip_prefix(CPU_SHARE_PREFIX), figure)
         else {
             continue;
         };
         let mut row = of.row(listing, name, listing.share_of(&names));
         row.published = Some(cell.value);
-        if row.measured.is_none() && script.profile.is_input(of.variant, &cell.metric) {
+        if row.measured.is_none() && script.profile.is_input(of.variant, &cell.key.metric) {
             row.status = Status::Calibration;
         }
         rows.push(row);
@@ -136,7 +137,7 @@ pub fn rows(listing: &Listing, of: Of, tables: &[Table]) -> Vec<Row> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::HERE;
+    use crate::cell_key::HERE;
 
     fn parts() -> Vec<RegionPart> {
         let part = |name: &str, region| RegionPart { name: name.to_owned(), region };
@@ -206,7 +207,8 @@ order = "fill"
         let of = |machine, variant, threads| Of { script: &script, machine, variant, threads };
         let show = |rows: Vec<Row>| -> Vec<(String, Option<f64>, Option<f64>, Status)> {
             let round = |value: f64| (value * 1e6).round() / 1e6;
-            let one = |row: Row| (row.metric, row.published, row.predicted.map(round), row.status);
+            let one =
+                |row: Row| (row.key.metric, row.published, row.predicted.map(round), row.status);
             rows.into_iter().map(one).collect()
         };
         let line = |metric: &str, published, share, status| {
@@ -233,7 +235,7 @@ order = "fill"
         let sampled = Listing { samples: Some(400.0), ..listing };
         let here = rows(&sampled, of(None, "before", 2), &tables);
         assert_eq!((here[0].published, here[0].predicted), (Some(30.0), None));
-        assert_eq!((here[0].status, here[0].machine.as_str()), (Status::Measured, HERE));
+        assert_eq!((here[0].status, here[0].key.machine.as_str()), (Status::Measured, HERE));
         let measured = here[0].measured.expect("it was sampled");
         assert!((measured.value - 40.0).abs() < 1e-9 && measured.ci_low < 40.0);
     }

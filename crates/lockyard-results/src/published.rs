@@ -3,6 +3,7 @@
 //! The first line is `# source: ...`, the second the header. A broken row is an error that names
 //! file, line and column: a table is data that people will compare with, so nothing is skipped.
 
+use crate::cell_key::CellKey;
 use lockyard_scenarios::DIRECTION_PREFIX;
 use lockyard_support::InputError;
 use std::collections::HashSet;
@@ -49,20 +50,10 @@ const SHIPPED: &[(&str, &str)] = &[
 /// One published figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
-    /// Experiment.
-    pub experiment: String,
-    /// Machine.
-    pub machine: String,
-    /// Variant.
-    pub variant: String,
-    /// Number of threads, tasks or processes, if it was published.
-    pub threads: Option<usize>,
-    /// What was measured.
-    pub metric: String,
+    /// Names of the cell.
+    pub key: CellKey,
     /// The figure.
     pub value: f64,
-    /// Its unit.
-    pub unit: String,
 }
 
 /// A published table.
@@ -81,8 +72,8 @@ impl Table {
     pub fn experiments(&self) -> Vec<&str> {
         let mut experiments: Vec<&str> = Vec::new();
         for cell in &self.cells {
-            if !experiments.contains(&cell.experiment.as_str()) {
-                experiments.push(&cell.experiment);
+            if !experiments.contains(&cell.key.experiment.as_str()) {
+                experiments.push(&cell.key.experiment);
             }
         }
         experiments
@@ -204,8 +195,9 @@ fn line_of(body: &str, position: Option<&csv::Position>) -> u64 {
 
 /// What no two figures of a table have in common.
 fn place(cell: &Cell) -> [String; 5] {
-    let threads = cell.threads.map(|threads| threads.to_string()).unwrap_or_default();
-    [&cell.experiment, &cell.machine, &cell.variant, &threads, &cell.metric].map(Clone::clone)
+    let threads = cell.key.threads.map(|threads| threads.to_string()).unwrap_or_default();
+    [&cell.key.experiment, &cell.key.machine, &cell.key.variant, &threads, &cell.key.metric]
+        .map(Clone::clone)
 }
 
 fn cell(record: &csv::StringRecord) -> Result<Cell, String> {
@@ -254,15 +246,8 @@ fn cell(record: &csv::StringRecord) -> Result<Cell, String> {
             nothing"
         ));
     }
-    Ok(Cell {
-        experiment,
-        machine,
-        variant,
-        threads,
-        metric: text(4)?,
-        value,
-        unit: record[6].to_owned(),
-    })
+    let (metric, unit) = (text(4)?, record[6].to_owned());
+    Ok(Cell { key: CellKey { experiment, machine, variant, threads, metric, unit }, value })
 }
 
 #[cfg(test)]
@@ -327,8 +312,8 @@ mod tests {
     fn a_table_may_leave_the_number_of_threads_out_and_state_a_direction() {
         let rows = "a,m,v,,throughput,5,records/s\na,m,v,2,gap-to-x,0,direction: closed\n";
         let cells = parse("t", "t.csv", &format!("{HEAD}{rows}")).unwrap().cells;
-        assert_eq!((cells[0].threads, cells[1].threads), (None, Some(2)));
-        assert_eq!((cells[1].value, cells[1].unit.as_str()), (0.0, "direction: closed"));
+        assert_eq!((cells[0].key.threads, cells[1].key.threads), (None, Some(2)));
+        assert_eq!((cells[1].value, cells[1].key.unit.as_str()), (0.0, "direction: closed"));
     }
 
     #[test]

@@ -5,14 +5,9 @@
 //! *predicted*, *training* (the machine's protocol was fitted on the cell's table), *measured*
 //! (there is a measured figure and no prediction), *not modelled* (with a reason).
 
-pub mod keys;
-
-use crate::histogram::Bucket;
+use crate::cell_key::CellKey;
+use crate::details::Details;
 use lockyard_scenarios::Metric;
-use std::collections::BTreeMap;
-
-/// Name of this host in rows.
-pub const HERE: &str = "this-host";
 
 /// What a row is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,42 +64,13 @@ impl Measured {
     }
 }
 
-/// A value in a row's details.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Detail {
-    /// A number.
-    Number(f64),
-    /// A count.
-    Count(u64),
-    /// Counts, one for each thread.
-    Counts(Vec<u64>),
-    /// Numbers, one for each round.
-    Numbers(Vec<f64>),
-    /// A sentence.
-    Text(String),
-    /// Sentences.
-    Texts(Vec<String>),
-    /// A histogram.
-    Buckets(Vec<Bucket>),
-}
-
 /// One result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// The table that the row belongs to; empty if it is in none.
     pub table: String,
-    /// Experiment.
-    pub experiment: String,
-    /// Machine.
-    pub machine: String,
-    /// Variant.
-    pub variant: String,
-    /// Number of threads; `None` if the published table does not say it.
-    pub threads: Option<usize>,
-    /// What is measured.
-    pub metric: String,
-    /// In which unit.
-    pub unit: String,
+    /// Names of the cell.
+    pub key: CellKey,
     /// The published figure.
     pub published: Option<f64>,
     /// The predicted figure.
@@ -117,30 +83,29 @@ pub struct Row {
     pub status: Status,
     /// Why the cell is not modelled, or that it is an input.
     pub reason: Option<String>,
-    /// More.
-    pub detail: BTreeMap<String, Detail>,
+    /// Everything else that is known of the row.
+    pub details: Details,
 }
 
 impl Row {
-    /// A row of this host that is in no published table; its figure, and everything else, is still
-    /// missing. `metric` has the unit beside it.
-    pub fn here(experiment: &str, variant: &str, threads: usize, metric: (&str, &str)) -> Row {
+    /// Returns a row with names and a status, and without any figure. It belongs to no table.
+    pub fn new(key: CellKey, status: Status) -> Row {
         Row {
             table: String::new(),
-            experiment: experiment.to_owned(),
-            machine: HERE.to_owned(),
-            variant: variant.to_owned(),
-            threads: Some(threads),
-            metric: metric.0.to_owned(),
-            unit: metric.1.to_owned(),
+            key,
             published: None,
             predicted: None,
             trivial: None,
             measured: None,
-            status: Status::Measured,
+            status,
             reason: None,
-            detail: BTreeMap::new(),
+            details: Details::default(),
         }
+    }
+
+    /// Returns a row that was measured on this host.
+    pub fn measured(key: CellKey, measured: Measured, details: Details) -> Row {
+        Row { measured: Some(measured), details, ..Row::new(key, Status::Measured) }
     }
 
     /// `predicted / published - 1`, where both are there and the row is a prediction, or a training
@@ -154,20 +119,6 @@ impl Row {
                 Some(predicted / published - 1.0)
             }
             _ => None,
-        }
-    }
-
-    /// The number of threads, for tables.
-    pub fn threads_text(&self) -> String {
-        self.threads.map(|threads| threads.to_string()).unwrap_or_default()
-    }
-
-    /// `2 threads`, for people.
-    pub fn threads_in_words(&self) -> String {
-        match self.threads {
-            Some(1) => "1 thread".to_owned(),
-            Some(threads) => format!("{threads} threads"),
-            None => "threads not stated".to_owned(),
         }
     }
 
@@ -193,21 +144,20 @@ pub(crate) mod tests {
         predicted: f64,
         status: Status,
     ) -> Row {
-        Row {
-            table: "t".into(),
+        let key = CellKey {
             experiment: "e".into(),
             machine: "m".into(),
             variant: variant.into(),
             threads: Some(threads),
             metric: "throughput".into(),
             unit: "op/s".into(),
+        };
+        Row {
+            table: "t".into(),
             published: Some(published),
             predicted: Some(predicted),
             trivial: Some(100.0),
-            measured: None,
-            status,
-            reason: None,
-            detail: BTreeMap::new(),
+            ..Row::new(key, status)
         }
     }
 }

@@ -46,7 +46,7 @@ pub fn summarise(table: &str, rows: &[&Row]) -> Summary {
     let (model, trivial) = (errors(Row::error), errors(Row::trivial_error));
     let mut pairs: BTreeMap<_, Vec<&Row>> = BTreeMap::new();
     for row in rows {
-        let place = (&row.experiment, &row.machine, row.threads, &row.metric);
+        let place = (&row.key.experiment, &row.key.machine, row.key.threads, &row.key.metric);
         pairs.entry(place).or_default().push(row);
     }
     let mut winners = [0; 3];

@@ -6,7 +6,8 @@
 //! with the published one, in its direction and in its size. The scripts name the pairs that a
 //! table is about (`[[pairs]]`).
 
-use crate::row::{Detail, Row};
+use crate::details::PairRatio;
+use crate::row::Row;
 
 /// A predicted change is near the published one if they are at most so far apart.
 pub const NEAR: f64 = 0.02;
@@ -52,9 +53,8 @@ pub struct Pairs {
     pub trivial: Score,
 }
 
-/// Says in the details of the second row of each pair that `wanted` names what share of the first
-/// row's figure it has, published and predicted: `ratio_to_FIRST_published` and
-/// `ratio_to_FIRST_predicted`.
+/// Adds to the details of the second row of each pair that `wanted` names its ratio to the first
+/// row: of the published figures, and of the predicted ones.
 pub fn add_ratios(rows: &mut [Row], wanted: &[Wanted]) {
     let found: Vec<(usize, usize)> = (0..rows.len())
         .flat_map(|first| (0..rows.len()).map(move |second| (first, second)))
@@ -62,18 +62,14 @@ pub fn add_ratios(rows: &mut [Row], wanted: &[Wanted]) {
         .collect();
     for (first, second) in found {
         let first = &rows[first];
-        let (name, published, predicted) =
-            (first.variant.clone(), first.published, first.predicted);
+        let (to, published, predicted) =
+            (first.key.variant.clone(), first.published, first.predicted);
         let second = &mut rows[second];
-        for (what, of, to) in
-            [("published", second.published, published), ("predicted", second.predicted, predicted)]
-        {
-            if let (Some(of), Some(to)) = (of, to)
-                && to > 0.0
-            {
-                let key = format!("ratio_to_{name}_{what}");
-                second.detail.insert(key, Detail::Number(of / to));
-            }
+        let ratio = |of: Option<f64>, to: Option<f64>| Some(of? / to.filter(|to| *to > 0.0)?);
+        let published = ratio(second.published, published);
+        let predicted = ratio(second.predicted, predicted);
+        if published.or(predicted).is_some() {
+            second.details.pair_ratios.push(PairRatio { to, published, predicted });
         }
     }
 }
@@ -81,13 +77,14 @@ pub fn add_ratios(rows: &mut [Row], wanted: &[Wanted]) {
 /// Whether the rows are such a pair, at least one a prediction.
 fn is_pair(first: &Row, second: &Row, wanted: &[Wanted]) -> bool {
     let is_wanted = |w: &Wanted| {
-        (&w.experiment, &w.first, &w.second) == (&first.experiment, &first.variant, &second.variant)
+        (&w.experiment, &w.first, &w.second)
+            == (&first.key.experiment, &first.key.variant, &second.key.variant)
     };
     wanted.iter().any(is_wanted)
-        && first.experiment == second.experiment
-        && first.machine == second.machine
-        && first.threads == second.threads
-        && first.metric == second.metric
+        && first.key.experiment == second.key.experiment
+        && first.key.machine == second.key.machine
+        && first.key.threads == second.key.threads
+        && first.key.metric == second.key.metric
         && (first.error().is_some() || second.error().is_some())
 }
 
@@ -151,12 +148,10 @@ mod tests {
         ];
         let wanted = [Wanted { experiment: "e".into(), first: "a".into(), second: "b".into() }];
         add_ratios(&mut rows, &wanted);
-        let number = |of: &Row, what: &str| match of.detail.get(&format!("ratio_to_a_{what}")) {
-            Some(Detail::Number(ratio)) => Some(*ratio),
-            _ => None,
-        };
-        assert_eq!(number(&rows[1], "published"), Some(1.5));
-        assert_eq!(number(&rows[1], "predicted"), Some(132.0 / 110.0));
-        assert!(rows[0].detail.is_empty() && rows[2].detail.is_empty(), "no partner");
+        let [ratio] = rows[1].details.pair_ratios.as_slice() else { panic!("one ratio") };
+        assert_eq!(ratio.to, "a");
+        assert_eq!((ratio.published, ratio.predicted), (Some(1.5), Some(132.0 / 110.0)));
+        let has_none = |row: &Row| row.details.pair_ratios.is_empty();
+        assert!(has_none(&rows[0]) && has_none(&rows[2]), "no partner");
     }
 }

@@ -21,8 +21,10 @@ const FILE: &str = r#"{
   "rows": [
     {
       "ci_high": 120.5, "ci_low": 99.0, "detail": {
-        "measured_rounds": [99.0, 101.25, 100.5, 120.5, 100.0],
-        "operations_of_each_thread": [10, 11]
+        "measured": {
+          "rounds": [99.0, 101.25, 100.5, 120.5, 100.0],
+          "operations_of_each_thread": [10, 11]
+        }
       },
       "error": null, "experiment": "e", "machine": "this-host", "measured": 100.5,
       "metric": "throughput",
@@ -30,20 +32,20 @@ const FILE: &str = r#"{
       "variant": "v"
     },
     {
-      "detail": {"machine_hash": "fnv1a-1", "simulated_seeds": 5},
+      "detail": {"simulated": {"machine_hash": "fnv1a-1", "seeds": 5}},
       "experiment": "e", "machine": "m", "measured": null, "metric": "elapsed",
       "predicted": 12.5, "status": "predicted",
       "table": "t", "threads": 24, "unit": "ms", "variant": "w"
     },
     {
-      "detail": {"machine_hash": "fnv1a-1", "simulated_seeds": 5, "local_work_ns": 3.5,
-      "measured_rounds": [7, 7, 7, 8, 9]},
+      "detail": {"simulated": {"machine_hash": "fnv1a-1", "seeds": 5}, "local_work": {"ns": 3.5},
+      "measured": {"rounds": [7, 7, 7, 8, 9]}},
       "experiment": "f", "machine": "m", "measured": 7, "metric": "elapsed", "predicted": 12.5,
       "status": "predicted",
       "table": "t", "threads": 1, "unit": "ms", "variant": "w"
     }
   ],
-  "schema": "lockyard-results-1",
+  "schema": "lockyard-results-2",
   "summary": []
 }
 "#;
@@ -75,7 +77,7 @@ const PIECES: [&str; 28] = [
     "\0",
     "\u{feff}",
     "é",
-    "\"schema\": \"lockyard-results-2\",",
+    "\"schema\": \"lockyard-results-3\",",
     "\"rows\": [],",
     "[[[[[[[[[[",
     "{\"detail\":",
@@ -125,7 +127,7 @@ fn a_broken_result_file_is_read_or_refused_with_its_place() {
                     let fine = |value: f64| (0.0..=1e18).contains(&value);
                     assert!(fine(figure.value), "seed {seed}: {figure:?}");
                     assert!(figure.rounds.iter().all(|&r| r > 0.0 && fine(r)), "seed {seed}");
-                    assert!(figure.key.place.threads != Some(0), "seed {seed}: {figure:?}");
+                    assert!(figure.key.cell.threads != Some(0), "seed {seed}: {figure:?}");
                 }
                 // What is read is compared, or refused in a line too. Rarely, because it takes a
                 // while.
@@ -175,7 +177,7 @@ fn error(from: &str, to: &str) -> String {
 #[test]
 fn what_is_wrong_is_said_with_its_line_and_what_is_allowed() {
     let line = |text: &str| 1 + FILE.lines().position(|l| l.contains(text)).expect("it is there");
-    let rounds = line("measured_rounds");
+    let rounds = line("rounds");
     let (threads, variant) = (line("\"threads\": 2,"), line("\"variant\": \"v\""));
     let of = |text: &str| format!("{text}: column");
     for (from, to, line, expected) in [
@@ -207,29 +209,29 @@ fn what_is_wrong_is_said_with_its_line_and_what_is_allowed() {
     assert!(long.contains("expected a text of at most 200 bytes"), "{long}");
     assert_eq!(
         error("\"measured\": 100.5", "\"measured\": 200.5"),
-        "row 1: `measured` is 200.5, and its `measured_rounds` are 99 to 120.5; it must be their \
+        "row 1: `measured` is 200.5, and its `rounds` are 99 to 120.5; it must be their \
          median"
     );
 }
 
 #[test]
 fn schemas_of_other_versions_are_told_from_what_is_no_result_file() {
-    let of = |schema: &str| error("\"schema\": \"lockyard-results-1\"", schema);
+    let of = |schema: &str| error("\"schema\": \"lockyard-results-2\"", schema);
     assert_eq!(
         of("\"schema\": \"lockyard-results-0\""),
         "its schema is `lockyard-results-0`, which is older than this lockyard's \
-         `lockyard-results-1`: run it again, or compare \
+         `lockyard-results-2`: run it again, or compare \
          with the lockyard that wrote it"
     );
     assert_eq!(
-        of("\"schema\": \"lockyard-results-2\""),
-        "its schema is `lockyard-results-2`, which is newer than this lockyard's \
-         `lockyard-results-1`: compare with the lockyard \
+        of("\"schema\": \"lockyard-results-3\""),
+        "its schema is `lockyard-results-3`, which is newer than this lockyard's \
+         `lockyard-results-2`: compare with the lockyard \
          that wrote it, or a later one"
     );
     assert_eq!(
         of("\"schema\": \"lockyard-machines-1\""),
-        "its schema is `lockyard-machines-1`; allowed: `lockyard-results-1`, what measure, \
+        "its schema is `lockyard-machines-1`; allowed: `lockyard-results-2`, what measure, \
          predict and reproduce write"
     );
     assert!(of("\"format\": \"x\"").starts_with("has no `schema`; a result file has `lockyard-"));
@@ -273,7 +275,7 @@ fn hostile_files_are_refused_or_skipped_without_harm() {
     };
     let rows: Vec<String> = (0..20_001).map(row).collect();
     let file = |rows: &[String]| {
-        format!("{{\"schema\":\"lockyard-results-1\",\"rows\":[{}]}}", rows.join(","))
+        format!("{{\"schema\":\"lockyard-results-2\",\"rows\":[{}]}}", rows.join(","))
     };
     assert_eq!(
         parse("r.json", &file(&rows[1..])).expect("as many as allowed").figures.len(),

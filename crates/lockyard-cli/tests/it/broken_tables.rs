@@ -53,7 +53,7 @@ fn a_broken_table_is_read_or_refused_with_its_line() {
                 assert!(!table.cells.is_empty(), "seed {seed}");
                 for cell in &table.cells {
                     assert!(cell.value > 0.0 && cell.value.is_finite(), "seed {seed}: {cell:?}");
-                    assert!(cell.threads != Some(0), "seed {seed}: {cell:?}");
+                    assert!(cell.key.threads != Some(0), "seed {seed}: {cell:?}");
                 }
             }
             Err(error) => {

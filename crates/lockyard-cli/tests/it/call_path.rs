@@ -56,7 +56,7 @@ fn each_way_and_figure_has_a_row_that_is_measured_or_says_why_not() {
             let time = row(rows, way, "wallclock");
             let measured = measured_or(time, &HERE);
             assert!(measured || ["patched", "nested"].contains(&way), "{time}");
-            assert_eq!(time["detail"]["lock"], lock);
+            assert_eq!(time["detail"]["measured"]["call_path"]["lock"], lock);
             for metric in ["cpu-cycles", "cpi", "cache-miss-rate", "branch-misses"] {
                 measured_or(row(rows, way, metric), &HERE);
             }

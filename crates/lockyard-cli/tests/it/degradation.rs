@@ -28,7 +28,8 @@ fn the_published_table_is_reproduced_row_by_row_and_only_its_first_total_is_a_ca
         let calibration = row["metric"] == "throughput-total@sample0";
         let status = if calibration { "calibration" } else { "predicted" };
         assert_eq!(row["status"], status, "{}", row["metric"]);
-        let note = row["detail"]["note"].as_str().expect("it says how long samples are");
+        let note =
+            row["detail"]["simulated"]["notes"][0].as_str().expect("it says how long samples are");
         assert!(note.contains("a simulated sample lasts 10 ms"), "{note}");
     }
     let total = |sample: usize| {

@@ -76,7 +76,7 @@ fn where_pinning_is_refused_the_figures_say_so() {
     );
     let json: Value =
         serde_json::from_slice(&run("json").expect("it ran before").stdout).expect("it is JSON");
-    let note = &json["rows"][0]["detail"]["measured_note"];
+    let note = &json["rows"][0]["detail"]["measured"]["note"];
     assert_eq!(note, "threads could not be pinned");
 }
 
@@ -156,7 +156,7 @@ fn cpus_that_are_taken_away_end_the_measurement_with_what_was_found_before() {
         let json: Value = serde_json::from_str(&stdout).expect("whole JSON, with what there is");
         assert_eq!(json["environment"]["incomplete"], "the measurement ended with an error");
         for row in json["rows"].as_array().expect("rows") {
-            let rounds = row["detail"]["measured_rounds"].as_array().expect("rounds").len();
+            let rounds = row["detail"]["measured"]["rounds"].as_array().expect("rounds").len();
             assert!(rounds > 0 && rounds < 1000, "{rounds}");
             assert_eq!(row["samples"], rounds);
         }

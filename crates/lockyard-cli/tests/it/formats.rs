@@ -1,35 +1,29 @@
 //! The formats, held against what they printed when they were last looked at: a program that reads
 //! them must not notice a change that nobody meant. The rows are made up, one of each status.
 
+use lockyard_results::cell_key::CellKey;
+use lockyard_results::details::{Details, SimulatedDetail};
 use lockyard_results::render::{Document, Format, render};
-use lockyard_results::row::{Detail, Measured, Row, Status};
+use lockyard_results::row::{Measured, Row, Status};
 use lockyard_results::summary::summarise;
-use std::collections::BTreeMap;
 
 fn row(variant: &str, threads: usize, published: f64, status: Status) -> Row {
-    Row {
-        table: "a-table".to_owned(),
+    let key = CellKey {
         experiment: "an-experiment".to_owned(),
         machine: "a-machine".to_owned(),
         variant: variant.to_owned(),
         threads: Some(threads),
         metric: "throughput".to_owned(),
         unit: "op/s".to_owned(),
-        published: Some(published),
-        predicted: None,
-        trivial: None,
-        measured: None,
-        status,
-        reason: None,
-        detail: BTreeMap::new(),
-    }
+    };
+    Row { table: "a-table".to_owned(), published: Some(published), ..Row::new(key, status) }
 }
 
 fn document() -> Document {
     let calibration = Row {
         predicted: Some(1_000_000.0),
         trivial: Some(1_000_000.0),
-        detail: BTreeMap::from([("local_work_ns".to_owned(), Detail::Number(250.5))]),
+        details: Details::of_local_work(250.5),
         ..row("slow", 1, 1_000_000.0, Status::Calibration)
     };
     let predicted = Row {
@@ -41,10 +35,11 @@ fn document() -> Document {
             ci_high: 1_600_000.5,
             samples: 9,
         }),
-        detail: BTreeMap::from([
-            ("lock_fallbacks".to_owned(), Detail::Count(3)),
-            ("remark".to_owned(), Detail::Text("in \"quotes\", with a comma".to_owned())),
-        ]),
+        details: Details::of_simulated(SimulatedDetail {
+            seeds: Some(3),
+            notes: vec!["in \"quotes\", with a comma".to_owned()],
+            ..SimulatedDetail::default()
+        }),
         ..row("slow", 2, 1_500_000.0, Status::Predicted)
     };
     let other = Row {
@@ -91,7 +86,7 @@ fn json_is_one_object_with_schema_environment_rows_and_summary() {
     let json: serde_json::Value =
         serde_json::from_str(&render(&document(), Format::Json)).expect("it is JSON");
     let expected = serde_json::json!({
-        "schema": "lockyard-results-1",
+        "schema": "lockyard-results-2",
         "environment": { "lockyard": "1.2.3" },
         "rows": [
             {
@@ -99,7 +94,7 @@ fn json_is_one_object_with_schema_environment_rows_and_summary() {
                 "variant": "slow", "threads": 1, "metric": "throughput", "unit": "op/s",
                 "published": 1_000_000.0, "predicted": 1_000_000.0, "trivial": 1_000_000.0,
                 "measured": null, "ci_low": null, "ci_high": null, "samples": null,
-                "status": "calibration", "error": null, "detail": { "local_work_ns": 250.5 },
+                "status": "calibration", "error": null, "detail": { "local_work": { "ns": 250.5 } },
             },
             {
                 "table": "a-table", "experiment": "an-experiment", "machine": "a-machine",
@@ -108,7 +103,9 @@ fn json_is_one_object_with_schema_environment_rows_and_summary() {
                 "measured": 1_500_000.0, "ci_low": 1_400_000.0, "ci_high": 1_600_000.5,
                 "samples": 9,
                 "status": "predicted", "error": 0.25,
-                "detail": { "lock_fallbacks": 3, "remark": "in \"quotes\", with a comma" },
+                "detail": {
+                    "simulated": { "seeds": 3, "notes": ["in \"quotes\", with a comma"] },
+                },
             },
             {
                 "table": "a-table", "experiment": "an-experiment", "machine": "a-machine",

@@ -244,7 +244,7 @@ fn the_files_of_a_part_are_whole_files_and_never_replace_whole_results() {
         assert!(read("results.csv").lines().next().is_some_and(|line| line.ends_with(",partial")));
     }
     // Where there are whole results.
-    let whole = json!({ "schema": "lockyard-results-1", "rows": [] }).to_string();
+    let whole = json!({ "schema": "lockyard-results-2", "rows": [] }).to_string();
     std::fs::write(out.join("results.json"), &whole).expect("there is room");
     std::fs::write(out.join("results.csv"), "old").expect("there is room");
     let said = run();
@@ -287,11 +287,11 @@ fn results(path: &Path, rows: usize, speed: f64) -> (String, u64) {
             "metric": "throughput", "unit": "op/s", "published": null, "predicted": null,
             "trivial": null, "measured": speed + 3.0, "ci_low": speed, "ci_high": speed + 6.0,
             "samples": 100, "status": "measured", "error": null,
-            "detail": { "measured_rounds": rounds },
+            "detail": { "measured": { "rounds": rounds } },
         })
     };
     let rows: Vec<Value> = (0..rows).map(row).collect();
-    let document = json!({ "schema": "lockyard-results-1", "environment": {}, "rows": rows });
+    let document = json!({ "schema": "lockyard-results-2", "environment": {}, "rows": rows });
     let text = document.to_string();
     std::fs::write(path, &text).expect("there is room");
     (path.to_str().expect("it is text").to_owned(), text.len() as u64)

@@ -29,25 +29,26 @@ const SPIN: [&str; 8] = [
 fn a_result_has_what_was_looked_at_beside_the_figure() {
     let document = json(&[&SPIN[..], &["--threads", "1,2"]].concat());
     for row in document["rows"].as_array().expect("rows") {
-        let detail = &row["detail"];
-        let number = |name: &str| {
-            detail[name].as_f64().unwrap_or_else(|| panic!("{name} is no number: {detail}"))
+        let detail = &row["detail"]["measured"];
+        let number = |part: &str, name: &str| {
+            let value = detail[part][name].as_f64();
+            value.unwrap_or_else(|| panic!("{part}, {name} is no number: {detail}"))
         };
-        assert!(number("bootstrap_low") <= row["measured"].as_f64().unwrap());
-        assert!(number("bootstrap_high") >= row["measured"].as_f64().unwrap());
-        assert_eq!(detail["measured_rounds"].as_array().expect("rounds").len(), 7);
+        assert!(number("bootstrap", "low") <= row["measured"].as_f64().unwrap());
+        assert!(number("bootstrap", "high") >= row["measured"].as_f64().unwrap());
+        assert_eq!(detail["rounds"].as_array().expect("rounds").len(), 7);
         let distances = ["same_cpu", "same_core", "same_complex", "same_socket", "remote"];
-        let shares: f64 = distances.iter().map(|name| number(&format!("handover_{name}"))).sum();
+        let shares: f64 = distances.iter().map(|name| number("handovers", name)).sum();
         assert!((shares - 1.0).abs() < 1e-9, "the distances are all of them: {shares}");
-        assert!(number("handover_same_thread") <= number("handover_same_cpu") + 1e-9);
+        assert!(number("handovers", "same_thread") <= number("handovers", "same_cpu") + 1e-9);
         // The processor's counts, or the reason for their absence.
-        let counted = detail["cycles_per_operation"].is_f64();
+        let counted = detail["counters"]["cycles_per_operation"].is_f64();
         assert!(counted || detail["counters_not_available"].is_string(), "{detail}");
         let buckets = detail["wait_histogram_ns"].as_array().expect("buckets");
         let of = |bucket: &Value, index: usize| bucket[index].as_u64().expect("a count");
         let waits: u64 = buckets.iter().map(|bucket| of(bucket, 2)).sum();
-        assert_eq!(waits, detail["waits"].as_u64().expect("a count"));
-        let longest = detail["wait_maximum_ns"].as_u64().expect("a count");
+        assert_eq!(waits, detail["waits"]["count"].as_u64().expect("a count"));
+        let longest = detail["waits"]["maximum_ns"].as_u64().expect("a count");
         let last = buckets.last().expect("there are waits");
         assert!(of(last, 0) <= longest && longest <= of(last, 1));
     }
@@ -57,18 +58,18 @@ fn a_result_has_what_was_looked_at_beside_the_figure() {
 #[test]
 fn a_result_says_whether_its_threads_ran() {
     let document = json(&[&SPIN[..], &["--threads", "1"]].concat());
-    let detail = &document["rows"][0]["detail"];
-    let share = |name: &str| detail[name].as_f64().expect("Linux says it");
+    let presence = &document["rows"][0]["detail"]["measured"]["presence"];
+    let share = |name: &str| presence[name].as_f64().expect("Linux says it");
     let (least, most) = (share("all_threads_ran_least"), share("all_threads_ran_most"));
     assert!(0.0 <= least && least <= most && most <= 1.0, "{least} {most}");
-    assert!(detail["preemptions"].is_u64());
+    assert!(presence["preemptions"].is_u64());
 }
 
 #[test]
 fn operations_that_take_no_lock_have_no_handovers_and_a_reason() {
     let arguments = ["measure", "page-ref", "--variant", "xadd", "--threads", "1"];
     let document = json(&[&arguments[..], &["--seconds", "0.01", "--repeats", "1"]].concat());
-    let detail = &document["rows"][0]["detail"];
+    let detail = &document["rows"][0]["detail"]["measured"];
     assert!(detail["handovers"].is_null());
     assert_eq!(detail["handovers_not_available"], "no step of an operation takes a lock");
 }
@@ -121,7 +122,7 @@ fn predicted_figures_have_a_law_the_same_each_time() {
     for row in document["rows"].as_array().expect("rows") {
         let n = row["threads"].as_f64().unwrap();
         let law = lambda * n / (1.0 + sigma * (n - 1.0) + kappa * n * (n - 1.0));
-        let said = row["detail"]["usl_throughput"].as_f64().unwrap();
+        let said = row["detail"]["law"]["throughput"].as_f64().unwrap();
         assert!((said / law - 1.0).abs() < 1e-9, "{said} {law}");
     }
     let without = json(&PREDICT);

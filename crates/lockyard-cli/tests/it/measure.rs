@@ -115,7 +115,7 @@ fn an_unfair_lock_is_seen_beside_a_fair_one() {
     let index = |variant: &str| {
         let rows = document["rows"].as_array().expect("rows");
         let row = rows.iter().find(|row| row["variant"] == variant).expect("it is measured");
-        row["detail"]["fairness_jain"].as_f64().expect("it is a number")
+        row["detail"]["measured"]["fairness"]["jain"].as_f64().expect("it is a number")
     };
     let (ticket, unfair) = (index("ticket"), index("unfair"));
     assert!(unfair < 0.9 && unfair < ticket, "unfair {unfair}, ticket {ticket}");
@@ -149,24 +149,18 @@ fn a_result_has_its_figures_its_threads_its_waits_and_its_environment() {
         assert_eq!(row["samples"], 3);
         let (low, high) = (row["ci_low"].as_f64(), row["ci_high"].as_f64());
         assert!(low <= row["measured"].as_f64() && row["measured"].as_f64() <= high);
-        let detail = &row["detail"];
+        let detail = &row["detail"]["measured"];
         let operations =
             detail["operations_of_each_thread"].as_array().expect("one for each thread");
         assert_eq!(operations.len(), threads);
-        for name in [
-            "fairness_minimum",
-            "fairness_maximum",
-            "fairness_jain",
-            "fairness_jain_least",
-            "clock_ns",
-        ] {
-            assert!(detail[name].is_f64(), "{name}: {detail}");
+        for name in ["minimum", "maximum", "jain", "jain_least"] {
+            assert!(detail["fairness"][name].is_f64(), "{name}: {detail}");
         }
-        let waits: Vec<u64> =
-            ["wait_p50_ns", "wait_p90_ns", "wait_p99_ns", "wait_p999_ns", "wait_maximum_ns"]
-                .iter()
-                .map(|name| detail[*name].as_u64().expect("it is a count"))
-                .collect();
+        assert!(detail["clock_ns"].is_f64(), "{detail}");
+        let waits: Vec<u64> = ["p50_ns", "p90_ns", "p99_ns", "p999_ns", "maximum_ns"]
+            .iter()
+            .map(|name| detail["waits"][*name].as_u64().expect("it is a count"))
+            .collect();
         assert!(waits.is_sorted(), "{waits:?}");
     }
 }
@@ -180,12 +174,10 @@ fn a_ratio_is_taken_round_by_round() {
     // ratio.
     let rounds = ["--seconds", "0.3", "--repeats", "3"];
     let document = json(&[&arguments[..], &variants[..], &rounds[..]].concat());
-    let detail = |index: usize| &document["rows"][index]["detail"];
-    assert_eq!(detail(0)["ratio"], 1.0, "of itself");
-    let number = |name: &str| detail(1)[name].as_f64().expect("it is a number");
-    assert!(
-        number("ratio_ci_low") <= number("ratio") && number("ratio") <= number("ratio_ci_high")
-    );
+    let ratio = |index: usize| &document["rows"][index]["detail"]["measured"]["ratio"];
+    assert_eq!(ratio(0)["value"], 1.0, "of itself");
+    let number = |name: &str| ratio(1)[name].as_f64().expect("it is a number");
+    assert!(number("ci_low") <= number("value") && number("value") <= number("ci_high"));
 }
 
 #[test]

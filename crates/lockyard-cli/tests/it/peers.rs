@@ -48,19 +48,20 @@ fn every_peer_is_measured_beside_the_scenario_s_variants() {
         .and_then(|text| text.parse().ok())
         .expect("a number");
     for row in document["rows"].as_array().expect("rows") {
-        let (name, detail) = (row["variant"].as_str().expect("a name"), &row["detail"]);
-        assert!(detail["fairness_jain"].is_number(), "{name}");
+        let (name, detail) = (row["variant"].as_str().expect("a name"), &row["detail"]["measured"]);
+        assert!(detail["fairness"]["jain"].is_number(), "{name}");
         // On a host that is busy elsewhere a thread may not have run at all in so brief a pass.
-        if let Some(waits) = detail["waits"].as_u64() {
+        let waits = &detail["waits"];
+        if let Some(count) = waits["count"].as_u64() {
             assert!(
-                waits > 0 && detail["wait_p999_ns"].is_u64() && detail["wait_maximum_ns"].is_u64(),
+                count > 0 && waits["p999_ns"].is_u64() && waits["maximum_ns"].is_u64(),
                 "{name}"
             );
         }
         // A window in which both threads run, where they can.
-        let windows = detail["windows"].as_u64().unwrap_or(0);
+        let windows = detail["longest_wait"]["windows"].as_u64().unwrap_or(0);
         assert!(if cpus >= 2 { windows <= 6 } else { windows == 0 }, "{name}: {windows}");
-        assert_eq!(detail["window_longest_wait_ns"].is_number(), windows > 0, "{name}");
+        assert_eq!(detail["longest_wait"]["ns"].is_number(), windows > 0, "{name}");
         match all.iter().find(|peer| peer.name == name) {
             Some(peer) => assert_eq!(detail["peer"], format!("{}: {}", peer.from, peer.what)),
             None => assert!(detail["peer"].is_null(), "{name}"),
@@ -157,5 +158,5 @@ fn a_script_whose_variant_is_called_as_a_peer_is_told_so() {
     let arguments = ["measure", path, "--threads", "1", "--variant", "spin", "--peers=bare"];
     let document = json(&[&arguments[..], &BRIEF[..]].concat());
     assert_eq!(variants(&document), ["spin", "bare"]);
-    assert!(document["rows"][0]["detail"]["peer"].is_null());
+    assert!(document["rows"][0]["detail"]["measured"]["peer"].is_null());
 }

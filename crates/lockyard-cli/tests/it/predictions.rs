@@ -35,16 +35,20 @@ fn an_explanation_names_the_dominating_cost() {
     assert!(table.contains("Failed compare-exchanges dominate: "), "{table}");
     assert!(table.contains("cycles of all threads: working "), "{table}");
     let json = json(&arguments);
-    let detail = &json["rows"][0]["detail"];
-    assert_eq!(detail["dominating_cost"], "failed compare-exchange");
-    let share = |name: &str| detail[name].as_f64().expect("it is a number");
-    let shares = ["share_working", "share_moving_lines", "share_draining_stores", "share_waiting"];
-    let sum: f64 = shares.iter().map(|name| share(name)).sum();
+    let detail = &json["rows"][0]["detail"]["simulated"];
+    let costs = &detail["costs"];
+    assert_eq!(costs["dominating_cost"], "failed compare-exchange");
+    let shares = costs["share"].as_object().expect("it is an object");
+    let names: Vec<&str> = shares.keys().map(String::as_str).collect();
+    assert_eq!(names, ["draining_stores", "moving_lines", "waiting", "working"]);
+    let sum: f64 = shares.values().filter_map(Value::as_f64).sum();
     assert!((sum - 1.0).abs() < 1e-9, "{sum}");
-    assert!(share("line entry: failed_exchanges_per_success") > 1.0);
-    for name in ["predicted_wait_p50_ns", "predicted_wait_p999_ns", "predicted_fairness_jain"] {
-        assert!(detail[name].is_number(), "{name}: {detail}");
-    }
+    let mut lines = costs["lines"].as_array().expect("it is a list").iter();
+    let entry = lines.find(|line| line["line"] == "entry").expect("it is a line");
+    assert!(entry["failed_exchanges_per_success"].as_f64().expect("it is a number") > 1.0);
+    assert!(detail["waits"]["p50_ns"].is_number(), "{detail}");
+    assert!(detail["waits"]["p999_ns"].is_number(), "{detail}");
+    assert!(detail["fairness"]["jain"].is_number(), "{detail}");
 }
 
 /// The rows of a listing: names and shares in per cent, of `field`.
@@ -90,18 +94,23 @@ fn sensitivity_gives_an_interval_around_the_figure_and_names_an_input() {
     let arguments = [&FSTAT2[..], &["--threads", "8", "--sensitivity"]].concat();
     let json = json(&arguments);
     let row = &json["rows"][0];
-    let number = |name: &str| row["detail"][name].as_f64().expect("it is a number");
+    let sensitivity = &row["detail"]["simulated"]["sensitivity"];
+    let number = |range: &str, end: &str| sensitivity[range][end].as_f64().expect("a number");
     let predicted = row["predicted"].as_f64().expect("it is a number");
-    assert!(number("sensitivity_low") < predicted && predicted < number("sensitivity_high"));
-    let (low, high) = (number("sensitivity_single_low"), number("sensitivity_single_high"));
+    assert!(number("range", "low") < predicted && predicted < number("range", "high"));
+    let (low, high) = (number("single", "low"), number("single", "high"));
     assert!(low < predicted && predicted < high);
     let change = (1.0 - low / predicted).max(high / predicted - 1.0);
-    let scale = number("sensitivity family.scale: less").abs();
-    let scale = scale.max(number("sensitivity family.scale: more").abs());
+    let effects = sensitivity["effects"].as_array().expect("it is a list");
+    let effect = |input: &str, change: &str| {
+        let found = effects.iter().find(|effect| effect["input"] == input);
+        found.expect("it is an input")[change].as_f64().expect("it is a number")
+    };
+    let scale = effect("family.scale", "less").abs().max(effect("family.scale", "more").abs());
     assert!((change - scale).abs() < 1e-9, "the largest change is that of the first input");
-    assert_eq!(row["detail"]["most_sensitive_to"], "family.scale");
-    assert!(number("sensitivity clock.ghz: less") < -0.1);
-    assert_eq!(number("sensitivity cycles.socket_leg: more"), 0.0, "one socket only");
+    assert_eq!(sensitivity["most_sensitive_to"], "family.scale");
+    assert!(effect("clock.ghz", "less") < -0.1);
+    assert_eq!(effect("cycles.socket_leg", "more"), 0.0, "one socket only");
 }
 
 #[test]
@@ -169,7 +178,7 @@ fn the_example_scenarios_run() {
             let machine = "cascade-lake-2s24c2t";
             let json =
                 json(&["predict", path, "--machine", machine, "--threads", "24", "--explain"]);
-            json["rows"][0]["detail"]["dominating_cost"].clone()
+            json["rows"][0]["detail"]["simulated"]["costs"]["dominating_cost"].clone()
         })
         .collect();
     assert_eq!(causes, ["critical section", "hand-over", "false sharing"]);

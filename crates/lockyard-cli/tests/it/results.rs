@@ -18,7 +18,7 @@ fn reproduce(arguments: &[&str], prepare: impl FnOnce(&mut Command)) -> String {
 fn every_published_cell_has_one_row_with_one_status() {
     let json: serde_json::Value =
         serde_json::from_str(&reproduce(&[], |_| ())).expect("it is JSON");
-    assert_eq!(json["schema"], "lockyard-results-1");
+    assert_eq!(json["schema"], "lockyard-results-2");
     let rows = json["rows"].as_array().expect("there are rows");
     let (mut cells, mut inputs) = (0, 0);
     let mut not_modelled: BTreeMap<String, u32> = BTreeMap::new();
@@ -29,11 +29,11 @@ fn every_published_cell_has_one_row_with_one_status() {
             let matching: Vec<_> = rows
                 .iter()
                 .filter(|row| {
-                    row["experiment"] == cell.experiment.as_str()
-                        && row["machine"] == cell.machine.as_str()
-                        && row["variant"] == cell.variant.as_str()
-                        && row["threads"] == serde_json::json!(cell.threads)
-                        && row["metric"] == cell.metric.as_str()
+                    row["experiment"] == cell.key.experiment.as_str()
+                        && row["machine"] == cell.key.machine.as_str()
+                        && row["variant"] == cell.key.variant.as_str()
+                        && row["threads"] == serde_json::json!(cell.key.threads)
+                        && row["metric"] == cell.key.metric.as_str()
                 })
                 .collect();
             assert_eq!(matching.len(), 1, "rows of {cell:?}");
@@ -42,7 +42,7 @@ fn every_published_cell_has_one_row_with_one_status() {
             let status = row["status"].as_str().expect("it has a status");
             match status {
                 // The figure of which all others of its table are per cent, by definition.
-                "calibration" if cell.experiment == "lock-call-path" => {
+                "calibration" if cell.key.experiment == "lock-call-path" => {
                     assert!(row["predicted"].is_null() && cell.value == 100.0);
                 }
                 // What is told and not found, as how long a benchmark runs.

@@ -92,7 +92,12 @@ fn each_experiment_has_the_kernels_rows_and_ours_and_leaves_nothing() {
             assert_eq!(row["experiment"], experiment);
             assert_eq!((&row["metric"], &row["unit"]), (&"throughput".into(), &"op/s".into()));
             assert_eq!((&row["status"], &row["samples"]), (&"measured".into(), &2.into()));
-            let of = |name: &str| row["detail"][name].as_array().expect("it is a list").clone();
+            let of = |name: &str| {
+                row["detail"]["measured"]["syscalls"][name]
+                    .as_array()
+                    .expect("it is a list")
+                    .clone()
+            };
             for sample in 0..2 {
                 let number = |name: &str| of(name)[sample].as_u64().expect("it is a count");
                 let (least, most) = (number("sample_minimum"), number("sample_maximum"));

@@ -1,13 +1,12 @@
 //! The rows of the samples of runs. There is one run for each variant and number of threads, with
 //! the disturbances of its script.
 
-use super::measured_row::row;
+use super::measured_row::key;
 use lockyard_measure::scenario::rounds::{self, Effort, Task};
-use lockyard_results::row::keys::ROUNDS;
-use lockyard_results::row::{Detail, Measured, Row};
+use lockyard_results::details::{Details, MeasuredDetail};
+use lockyard_results::row::{Measured, Row};
 use lockyard_scenarios::{Figure, Script};
 use lockyard_support::jobs;
-use std::collections::BTreeMap;
 
 /// Measures the samples of `tasks`, if the script has any. Returns the rows, and the reason why the
 /// rest was not measured.
@@ -31,11 +30,12 @@ pub(super) fn rows(
         for (metric, unit, figure) in script.figures() {
             let Figure::Sample { index, of } = figure else { continue };
             let value = found[index].of(of);
-            let mut detail = BTreeMap::new();
-            detail.insert(ROUNDS.to_owned(), Detail::Numbers(vec![value]));
-            detail.insert("local_work_ns".to_owned(), Detail::Number(task.local_work));
-            let measured = Measured::once(value);
-            rows.push(row(script, task, (&metric, unit), measured, detail));
+            let details = Details {
+                measured: Some(MeasuredDetail::once(value)),
+                ..Details::of_local_work(task.local_work)
+            };
+            let key = key(script, task, &metric, unit);
+            rows.push(Row::measured(key, Measured::once(value), details));
         }
         done();
     }

@@ -111,24 +111,29 @@ impl Model {
 impl Plan {
     /// Returns the model of a cell, or the reason why it has none.
     pub(super) fn model(&mut self, cell: &Cell, tables: &[Table]) -> Result<Model, NoModel> {
-        if let Some(reason) = call_path::without_measurement(&cell.experiment) {
+        if let Some(reason) = call_path::without_measurement(&cell.key.experiment) {
             return Err(reason.into());
         }
-        let script = Script::shipped(&cell.experiment)
-            .ok_or_else(|| format!("there is no scenario `{}`", cell.experiment))?;
-        if let Some(left_out) = script.left_out.iter().find(|l| l.metric == cell.metric) {
+        let script = Script::shipped(&cell.key.experiment)
+            .ok_or_else(|| format!("there is no scenario `{}`", cell.key.experiment))?;
+        if let Some(left_out) = script.left_out.iter().find(|l| l.metric == cell.key.metric) {
             return Err(NoModel { reason: left_out.reason.clone(), input: left_out.input });
         }
-        if let Some(reason) = script.profile.left_out(&cell.metric) {
+        if let Some(reason) = script.profile.left_out(&cell.key.metric) {
             return Err(reason.to_owned().into());
         }
-        let machine = machine(&script, &cell.machine)
-            .ok_or_else(|| format!("there is no machine file for `{}`", cell.machine))?;
-        let figure = script.figure(&cell.machine, &cell.variant, &cell.metric, &cell.unit)?;
+        let machine = machine(&script, &cell.key.machine)
+            .ok_or_else(|| format!("there is no machine file for `{}`", cell.key.machine))?;
+        let figure = script.figure(
+            &cell.key.machine,
+            &cell.key.variant,
+            &cell.key.metric,
+            &cell.key.unit,
+        )?;
         let no_variant = |name: &str| format!("the scenario has no variant `{name}`");
-        let variant = script.variant(&cell.variant).cloned();
-        let variant = variant.ok_or_else(|| no_variant(&cell.variant))?;
-        let Some(tasks) = script.tasks(cell.threads) else {
+        let variant = script.variant(&cell.key.variant).cloned();
+        let variant = variant.ok_or_else(|| no_variant(&cell.key.variant))?;
+        let Some(tasks) = script.tasks(cell.key.threads) else {
             let reason = "neither the table nor the scenario says how many tasks ran";
             return Err(reason.to_owned().into());
         };
@@ -136,20 +141,16 @@ impl Plan {
             let all = machine.hardware_threads();
             return Err(format!("the machine has {all} hardware threads").into());
         }
-        let by = calibration::calibration_cell(&script, &cell.variant, &cell.machine, tables);
+        let by =
+            calibration::calibration_cell(&script, &cell.key.variant, &cell.key.machine, tables);
         let gave = by.is_some_and(|by| {
-            let of_its_run = Cell {
-                metric: by.metric.clone(),
-                value: by.value,
-                unit: by.unit.clone(),
-                ..cell.clone()
-            };
-            let also = |c: &lockyard_scenarios::Calibration| c.also.contains(&cell.metric);
-            let says_it = figure.is_the_metric() && by.metric == script.metric.name();
+            let also = |c: &lockyard_scenarios::Calibration| c.also.contains(&cell.key.metric);
+            let says_it = figure.is_the_metric() && by.key.metric == script.metric.name();
             by == cell
-                || *by == of_its_run && (says_it || script.calibration.as_ref().is_some_and(also))
+                || by.key.is_of_run(&cell.key)
+                    && (says_it || script.calibration.as_ref().is_some_and(also))
         });
-        let gave = gave || script.profile.is_input(&cell.variant, &cell.metric);
+        let gave = gave || script.profile.is_input(&cell.key.variant, &cell.key.metric);
         let reference = match figure.reference() {
             Some(name) => Some(script.variant(name).cloned().ok_or_else(|| no_variant(name))?),
             None => None,

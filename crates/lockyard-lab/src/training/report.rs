@@ -3,8 +3,9 @@
 use super::{Cell, cells, simulate};
 use lockyard_predict::failure::Failure;
 use lockyard_predict::names;
-use lockyard_results::row::keys::ORDER_SPREAD;
-use lockyard_results::row::{Detail, Row, Status};
+use lockyard_results::cell_key::CellKey;
+use lockyard_results::details::{SimulatedDetail, StartOrdersDetail};
+use lockyard_results::row::{Row, Status};
 use lockyard_results::summary::{Summary, summarise};
 use lockyard_sim::Machine;
 use lockyard_support::jobs;
@@ -59,12 +60,13 @@ pub fn report(jobs: usize, done: &(impl Fn() + Sync)) -> Result<Report, Failure>
         let (low, high) = lockyard_predict::simulate::range(&of_seeds);
         let spread = high / low - 1.0;
         apart += usize::from(cell.threads > 1 && spread > lockyard_predict::simulate::NEAR);
-        row.detail.insert(ORDER_SPREAD.to_owned(), Detail::Number(spread));
-        lockyard_predict::simulate::identify(
-            &machines[cell.machine],
-            SEEDS as usize,
-            &mut row.detail,
-        );
+        let mut simulated = SimulatedDetail {
+            start_orders: Some(StartOrdersDetail { spread, agree: None }),
+            ..SimulatedDetail::default()
+        };
+        let machine = &machines[cell.machine];
+        lockyard_predict::simulate::identify(machine, SEEDS as usize, &mut simulated);
+        row.details.simulated = Some(simulated);
         rows.push(row);
     }
     let mut tables: Vec<&str> = cells.iter().map(|cell| cell.table).collect();
@@ -72,12 +74,12 @@ pub fn report(jobs: usize, done: &(impl Fn() + Sync)) -> Result<Report, Failure>
     let mut summaries: Vec<Summary> = Vec::new();
     for table in &tables {
         let of_table: Vec<&Row> = rows.iter().filter(|row| row.table == *table).collect();
-        let mut variants: Vec<&str> = of_table.iter().map(|row| row.variant.as_str()).collect();
+        let mut variants: Vec<&str> = of_table.iter().map(|row| row.key.variant.as_str()).collect();
         variants.sort_unstable();
         variants.dedup();
         for variant in variants {
             let rows: Vec<&Row> =
-                of_table.iter().copied().filter(|row| row.variant == variant).collect();
+                of_table.iter().copied().filter(|row| row.key.variant == variant).collect();
             summaries.push(summarise(&format!("{table}: {variant}"), &rows));
         }
         summaries.push(summarise(table, &of_table));
@@ -98,7 +100,7 @@ pub fn report(jobs: usize, done: &(impl Fn() + Sync)) -> Result<Report, Failure>
         format!(
             "Each figure is the mean of {SEEDS} runs, whose threads began in different orders. \
             Those \
-             of {apart} cells differ by more than 5 % (`{ORDER_SPREAD}` in JSON)."
+             of {apart} cells differ by more than 5 % (`start_orders` in JSON)."
         ),
     ];
     Ok(Report { summaries, asked: cells.len(), rows, notes })
@@ -108,20 +110,18 @@ fn row(cell: &Cell, figure: f64) -> Row {
     let (variant, work) = cell.variant.split_once('/').unwrap_or((&cell.variant, ""));
     let experiment =
         if work.is_empty() { cell.table.to_owned() } else { format!("{}/{work}", cell.table) };
-    Row {
-        table: cell.table.to_owned(),
+    let key = CellKey {
         experiment,
         machine: cell.machine.to_owned(),
         variant: variant.to_owned(),
         threads: Some(cell.threads),
         metric: "time".to_owned(),
         unit: "ns".to_owned(),
+    };
+    Row {
+        table: cell.table.to_owned(),
         published: Some(cell.published),
         predicted: Some(figure),
-        trivial: None,
-        measured: None,
-        status: Status::Training,
-        reason: None,
-        detail: BTreeMap::new(),
+        ..Row::new(key, Status::Training)
     }
 }

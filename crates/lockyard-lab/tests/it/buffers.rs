@@ -15,8 +15,9 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
 });
 
 fn row(experiment: &str, variant: &str, metric: &str) -> &'static Row {
-    let is =
-        |row: &&Row| row.experiment == experiment && row.variant == variant && row.metric == metric;
+    let is = |row: &&Row| {
+        row.key.experiment == experiment && row.key.variant == variant && row.key.metric == metric
+    };
     ROWS.iter().find(is).unwrap_or_else(|| panic!("no row {experiment} {variant} {metric}"))
 }
 

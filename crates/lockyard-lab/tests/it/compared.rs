@@ -2,11 +2,13 @@
 //! verdict more often than promised. Files that cannot be compared are refused with the reason. All
 //! random numbers are from seeds, so nothing here depends on the host.
 
+use lockyard_results::cell_key::CellKey;
 use lockyard_results::compare::comparison::{Verdict, compare, holm};
 use lockyard_results::compare::read::Kind;
 use lockyard_results::compare::{Comparison, Options, Results, parse, report};
+use lockyard_results::details::{Details, MeasuredDetail, NOT_PINNED, SimulatedDetail};
 use lockyard_results::render::{Document, Format, render};
-use lockyard_results::row::{Detail, Measured, Row, Status};
+use lockyard_results::row::{Measured, Row, Status};
 use lockyard_results::statistics;
 
 /// Splitmix64 (Steele, Lea, Flood, 2014), and normal numbers from it (Box and Muller, 1958).
@@ -30,10 +32,6 @@ impl Random {
     }
 }
 
-fn row(variant: &str, threads: usize, metric: (&str, &str)) -> Row {
-    Row::here("e", variant, threads, metric)
-}
-
 const RATE: (&str, &str) = ("throughput", "op/s");
 const TIME: (&str, &str) = ("elapsed", "ms");
 
@@ -45,21 +43,25 @@ fn measured(variant: &str, metric: (&str, &str), rounds: &[f64]) -> Row {
         ci_high: interval.high,
         samples: rounds.len(),
     };
-    let detail = [("measured_rounds".to_owned(), Detail::Numbers(rounds.to_vec()))];
-    Row { measured: Some(figure), detail: detail.into(), ..row(variant, 2, metric) }
+    let of_rounds = MeasuredDetail { rounds: rounds.to_vec(), ..MeasuredDetail::default() };
+    let (metric, unit) = metric;
+    let key = CellKey::here("e", variant, 2, metric, unit);
+    Row::measured(key, figure, Details::of_measured(of_rounds))
 }
 
 fn simulated(variant: &str, metric: (&str, &str), value: f64) -> Row {
-    let detail = [
-        ("machine_hash".to_owned(), Detail::Text("fnv1a-1".to_owned())),
-        ("simulated_seeds".to_owned(), Detail::Count(5)),
-    ];
+    let of_machine = SimulatedDetail {
+        machine_hash: Some("fnv1a-1".to_owned()),
+        seeds: Some(5),
+        ..SimulatedDetail::default()
+    };
+    let (metric, unit) = metric;
+    let key =
+        CellKey { machine: "a-machine".to_owned(), ..CellKey::here("e", variant, 2, metric, unit) };
     Row {
-        machine: "a-machine".to_owned(),
         predicted: Some(value),
-        status: Status::Predicted,
-        detail: detail.into(),
-        ..row(variant, 2, metric)
+        details: Details::of_simulated(of_machine),
+        ..Row::new(key, Status::Predicted)
     }
 }
 
@@ -296,20 +298,21 @@ fn another_host_is_refused_unless_it_is_wanted_anyway() {
 
 #[test]
 fn simulated_figures_do_not_depend_on_the_host_but_on_the_machine_s_numbers_and_the_seeds() {
-    let with = |name: &str, value: Detail| {
+    let with = |hash: &str, seeds: u64| {
         let mut row = simulated("v", RATE, 5.0);
-        row.detail.insert(name.to_owned(), value);
+        let of_machine = row.details.simulated.get_or_insert_default();
+        (of_machine.machine_hash, of_machine.seeds) = (Some(hash.to_owned()), Some(seeds));
         file("B", &[("cpu", "Slow")], vec![row])
     };
     let a = || file("A", &[("cpu", "Fast")], vec![simulated("v", RATE, 5.0)]);
-    let same = with("machine_hash", Detail::Text("fnv1a-1".to_owned()));
+    let same = with("fnv1a-1", 5);
     assert_eq!(compare(&a(), &same, OPTIONS).expect("comparable").rows[0].verdict, Verdict::Same);
-    let hash = refusal(a(), with("machine_hash", Detail::Text("fnv1a-2".to_owned())));
+    let hash = refusal(a(), with("fnv1a-2", 5));
     assert!(
         hash.contains("machine files with other numbers: machine_hash of a-machine: A `fnv1a-1`"),
         "{hash}"
     );
-    assert!(refusal(a(), with("simulated_seeds", Detail::Count(3))).contains("other seeds"));
+    assert!(refusal(a(), with("fnv1a-1", 3)).contains("other seeds"));
 }
 
 #[test]
@@ -326,7 +329,7 @@ fn what_is_not_the_same_question_is_refused() {
         refusal(rate(), simulated_elsewhere)
             .contains("A's figures are measured (on this-host), B's are simulated (on a-machine)")
     );
-    predicted.machine = "this-host".to_owned();
+    predicted.key.machine = "this-host".to_owned();
     assert!(
         refusal(rate(), file("B", &[], vec![predicted]))
             .contains("A's figure is measured, B's is simulated")
@@ -339,20 +342,19 @@ fn what_is_not_the_same_question_is_refused() {
 fn a_row_that_cannot_be_compared_is_left_out_with_its_reason() {
     let good = |rounds: [f64; 9]| measured("good", RATE, &rounds);
     let mut no_rounds = measured("old", RATE, &[5.0; 9]);
-    no_rounds.detail.clear();
+    no_rounds.details = Details::default();
     let mut unpinned = measured("unpinned", RATE, &[5.0; 9]);
     let pinned = unpinned.clone();
-    let note = Detail::Text("threads could not be pinned".to_owned());
-    unpinned.detail.insert("measured_note".to_owned(), note);
+    unpinned.details.measured.get_or_insert_default().note = Some(NOT_PINNED.to_owned());
     let mut ugly = measured("ugly", RATE, &[5.0; 9]);
-    ugly.metric = "beauty".to_owned();
-    ugly.unit = String::new();
+    ugly.key.metric = "beauty".to_owned();
+    ugly.key.unit = String::new();
     let a = vec![good([5.0; 9]), no_rounds.clone(), pinned, ugly.clone()];
     let b = vec![good([5.0; 9]), no_rounds, unpinned, ugly];
     let found = of(a, b);
     assert_eq!(found.rows.len(), 1);
     let reasons: Vec<&str> = found.left_out.iter().map(|(_, reason)| reason.as_str()).collect();
-    assert!(reasons[0].contains("no `measured_rounds`"), "{reasons:?}");
+    assert!(reasons[0].contains("no `rounds`"), "{reasons:?}");
     assert!(reasons[1].contains("B `threads could not be pinned`"), "{reasons:?}");
     assert!(reasons[2].contains("nobody knows whether more beauty is faster"), "{reasons:?}");
     let text = report::render(&found, Format::Table);

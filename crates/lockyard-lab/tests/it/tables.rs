@@ -22,7 +22,7 @@ fn timers(tables: &[Table]) -> Vec<Row> {
 }
 
 fn row<'r>(rows: &'r [Row], variant: &str, metric: &str) -> &'r Row {
-    let found = rows.iter().find(|row| row.variant == variant && row.metric == metric);
+    let found = rows.iter().find(|row| row.key.variant == variant && row.key.metric == metric);
     found.unwrap_or_else(|| panic!("no row {variant} {metric}"))
 }
 
@@ -32,7 +32,7 @@ fn the_rows_of_the_look_up_without_a_lock_give_numbers_and_the_others_are_predic
     // No figure of the look-up with a lock is in its prediction.
     let mut changed = tables();
     for cell in changed.iter_mut().flat_map(|table| &mut table.cells) {
-        if cell.variant == "locked-lookup" {
+        if cell.key.variant == "locked-lookup" {
             cell.value *= 1.7;
         }
     }

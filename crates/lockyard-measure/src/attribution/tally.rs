@@ -1,10 +1,9 @@
 //! Samples of the sampler, and their uncertainty.
 
+use lockyard_results::details::{CpuTimeDetail, PhaseShare};
 use lockyard_results::listing::Listing;
-use lockyard_results::row::Detail;
 use lockyard_results::statistics;
 use lockyard_scenarios::{Activity, RegionPart};
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// CPU time by phase.
@@ -120,26 +119,23 @@ pub struct Attribution {
 }
 
 impl Attribution {
-    /// Adds the details of results: `cpu_share_` and `cpu_share_half_width_` of each phase,
-    /// `cpu_seconds`, `cpu_samples`, `cpu_samples_effective`, `cpu_sampler_share` (CPU time of the
-    /// sampler over all that it saw), `cpu_cost_ratio`.
-    pub fn detail(&self, detail: &mut BTreeMap<String, Detail>) {
-        let Some(shares) = self.tally.shares() else { return };
-        let mut number = |name: String, value: f64| {
-            detail.insert(name, Detail::Number(value));
+    /// Returns the details of a row; `None` without a sample.
+    pub fn detail(&self) -> Option<CpuTimeDetail> {
+        let shares = self.tally.shares()?;
+        let phase = |(&phase, share): (&&'static str, f64)| PhaseShare {
+            phase,
+            share,
+            half_width: self.tally.half_width(share),
         };
-        for (phase, share) in self.phases.iter().zip(shares) {
-            number(format!("cpu_share_{phase}"), share);
-            number(format!("cpu_share_half_width_{phase}"), self.tally.half_width(share));
-        }
-        let cpu = self.tally.cpu().as_secs_f64();
-        number("cpu_seconds".to_owned(), cpu);
-        number("cpu_samples_effective".to_owned(), self.tally.effective_samples());
-        number("cpu_sampler_share".to_owned(), self.tally.sampler.as_secs_f64() / cpu);
-        if let Some(ratio) = self.cost_ratio {
-            number("cpu_cost_ratio".to_owned(), ratio);
-        }
-        detail.insert("cpu_samples".to_owned(), Detail::Count(self.tally.samples));
+        let seconds = self.tally.cpu().as_secs_f64();
+        Some(CpuTimeDetail {
+            phases: self.phases.iter().zip(shares).map(phase).collect(),
+            seconds,
+            samples: self.tally.samples,
+            samples_effective: self.tally.effective_samples(),
+            sampler_share: self.tally.sampler.as_secs_f64() / seconds,
+            cost_ratio: self.cost_ratio,
+        })
     }
 }
 

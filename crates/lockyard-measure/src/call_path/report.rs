@@ -1,8 +1,9 @@
 //! Results of the rounds as rows: of this host alone, and beside the published table.
 
 use super::{Effort, Metric, Rounds, Way, measure};
-use lockyard_results::row::keys::{NOT_PINNED, ROUNDS};
-use lockyard_results::row::{Detail, Row, Status};
+use lockyard_results::cell_key::CellKey;
+use lockyard_results::details::{CallPathDetail, MeasuredDetail, NOT_PINNED};
+use lockyard_results::row::{Row, Status};
 use lockyard_support::jobs;
 
 /// Name of the experiment and of the table.
@@ -25,7 +26,8 @@ pub fn rows(rounds: &Rounds) -> Report {
     let mut rows = Vec::new();
     for metric in Metric::ALL {
         for way in Way::ALL {
-            let row = Row::here(EXPERIMENT, way.name(), 1, (metric.name(), UNIT));
+            let key = CellKey::here(EXPERIMENT, way.name(), 1, metric.name(), UNIT);
+            let row = Row::new(key, Status::Measured);
             let mut row = Row { status: Status::NotModelled, ..row };
             fill(&mut row, rounds, way, metric);
             rows.push(row);
@@ -54,26 +56,26 @@ pub fn rows(rounds: &Rounds) -> Report {
 
 /// Fills a row with the figure of a way and a metric, or with the reason why there is none.
 fn fill(row: &mut Row, rounds: &Rounds, way: Way, metric: Metric) {
-    row.detail.insert("lock".to_owned(), Detail::Text(rounds.kind.name().to_owned()));
-    row.detail.insert("way".to_owned(), Detail::Text(way.name().to_owned()));
+    let mut call_path =
+        CallPathDetail { lock: rounds.kind.name(), way: way.name(), per_lock_and_unlock: None };
+    let mut measured = MeasuredDetail::default();
     match rounds.relative(way, metric) {
         Ok(found) => {
             row.status = Status::Measured;
             row.measured = Some(found.measured);
             row.reason = None;
-            let number = Detail::Number;
-            row.detail.insert("measured_ci_coverage".to_owned(), number(found.coverage));
-            row.detail.insert("per_lock_and_unlock".to_owned(), number(found.absolute));
-            row.detail.insert(ROUNDS.to_owned(), Detail::Numbers(found.rounds));
-            if !rounds.pinned {
-                row.detail.insert("measured_note".to_owned(), Detail::Text(NOT_PINNED.to_owned()));
-            }
+            call_path.per_lock_and_unlock = Some(found.absolute);
+            measured.ci_coverage = Some(found.coverage);
+            measured.rounds = found.rounds;
+            measured.note = (!rounds.pinned).then(|| NOT_PINNED.to_owned());
         }
         Err(reason) => {
             row.status = Status::NotModelled;
             row.reason = Some(reason);
         }
     }
+    measured.call_path = Some(call_path);
+    row.details.measured = Some(measured);
 }
 
 /// Returns whether a row of the published table is the reference of the others: 100 by definition.
@@ -98,7 +100,7 @@ pub fn without_measurement(experiment: &str) -> Option<String> {
 pub fn measure_published<'r>(
     rows: impl Iterator<Item = &'r mut Row>,
 ) -> Result<Option<String>, String> {
-    let mut rows: Vec<&mut Row> = rows.filter(|row| row.experiment == EXPERIMENT).collect();
+    let mut rows: Vec<&mut Row> = rows.filter(|row| row.key.experiment == EXPERIMENT).collect();
     if rows.is_empty() || jobs::interrupted() {
         return Ok(None);
     }
@@ -108,10 +110,11 @@ pub fn measure_published<'r>(
         return Ok(None);
     }
     for row in &mut rows {
-        let way = Way::ALL.into_iter().find(|way| way.published() == Some(row.variant.as_str()));
-        let metric = Metric::ALL.into_iter().find(|metric| metric.name() == row.metric);
+        let way =
+            Way::ALL.into_iter().find(|way| way.published() == Some(row.key.variant.as_str()));
+        let metric = Metric::ALL.into_iter().find(|metric| metric.name() == row.key.metric);
         let (Some(way), Some(metric)) = (way, metric) else { continue };
-        if !is_reference(&row.experiment, &row.variant) {
+        if !is_reference(&row.key.experiment, &row.key.variant) {
             fill(row, &rounds, way, metric);
         }
     }
@@ -121,7 +124,7 @@ pub fn measure_published<'r>(
     for row in &rows {
         if let Some(reason) = &row.reason
             && !text.contains(reason.as_str())
-            && !is_reference(&row.experiment, &row.variant)
+            && !is_reference(&row.key.experiment, &row.key.variant)
         {
             text.push_str("; ");
             text.push_str(reason);

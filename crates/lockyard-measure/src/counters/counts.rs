@@ -1,7 +1,6 @@
 //! Counts of processor events, and the sources that read them.
 
-use lockyard_results::row::Detail;
-use std::collections::BTreeMap;
+use lockyard_results::details::CountersDetail;
 
 /// Event that is counted, of a thread in user mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -134,37 +133,35 @@ impl Counted {
         Counted { per_operation, extrapolated }
     }
 
-    /// Adds the details of results.
-    pub fn detail(&self, detail: &mut BTreeMap<String, Detail>) {
-        let mut missing: Vec<String> = Vec::new();
-        for (event, value) in &self.per_operation {
-            match value {
-                Ok(value) => {
-                    let name = format!("{}_per_operation", event.name());
-                    detail.insert(name, Detail::Number(*value));
-                }
-                Err(reason) => missing.push(format!("{}: {reason}", event.name())),
-            }
-        }
+    /// Returns the details of a row.
+    pub fn detail(&self) -> CountersDetail {
         let number = |event: Event| {
             let found = self.per_operation.iter().find(|(of, _)| *of == event);
             found.and_then(|(_, value)| value.as_ref().ok().copied())
         };
-        if let (Some(cycles), Some(instructions)) =
-            (number(Event::Cycles), number(Event::Instructions))
-            && cycles > 0.0
-        {
-            let value = Detail::Number(instructions / cycles);
-            detail.insert("instructions_per_cycle".to_owned(), value);
+        let cycles = number(Event::Cycles);
+        let instructions = number(Event::Instructions);
+        let per_cycle = cycles.filter(|cycles| *cycles > 0.0).zip(instructions);
+        CountersDetail {
+            cycles_per_operation: cycles,
+            instructions_per_operation: instructions,
+            instructions_per_cycle: per_cycle.map(|(cycles, instructions)| instructions / cycles),
+            cache_references_per_operation: number(Event::CacheReferences),
+            cache_misses_per_operation: number(Event::CacheMisses),
+            branches_per_operation: number(Event::Branches),
+            branch_misses_per_operation: number(Event::BranchMisses),
+            extrapolated: self.extrapolated,
         }
-        if !missing.is_empty() {
-            let text = Detail::Text(missing.join("; "));
-            detail.insert("counters_not_available".to_owned(), text);
-        }
-        if self.extrapolated {
-            let text = "counters counted only for some of the time, and are extrapolated";
-            detail.insert("counters_note".to_owned(), Detail::Text(text.to_owned()));
-        }
+    }
+
+    /// Returns the reasons why events have no count; `None` if all have one.
+    pub fn missing(&self) -> Option<String> {
+        let reason = |(event, value): &(Event, Result<f64, String>)| match value {
+            Ok(_) => None,
+            Err(reason) => Some(format!("{}: {reason}", event.name())),
+        };
+        let missing: Vec<String> = self.per_operation.iter().filter_map(reason).collect();
+        (!missing.is_empty()).then(|| missing.join("; "))
     }
 }
 
@@ -187,10 +184,8 @@ mod tests {
         assert_eq!(counted.per_operation[0], (Event::Cycles, Ok(40.0)));
         assert_eq!(counted.per_operation[1], (Event::Instructions, Ok(8.0)), "600 + 200");
         assert!(counted.extrapolated);
-        let mut detail = BTreeMap::new();
-        counted.detail(&mut detail);
-        assert_eq!(detail["instructions_per_cycle"], Detail::Number(0.2));
-        let Detail::Text(missing) = &detail["counters_not_available"] else { panic!("a text") };
+        assert_eq!(counted.detail().instructions_per_cycle, Some(0.2));
+        let missing = counted.missing().expect("events are missing");
         assert!(missing.contains("cache_misses: it was not counted"), "{missing}");
     }
 

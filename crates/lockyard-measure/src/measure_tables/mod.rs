@@ -12,13 +12,13 @@ use crate::scenario::rounds::Effort;
 use crate::scenario::warnings;
 pub use lockyard_peers::tables::GROUPS;
 use lockyard_peers::tables::{self as peers, Group, Load, Role};
+use lockyard_results::cell_key::CellKey;
+use lockyard_results::details::{Details, RatioDetail, TablesDetail};
 use lockyard_results::render::Extent;
-use lockyard_results::row::keys::{PLACES, WARNINGS};
-use lockyard_results::row::{Detail, Measured, Row};
+use lockyard_results::row::Row;
 use lockyard_results::statistics::coverage;
 use lockyard_scenarios::Metric;
 use lockyard_support::{InputError, hint, printable};
-use std::collections::BTreeMap;
 
 /// Maximum number of objects in a table.
 pub const MOST_OBJECTS: u32 = 1 << 24;
@@ -168,23 +168,22 @@ pub fn run(request: &Request, done: &mut dyn FnMut()) -> Result<Report, InputErr
     let (mut rows, mut beside) = (Vec::new(), Vec::new());
     for (index, (group, task)) in cells.iter().enumerate() {
         let Some(figures) = &results.figures[index] else { continue };
-        let mut detail = detail(&figures.result, Metric::OPERATIONS, task.load.threads);
-        detail.insert("role".to_owned(), Detail::Text(role(task.row.role).to_owned()));
-        let what = format!("{}: {}", task.row.from, task.row.what);
-        detail.insert("subject".to_owned(), Detail::Text(what));
-        detail.insert("reads_per_cent".to_owned(), Detail::Count(task.load.reads.into()));
-        detail.insert(PLACES.to_owned(), Detail::Count(places as u64));
-        compare(request, &cells, &results, index, &mut detail);
-        let warnings = warnings::of_cell(&figures.result, places);
-        if !warnings.is_empty() {
-            detail.insert(WARNINGS.to_owned(), Detail::Texts(warnings));
-        }
-        rows.push(row(group, task, ("throughput", "op/s"), figures.result.measured, detail));
+        let mut measured = detail(&figures.result, Metric::OPERATIONS, task.load.threads);
+        measured.tables = Some(TablesDetail {
+            role: role(task.row.role),
+            subject: format!("{}: {}", task.row.from, task.row.what),
+            reads_per_cent: task.load.reads,
+        });
+        measured.placement_cpus = Some(places as u64);
+        measured.ratio = compare(request, &cells, &results, index);
+        measured.warnings = warnings::of_cell(&figures.result, places);
+        let key = key(group, task, "throughput", "op/s");
+        let details = Details::of_measured(measured);
+        rows.push(Row::measured(key.clone(), figures.result.measured, details));
         let others = [("held-back", "objects", figures.held_back), ("missed", "%", figures.missed)];
         for (metric, unit, found) in others {
-            if let Some(found) = found {
-                beside.push(row(group, task, (metric, unit), found, BTreeMap::new()));
-            }
+            let key = CellKey { metric: metric.to_owned(), unit: unit.to_owned(), ..key.clone() };
+            beside.extend(found.map(|found| Row::measured(key, found, Details::default())));
         }
     }
     let extent = Extent::rows(rows.len(), cells.len());
@@ -205,16 +204,9 @@ fn experiment(group: &Group, load: &Load) -> String {
     format!("{}/reads-{}", group.name, load.reads)
 }
 
-fn row(
-    group: &Group,
-    task: &Task,
-    metric: (&str, &str),
-    measured: Measured,
-    detail: BTreeMap<String, Detail>,
-) -> Row {
+fn key(group: &Group, task: &Task, metric: &str, unit: &str) -> CellKey {
     let experiment = experiment(group, &task.load);
-    let row = Row::here(&experiment, task.row.name, task.load.threads, metric);
-    Row { measured: Some(measured), detail, ..row }
+    CellKey::here(&experiment, task.row.name, task.load.threads, metric, unit)
 }
 
 /// Sets the figure of a cell in relation to that of the named row, or of the fastest that is not
@@ -224,9 +216,8 @@ fn compare(
     cells: &[(&'static Group, Task)],
     results: &Results,
     index: usize,
-    detail: &mut BTreeMap<String, Detail>,
-) {
-    let Some(figures) = &results.figures[index] else { return };
+) -> Option<RatioDetail> {
+    let figures = results.figures[index].as_ref()?;
     let (group, task) = &cells[index];
     let alike = cells.iter().zip(&results.figures).filter(|((other_group, other), _)| {
         other_group.name == group.name && other.load == task.load
@@ -239,12 +230,15 @@ fn compare(
             None => row.role != Role::Ours,
         })
         .max_by(|a, b| throughput(a.1).total_cmp(&throughput(b.1)));
-    let Some((row, reference)) = reference else { return };
-    let Some((ratio, interval)) = figures.result.relative_to(&reference.result) else { return };
-    detail.insert("ratio".to_owned(), Detail::Number(ratio));
-    detail.insert("ratio_ci_low".to_owned(), Detail::Number(interval.low));
-    detail.insert("ratio_ci_high".to_owned(), Detail::Number(interval.high));
-    detail.insert("ratio_to".to_owned(), Detail::Text(row.name.to_owned()));
+    let (row, reference) = reference?;
+    let (value, interval) = figures.result.relative_to(&reference.result)?;
+    Some(RatioDetail {
+        to: row.name.to_owned(),
+        value,
+        ci_low: interval.low,
+        ci_high: interval.high,
+        bootstrap: None,
+    })
 }
 
 fn notes(

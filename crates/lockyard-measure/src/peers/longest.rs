@@ -11,8 +11,9 @@ use crate::scenario::longest_waits::{self, Windows};
 use crate::scenario::rounds::Task;
 use comfy_table::{CellAlignment, Table, presets};
 use lockyard_peers::find;
+use lockyard_results::details::LongestWaitDetail;
 use lockyard_results::render::figure;
-use lockyard_results::row::{Detail, Row};
+use lockyard_results::row::Row;
 use lockyard_results::statistics;
 use lockyard_scenarios::{Script, Variant};
 use std::time::Duration;
@@ -24,13 +25,6 @@ const WINDOW: Duration = Duration::from_millis(20);
 
 /// Number of windows of a cell for each of its rounds.
 const WINDOWS_PER_ROUND: usize = 3;
-
-/// Name in the row's details of the median over the windows, its interval, and the number of
-/// windows.
-const MEDIAN: &str = "window_longest_wait_ns";
-const LOW: &str = "window_longest_wait_ns_ci_low";
-const HIGH: &str = "window_longest_wait_ns_ci_high";
-const COUNT: &str = "windows";
 
 /// Returns the windows of a request with these rounds.
 pub fn of_rounds(length: Duration, rounds: usize, stalled_after: Duration) -> Windows {
@@ -57,8 +51,9 @@ pub fn measure(
 ) -> Result<(), String> {
     let longest = longest_waits::longest(tasks, windows, done)?;
     for (task, longest) in tasks.iter().zip(longest) {
-        let of_task =
-            |row: &&mut Row| row.variant == task.variant.name && row.threads == Some(task.threads);
+        let of_task = |row: &&mut Row| {
+            row.key.variant == task.variant.name && row.key.threads == Some(task.threads)
+        };
         let (Some(median), Some(interval), Some(row)) = (
             statistics::median(&longest),
             statistics::median_interval(&longest),
@@ -66,10 +61,13 @@ pub fn measure(
         ) else {
             continue;
         };
-        for (name, value) in [(MEDIAN, median), (LOW, interval.low), (HIGH, interval.high)] {
-            row.detail.insert(name.to_owned(), Detail::Number(value));
-        }
-        row.detail.insert(COUNT.to_owned(), Detail::Count(longest.len() as u64));
+        let measured = row.details.measured.get_or_insert_default();
+        measured.longest_wait = Some(LongestWaitDetail {
+            windows: longest.len() as u64,
+            ns: median,
+            ci_low: interval.low,
+            ci_high: interval.high,
+        });
     }
     Ok(())
 }
@@ -88,27 +86,37 @@ enum Lock {
 }
 
 fn lock(script: &Script, row: &Row) -> Lock {
-    match find(&row.variant).filter(|_| row.detail.contains_key("peer")) {
+    match find(&row.key.variant).filter(|_| super::is_peer(row)) {
         Some(peer) if peer.control => Lock::Control,
         Some(_) => Lock::Peer,
-        None if script.variant(&row.variant).is_some_and(Variant::is_fifo) => Lock::Fifo,
+        None if script.variant(&row.key.variant).is_some_and(Variant::is_fifo) => Lock::Fifo,
         None => Lock::Unordered,
     }
 }
 
-fn number(row: &Row, name: &str) -> Option<f64> {
-    match row.detail.get(name)? {
-        Detail::Number(number) => Some(*number),
-        Detail::Count(count) => Some(*count as f64),
-        _ => None,
-    }
+/// Nanoseconds of a row, if it has them.
+type Ns = fn(&Row) -> Option<f64>;
+
+/// Returns the longest wait of the pass in which waits were timed.
+fn of_pass(row: &Row) -> Option<f64> {
+    Some(row.details.measured.as_ref()?.waits?.maximum as f64)
+}
+
+/// Returns the longest waits of the windows.
+fn windows(row: &Row) -> Option<LongestWaitDetail> {
+    row.details.measured.as_ref()?.longest_wait
+}
+
+/// Returns the median over the windows of the longest wait in each.
+fn of_window(row: &Row) -> Option<f64> {
+    windows(row).map(|found| found.ns)
 }
 
 /// Returns a table for each number of threads above one, the highest throughput first, with its
 /// verdict on the FIFO locks.
 pub fn tables(script: &Script, rows: &[Row]) -> Vec<String> {
     let mut threads: Vec<usize> =
-        rows.iter().filter_map(|row| row.threads).filter(|&n| n > 1).collect();
+        rows.iter().filter_map(|row| row.key.threads).filter(|&n| n > 1).collect();
     threads.sort_unstable();
     threads.dedup();
     threads.into_iter().filter_map(|threads| table(script, rows, threads)).collect()
@@ -116,14 +124,14 @@ pub fn tables(script: &Script, rows: &[Row]) -> Vec<String> {
 
 fn table(script: &Script, rows: &[Row], threads: usize) -> Option<String> {
     let throughput = |row: &Row| row.measured.map_or(0.0, |measured| measured.value);
-    let mut rows: Vec<&Row> = rows.iter().filter(|row| row.threads == Some(threads)).collect();
+    let mut rows: Vec<&Row> = rows.iter().filter(|row| row.key.threads == Some(threads)).collect();
     rows.sort_by(|a, b| throughput(b).total_cmp(&throughput(a)));
     let best = *rows.iter().find(|row| lock(script, row) == Lock::Peer)?;
-    let over = |row: &Row, name: &str| Some(number(row, name)? / number(best, name)?);
-    let windows = rows.iter().any(|row| row.detail.contains_key(MEDIAN));
+    let over = |row: &Row, of: Ns| Some(of(row)? / of(best)?);
+    let has_windows = rows.iter().any(|row| windows(row).is_some());
     let mut header =
         vec!["variant", "order", "throughput, op/s", "longest, us", "over best peer's"];
-    if windows {
+    if has_windows {
         header.extend(["of a window, us", "interval", "over best peer's"]);
     }
     let mut table = Table::new();
@@ -132,47 +140,46 @@ fn table(script: &Script, rows: &[Row], threads: usize) -> Option<String> {
     for column in table.column_iter_mut().skip(2) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    let us = |row: &Row, name: &str| {
-        number(row, name).map_or(String::new(), |ns| format!("{:.1}", ns / 1e3))
-    };
+    let us = |ns: Option<f64>| ns.map_or(String::new(), |ns| format!("{:.1}", ns / 1e3));
     let ratio = |ratio: Option<f64>| ratio.map_or(String::new(), |ratio| format!("{ratio:.3}"));
     for row in &rows {
         let order = match lock(script, row) {
             Lock::Fifo => "FIFO",
             Lock::Unordered => "none",
             Lock::Control => "none, yardstick",
-            Lock::Peer if find(&row.variant).is_some_and(|peer| peer.fifo) => "FIFO, peer",
+            Lock::Peer if find(&row.key.variant).is_some_and(|peer| peer.fifo) => "FIFO, peer",
             Lock::Peer => "none, peer",
         };
         let mut cells = vec![
-            row.variant.clone(),
+            row.key.variant.clone(),
             order.to_owned(),
             figure(throughput(row)),
-            us(row, "wait_maximum_ns"),
-            ratio(over(row, "wait_maximum_ns")),
+            us(of_pass(row)),
+            ratio(over(row, of_pass)),
         ];
-        if windows {
-            cells.push(us(row, MEDIAN));
-            cells.push(match number(row, LOW) {
-                Some(_) => format!("{} .. {}", us(row, LOW), us(row, HIGH)),
-                None => String::new(),
-            });
-            cells.push(ratio(over(row, MEDIAN)));
+        if has_windows {
+            let found = windows(row);
+            cells.push(us(of_window(row)));
+            let interval = |found: LongestWaitDetail| {
+                format!("{} .. {}", us(Some(found.ci_low)), us(Some(found.ci_high)))
+            };
+            cells.push(found.map(interval).unwrap_or_default());
+            cells.push(ratio(over(row, of_window)));
         }
         table.add_row(cells);
     }
     let mut text = format!(
         "Longest waits on {threads} threads, beside those of {}, the peer with the highest \
         throughput\n\n{table}\n\n",
-        best.variant
+        best.key.variant
     );
     let of = |wanted: Lock| rows.iter().copied().filter(move |row| lock(script, row) == wanted);
     let (fifo, peers): (Vec<_>, Vec<_>) = (of(Lock::Fifo).collect(), of(Lock::Peer).collect());
-    text.extend(verdict("Longest wait of the pass", "wait_maximum_ns", &fifo, &peers));
-    let count = number(best, COUNT).unwrap_or(0.0);
+    text.extend(verdict("Longest wait of the pass", of_pass, &fifo, &peers));
+    let count = windows(best).map_or(0, |found| found.windows);
     text.extend(verdict(
         &format!("Longest wait of a window (median of {count})"),
-        MEDIAN,
+        of_window,
         &fifo,
         &peers,
     ));
@@ -181,12 +188,13 @@ fn table(script: &Script, rows: &[Row], threads: usize) -> Option<String> {
 
 /// Names the peers beside which the longest wait of the scenario's FIFO locks is at most a tenth.
 /// Peers that are FIFO themselves are left out.
-fn verdict(what: &str, name: &str, fifo: &[&Row], peers: &[&Row]) -> Option<String> {
-    let of_fifo = |row: &&Row| Some((row.variant.clone(), number(row, name)?));
+fn verdict(what: &str, wait: Ns, fifo: &[&Row], peers: &[&Row]) -> Option<String> {
+    let of_fifo = |row: &&Row| Some((row.key.variant.clone(), wait(row)?));
     let longest = fifo.iter().filter_map(of_fifo).max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let unordered = peers.iter().filter(|row| find(&row.variant).is_some_and(|peer| !peer.fifo));
+    let unordered =
+        peers.iter().filter(|row| find(&row.key.variant).is_some_and(|peer| !peer.fifo));
     let (within, beyond): (Vec<_>, Vec<_>) = unordered
-        .filter_map(|row| Some((row.variant.as_str(), number(row, name)?)))
+        .filter_map(|row| Some((row.key.variant.as_str(), wait(row)?)))
         .partition(|(_, of_peer)| longest.1 <= of_peer / 10.0);
     let names = |of: Vec<(&str, f64)>| match of.as_slice() {
         [] => "no peer without order".to_owned(),
@@ -207,19 +215,23 @@ fn verdict(what: &str, name: &str, fifo: &[&Row], peers: &[&Row]) -> Option<Stri
 mod tests {
     use super::*;
     use crate::peers::{add, parse};
+    use lockyard_results::cell_key::CellKey;
+    use lockyard_results::details::{Details, MeasuredDetail};
+    use lockyard_results::fairness::Waits;
     use lockyard_results::row::Measured;
 
     fn row(variant: &str, throughput: f64, longest: u64, of_window: f64, peer: bool) -> Row {
-        let mut detail = std::collections::BTreeMap::new();
-        detail.insert("wait_maximum_ns".to_owned(), Detail::Count(longest));
-        detail.insert(MEDIAN.to_owned(), Detail::Number(of_window));
-        if peer {
-            detail.insert("peer".to_owned(), Detail::Text("x".to_owned()));
-        }
+        let waits = Waits { p50: 0, p90: 0, p99: 0, p999: 0, maximum: longest, count: 1 };
+        let longest_wait = LongestWaitDetail { ns: of_window, ..LongestWaitDetail::default() };
+        let details = Details::of_measured(MeasuredDetail {
+            waits: Some(waits),
+            longest_wait: Some(longest_wait),
+            peer: peer.then(|| "x".to_owned()),
+            ..MeasuredDetail::default()
+        });
         let measured =
             Measured { value: throughput, ci_low: throughput, ci_high: throughput, samples: 1 };
-        let row = Row::here("e", variant, 2, ("throughput", "op/s"));
-        Row { measured: Some(measured), detail, ..row }
+        Row::measured(CellKey::throughput_here("e", variant, 2), measured, details)
     }
 
     fn script() -> Script {
@@ -264,7 +276,7 @@ mod tests {
     fn without_a_peer_or_without_a_second_thread_there_is_no_table() {
         assert!(tables(&script(), &[row("ticket", 1.0, 1, 1.0, false)]).is_empty());
         let mut alone = row("spin", 1.0, 1, 1.0, true);
-        alone.threads = Some(1);
+        alone.key.threads = Some(1);
         assert!(tables(&script(), &[alone]).is_empty());
     }
 

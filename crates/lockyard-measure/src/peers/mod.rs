@@ -7,10 +7,9 @@
 pub mod longest;
 
 use lockyard_peers::{PEERS, Peer, find};
-use lockyard_results::row::{Detail, Row};
+use lockyard_results::row::Row;
 use lockyard_scenarios::{ObjectKind, Script, Variant};
 use lockyard_support::{InputError, hint, printable};
-use std::collections::BTreeMap;
 
 /// Name that asks for all peers.
 pub const ALL: &str = "all";
@@ -124,17 +123,21 @@ fn not_simulated(name: &str) -> String {
     )
 }
 
-/// Adds the description of this variant's lock to a row, if it is a peer's.
-pub fn detail(variant: &Variant, detail: &mut BTreeMap<String, Detail>) {
-    if let Some(peer) = variant.foreign_locks().next().and_then(find) {
-        detail.insert("peer".to_owned(), Detail::Text(format!("{}: {}", peer.from, peer.what)));
-    }
+/// Returns the description of this variant's lock, if it is a peer's.
+pub fn described(variant: &Variant) -> Option<String> {
+    let peer = variant.foreign_locks().next().and_then(find)?;
+    Some(format!("{}: {}", peer.from, peer.what))
+}
+
+/// Returns true if the row's lock is a peer's.
+pub(crate) fn is_peer(row: &Row) -> bool {
+    row.details.measured.as_ref().is_some_and(|measured| measured.peer.is_some())
 }
 
 /// Describes the peers among the rows, for people.
 pub fn notes(script: &Script, rows: &[Row]) -> Vec<String> {
     let measured = |peer: &&Peer| {
-        let here = |row: &Row| row.variant == peer.name && row.detail.contains_key("peer");
+        let here = |row: &Row| row.key.variant == peer.name && is_peer(row);
         rows.iter().any(here)
     };
     let each: Vec<String> = PEERS

@@ -6,9 +6,8 @@
 //! which the lock is held. An unfair lock may therefore travel less or more than without it.
 
 use crate::cpus::distance::{Distance, Places};
-use lockyard_results::row::Detail;
+use lockyard_results::details::HandoversDetail;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -40,19 +39,19 @@ impl Handovers {
         (self.total() > 0).then(|| of as f64 / self.total() as f64)
     }
 
-    /// Adds the details of results.
-    pub fn detail(&self, detail: &mut BTreeMap<String, Detail>) {
-        let total = self.total();
-        for distance in Distance::ALL {
-            if let Some(share) = self.share(distance) {
-                detail.insert(format!("handover_{}", distance.name()), Detail::Number(share));
-            }
+    /// Returns the details of a row, without the cost of recording.
+    pub fn detail(&self) -> HandoversDetail {
+        let count = self.total();
+        HandoversDetail {
+            count,
+            same_thread: (count > 0).then(|| self.same_thread as f64 / count as f64),
+            same_cpu: self.share(Distance::SameCpu),
+            same_core: self.share(Distance::SameCore),
+            same_complex: self.share(Distance::SameComplex),
+            same_socket: self.share(Distance::SameSocket),
+            remote: self.share(Distance::Remote),
+            recording: None,
         }
-        if total > 0 {
-            let share = self.same_thread as f64 / total as f64;
-            detail.insert("handover_same_thread".to_owned(), Detail::Number(share));
-        }
-        detail.insert("handovers".to_owned(), Detail::Count(total));
     }
 }
 
@@ -165,18 +164,22 @@ mod tests {
         sum.add(&b.found);
         assert_eq!(sum, Handovers { by_distance: [3, 0, 0, 0, 0], same_thread: 1 });
         a.held(9, 0); // No such object.
-        let mut detail = BTreeMap::new();
-        sum.detail(&mut detail);
-        assert_eq!(detail["handover_same_cpu"], Detail::Number(1.0));
-        assert_eq!(detail["handover_same_thread"], Detail::Number(1.0 / 3.0));
-        assert_eq!(detail["handovers"], Detail::Count(3));
+        let expected = HandoversDetail {
+            count: 3,
+            same_thread: Some(1.0 / 3.0),
+            same_cpu: Some(1.0),
+            same_core: Some(0.0),
+            same_complex: Some(0.0),
+            same_socket: Some(0.0),
+            remote: Some(0.0),
+            recording: None,
+        };
+        assert_eq!(sum.detail(), expected);
     }
 
     #[test]
     fn without_an_acquisition_there_are_no_shares() {
-        let mut detail = BTreeMap::new();
-        Handovers::default().detail(&mut detail);
-        assert_eq!(detail.len(), 1, "the count");
+        assert_eq!(Handovers::default().detail(), HandoversDetail::default());
     }
 
     #[test]

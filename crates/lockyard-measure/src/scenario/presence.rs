@@ -7,9 +7,8 @@
 //! it is 1 less the sum of what each missed. If they were away at the same time, it is the share of
 //! the thread that ran least.
 
-use lockyard_results::row::Detail;
+use lockyard_results::details::PresenceDetail;
 use lockyard_results::statistics::median;
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// Statistics of the system on a thread, up to now.
@@ -148,18 +147,13 @@ impl Presence {
         })
     }
 
-    /// Adds the details of results.
-    pub fn detail(&self, detail: &mut BTreeMap<String, Detail>) {
-        let mut number = |name: &str, value: f64| {
-            detail.insert(name.to_owned(), Detail::Number(value));
-        };
-        number("all_threads_ran_least", self.all_ran_least);
-        number("all_threads_ran_most", self.all_ran_most);
-        if let Some(waited) = self.waited {
-            number("ready_and_not_running", waited);
-        }
-        if let Some(preempted) = self.preempted {
-            detail.insert("preemptions".to_owned(), Detail::Count(preempted));
+    /// Returns the details of a row.
+    pub fn detail(&self) -> PresenceDetail {
+        PresenceDetail {
+            all_threads_ran_least: self.all_ran_least,
+            all_threads_ran_most: self.all_ran_most,
+            ready_and_not_running: self.waited,
+            preemptions: self.preempted,
         }
     }
 

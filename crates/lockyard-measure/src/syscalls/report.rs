@@ -18,11 +18,12 @@ use crate::scenario::probe::Nothing;
 use crate::scenario::run;
 use crate::scenario::stage::rounds_per_ns;
 use crate::scenario::watch::HostCell;
-use lockyard_results::row::{Detail, Measured, Row};
+use lockyard_results::cell_key::CellKey;
+use lockyard_results::details::{Details, MeasuredDetail, RatioDetail, SyscallsDetail};
+use lockyard_results::row::{Measured, Row};
 use lockyard_results::statistics::{self, coverage};
 use lockyard_scenarios::{Order, Script, Variant};
 use lockyard_support::{InputError, jobs};
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A request: the cells to measure.
@@ -347,44 +348,44 @@ fn local_work(target: f64, without: f64, with: f64) -> f64 {
     ((target - without) / slope).max(0.0)
 }
 
+/// Returns the ratio of a cell's totals to those of another cell, second by second.
+fn ratio(cell: &Cell, other: &Cell) -> Option<RatioDetail> {
+    let pairs = cell.samples.iter().zip(&other.samples);
+    let ratios: Vec<f64> = pairs.map(|(a, b)| a.total / b.total).collect();
+    let interval = statistics::median_interval(&ratios)?;
+    Some(RatioDetail {
+        to: other.whose.name().to_owned(),
+        value: statistics::median(&ratios)?,
+        ci_low: interval.low,
+        ci_high: interval.high,
+        bootstrap: None,
+    })
+}
+
 fn rows(request: &Request, cells: &[Cell], local_work: f64) -> Vec<Row> {
     let row = |cell: &Cell| {
         let measured = cell.measured()?;
-        let mut detail = BTreeMap::new();
-        let mut put = |name: &str, value: Detail| {
-            detail.insert(name.to_owned(), value);
-        };
         let listed = |of: fn(&PerSecond) -> f64| {
-            Detail::Counts(cell.samples.iter().map(|sample| of(sample).round() as u64).collect())
+            cell.samples.iter().map(|sample| of(sample).round() as u64).collect()
         };
-        put("sample_minimum", listed(|sample| sample.minimum));
-        put("sample_maximum", listed(|sample| sample.maximum));
-        put("sample_total", listed(|sample| sample.total));
-        if let Some(idle) = cell.idle() {
-            put("idle_percent", Detail::Number(idle));
-        }
-        match cell.whose {
-            Whose::Kernel(_) => {
-                put("operation", Detail::Text(request.experiment.operation().to_owned()));
-            }
-            Whose::Ours(_) => put("local_work_ns", Detail::Number(local_work)),
-        }
+        let is_kernel = matches!(cell.whose, Whose::Kernel(_));
+        let syscalls = SyscallsDetail {
+            sample_minimum: listed(|sample| sample.minimum),
+            sample_maximum: listed(|sample| sample.maximum),
+            sample_total: listed(|sample| sample.total),
+            idle_percent: cell.idle(),
+            operation: is_kernel.then(|| request.experiment.operation()),
+        };
         let reference = Whose::Kernel(request.kinds[0]);
         let same = |other: &&Cell| other.whose == reference && other.tasks == cell.tasks;
-        if let Some(other) = cells.iter().find(same) {
-            let pairs = cell.samples.iter().zip(&other.samples);
-            let ratios: Vec<f64> = pairs.map(|(a, b)| a.total / b.total).collect();
-            if let Some((ratio, interval)) =
-                statistics::median(&ratios).zip(statistics::median_interval(&ratios))
-            {
-                put("ratio", Detail::Number(ratio));
-                put("ratio_ci_low", Detail::Number(interval.low));
-                put("ratio_ci_high", Detail::Number(interval.high));
-            }
-        }
-        let throughput = ("throughput", "op/s");
-        let row = Row::here(request.experiment.name(), cell.whose.name(), cell.tasks, throughput);
-        Some(Row { measured: Some(measured), detail, ..row })
+        let ratio = cells.iter().find(same).and_then(|other| ratio(cell, other));
+        let of_cell =
+            MeasuredDetail { ratio, syscalls: Some(syscalls), ..MeasuredDetail::default() };
+        let work = if is_kernel { Details::default() } else { Details::of_local_work(local_work) };
+        let details = Details { measured: Some(of_cell), ..work };
+        let key =
+            CellKey::throughput_here(request.experiment.name(), cell.whose.name(), cell.tasks);
+        Some(Row::measured(key, measured, details))
     };
     cells.iter().filter_map(row).collect()
 }

@@ -1,7 +1,10 @@
 //! Where the cycles of a cell went: sums over its runs, as tables and details.
 
+use super::ideal::Bound;
 use super::lock_time::LockTime;
-use lockyard_results::row::Detail;
+use lockyard_results::details::{
+    CostsDetail, GainDetail, IdealLocksDetail, LineDetail, LockDetail, TransfersDetail,
+};
 use lockyard_scenarios::{Activity, Region};
 use lockyard_sim::{CycleAttribution, CyclePhase, Distance, LineCounts, Machine, PHASES};
 use std::collections::BTreeMap;
@@ -101,78 +104,85 @@ impl Costs {
         lines
     }
 
-    /// For programs.
-    pub fn detail(&self, detail: &mut BTreeMap<String, Detail>) {
-        let mut put = |name: String, value: f64| {
-            detail.insert(name, Detail::Number(value));
+    /// Returns the details of a row.
+    pub fn detail(&self) -> CostsDetail {
+        let share = |phase: CyclePhase| (phase.name().replace(' ', "_"), self.share(phase));
+        let gain = |bound: Bound| GainDetail {
+            operations_per_s: bound.throughput,
+            gain_share: bound.gain,
         };
-        for phase in self.phases() {
-            put(format!("share_{}", phase.name().replace(' ', "_")), self.share(phase));
+        CostsDetail {
+            share: self.phases().map(share).collect(),
+            share_lock_held: self.all_held_share(),
+            dominating_cost: self.cause().0.name().to_owned(),
+            bottleneck_lock: self.bottleneck().map(|(lock, _)| lock.to_owned()),
+            explanation: self.sentence(),
+            locks: self.locks.iter().map(|(name, lock)| self.lock_detail(name, lock)).collect(),
+            lines: self
+                .worst()
+                .into_iter()
+                .take(SHOWN)
+                .map(|(name, line)| self.line_detail(name, line))
+                .collect(),
+            ideal_locks: self.ideal().map(|bound| IdealLocksDetail {
+                operations_per_s: bound.throughput,
+                at_most_operations_per_s: bound.at_most,
+                gain_share: bound.gain,
+            }),
+            half_section: self.half_section().map(gain),
         }
-        put("share_lock_held".to_owned(), self.all_held_share());
-        let operations = self.operations.max(1) as f64;
-        for (name, lock) in &self.locks {
-            let key = |what: &str| format!("lock {name}: {what}");
-            put(key("share_held"), self.held_share(lock));
-            put(key("share_handed_over"), self.handed_over_share(lock));
-            put(key("held_ns_each_time"), self.each_time(lock, lock.held));
-            put(key("held_stalled_ns_each_time"), self.each_time(lock, lock.stalled));
-            put(key("handed_over_ns_each_time"), self.each_time(lock, lock.handed_over()));
-            put(key("waited_ns_each_time"), self.each_time(lock, lock.waited));
-            put(key("waited_ns_per_operation"), lock.waited as f64 * self.cycle / operations);
-            put(key("knee_threads"), self.knee(lock));
+    }
+
+    fn lock_detail(&self, name: &str, lock: &LockTime) -> LockDetail {
+        LockDetail {
+            lock: name.to_owned(),
+            share_held: self.held_share(lock),
+            share_handed_over: self.handed_over_share(lock),
+            held_ns_each_time: self.each_time(lock, lock.held),
+            held_stalled_ns_each_time: self.each_time(lock, lock.stalled),
+            handed_over_ns_each_time: self.each_time(lock, lock.handed_over()),
+            waited_ns_each_time: self.each_time(lock, lock.waited),
+            waited_ns_per_operation: self.ns_per_operation(lock.waited),
+            knee_threads: self.knee(lock),
         }
-        if let Some(ideal) = self.ideal() {
-            put("ideal_locks_operations_per_s".to_owned(), ideal.throughput);
-            put("ideal_locks_at_most_operations_per_s".to_owned(), ideal.at_most);
-            put("ideal_locks_gain_share".to_owned(), ideal.gain);
+    }
+
+    fn line_detail(&self, name: &str, line: &LineCounts) -> LineDetail {
+        let over = |of: u64, by: u64| of as f64 / by.max(1) as f64;
+        let per_operation = |count: u64| over(count, self.operations);
+        let by_distance = |counts: &[u64; 4]| TransfersDetail {
+            same_core: per_operation(counts[Distance::Core as usize]),
+            same_complex: per_operation(counts[Distance::Complex as usize]),
+            same_socket: per_operation(counts[Distance::Socket as usize]),
+            another_socket: per_operation(counts[Distance::Remote as usize]),
+        };
+        let in_phase = |phase| self.ns_per_operation(line.cycles[phase as usize]);
+        let in_region = |region: Region| {
+            let cycles = line.regions[region as usize];
+            let name = region.name().replace('-', "_");
+            (cycles > 0).then(|| (name, self.ns_per_operation(cycles)))
+        };
+        LineDetail {
+            line: name.to_owned(),
+            lost_ns_per_operation: self.ns_per_operation(line.lost()),
+            lost_in_ns_per_operation: Region::ALL.into_iter().filter_map(in_region).collect(),
+            moving_lines_ns_per_operation: in_phase(CyclePhase::Moving),
+            draining_stores_ns_per_operation: in_phase(CyclePhase::Draining),
+            waiting_ns_per_operation: in_phase(CyclePhase::Waiting),
+            hand_overs_per_operation: by_distance(&line.hand_overs),
+            reads_per_operation: by_distance(&line.reads),
+            moves_per_operation: per_operation(line.moves),
+            needless_moves: over(line.needless(), line.moves),
+            missed_polls_per_operation: per_operation(line.missed_polls),
+            re_reads_per_hand_over: over(line.missed_polls, line.hand_overs.iter().sum()),
+            failed_exchanges_per_success: over(line.failed, line.exchanged),
+            rmws_per_ownership: over(line.rmws, line.ownerships),
+            queue_length: over(line.queue_length, line.requests),
         }
-        if let Some(half) = self.half_section() {
-            put("half_section_operations_per_s".to_owned(), half.throughput);
-            put("half_section_gain_share".to_owned(), half.gain);
-        }
-        for (name, line) in self.worst().into_iter().take(SHOWN) {
-            let key = |what: &str| format!("line {name}: {what}");
-            put(key("lost_ns_per_operation"), line.lost() as f64 * self.cycle / operations);
-            for phase in [CyclePhase::Moving, CyclePhase::Draining, CyclePhase::Waiting] {
-                let what = format!("{}_ns_per_operation", phase.name().replace(' ', "_"));
-                put(key(&what), line.cycles[phase as usize] as f64 * self.cycle / operations);
-            }
-            for region in Region::ALL {
-                let cycles = line.regions[region as usize];
-                if cycles > 0 {
-                    let what =
-                        format!("lost_in_{}_ns_per_operation", region.name().replace('-', "_"));
-                    put(key(&what), cycles as f64 * self.cycle / operations);
-                }
-            }
-            for distance in Distance::ALL {
-                let name = distance.name().replace(' ', "_");
-                let hand_overs = line.hand_overs[distance as usize] as f64;
-                put(key(&format!("hand_overs_{name}_per_operation")), hand_overs / operations);
-                let reads = line.reads[distance as usize] as f64;
-                put(key(&format!("reads_{name}_per_operation")), reads / operations);
-            }
-            put(key("moves_per_operation"), line.moves as f64 / operations);
-            put(
-                key("re_reads_per_hand_over"),
-                line.missed_polls as f64 / line.hand_overs.iter().sum::<u64>().max(1) as f64,
-            );
-            put(
-                key("failed_exchanges_per_success"),
-                line.failed as f64 / line.exchanged.max(1) as f64,
-            );
-            put(key("rmws_per_ownership"), line.rmws as f64 / line.ownerships.max(1) as f64);
-            put(key("queue_length"), line.queue_length as f64 / line.requests.max(1) as f64);
-            put(key("needless_moves"), line.needless() as f64 / line.moves.max(1) as f64);
-            put(key("missed_polls_per_operation"), line.missed_polls as f64 / operations);
-        }
-        if let Some((lock, _)) = self.bottleneck() {
-            detail.insert("bottleneck_lock".to_owned(), Detail::Text(lock.to_owned()));
-        }
-        let (cause, _) = self.cause();
-        detail.insert("dominating_cost".to_owned(), Detail::Text(cause.name().to_owned()));
-        detail.insert("explanation".to_owned(), Detail::Text(self.sentence()));
+    }
+
+    fn ns_per_operation(&self, cycles: u64) -> f64 {
+        cycles as f64 * self.cycle / self.operations.max(1) as f64
     }
 
     /// The locks that threads waited for longest, as a table for people; empty if there are none.

@@ -2,20 +2,13 @@
 //! one library with the same identity are the same figure, bit for bit; with another, they answer
 //! another question.
 
-use lockyard_results::row::Detail;
+use lockyard_results::details::SimulatedDetail;
 use lockyard_sim::Machine;
-use std::collections::BTreeMap;
 
-/// The hash of the machine's numbers, in a row's details.
-pub const MACHINE_HASH: &str = "machine_hash";
-/// How many seeds were simulated (1, 2, ...), in a row's details.
-pub const SEEDS: &str = "simulated_seeds";
-
-/// Says in the details of a row that was simulated on `machine` with so many seeds what it was
-/// simulated with.
-pub fn identify(machine: &Machine, seeds: usize, detail: &mut BTreeMap<String, Detail>) {
-    detail.insert(MACHINE_HASH.to_owned(), Detail::Text(machine_hash(machine)));
-    detail.insert(SEEDS.to_owned(), Detail::Count(seeds as u64));
+/// Notes in the details that the figure was simulated on `machine` with this number of seeds.
+pub fn identify(machine: &Machine, seeds: usize, simulated: &mut SimulatedDetail) {
+    simulated.machine_hash = Some(machine_hash(machine));
+    simulated.seeds = Some(seeds as u64);
 }
 
 /// A hash of every number of the machine and of its order of service, not of its name, comments or

@@ -128,13 +128,13 @@ fn differences(
 fn another_identity(pairs: &[(&Figure, &Figure)]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for (name, what) in
-        [("machine_hash", "machine files with other numbers"), ("simulated_seeds", "other seeds")]
+        [("machine_hash", "machine files with other numbers"), ("seeds", "other seeds")]
     {
         let differs = pairs.iter().find_map(|(a, b)| {
             let (of_a, of_b) = (a.identity.get(name)?, b.identity.get(name)?);
             (of_a != of_b).then(|| {
                 let (of_a, of_b) = (printable(of_a), printable(of_b));
-                let machine = &a.key.place.machine;
+                let machine = &a.key.cell.machine;
                 format!("{what}: {name} of {machine}: A `{of_a}`, B `{of_b}`")
             })
         });

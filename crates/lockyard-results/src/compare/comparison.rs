@@ -11,7 +11,7 @@
 use super::bootstrap::{self, Side};
 use super::direction::Direction;
 use super::rank_test::rank_test;
-use super::read::{Figure, Key, Kind, Results};
+use super::read::{Figure, FigureKey, Kind, Results};
 use super::{comparable, join};
 use lockyard_support::InputError;
 use std::collections::BTreeMap;
@@ -63,7 +63,7 @@ impl Verdict {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
     /// What is compared.
-    pub key: Key,
+    pub key: FigureKey,
     /// The first file's figure.
     pub a: f64,
     /// The second file's figure.
@@ -106,7 +106,7 @@ pub struct Comparison {
     /// The rows that both have, in the order of the first file.
     pub rows: Vec<Compared>,
     /// Rows that both have and that cannot be compared, with the reason.
-    pub left_out: Vec<(Key, String)>,
+    pub left_out: Vec<(FigureKey, String)>,
     /// Figures that only the first, only the second file has.
     pub only: (usize, usize),
     /// The means, of each kind of which there is a row.
@@ -155,7 +155,7 @@ pub fn compare(a: &Results, b: &Results, options: Options) -> Result<Comparison,
     }
     if rows.is_empty() {
         let (key, reason) = &left_out[0];
-        let what = format!("no row can be compared; the first: {}: {reason}", key.place);
+        let what = format!("no row can be compared; the first: {}: {reason}", key.cell);
         return Err(refused(what));
     }
     judge(&mut rows, &evidence, options.threshold);
@@ -196,10 +196,10 @@ fn one(a: &Figure, b: &Figure, threshold: f64) -> Result<(Compared, Option<Evide
         }
     }
     let key = &a.key;
-    let Some(direction) = Direction::of(&key.metric, &key.unit) else {
-        return Err(format!("nobody knows whether more {} is faster", key.metric));
+    let Some(direction) = Direction::of(&key.cell.metric, &key.cell.unit) else {
+        return Err(format!("nobody knows whether more {} is faster", key.cell.metric));
     };
-    let note = |figure: &Figure| figure.identity.get("measured_note").cloned();
+    let note = |figure: &Figure| figure.identity.get("note").cloned();
     if note(a) != note(b) {
         let said = |figure| note(figure).map_or("nothing".to_owned(), |note| format!("`{note}`"));
         return Err(format!("how it was measured differs: A says {}, B {}", said(a), said(b)));
@@ -272,7 +272,9 @@ fn judge(rows: &mut [Compared], evidence: &[Option<Evidence>], threshold: f64) {
         let (Some(differs), Some(slower)) = (differs, slower) else { continue };
         row.probability = Some(differs);
         let Some((low, high)) = row.interval else { continue };
-        let Some(direction) = Direction::of(&row.key.metric, &row.key.unit) else { continue };
+        let Some(direction) = Direction::of(&row.key.cell.metric, &row.key.cell.unit) else {
+            continue;
+        };
         if differs <= FAMILY_ERROR && (low > 0.0 || high < 0.0) {
             let faster = (low > 0.0) == (direction == Direction::Up);
             row.verdict = if faster { Verdict::Faster } else { Verdict::Slower };
@@ -305,7 +307,7 @@ fn mean(kind: Kind, rows: &[Compared], evidence: &[Option<Evidence>]) -> Option<
         return None;
     }
     let log = |row: &Compared| {
-        let direction = Direction::of(&row.key.metric, &row.key.unit)?;
+        let direction = Direction::of(&row.key.cell.metric, &row.key.cell.unit)?;
         Some(direction.speed(row.a, row.b).ln())
     };
     let sum: f64 = of_kind.iter().filter_map(|&index| log(&rows[index])).sum();
@@ -334,7 +336,7 @@ fn other_work(pairs: &[(&Figure, &Figure)]) -> Option<String> {
         "The local work of {count} row{} differs ({}: A {a:.1} ns, B {b:.1} ns): part of their \
         difference is the work's.",
         if count == 1 { "" } else { "s" },
-        first.0.key.place
+        first.0.key.cell
     ))
 }
 

@@ -75,8 +75,8 @@ mod tests {
             // What takes a smaller share may do so because something else takes longer.
             let is_share = [CPU_SHARE_PREFIX, SAMPLE_COUNT_PREFIX]
                 .iter()
-                .any(|of| cell.metric.starts_with(of));
-            let direction = Direction::of(&cell.metric, &cell.unit);
+                .any(|of| cell.key.metric.starts_with(of));
+            let direction = Direction::of(&cell.key.metric, &cell.key.unit);
             assert_eq!(direction.is_none(), is_share, "{cell:?}");
         }
     }

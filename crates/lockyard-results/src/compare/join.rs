@@ -1,7 +1,7 @@
 //! Which figures of two files belong together: those of the same experiment, machine, variant,
 //! number of threads, metric and unit, that came about in the same way.
 
-use super::read::{Figure, Key, Place, Results};
+use super::read::{Figure, FigureKey, Results};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The figures of two files.
@@ -22,8 +22,8 @@ pub struct Joined<'r> {
 /// If they have none in common, or measured different things of the same place: the message says
 /// what differs.
 pub fn join<'r>(a: &'r Results, b: &'r Results) -> Result<Joined<'r>, String> {
-    let of_b: HashMap<&Key, &Figure> = b.figures.iter().map(|f| (&f.key, f)).collect();
-    let of_a: HashSet<&Key> = a.figures.iter().map(|f| &f.key).collect();
+    let of_b: HashMap<&FigureKey, &Figure> = b.figures.iter().map(|f| (&f.key, f)).collect();
+    let of_a: HashSet<&FigureKey> = a.figures.iter().map(|f| &f.key).collect();
     let mut joined = Joined { pairs: Vec::new(), only_a: Vec::new(), only_b: Vec::new() };
     for figure in &a.figures {
         match of_b.get(&figure.key) {
@@ -32,12 +32,11 @@ pub fn join<'r>(a: &'r Results, b: &'r Results) -> Result<Joined<'r>, String> {
         }
     }
     joined.only_b = b.figures.iter().filter(|f| !of_a.contains(&f.key)).collect();
-    let found: HashSet<&Place> = joined.pairs.iter().map(|(a, _)| &a.key.place).collect();
-    let places: HashMap<&Place, &Figure> =
-        joined.only_b.iter().map(|f| (&f.key.place, *f)).collect();
+    let found: HashSet<Run<'_>> = joined.pairs.iter().map(|(a, _)| run(a)).collect();
+    let runs: HashMap<Run<'_>, &Figure> = joined.only_b.iter().map(|f| (run(f), *f)).collect();
     for figure in &joined.only_a {
-        let place = &figure.key.place;
-        if let (Some(other), false) = (places.get(place), found.contains(place)) {
+        let run = run(figure);
+        if let (Some(other), false) = (runs.get(&run), found.contains(&run)) {
             return Err(differs(&figure.key, &other.key));
         }
     }
@@ -47,18 +46,25 @@ pub fn join<'r>(a: &'r Results, b: &'r Results) -> Result<Joined<'r>, String> {
     Ok(joined)
 }
 
-/// What differs between the figures of one place.
-fn differs(a: &Key, b: &Key) -> String {
-    let place = &a.place;
-    if (&a.metric, &a.unit) != (&b.metric, &b.unit) {
+/// Names of the run that a figure is of: its table, and its cell without the metric.
+type Run<'f> = (&'f str, (&'f str, &'f str, &'f str, Option<usize>));
+
+fn run(figure: &Figure) -> Run<'_> {
+    (&figure.key.table, figure.key.cell.run())
+}
+
+/// Returns the difference between two figures of one run.
+fn differs(a: &FigureKey, b: &FigureKey) -> String {
+    let cell = &a.cell;
+    if (&a.cell.metric, &a.cell.unit) != (&b.cell.metric, &b.cell.unit) {
         return format!(
-            "{place}: A has {} in {}, B {} in {}; only figures of the same metric and unit are \
+            "{cell}: A has {} in {}, B {} in {}; only figures of the same metric and unit are \
             compared",
-            a.metric, a.unit, b.metric, b.unit
+            a.cell.metric, a.cell.unit, b.cell.metric, b.cell.unit
         );
     }
     format!(
-        "{place}: A's figure is {}, B's is {}; only figures that came about in the same way are \
+        "{cell}: A's figure is {}, B's is {}; only figures that came about in the same way are \
         compared",
         a.kind.name(),
         b.kind.name()
@@ -78,7 +84,7 @@ fn nothing_in_common(a: &Results, b: &Results) -> String {
         let more = if values.len() > 8 { ", ..." } else { "" };
         format!("{}{more}", shown.join(", "))
     };
-    let machines = |results| all(results, |f| f.key.place.machine.clone());
+    let machines = |results| all(results, |f| f.key.cell.machine.clone());
     let (kinds_a, kinds_b) =
         (all(a, |f| f.key.kind.name().to_owned()), all(b, |f| f.key.kind.name().to_owned()));
     if kinds_a.is_disjoint(&kinds_b) {
@@ -93,11 +99,11 @@ fn nothing_in_common(a: &Results, b: &Results) -> String {
         );
     }
     let dimensions: [Dimension; 5] = [
-        ("experiments", |f| f.key.place.experiment.clone()),
-        ("machines", |f| f.key.place.machine.clone()),
-        ("variants", |f| f.key.place.variant.clone()),
-        ("numbers of threads", |f| f.key.place.threads_text()),
-        ("tables", |f| f.key.place.table.clone()),
+        ("experiments", |f| f.key.cell.experiment.clone()),
+        ("machines", |f| f.key.cell.machine.clone()),
+        ("variants", |f| f.key.cell.variant.clone()),
+        ("numbers of threads", |f| f.key.cell.threads_text()),
+        ("tables", |f| f.key.table.clone()),
     ];
     for (name, what) in dimensions {
         let (of_a, of_b) = (all(a, what), all(b, what));

@@ -3,6 +3,7 @@
 //! is not needed is skipped, not kept, and what is kept has limits of its own ([`super::values`]).
 
 use super::values::{List, MAX_REMARK_BYTES, Number, Text, Whole};
+use crate::cell_key::CellKey;
 use crate::render::SCHEMA;
 use lockyard_support::{InputError, printable};
 use serde::Deserialize;
@@ -48,58 +49,22 @@ impl Kind {
     }
 }
 
-/// What was run, whatever was measured of it.
+/// Names that figures of two files must have in common.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Place {
-    /// The published table that the row belongs to; empty if it is in none.
+pub struct FigureKey {
+    /// Published table that the row belongs to; empty if it is in none.
     pub table: String,
-    /// Experiment.
-    pub experiment: String,
-    /// Machine.
-    pub machine: String,
-    /// Variant.
-    pub variant: String,
-    /// Number of threads, if the table says one.
-    pub threads: Option<u64>,
-}
-
-/// What figures of two files must have in common.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Key {
-    /// What was run.
-    pub place: Place,
-    /// What is measured.
-    pub metric: String,
-    /// In which unit.
-    pub unit: String,
-    /// How.
+    /// Names of the cell.
+    pub cell: CellKey,
+    /// Origin of the figure.
     pub kind: Kind,
-}
-
-impl std::fmt::Display for Place {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Place { experiment, machine, variant, threads, .. } = self;
-        write!(f, "{experiment} on {machine}, {variant}")?;
-        match threads {
-            Some(1) => write!(f, ", 1 thread"),
-            Some(threads) => write!(f, ", {threads} threads"),
-            None => Ok(()),
-        }
-    }
-}
-
-impl Place {
-    /// The number of threads, for tables.
-    pub(super) fn threads_text(&self) -> String {
-        self.threads.map(|threads| threads.to_string()).unwrap_or_default()
-    }
 }
 
 /// One figure of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     /// What it is the figure of.
-    pub key: Key,
+    pub key: FigureKey,
     /// The figure; of a measured one the median of its rounds.
     pub value: f64,
     /// Its rounds; none if it is simulated.
@@ -154,7 +119,7 @@ pub fn parse(origin: &str, text: &str) -> Result<Results, InputError> {
         figures: Vec::new(),
         without_figure: 0,
     };
-    let mut seen: HashMap<Key, usize> = HashMap::new();
+    let mut seen: HashMap<FigureKey, usize> = HashMap::new();
     let mut rounds = 0;
     for (index, row) in raw.rows.0.into_iter().enumerate() {
         let number = index + 1;
@@ -172,8 +137,8 @@ pub fn parse(origin: &str, text: &str) -> Result<Results, InputError> {
                 return Err(at(format!(
                     "a second {} figure of {} in {}; the first is in row {first}, one is allowed",
                     figure.key.kind.name(),
-                    printable(&figure.key.place.to_string()),
-                    printable(&figure.key.unit)
+                    printable(&figure.key.cell.to_string()),
+                    printable(&figure.key.cell.unit)
                 )));
             }
             results.figures.push(figure);
@@ -267,37 +232,52 @@ struct RawRow {
     detail: RawDetail,
 }
 
+/// The part of a row's details that comparing needs; [`Details`](crate::details::Details) has all.
 #[derive(Default, Deserialize)]
 struct RawDetail {
-    measured_rounds: Option<List<Option<Number>, MAX_ROUNDS>>,
-    measured_note: Option<Text<MAX_REMARK_BYTES>>,
+    local_work: Option<RawLocalWork>,
+    simulated: Option<RawSimulated>,
+    measured: Option<RawMeasured>,
+}
+
+#[derive(Deserialize)]
+struct RawLocalWork {
+    ns: Option<Number>,
+}
+
+#[derive(Default, Deserialize)]
+struct RawSimulated {
     machine_hash: Option<Text>,
-    simulated_seeds: Option<Whole<{ u64::MAX }>>,
-    local_work_ns: Option<Number>,
+    seeds: Option<Whole<{ u64::MAX }>>,
+}
+
+#[derive(Default, Deserialize)]
+struct RawMeasured {
+    rounds: Option<List<Option<Number>, MAX_ROUNDS>>,
+    note: Option<Text<MAX_REMARK_BYTES>>,
 }
 
 impl RawRow {
     /// The figures of the row: measured, simulated, both, or none.
     fn figures(self) -> Result<Vec<Figure>, String> {
-        let place = Place {
-            table: self.table.map(|table| table.0).unwrap_or_default(),
+        let table = self.table.map(|table| table.0).unwrap_or_default();
+        let cell = CellKey {
             experiment: self.experiment.0,
             machine: self.machine.0,
             variant: self.variant.0,
-            threads: self.threads.map(|threads| threads.0),
+            threads: self.threads.map(|threads| threads.0 as usize),
+            metric: self.metric.0,
+            unit: self.unit.0,
         };
-        let key = |kind| Key {
-            place: place.clone(),
-            metric: self.metric.0.clone(),
-            unit: self.unit.0.clone(),
-            kind,
-        };
-        let local_work = self.detail.local_work_ns.map(|work| work.0);
+        let key = |kind| FigureKey { table: table.clone(), cell: cell.clone(), kind };
+        let RawDetail { local_work, simulated, measured } = self.detail;
+        let (simulated, measured) = (simulated.unwrap_or_default(), measured.unwrap_or_default());
+        let local_work = local_work.and_then(|work| work.ns).map(|ns| ns.0);
         let mut figures = Vec::new();
         if let Some(Number(value)) = self.predicted {
-            let seeds = self.detail.simulated_seeds.map(|seeds| seeds.0.to_string());
-            let hash = self.detail.machine_hash.map(|hash| hash.0);
-            let identity = [("machine_hash", hash), ("simulated_seeds", seeds)];
+            let seeds = simulated.seeds.map(|seeds| seeds.0.to_string());
+            let hash = simulated.machine_hash.map(|hash| hash.0);
+            let identity = [("machine_hash", hash), ("seeds", seeds)];
             figures.push(Figure {
                 key: key(Kind::Simulated),
                 value,
@@ -308,25 +288,25 @@ impl RawRow {
             });
         }
         if let Some(Number(value)) = self.measured {
-            let rounds = self.detail.measured_rounds.map(|rounds| rounds.0).unwrap_or_default();
+            let rounds = measured.rounds.map(|rounds| rounds.0).unwrap_or_default();
             // An infinite time is written as null.
             let round = |round: Option<Number>| round.map_or(1.0 / LEAST, |r| r.0.max(LEAST));
             let rounds: Vec<f64> = rounds.into_iter().map(round).collect();
             let value = within(value, &rounds)?;
             let unusable = if rounds.is_empty() {
-                Some("it has no `measured_rounds`: measure it again with this lockyard".to_owned())
+                Some("it has no `rounds`: measure it again with this lockyard".to_owned())
             } else if value <= LEAST || value >= 1.0 / LEAST {
                 Some("in half of its rounds no operation was finished".to_owned())
             } else {
                 None
             };
-            let note = self.detail.measured_note.map(|note| note.0);
+            let note = measured.note.map(|note| note.0);
             figures.push(Figure {
                 key: key(Kind::Measured),
                 value,
                 rounds,
                 unusable,
-                identity: note.into_iter().map(|note| ("measured_note", note)).collect(),
+                identity: note.into_iter().map(|note| ("note", note)).collect(),
                 local_work,
             });
         }
@@ -348,7 +328,7 @@ fn within(value: f64, rounds: &[f64]) -> Result<f64, String> {
     let value = value.clamp(LEAST, 1.0 / LEAST);
     if value < least * (1.0 - ROUNDING) || value > most * (1.0 + ROUNDING) {
         return Err(format!(
-            "`measured` is {value}, and its `measured_rounds` are {least} to {most}; it must be \
+            "`measured` is {value}, and its `rounds` are {least} to {most}; it must be \
             their median"
         ));
     }

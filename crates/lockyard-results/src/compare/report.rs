@@ -1,7 +1,8 @@
 //! A comparison for people (tables, Markdown) and for programs (JSON, CSV).
 
 use super::bootstrap::COVERAGE;
-use super::read::Kind;
+use super::read::{FigureKey, Kind};
+use crate::cell_key::CellKey;
 use crate::compare::comparison::{
     Compared, Comparison, FAMILY_ERROR, FEWEST_ROUNDS, Mean, Verdict,
 };
@@ -36,7 +37,7 @@ fn text(comparison: &Comparison, preset: &TableStyle, heading: &str) -> String {
         text.push_str(&format!("{heading}{}\n\n{}\n\n", title(group[0]), table(&group, preset)));
     }
     for (key, reason) in &comparison.left_out {
-        text.push_str(&format!("Not compared: {}, {}: {reason}.\n", key.place, key.metric));
+        text.push_str(&format!("Not compared: {}, {}: {reason}.\n", key.cell, key.cell.metric));
     }
     for line in summary(comparison) {
         text.push_str(&line);
@@ -46,17 +47,10 @@ fn text(comparison: &Comparison, preset: &TableStyle, heading: &str) -> String {
 }
 
 fn title(row: &Compared) -> String {
-    let place = &row.key.place;
-    let table = if place.table.is_empty() { "" } else { " of " };
-    format!(
-        "{}{table}{} on {}: {}, {}, {}",
-        place.experiment,
-        place.table,
-        place.machine,
-        row.key.metric,
-        row.key.unit,
-        row.key.kind.name()
-    )
+    let FigureKey { table, cell, kind } = &row.key;
+    let of = if table.is_empty() { "" } else { " of " };
+    let CellKey { experiment, machine, metric, unit, .. } = cell;
+    format!("{experiment}{of}{table} on {machine}: {metric}, {unit}, {}", kind.name())
 }
 
 fn table(rows: &[&Compared], preset: &TableStyle) -> comfy_table::Table {
@@ -68,10 +62,10 @@ fn table(rows: &[&Compared], preset: &TableStyle) -> comfy_table::Table {
     header.push("verdict");
     let mut table = new_table(preset, &header, 1);
     for row in rows {
-        let place = &row.key.place;
+        let cell = &row.key.cell;
         let mut cells = vec![
-            place.variant.clone(),
-            place.threads_text(),
+            cell.variant.clone(),
+            cell.threads_text(),
             figure(row.a),
             figure(row.b),
             percent(row.difference),
@@ -172,16 +166,17 @@ fn json(comparison: &Comparison) -> String {
         (interval.map(|(low, _)| low), interval.map(|(_, high)| high))
     };
     let row = |row: &Compared| {
-        let (place, (low, high)) = (&row.key.place, ends(row.interval));
+        let FigureKey { table, cell, kind } = &row.key;
+        let (low, high) = ends(row.interval);
         json!({
-            "table": place.table,
-            "experiment": place.experiment,
-            "machine": place.machine,
-            "variant": place.variant,
-            "threads": place.threads,
-            "metric": row.key.metric,
-            "unit": row.key.unit,
-            "kind": row.key.kind.name(),
+            "table": table,
+            "experiment": cell.experiment,
+            "machine": cell.machine,
+            "variant": cell.variant,
+            "threads": cell.threads,
+            "metric": cell.metric,
+            "unit": cell.unit,
+            "kind": kind.name(),
             "a": row.a,
             "b": row.b,
             "difference": row.difference,
@@ -200,7 +195,10 @@ fn json(comparison: &Comparison) -> String {
             json!({ "rows": mean.rows, "speed": mean.speed, "ci_low": low, "ci_high": high });
         (mean.kind.name().to_owned(), object)
     };
-    let left_out = |(key, reason): &(super::read::Key, String)| json!({ "row": key.place.to_string(), "metric": key.metric, "reason": reason });
+    let left_out = |(key, reason): &(FigureKey, String)| {
+        let FigureKey { cell, .. } = key;
+        json!({ "row": cell.to_string(), "metric": cell.metric, "reason": reason })
+    };
     let object = json!({
         "schema": SCHEMA,
         "a": file(&comparison.files[0]),
@@ -253,16 +251,15 @@ fn csv(comparison: &Comparison) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     // Writing to memory does not fail, and all records have the same length.
     let _ = writer.write_record(COLUMNS);
-    let key = |key: &super::read::Key| {
-        let place = &key.place;
+    let key = |FigureKey { cell, kind, .. }: &FigureKey| {
         [
-            place.experiment.clone(),
-            place.machine.clone(),
-            place.variant.clone(),
-            place.threads_text(),
-            key.metric.clone(),
-            key.unit.clone(),
-            key.kind.name().to_owned(),
+            cell.experiment.clone(),
+            cell.machine.clone(),
+            cell.variant.clone(),
+            cell.threads_text(),
+            cell.metric.clone(),
+            cell.unit.clone(),
+            kind.name().to_owned(),
         ]
     };
     for row in &comparison.rows {

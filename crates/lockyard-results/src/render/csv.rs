@@ -3,7 +3,8 @@
 //! are missing, there is a last column `partial`, `true` in each row.
 
 use super::document::Document;
-use crate::row::{Detail, Row, Status};
+use crate::details::MeasuredDetail;
+use crate::row::{Row, Status};
 
 const COLUMNS: [&str; 16] = [
     "experiment",
@@ -24,58 +25,68 @@ const COLUMNS: [&str; 16] = [
     "reason",
 ];
 
+/// Column of a detail: its name, and the row's value, if it has one.
+type DetailColumn = (&'static str, fn(&Row) -> Option<f64>);
+
 /// Details of measured rows, each a column if a row has it.
-const DETAILS: [&str; 33] = [
-    "bootstrap_low",
-    "bootstrap_high",
-    "ratio",
-    "ratio_ci_low",
-    "ratio_ci_high",
-    "fairness_minimum",
-    "fairness_maximum",
-    "fairness_jain",
-    "wait_p50_ns",
-    "wait_p90_ns",
-    "wait_p99_ns",
-    "wait_p999_ns",
-    "wait_maximum_ns",
-    "all_threads_ran_least",
-    "all_threads_ran_most",
-    "ready_and_not_running",
-    "preemptions",
-    "handover_same_thread",
-    "handover_same_cpu",
-    "handover_same_core",
-    "handover_same_complex",
-    "handover_same_socket",
-    "handover_remote",
-    "handover_recording",
-    "cycles_per_operation",
-    "instructions_per_operation",
-    "instructions_per_cycle",
-    "cache_references_per_operation",
-    "cache_misses_per_operation",
-    "usl_lambda",
-    "usl_sigma",
-    "usl_kappa",
-    "usl_knee",
+const DETAILS: [DetailColumn; 33] = [
+    ("bootstrap_low", |row| Some(measured(row)?.bootstrap?.low)),
+    ("bootstrap_high", |row| Some(measured(row)?.bootstrap?.high)),
+    ("ratio", |row| Some(measured(row)?.ratio.as_ref()?.value)),
+    ("ratio_ci_low", |row| Some(measured(row)?.ratio.as_ref()?.ci_low)),
+    ("ratio_ci_high", |row| Some(measured(row)?.ratio.as_ref()?.ci_high)),
+    ("fairness_minimum", |row| Some(measured(row)?.fairness?.minimum)),
+    ("fairness_maximum", |row| Some(measured(row)?.fairness?.maximum)),
+    ("fairness_jain", |row| Some(measured(row)?.fairness?.jain)),
+    ("wait_p50_ns", |row| Some(measured(row)?.waits?.p50 as f64)),
+    ("wait_p90_ns", |row| Some(measured(row)?.waits?.p90 as f64)),
+    ("wait_p99_ns", |row| Some(measured(row)?.waits?.p99 as f64)),
+    ("wait_p999_ns", |row| Some(measured(row)?.waits?.p999 as f64)),
+    ("wait_maximum_ns", |row| Some(measured(row)?.waits?.maximum as f64)),
+    ("all_threads_ran_least", |row| Some(measured(row)?.presence?.all_threads_ran_least)),
+    ("all_threads_ran_most", |row| Some(measured(row)?.presence?.all_threads_ran_most)),
+    ("ready_and_not_running", |row| measured(row)?.presence?.ready_and_not_running),
+    ("preemptions", |row| Some(measured(row)?.presence?.preemptions? as f64)),
+    ("handover_same_thread", |row| measured(row)?.handovers?.same_thread),
+    ("handover_same_cpu", |row| measured(row)?.handovers?.same_cpu),
+    ("handover_same_core", |row| measured(row)?.handovers?.same_core),
+    ("handover_same_complex", |row| measured(row)?.handovers?.same_complex),
+    ("handover_same_socket", |row| measured(row)?.handovers?.same_socket),
+    ("handover_remote", |row| measured(row)?.handovers?.remote),
+    ("handover_recording", |row| measured(row)?.handovers?.recording),
+    ("cycles_per_operation", |row| measured(row)?.counters?.cycles_per_operation),
+    ("instructions_per_operation", |row| measured(row)?.counters?.instructions_per_operation),
+    ("instructions_per_cycle", |row| measured(row)?.counters?.instructions_per_cycle),
+    ("cache_references_per_operation", |row| {
+        measured(row)?.counters?.cache_references_per_operation
+    }),
+    ("cache_misses_per_operation", |row| measured(row)?.counters?.cache_misses_per_operation),
+    ("usl_lambda", |row| Some(row.details.law?.lambda)),
+    ("usl_sigma", |row| Some(row.details.law?.sigma)),
+    ("usl_kappa", |row| Some(row.details.law?.kappa)),
+    ("usl_knee", |row| row.details.law?.knee),
 ];
+
+fn measured(row: &Row) -> Option<&MeasuredDetail> {
+    row.details.measured.as_ref()
+}
 
 /// The document as CSV.
 pub fn csv(document: &Document) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let measured = document.rows.iter().all(|row| row.status == Status::Measured);
-    let has = |name: &&str| document.rows.iter().any(|row| row.detail.contains_key(*name));
-    let details: Vec<&str> = DETAILS
-        .into_iter()
-        .filter(|name| (measured || name.starts_with("usl")) && has(name))
-        .collect();
+    let all_measured = document.rows.iter().all(|row| row.status == Status::Measured);
+    let is_there = |(name, value): &DetailColumn| {
+        let wanted = all_measured || name.starts_with("usl");
+        wanted && document.rows.iter().any(|row| value(row).is_some())
+    };
+    let details: Vec<DetailColumn> = DETAILS.into_iter().filter(is_there).collect();
     let partial = document.partial.as_ref();
-    let header = COLUMNS.iter().chain(&details).chain(partial.map(|_| &"partial"));
-    let header = header.map(|name| (*name).to_owned()).collect();
+    let names = details.iter().map(|(name, _)| *name);
+    let header = COLUMNS.into_iter().chain(names).chain(partial.map(|_| "partial"));
+    let header = header.map(str::to_owned).collect();
     let rows = document.rows.iter().map(|row| {
         let mut all: Vec<String> = record(row).into();
-        all.extend(details.iter().map(|name| detail(row, name)));
+        all.extend(details.iter().map(|(_, value)| text(value(row))));
         all.extend(partial.map(|_| "true".to_owned()));
         all
     });
@@ -86,28 +97,23 @@ pub fn csv(document: &Document) -> String {
     String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
 }
 
-fn detail(row: &Row, name: &str) -> String {
-    match row.detail.get(name) {
-        Some(Detail::Number(number)) => number.to_string(),
-        Some(Detail::Count(count)) => count.to_string(),
-        _ => String::new(),
-    }
+fn text(value: Option<f64>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
 }
 
 fn record(row: &Row) -> [String; 16] {
-    let number = |value: Option<f64>| value.map(|v| v.to_string()).unwrap_or_default();
-    let measured = |of: fn(&crate::row::Measured) -> f64| number(row.measured.as_ref().map(of));
+    let measured = |of: fn(&crate::row::Measured) -> f64| text(row.measured.as_ref().map(of));
     [
-        row.experiment.clone(),
-        row.machine.clone(),
-        row.variant.clone(),
-        row.threads_text(),
-        row.metric.clone(),
-        row.unit.clone(),
-        number(row.published),
-        number(row.predicted),
-        number(row.error()),
-        number(row.trivial),
+        row.key.experiment.clone(),
+        row.key.machine.clone(),
+        row.key.variant.clone(),
+        row.key.threads_text(),
+        row.key.metric.clone(),
+        row.key.unit.clone(),
+        text(row.published),
+        text(row.predicted),
+        text(row.error()),
+        text(row.trivial),
         measured(|m| m.value),
         measured(|m| m.ci_low),
         measured(|m| m.ci_high),

@@ -3,13 +3,13 @@
 
 use super::document::{Document, Partial, mark_partial};
 use super::fits;
-use crate::row::{Detail, Row};
+use crate::row::Row;
 use crate::summary::{Errors, Summary};
 use crate::variant_ratios::Score;
 use serde_json::{Map, Value, json};
 
 /// The version of the format. It changes when a field changes its meaning or goes away.
-pub const SCHEMA: &str = "lockyard-results-1";
+pub const SCHEMA: &str = "lockyard-results-2";
 
 /// The document as JSON.
 pub fn json(document: &Document) -> String {
@@ -39,12 +39,12 @@ pub fn json(document: &Document) -> String {
 
 fn row(row: &Row) -> Value {
     let mut object = json!({
-        "experiment": row.experiment,
-        "machine": row.machine,
-        "variant": row.variant,
-        "threads": row.threads,
-        "metric": row.metric,
-        "unit": row.unit,
+        "experiment": row.key.experiment,
+        "machine": row.key.machine,
+        "variant": row.key.variant,
+        "threads": row.key.threads,
+        "metric": row.key.metric,
+        "unit": row.key.unit,
         "published": row.published,
         "predicted": row.predicted,
         "trivial": row.trivial,
@@ -54,7 +54,7 @@ fn row(row: &Row) -> Value {
         "samples": row.measured.map(|m| m.samples),
         "status": row.status.name(),
         "error": row.error(),
-        "detail": row.detail.iter().map(detail).collect::<Map<_, _>>(),
+        "detail": row.details.json(),
     });
     if let (Some(object), Some(reason)) = (object.as_object_mut(), &row.reason) {
         object.insert("reason".to_owned(), Value::from(reason.clone()));
@@ -63,21 +63,6 @@ fn row(row: &Row) -> Value {
         object.insert("table".to_owned(), Value::from(row.table.clone()));
     }
     object
-}
-
-fn detail((name, detail): (&String, &Detail)) -> (String, Value) {
-    let value = match detail {
-        Detail::Number(number) => Value::from(*number),
-        Detail::Count(count) => Value::from(*count),
-        Detail::Counts(counts) => Value::from(counts.clone()),
-        Detail::Numbers(numbers) => Value::from(numbers.clone()),
-        Detail::Text(text) => Value::from(text.clone()),
-        Detail::Texts(texts) => Value::from(texts.clone()),
-        Detail::Buckets(buckets) => {
-            buckets.iter().map(|b| Value::from(vec![b.from, b.to, b.count])).collect()
-        }
-    };
-    (name.clone(), value)
 }
 
 fn summary(summary: &Summary) -> Value {

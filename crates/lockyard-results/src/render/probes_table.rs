@@ -3,7 +3,8 @@
 //! out.
 
 use super::cells::{figure, new_table};
-use crate::row::{Detail, Row};
+use crate::details::{CountersDetail, HandoversDetail, PresenceDetail};
+use crate::row::Row;
 use comfy_table::{Table, TableStyle};
 
 /// A column: its title, and what is in it.
@@ -12,25 +13,29 @@ struct Column {
     cell: fn(&Row) -> Option<String>,
 }
 
-fn number(row: &Row, name: &str) -> Option<f64> {
-    match row.detail.get(name)? {
-        Detail::Number(number) => Some(*number),
-        Detail::Count(count) => Some(*count as f64),
-        _ => None,
-    }
+fn presence(row: &Row) -> Option<PresenceDetail> {
+    row.details.measured.as_ref()?.presence
 }
 
-fn share(row: &Row, name: &str) -> Option<String> {
-    Some(format!("{:.1} %", number(row, name)? * 100.0))
+fn handovers(row: &Row) -> Option<HandoversDetail> {
+    row.details.measured.as_ref()?.handovers
 }
 
-/// A share, where there is more than none.
-fn some_share(row: &Row, name: &str) -> Option<String> {
-    number(row, name).filter(|share| *share > 0.0).and_then(|_| share(row, name))
+fn counters(row: &Row) -> Option<CountersDetail> {
+    row.details.measured.as_ref()?.counters
 }
 
-fn per_operation(row: &Row, name: &str) -> Option<String> {
-    let value = number(row, name)?;
+fn share(share: Option<f64>) -> Option<String> {
+    Some(format!("{:.1} %", share? * 100.0))
+}
+
+/// Returns a share as text, if it is greater than zero.
+fn some_share(of: Option<f64>) -> Option<String> {
+    share(of.filter(|share| *share > 0.0))
+}
+
+fn per_operation(value: Option<f64>) -> Option<String> {
+    let value = value?;
     Some(if value < 10.0 { format!("{value:.4}") } else { figure(value) })
 }
 
@@ -38,38 +43,36 @@ const COLUMNS: [Column; 14] = [
     Column {
         title: "all ran",
         cell: |row| {
-            let least = number(row, "all_threads_ran_least")? * 100.0;
-            let most = number(row, "all_threads_ran_most")? * 100.0;
+            let presence = presence(row)?;
+            let least = presence.all_threads_ran_least * 100.0;
+            let most = presence.all_threads_ran_most * 100.0;
             Some(format!("{least:.1} .. {most:.1} %"))
         },
     },
-    Column {
-        title: "preempted",
-        cell: |row| number(row, "preemptions").map(|count| format!("{count:.0}")),
-    },
-    Column { title: "from same thread", cell: |row| share(row, "handover_same_thread") },
-    Column { title: "same CPU", cell: |row| share(row, "handover_same_cpu") },
-    Column { title: "same core", cell: |row| some_share(row, "handover_same_core") },
-    Column { title: "same complex", cell: |row| some_share(row, "handover_same_complex") },
-    Column { title: "same socket", cell: |row| some_share(row, "handover_same_socket") },
-    Column { title: "remote", cell: |row| some_share(row, "handover_remote") },
-    Column { title: "recording", cell: |row| share(row, "handover_recording") },
-    Column { title: "cycles / op", cell: |row| per_operation(row, "cycles_per_operation") },
+    Column { title: "preempted", cell: |row| Some(presence(row)?.preemptions?.to_string()) },
+    Column { title: "from same thread", cell: |row| share(handovers(row)?.same_thread) },
+    Column { title: "same CPU", cell: |row| share(handovers(row)?.same_cpu) },
+    Column { title: "same core", cell: |row| some_share(handovers(row)?.same_core) },
+    Column { title: "same complex", cell: |row| some_share(handovers(row)?.same_complex) },
+    Column { title: "same socket", cell: |row| some_share(handovers(row)?.same_socket) },
+    Column { title: "remote", cell: |row| some_share(handovers(row)?.remote) },
+    Column { title: "recording", cell: |row| share(handovers(row)?.recording) },
+    Column { title: "cycles / op", cell: |row| per_operation(counters(row)?.cycles_per_operation) },
     Column {
         title: "instructions / op",
-        cell: |row| per_operation(row, "instructions_per_operation"),
+        cell: |row| per_operation(counters(row)?.instructions_per_operation),
     },
     Column {
         title: "per cycle",
-        cell: |row| number(row, "instructions_per_cycle").map(|n| format!("{n:.2}")),
+        cell: |row| Some(format!("{:.2}", counters(row)?.instructions_per_cycle?)),
     },
     Column {
         title: "cache references / op",
-        cell: |row| per_operation(row, "cache_references_per_operation"),
+        cell: |row| per_operation(counters(row)?.cache_references_per_operation),
     },
     Column {
         title: "cache misses / op",
-        cell: |row| per_operation(row, "cache_misses_per_operation"),
+        cell: |row| per_operation(counters(row)?.cache_misses_per_operation),
     },
 ];
 
@@ -86,7 +89,7 @@ pub(super) fn render(rows: &[&Row], preset: &TableStyle) -> Option<Table> {
     header.extend(there.iter().map(|column| column.title));
     let mut table = new_table(preset, &header, 1);
     for row in rows {
-        let mut cells = vec![row.variant.clone(), row.threads_text()];
+        let mut cells = vec![row.key.variant.clone(), row.key.threads_text()];
         cells.extend(there.iter().map(|column| (column.cell)(row).unwrap_or_default()));
         table.add_row(cells);
     }

@@ -3,10 +3,11 @@
 use super::cells::{figure, new_table};
 use super::document::{Document, Partial};
 use super::{fits, phases};
+use crate::details::{MeasuredDetail, RatioDetail, SimulatedDetail};
+use crate::fairness::{Fairness, Waits};
 use crate::listing::{CPU_SHARE_PREFIX, SAMPLE_COUNT_PREFIX};
 use crate::render::probes_table;
-use crate::row::keys::{ORDERS_AGREE, ORDERS_DIFFER, PREDICTED};
-use crate::row::{Detail, Measured, Row, Status};
+use crate::row::{Measured, Row, Status};
 use crate::summary::{Errors, Summary};
 use crate::variant_ratios::NEAR;
 use comfy_table::{Table, TableStyle, presets};
@@ -33,49 +34,9 @@ fn render(document: &Document, preset: &TableStyle, heading: &str) -> String {
             None => groups.push((row, vec![row])),
         }
     }
-    for (first, rows) in groups {
-        if let Some(reason) = one_reason(&rows) {
-            text.push_str(&format!(
-                "{heading}{} on {}: {}: {reason}\n\n",
-                first.experiment,
-                first.machine,
-                family(first),
-            ));
-            continue;
-        }
-        let unit = if first.unit.is_empty() { String::new() } else { format!(", {}", first.unit) };
-        text.push_str(&format!(
-            "{heading}{} on {}: {}{unit}\n\n{}\n\n",
-            first.experiment,
-            first.machine,
-            family(first),
-            rows_table(&rows, preset)
-        ));
-        if let Some(table) = phases::table(&rows, preset) {
-            text.push_str(&format!(
-                "{heading}CPU time by phase: {}\n\n{table}\n\n",
-                first.experiment
-            ));
-        }
-        // Beside published figures there would be a table for each experiment: it is in JSON.
-        let explained = !document.explanations.is_empty();
-        let alone = |row: &&Row| row.published.is_none() || explained;
-        if rows.iter().any(|row| alone(row) && has_fairness(row)) {
-            text.push_str(&format!(
-                "{heading}Threads and waits: {}\n\n{}\n\n",
-                first.experiment,
-                threads_table(&rows, preset)
-            ));
-            if let Some(table) = probes_table::render(&rows, preset) {
-                text.push_str(&format!(
-                    "{heading}Presence, hand-overs, counters: {}\n\n{table}\n\n",
-                    first.experiment
-                ));
-            }
-            if rows.iter().any(|row| row.detail.contains_key("operations_of_each_thread")) {
-                text.push_str(&operations(&rows));
-            }
-        }
+    let explained = !document.explanations.is_empty();
+    for (_, rows) in &groups {
+        group(&mut text, rows, explained, preset, heading);
     }
     for note in row_notes(&document.rows) {
         text.push_str(&format!("{note}\n\n"));
@@ -102,31 +63,105 @@ fn render(document: &Document, preset: &TableStyle, heading: &str) -> String {
     text
 }
 
-/// The figure if the threads of a core share nothing of an ownership.
-const SIBLINGS: &str = "siblings_share_nothing";
+/// Adds the tables of rows that have one experiment, machine and family of metrics.
+fn group(text: &mut String, rows: &[&Row], explained: bool, preset: &TableStyle, heading: &str) {
+    let Some(first) = rows.first() else { return };
+    if let Some(reason) = one_reason(rows) {
+        text.push_str(&format!(
+            "{heading}{} on {}: {}: {reason}\n\n",
+            first.key.experiment,
+            first.key.machine,
+            family(first),
+        ));
+        return;
+    }
+    let unit =
+        if first.key.unit.is_empty() { String::new() } else { format!(", {}", first.key.unit) };
+    text.push_str(&format!(
+        "{heading}{} on {}: {}{unit}\n\n{}\n\n",
+        first.key.experiment,
+        first.key.machine,
+        family(first),
+        rows_table(rows, preset)
+    ));
+    if let Some(table) = phases::table(rows, preset) {
+        text.push_str(&format!(
+            "{heading}CPU time by phase: {}\n\n{table}\n\n",
+            first.key.experiment
+        ));
+    }
+    // Beside published figures there would be a table for each experiment: it is in JSON.
+    let alone = |row: &&Row| row.published.is_none() || explained;
+    if rows.iter().any(|row| alone(row) && fairness(row).is_some()) {
+        text.push_str(&format!(
+            "{heading}Threads and waits: {}\n\n{}\n\n",
+            first.key.experiment,
+            threads_table(rows, preset)
+        ));
+        if let Some(table) = probes_table::render(rows, preset) {
+            text.push_str(&format!(
+                "{heading}Presence, hand-overs, counters: {}\n\n{table}\n\n",
+                first.key.experiment
+            ));
+        }
+        if rows
+            .iter()
+            .any(|row| measured(row).is_some_and(|m| !m.operations_of_each_thread.is_empty()))
+        {
+            text.push_str(&operations(rows));
+        }
+    }
+}
 
-/// Whether a row says how alike threads were served.
-fn has_fairness(row: &Row) -> bool {
-    let predicted = format!("{PREDICTED}fairness_jain");
-    row.detail.contains_key("fairness_jain") || row.detail.contains_key(&predicted)
+fn measured(row: &Row) -> Option<&MeasuredDetail> {
+    row.details.measured.as_ref()
+}
+
+fn simulated(row: &Row) -> Option<&SimulatedDetail> {
+    row.details.simulated.as_ref()
+}
+
+/// Returns the figure if the threads of a core share nothing of an ownership.
+fn siblings_apart(row: &Row) -> Option<f64> {
+    simulated(row)?.siblings_share_nothing
+}
+
+/// Returns the ratio of a measured row to the one it is compared with.
+fn ratio(row: &Row) -> Option<&RatioDetail> {
+    measured(row)?.ratio.as_ref()
+}
+
+/// Returns how evenly the threads of a row were served: those measured, or else those simulated.
+fn fairness(row: &Row) -> Option<Fairness> {
+    measured(row).and_then(|m| m.fairness).or_else(|| simulated(row)?.fairness)
+}
+
+/// Returns the waits of a row: those measured, or else those simulated.
+fn waits(row: &Row) -> Option<Waits> {
+    measured(row).and_then(|m| m.waits).or_else(|| simulated(row)?.waits)
 }
 
 /// Whether runs of the row's cell that began in different orders do not agree.
 fn order_matters(row: &Row) -> bool {
-    let agree = row.detail.get(ORDERS_AGREE);
-    matches!(agree, Some(Detail::Text(agree)) if agree == ORDERS_DIFFER)
+    let orders = simulated(row).and_then(|simulated| simulated.start_orders);
+    orders.is_some_and(|orders| orders.agree == Some(false))
 }
 
-/// What the rows' details say to people, each once.
+fn is_doubtful(row: &Row) -> bool {
+    simulated(row).is_some_and(|simulated| simulated.doubtful.is_some())
+}
+
+/// Returns the notes in the rows' details, each once.
 fn row_notes(rows: &[Row]) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for row in rows {
-        for (key, what) in [("note", ""), ("doubtful", "doubtful rows: ")] {
-            if let Some(Detail::Text(note)) = row.detail.get(key) {
-                let note = format!("Note on {}: {what}{note}.", row.experiment);
-                if !notes.contains(&note) {
-                    notes.push(note);
-                }
+        let Some(simulated) = simulated(row) else { continue };
+        let note = Some(simulated.notes.join("; ")).filter(|note| !note.is_empty());
+        let doubtful = simulated.doubtful.as_ref().map(|why| format!("doubtful rows: {why}"));
+        for note in note.into_iter().chain(doubtful) {
+            let note = format!("Note on {}: {note}.", row.key.experiment);
+            if !notes.contains(&note) {
+                notes.push(note);
             }
         }
     }
@@ -152,13 +187,13 @@ fn one_reason(rows: &[&Row]) -> Option<String> {
 }
 
 fn same_group(a: &Row, b: &Row) -> bool {
-    (&a.experiment, &a.machine, family(a)) == (&b.experiment, &b.machine, family(b))
+    (&a.key.experiment, &a.key.machine, family(a)) == (&b.key.experiment, &b.key.machine, family(b))
 }
 
 /// The metrics that have a table together: those of samples, and of a listing; every other one has
 /// its own.
 fn family(row: &Row) -> &str {
-    match row.metric.as_str() {
+    match row.key.metric.as_str() {
         metric if metric.contains("@sample") => "throughput of samples",
         metric if metric.starts_with(CPU_SHARE_PREFIX) => "share of CPU time",
         metric if metric.starts_with(SAMPLE_COUNT_PREFIX) => "samples of a profiler",
@@ -170,7 +205,7 @@ fn rows_table(rows: &[&Row], preset: &TableStyle) -> Table {
     let published = rows.iter().any(|row| row.published.is_some());
     let measured = rows.iter().any(|row| row.measured.is_some());
     let mut header = vec!["variant", "threads"];
-    let metrics = rows.iter().any(|row| row.metric != family(row));
+    let metrics = rows.iter().any(|row| row.key.metric != family(row));
     if metrics {
         header.push("metric");
     }
@@ -184,23 +219,23 @@ fn rows_table(rows: &[&Row], preset: &TableStyle) -> Table {
     if published {
         header.push("error");
     }
-    let siblings = rows.iter().any(|row| row.detail.contains_key(SIBLINGS));
+    let siblings = rows.iter().any(|row| siblings_apart(row).is_some());
     if siblings {
         header.push("siblings apart");
     }
     if measured {
         header.extend(["measured here", "interval"]);
     }
-    let ratios = rows.iter().any(|row| row.detail.contains_key("ratio"));
+    let ratios = rows.iter().any(|row| ratio(row).is_some());
     if ratios {
         header.extend(["ratio", "interval"]);
     }
     header.push("status");
     let mut table = new_table(preset, &header, 1);
     for row in rows {
-        let mut cells = vec![row.variant.clone(), row.threads_text()];
+        let mut cells = vec![row.key.variant.clone(), row.key.threads_text()];
         if metrics {
-            cells.push(row.metric.clone());
+            cells.push(row.key.metric.clone());
         }
         if published {
             cells.push(row.published.map(figure).unwrap_or_default());
@@ -212,30 +247,22 @@ fn rows_table(rows: &[&Row], preset: &TableStyle) -> Table {
             cells.push(row.error().map(percent).unwrap_or_default());
         }
         if siblings {
-            cells.push(match row.detail.get(SIBLINGS) {
-                Some(Detail::Number(number)) => figure(*number),
-                _ => String::new(),
-            });
+            cells.push(siblings_apart(row).map(figure).unwrap_or_default());
         }
         if measured {
             cells.push(row.measured.map(|m| figure(m.value)).unwrap_or_default());
             cells.push(row.measured.map(interval).unwrap_or_default());
         }
         if ratios {
-            let number = |name: &str| match row.detail.get(name) {
-                Some(Detail::Number(number)) => format!("{number:.3}"),
-                _ => String::new(),
-            };
-            cells.push(number("ratio"));
-            cells.push(match number("ratio_ci_low") {
-                low if low.is_empty() => low,
-                low => format!("{low} .. {}", number("ratio_ci_high")),
-            });
+            let found = ratio(row);
+            cells.push(found.map(|ratio| format!("{:.3}", ratio.value)).unwrap_or_default());
+            let interval = |r: &RatioDetail| format!("{:.3} .. {:.3}", r.ci_low, r.ci_high);
+            cells.push(found.map(interval).unwrap_or_default());
         }
         let status = match &row.reason {
             Some(reason) => format!("{}: {reason}", row.status.name()),
             None => {
-                let doubtful = row.detail.contains_key("doubtful").then_some(", doubtful");
+                let doubtful = is_doubtful(row).then_some(", doubtful");
                 let order = order_matters(row).then_some(", order matters");
                 [Some(row.status.name()), doubtful, order].into_iter().flatten().collect()
             }
@@ -262,28 +289,26 @@ fn threads_table(rows: &[&Row], preset: &TableStyle) -> Table {
     ];
     let mut table = new_table(preset, &header, 1);
     for row in rows {
-        let found = |name: &str| {
-            row.detail.get(name).or_else(|| row.detail.get(&format!("{PREDICTED}{name}")))
+        let (fairness, waits) = (fairness(row), waits(row));
+        let share = |of: fn(&Fairness) -> f64| {
+            fairness.as_ref().map(|fairness| format!("{:.3}", of(fairness)))
         };
-        let number = |name: &str| match found(name) {
-            Some(Detail::Number(number)) => format!("{number:.3}"),
-            Some(Detail::Count(count)) => figure(*count as f64).trim_end_matches(".0").to_owned(),
-            _ => String::new(),
+        let wait = |of: fn(&Waits) -> u64| {
+            let text = |waits| figure(of(waits) as f64).trim_end_matches(".0").to_owned();
+            waits.as_ref().map(text)
         };
-        let mut cells = vec![row.variant.clone(), row.threads_text()];
-        cells.extend(
-            [
-                "fairness_minimum",
-                "fairness_maximum",
-                "fairness_jain",
-                "wait_p50_ns",
-                "wait_p90_ns",
-                "wait_p99_ns",
-                "wait_p999_ns",
-                "wait_maximum_ns",
-            ]
-            .map(number),
-        );
+        let mut cells = vec![row.key.variant.clone(), row.key.threads_text()];
+        let found = [
+            share(|fairness| fairness.minimum),
+            share(|fairness| fairness.maximum),
+            share(|fairness| fairness.jain),
+            wait(|waits| waits.p50),
+            wait(|waits| waits.p90),
+            wait(|waits| waits.p99),
+            wait(|waits| waits.p999),
+            wait(|waits| waits.maximum),
+        ];
+        cells.extend(found.map(Option::unwrap_or_default));
         table.add_row(cells);
     }
     table
@@ -294,15 +319,18 @@ fn operations(rows: &[&Row]) -> String {
     const SHOWN: usize = 16;
     let mut text = String::from("Operations of each thread, all rounds together:\n");
     for row in rows {
-        let Some(Detail::Counts(counts)) = row.detail.get("operations_of_each_thread") else {
+        let Some(MeasuredDetail { operations_of_each_thread: counts, .. }) = measured(row) else {
             continue;
         };
+        if counts.is_empty() {
+            continue;
+        }
         let shown: Vec<String> = counts.iter().take(SHOWN).map(u64::to_string).collect();
         let more = if counts.len() > SHOWN { ", ..." } else { "" };
         text.push_str(&format!(
             "  {}, {}: {}{more}\n",
-            row.variant,
-            row.threads_in_words(),
+            row.key.variant,
+            row.key.threads_in_words(),
             shown.join(", ")
         ));
     }

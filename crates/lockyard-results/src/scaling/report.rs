@@ -1,8 +1,8 @@
 //! The fits of the variants of some rows, and what the rows then say.
 
-use super::{Fit, Point};
-use crate::row::keys::{PLACES, ROUNDS};
-use crate::row::{Detail, Row};
+use super::{Fit, Point, Usl};
+use crate::details::LawDetail;
+use crate::row::Row;
 
 /// The fit of one variant, or why there is none.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,37 +44,29 @@ impl VariantFit {
 pub fn of_rows(rows: &mut [Row]) -> Vec<VariantFit> {
     let mut variants: Vec<String> = Vec::new();
     for row in rows.iter() {
-        if !variants.contains(&row.variant) {
-            variants.push(row.variant.clone());
+        if !variants.contains(&row.key.variant) {
+            variants.push(row.key.variant.clone());
         }
     }
     let mut fits = Vec::new();
     for variant in variants {
-        let of_variant = || rows.iter().filter(|row| row.variant == variant);
+        let of_variant = || rows.iter().filter(|row| row.key.variant == variant);
         let points: Vec<Point> = of_variant().filter_map(point).collect();
         let Some(first) = of_variant().next() else { continue };
         let fit = super::fit(&points);
         fits.push(VariantFit {
-            experiment: first.experiment.clone(),
-            machine: first.machine.clone(),
+            experiment: first.key.experiment.clone(),
+            machine: first.key.machine.clone(),
             variant: variant.clone(),
             fit: fit.clone(),
             shared: of_variant().find_map(shared),
         });
         let Ok(fit) = fit else { continue };
-        for row in rows.iter_mut().filter(|row| row.variant == variant) {
-            let mut number = |name: &str, value: f64| {
-                row.detail.insert(name.to_owned(), Detail::Number(value));
-            };
-            if let Some(threads) = row.threads {
-                number("usl_throughput", fit.law.throughput(threads as f64));
-            }
-            number("usl_lambda", fit.law.lambda);
-            number("usl_sigma", fit.law.sigma);
-            number("usl_kappa", fit.law.kappa);
-            if fit.law.knee().is_finite() {
-                number("usl_knee", fit.law.knee());
-            }
+        for row in rows.iter_mut().filter(|row| row.key.variant == variant) {
+            let throughput = row.key.threads.map(|n| fit.law.throughput(n as f64));
+            let knee = Some(fit.law.knee()).filter(|knee| knee.is_finite());
+            let Usl { lambda, sigma, kappa } = fit.law;
+            row.details.law = Some(LawDetail { throughput, lambda, sigma, kappa, knee });
         }
     }
     fits
@@ -82,17 +74,16 @@ pub fn of_rows(rows: &mut [Row]) -> Vec<VariantFit> {
 
 /// The CPUs of the row's placement, if it has more threads.
 fn shared(row: &Row) -> Option<u64> {
-    match row.detail.get(PLACES) {
-        Some(Detail::Count(cpus)) if row.threads? as u64 > *cpus => Some(*cpus),
-        _ => None,
-    }
+    let cpus = row.details.measured.as_ref()?.placement_cpus?;
+    (row.key.threads? as u64 > cpus).then_some(cpus)
 }
 
 fn point(row: &Row) -> Option<Point> {
-    let rounds = match (row.detail.get(ROUNDS), row.detail.get("predicted_throughput")) {
-        (Some(Detail::Numbers(rounds)), _) => rounds.clone(),
-        (_, Some(Detail::Number(throughput))) => vec![*throughput],
-        _ => return None,
+    let measured = row.details.measured.as_ref().filter(|measured| !measured.rounds.is_empty());
+    let simulated = || row.details.simulated.as_ref()?.throughput;
+    let rounds = match measured {
+        Some(measured) => measured.rounds.clone(),
+        None => vec![simulated()?],
     };
-    Some(Point { threads: row.threads?, rounds })
+    Some(Point { threads: row.key.threads?, rounds })
 }

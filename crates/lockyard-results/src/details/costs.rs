@@ -1,0 +1,118 @@
+//! Cycles of a simulated cell by cause, lock and line.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Cycles of a simulated cell by cause.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct CostsDetail {
+    /// Share of the threads' cycles by phase.
+    pub share: BTreeMap<String, f64>,
+    /// Share of time for which all locks together were held.
+    pub share_lock_held: f64,
+    /// Phase that costs most.
+    pub dominating_cost: String,
+    /// Name of the lock that limits the throughput.
+    pub bottleneck_lock: Option<String>,
+    /// Explanation in sentences.
+    pub explanation: String,
+    /// Locks that were taken.
+    pub locks: Vec<LockDetail>,
+    /// Lines on which threads lost most, the worst first.
+    pub lines: Vec<LineDetail>,
+    /// Throughput if taking and handing over the lock cost nothing.
+    pub ideal_locks: Option<IdealLocksDetail>,
+    /// Throughput with a critical section of half the length.
+    pub half_section: Option<GainDetail>,
+}
+
+/// Use of one lock.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LockDetail {
+    /// Name of the lock's object.
+    pub lock: String,
+    /// Share of time for which it was held.
+    pub share_held: f64,
+    /// Share of time for which it was wanted and not held.
+    pub share_handed_over: f64,
+    /// Nanoseconds for which it was held each time.
+    pub held_ns_each_time: f64,
+    /// Nanoseconds of them in which its holder waited for memory.
+    pub held_stalled_ns_each_time: f64,
+    /// Nanoseconds of a hand-over.
+    pub handed_over_ns_each_time: f64,
+    /// Nanoseconds of waiting each time.
+    pub waited_ns_each_time: f64,
+    /// Nanoseconds of waiting per operation.
+    pub waited_ns_per_operation: f64,
+    /// Number of threads that keep it always wanted.
+    pub knee_threads: f64,
+}
+
+/// Throughput if taking and handing over a lock cost nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct IdealLocksDetail {
+    /// Operations per second with ideal locks, and an upper bound of them.
+    pub operations_per_s: f64,
+    /// Upper bound of the operations per second.
+    pub at_most_operations_per_s: f64,
+    /// Gain as a share of the throughput.
+    pub gain_share: f64,
+}
+
+/// Throughput of a changed program, and its gain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct GainDetail {
+    /// Operations per second.
+    pub operations_per_s: f64,
+    /// Gain as a share of the throughput.
+    pub gain_share: f64,
+}
+
+/// Traffic of one cache line.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LineDetail {
+    /// Name of the line.
+    pub line: String,
+    /// Nanoseconds lost on it per operation.
+    pub lost_ns_per_operation: f64,
+    /// Nanoseconds lost per operation, by region of the program.
+    pub lost_in_ns_per_operation: BTreeMap<String, f64>,
+    /// Nanoseconds per operation in which it moved.
+    pub moving_lines_ns_per_operation: f64,
+    /// Nanoseconds per operation in which operations waited for the store buffer.
+    pub draining_stores_ns_per_operation: f64,
+    /// Nanoseconds per operation of waiting loops.
+    pub waiting_ns_per_operation: f64,
+    /// Hand-overs per operation, by distance.
+    pub hand_overs_per_operation: TransfersDetail,
+    /// Loads per operation that fetched another thread's change, by distance.
+    pub reads_per_operation: TransfersDetail,
+    /// Moves per operation.
+    pub moves_per_operation: f64,
+    /// Share of the moves that brought nothing that other threads had done.
+    pub needless_moves: f64,
+    /// Polls of waiting loops that missed, per operation, without the first of each loop.
+    pub missed_polls_per_operation: f64,
+    /// The same polls per hand-over.
+    pub re_reads_per_hand_over: f64,
+    /// Failed compare-exchanges for each that succeeded.
+    pub failed_exchanges_per_success: f64,
+    /// Read-modify-writes for each time a core became its owner.
+    pub rmws_per_ownership: f64,
+    /// Mean queue length at the home agent when a request arrives.
+    pub queue_length: f64,
+}
+
+/// Transfers of a line by distance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct TransfersDetail {
+    /// To another thread of the core.
+    pub same_core: f64,
+    /// To another core of the complex.
+    pub same_complex: f64,
+    /// To another complex of the socket.
+    pub same_socket: f64,
+    /// To another socket.
+    pub another_socket: f64,
+}

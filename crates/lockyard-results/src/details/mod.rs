@@ -1,0 +1,167 @@
+//! Details of a row: everything that is known beside its figure.
+//!
+//! They have a type, so that a misspelt name does not compile, and so that reader and writer agree.
+//! In JSON they are the row's `detail`, with one object for each source. What is not known is left
+//! out there. Names of a user's objects are values (`{"line": "m", ...}`), never keys.
+
+mod costs;
+mod measured;
+mod native;
+mod simulated;
+
+pub use costs::{
+    CostsDetail, GainDetail, IdealLocksDetail, LineDetail, LockDetail, TransfersDetail,
+};
+pub use measured::{
+    CountersDetail, CpuTimeDetail, HandoversDetail, LongestWaitDetail, MeasuredDetail, NOT_PINNED,
+    PhaseShare, PresenceDetail, RatioDetail,
+};
+pub use native::{CallPathDetail, SyscallsDetail, TablesDetail};
+pub use simulated::{
+    EffectDetail, FallbacksDetail, LongRunDetail, SensitivityDetail, SimulatedDetail,
+    StartOrdersDetail, ThreadOperations,
+};
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// Details of a row, by source.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Details {
+    /// Local work of an operation.
+    pub local_work: Option<LocalWorkDetail>,
+    /// Details of the simulated figure.
+    pub simulated: Option<SimulatedDetail>,
+    /// Details of the measured figure.
+    pub measured: Option<MeasuredDetail>,
+    /// Ratios to the first rows of the pairs in which the row is second.
+    pub pair_ratios: Vec<PairRatio>,
+    /// Scaling law fitted to the row's variant.
+    pub law: Option<LawDetail>,
+}
+
+impl Details {
+    /// Returns the details of a row of which only the local work is known, in nanoseconds.
+    pub fn of_local_work(ns: f64) -> Details {
+        let local_work = Some(LocalWorkDetail { ns, ..LocalWorkDetail::default() });
+        Details { local_work, ..Details::default() }
+    }
+
+    /// Returns the details of a measured row.
+    pub fn of_measured(measured: MeasuredDetail) -> Details {
+        Details { measured: Some(measured), ..Details::default() }
+    }
+
+    /// Returns the details of a simulated row.
+    pub fn of_simulated(simulated: SimulatedDetail) -> Details {
+        Details { simulated: Some(simulated), ..Details::default() }
+    }
+
+    /// Returns the details as JSON, without what is not known.
+    pub fn json(&self) -> Value {
+        // Nothing in the details can fail to become a value: all keys are strings.
+        let mut value = serde_json::to_value(self).unwrap_or_default();
+        remove_unknown(&mut value);
+        if value.is_null() { Value::Object(Map::new()) } else { value }
+    }
+}
+
+/// Removes members that are null or empty, at any depth. Elements of lists stay: a round of null is
+/// a round whose figure is infinite.
+fn remove_unknown(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.values_mut().for_each(remove_unknown);
+            members.retain(|_, member| match member {
+                Value::Null => false,
+                Value::Object(members) => !members.is_empty(),
+                Value::Array(elements) => !elements.is_empty(),
+                _ => true,
+            });
+        }
+        Value::Array(elements) => {
+            elements.iter_mut().filter(|e| e.is_object()).for_each(remove_unknown);
+        }
+        _ => {}
+    }
+}
+
+/// Two ends of a range.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Range {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+impl From<(f64, f64)> for Range {
+    fn from((low, high): (f64, f64)) -> Range {
+        Range { low, high }
+    }
+}
+
+/// Local work of an operation, and how well its calibration cell determines it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct LocalWorkDetail {
+    /// Nanoseconds of local work.
+    pub ns: f64,
+    /// Simulated figure of the calibration cell over the published one, less 1.
+    pub calibration_miss: Option<f64>,
+    /// Least nanoseconds that meet the calibration cell as well.
+    pub least_ns: Option<f64>,
+    /// Greatest nanoseconds that meet the calibration cell as well.
+    pub greatest_ns: Option<f64>,
+}
+
+/// Ratio of a row's figure to that of the first row of its pair.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PairRatio {
+    /// Variant of the first row.
+    pub to: String,
+    /// Ratio of the published figures.
+    pub published: Option<f64>,
+    /// Ratio of the predicted figures.
+    pub predicted: Option<f64>,
+}
+
+/// Universal Scalability Law of a row's variant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct LawDetail {
+    /// Operations per second that the law gives for the row's threads.
+    pub throughput: Option<f64>,
+    /// Operations per second of one thread.
+    pub lambda: f64,
+    /// Serial share.
+    pub sigma: f64,
+    /// Cost of coherence.
+    pub kappa: f64,
+    /// Number of threads with the highest throughput; `None` if the curve has no peak.
+    pub knee: Option<f64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_not_known_is_left_out() {
+        assert_eq!(Details::default().json(), json!({}));
+        let rounds = vec![1.0, f64::INFINITY];
+        let measured = MeasuredDetail { rounds, ..MeasuredDetail::default() };
+        let details = Details { measured: Some(measured), ..Details::of_local_work(2.5) };
+        let expected =
+            json!({ "local_work": { "ns": 2.5 }, "measured": { "rounds": [1.0, null] } });
+        assert_eq!(details.json(), expected);
+    }
+
+    #[test]
+    fn names_of_objects_are_values() {
+        let line = LineDetail { line: "a: b".to_owned(), ..LineDetail::default() };
+        let costs = CostsDetail { lines: vec![line], ..CostsDetail::default() };
+        let simulated = SimulatedDetail { costs: Some(costs), ..SimulatedDetail::default() };
+        let json = Details::of_simulated(simulated).json();
+        assert_eq!(json["simulated"]["costs"]["lines"][0]["line"], "a: b");
+    }
+}
