@@ -28,13 +28,8 @@ pub fn render(
     }
 }
 
-fn for_people(
-    measurements: &Measurements,
-    figures: &Figures,
-    file: Option<&str>,
-    environment: &[(&str, String)],
-    format: Format,
-) -> String {
+/// Returns the table of all figures.
+fn figures_table(figures: &Figures, format: Format) -> Table {
     let mut table = Table::new();
     table.load_style(match format {
         Format::Markdown => presets::ASCII_MARKDOWN,
@@ -75,6 +70,17 @@ fn for_people(
             .to_owned(),
         ]);
     }
+    table
+}
+
+fn for_people(
+    measurements: &Measurements,
+    figures: &Figures,
+    file: Option<&str>,
+    environment: &[(&str, String)],
+    format: Format,
+) -> String {
+    let table = figures_table(figures, format);
     let partial = match &figures.partial {
         Some(Partial { why, extent }) => format!("Partial: {why}, with {extent}.\n\n"),
         None => String::new(),

@@ -112,134 +112,226 @@ fn in_cell(value: String, markdown: bool) -> String {
     if markdown { value.replace('|', "\\|") } else { value }
 }
 
+/// Facts of a host, in the order of the report.
+struct Facts<'h> {
+    host: &'h Description,
+    all: Vec<Fact>,
+}
+
 fn facts(host: &Description) -> Vec<Fact> {
-    let mut facts = Vec::new();
-    let mut add = |part, what: &str, value: Option<String>, unit| {
-        facts.push(Fact { part, what: what.to_owned(), value, unit });
-    };
-    let Description { processor, topology, clock, virtualisation, limits, load, kernel, .. } = host;
-    let whether = |value: Option<bool>| value.map(|v| if v { "yes" } else { "no" }.to_owned());
-    let switch = |value: Option<bool>| value.map(|v| if v { "on" } else { "off" }.to_owned());
-    let list = |list: &Option<super::CpuList>| {
-        let list = list.as_ref()?;
-        Some(if list.is_empty() { "none".to_owned() } else { list.brief() })
-    };
+    let mut facts = Facts { host, all: Vec::new() };
+    facts.processor();
+    facts.cpus();
+    facts.caches();
+    facts.nodes();
+    facts.clock();
+    facts.virtualisation();
+    facts.limits();
+    facts.load();
+    facts.kernel();
+    facts.all
+}
 
-    add("processor", "model", processor.model.clone(), "");
-    add("processor", "architecture", processor.architecture.map(str::to_owned), "");
-    add("processor", "microcode", processor.microcode.clone(), "");
-    add("processor", "machine, as its firmware says", virtualisation.product.clone(), "");
+fn list(list: &Option<super::CpuList>) -> Option<String> {
+    let list = list.as_ref()?;
+    Some(if list.is_empty() { "none".to_owned() } else { list.brief() })
+}
 
-    let count = |count: Option<usize>| count.map(|count| count.to_string());
-    let allowed = Some(topology.allowed.clone()).filter(|list| !list.is_empty());
-    add("CPUs", "that the process may use", list(&allowed), "");
-    add("CPUs", "how many these are", allowed.map(|list| list.len().to_string()), "");
-    add("CPUs", "online", list(&topology.online), "");
-    add("CPUs", "switched off", list(&topology.offline), "");
-    add("CPUs", "left alone by the scheduler", list(&topology.isolated), "");
-    add("CPUs", "sockets", count(topology.packages().map(|p| p.len())), "");
-    add("CPUs", "core complexes (L3 domains)", count(topology.complexes().map(|c| c.len())), "");
-    add("CPUs", "cores", count(topology.cores().map(|c| c.len())), "");
-    add("CPUs", "SMT, as the kernel says", switch(host.smt), "");
-    let threads = topology.threads_per_core().filter(|&threads| threads > 0);
-    add("CPUs", "threads of a core that the process may use", count(threads), "");
-    let capacities: Vec<String> = topology.capacities().iter().map(u32::to_string).collect();
-    let capacities = (!capacities.is_empty()).then(|| capacities.join(", "));
-    add("CPUs", "capacities (1024: the fastest)", capacities, "");
+fn yes_or_no(value: Option<bool>) -> Option<String> {
+    value.map(|v| if v { "yes" } else { "no" }.to_owned())
+}
 
-    if host.caches.is_empty() {
-        add("caches", "all", None, "");
+fn on_or_off(value: Option<bool>) -> Option<String> {
+    value.map(|v| if v { "on" } else { "off" }.to_owned())
+}
+
+impl Facts<'_> {
+    fn add(&mut self, part: &'static str, what: &str, value: Option<String>, unit: &'static str) {
+        self.all.push(Fact { part, what: what.to_owned(), value, unit });
     }
-    for cache in &host.caches {
-        let of = |text: Option<String>, what| text.map_or(format!("{what} {NOT_AVAILABLE}"), |t| t);
-        let kind = cache.kind.as_deref().map(|kind| format!(" {}", kind.to_lowercase()));
-        let value = format!(
-            "{}, {}, {}; {}",
-            of(cache.size_kib.map(size), "size"),
-            of(cache.line_bytes.map(|bytes| format!("lines of {bytes} B")), "lines"),
-            of(cache.ways.map(|ways| format!("{ways} ways")), "ways"),
-            shared(cache)
+
+    /// Adds the processor.
+    fn processor(&mut self) {
+        let Description { processor, virtualisation, .. } = self.host;
+        self.add("processor", "model", processor.model.clone(), "");
+        self.add("processor", "architecture", processor.architecture.map(str::to_owned), "");
+        self.add("processor", "microcode", processor.microcode.clone(), "");
+        self.add("processor", "machine, as its firmware says", virtualisation.product.clone(), "");
+    }
+
+    /// Adds the CPUs and their cores.
+    fn cpus(&mut self) {
+        let host = self.host;
+        let Description { topology, .. } = self.host;
+        let count = |count: Option<usize>| count.map(|count| count.to_string());
+        let allowed = Some(topology.allowed.clone()).filter(|list| !list.is_empty());
+        self.add("CPUs", "that the process may use", list(&allowed), "");
+        self.add("CPUs", "how many these are", allowed.map(|list| list.len().to_string()), "");
+        self.add("CPUs", "online", list(&topology.online), "");
+        self.add("CPUs", "switched off", list(&topology.offline), "");
+        self.add("CPUs", "left alone by the scheduler", list(&topology.isolated), "");
+        self.add("CPUs", "sockets", count(topology.packages().map(|p| p.len())), "");
+        self.add(
+            "CPUs",
+            "core complexes (L3 domains)",
+            count(topology.complexes().map(|c| c.len())),
+            "",
         );
-        add("caches", &format!("L{}{}", cache.level, kind.unwrap_or_default()), Some(value), "");
+        self.add("CPUs", "cores", count(topology.cores().map(|c| c.len())), "");
+        self.add("CPUs", "SMT, as the kernel says", on_or_off(host.smt), "");
+        let threads = topology.threads_per_core().filter(|&threads| threads > 0);
+        self.add("CPUs", "threads of a core that the process may use", count(threads), "");
+        let capacities: Vec<String> = topology.capacities().iter().map(u32::to_string).collect();
+        let capacities = (!capacities.is_empty()).then(|| capacities.join(", "));
+        self.add("CPUs", "capacities (1024: the fastest)", capacities, "");
     }
 
-    if topology.nodes.is_empty() {
-        add("NUMA nodes", "all", None, "");
+    /// Adds the caches.
+    fn caches(&mut self) {
+        let host = self.host;
+        if host.caches.is_empty() {
+            self.add("caches", "all", None, "");
+        }
+        for cache in &host.caches {
+            let of =
+                |text: Option<String>, what| text.map_or(format!("{what} {NOT_AVAILABLE}"), |t| t);
+            let kind = cache.kind.as_deref().map(|kind| format!(" {}", kind.to_lowercase()));
+            let value = format!(
+                "{}, {}, {}; {}",
+                of(cache.size_kib.map(size), "size"),
+                of(cache.line_bytes.map(|bytes| format!("lines of {bytes} B")), "lines"),
+                of(cache.ways.map(|ways| format!("{ways} ways")), "ways"),
+                shared(cache)
+            );
+            self.add(
+                "caches",
+                &format!("L{}{}", cache.level, kind.unwrap_or_default()),
+                Some(value),
+                "",
+            );
+        }
     }
-    for node in &topology.nodes {
-        let memory = node.memory_mib.map(|mib| format!("{mib} MiB"));
-        let distances = node.distances.as_ref().map(|distances| {
-            let each: Vec<String> = distances.iter().map(u32::to_string).collect();
-            format!("distances {}", each.join(" "))
-        });
-        let value = format!(
-            "CPUs {}; {}; {}",
-            list(&node.cpus).unwrap_or(NOT_AVAILABLE.to_owned()),
-            memory.unwrap_or(format!("memory {NOT_AVAILABLE}")),
-            distances.unwrap_or(format!("distances {NOT_AVAILABLE}"))
+
+    /// Adds the NUMA nodes.
+    fn nodes(&mut self) {
+        let Description { topology, .. } = self.host;
+        if topology.nodes.is_empty() {
+            self.add("NUMA nodes", "all", None, "");
+        }
+        for node in &topology.nodes {
+            let memory = node.memory_mib.map(|mib| format!("{mib} MiB"));
+            let distances = node.distances.as_ref().map(|distances| {
+                let each: Vec<String> = distances.iter().map(u32::to_string).collect();
+                format!("distances {}", each.join(" "))
+            });
+            let value = format!(
+                "CPUs {}; {}; {}",
+                list(&node.cpus).unwrap_or(NOT_AVAILABLE.to_owned()),
+                memory.unwrap_or(format!("memory {NOT_AVAILABLE}")),
+                distances.unwrap_or(format!("distances {NOT_AVAILABLE}"))
+            );
+            self.add("NUMA nodes", &format!("node {}", node.number), Some(value), "");
+        }
+    }
+
+    /// Adds clocks and frequencies.
+    fn clock(&mut self) {
+        let Description { clock, kernel, .. } = self.host;
+        for (what, frequency) in [
+            ("nominal", &clock.nominal),
+            ("maximum", &clock.maximum),
+            ("now, of the first CPU", &clock.current),
+            ("time-stamp counter", &clock.tsc),
+        ] {
+            let name = match frequency {
+                Some(frequency) => format!("{what} ({})", frequency.source),
+                None => what.to_owned(),
+            };
+            self.add("clock", &name, frequency.as_ref().map(|f| format!("{:.0}", f.mhz)), "MHz");
+        }
+        self.add("clock", "time-stamp counter is constant", yes_or_no(clock.tsc_constant), "");
+        self.add("clock", "the kernel's source of time", clock.source.clone(), "");
+        self.add("clock", "governor", clock.governor(), "");
+        self.add("clock", "driver", clock.driver.clone(), "");
+        self.add("clock", "preference", clock.preference.clone(), "");
+        self.add("clock", "turbo", on_or_off(clock.turbo.as_ref().map(|turbo| turbo.on)), "");
+        self.add("clock", "on battery", yes_or_no(kernel.on_battery), "");
+    }
+
+    /// Adds the hypervisor and the container.
+    fn virtualisation(&mut self) {
+        let Description { virtualisation, load, .. } = self.host;
+        self.add(
+            "virtualisation",
+            "virtual machine",
+            yes_or_no(virtualisation.virtual_machine),
+            "",
         );
-        add("NUMA nodes", &format!("node {}", node.number), Some(value), "");
-    }
-
-    for (what, frequency) in [
-        ("nominal", &clock.nominal),
-        ("maximum", &clock.maximum),
-        ("now, of the first CPU", &clock.current),
-        ("time-stamp counter", &clock.tsc),
-    ] {
-        let name = match frequency {
-            Some(frequency) => format!("{what} ({})", frequency.source),
-            None => what.to_owned(),
+        let hypervisor = match virtualisation.virtual_machine {
+            Some(false) => Some("none".to_owned()),
+            _ => virtualisation.hypervisor.clone(),
         };
-        add("clock", &name, frequency.as_ref().map(|f| format!("{:.0}", f.mhz)), "MHz");
+        self.add("virtualisation", "hypervisor", hypervisor, "");
+        let container = virtualisation.container.clone().unwrap_or("none seen".to_owned());
+        self.add("virtualisation", "container", Some(container), "");
+        let percent = |share: Option<f64>| share.map(|share| format!("{:.2}", share * 100.0));
+        self.add("virtualisation", "stolen time, just now", percent(load.steal_now), "%");
+        self.add(
+            "virtualisation",
+            "stolen time, since it was started",
+            percent(load.steal_since_boot),
+            "%",
+        );
     }
-    add("clock", "time-stamp counter is constant", whether(clock.tsc_constant), "");
-    add("clock", "the kernel's source of time", clock.source.clone(), "");
-    add("clock", "governor", clock.governor(), "");
-    add("clock", "driver", clock.driver.clone(), "");
-    add("clock", "preference", clock.preference.clone(), "");
-    add("clock", "turbo", switch(clock.turbo.as_ref().map(|turbo| turbo.on)), "");
-    add("clock", "on battery", whether(kernel.on_battery), "");
 
-    add("virtualisation", "virtual machine", whether(virtualisation.virtual_machine), "");
-    let hypervisor = match virtualisation.virtual_machine {
-        Some(false) => Some("none".to_owned()),
-        _ => virtualisation.hypervisor.clone(),
-    };
-    add("virtualisation", "hypervisor", hypervisor, "");
-    let container = virtualisation.container.clone().unwrap_or("none seen".to_owned());
-    add("virtualisation", "container", Some(container), "");
-    let percent = |share: Option<f64>| share.map(|share| format!("{:.2}", share * 100.0));
-    add("virtualisation", "stolen time, just now", percent(load.steal_now), "%");
-    add("virtualisation", "stolen time, since it was started", percent(load.steal_since_boot), "%");
-
-    let version = limits.version.map(|version| format!("version {version}"));
-    add("limits", "control groups", version, "");
-    add("limits", "group", limits.group.clone(), "");
-    match limits.quota {
-        Some(Quota::Cpus(cpus)) => add("limits", "CPU time", Some(format!("{cpus:.2}")), "CPUs"),
-        Some(Quota::Unlimited) => add("limits", "CPU time", Some("unlimited".to_owned()), ""),
-        None => add("limits", "CPU time", None, "CPUs"),
+    /// Adds the limits of the control group.
+    fn limits(&mut self) {
+        let Description { limits, .. } = self.host;
+        let version = limits.version.map(|version| format!("version {version}"));
+        self.add("limits", "control groups", version, "");
+        self.add("limits", "group", limits.group.clone(), "");
+        match limits.quota {
+            Some(Quota::Cpus(cpus)) => {
+                self.add("limits", "CPU time", Some(format!("{cpus:.2}")), "CPUs")
+            }
+            Some(Quota::Unlimited) => {
+                self.add("limits", "CPU time", Some("unlimited".to_owned()), "")
+            }
+            None => self.add("limits", "CPU time", None, "CPUs"),
+        }
+        self.add("limits", "period", limits.period_ms.map(|ms| format!("{ms:.0}")), "ms");
+        self.add(
+            "limits",
+            "periods in which it was stopped",
+            limits.throttled.map(|n| n.to_string()),
+            "",
+        );
+        self.add("limits", "cpuset", list(&limits.cpuset), "");
     }
-    add("limits", "period", limits.period_ms.map(|ms| format!("{ms:.0}")), "ms");
-    add("limits", "periods in which it was stopped", limits.throttled.map(|n| n.to_string()), "");
-    add("limits", "cpuset", list(&limits.cpuset), "");
 
-    let averages = load.averages.map(|a| format!("{:.2} {:.2} {:.2}", a[0], a[1], a[2]));
-    add("load", "tasks that want to run, over 1, 5, 15 min", averages, "");
-    let busy = load.busy_cpus.map(|busy| format!("{busy:.2}"));
-    add("load", "kept busy by others, just now", busy, "CPUs");
+    /// Adds the load by others.
+    fn load(&mut self) {
+        let Description { load, .. } = self.host;
+        let averages = load.averages.map(|a| format!("{:.2} {:.2} {:.2}", a[0], a[1], a[2]));
+        self.add("load", "tasks that want to run, over 1, 5, 15 min", averages, "");
+        let busy = load.busy_cpus.map(|busy| format!("{busy:.2}"));
+        self.add("load", "kept busy by others, just now", busy, "CPUs");
+    }
 
-    add("kernel", "release", kernel.release.clone(), "");
-    add("kernel", "moves memory between nodes", whether(kernel.moves_memory), "");
-    add("kernel", "flaws of the processor", kernel.flaws(), "");
-    for (flaw, said) in kernel.flaws.iter().filter(|(_, said)| *said != "Not affected") {
-        add("kernel", &format!("flaw {flaw}"), Some(said.clone()), "");
+    /// Adds the kernel, and what was not understood.
+    fn kernel(&mut self) {
+        let host = self.host;
+        let Description { kernel, .. } = self.host;
+        self.add("kernel", "release", kernel.release.clone(), "");
+        self.add("kernel", "moves memory between nodes", yes_or_no(kernel.moves_memory), "");
+        self.add("kernel", "flaws of the processor", kernel.flaws(), "");
+        for (flaw, said) in kernel.flaws.iter().filter(|(_, said)| *said != "Not affected") {
+            self.add("kernel", &format!("flaw {flaw}"), Some(said.clone()), "");
+        }
+        for odd in &host.not_understood {
+            self.add("not understood", "file", Some(odd.clone()), "");
+        }
     }
-    for odd in &host.not_understood {
-        add("not understood", "file", Some(odd.clone()), "");
-    }
-    facts
 }
 
 /// Returns a text such as `2 of them, each of 8 CPUs: 0-7; 8-15`. Of many, it has the first ones,

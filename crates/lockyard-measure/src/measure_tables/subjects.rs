@@ -17,7 +17,7 @@ use lockyard_results::row::Measured;
 use lockyard_results::statistics;
 use lockyard_support::jobs;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -146,43 +146,9 @@ fn once(
     });
     guard::begin();
     let stop = StopAtLast(&shared);
-    let (sender, receiver) = channel();
-    for thread in 0..threads {
-        let (mine, sender, load) = (Arc::clone(&shared), sender.clone(), task.load);
-        let cpu = placement.cpu(thread);
-        let body = move || {
-            let pinned = cpu.is_none_or(pin);
-            // Pairs with the main thread's acquire.
-            mine.ready.fetch_add(1, Ordering::Release);
-            while !mine.go.load(Ordering::Relaxed) {
-                std::thread::yield_now();
-            }
-            let begun = Begun::now();
-            let progress = &mine.progress[thread].0;
-            let done = mine.subject.work(&Worker { thread, load, stop: &mine.stop, progress });
-            let stamps = begun.ended();
-            drop(mine);
-            let kept = !pinned || cpu.is_none_or(guard::is_pinned_to);
-            // The main thread is gone only if it has given up.
-            let _ = sender.send(Stopped { done, pinned, kept, stamps });
-        };
-        let spawned = std::thread::Builder::new().spawn(body);
-        spawned.map_err(|error| format!("thread {thread} cannot be started: {error}"))?;
-    }
-    drop(sender);
+    let receiver = start(task, placement, &shared)?;
     let (progress, what) = (&shared.progress[..], "it".to_owned());
     let watch = Watchdog { progress, stalled_after: effort.stalled_after, what };
-    let started = Instant::now();
-    // Pairs with each thread's release when it is ready.
-    while shared.ready.load(Ordering::Acquire) < threads {
-        if jobs::interrupted() {
-            return Err(INTERRUPTED.to_owned());
-        }
-        if started.elapsed() > LONGEST_START {
-            return Err(format!("it did not start within {} s", LONGEST_START.as_secs()));
-        }
-        std::thread::yield_now();
-    }
     shared.go.store(true, Ordering::Relaxed);
     watch.sleep(effort.warm_up)?;
     let (before, begin) = (watch.counts(), Instant::now());
@@ -219,6 +185,50 @@ fn once(
     let missed = all.missed as f64 * 100.0 / all.reads.max(1) as f64;
     let missed = shared.subject.may_miss().then_some(missed);
     Ok((sample, [held_back.map(|objects| objects as f64), missed]))
+}
+
+/// Starts the threads of a run, and returns when all are ready. Each sends a message at its end.
+fn start(
+    task: &Task,
+    placement: &Placement,
+    shared: &Arc<Shared>,
+) -> Result<Receiver<Stopped>, String> {
+    let threads = task.load.threads;
+    let (sender, receiver) = channel();
+    for thread in 0..threads {
+        let (shared, sender, load) = (Arc::clone(shared), sender.clone(), task.load);
+        let cpu = placement.cpu(thread);
+        let body = move || {
+            let pinned = cpu.is_none_or(pin);
+            // Pairs with the main thread's acquire.
+            shared.ready.fetch_add(1, Ordering::Release);
+            while !shared.go.load(Ordering::Relaxed) {
+                std::thread::yield_now();
+            }
+            let begun = Begun::now();
+            let progress = &shared.progress[thread].0;
+            let done = shared.subject.work(&Worker { thread, load, stop: &shared.stop, progress });
+            let stamps = begun.ended();
+            drop(shared);
+            let kept = !pinned || cpu.is_none_or(guard::is_pinned_to);
+            // The main thread is gone only if it has given up.
+            let _ = sender.send(Stopped { done, pinned, kept, stamps });
+        };
+        let spawned = std::thread::Builder::new().spawn(body);
+        spawned.map_err(|error| format!("thread {thread} cannot be started: {error}"))?;
+    }
+    let started = Instant::now();
+    // Pairs with each thread's release when it is ready.
+    while shared.ready.load(Ordering::Acquire) < threads {
+        if jobs::interrupted() {
+            return Err(INTERRUPTED.to_owned());
+        }
+        if started.elapsed() > LONGEST_START {
+            return Err(format!("it did not start within {} s", LONGEST_START.as_secs()));
+        }
+        std::thread::yield_now();
+    }
+    Ok(receiver)
 }
 
 /// Stops the threads at the end of the run, however it ends. Threads that still wait for the start

@@ -12,10 +12,10 @@ use super::watch::{HostCell, Shared, Watch};
 use crate::cpus::{guard, pin};
 use crate::membarrier;
 use crate::watchdog::{INTERRUPTED, LONGEST_START, Progress, Watchdog, abandonable};
-use lockyard_scenarios::Prepared;
+use lockyard_scenarios::{Prepared, Stage};
 use lockyard_support::jobs;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -85,6 +85,94 @@ struct Stopped<F> {
 /// each other.
 static ONE: Mutex<()> = Mutex::new(());
 
+/// Returns the objects of each guest.
+fn prepare<S: Stage>(cell: HostCell, guests: usize) -> Result<Vec<Prepared<S>>, String> {
+    let (variant, local_work) = (cell.variant.clone(), cell.local_work);
+    let objects = move || -> Option<Vec<_>> {
+        let new = || Prepared::new(&variant, LINE_BYTES, None, local_work);
+        (0..guests).map(|_| new()).collect()
+    };
+    // Tables take long to fill.
+    let prepared = match cell.variant.tables().next() {
+        Some(_) => abandonable("filling the tables", objects)?,
+        None => objects(),
+    };
+    prepared.ok_or_else(|| "there is no memory for the scenario's objects".to_owned())
+}
+
+/// Starts the threads of a run, and returns when all are ready. Each sends a message at its end.
+fn start<P: Probe>(
+    cell: HostCell,
+    shared: &Arc<Shared<P::Stage>>,
+    probe: &Arc<P>,
+) -> Result<Receiver<Stopped<P::Found>>, String> {
+    let tasks = shared.progress.len();
+    let (sender, receiver) = channel();
+    for index in 0..tasks {
+        if jobs::interrupted() {
+            return Err(INTERRUPTED.to_owned());
+        }
+        let (shared, probe, sender) = (Arc::clone(shared), Arc::clone(probe), sender.clone());
+        let place = Place {
+            index,
+            guest: index / cell.threads,
+            cpu: cell.placement.cpu(index % cell.threads),
+        };
+        std::thread::Builder::new()
+            .spawn(move || work(place, shared, probe, &sender))
+            .map_err(|error| format!("thread {index} cannot be started: {error}"))?;
+    }
+    let started = Instant::now();
+    // Pairs with each thread's release when it is ready.
+    while shared.ready.load(Ordering::Acquire) < tasks {
+        if jobs::interrupted() {
+            return Err(INTERRUPTED.to_owned());
+        }
+        if started.elapsed() > LONGEST_START {
+            let seconds = LONGEST_START.as_secs();
+            return Err(format!("{tasks} threads did not start within {seconds} s"));
+        }
+        std::thread::yield_now();
+    }
+    Ok(receiver)
+}
+
+/// Place of a thread in a run.
+#[derive(Clone, Copy)]
+struct Place {
+    index: usize,
+    guest: usize,
+    cpu: Option<usize>,
+}
+
+/// Does the operations of one thread until the run stops, and sends its message.
+fn work<P: Probe>(
+    Place { index, guest, cpu }: Place,
+    shared: Arc<Shared<P::Stage>>,
+    probe: Arc<P>,
+    sender: &Sender<Stopped<P::Found>>,
+) {
+    let pinned = cpu.is_none_or(pin);
+    let mut ready = probe.prepare(index, cpu.filter(|_| pinned));
+    drop(probe);
+    // Pairs with the main thread's acquire, which makes the prepared state visible there.
+    shared.ready.fetch_add(1, Ordering::Release);
+    while !shared.go.load(Ordering::Relaxed) {
+        std::thread::yield_now();
+    }
+    let begun = Begun::now();
+    P::begin(&mut ready);
+    let progress = &shared.progress[index].0;
+    // A store by the only writer: it costs a transfer only where the main thread reads.
+    shared.prepared[guest].run_task(|done| progress.store(done, Ordering::Relaxed));
+    let found = P::end(ready);
+    let stamps = begun.ended();
+    drop(shared);
+    let kept = !pinned || cpu.is_none_or(guard::is_pinned_to);
+    // The main thread is gone only if it has given up.
+    let _ = sender.send(Stopped { pinned, kept, stamps, found });
+}
+
 /// Runs `cell`, with a probe on each thread. Waits for a run that another thread has begun.
 ///
 /// # Errors
@@ -109,80 +197,22 @@ pub(crate) fn run<P: Probe>(
     }
     let guests = cell.variant.guests.unwrap_or(1);
     let tasks = cell.variant.tasks(cell.threads);
-    let (variant, local_work) = (cell.variant.clone(), cell.local_work);
-    let objects = move || -> Option<Vec<_>> {
-        let new = || Prepared::<P::Stage>::new(&variant, LINE_BYTES, None, local_work);
-        (0..guests).map(|_| new()).collect()
-    };
-    // Tables take long to fill.
-    let prepared = match cell.variant.tables().next() {
-        Some(_) => abandonable("filling the tables", objects)?,
-        None => objects(),
-    };
-    let Some(prepared) = prepared else {
-        return Err("there is no memory for the scenario's objects".to_owned());
-    };
+    let prepared = prepare(cell, guests)?;
     let probe = Arc::new(probe);
     let progress = (0..tasks).map(|_| Progress::default()).collect();
     let (ready, go) = (AtomicUsize::new(0), AtomicBool::new(false));
     let shared = Arc::new(Shared { prepared, progress, ready, go });
     set_stop(false);
     guard::begin();
-    let (sender, receiver) = channel();
-    for index in 0..tasks {
-        if jobs::interrupted() {
-            set_stop(true);
-            shared.go.store(true, Ordering::Relaxed);
-            return Err(INTERRUPTED.to_owned());
-        }
-        let (mine, probe, sender) = (Arc::clone(&shared), Arc::clone(&probe), sender.clone());
-        let (guest, cpu) = (index / cell.threads, cell.placement.cpu(index % cell.threads));
-        let spawned = std::thread::Builder::new().spawn(move || {
-            let pinned = cpu.is_none_or(pin);
-            let mut ready = probe.prepare(index, cpu.filter(|_| pinned));
-            drop(probe);
-            // Pairs with the main thread's acquire, which makes the prepared state visible there.
-            mine.ready.fetch_add(1, Ordering::Release);
-            while !mine.go.load(Ordering::Relaxed) {
-                std::thread::yield_now();
-            }
-            let begun = Begun::now();
-            P::begin(&mut ready);
-            let progress = &mine.progress[index].0;
-            // A store by the only writer: it costs a transfer only where the main thread reads.
-            mine.prepared[guest].run_task(|done| progress.store(done, Ordering::Relaxed));
-            let found = P::end(ready);
-            let stamps = begun.ended();
-            drop(mine);
-            let kept = !pinned || cpu.is_none_or(guard::is_pinned_to);
-            // The main thread is gone only if it has given up.
-            let _ = sender.send(Stopped { pinned, kept, stamps, found });
-        });
-        if let Err(error) = spawned {
-            set_stop(true);
-            shared.go.store(true, Ordering::Relaxed);
-            return Err(format!("thread {index} cannot be started: {error}"));
-        }
-    }
-    drop(sender);
+    let receiver = start(cell, &shared, &probe).inspect_err(|_| {
+        // Threads that were started stop at once.
+        set_stop(true);
+        shared.go.store(true, Ordering::Relaxed);
+    })?;
     let what = format!("{} on {} threads of this host", cell.variant.name, cell.threads);
     let dog = Watchdog { progress: &shared.progress, stalled_after: times.stalled_after, what };
     let watch = Watch { cell, shared: &shared, dog };
     let dog = &watch.dog;
-    let started = Instant::now();
-    // Pairs with each thread's release when it is ready.
-    while shared.ready.load(Ordering::Acquire) < tasks {
-        if started.elapsed() > LONGEST_START || jobs::interrupted() {
-            set_stop(true);
-            shared.go.store(true, Ordering::Relaxed);
-            if jobs::interrupted() {
-                return Err(INTERRUPTED.to_owned());
-            }
-            let seconds = LONGEST_START.as_secs();
-            return Err(format!("{tasks} threads did not start within {seconds} s"));
-        }
-        std::thread::yield_now();
-    }
     shared.go.store(true, Ordering::Relaxed);
     dog.sleep(times.warm_up)?;
     let looking = probe.watch();
