@@ -218,8 +218,8 @@ fn what_is_wrong_is_said_with_its_line_and_what_is_allowed() {
 fn schemas_of_other_versions_are_told_from_what_is_no_result_file() {
     let of = |schema: &str| error("\"schema\": \"lockyard-results-2\"", schema);
     assert_eq!(
-        of("\"schema\": \"lockyard-results-0\""),
-        "its schema is `lockyard-results-0`, which is older than this lockyard's \
+        of("\"schema\": \"lockyard-results-1\""),
+        "its schema is `lockyard-results-1`, which is older than this lockyard's \
          `lockyard-results-2`: run it again, or compare \
          with the lockyard that wrote it"
     );
@@ -323,7 +323,7 @@ fn the_command_refuses_what_is_no_result_file_in_a_line() {
     assert!(bad("empty.json", b"").starts_with("1: ends in the middle"));
     assert_eq!(bad("binary.json", b"{\n\xff\xfe"), "2: not UTF-8 text; a result file is JSON");
     assert!(bad("csv.json", b"experiment,machine\n").starts_with("1: column 1: not JSON: "));
-    assert!(bad("older.json", FILE.replace("results-1", "results-0").as_bytes()).contains("older"));
+    assert!(bad("older.json", FILE.replace("results-2", "results-1").as_bytes()).contains("older"));
     assert!(bad("newer.json", FILE.replace("results-1", "results-2").as_bytes()).contains("newer"));
     assert!(refusal(&["compare", &good, "none.json"]).contains("none.json: cannot be read"));
     assert!(refusal(&["compare", env!("CARGO_TARGET_TMPDIR"), &good]).ends_with(": is not a file"));
