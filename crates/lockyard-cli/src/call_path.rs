@@ -3,7 +3,7 @@
 use crate::arguments::CallPath;
 use crate::errors::Failure;
 use crate::{host, output, progress};
-use lockyard_measure::call_path::{self, CHOICE, Effort, Way};
+use lockyard_measure::call_path::{self, CHOICE, CallPathEffort, Way};
 use lockyard_results::render::{Document, Extent};
 use lockyard_support::printable;
 
@@ -19,7 +19,7 @@ pub(crate) fn no_scenario(name: &str) -> Result<(), Failure> {
 }
 
 pub(crate) fn run(options: &CallPath) -> Result<(), Failure> {
-    let effort = Effort { window: options.seconds, repeats: usize::from(options.repeats) };
+    let effort = CallPathEffort { window: options.seconds, repeats: usize::from(options.repeats) };
     if let Some(name) = &options.lock {
         let kind = name
             .parse()

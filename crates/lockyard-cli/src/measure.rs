@@ -31,7 +31,7 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
         attribution: options.attribution,
         stalled_after: options.stall.stalled_after,
     };
-    let request = measure::Request {
+    let request = measure::MeasureRequest {
         script,
         variants,
         threads,

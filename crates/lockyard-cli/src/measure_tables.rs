@@ -5,7 +5,7 @@ use crate::errors::Failure;
 use crate::values::{number_list_from, thread_list};
 use crate::{host, output, progress};
 use lockyard_measure::cpus::{Cpus, Placement};
-use lockyard_measure::measure_tables::{self, Request, usual_threads};
+use lockyard_measure::measure_tables::{self, TablesRequest, usual_threads};
 use lockyard_measure::scenario::rounds::Effort;
 use lockyard_results::render::Document;
 
@@ -29,7 +29,7 @@ pub(crate) fn run(options: &MeasureTables) -> Result<(), Failure> {
         let names = list.iter().flat_map(|list| list.split(','));
         names.map(|name| name.trim().to_owned()).collect()
     };
-    let request = Request {
+    let request = TablesRequest {
         groups: options.groups.clone(),
         only: names(&options.only),
         reads,

@@ -5,7 +5,7 @@ use crate::errors::Failure;
 use crate::values::thread_list;
 use crate::{call_path, output, progress};
 use lockyard_lab::predict;
-use lockyard_predict::placement::Placement;
+use lockyard_predict::placement::MachinePlacement;
 use lockyard_predict::{explain, names, sensitivity};
 use lockyard_results::render::{Document, Extent};
 use lockyard_results::row::Row;
@@ -19,8 +19,11 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     if options.fit {
         scaling::check(&threads)?;
     }
-    let placement =
-        options.placement.as_deref().map(|text| Placement::parse(text, &machine)).transpose()?;
+    let placement = options
+        .placement
+        .as_deref()
+        .map(|text| MachinePlacement::parse(text, &machine))
+        .transpose()?;
     let variants = match options.variants.len() {
         0 => script.variants.len(),
         some => some,
@@ -43,7 +46,8 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     let of_machine = machine.notes().iter();
     notes.extend(of_machine.map(|note| format!("Note on {}: {note}.", machine.name())));
     let assumed = machine.assumed_share() * 100.0;
-    let placed = placement.as_ref().map_or(script.order.name().to_owned(), Placement::describe);
+    let placed =
+        placement.as_ref().map_or(script.order.name().to_owned(), MachinePlacement::describe);
     let mut environment = output::environment([
         ("machine", machine.name().to_owned()),
         ("machine_assumed_share", format!("{assumed:.0} %")),
@@ -52,7 +56,7 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     if !machine.notes().is_empty() {
         environment.push(("machine_notes".to_owned(), machine.notes().join("; ")));
     }
-    let request = predict::Request {
+    let request = predict::PredictRequest {
         script,
         machine,
         variants: options.variants.clone(),

@@ -20,7 +20,7 @@ pub(crate) fn run(options: &Reproduce) -> Result<(), Failure> {
         Some(directory) => published::load_directory(directory)?,
         None => published::shipped()?,
     };
-    let request = reproduce::Request {
+    let request = reproduce::ReproduceRequest {
         names: options.experiments.clone(),
         jobs: options.common.jobs(),
         measure: (!options.no_measure).then_some(rounds::Effort::USUAL),
@@ -126,7 +126,7 @@ fn train(options: &Reproduce) -> Result<(), Failure> {
     Ok(())
 }
 
-fn document(report: &reproduce::Report, measured: bool) -> Document {
+fn document(report: &reproduce::Reproduction, measured: bool) -> Document {
     let mut environment = output::environment::<String>([]);
     if measured {
         environment.extend(rounds::Effort::USUAL.describe());

@@ -27,7 +27,7 @@ mod on_linux {
     use crate::{host, output, progress};
     use lockyard_measure::cpus::{Cpus, Placement};
     use lockyard_measure::syscalls::{
-        Directory, Experiment, Kind, Launcher, MOST_TASKS, TASK, Times, columns, report, task,
+        Directory, Experiment, Launcher, MOST_TASKS, TASK, TaskKind, Times, columns, report, task,
     };
     use lockyard_results::render::{Document, Extent, render};
 
@@ -44,9 +44,9 @@ mod on_linux {
         check_most("--tasks", "tasks", &tasks, MOST_TASKS)?;
         let columns_only = options.format == SyscallsFormat::WillItScale;
         let kinds = match (options.kinds, columns_only) {
-            (Some(Kinds::Processes), _) | (None, false) => vec![Kind::Processes],
-            (Some(Kinds::Threads), _) => vec![Kind::Threads],
-            (Some(Kinds::Both), _) | (None, true) => vec![Kind::Processes, Kind::Threads],
+            (Some(Kinds::Processes), _) | (None, false) => vec![TaskKind::Processes],
+            (Some(Kinds::Threads), _) => vec![TaskKind::Threads],
+            (Some(Kinds::Both), _) | (None, true) => vec![TaskKind::Processes, TaskKind::Threads],
         };
         if columns_only {
             columns::check(&kinds, &tasks)?;
@@ -54,7 +54,7 @@ mod on_linux {
         let placement = options.placement.as_deref();
         let placement =
             placement.map(|text| Placement::parse(text, &Cpus::allowed())).transpose()?;
-        let request = report::Request {
+        let request = report::SyscallsRequest {
             experiment,
             kinds,
             tasks,
@@ -84,7 +84,7 @@ mod on_linux {
         output::result(report.failure, interrupted, extent)
     }
 
-    fn document(report: &report::Report) -> Document {
+    fn document(report: &report::SyscallsReport) -> Document {
         let mut notes = report.notes.clone();
         notes.push(host::note(&report.environment));
         Document {

@@ -61,7 +61,7 @@ const TABLES: [&str; 3] = ["lockref-will-it-scale", "qspinlock-loop", "id-table-
 #[test]
 fn rows_do_not_depend_on_the_allocator() {
     let names = TABLES.map(str::to_owned).to_vec();
-    let request = reproduce::Request { names, jobs: 2, measure: None };
+    let request = reproduce::ReproduceRequest { names, jobs: 2, measure: None };
     let tables = published::shipped().expect("the tables are valid");
     let report = reproduce::run(&request, &tables, &|| ()).expect("it runs");
     let document = Document { rows: report.rows, ..Document::default() };

@@ -73,7 +73,7 @@ fn train(change: Change, jobs: usize) -> [Vec<f64>; 2] {
         .into_iter()
         .filter(|cell| THREADS.contains(&cell.threads) && cell.table.starts_with("lockhammer"))
         .collect();
-    let error = |cell: &training::Cell| {
+    let error = |cell: &training::TrainingCell| {
         let machine = change(names::machine(cell.machine).ok()?)?;
         let figure = training::simulate(&machine, cell, 1).ok()?;
         Some((figure / cell.published - 1.0).abs())
@@ -89,8 +89,8 @@ fn train(change: Change, jobs: usize) -> [Vec<f64>; 2] {
 
 fn predicted(
     change: Change,
-    table: &published::Table,
-    all: &[published::Table],
+    table: &published::PublishedTable,
+    all: &[published::PublishedTable],
     jobs: usize,
 ) -> Vec<f64> {
     let mut places = BTreeSet::new();
@@ -109,7 +109,7 @@ fn predicted(
             .filter_map(|cell| cell.key.threads)
             .filter(|&threads| !(name.starts_with("broadwell-ex") && threads >= 64))
             .collect();
-        let request = request::Request {
+        let request = request::PredictRequest {
             script,
             machine,
             variants: Vec::new(),

@@ -11,8 +11,8 @@
 //! lock's, and what dominates with the ticket lock.
 
 use lockyard_predict::calibration;
-use lockyard_predict::placement::Placement;
-use lockyard_predict::simulate::{CellSpec, Effort, RunPlan, simulate};
+use lockyard_predict::placement::MachinePlacement;
+use lockyard_predict::simulate::{CellSpec, RunPlan, SimulationEffort, simulate};
 use lockyard_results::published;
 use lockyard_scenarios::{ObjectKind, Region, Script, Step};
 use lockyard_sim::Machine;
@@ -175,7 +175,7 @@ fn row(name: &str, instead: Instead, machine: &str) -> Result<String, String> {
     let calibrated =
         calibration::calibrated(&script, ticket, machine, &tables).map_err(|e| e.to_string())?;
     let tasks = script.tasks(None).ok_or("no number of tasks")?.min(on.hardware_threads());
-    let order = Placement::Order(script.order);
+    let order = MachinePlacement::Order(script.order);
     let run = |variant: &str| {
         let variant = script.variant(variant).ok_or("no such variant")?;
         let cell = CellSpec {
@@ -186,7 +186,7 @@ fn row(name: &str, instead: Instead, machine: &str) -> Result<String, String> {
             threads: tasks,
             local_work: calibrated.nanoseconds(),
         };
-        simulate(&cell, &RunPlan::of_windows(Effort::usual(&on, &order, tasks)))
+        simulate(&cell, &RunPlan::of_windows(SimulationEffort::usual(&on, &order, tasks)))
             .map_err(|e| e.to_string())
     };
     let (ticket, queued) = (run("ticket")?, run("qspinlock")?);

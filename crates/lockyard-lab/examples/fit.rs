@@ -31,11 +31,11 @@ struct Fit {
     numbers: Vec<(String, f64, f64)>,
     /// Ping-pongs: the hardware thread that plays with thread 0, and the latency to meet.
     ping_pongs: Vec<(usize, f64)>,
-    cells: Vec<training::Cell>,
+    cells: Vec<training::TrainingCell>,
     /// Number of runs of each cell.
     seeds: u64,
     /// Cells on which nothing is fitted. They judge the result.
-    held_out: Vec<training::Cell>,
+    held_out: Vec<training::TrainingCell>,
 }
 
 impl Fit {
@@ -47,7 +47,7 @@ impl Fit {
     }
 
     /// Returns the objective and the median error on `cells`.
-    fn objective(&self, values: &[f64], cells: &[training::Cell]) -> (f64, f64) {
+    fn objective(&self, values: &[f64], cells: &[training::TrainingCell]) -> (f64, f64) {
         let machine = self.machine(values);
         let penalty: f64 = self
             .ping_pongs
@@ -57,7 +57,7 @@ impl Fit {
             })
             .map(|(found, wanted)| 0.01 * ((found / wanted).ln() / 0.03).powi(2))
             .sum();
-        let error = |cell: &training::Cell| {
+        let error = |cell: &training::TrainingCell| {
             let run = |seed| training::simulate_for(&machine, cell, seed, (30_000.0, 100_000.0));
             let figure = |seed| run(seed).map_or(f64::INFINITY, |figure| figure);
             let mean = (1..=self.seeds).map(figure).sum::<f64>() / self.seeds as f64;
@@ -129,10 +129,11 @@ fn read(arguments: &[String]) -> Result<(Fit, Duration, u64), String> {
             }
         }
     }
-    let of_machine =
-        |cell: &training::Cell| cell.machine == base.name() && threads.contains(&cell.threads);
+    let of_machine = |cell: &training::TrainingCell| {
+        cell.machine == base.name() && threads.contains(&cell.threads)
+    };
     let cells: Vec<_> = training::cells().0.into_iter().filter(of_machine).collect();
-    let of_half = |cell: &training::Cell| {
+    let of_half = |cell: &training::TrainingCell| {
         half.is_none_or(|half| {
             threads.iter().position(|&t| t == cell.threads).is_some_and(|i| i % 2 == half)
         })

@@ -33,7 +33,7 @@ fn main() {
 mod on_linux {
     use lockyard_measure::cpus::{Cpus, Placement, pin};
     use lockyard_measure::syscalls::{
-        Directory, Experiment, Kind, Launcher, Plan, Stopped, Times, sample, task,
+        Directory, Experiment, Launcher, Plan, Stopped, TaskKind, Times, sample, task,
     };
     use lockyard_results::statistics::{median, median_interval};
     use std::ffi::CString;
@@ -80,7 +80,7 @@ mod on_linux {
         for experiment in Experiment::ALL {
             let plan = Plan {
                 experiment,
-                kind: Kind::Processes,
+                kind: TaskKind::Processes,
                 tasks: 1,
                 placement: &placement,
                 directory: &directory,

@@ -11,7 +11,7 @@ use lockyard_measure::scenario::warnings;
 use lockyard_predict::calibration;
 use lockyard_predict::failure::Failure;
 use lockyard_results::cell_key::HERE;
-use lockyard_results::published::Table;
+use lockyard_results::published::PublishedTable;
 use lockyard_results::row::Row;
 use lockyard_results::statistics::coverage;
 use lockyard_results::{histogram, listing};
@@ -21,7 +21,7 @@ use measured_row::Cells;
 
 /// A request for measurements.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct MeasureRequest {
     /// The scenario.
     pub script: Script,
     /// Names of variants; all variants if empty.
@@ -38,7 +38,7 @@ pub struct Request {
 
 /// Result of a measurement request.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct MeasureReport {
     /// One row for each variant and number of threads, without those that were not begun.
     pub rows: Vec<Row>,
     /// Number of rows that the request asks for.
@@ -64,7 +64,7 @@ pub struct Report {
 /// # Errors
 ///
 /// If it names what is not there.
-pub fn rounds(request: &Request) -> Result<usize, Failure> {
+pub fn rounds(request: &MeasureRequest) -> Result<usize, Failure> {
     let variants = peers::variants(&request.script, &request.variants)?;
     let effort = request.effort;
     let passes = rounds::passes(effort);
@@ -77,7 +77,7 @@ pub fn rounds(request: &Request) -> Result<usize, Failure> {
 
 /// Returns the windows in which longest waits are measured, if the request has peers, and the CPUs
 /// of its placement.
-fn windows(request: &Request) -> Option<(Windows, usize)> {
+fn windows(request: &MeasureRequest) -> Option<(Windows, usize)> {
     let effort = request.effort;
     let foreign = |variant: &&Variant| variant.foreign_locks().next().is_some();
     let chosen = peers::variants(&request.script, &request.variants).ok()?;
@@ -95,7 +95,7 @@ fn windows(request: &Request) -> Option<(Windows, usize)> {
 /// # Errors
 ///
 /// If something is not.
-pub fn check(request: &Request) -> Result<(), Failure> {
+pub fn check(request: &MeasureRequest) -> Result<(), Failure> {
     let variants = peers::variants(&request.script, &request.variants)?;
     let Some(name) = &request.relative_to else { return Ok(()) };
     let measured: Vec<&str> = variants.iter().map(|v| v.name.as_str()).collect();
@@ -114,7 +114,11 @@ pub fn check(request: &Request) -> Result<(), Failure> {
 /// # Errors
 ///
 /// If the input is wrong, or the local work cannot be found.
-pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Result<Report, Failure> {
+pub fn run(
+    request: &MeasureRequest,
+    tables: &[PublishedTable],
+    done: &mut dyn FnMut(),
+) -> Result<MeasureReport, Failure> {
     check(request)?;
     let script = &request.script;
     let variants = peers::variants(script, &request.variants)?;
@@ -168,7 +172,7 @@ pub fn run(request: &Request, tables: &[Table], done: &mut dyn FnMut()) -> Resul
     let mut notes = notes(request, &tasks, &measured, &placement, &cpus);
     notes.extend(peers::notes(script, &rows));
     notes.push(format!("{}: {}.", script.name, script.operation));
-    Ok(Report {
+    Ok(MeasureReport {
         rows,
         asked,
         samples,
@@ -199,7 +203,7 @@ fn picture(task: &Task, result: &Measurement) -> Option<String> {
     Some(histogram::picture(&heading, &result.histogram, &marks))
 }
 
-fn environment(request: &Request, placement: &Placement) -> Vec<(String, String)> {
+fn environment(request: &MeasureRequest, placement: &Placement) -> Vec<(String, String)> {
     let mut environment = vec![("placement".to_owned(), placement.describe())];
     environment.extend(request.effort.describe());
     let host = lockyard_measure::detect::environment();
@@ -208,7 +212,7 @@ fn environment(request: &Request, placement: &Placement) -> Vec<(String, String)
 }
 
 fn notes(
-    request: &Request,
+    request: &MeasureRequest,
     tasks: &[Task],
     measured: &rounds::Results,
     placement: &Placement,
@@ -273,7 +277,7 @@ fn notes(
 }
 
 /// Returns the notes on what is measured in a pass of its own.
-fn notes_on_passes(request: &Request, measured: &rounds::Results) -> Vec<String> {
+fn notes_on_passes(request: &MeasureRequest, measured: &rounds::Results) -> Vec<String> {
     let mut notes = Vec::new();
     if measured.results.iter().flatten().any(|result| result.attribution.is_some()) {
         notes.push(

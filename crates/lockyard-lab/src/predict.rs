@@ -4,9 +4,9 @@
 use lockyard_measure::peers;
 use lockyard_predict::failure::Failure;
 use lockyard_predict::request;
-use lockyard_results::published::Table;
+use lockyard_results::published::PublishedTable;
 
-pub use lockyard_predict::request::{Predictions, Request};
+pub use lockyard_predict::request::{PredictRequest, Predictions};
 
 /// Predicts the cells of a request.
 ///
@@ -14,8 +14,8 @@ pub use lockyard_predict::request::{Predictions, Request};
 ///
 /// If the input is wrong, a variant is native code, or a run fails.
 pub fn run(
-    request: &Request,
-    tables: &[Table],
+    request: &PredictRequest,
+    tables: &[PublishedTable],
     done: &(impl Fn() + Sync),
 ) -> Result<Predictions, Failure> {
     peers::variants(&request.script, &request.variants)?;

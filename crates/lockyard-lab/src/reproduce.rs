@@ -11,7 +11,7 @@ use lockyard_predict::failure::Failure;
 use lockyard_predict::simulate::Prediction;
 use lockyard_results::details::SimulatedDetail;
 use lockyard_results::outcome::{self, SampleFigures};
-use lockyard_results::published::{Cell, Table};
+use lockyard_results::published::{PublishedCell, PublishedTable};
 use lockyard_results::row::{Measured, Row, Status};
 use lockyard_results::summary::{Summary, summarise};
 use lockyard_results::variant_ratios::{self, Wanted};
@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 
 /// A request to reproduce published figures.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct ReproduceRequest {
     /// Names of tables or experiments; everything if empty.
     pub names: Vec<String>,
     /// Number of cells that are simulated at the same time.
@@ -33,7 +33,7 @@ pub struct Request {
 
 /// Result of a reproduction request.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct Reproduction {
     /// One row for each published figure, in the order of the tables. Rows that were not begun
     /// before an interrupt are missing.
     pub rows: Vec<Row>,
@@ -53,7 +53,7 @@ pub struct Report {
 /// A published cell with its model, or the reason why it has none.
 struct Job<'t> {
     table: &'t str,
-    cell: &'t Cell,
+    cell: &'t PublishedCell,
     model: Result<Model, NoModel>,
 }
 
@@ -65,9 +65,9 @@ struct Found {
 
 /// Returns the cells that `names` select, with their tables' names.
 fn select<'t>(
-    tables: &'t [Table],
+    tables: &'t [PublishedTable],
     wanted: &[String],
-) -> Result<Vec<(&'t str, &'t Cell)>, InputError> {
+) -> Result<Vec<(&'t str, &'t PublishedCell)>, InputError> {
     for name in wanted {
         let known =
             tables.iter().any(|t| t.name == *name || t.experiments().contains(&name.as_str()));
@@ -84,7 +84,7 @@ fn select<'t>(
             )));
         }
     }
-    let chosen = |table: &Table, cell: &Cell| {
+    let chosen = |table: &PublishedTable, cell: &PublishedCell| {
         wanted.is_empty() || wanted.iter().any(|n| *n == table.name || *n == cell.key.experiment)
     };
     Ok(tables
@@ -104,7 +104,7 @@ fn select<'t>(
 /// # Errors
 ///
 /// If it names what is not there.
-pub fn count(request: &Request, tables: &[Table]) -> Result<usize, InputError> {
+pub fn count(request: &ReproduceRequest, tables: &[PublishedTable]) -> Result<usize, InputError> {
     Ok(select(tables, &request.names)?.len())
 }
 
@@ -114,10 +114,10 @@ pub fn count(request: &Request, tables: &[Table]) -> Result<usize, InputError> {
 ///
 /// If the request names what is not there, or a run fails.
 pub fn run(
-    request: &Request,
-    tables: &[Table],
+    request: &ReproduceRequest,
+    tables: &[PublishedTable],
     done: &(impl Fn() + Sync),
-) -> Result<Report, Failure> {
+) -> Result<Reproduction, Failure> {
     let cells = select(tables, &request.names)?;
     let asked = cells.len();
     // Each variant of each script is calibrated once. Each run that published cells share is
@@ -171,7 +171,7 @@ pub fn run(
         .filter(|table| rows.iter().any(|row| row.table == table.name))
         .map(|table| (table.name.clone(), table.source.clone()))
         .collect();
-    Ok(Report { rows, summaries, sources, asked, measured, failure })
+    Ok(Reproduction { rows, summaries, sources, asked, measured, failure })
 }
 
 /// Returns the details of a row's simulated figure. A doubtful row is reported apart, and one that

@@ -4,9 +4,9 @@
 use crate::failure::Failure;
 use crate::local_work::{self, LocalWork};
 use crate::names;
-use crate::placement::{Placement, check_threads};
-use crate::simulate::{CellSpec, Effort, RunPlan, simulate};
-use lockyard_results::published::{Cell, Table};
+use crate::placement::{MachinePlacement, check_threads};
+use crate::simulate::{CellSpec, RunPlan, SimulationEffort, simulate};
+use lockyard_results::published::{PublishedCell, PublishedTable};
 use lockyard_scenarios::{Calibration, Gives, Length, Metric, Region, Script, Step, Variant};
 use lockyard_support::InputError;
 
@@ -16,8 +16,8 @@ pub fn calibration_cell<'t>(
     script: &Script,
     variant: &str,
     machine: &str,
-    tables: &'t [Table],
-) -> Option<&'t Cell> {
+    tables: &'t [PublishedTable],
+) -> Option<&'t PublishedCell> {
     let calibration = script.calibration.as_ref()?;
     let variant = calibration.variant.as_deref().unwrap_or(variant);
     let experiment = calibration.experiment.as_deref().unwrap_or(&script.name);
@@ -42,7 +42,11 @@ pub fn calibration_cell<'t>(
 
 /// Operations a second of a script's calibration cell, in a metric; `None` if nobody says how many
 /// tasks ran, or the cell gave numbers of the script and says nothing of its metric.
-pub fn calibration_throughput(script: &Script, metric: Metric, cell: &Cell) -> Option<f64> {
+pub fn calibration_throughput(
+    script: &Script,
+    metric: Metric,
+    cell: &PublishedCell,
+) -> Option<f64> {
     if script.calibration.as_ref().is_some_and(|c| c.gives == Gives::Numbers) {
         return None;
     }
@@ -76,7 +80,7 @@ pub fn calibrated(
     script: &Script,
     variant: &Variant,
     machine: &str,
-    tables: &[Table],
+    tables: &[PublishedTable],
 ) -> Result<Calibrated, Failure> {
     let work = local_work(script, variant, machine, tables)?;
     let metric = match (&script.calibration, script.metric) {
@@ -100,7 +104,7 @@ fn per_operation(
     variant: &Variant,
     machine: &str,
     own: Option<LocalWork>,
-    tables: &[Table],
+    tables: &[PublishedTable],
 ) -> Result<f64, Failure> {
     let cell = required_cell(script, calibration, variant, machine, tables)?;
     let of = calibrating(script, calibration)?;
@@ -116,8 +120,8 @@ fn per_operation(
         ))));
     };
     check_threads(&machine, tasks)?;
-    let placement = Placement::Order(of.order);
-    let effort = Effort::usual(&machine, &placement, tasks);
+    let placement = MachinePlacement::Order(of.order);
+    let effort = SimulationEffort::usual(&machine, &placement, tasks);
     // What it takes over of another script, as far as that has work to calibrate.
     let work = if own.is_some() {
         own
@@ -175,8 +179,8 @@ fn required_cell<'t>(
     calibration: &Calibration,
     variant: &Variant,
     machine: &str,
-    tables: &'t [Table],
-) -> Result<&'t Cell, Failure> {
+    tables: &'t [PublishedTable],
+) -> Result<&'t PublishedCell, Failure> {
     calibration_cell(script, &variant.name, machine, tables).ok_or_else(|| {
         let of = calibration.variant.as_deref().unwrap_or(&variant.name);
         let threads = calibration.threads.map(|threads| format!(", {threads} threads"));
@@ -208,7 +212,7 @@ pub fn local_work(
     script: &Script,
     variant: &Variant,
     machine: &str,
-    tables: &[Table],
+    tables: &[PublishedTable],
 ) -> Result<Option<LocalWork>, Failure> {
     let Some(calibration) = &script.calibration else { return Ok(None) };
     if !calibration.gives_local_work() || !has_calibrated_work(&variant.steps) {
@@ -237,7 +241,7 @@ pub fn local_work(
         ))));
     };
     check_threads(&machine, tasks)?;
-    let order = Placement::Order(script.order);
+    let order = MachinePlacement::Order(script.order);
     let spec = CellSpec {
         machine: &machine,
         variant,
@@ -260,9 +264,9 @@ pub fn local_work(
 /// its second cell.
 fn cpu_share(
     script: &Script,
-    cell: &Cell,
+    cell: &PublishedCell,
     region: Region,
-    tables: &[Table],
+    tables: &[PublishedTable],
 ) -> Result<f64, Failure> {
     let wanted = format!("{}-time", region.name());
     let missing = |what: &str| {

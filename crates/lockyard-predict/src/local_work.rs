@@ -11,7 +11,7 @@
 //! [`solve_cpu_time`] is for operations of which nobody says how many the published unit is: their
 //! work is found from CPU time, which has the waits for locks in it.
 
-use crate::simulate::{CellSpec, Effort, Prediction, RunPlan, SimulationError, simulate};
+use crate::simulate::{CellSpec, Prediction, RunPlan, SimulationEffort, SimulationError, simulate};
 use lockyard_scenarios::Region;
 use std::cell::RefCell;
 
@@ -52,7 +52,7 @@ impl LocalWork {
 
 /// Simulates a cell with another local work.
 fn at(cell: &CellSpec, local_work: f64) -> Result<Prediction, SimulationError> {
-    simulate(&CellSpec { local_work, ..*cell }, &RunPlan::of_windows(Effort::SEARCH))
+    simulate(&CellSpec { local_work, ..*cell }, &RunPlan::of_windows(SimulationEffort::SEARCH))
 }
 
 /// Finds the local work with which a cell does `throughput` operations a second. That of the cell
@@ -186,7 +186,7 @@ fn bisect(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::placement::Placement;
+    use crate::placement::MachinePlacement;
     use lockyard_scenarios::Script;
     use lockyard_sim::Machine;
 
@@ -208,7 +208,7 @@ mod tests {
         let machine = Machine::shipped("westmere-ex-4s10c").expect("it is shipped");
         let script = Script::shipped("aim7-disk/ext4").expect("it is shipped");
         let ticket = script.variant("ticket").expect("it has it");
-        let placement = Placement::Order(script.order);
+        let placement = MachinePlacement::Order(script.order);
         // A machine with a part of its CPUs, so that the test is short.
         let known = 1000.0;
         let cell = CellSpec {
@@ -236,7 +236,7 @@ mod tests {
         let cell = CellSpec {
             machine: &machine,
             variant: &script.variants[0],
-            placement: &Placement::Order(script.order),
+            placement: &MachinePlacement::Order(script.order),
             home: 0,
             threads: 1,
             local_work: 0.0,

@@ -6,23 +6,23 @@ use lockyard_support::{InputError, hint, printable};
 
 /// Where tasks run on a simulated machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Placement {
+pub enum MachinePlacement {
     /// In an order that any machine has.
     Order(Order),
     /// On these hardware threads; numbered as [`Machine::place`] says.
     List(Vec<usize>),
 }
 
-impl Placement {
+impl MachinePlacement {
     /// A placement by name (`fill`, `siblings-last`, `spread`, `unpinned`), or a list of hardware
     /// threads: `0,24,1`.
     ///
     /// # Errors
     ///
     /// If it is neither, or lists a hardware thread twice or one that `machine` does not have.
-    pub fn parse(text: &str, machine: &Machine) -> Result<Placement, InputError> {
+    pub fn parse(text: &str, machine: &Machine) -> Result<MachinePlacement, InputError> {
         if let Some(order) = Order::ALL.into_iter().find(|order| order.name() == text) {
-            return Ok(Placement::Order(order));
+            return Ok(MachinePlacement::Order(order));
         }
         let mut list = Vec::new();
         for part in text.split(',') {
@@ -48,14 +48,14 @@ impl Placement {
             }
             list.push(place);
         }
-        Ok(Placement::List(list))
+        Ok(MachinePlacement::List(list))
     }
 
     /// How many tasks have a place.
     pub fn room(&self, machine: &Machine) -> usize {
         match self {
-            Placement::Order(_) => machine.hardware_threads(),
-            Placement::List(list) => list.len(),
+            MachinePlacement::Order(_) => machine.hardware_threads(),
+            MachinePlacement::List(list) => list.len(),
         }
     }
 
@@ -68,12 +68,12 @@ impl Placement {
         let (cores, siblings) = (machine.cores(), machine.threads_per_core());
         let place = |core: usize, sibling: usize| sibling * cores + core;
         let all: Vec<usize> = match self {
-            Placement::List(list) => list.clone(),
-            Placement::Order(Order::SiblingsLast) => (0..cores * siblings).collect(),
-            Placement::Order(Order::Fill) => (0..cores)
+            MachinePlacement::List(list) => list.clone(),
+            MachinePlacement::Order(Order::SiblingsLast) => (0..cores * siblings).collect(),
+            MachinePlacement::Order(Order::Fill) => (0..cores)
                 .flat_map(|core| (0..siblings).map(move |sibling| place(core, sibling)))
                 .collect(),
-            Placement::Order(Order::Spread) => {
+            MachinePlacement::Order(Order::Spread) => {
                 let sockets = machine.sockets();
                 let cores_per_socket = cores / sockets;
                 let task = |task: usize| {
@@ -83,7 +83,7 @@ impl Placement {
                 };
                 (0..cores * siblings).map(task).collect()
             }
-            Placement::Order(Order::Unpinned) => (0..siblings)
+            MachinePlacement::Order(Order::Unpinned) => (0..siblings)
                 .flat_map(|sibling| {
                     let order = shuffled(cores, seed.wrapping_mul(8).wrapping_add(sibling as u64));
                     order.into_iter().map(move |core| place(core, sibling))
@@ -97,8 +97,8 @@ impl Placement {
     /// For results.
     pub fn describe(&self) -> String {
         match self {
-            Placement::Order(order) => order.name().to_owned(),
-            Placement::List(list) => {
+            MachinePlacement::Order(order) => order.name().to_owned(),
+            MachinePlacement::List(list) => {
                 let list: Vec<String> = list.iter().map(usize::to_string).collect();
                 format!("hardware threads {}", list.join(","))
             }
@@ -152,7 +152,7 @@ mod tests {
     fn each_order_has_each_hardware_thread_once() {
         let machine = machine();
         for order in Order::ALL {
-            let mut all = Placement::Order(order).places(&machine, 96, 3);
+            let mut all = MachinePlacement::Order(order).places(&machine, 96, 3);
             all.sort_unstable();
             assert_eq!(all, (0..96).collect::<Vec<_>>(), "{}", order.name());
         }
@@ -161,24 +161,24 @@ mod tests {
     #[test]
     fn tasks_are_placed_as_the_order_says() {
         let machine = machine();
-        let places = |order, threads| Placement::Order(order).places(&machine, threads, 1);
+        let places = |order, threads| MachinePlacement::Order(order).places(&machine, threads, 1);
         assert_eq!(places(Order::SiblingsLast, 3), [0, 1, 2]);
         assert_eq!(places(Order::Fill, 4), [0, 48, 1, 49]);
         assert_eq!(places(Order::Spread, 5), [0, 24, 1, 25, 2]);
         assert_eq!(places(Order::Spread, 96)[47..50], [47, 48, 72], "then the siblings");
         let unpinned = places(Order::Unpinned, 48);
         assert!(unpinned.iter().all(|&place| place < 48), "no sibling while a core is idle");
-        assert_ne!(unpinned, Placement::Order(Order::Unpinned).places(&machine, 48, 2));
+        assert_ne!(unpinned, MachinePlacement::Order(Order::Unpinned).places(&machine, 48, 2));
         assert_eq!(unpinned, places(Order::Unpinned, 48), "the same seed, the same places");
     }
 
     #[test]
     fn a_list_is_taken_as_it_is_and_a_wrong_one_is_named() {
         let machine = machine();
-        let list = Placement::parse("24, 0", &machine).unwrap();
+        let list = MachinePlacement::parse("24, 0", &machine).unwrap();
         assert_eq!(list.places(&machine, 2, 9), [24, 0]);
         assert_eq!(list.room(&machine), 2);
-        let error = |text| Placement::parse(text, &machine).unwrap_err().to_string();
+        let error = |text| MachinePlacement::parse(text, &machine).unwrap_err().to_string();
         assert!(error("spraed").contains("did you mean `spread`?"));
         assert!(error("96").contains("has no hardware thread 96; allowed: 0 to 95"));
         assert!(error("1,1").contains("lists hardware thread 1 twice"));

@@ -4,13 +4,15 @@ use crate::calibration::{Calibrated, calibrated, calibration_cell};
 use crate::detail::{detail, identify_figure};
 use crate::explain::Costs;
 use crate::failure::Failure;
-use crate::placement::{Placement, check_threads};
+use crate::placement::{MachinePlacement, check_threads};
 use crate::sensitivity::{self, Sensitivity};
-use crate::simulate::{CellSpec, Effort, Prediction, RunPlan, SimulationError, identify, simulate};
+use crate::simulate::{
+    CellSpec, Prediction, RunPlan, SimulationEffort, SimulationError, identify, simulate,
+};
 use lockyard_results::cell_key::CellKey;
 use lockyard_results::details::{Details, SimulatedDetail};
 use lockyard_results::listing;
-use lockyard_results::published::Table;
+use lockyard_results::published::PublishedTable;
 use lockyard_results::row::{Row, Status};
 use lockyard_scenarios::{Script, Variant};
 use lockyard_sim::Machine;
@@ -18,7 +20,7 @@ use lockyard_support::{InputError, jobs};
 
 /// What to predict.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct PredictRequest {
     /// The scenario.
     pub script: Script,
     /// The machine.
@@ -28,7 +30,7 @@ pub struct Request {
     /// Numbers of threads.
     pub threads: Vec<usize>,
     /// Where they run; as the script says if not given.
-    pub placement: Option<Placement>,
+    pub placement: Option<MachinePlacement>,
     /// Whether to simulate each cell with every input changed, too.
     pub sensitivity: bool,
     /// Whether to list where CPU time went.
@@ -61,14 +63,14 @@ pub struct Predictions {
 ///
 /// If the input is wrong or a run fails.
 pub fn run(
-    request: &Request,
-    tables: &[Table],
+    request: &PredictRequest,
+    tables: &[PublishedTable],
     done: &(impl Fn() + Sync),
 ) -> Result<Predictions, Failure> {
     let script = &request.script;
     let variants = script.named_variants(&request.variants)?;
     variants.iter().try_for_each(|variant| refuse_foreign(variant))?;
-    let scripted = Placement::Order(script.order);
+    let scripted = MachinePlacement::Order(script.order);
     let placement = request.placement.as_ref().unwrap_or(&scripted);
     check_room(request, placement)?;
     let asked = variants.len() * request.threads.len();
@@ -94,7 +96,7 @@ pub fn run(
                 local_work: calibrated.nanoseconds(),
             };
             // A figure that was published for other places, in some run, is not comparable.
-            let places = |of: &Placement, seed| of.places(&request.machine, threads, seed);
+            let places = |of: &MachinePlacement, seed| of.places(&request.machine, threads, seed);
             let as_scripted = |seed| places(placement, seed) == places(&scripted, seed);
             Cell { request, spec, calibrated, is_as_published: (1..=2).all(as_scripted) }
         }));
@@ -116,7 +118,7 @@ pub fn run(
 }
 
 /// Refuses numbers of threads for which the machine or the placement has no room.
-fn check_room(request: &Request, placement: &Placement) -> Result<(), InputError> {
+fn check_room(request: &PredictRequest, placement: &MachinePlacement) -> Result<(), InputError> {
     for &threads in &request.threads {
         check_threads(&request.machine, threads)?;
         let room = placement.room(&request.machine);
@@ -130,7 +132,7 @@ fn check_room(request: &Request, placement: &Placement) -> Result<(), InputError
 
 /// One cell of a request.
 struct Cell<'a> {
-    request: &'a Request,
+    request: &'a PredictRequest,
     spec: CellSpec<'a>,
     calibrated: Calibrated,
     /// Tasks run where they ran for published figures.
@@ -147,7 +149,7 @@ impl Cell<'_> {
     fn add(
         &self,
         prediction: Prediction,
-        tables: &[Table],
+        tables: &[PublishedTable],
         done: &(impl Fn() + Sync),
         found: &mut Predictions,
     ) -> Result<bool, Failure> {
@@ -159,7 +161,7 @@ impl Cell<'_> {
         let simulated = details.simulated.get_or_insert_default();
         identify(&request.machine, prediction.runs.len(), simulated);
         if request.sensitivity {
-            let plan = RunPlan::of_run(Effort::SEARCH, &script.run);
+            let plan = RunPlan::of_run(SimulationEffort::SEARCH, &script.run);
             let one = sensitivity::of(&self.spec, &plan, metric, request.jobs, done);
             let Some(one) = one.map_err(|error| self.failed(error))? else { return Ok(false) };
             let one = one.around(figure);
@@ -195,7 +197,7 @@ impl Cell<'_> {
         unit: &str,
         predicted: Option<f64>,
         details: Details,
-        tables: &[Table],
+        tables: &[PublishedTable],
     ) -> Row {
         let (script, machine) = (&self.request.script, self.request.machine.name());
         let key = CellKey {

@@ -269,8 +269,8 @@ impl Sensitivity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::placement::Placement;
-    use crate::simulate::Effort;
+    use crate::placement::MachinePlacement;
+    use crate::simulate::SimulationEffort;
     use lockyard_scenarios::{Order, Script};
 
     #[test]
@@ -280,12 +280,12 @@ mod tests {
         let cell = CellSpec {
             machine: &machine,
             variant: &script.variants[0],
-            placement: &Placement::Order(Order::SiblingsLast),
+            placement: &MachinePlacement::Order(Order::SiblingsLast),
             home: 0,
             threads: 1,
             local_work: 1000.0,
         };
-        let plan = RunPlan::of_windows(Effort::SEARCH);
+        let plan = RunPlan::of_windows(SimulationEffort::SEARCH);
         let found = of(&cell, &plan, script.metric, 1, &|| ())
             .expect("it runs")
             .expect("nobody interrupts");
@@ -327,12 +327,12 @@ mod tests {
         let cell = CellSpec {
             machine: &machine,
             variant: &script.variants[0],
-            placement: &Placement::Order(Order::SiblingsLast),
+            placement: &MachinePlacement::Order(Order::SiblingsLast),
             home: 0,
             threads: 4,
             local_work: 100.0,
         };
-        let plan = RunPlan::of_windows(Effort::SEARCH);
+        let plan = RunPlan::of_windows(SimulationEffort::SEARCH);
         let found = of(&cell, &plan, script.metric, 2, &|| ())
             .expect("it runs")
             .expect("nobody interrupts");

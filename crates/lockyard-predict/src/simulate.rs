@@ -27,7 +27,7 @@ mod stage;
 mod starts;
 mod windows;
 
-pub use effort::Effort;
+pub use effort::SimulationEffort;
 pub use identity::identify;
 pub use prediction::{LongRun, Prediction, SimulationError, range};
 pub use samples::{SEEDS as SEEDS_OF_SAMPLES, samples};

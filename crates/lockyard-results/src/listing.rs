@@ -5,7 +5,7 @@
 //! neither counts what is idle, nor threads that another has displaced.
 
 use crate::cell_key::CellKey;
-use crate::published::Table;
+use crate::published::PublishedTable;
 use crate::row::{Measured, Row, Status};
 use crate::statistics::half_width;
 use lockyard_scenarios::{Activity, Figure, Region, RegionPart, Script};
@@ -13,7 +13,7 @@ pub use lockyard_scenarios::{CPU_SHARE_PREFIX, SAMPLE_COUNT_PREFIX};
 
 /// A line of a listing.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct ListingEntry {
     /// The name of the region, or of a part.
     pub name: String,
     /// The region.
@@ -26,7 +26,7 @@ pub struct Entry {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Listing {
     /// The lines: regions and parts in which any time was spent. The largest first.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ListingEntry>,
     /// On how many samples of one weight the shares rest; `None` if they are exact.
     pub samples: Option<f64>,
 }
@@ -39,11 +39,11 @@ impl Listing {
             Some(part) => (part.name.clone(), part.region),
             None => (activity.region.name().to_owned(), activity.region),
         };
-        let mut entries: Vec<Entry> = Vec::new();
+        let mut entries: Vec<ListingEntry> = Vec::new();
         for (activity, share) in times {
             let (name, region) = named(activity);
             if region != Region::Idle && share > 0.0 {
-                entries.push(Entry { name, region, share });
+                entries.push(ListingEntry { name, region, share });
             }
         }
         let all: f64 = entries.iter().map(|entry| entry.share).sum();
@@ -100,7 +100,7 @@ impl Of<'_> {
 /// A row for each line of a listing, in per cent. First those that the published listing has, in
 /// its order, each with what it is here: so the two stand side by side; then the lines of which it
 /// says nothing.
-pub fn rows(listing: &Listing, of: Of, tables: &[Table]) -> Vec<Row> {
+pub fn rows(listing: &Listing, of: Of, tables: &[PublishedTable]) -> Vec<Row> {
     let script = of.script;
     let stands_for = script.profile.machine.as_deref();
     let cells = tables.iter().flat_map(|table| &table.cells).filter(|cell| {
@@ -163,7 +163,7 @@ mod tests {
     }
 
     /// A script with a published listing, and that.
-    fn profiled() -> (Script, Vec<Table>) {
+    fn profiled() -> (Script, Vec<PublishedTable>) {
         let script = r#"
 name = "x"
 title = "x"

@@ -49,7 +49,7 @@ const SHIPPED: &[(&str, &str)] = &[
 
 /// One published figure.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cell {
+pub struct PublishedCell {
     /// Names of the cell.
     pub key: CellKey,
     /// The figure.
@@ -58,16 +58,16 @@ pub struct Cell {
 
 /// A published table.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Table {
+pub struct PublishedTable {
     /// The table's name: its file's.
     pub name: String,
     /// Who published it, and where.
     pub source: String,
     /// Its figures, in the order of the file.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<PublishedCell>,
 }
 
-impl Table {
+impl PublishedTable {
     /// The experiments in the table, in the order of their first figures.
     pub fn experiments(&self) -> Vec<&str> {
         let mut experiments: Vec<&str> = Vec::new();
@@ -85,7 +85,7 @@ impl Table {
 /// # Errors
 ///
 /// None: a test reads them all.
-pub fn shipped() -> Result<Vec<Table>, InputError> {
+pub fn shipped() -> Result<Vec<PublishedTable>, InputError> {
     SHIPPED.iter().map(|(name, text)| parse(name, &format!("{name}.csv"), text)).collect()
 }
 
@@ -94,7 +94,7 @@ pub fn shipped() -> Result<Vec<Table>, InputError> {
 /// # Errors
 ///
 /// If the directory cannot be read, has no table, or a table is broken.
-pub fn load_directory(directory: &Path) -> Result<Vec<Table>, InputError> {
+pub fn load_directory(directory: &Path) -> Result<Vec<PublishedTable>, InputError> {
     let fail = |what: String| InputError(format!("{}: {what}", directory.display()));
     let entries = std::fs::read_dir(directory).map_err(|e| fail(format!("cannot be read: {e}")))?;
     let mut paths: Vec<_> = entries
@@ -114,7 +114,7 @@ pub fn load_directory(directory: &Path) -> Result<Vec<Table>, InputError> {
 /// # Errors
 ///
 /// If it cannot be read, is too large, is not UTF-8, or is broken.
-pub fn load(path: &Path) -> Result<Table, InputError> {
+pub fn load(path: &Path) -> Result<PublishedTable, InputError> {
     let text =
         lockyard_support::read_text(path, MAX_FILE_BYTES, "a table is CSV").map_err(InputError)?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -126,7 +126,7 @@ pub fn load(path: &Path) -> Result<Table, InputError> {
 /// # Errors
 ///
 /// If it is broken.
-pub fn parse(name: &str, origin: &str, text: &str) -> Result<Table, InputError> {
+pub fn parse(name: &str, origin: &str, text: &str) -> Result<PublishedTable, InputError> {
     let at = |line: u64, what: String| InputError(format!("{origin}:{line}: {what}"));
     let (first, body) = text.split_once('\n').unwrap_or((text, ""));
     let Some(source) = first.trim_end_matches('\r').strip_prefix("# source: ") else {
@@ -137,7 +137,7 @@ pub fn parse(name: &str, origin: &str, text: &str) -> Result<Table, InputError> 
     }
     let mut reader =
         csv::ReaderBuilder::new().flexible(true).has_headers(false).from_reader(body.as_bytes());
-    let mut cells: Vec<Cell> = Vec::new();
+    let mut cells: Vec<PublishedCell> = Vec::new();
     let mut places = HashSet::new();
     let mut header_seen = false;
     for record in reader.records() {
@@ -180,7 +180,7 @@ pub fn parse(name: &str, origin: &str, text: &str) -> Result<Table, InputError> 
     if cells.is_empty() {
         return Err(at(1, "the table has no row".to_owned()));
     }
-    Ok(Table { name: name.to_owned(), source: source.to_owned(), cells })
+    Ok(PublishedTable { name: name.to_owned(), source: source.to_owned(), cells })
 }
 
 /// The line of the file on which a record of `body`, all but the first line, begins. The reader's
@@ -194,13 +194,13 @@ fn line_of(body: &str, position: Option<&csv::Position>) -> u64 {
 }
 
 /// What no two figures of a table have in common.
-fn place(cell: &Cell) -> [String; 5] {
+fn place(cell: &PublishedCell) -> [String; 5] {
     let threads = cell.key.threads.map(|threads| threads.to_string()).unwrap_or_default();
     [&cell.key.experiment, &cell.key.machine, &cell.key.variant, &threads, &cell.key.metric]
         .map(Clone::clone)
 }
 
-fn cell(record: &csv::StringRecord) -> Result<Cell, String> {
+fn cell(record: &csv::StringRecord) -> Result<PublishedCell, String> {
     let show = |text: &str| lockyard_support::printable(text);
     let text = |index: usize| {
         let text = &record[index];
@@ -247,7 +247,10 @@ fn cell(record: &csv::StringRecord) -> Result<Cell, String> {
         ));
     }
     let (metric, unit) = (text(4)?, record[6].to_owned());
-    Ok(Cell { key: CellKey { experiment, machine, variant, threads, metric, unit }, value })
+    Ok(PublishedCell {
+        key: CellKey { experiment, machine, variant, threads, metric, unit },
+        value,
+    })
 }
 
 #[cfg(test)]

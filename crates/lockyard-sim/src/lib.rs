@@ -48,7 +48,7 @@ mod shared;
 mod simulation;
 
 pub use engine::{
-    CycleAttribution, CyclePhase, Distance, LineCounts, PHASES, RunStatistics, ThreadReport,
+    CycleAttribution, CyclePhase, LineCounts, LineDistance, PHASES, RunStatistics, ThreadReport,
 };
 pub use machine::{Machine, MachineError, Parameter, Place, ServiceOrder};
 pub use platform::{

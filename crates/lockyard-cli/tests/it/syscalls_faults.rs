@@ -4,7 +4,7 @@
 
 use lockyard_measure::cpus::{Cpus, Placement};
 use lockyard_measure::syscalls::{
-    Directory, Experiment, Kind, Launcher, Plan, Stopped, TASK, Times, sample,
+    Directory, Experiment, Launcher, Plan, Stopped, TASK, TaskKind, Times, sample,
 };
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ fn tasks() -> Launcher {
 }
 
 /// Returns the reason why one sample of two tasks failed.
-fn failure(kind: Kind, placement: &Placement, launcher: &Launcher, times: Times) -> String {
+fn failure(kind: TaskKind, placement: &Placement, launcher: &Launcher, times: Times) -> String {
     let directory = Directory::new(None).expect("there is a temporary directory");
     let experiment = Experiment::Open3;
     let plan = Plan { experiment, kind, tasks: 2, placement, directory: &directory, launcher };
@@ -35,7 +35,7 @@ fn allowed() -> Placement {
 
 #[test]
 fn a_cpu_that_was_taken_away_is_named() {
-    for kind in [Kind::Processes, Kind::Threads] {
+    for kind in [TaskKind::Processes, TaskKind::Threads] {
         let message = failure(kind, &Placement::Pinned(vec![1023]), &tasks(), TIMES);
         let begins = format!("open3, 2 {}: task ", kind.name());
         assert!(message.starts_with(&begins), "{message}");
@@ -46,14 +46,14 @@ fn a_cpu_that_was_taken_away_is_named() {
 #[test]
 fn a_program_that_cannot_be_started_is_an_error() {
     let launcher = Launcher { program: "/nowhere/lockyard".into(), arguments: Vec::new() };
-    let message = failure(Kind::Processes, &allowed(), &launcher, TIMES);
+    let message = failure(TaskKind::Processes, &allowed(), &launcher, TIMES);
     assert!(message.starts_with("open3, 2 processes: task 0 cannot be started: "), "{message}");
 }
 
 #[test]
 fn a_program_that_is_no_task_is_not_waited_for() {
     let launcher = Launcher { program: "/bin/true".into(), arguments: Vec::new() };
-    let message = failure(Kind::Processes, &allowed(), &launcher, TIMES);
+    let message = failure(TaskKind::Processes, &allowed(), &launcher, TIMES);
     assert_eq!(message, "open3, 2 processes: a task ended before it began: exit status: 0");
 }
 
@@ -64,7 +64,7 @@ fn tasks_that_never_become_ready_are_given_up() {
         arguments: vec!["-c".into(), "exec sleep 600".into()],
     };
     let times = Times { stalled_after: Duration::from_millis(200), ..TIMES };
-    let message = failure(Kind::Processes, &allowed(), &launcher, times);
+    let message = failure(TaskKind::Processes, &allowed(), &launcher, times);
     assert_eq!(
         message,
         "open3, 2 processes: only 0 tasks were ready, and no other became so for 0.2 s"
@@ -77,7 +77,7 @@ fn a_file_that_goes_away_is_reported_with_the_task_and_the_systems_word() {
     let (placement, launcher, file) = (allowed(), tasks(), directory.file());
     let plan = Plan {
         experiment: Experiment::Stat2,
-        kind: Kind::Threads,
+        kind: TaskKind::Threads,
         tasks: 2,
         placement: &placement,
         directory: &directory,
@@ -97,7 +97,7 @@ fn a_file_that_goes_away_is_reported_with_the_task_and_the_systems_word() {
 fn each_task_counts_its_own_operations() {
     let directory = Directory::new(None).expect("there is a temporary directory");
     let (placement, launcher) = (Placement::Unpinned, tasks());
-    for kind in [Kind::Processes, Kind::Threads] {
+    for kind in [TaskKind::Processes, TaskKind::Threads] {
         for experiment in Experiment::ALL {
             let (directory, tasks) = (&directory, 5);
             let plan = Plan {

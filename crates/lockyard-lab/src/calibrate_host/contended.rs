@@ -1,6 +1,6 @@
 //! The contended scenarios, and their results on the machine that was made of a host.
 
-use lockyard_predict::simulate::{CellSpec, Effort, RunPlan, SimulationError, simulate};
+use lockyard_predict::simulate::{CellSpec, RunPlan, SimulationEffort, SimulationError, simulate};
 use lockyard_predict::{local_work, placement};
 use lockyard_scenarios::{Order, Region, Script, Step, Variant};
 use lockyard_sim::Machine;
@@ -53,7 +53,7 @@ impl Performed {
                 .steps
                 .push(Step::CalibratedWork { share: 1.0, activity: Region::System.into() });
         }
-        let place = placement::Placement::Order(Order::SiblingsLast);
+        let place = placement::MachinePlacement::Order(Order::SiblingsLast);
         let cell = CellSpec {
             machine,
             variant: &variant,
@@ -77,7 +77,7 @@ impl Performed {
         places: Vec<usize>,
     ) -> Result<f64, SimulationError> {
         let tasks = places.len();
-        let place = placement::Placement::List(places);
+        let place = placement::MachinePlacement::List(places);
         let cell = CellSpec {
             machine,
             variant: &self.variant,
@@ -86,7 +86,7 @@ impl Performed {
             threads: tasks,
             local_work: self.work,
         };
-        let found = simulate(&cell, &RunPlan::of_windows(Effort::SEARCH))?;
+        let found = simulate(&cell, &RunPlan::of_windows(SimulationEffort::SEARCH))?;
         Ok(found.throughput)
     }
 }

@@ -1,6 +1,6 @@
 //! A draft of a machine file: every number with its origin, and the text.
 
-use super::{Alone, Distance, Measurements, Pair, layout};
+use super::{Alone, LineDistance, Measurements, Pair, layout};
 use lockyard_results::row::Measured;
 use lockyard_sim::Machine;
 
@@ -234,10 +234,10 @@ pub(super) fn figures(measurements: &Measurements) -> Vec<(String, Measured)> {
         figures.extend(figure.map(|figure| (name.to_owned(), figure)));
     };
     push("atomic_add_uncontended", measurements.alone(Alone::FetchAdd));
-    for distance in Distance::ALL {
+    for distance in LineDistance::ALL {
         let name = format!("ping_pong_{}", layout::name(distance));
         push(&name, measurements.pair(Pair::HandOver, distance));
-        if !matches!(distance, Distance::Complex | Distance::Remote) {
+        if !matches!(distance, LineDistance::Complex | LineDistance::Remote) {
             continue;
         }
         let spread = measurements.spread(Pair::HandOver, distance);
@@ -249,13 +249,13 @@ pub(super) fn figures(measurements: &Measurements) -> Vec<(String, Measured)> {
             push(&name, Some(Measured { value, ci_low: value, ci_high: value, samples }));
         }
     }
-    let near = |what| measurements.pair(what, Distance::Complex);
+    let near = |what| measurements.pair(what, LineDistance::Complex);
     push("load_modified_same_socket", near(Pair::LoadHomedReader));
     for (name, what) in [
         ("load_modified_remote_homed_writer", Pair::LoadHomedWriter),
         ("load_modified_remote_homed_reader", Pair::LoadHomedReader),
     ] {
-        push(name, measurements.pair(what, Distance::Remote));
+        push(name, measurements.pair(what, LineDistance::Remote));
     }
     push("atomic_add_two_threads", near(Pair::Add));
     push("compare_exchange_two_threads", near(Pair::CompareExchange));

@@ -5,7 +5,9 @@
 
 use super::contended::{self, Performed};
 use super::solve::place_at;
-use super::{Alone, Calibrated, Contended, Distance, Measurements, Pair, draft, layout, steady};
+use super::{
+    Alone, Calibrated, Contended, LineDistance, Measurements, Pair, draft, layout, steady,
+};
 use lockyard_predict::machine::known_figures;
 use lockyard_results::render::{Extent, Partial};
 use lockyard_results::row::Measured;
@@ -22,7 +24,7 @@ const APART: f64 = 500.0;
 
 /// Role of a figure in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum FigureRole {
     /// The figure set a number of the file.
     Input,
     /// The figure is predicted.
@@ -31,20 +33,20 @@ pub enum Role {
     Shown,
 }
 
-impl Role {
+impl FigureRole {
     /// Returns the role's name in results.
     pub fn name(self) -> &'static str {
         match self {
-            Role::Input => "input",
-            Role::Predicted => "predicted",
-            Role::Shown => "shown",
+            FigureRole::Input => "input",
+            FigureRole::Predicted => "predicted",
+            FigureRole::Shown => "shown",
         }
     }
 }
 
 /// A figure.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct CalibrationRow {
     /// Its name.
     pub figure: String,
     /// Number of threads.
@@ -56,10 +58,10 @@ pub struct Row {
     /// Predicted figure.
     pub predicted: Option<f64>,
     /// Role of the figure in the file.
-    pub role: Role,
+    pub role: FigureRole,
 }
 
-impl Row {
+impl CalibrationRow {
     /// Returns predicted over measured, less 1.
     pub fn error(&self) -> Option<f64> {
         self.predicted.map(|predicted| predicted / self.measured.value - 1.0)
@@ -70,7 +72,7 @@ impl Row {
 #[derive(Clone, Debug, Default)]
 pub struct Figures {
     /// The figures.
-    pub rows: Vec<Row>,
+    pub rows: Vec<CalibrationRow>,
     /// Notes for the reader.
     pub notes: Vec<String>,
     /// Notes of the machine file, which every command that uses the file repeats.
@@ -90,8 +92,8 @@ impl Figures {
 
     /// Returns the sizes of the errors of predicted figures.
     pub fn errors(&self) -> Vec<f64> {
-        let predicted = self.rows.iter().filter(|row| row.role == Role::Predicted);
-        predicted.filter_map(Row::error).map(f64::abs).collect()
+        let predicted = self.rows.iter().filter(|row| row.role == FigureRole::Predicted);
+        predicted.filter_map(CalibrationRow::error).map(f64::abs).collect()
     }
 
     /// Returns the median size of the errors.
@@ -134,8 +136,9 @@ pub fn compare(
     if jobs::interrupted() {
         // Figures without a prediction are still measured figures.
         for row in measured(measurements).rows {
-            let is_there =
-                |other: &Row| (&other.figure, other.threads) == (&row.figure, row.threads);
+            let is_there = |other: &CalibrationRow| {
+                (&other.figure, other.threads) == (&row.figure, row.threads)
+            };
             if !figures.rows.iter().any(is_there) {
                 figures.rows.push(row);
             }
@@ -146,10 +149,9 @@ pub fn compare(
     }
     let layout = &measurements.layout;
     let shares_a_core = |found: &Contended| {
-        found
-            .tasks
-            .iter()
-            .any(|&a| found.tasks.iter().any(|&b| a < b && layout.distance(a, b) == Distance::Core))
+        found.tasks.iter().any(|&a| {
+            found.tasks.iter().any(|&b| a < b && layout.distance(a, b) == LineDistance::Core)
+        })
     };
     let first = measurements.contended.iter().filter(|found| shares_a_core(found));
     if let Some(threads) = first.map(|found| found.tasks.len()).min() {
@@ -182,16 +184,16 @@ pub fn compare(
 
 /// Returns the measured figures, without predictions.
 pub fn measured(measurements: &Measurements) -> Figures {
-    let row = |figure: &str, threads, unit, measured| Row {
+    let row = |figure: &str, threads, unit, measured| CalibrationRow {
         figure: figure.to_owned(),
         threads,
         unit,
         measured,
         predicted: None,
-        role: Role::Shown,
+        role: FigureRole::Shown,
     };
     let alone = measurements.alone.iter().filter(|(what, _)| *what != Alone::FetchAdd);
-    let mut rows: Vec<Row> =
+    let mut rows: Vec<CalibrationRow> =
         alone.map(|&(what, figure)| row(what.name(), 1, what.unit(), figure)).collect();
     for (name, figure) in draft::figures(measurements) {
         let threads = if name.ends_with("_uncontended") { 1 } else { 2 };
@@ -211,7 +213,7 @@ pub fn cells(measurements: &Measurements) -> usize {
 }
 
 /// Returns the figures of one CPU by itself. Those with a number in the file are inputs.
-fn alone(measurements: &Measurements, machine: &Machine) -> Vec<Row> {
+fn alone(measurements: &Measurements, machine: &Machine) -> Vec<CalibrationRow> {
     let number = |name: &str| {
         let value = machine.parameters().iter().find(|p| p.name == name).map(|p| &p.value);
         match value {
@@ -229,26 +231,26 @@ fn alone(measurements: &Measurements, machine: &Machine) -> Vec<Row> {
             Alone::FetchAdd => return None,
             Alone::Store | Alone::CompareExchange | Alone::Swap | Alone::Fence => None,
         };
-        let role = if predicted.is_some() { Role::Input } else { Role::Shown };
+        let role = if predicted.is_some() { FigureRole::Input } else { FigureRole::Shown };
         let figure = what.name().to_owned();
-        Some(Row { figure, threads: 1, unit: what.unit(), measured, predicted, role })
+        Some(CalibrationRow { figure, threads: 1, unit: what.unit(), measured, predicted, role })
     };
     measurements.alone.iter().filter_map(|&(what, measured)| row(what, measured)).collect()
 }
 
 /// Returns the checks of the file.
-fn of_file(measurements: &Measurements, machine: &Machine) -> Vec<Row> {
+fn of_file(measurements: &Measurements, machine: &Machine) -> Vec<CalibrationRow> {
     let measured: BTreeMap<String, Measured> = draft::figures(measurements).into_iter().collect();
     let row = |checked: known_figures::Checked| {
-        Some(Row {
+        Some(CalibrationRow {
             threads: if checked.name.ends_with("_uncontended") { 1 } else { 2 },
             unit: "ns",
             measured: *measured.get(&checked.name)?,
             predicted: checked.simulated,
             role: match (checked.is_input, checked.simulated) {
-                (true, _) => Role::Input,
-                (false, Some(_)) => Role::Predicted,
-                (false, None) => Role::Shown,
+                (true, _) => FigureRole::Input,
+                (false, Some(_)) => FigureRole::Predicted,
+                (false, None) => FigureRole::Shown,
             },
             figure: checked.name,
         })
@@ -257,14 +259,14 @@ fn of_file(measurements: &Measurements, machine: &Machine) -> Vec<Row> {
 }
 
 /// Returns the figures of two CPUs at distances that have no names in `[checks]`.
-fn farther(measurements: &Measurements, machine: &Machine) -> Vec<Row> {
+fn farther(measurements: &Measurements, machine: &Machine) -> Vec<CalibrationRow> {
     let mut rows = Vec::new();
-    for distance in [Distance::Core, Distance::Socket, Distance::Remote] {
+    for distance in [LineDistance::Core, LineDistance::Socket, LineDistance::Remote] {
         let Some(place) = place_at(machine, distance) else { continue };
         for what in [Pair::Add, Pair::CompareExchange, Pair::LoadHomedReader] {
             let predicted = match what {
                 // Among the checks, which also name the home.
-                Pair::LoadHomedReader if distance == Distance::Remote => continue,
+                Pair::LoadHomedReader if distance == LineDistance::Remote => continue,
                 Pair::LoadHomedReader => known_figures::load(machine, place, 0),
                 _ => known_figures::rate(machine, place, what == Pair::CompareExchange),
             };
@@ -273,13 +275,13 @@ fn farther(measurements: &Measurements, machine: &Machine) -> Vec<Row> {
                 return rows;
             }
             let name = if what == Pair::LoadHomedReader { "load_modified" } else { what.name() };
-            rows.push(Row {
+            rows.push(CalibrationRow {
                 figure: format!("{name}_{}", layout::name(distance)),
                 threads: 2,
                 unit: "ns",
                 measured,
                 predicted: Some(predicted),
-                role: Role::Predicted,
+                role: FigureRole::Predicted,
             });
         }
     }
@@ -292,7 +294,7 @@ fn scenarios(
     machine: &Machine,
     jobs: usize,
     done: &(impl Fn() + Sync),
-) -> Result<Vec<Row>, String> {
+) -> Result<Vec<CalibrationRow>, String> {
     let mut cells: Vec<(Performed, &Contended)> = Vec::new();
     for variant in contended::variants() {
         let Some(alone) = measurements.contended(&variant.name, 1) else { continue };
@@ -310,16 +312,16 @@ fn scenarios(
     for ((_, found), simulated) in cells.iter().zip(simulated) {
         let threads = found.tasks.len();
         let predicted = simulated.transpose().map_err(|e| format!("{}: {e}", found.variant))?;
-        rows.push(Row {
+        rows.push(CalibrationRow {
             figure: found.variant.clone(),
             threads,
             unit: "op/s",
             measured: found.figure,
             predicted,
             role: match (threads, predicted) {
-                (_, None) => Role::Shown,
-                (1, _) => Role::Input,
-                _ => Role::Predicted,
+                (_, None) => FigureRole::Shown,
+                (1, _) => FigureRole::Input,
+                _ => FigureRole::Predicted,
             },
         });
     }
@@ -363,7 +365,7 @@ fn siblings(measurements: &Measurements, machine: &Machine) -> Result<Option<Str
         measurements.siblings.iter().find(|cell| {
             let layout = &measurements.layout;
             let with_siblings = cell.tasks.iter().any(|a| {
-                cell.tasks.iter().any(|b| a != b && layout.distance(*a, *b) == Distance::Core)
+                cell.tasks.iter().any(|b| a != b && layout.distance(*a, *b) == LineDistance::Core)
             });
             cell.tasks.len() == tasks && with_siblings == shared
         })

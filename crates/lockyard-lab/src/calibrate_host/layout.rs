@@ -8,7 +8,7 @@
 
 use lockyard_measure::cpus::{Cpus, package};
 use lockyard_measure::detect::CpuList;
-use lockyard_sim::Distance;
+use lockyard_sim::LineDistance;
 use std::collections::BTreeMap;
 
 /// A CPU, its core, complex and package. CPUs that share one of these have the same number for it.
@@ -26,22 +26,22 @@ pub struct CpuAt {
 
 /// Returns a distance's name in figures. Cores of one complex are what `[checks]` call the same
 /// socket.
-pub(super) fn name(distance: Distance) -> &'static str {
+pub(super) fn name(distance: LineDistance) -> &'static str {
     match distance {
-        Distance::Core => "same_core",
-        Distance::Complex => "same_socket",
-        Distance::Socket => "other_complex",
-        Distance::Remote => "remote",
+        LineDistance::Core => "same_core",
+        LineDistance::Complex => "same_socket",
+        LineDistance::Socket => "other_complex",
+        LineDistance::Remote => "remote",
     }
 }
 
 /// Describes CPUs at this distance, for users.
-pub(super) fn describe(distance: Distance) -> &'static str {
+pub(super) fn describe(distance: LineDistance) -> &'static str {
     match distance {
-        Distance::Core => "threads of a core",
-        Distance::Complex => "cores of a complex",
-        Distance::Socket => "complexes of a socket",
-        Distance::Remote => "sockets",
+        LineDistance::Core => "threads of a core",
+        LineDistance::Complex => "cores of a complex",
+        LineDistance::Socket => "complexes of a socket",
+        LineDistance::Remote => "sockets",
     }
 }
 
@@ -147,19 +147,19 @@ impl Layout {
     }
 
     /// Returns the distance between the CPUs of two tasks.
-    pub fn distance(&self, a: usize, b: usize) -> Distance {
+    pub fn distance(&self, a: usize, b: usize) -> LineDistance {
         let (a, b) = (self.places[a].1, self.places[b].1);
         match (a[0] == b[0], a[1] == b[1], a[2] == b[2]) {
-            (true, true, true) => Distance::Core,
-            (true, true, false) => Distance::Complex,
-            (true, false, _) => Distance::Socket,
-            (false, ..) => Distance::Remote,
+            (true, true, true) => LineDistance::Core,
+            (true, true, false) => LineDistance::Complex,
+            (true, false, _) => LineDistance::Socket,
+            (false, ..) => LineDistance::Remote,
         }
     }
 
     /// Returns every pair of tasks, by distance.
-    pub fn pairs(&self) -> BTreeMap<Distance, Vec<(usize, usize)>> {
-        let mut pairs: BTreeMap<Distance, Vec<(usize, usize)>> = BTreeMap::new();
+    pub fn pairs(&self) -> BTreeMap<LineDistance, Vec<(usize, usize)>> {
+        let mut pairs: BTreeMap<LineDistance, Vec<(usize, usize)>> = BTreeMap::new();
         for a in 0..self.places.len() {
             for b in a + 1..self.places.len() {
                 pairs.entry(self.distance(a, b)).or_default().push((a, b));
@@ -172,7 +172,7 @@ impl Layout {
     /// thread, and the one on the second.
     pub fn siblings(&self) -> Vec<(usize, usize)> {
         let pairs = self.pairs();
-        let of_core = pairs.get(&Distance::Core).cloned().unwrap_or_default();
+        let of_core = pairs.get(&LineDistance::Core).cloned().unwrap_or_default();
         of_core
             .into_iter()
             .filter(|&(a, b)| self.places[a].1[3] == 0 && self.places[b].1[3] == 1)
@@ -242,7 +242,7 @@ mod tests {
         assert!((0..48).all(|task| layout.place(task) == task), "as machines number them");
         let pairs = layout.pairs();
         let count = |distance| pairs.get(&distance).map_or(0, Vec::len);
-        assert_eq!(Distance::ALL.map(count), [24, 2 * 3 * 6 * 4, 2 * 3 * 64, 24 * 24]);
+        assert_eq!(LineDistance::ALL.map(count), [24, 2 * 3 * 6 * 4, 2 * 3 * 64, 24 * 24]);
         assert_eq!(pairs.values().map(Vec::len).sum::<usize>(), 48 * 47 / 2);
         assert_eq!(layout.siblings().len(), 24);
         assert_eq!(layout.describe(), "2 sockets x 3 complexes x 4 cores x 2 threads");
@@ -256,7 +256,7 @@ mod tests {
         assert_eq!((layout.sockets, layout.cores), (2, 3));
         assert_eq!((0..4).map(|task| layout.place(task)).collect::<Vec<_>>(), [0, 1, 2, 3]);
         assert_eq!(layout.cpus(), [0, 1, 2, 5]);
-        assert_eq!(layout.distance(0, 3), Distance::Remote);
+        assert_eq!(layout.distance(0, 3), LineDistance::Remote);
         assert!(layout.notes[0].contains("6 hardware threads"), "{:?}", layout.notes);
     }
 

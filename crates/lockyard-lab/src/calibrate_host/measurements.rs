@@ -1,6 +1,6 @@
 //! The measurements as data. The file and the predictions follow from them alone.
 
-use super::{Alone, Distance, Layout, Pair, Processor, layout};
+use super::{Alone, CalibratedProcessor, Layout, LineDistance, Pair, layout};
 use lockyard_results::row::Measured;
 use lockyard_results::statistics;
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ pub struct Contended {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurements {
     /// The processor.
-    pub processor: Processor,
+    pub processor: CalibratedProcessor,
     /// The layout of its CPUs.
     pub layout: Layout,
     /// The day, as 2026-01-31.
@@ -69,7 +69,7 @@ impl Measurements {
     }
 
     /// Returns the pairs at a distance, if it has a figure.
-    pub fn pairs_at(&self, what: Pair, distance: Distance) -> Vec<&PairFigure> {
+    pub fn pairs_at(&self, what: Pair, distance: LineDistance) -> Vec<&PairFigure> {
         let at = |pair: &&PairFigure| {
             let (a, b) = pair.tasks;
             pair.what == what && self.layout.distance(a, b) == distance
@@ -78,7 +78,7 @@ impl Measurements {
     }
 
     /// Returns the figure of a distance: the median over its pairs.
-    pub fn pair(&self, what: Pair, distance: Distance) -> Option<Measured> {
+    pub fn pair(&self, what: Pair, distance: LineDistance) -> Option<Measured> {
         match self.pairs_at(what, distance).as_slice() {
             [] => None,
             [one] => Some(one.figure),
@@ -87,7 +87,7 @@ impl Measurements {
     }
 
     /// Returns the 10th and the 90th percentile over pairs, where there are ten.
-    pub fn spread(&self, what: Pair, distance: Distance) -> Option<(f64, f64)> {
+    pub fn spread(&self, what: Pair, distance: LineDistance) -> Option<(f64, f64)> {
         let pairs: Vec<f64> =
             self.pairs_at(what, distance).iter().map(|pair| pair.figure.value).collect();
         if pairs.len() < 10 {
@@ -123,8 +123,8 @@ fn of_samples(samples: &[f64], least: usize) -> Option<Measured> {
 
 /// Returns how many of the pairs were measured, if there was no time for all.
 pub(super) fn sampled(
-    pairs: &BTreeMap<Distance, Vec<(usize, usize)>>,
-    chosen: &BTreeMap<Distance, Vec<(usize, usize)>>,
+    pairs: &BTreeMap<LineDistance, Vec<(usize, usize)>>,
+    chosen: &BTreeMap<LineDistance, Vec<(usize, usize)>>,
 ) -> Option<String> {
     let some: Vec<String> = pairs
         .iter()
@@ -188,9 +188,9 @@ mod tests {
 
     #[test]
     fn a_sample_of_the_pairs_is_said_to_be_one() {
-        let all = BTreeMap::from([(Distance::Complex, vec![(0, 1), (0, 2), (1, 2)])]);
+        let all = BTreeMap::from([(LineDistance::Complex, vec![(0, 1), (0, 2), (1, 2)])]);
         assert_eq!(sampled(&all, &all), None);
-        let some = BTreeMap::from([(Distance::Complex, vec![(0, 1)])]);
+        let some = BTreeMap::from([(LineDistance::Complex, vec![(0, 1)])]);
         assert!(sampled(&all, &some).unwrap().contains("1 of 3 pairs of cores of a complex"));
     }
 }

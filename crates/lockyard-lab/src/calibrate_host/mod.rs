@@ -41,12 +41,12 @@ mod trials;
 
 pub use alone::Alone;
 pub use draft::slug;
-pub use figures::{Figures, Role, Row, cells, compare, measured};
+pub use figures::{CalibrationRow, FigureRole, Figures, cells, compare, measured};
 pub use layout::{CpuAt, Layout};
-pub use lockyard_sim::Distance;
+pub use lockyard_sim::LineDistance;
 pub use measurements::{Contended, Measurements, PairFigure};
 pub use pair::Pair;
-pub use processor::Processor;
+pub use processor::CalibratedProcessor;
 pub use report::render;
 pub use rounds::{LEAST_SECONDS, MOST_SECONDS, measure};
 pub use solve::{Calibrated, calibrate};

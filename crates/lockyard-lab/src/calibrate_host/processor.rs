@@ -6,7 +6,7 @@ use std::fs;
 
 /// A processor, as the system names it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Processor {
+pub struct CalibratedProcessor {
     /// `GenuineIntel`, `AuthenticAMD`, ...; empty if the system does not report it.
     pub vendor: String,
     /// Family, as in `/proc/cpuinfo`.
@@ -86,18 +86,18 @@ const INTEL: &[(&[u32], Relative)] = &[
     ),
 ];
 
-impl Processor {
+impl CalibratedProcessor {
     /// Returns the processor of this host.
-    pub fn of_host() -> Processor {
+    pub fn of_host() -> CalibratedProcessor {
         let first = detect::here().caches.iter().find(|cache| cache.level == 1);
-        Processor {
+        CalibratedProcessor {
             line_bytes: first.and_then(|cache| cache.line_bytes),
-            ..Processor::parse(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default())
+            ..CalibratedProcessor::parse(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default())
         }
     }
 
     /// Parses the text of `/proc/cpuinfo`.
-    pub fn parse(cpuinfo: &str) -> Processor {
+    pub fn parse(cpuinfo: &str) -> CalibratedProcessor {
         let field = |name: &str| {
             cpuinfo.lines().find_map(|line| {
                 let (key, value) = line.split_once(':')?;
@@ -106,7 +106,7 @@ impl Processor {
         };
         let vendor = field("vendor_id").or_else(|| field("CPU implementer")).unwrap_or_default();
         let flags = field("flags").unwrap_or_default();
-        Processor {
+        CalibratedProcessor {
             name: field("model name").unwrap_or_else(|| match field("CPU part") {
                 Some(part) => format!("processor of implementer {vendor}, part {part}"),
                 None => "a processor without a name".to_owned(),
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_processor_is_read_and_has_a_relative_that_is_shipped() {
-        let emerald = Processor::parse(EMERALD);
+        let emerald = CalibratedProcessor::parse(EMERALD);
         assert_eq!(
             (emerald.family, emerald.model, emerald.virtualised),
             (Some(6), Some(207), true)
@@ -194,7 +194,8 @@ mod tests {
         assert_eq!(emerald.relative().machine, "cascade-lake-2s24c2t");
         let of = |vendor: &str, family, model| {
             let vendor = vendor.to_owned();
-            let all = Processor { vendor, family, model, ..Processor::default() };
+            let all =
+                CalibratedProcessor { vendor, family, model, ..CalibratedProcessor::default() };
             all.relative().machine
         };
         assert_eq!(of("GenuineIntel", Some(6), Some(79)), "broadwell-ep-2s22c2t");
@@ -211,11 +212,11 @@ mod tests {
     #[test]
     fn no_text_is_no_panic() {
         for text in ["", ":::\n:", "model\t: x\n", "cpu family: 99999999999999999999"] {
-            let processor = Processor::parse(text);
+            let processor = CalibratedProcessor::parse(text);
             assert_eq!((processor.family, processor.model), (None, None));
             assert!(processor.describe().contains("a processor without a name"));
         }
-        let arm = Processor::parse("CPU implementer : 0x41\nCPU part : 0xd40\n");
+        let arm = CalibratedProcessor::parse("CPU implementer : 0x41\nCPU part : 0xd40\n");
         assert!(arm.describe().contains("implementer 0x41, part 0xd40"), "{}", arm.describe());
     }
 }

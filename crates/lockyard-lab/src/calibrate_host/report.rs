@@ -1,6 +1,6 @@
 //! A calibration, for users and for programs.
 
-use super::{Figures, Measurements, Role, Row, layout};
+use super::{CalibrationRow, FigureRole, Figures, Measurements, layout};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use lockyard_measure::detect::NOT_AVAILABLE;
 use lockyard_results::render::{self, Format, Partial};
@@ -63,9 +63,9 @@ fn figures_table(figures: &Figures, format: Format) -> Table {
             row.predicted.map(number).unwrap_or_default(),
             row.error().map(|error| format!("{:+.1} %", error * 100.0)).unwrap_or_default(),
             match row.role {
-                Role::Input => "an input",
-                Role::Shown => "measured only",
-                Role::Predicted => "",
+                FigureRole::Input => "an input",
+                FigureRole::Shown => "measured only",
+                FigureRole::Predicted => "",
             }
             .to_owned(),
         ]);
@@ -152,7 +152,7 @@ fn to_json(
     file: Option<&str>,
     environment: &[(&str, String)],
 ) -> String {
-    let row = |row: &Row| {
+    let row = |row: &CalibrationRow| {
         json!({
             "figure": row.figure,
             "threads": row.threads,

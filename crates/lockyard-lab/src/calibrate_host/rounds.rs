@@ -5,7 +5,8 @@ use super::measurements::{figure, sampled, today};
 use super::on_cpu::OnCpu;
 use super::pair::{self, Visit};
 use super::{
-    Alone, Contended, Distance, Layout, Measurements, Pair, PairFigure, Processor, alone, contended,
+    Alone, CalibratedProcessor, Contended, Layout, LineDistance, Measurements, Pair, PairFigure,
+    alone, contended,
 };
 use crate::calibrate_host::trials;
 use lockyard_measure::order::Orders;
@@ -137,7 +138,7 @@ fn plan(layout: &Layout, seconds: f64) -> Plan {
     for (distance, all) in &pairs {
         for closer in spread_out(all, CLOSER_LOOKS) {
             let mut what = vec![Pair::Add, Pair::CompareExchange, Pair::LoadHomedReader];
-            if *distance == Distance::Remote {
+            if *distance == LineDistance::Remote {
                 what.push(Pair::LoadHomedWriter);
             }
             expected += what.len() as f64 * PAIR_SECONDS;
@@ -169,7 +170,7 @@ fn plan(layout: &Layout, seconds: f64) -> Plan {
     // The rest of a round is for hand-overs, in equal parts for the distances.
     let left = (seconds / WANTED_ROUNDS - expected).max(0.0) / PAIR_SECONDS;
     let each = (left / pairs.len().max(1) as f64) as usize;
-    let chosen: BTreeMap<Distance, Vec<(usize, usize)>> = pairs
+    let chosen: BTreeMap<LineDistance, Vec<(usize, usize)>> = pairs
         .iter()
         .map(|(distance, all)| (*distance, spread_out(all, each.max(CLOSER_LOOKS))))
         .collect();
@@ -246,7 +247,7 @@ fn beside_sibling(a: usize, b: usize) -> Result<f64, String> {
 fn summarise(plan: Plan, layout: Layout, how: (f64, usize, f64)) -> Measurements {
     let (seconds, rounds, lost) = how;
     let mut found = Measurements {
-        processor: Processor::of_host(),
+        processor: CalibratedProcessor::of_host(),
         layout,
         date: today(),
         seconds,
@@ -308,7 +309,7 @@ mod tests {
         let large = plan(&layout, 60.0);
         let count = hand_overs(&large);
         assert!((9..4000).contains(&count), "{count} of {}", 256 * 255 / 2);
-        for distance in [Distance::Core, Distance::Complex, Distance::Remote] {
+        for distance in [LineDistance::Core, LineDistance::Complex, LineDistance::Remote] {
             let of = |planned: &&Planned| {
                 matches!(planned.thing, Thing::Pair(Pair::HandOver, (a, b))
                     if layout.distance(a, b) == distance)

@@ -8,7 +8,7 @@
 
 use super::draft::{Draft, Origin, figure_text};
 use super::inputs::{self, Taken, round4};
-use super::{Distance, Measurements, Pair, layout};
+use super::{LineDistance, Measurements, Pair, layout};
 use lockyard_predict::machine::known_figures;
 use lockyard_results::row::Measured;
 use lockyard_sim::Machine;
@@ -74,10 +74,10 @@ pub fn calibrate(measurements: &Measurements, name: Option<&str>) -> Result<Cali
     scale(&mut draft, measurements, &taken, &mut notes)?;
     exclusive_loads(&mut draft, measurements)?;
     sibling_turn(&mut draft, measurements, &taken, &mut notes)?;
-    leg(&mut draft, measurements, Distance::Socket, "complex_leg", &mut notes)?;
+    leg(&mut draft, measurements, LineDistance::Socket, "complex_leg", &mut notes)?;
     // The look-up is a part of a hand-over between sockets.
     directory(&mut draft, measurements)?;
-    leg(&mut draft, measurements, Distance::Remote, "socket_leg", &mut notes)?;
+    leg(&mut draft, measurements, LineDistance::Remote, "socket_leg", &mut notes)?;
     let machine = draft.machine()?;
     let assumed = machine.parameters().iter().filter(|p| p.assumed.is_some()).count();
     let of_family = machine
@@ -100,19 +100,19 @@ pub fn calibrate(measurements: &Measurements, name: Option<&str>) -> Result<Cali
 }
 
 /// Returns a hardware thread of the machine at a distance from thread 0, if there is one.
-pub(super) fn place_at(machine: &Machine, distance: Distance) -> Option<usize> {
+pub(super) fn place_at(machine: &Machine, distance: LineDistance) -> Option<usize> {
     let (complex, cores) = (machine.cores_per_complex(), machine.cores());
     let socket = cores / machine.sockets();
     match distance {
-        Distance::Core => (machine.threads_per_core() > 1).then_some(cores),
-        Distance::Complex => (complex > 1).then_some(1),
-        Distance::Socket => (socket > complex).then_some(complex),
-        Distance::Remote => (machine.sockets() > 1).then_some(socket),
+        LineDistance::Core => (machine.threads_per_core() > 1).then_some(cores),
+        LineDistance::Complex => (complex > 1).then_some(1),
+        LineDistance::Socket => (socket > complex).then_some(complex),
+        LineDistance::Remote => (machine.sockets() > 1).then_some(socket),
     }
 }
 
 /// Simulates the hand-over at a distance.
-fn hand_over(draft: &Draft, distance: Distance) -> Result<f64, String> {
+fn hand_over(draft: &Draft, distance: LineDistance) -> Result<f64, String> {
     let machine = draft.machine()?;
     let place = place_at(&machine, distance);
     place
@@ -190,7 +190,7 @@ fn middle(found: &[Found], target: f64) -> Found {
 /// Returns the description of a hand-over that was solved for, for a source.
 fn solved(
     measurements: &Measurements,
-    distance: Distance,
+    distance: LineDistance,
     measured: Measured,
     found: Found,
 ) -> String {
@@ -207,7 +207,7 @@ fn solved(
 /// Notes that a hand-over is out of reach, or the error of the simulated one.
 fn judge(
     what: &str,
-    distance: Distance,
+    distance: LineDistance,
     measured: Measured,
     found: Found,
     notes: &mut Vec<String>,
@@ -239,7 +239,7 @@ fn scale(
     taken: &Taken,
     notes: &mut Vec<String>,
 ) -> Result<(), String> {
-    let distance = Distance::Complex;
+    let distance = LineDistance::Complex;
     let Some(measured) = measurements.pair(Pair::HandOver, distance) else {
         notes.push(format!(
             "the ping-pong between {} was not measured, so `scale` is assumed, and with it \
@@ -271,7 +271,7 @@ fn scale(
 /// chooses the alternative that brings two cores, which change a word by a load and a
 /// compare-exchange, nearer to the measurement.
 fn exclusive_loads(draft: &mut Draft, measurements: &Measurements) -> Result<(), String> {
-    let Some(measured) = measurements.pair(Pair::CompareExchange, Distance::Complex) else {
+    let Some(measured) = measurements.pair(Pair::CompareExchange, LineDistance::Complex) else {
         return Ok(());
     };
     let unknown = Origin::Assumed("while it is solved for".to_owned());
@@ -279,7 +279,7 @@ fn exclusive_loads(draft: &mut Draft, measurements: &Measurements) -> Result<(),
     for (value, figure) in [0.0, 1.0].into_iter().zip(&mut figures) {
         draft.set("protocol", "exclusive_loads", value, unknown.clone());
         let machine = draft.machine()?;
-        let Some(place) = place_at(&machine, Distance::Complex) else { return Ok(()) };
+        let Some(place) = place_at(&machine, LineDistance::Complex) else { return Ok(()) };
         *figure = known_figures::rate(&machine, place, true);
     }
     let miss = |figure: f64| (figure / measured.value).ln().abs();
@@ -306,7 +306,7 @@ fn sibling_turn(
     taken: &Taken,
     notes: &mut Vec<String>,
 ) -> Result<(), String> {
-    let distance = Distance::Core;
+    let distance = LineDistance::Core;
     let Some(measured) = measurements.pair(Pair::HandOver, distance) else { return Ok(()) };
     if taken.number("cycles.sibling_turn") == 0.0 {
         return Ok(());
@@ -341,7 +341,7 @@ fn sibling_turn(
 fn leg(
     draft: &mut Draft,
     measurements: &Measurements,
-    distance: Distance,
+    distance: LineDistance,
     name: &'static str,
     notes: &mut Vec<String>,
 ) -> Result<(), String> {
@@ -371,7 +371,7 @@ fn leg(
 
 /// Sets the additional cost of a line whose home is the loader's.
 fn directory(draft: &mut Draft, measurements: &Measurements) -> Result<(), String> {
-    let homed = |what| measurements.pair(what, Distance::Remote);
+    let homed = |what| measurements.pair(what, LineDistance::Remote);
     let (Some(reader), Some(writer)) = (homed(Pair::LoadHomedReader), homed(Pair::LoadHomedWriter))
     else {
         return Ok(());

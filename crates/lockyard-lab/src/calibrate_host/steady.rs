@@ -15,7 +15,7 @@
 //! sign detects a change that takes longer than the measurement. So the file of a virtual machine
 //! always says that this may happen.
 
-use super::{Distance, Measurements, Pair, PairFigure, layout};
+use super::{LineDistance, Measurements, Pair, PairFigure, layout};
 use lockyard_results::statistics::{Unsteady, unsteady};
 use lockyard_sim::Machine;
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ const ANOTHER: f64 = 1.25;
 /// Checks everything that was measured in time, and from pair to pair.
 pub fn steadiness(measurements: &Measurements) -> Steadiness {
     let mut found = Steadiness::default();
-    let mut groups: BTreeMap<(Pair, Distance), Vec<&PairFigure>> = BTreeMap::new();
+    let mut groups: BTreeMap<(Pair, LineDistance), Vec<&PairFigure>> = BTreeMap::new();
     for pair in &measurements.pairs {
         let distance = measurements.layout.distance(pair.tasks.0, pair.tasks.1);
         groups.entry((pair.what, distance)).or_default().push(pair);

@@ -8,7 +8,7 @@ use lockyard_sim::Machine;
 
 /// Replaces the hand-over of all pairs at a distance, round by round, and the figure that the
 /// rounds give.
-fn hand_overs(measurements: &mut Measurements, distance: Distance, series: &[f64]) {
+fn hand_overs(measurements: &mut Measurements, distance: LineDistance, series: &[f64]) {
     let layout = measurements.layout.clone();
     for pair in measurements.pairs.iter_mut() {
         let (a, b) = pair.tasks;
@@ -31,10 +31,10 @@ fn mixture() -> Vec<f64> {
 fn a_hand_over_with_two_values_makes_no_machine_unless_it_is_marked() {
     let (_, mut measurements) = imitated("cascade-lake-2s24c2t", 143, 2);
     let steady: Vec<f64> = (0..200).map(|round| 48.0 + (round % 5) as f64 * 0.3).collect();
-    hand_overs(&mut measurements, Distance::Complex, &steady);
+    hand_overs(&mut measurements, LineDistance::Complex, &steady);
     assert_eq!(steadiness(&measurements), Steadiness::default(), "a stable host passes");
-    hand_overs(&mut measurements, Distance::Complex, &mixture());
-    let figure = measurements.pair(Pair::HandOver, Distance::Complex).expect("it is there");
+    hand_overs(&mut measurements, LineDistance::Complex, &mixture());
+    let figure = measurements.pair(Pair::HandOver, LineDistance::Complex).expect("it is there");
     assert!(figure.ci_high < 1.2 * figure.ci_low, "its interval is tight: {figure:?}");
     let found = steadiness(&measurements);
     let why = found.refused.expect("it is no machine");
@@ -50,12 +50,12 @@ fn a_hand_over_with_two_values_makes_no_machine_unless_it_is_marked() {
 fn a_drift_makes_no_machine_and_few_disturbed_rounds_do_no_harm() {
     let (_, mut measurements) = imitated("cascade-lake-2s24c2t", 143, 2);
     let drift: Vec<f64> = (0..90).map(|round| 25.0 + f64::from(round)).collect();
-    hand_overs(&mut measurements, Distance::Remote, &drift);
+    hand_overs(&mut measurements, LineDistance::Remote, &drift);
     let why = steadiness(&measurements).refused.expect("it is no machine");
     assert!(why.contains("between sockets") && why.contains("ns at first and"), "{why}");
     let disturbed: Vec<f64> =
         (0..90).map(|round| if round % 15 == 3 { 400.0 } else { 110.0 }).collect();
-    hand_overs(&mut measurements, Distance::Remote, &disturbed);
+    hand_overs(&mut measurements, LineDistance::Remote, &disturbed);
     assert_eq!(steadiness(&measurements), Steadiness::default());
 }
 
@@ -96,7 +96,7 @@ fn an_earlier_file_with_another_hand_over_is_noticed() {
     let found = calibrate(&measurements, Some("now")).expect("it is a machine");
     assert!(differs(&found.machine, &found.machine).is_empty(), "a stable host");
     let mut other = measurements.clone();
-    hand_overs(&mut other, Distance::Complex, &[114.0; 9]);
+    hand_overs(&mut other, LineDistance::Complex, &[114.0; 9]);
     let earlier = calibrate(&other, Some("before")).expect("it is a machine").machine;
     let said = differs(&earlier, &found.machine);
     let [said] = &said[..] else { panic!("{said:?}") };

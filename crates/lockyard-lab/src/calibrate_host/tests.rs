@@ -61,7 +61,7 @@ pub(super) fn imitate(
         push(Pair::Add, all[0], known_figures::rate(machine, place, false));
         push(Pair::CompareExchange, all[0], known_figures::rate(machine, place, true));
         push(Pair::LoadHomedReader, all[0], known_figures::load(machine, place, 0));
-        if distance == Distance::Remote {
+        if distance == LineDistance::Remote {
             push(Pair::LoadHomedWriter, all[0], known_figures::load(machine, place, 1));
         }
     }
@@ -79,7 +79,7 @@ pub(super) fn imitate(
     }
     let sibling = number(machine, "protocol.smt_slowdown");
     Measurements {
-        processor: Processor {
+        processor: CalibratedProcessor {
             vendor: vendor.to_owned(),
             family: Some(6),
             model: Some(model),
@@ -156,7 +156,7 @@ fn a_machine_that_is_measured_is_found_again() {
         let figures = compare(&measurements, &found, 2, &|| ()).expect("it runs");
         for row in &figures.rows {
             let error = row.error().expect("it is simulated");
-            let most = if row.role == Role::Input { 0.015 } else { 0.05 };
+            let most = if row.role == FigureRole::Input { 0.015 } else { 0.05 };
             assert!(error.abs() < most, "{name}, {} on {}: {error:+.3}", row.figure, row.threads);
         }
         assert!(figures.rows.iter().any(|row| row.figure == "lockref" && row.threads == 3));
@@ -272,7 +272,7 @@ fn two_threads_of_one_core_are_predicted_though_no_two_cores_were_measured() {
     for name in ["ping_pong_same_core", "atomic_add_two_threads_same_core"] {
         let row = row(name).expect("it was measured");
         assert!(
-            row.role == Role::Predicted && row.error().is_some_and(|e| e.abs() < 0.02),
+            row.role == FigureRole::Predicted && row.error().is_some_and(|e| e.abs() < 0.02),
             "{row:?}"
         );
     }
@@ -282,7 +282,8 @@ fn two_threads_of_one_core_are_predicted_though_no_two_cores_were_measured() {
 fn a_distance_that_could_not_be_measured_is_named_and_the_rest_is_there() {
     let (_, mut measurements) = imitated("cascade-lake-2s24c2t", 85, 2);
     let layout = measurements.layout.clone();
-    let near = |pair: &PairFigure| layout.distance(pair.tasks.0, pair.tasks.1) == Distance::Complex;
+    let near =
+        |pair: &PairFigure| layout.distance(pair.tasks.0, pair.tasks.1) == LineDistance::Complex;
     measurements.pairs.retain(|pair| pair.what != Pair::HandOver || !near(pair));
     let found = calibrate(&measurements, None).expect("it is a machine");
     let figures = compare(&measurements, &found, 1, &|| ()).expect("it runs");
@@ -343,7 +344,7 @@ fn a_farther_distance_that_is_not_slower_is_said_and_is_no_input() {
     let (_, mut measurements) = imitated("cascade-lake-2s24c2t", 85, 2);
     let layout = measurements.layout.clone();
     for pair in measurements.pairs.iter_mut().filter(|pair| pair.what == Pair::HandOver) {
-        if layout.distance(pair.tasks.0, pair.tasks.1) == Distance::Remote {
+        if layout.distance(pair.tasks.0, pair.tasks.1) == LineDistance::Remote {
             pair.figure = exactly(20.0);
         }
     }
@@ -408,7 +409,7 @@ fn programs_get_every_figure_and_the_file() {
     assert_eq!(json["rows"].as_array().map(Vec::len), Some(figures.rows.len()));
     assert_eq!(json["machine_file"].as_str(), Some(found.file.as_str()));
     assert_eq!(json["environment"]["kernel"], "x");
-    let counted = figures.rows.iter().filter(|row| row.role == Role::Predicted).count();
+    let counted = figures.rows.iter().filter(|row| row.role == FigureRole::Predicted).count();
     assert_eq!(json["summary"]["figures"], counted);
     assert_eq!(text(Format::Csv).lines().count(), figures.rows.len() + 1);
     let markdown = text(Format::Markdown);

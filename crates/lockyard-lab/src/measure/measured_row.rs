@@ -1,6 +1,6 @@
 //! The row of a measured figure: its names, and everything that is known beside it.
 
-use super::Request;
+use super::MeasureRequest;
 use lockyard_measure::peers;
 use lockyard_measure::scenario::detail::detail;
 use lockyard_measure::scenario::rounds::{Result as Measurement, Results, Task};
@@ -20,7 +20,7 @@ pub(super) fn key(script: &Script, task: &Task, metric: &str, unit: &str) -> Cel
 #[derive(Clone, Copy)]
 pub(super) struct Cells<'a> {
     /// Request that they come from.
-    pub(super) request: &'a Request,
+    pub(super) request: &'a MeasureRequest,
     /// Tasks, one for each cell.
     pub(super) tasks: &'a [Task],
     /// Results, in the order of the tasks.

@@ -3,10 +3,10 @@
 
 use lockyard_measure::call_path;
 use lockyard_predict::calibration::{self, Calibrated};
-use lockyard_predict::placement::Placement;
+use lockyard_predict::placement::MachinePlacement;
 use lockyard_predict::simulate::{CellSpec, Prediction, RunPlan, simulate};
 use lockyard_results::outcome::Outcome;
-use lockyard_results::published::{Cell, Table};
+use lockyard_results::published::{PublishedCell, PublishedTable};
 use lockyard_scenarios::{Figure, Metric, OfTasks, Script, Variant};
 use lockyard_sim::Machine;
 
@@ -67,7 +67,7 @@ pub(super) struct Model {
     /// True if the cell gave something, or another cell that says the same did.
     pub(super) is_calibration: bool,
     /// The calibration cell.
-    calibrated_by: Option<Cell>,
+    calibrated_by: Option<PublishedCell>,
 }
 
 impl Run {
@@ -77,7 +77,7 @@ impl Run {
     ///
     /// If it fails.
     pub(super) fn simulate(&self, calibrated: Calibrated) -> Result<Prediction, String> {
-        let order = Placement::Order(self.script.order);
+        let order = MachinePlacement::Order(self.script.order);
         let spec = CellSpec {
             machine: &self.machine,
             variant: &self.variant,
@@ -110,7 +110,11 @@ impl Model {
 
 impl Plan {
     /// Returns the model of a cell, or the reason why it has none.
-    pub(super) fn model(&mut self, cell: &Cell, tables: &[Table]) -> Result<Model, NoModel> {
+    pub(super) fn model(
+        &mut self,
+        cell: &PublishedCell,
+        tables: &[PublishedTable],
+    ) -> Result<Model, NoModel> {
         if let Some(reason) = call_path::without_measurement(&cell.key.experiment) {
             return Err(reason.into());
         }

@@ -17,6 +17,6 @@ mod run;
 mod tables;
 
 pub use programs::Program;
-pub use report::{Report, count, report};
+pub use report::{TrainingReport, count, report};
 pub use run::{simulate, simulate_for};
-pub use tables::{Cell, Left, cells};
+pub use tables::{Left, TrainingCell, cells};

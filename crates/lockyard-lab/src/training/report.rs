@@ -1,6 +1,6 @@
 //! The rows of the training tables: each cell beside the simulated one.
 
-use super::{Cell, cells, simulate};
+use super::{TrainingCell, cells, simulate};
 use lockyard_predict::failure::Failure;
 use lockyard_predict::names;
 use lockyard_results::cell_key::CellKey;
@@ -16,7 +16,7 @@ const SEEDS: u64 = 2;
 
 /// Result of the simulation.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct TrainingReport {
     /// One row for each cell, in the order of the tables. Rows that were not begun before an
     /// interrupt are missing.
     pub rows: Vec<Row>,
@@ -38,7 +38,7 @@ pub fn count() -> usize {
 /// # Errors
 ///
 /// If a run fails.
-pub fn report(jobs: usize, done: &(impl Fn() + Sync)) -> Result<Report, Failure> {
+pub fn report(jobs: usize, done: &(impl Fn() + Sync)) -> Result<TrainingReport, Failure> {
     let (cells, left) = cells();
     let mut machines: BTreeMap<&str, Machine> = BTreeMap::new();
     for cell in &cells {
@@ -46,7 +46,7 @@ pub fn report(jobs: usize, done: &(impl Fn() + Sync)) -> Result<Report, Failure>
             machines.insert(cell.machine, names::machine(cell.machine)?);
         }
     }
-    let figure = |cell: &Cell| {
+    let figure = |cell: &TrainingCell| {
         let machine = &machines[cell.machine];
         (1..=SEEDS).map(|seed| simulate(machine, cell, seed)).collect::<Result<Vec<f64>, _>>()
     };
@@ -103,10 +103,10 @@ pub fn report(jobs: usize, done: &(impl Fn() + Sync)) -> Result<Report, Failure>
              of {apart} cells differ by more than 5 % (`start_orders` in JSON)."
         ),
     ];
-    Ok(Report { summaries, asked: cells.len(), rows, notes })
+    Ok(TrainingReport { summaries, asked: cells.len(), rows, notes })
 }
 
-fn row(cell: &Cell, figure: f64) -> Row {
+fn row(cell: &TrainingCell, figure: f64) -> Row {
     let (variant, work) = cell.variant.split_once('/').unwrap_or((&cell.variant, ""));
     let experiment =
         if work.is_empty() { cell.table.to_owned() } else { format!("{}/{work}", cell.table) };

@@ -12,7 +12,7 @@
 //! others. The threads of one socket are taken as equally fast. (They are nearly so: with all 44 of
 //! a socket, a thread's mean time is 0.9 to 1 of the whole time in the tables.)
 
-use super::Cell;
+use super::TrainingCell;
 use super::programs::Shared;
 use lockyard_predict::interruptible;
 use lockyard_predict::simulate::SimulationError;
@@ -46,7 +46,7 @@ fn place(machine: &Machine, index: usize) -> usize {
 /// # Errors
 ///
 /// If the run is stuck.
-pub fn simulate(machine: &Machine, cell: &Cell, seed: u64) -> Result<f64, SimulationError> {
+pub fn simulate(machine: &Machine, cell: &TrainingCell, seed: u64) -> Result<f64, SimulationError> {
     simulate_for(machine, cell, seed, (WARM_UP_NS, WINDOW_NS))
 }
 
@@ -58,7 +58,7 @@ pub fn simulate(machine: &Machine, cell: &Cell, seed: u64) -> Result<f64, Simula
 /// If the run is stuck.
 pub fn simulate_for(
     machine: &Machine,
-    cell: &Cell,
+    cell: &TrainingCell,
     seed: u64,
     times: (f64, f64),
 ) -> Result<f64, SimulationError> {
@@ -131,7 +131,7 @@ fn are_alike((first, of_first): (f64, u64), (last, of_last): (f64, u64)) -> bool
 /// Result of some threads together: simulated nanoseconds, and the operations of each in them.
 fn together(
     machine: &Machine,
-    cell: &Cell,
+    cell: &TrainingCell,
     seed: u64,
     (warm_up, at_least): (f64, f64),
     threads: &[usize],
@@ -190,7 +190,7 @@ mod tests {
         let machine = Machine::shipped("broadwell-ep-2s22c2t").expect("it is shipped");
         let (cells, _) = cells();
         let of = |threads| {
-            let is = |cell: &&Cell| {
+            let is = |cell: &&TrainingCell| {
                 cell.machine == machine.name()
                     && cell.threads == threads
                     && cell.variant == "cas_lockref/0/0"

@@ -47,7 +47,7 @@ const X86_3_WORK: f64 = 0.86;
 
 /// A cell of a training table.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cell {
+pub struct TrainingCell {
     /// The table.
     pub table: &'static str,
     /// The shipped machine.
@@ -84,7 +84,7 @@ fn fields(line: &str) -> Vec<String> {
 /// # Panics
 ///
 /// If a shipped table is broken; a test reads them.
-pub fn cells() -> (Vec<Cell>, Left) {
+pub fn cells() -> (Vec<TrainingCell>, Left) {
     let mut cells = Vec::new();
     let mut left = Left::default();
     for (table, machine, text) in [
@@ -100,7 +100,7 @@ pub fn cells() -> (Vec<Cell>, Left) {
         };
         let threads: usize = f[3].parse().expect("a number of threads");
         let figure: f64 = f[4].parse().expect("a time");
-        cells.push(Cell {
+        cells.push(TrainingCell {
             table: "concurrency_hierarchy_skylake",
             machine: "skylake-client-4c",
             variant: f[2].clone(),
@@ -119,7 +119,7 @@ fn lockhammer(
     table: &'static str,
     machine: &'static str,
     text: &str,
-    cells: &mut Vec<Cell>,
+    cells: &mut Vec<TrainingCell>,
     left: &mut Left,
 ) {
     for line in text.lines().skip(2) {
@@ -139,7 +139,7 @@ fn lockhammer(
         let work = |ns: f64| if ns > 0.0 { ns + WORK_OVERHEAD_NS } else { 0.0 };
         let scale = if machine == X86_3_MACHINE && threads > 1 { X86_3_WORK } else { 1.0 };
         let own = if threads > 1 { LOOP_NS.1 } else { LOOP_NS.0 };
-        cells.push(Cell {
+        cells.push(TrainingCell {
             table,
             machine,
             variant: format!(

@@ -1,18 +1,18 @@
 //! The table `qspinlock-applications`: each row has one status, the ticket lock's rows calibrate,
 //! and nothing of the queued lock's rows is in their predictions.
 
-use lockyard_lab::reproduce::{self, Request};
+use lockyard_lab::reproduce::{self, ReproduceRequest};
 use lockyard_results::details::{CostsDetail, SimulatedDetail};
-use lockyard_results::published::{self, Table};
+use lockyard_results::published::{self, PublishedTable};
 use lockyard_results::row::{Row, Status};
 
-fn tables() -> Vec<Table> {
+fn tables() -> Vec<PublishedTable> {
     published::shipped().expect("they are shipped")
 }
 
-fn reproduce(tables: &[Table], jobs: usize) -> Vec<Row> {
+fn reproduce(tables: &[PublishedTable], jobs: usize) -> Vec<Row> {
     let names = vec!["qspinlock-applications".to_owned()];
-    let request = Request { names, jobs, measure: None };
+    let request = ReproduceRequest { names, jobs, measure: None };
     reproduce::run(&request, tables, &|| ()).expect("it runs").rows
 }
 

@@ -6,8 +6,8 @@
 //! script's by the few nanoseconds that taking and releasing a lock costs its own thread.
 
 use lockyard_predict::explain::{Bound, Cause, Costs, LITTLE};
-use lockyard_predict::placement::Placement;
-use lockyard_predict::simulate::{CellSpec, Effort, RunPlan, simulate};
+use lockyard_predict::placement::MachinePlacement;
+use lockyard_predict::simulate::{CellSpec, RunPlan, SimulationEffort, simulate};
 use lockyard_scenarios::{Order, Script};
 use lockyard_sim::Machine;
 
@@ -35,7 +35,7 @@ fn costs(head: &str, objects: &[(&str, &str)], steps: &[Step], threads: usize) -
     text += "[[variants]]\nname = \"v\"\ntitle = \"v\"\n[placement]\norder = \"siblings-last\"\n";
     let script = Script::parse("fixture.toml", &text).expect("it is a script");
     let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
-    let placement = Placement::Order(Order::SiblingsLast);
+    let placement = MachinePlacement::Order(Order::SiblingsLast);
     let cell = CellSpec {
         machine: &machine,
         variant: &script.variants[0],
@@ -44,7 +44,7 @@ fn costs(head: &str, objects: &[(&str, &str)], steps: &[Step], threads: usize) -
         threads,
         local_work: 0.0,
     };
-    let found = simulate(&cell, &RunPlan::of_windows(Effort::SEARCH));
+    let found = simulate(&cell, &RunPlan::of_windows(SimulationEffort::SEARCH));
     let costs = found.expect("it runs").costs;
     println!("{}", costs.table(&format!("{threads} threads")));
     costs

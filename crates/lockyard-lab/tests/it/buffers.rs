@@ -1,7 +1,7 @@
 //! The experiments on the buffer cache: the published effects are there. Simulated, so exact from
 //! run to run; what is asserted of figures are ranges, which say what the effect is.
 
-use lockyard_lab::reproduce::{self, Request};
+use lockyard_lab::reproduce::{self, ReproduceRequest};
 use lockyard_results::published;
 use lockyard_results::row::{Row, Status};
 use std::sync::LazyLock;
@@ -10,7 +10,7 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
     let tables = published::shipped().expect("they are shipped");
     let names =
         vec!["buffer-cache/16-way-create".to_owned(), "buffer-cache/8-way-unlink".to_owned()];
-    let request = Request { names, jobs: 2, measure: None };
+    let request = ReproduceRequest { names, jobs: 2, measure: None };
     reproduce::run(&request, &tables, &|| ()).expect("it runs").rows
 });
 

@@ -4,8 +4,8 @@
 
 use lockyard_results::cell_key::CellKey;
 use lockyard_results::compare::comparison::{Verdict, compare, holm};
-use lockyard_results::compare::read::Kind;
-use lockyard_results::compare::{Comparison, Options, Results, parse, report};
+use lockyard_results::compare::read::FigureKind;
+use lockyard_results::compare::{Comparison, Options, ResultFile, parse, report};
 use lockyard_results::details::{Details, MeasuredDetail, NOT_PINNED, SimulatedDetail};
 use lockyard_results::render::{Document, Format, render};
 use lockyard_results::row::{Measured, Row, Status};
@@ -66,7 +66,7 @@ fn simulated(variant: &str, metric: (&str, &str), value: f64) -> Row {
 }
 
 /// Reads results through the file format, as the command does.
-fn file(name: &str, environment: &[(&str, &str)], rows: Vec<Row>) -> Results {
+fn file(name: &str, environment: &[(&str, &str)], rows: Vec<Row>) -> ResultFile {
     let environment = environment.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
     let document = Document { rows, environment, ..Document::default() };
     parse(name, &render(&document, Format::Json)).expect("what is written is read")
@@ -78,7 +78,7 @@ fn of(a: Vec<Row>, b: Vec<Row>) -> Comparison {
     compare(&file("A", &[], a), &file("B", &[], b), OPTIONS).expect("they are comparable")
 }
 
-fn refusal(a: Results, b: Results) -> String {
+fn refusal(a: ResultFile, b: ResultFile) -> String {
     compare(&a, &b, OPTIONS).expect_err("they are not comparable").to_string()
 }
 
@@ -188,7 +188,7 @@ fn the_geometric_mean_has_the_mean_of_the_speeds_and_a_narrower_interval_than_it
     };
     let found = of(file_of(1.0), file_of(1.1));
     let mean = found.means[0];
-    assert_eq!((mean.kind, mean.rows), (Kind::Measured, 16));
+    assert_eq!((mean.kind, mean.rows), (FigureKind::Measured, 16));
     let (low, high) = mean.interval.expect("nine rounds are enough");
     assert!(low < 1.1 && 1.1 < high && low < mean.speed && mean.speed < high, "{mean:?}");
     let widths = found.rows.iter().filter_map(|row| row.interval).map(|(low, high)| high - low);
@@ -263,7 +263,7 @@ fn a_program_that_differs_in_all_rows_alike_is_suspected_to_be_the_host() {
 const HOST: [(&str, &str); 4] =
     [("cpu", "Fast"), ("kernel", "6.1"), ("seconds", "0.1"), ("placement", "CPUs 0,1")];
 
-fn changed(name: &str, value: &str) -> Results {
+fn changed(name: &str, value: &str) -> ResultFile {
     let environment: Vec<(&str, &str)> =
         HOST.iter().map(|&(n, v)| (n, if n == name { value } else { v })).collect();
     file("B", &environment, vec![measured("v", RATE, &[5.0; 9])])

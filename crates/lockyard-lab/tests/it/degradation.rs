@@ -2,7 +2,7 @@
 //! operations end up on the lock and stay there. With trywait all come back. The Sapphire Rapids is
 //! simulated, so the figures are exact.
 
-use lockyard_predict::placement::Placement;
+use lockyard_predict::placement::MachinePlacement;
 use lockyard_predict::simulate::{self, CellSpec};
 use lockyard_results::outcome::SampleFigures;
 use lockyard_scenarios::{Samples, Script, Variant};
@@ -17,7 +17,7 @@ fn script() -> Script {
 
 fn samples(variant: &Variant, tasks: usize, local_work: f64) -> Vec<SampleFigures> {
     let machine = Machine::shipped("sapphire-rapids").expect("it is shipped");
-    let order = Placement::Order(script().order);
+    let order = MachinePlacement::Order(script().order);
     let cell = CellSpec {
         machine: &machine,
         variant,
@@ -84,7 +84,7 @@ fn a_sample_has_the_least_and_the_most_of_a_task_and_the_total_of_all() {
 fn a_disturbance_needs_a_hardware_thread() {
     let script = script();
     let machine = Machine::shipped("skylake-client-4c").expect("it is shipped");
-    let (order, all) = (Placement::Order(script.order), machine.hardware_threads());
+    let (order, all) = (MachinePlacement::Order(script.order), machine.hardware_threads());
     let run = |tasks| {
         let cell = CellSpec {
             machine: &machine,

@@ -2,10 +2,12 @@
 
 use lockyard::platform::{Host, Ordering, Word};
 use lockyard_predict::explain::{Cause, Costs};
-use lockyard_predict::placement::Placement;
-use lockyard_predict::simulate::{CellSpec, Effort, RunPlan, simulate};
+use lockyard_predict::placement::MachinePlacement;
+use lockyard_predict::simulate::{CellSpec, RunPlan, SimulationEffort, simulate};
 use lockyard_scenarios::{Order, Script};
-use lockyard_sim::{CyclePhase, Distance, Machine, RunEnd, Simulated, SimulatedU64, Simulation};
+use lockyard_sim::{
+    CyclePhase, LineDistance, Machine, RunEnd, Simulated, SimulatedU64, Simulation,
+};
 
 fn machine() -> Machine {
     Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped")
@@ -19,7 +21,7 @@ fn costs(objects_and_steps: &str, order: Order, threads: usize) -> Costs {
         order.name()
     );
     let script = Script::parse("fixture.toml", &text).expect("it is a script");
-    let placement = Placement::Order(order);
+    let placement = MachinePlacement::Order(order);
     let variant = &script.variants[0];
     let machine = machine();
     let cell = CellSpec {
@@ -30,7 +32,7 @@ fn costs(objects_and_steps: &str, order: Order, threads: usize) -> Costs {
         threads,
         local_work: 0.0,
     };
-    simulate(&cell, &RunPlan::of_windows(Effort::SEARCH)).expect("it runs").costs
+    simulate(&cell, &RunPlan::of_windows(SimulationEffort::SEARCH)).expect("it runs").costs
 }
 
 fn assert_cause(costs: &Costs, cause: Cause, line: Option<&str>, words: &str) {
@@ -114,7 +116,7 @@ fn a_word_that_another_socket_reads_comes_from_there() {
     });
     let line = costs.lines["flag"];
     assert_eq!(line.hand_overs, [0; 4]);
-    assert!(line.reads[Distance::Remote as usize] > 100, "{line:?}");
+    assert!(line.reads[LineDistance::Remote as usize] > 100, "{line:?}");
     assert_eq!(line.reads[..3], [0; 3], "all readers are on the other socket");
     assert_cause(&costs, Cause::RemoteHandOver, Some("flag"), "100 % of the transfers of `flag`");
 }

@@ -1,12 +1,13 @@
 //! Guests that share CPUs: what figures are of, and that nothing else changes.
 
-use lockyard_predict::placement::Placement;
-use lockyard_predict::simulate::{CellSpec, Effort, Prediction, RunPlan, simulate};
+use lockyard_predict::placement::MachinePlacement;
+use lockyard_predict::simulate::{CellSpec, Prediction, RunPlan, SimulationEffort, simulate};
 use lockyard_scenarios::{Order, Script};
 use lockyard_sim::{CyclePhase, Machine};
 
 /// A short run, of which the longer one that guests need is made.
-const EFFORT: Effort = Effort { warm_up_ns: 50_000.0, window_ns: 200_000.0, seeds: 1 };
+const EFFORT: SimulationEffort =
+    SimulationEffort { warm_up_ns: 50_000.0, window_ns: 200_000.0, seeds: 1 };
 
 fn script(steps: &str, guests: &str) -> Script {
     let text = format!(
@@ -24,7 +25,7 @@ fn cell(script: &Script) -> Prediction {
         [("scheduler.period", 2000.0), ("scheduler.granularity", 500.0), ("scheduler.lead", 300.0)]
             .into_iter()
             .fold(machine, |machine, (name, value)| machine.with(name, value).expect("it has it"));
-    let placement = Placement::Order(Order::SiblingsLast);
+    let placement = MachinePlacement::Order(Order::SiblingsLast);
     let cell = CellSpec {
         machine: &machine,
         variant: &script.variants[0],

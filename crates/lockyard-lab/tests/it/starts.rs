@@ -1,8 +1,8 @@
 //! Start times of simulated tasks: their effect on a queue on two sockets, and the notes in rows.
 
-use lockyard_predict::placement::Placement;
-use lockyard_predict::request::{self, Request};
-use lockyard_predict::simulate::{CellSpec, Effort, Prediction, RunPlan, simulate};
+use lockyard_predict::placement::MachinePlacement;
+use lockyard_predict::request::{self, PredictRequest};
+use lockyard_predict::simulate::{CellSpec, Prediction, RunPlan, SimulationEffort, simulate};
 use lockyard_results::details::StartOrdersDetail;
 use lockyard_results::render::{self, Document};
 use lockyard_results::row::Row;
@@ -60,8 +60,8 @@ fn machine() -> Machine {
 fn run(starts: Starts, tasks: usize, seeds: u64) -> Prediction {
     let mut script = Script::parse("counter.toml", COUNTER).expect("it is valid");
     script.variants[0].starts = starts;
-    let placement = Placement::Order(Order::SiblingsLast);
-    let effort = Effort { seeds, ..Effort::SEARCH };
+    let placement = MachinePlacement::Order(Order::SiblingsLast);
+    let effort = SimulationEffort { seeds, ..SimulationEffort::SEARCH };
     let machine = machine();
     let cell = CellSpec {
         machine: &machine,
@@ -101,12 +101,12 @@ fn the_same_seeds_give_the_same_run_and_another_seed_another_order() {
 
 /// Returns the row of `predict` with this many tasks at these places.
 fn row(places: &str, threads: usize) -> Row {
-    let request = Request {
+    let request = PredictRequest {
         script: Script::parse("counter.toml", COUNTER).expect("it is valid"),
         machine: machine(),
         variants: Vec::new(),
         threads: vec![threads],
-        placement: Some(Placement::parse(places, &machine()).expect("it is valid")),
+        placement: Some(MachinePlacement::parse(places, &machine()).expect("it is valid")),
         sensitivity: false,
         attribution: false,
         jobs: 1,

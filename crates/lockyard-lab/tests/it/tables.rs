@@ -3,21 +3,21 @@
 //! there. Simulated, so exact from run to run; what is asserted of figures are ranges, which say
 //! what the effect is.
 
-use lockyard_lab::reproduce::{self, Request};
-use lockyard_predict::placement::Placement;
-use lockyard_predict::simulate::{CellSpec, Effort, Prediction, RunPlan, simulate};
-use lockyard_results::published::{self, Table};
+use lockyard_lab::reproduce::{self, ReproduceRequest};
+use lockyard_predict::placement::MachinePlacement;
+use lockyard_predict::simulate::{CellSpec, Prediction, RunPlan, SimulationEffort, simulate};
+use lockyard_results::published::{self, PublishedTable};
 use lockyard_results::row::{Row, Status};
 use lockyard_scenarios::Script;
 use lockyard_sim::Machine;
 
-fn tables() -> Vec<Table> {
+fn tables() -> Vec<PublishedTable> {
     published::shipped().expect("they are shipped")
 }
 
-fn timers(tables: &[Table]) -> Vec<Row> {
+fn timers(tables: &[PublishedTable]) -> Vec<Row> {
     let names = vec!["id-table-timer-gettime".to_owned()];
-    let request = Request { names, jobs: 2, measure: None };
+    let request = ReproduceRequest { names, jobs: 2, measure: None };
     reproduce::run(&request, tables, &|| ()).expect("it runs").rows
 }
 
@@ -68,11 +68,14 @@ fn simulated(script: &str, variant: &str) -> Prediction {
     let script = Script::shipped(script).expect("it is shipped");
     let machine = script.profile.machine.as_deref().and_then(Machine::shipped);
     let machine = machine.expect("the script names one that stands for the published one");
-    let placement = Placement::Order(script.order);
+    let placement = MachinePlacement::Order(script.order);
     let tasks = script.tasks(None).expect("the script says it");
     let variant = script.variant(variant).expect("it has it");
-    let effort =
-        Effort { window_ns: 4_000_000.0, seeds: 3, ..Effort::usual(&machine, &placement, tasks) };
+    let effort = SimulationEffort {
+        window_ns: 4_000_000.0,
+        seeds: 3,
+        ..SimulationEffort::usual(&machine, &placement, tasks)
+    };
     let cell = CellSpec {
         machine: &machine,
         variant,

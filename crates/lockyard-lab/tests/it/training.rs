@@ -30,7 +30,7 @@ fn errors(table: &str, threads: &[usize]) -> (f64, f64) {
     let (cells, _) = training::cells();
     let cells: Vec<_> =
         cells.into_iter().filter(|c| c.table == table && threads.contains(&c.threads)).collect();
-    let error = |cell: &training::Cell| {
+    let error = |cell: &training::TrainingCell| {
         let machine = names::machine(cell.machine).expect("it is shipped");
         let figure = training::simulate(&machine, cell, 1).expect("it runs");
         (figure / cell.published - 1.0).abs()

@@ -22,6 +22,8 @@ mod way;
 #[path = "../../../lockyard/examples/common/ways.rs"]
 pub mod ways;
 
-pub use report::{EXPERIMENT, Report, is_reference, measure_published, rows, without_measurement};
-pub use rounds::{Effort, Metric, Rounds, measure, measure_with};
+pub use report::{
+    CallPathReport, EXPERIMENT, is_reference, measure_published, rows, without_measurement,
+};
+pub use rounds::{CallPathEffort, CallPathMetric, Rounds, measure, measure_with};
 pub use way::{CHOICE, Way};

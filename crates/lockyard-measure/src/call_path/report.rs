@@ -1,6 +1,6 @@
 //! Results of the rounds as rows: of this host alone, and beside the published table.
 
-use super::{Effort, Metric, Rounds, Way, measure};
+use super::{CallPathEffort, CallPathMetric, Rounds, Way, measure};
 use lockyard_results::cell_key::CellKey;
 use lockyard_results::details::{CallPathDetail, MeasuredDetail, NOT_PINNED};
 use lockyard_results::row::{Row, Status};
@@ -14,7 +14,7 @@ const UNIT: &str = "% of direct";
 
 /// Rows and notes of a measurement.
 #[derive(Debug)]
-pub struct Report {
+pub struct CallPathReport {
     /// One row for each way and metric.
     pub rows: Vec<Row>,
     /// Sentences for people.
@@ -22,9 +22,9 @@ pub struct Report {
 }
 
 /// Returns the rows of a measurement on this host alone.
-pub fn rows(rounds: &Rounds) -> Report {
+pub fn rows(rounds: &Rounds) -> CallPathReport {
     let mut rows = Vec::new();
-    for metric in Metric::ALL {
+    for metric in CallPathMetric::ALL {
         for way in Way::ALL {
             let key = CellKey::here(EXPERIMENT, way.name(), 1, metric.name(), UNIT);
             let row = Row::new(key, Status::Measured);
@@ -45,17 +45,17 @@ pub fn rows(rounds: &Rounds) -> Report {
         let ways: Vec<&str> = rounds.refused.iter().map(|(way, _)| way.name()).collect();
         notes.push(format!("{}: {reason}.", ways.join(", ")));
     }
-    if let Err(reason) = rounds.relative(Way::Direct, Metric::ALL[0]) {
+    if let Err(reason) = rounds.relative(Way::Direct, CallPathMetric::ALL[0]) {
         notes.push(format!("Counters: {reason}."));
     }
     if !rounds.pinned {
         notes.push("The thread was not pinned to a CPU: the system does not let it.".to_owned());
     }
-    Report { rows, notes }
+    CallPathReport { rows, notes }
 }
 
 /// Fills a row with the figure of a way and a metric, or with the reason why there is none.
-fn fill(row: &mut Row, rounds: &Rounds, way: Way, metric: Metric) {
+fn fill(row: &mut Row, rounds: &Rounds, way: Way, metric: CallPathMetric) {
     let mut call_path =
         CallPathDetail { lock: rounds.kind.name(), way: way.name(), per_lock_and_unlock: None };
     let mut measured = MeasuredDetail::default();
@@ -104,7 +104,7 @@ pub fn measure_published<'r>(
     if rows.is_empty() || jobs::interrupted() {
         return Ok(None);
     }
-    let rounds = measure(Effort::USUAL, &mut || ())?;
+    let rounds = measure(CallPathEffort::USUAL, &mut || ())?;
     if rounds.finished() == 0 {
         // After an interrupt nothing is known of them.
         return Ok(None);
@@ -112,7 +112,7 @@ pub fn measure_published<'r>(
     for row in &mut rows {
         let way =
             Way::ALL.into_iter().find(|way| way.published() == Some(row.key.variant.as_str()));
-        let metric = Metric::ALL.into_iter().find(|metric| metric.name() == row.key.metric);
+        let metric = CallPathMetric::ALL.into_iter().find(|metric| metric.name() == row.key.metric);
         let (Some(way), Some(metric)) = (way, metric) else { continue };
         if !is_reference(&row.key.experiment, &row.key.variant) {
             fill(row, &rounds, way, metric);

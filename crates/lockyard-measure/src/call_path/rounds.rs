@@ -17,22 +17,23 @@ use std::time::{Duration, Instant};
 
 /// Length and number of rounds.
 #[derive(Clone, Copy, Debug)]
-pub struct Effort {
+pub struct CallPathEffort {
     /// Approximate length of a round of a way.
     pub window: Duration,
     /// Number of rounds.
     pub repeats: usize,
 }
 
-impl Effort {
+impl CallPathEffort {
     /// Many short rounds. Another process's time slice spoils only the rounds that it overlaps, and
     /// the median is that of the others.
-    pub const USUAL: Effort = Effort { window: Duration::from_millis(2), repeats: 101 };
+    pub const USUAL: CallPathEffort =
+        CallPathEffort { window: Duration::from_millis(2), repeats: 101 };
 }
 
 /// Quantity that is counted of a lock and an unlock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Metric {
+pub enum CallPathMetric {
     /// An event that the processor counts.
     Counted(&'static str, Event),
     /// Ratio of one event to another.
@@ -41,26 +42,26 @@ pub enum Metric {
     Wallclock,
 }
 
-impl Metric {
+impl CallPathMetric {
     /// All metrics, in the order and by the names of the published table: nine counters, and time.
-    pub const ALL: [Metric; 10] = [
-        Metric::Counted("cpu-cycles", Event::Cycles),
-        Metric::Counted("instructions", Event::Instructions),
-        Metric::Ratio("cpi", Event::Cycles, Event::Instructions),
-        Metric::Counted("cache-references", Event::CacheReferences),
-        Metric::Counted("cache-misses", Event::CacheMisses),
-        Metric::Ratio("cache-miss-rate", Event::CacheMisses, Event::CacheReferences),
-        Metric::Counted("branches", Event::Branches),
-        Metric::Counted("branch-misses", Event::BranchMisses),
-        Metric::Ratio("branch-miss-rate", Event::BranchMisses, Event::Branches),
-        Metric::Wallclock,
+    pub const ALL: [CallPathMetric; 10] = [
+        CallPathMetric::Counted("cpu-cycles", Event::Cycles),
+        CallPathMetric::Counted("instructions", Event::Instructions),
+        CallPathMetric::Ratio("cpi", Event::Cycles, Event::Instructions),
+        CallPathMetric::Counted("cache-references", Event::CacheReferences),
+        CallPathMetric::Counted("cache-misses", Event::CacheMisses),
+        CallPathMetric::Ratio("cache-miss-rate", Event::CacheMisses, Event::CacheReferences),
+        CallPathMetric::Counted("branches", Event::Branches),
+        CallPathMetric::Counted("branch-misses", Event::BranchMisses),
+        CallPathMetric::Ratio("branch-miss-rate", Event::BranchMisses, Event::Branches),
+        CallPathMetric::Wallclock,
     ];
 
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
-            Metric::Counted(name, _) | Metric::Ratio(name, ..) => name,
-            Metric::Wallclock => "wallclock",
+            CallPathMetric::Counted(name, _) | CallPathMetric::Ratio(name, ..) => name,
+            CallPathMetric::Wallclock => "wallclock",
         }
     }
 }
@@ -78,11 +79,11 @@ impl Sample {
         of.map_or_else(|| Err("it was not counted".to_owned()), |(_, value)| value.clone())
     }
 
-    fn value(&self, metric: Metric) -> Result<f64, String> {
+    fn value(&self, metric: CallPathMetric) -> Result<f64, String> {
         match metric {
-            Metric::Wallclock => Ok(self.nanoseconds),
-            Metric::Counted(_, event) => self.event(event),
-            Metric::Ratio(_, of, for_each) => Ok(self.event(of)? / self.event(for_each)?),
+            CallPathMetric::Wallclock => Ok(self.nanoseconds),
+            CallPathMetric::Counted(_, event) => self.event(event),
+            CallPathMetric::Ratio(_, of, for_each) => Ok(self.event(of)? / self.event(for_each)?),
         }
     }
 }
@@ -126,7 +127,7 @@ impl Rounds {
     ///
     /// The reason why there is none, as a sentence without a full stop: "refused here: ..." or "not
     /// available here: ...".
-    pub fn relative(&self, way: Way, metric: Metric) -> Result<Relative, String> {
+    pub fn relative(&self, way: Way, metric: CallPathMetric) -> Result<Relative, String> {
         if let Some((_, reason)) = self.refused.iter().find(|(of, _)| *of == way) {
             return Err(reason.clone());
         }
@@ -171,7 +172,7 @@ impl Rounds {
 /// # Errors
 ///
 /// If a lock did not exclude, which means that the harness is broken.
-pub fn measure(effort: Effort, done: &mut (dyn FnMut() + Send)) -> Result<Rounds, String> {
+pub fn measure(effort: CallPathEffort, done: &mut (dyn FnMut() + Send)) -> Result<Rounds, String> {
     measure_with(effort, &CHOICE, &System::default(), done)
 }
 
@@ -181,7 +182,7 @@ pub fn measure(effort: Effort, done: &mut (dyn FnMut() + Send)) -> Result<Rounds
 ///
 /// The same as for [`measure`].
 pub fn measure_with(
-    effort: Effort,
+    effort: CallPathEffort,
     choice: &Choice,
     source: &dyn Source,
     done: &mut (dyn FnMut() + Send),
@@ -194,7 +195,7 @@ pub fn measure_with(
 }
 
 fn on_one_cpu(
-    effort: Effort,
+    effort: CallPathEffort,
     choice: &Choice,
     source: &dyn Source,
     done: &mut dyn FnMut(),
@@ -293,7 +294,7 @@ mod tests {
     use super::*;
     use crate::counters::Recorded;
 
-    const BRIEF: Effort = Effort { window: Duration::from_micros(200), repeats: 6 };
+    const BRIEF: CallPathEffort = CallPathEffort { window: Duration::from_micros(200), repeats: 6 };
 
     fn measured(counters: &str) -> Rounds {
         let source = Recorded::parse(counters).unwrap();
@@ -304,7 +305,7 @@ mod tests {
     fn the_direct_call_is_a_hundred_per_cent_of_itself() {
         let rounds = measured("cycles error 2\n");
         assert_eq!(rounds.finished(), BRIEF.repeats);
-        let direct = rounds.relative(Way::Direct, Metric::Wallclock).unwrap();
+        let direct = rounds.relative(Way::Direct, CallPathMetric::Wallclock).unwrap();
         assert_eq!(direct.rounds, vec![100.0; BRIEF.repeats]);
         assert_eq!((direct.measured.ci_low, direct.measured.ci_high), (100.0, 100.0));
         assert!(direct.absolute > 0.0);
@@ -314,7 +315,7 @@ mod tests {
     fn every_way_is_measured_in_every_round_or_says_why_not() {
         let rounds = measured("cycles error 2\n");
         for way in Way::ALL {
-            match rounds.relative(way, Metric::Wallclock) {
+            match rounds.relative(way, CallPathMetric::Wallclock) {
                 Ok(found) => {
                     let Measured { value, ci_low, ci_high, samples } = found.measured;
                     assert_eq!(samples, BRIEF.repeats);
@@ -332,11 +333,13 @@ mod tests {
     #[test]
     fn counters_that_are_not_there_say_why() {
         let rounds = measured("host paranoid 4 unit yes virtualised no\ncycles error 13\n");
-        for metric in Metric::ALL.into_iter().filter(|metric| *metric != Metric::Wallclock) {
+        for metric in
+            CallPathMetric::ALL.into_iter().filter(|metric| *metric != CallPathMetric::Wallclock)
+        {
             let reason = rounds.relative(Way::Inlined, metric).unwrap_err();
             assert!(reason.starts_with("not available here: "), "{reason}");
         }
-        let cycles = rounds.relative(Way::Inlined, Metric::ALL[0]).unwrap_err();
+        let cycles = rounds.relative(Way::Inlined, CallPathMetric::ALL[0]).unwrap_err();
         assert!(cycles.contains("kernel.perf_event_paranoid is 4"), "{cycles}");
     }
 
@@ -347,7 +350,7 @@ mod tests {
              branches 100 1 1\nbranch_misses 10 1 1\n",
         );
         let metric = |name: &str| {
-            let of = Metric::ALL.into_iter().find(|metric| metric.name() == name).unwrap();
+            let of = CallPathMetric::ALL.into_iter().find(|metric| metric.name() == name).unwrap();
             rounds.relative(Way::Indirect, of)
         };
         assert_eq!(metric("cpi").unwrap().absolute, 4.0);

@@ -16,7 +16,7 @@ struct Place {
 
 /// Distance of two CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Distance {
+pub enum CpuDistance {
     /// One and the same CPU.
     SameCpu,
     /// Two threads of one core.
@@ -29,24 +29,24 @@ pub enum Distance {
     Remote,
 }
 
-impl Distance {
+impl CpuDistance {
     /// All distances, the nearest first.
-    pub const ALL: [Distance; 5] = [
-        Distance::SameCpu,
-        Distance::SameCore,
-        Distance::SameComplex,
-        Distance::SameSocket,
-        Distance::Remote,
+    pub const ALL: [CpuDistance; 5] = [
+        CpuDistance::SameCpu,
+        CpuDistance::SameCore,
+        CpuDistance::SameComplex,
+        CpuDistance::SameSocket,
+        CpuDistance::Remote,
     ];
 
     /// Name in results.
     pub fn name(self) -> &'static str {
         match self {
-            Distance::SameCpu => "same_cpu",
-            Distance::SameCore => "same_core",
-            Distance::SameComplex => "same_complex",
-            Distance::SameSocket => "same_socket",
-            Distance::Remote => "remote",
+            CpuDistance::SameCpu => "same_cpu",
+            CpuDistance::SameCore => "same_core",
+            CpuDistance::SameComplex => "same_complex",
+            CpuDistance::SameSocket => "same_socket",
+            CpuDistance::Remote => "remote",
         }
     }
 }
@@ -74,9 +74,9 @@ impl Places {
     }
 
     /// Returns the distance of two CPUs.
-    pub(crate) fn between(&self, a: usize, b: usize) -> Distance {
+    pub(crate) fn between(&self, a: usize, b: usize) -> CpuDistance {
         if a == b {
-            return Distance::SameCpu;
+            return CpuDistance::SameCpu;
         }
         let place = |cpu: usize| self.0.get(&cpu).copied().unwrap_or_default();
         let (a, b) = (place(a), place(b));
@@ -84,13 +84,13 @@ impl Places {
         let sockets_differ =
             a.socket.is_some() && b.socket.is_some() && !shared(|place| place.socket);
         if sockets_differ {
-            Distance::Remote
+            CpuDistance::Remote
         } else if shared(|place| place.core) {
-            Distance::SameCore
+            CpuDistance::SameCore
         } else if shared(|place| place.complex) {
-            Distance::SameComplex
+            CpuDistance::SameComplex
         } else {
-            Distance::SameSocket
+            CpuDistance::SameSocket
         }
     }
 }
@@ -118,7 +118,7 @@ mod tests {
         };
         let places = Places::of(&(0..16).map(cpu).collect::<Vec<_>>());
         let from_0 = [0, 8, 1, 9, 2, 11, 4, 12].map(|cpu| places.between(0, cpu));
-        use Distance::{Remote, SameComplex, SameCore, SameCpu, SameSocket};
+        use CpuDistance::{Remote, SameComplex, SameCore, SameCpu, SameSocket};
         assert_eq!(
             from_0,
             [SameCpu, SameCore, SameComplex, SameComplex, SameSocket, SameSocket, Remote, Remote]
@@ -129,9 +129,9 @@ mod tests {
     #[test]
     fn where_nothing_is_known_two_cpus_are_of_one_socket() {
         let places = Places::of(&[]);
-        assert_eq!(places.between(0, 1), Distance::SameSocket);
-        assert_eq!(places.between(2, 2), Distance::SameCpu);
-        assert_eq!(places.between(0, 99), Distance::SameSocket);
+        assert_eq!(places.between(0, 1), CpuDistance::SameSocket);
+        assert_eq!(places.between(2, 2), CpuDistance::SameCpu);
+        assert_eq!(places.between(0, 99), CpuDistance::SameSocket);
     }
 
     #[test]
@@ -141,7 +141,7 @@ mod tests {
         for &a in cpus.all().iter().take(8) {
             for &b in cpus.all().iter().take(8) {
                 assert_eq!(places.between(a, b), places.between(b, a));
-                assert_eq!(places.between(a, b) == Distance::SameCpu, a == b);
+                assert_eq!(places.between(a, b) == CpuDistance::SameCpu, a == b);
             }
         }
     }

@@ -8,5 +8,5 @@ pub(crate) mod placement;
 
 pub use affinity::pin;
 pub use allowed::{Cpus, MOST_THREADS, package};
-pub use distance::Distance;
+pub use distance::CpuDistance;
 pub use placement::Placement;

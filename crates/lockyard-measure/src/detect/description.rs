@@ -4,7 +4,7 @@ use super::caches::Cache;
 use super::clock::Clock;
 use super::kernel::Kernel;
 use super::limits::Limits;
-use super::load::Load;
+use super::load::HostLoad;
 use super::processor::Processor;
 use super::topology::Topology;
 use super::virtualisation::Virtualisation;
@@ -28,7 +28,7 @@ pub struct Description {
     /// Limits that control groups set to the process.
     pub limits: Limits,
     /// Load of the host.
-    pub load: Load,
+    pub load: HostLoad,
     /// The kernel.
     pub kernel: Kernel,
     /// Files that exist but could not be understood.

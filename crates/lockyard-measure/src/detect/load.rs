@@ -16,7 +16,7 @@ const MOMENT: Duration = Duration::from_millis(250);
 
 /// Load of the host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Load {
+pub struct HostLoad {
     /// Number of tasks ready to run on the whole host, this process's included, on average over 1,
     /// 5 and 15 minutes.
     pub averages: Option<[f64; 3]>,
@@ -38,7 +38,7 @@ struct Ticks {
 }
 
 /// Reads the load on `cpus`, with the present load if the host is the running one.
-pub(super) fn read(tree: &Tree, cpus: &CpuList, live: bool) -> Load {
+pub(super) fn read(tree: &Tree, cpus: &CpuList, live: bool) -> HostLoad {
     let before = stat(tree);
     let now = live.then(|| {
         std::thread::sleep(MOMENT);
@@ -46,7 +46,7 @@ pub(super) fn read(tree: &Tree, cpus: &CpuList, live: bool) -> Load {
     });
     let now = now.flatten();
     let since_boot = between(&BTreeMap::new(), &before, cpus);
-    Load {
+    HostLoad {
         averages: tree.parsed("proc/loadavg", averages),
         busy_cpus: now.map(|(busy, _)| busy),
         steal_now: now.map(|(_, steal)| steal),

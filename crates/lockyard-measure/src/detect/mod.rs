@@ -42,7 +42,7 @@ pub use environment::{Environment, NOT_AVAILABLE};
 pub use kernel::Kernel;
 pub use limits::{Limits, Quota};
 pub use list::CpuList;
-pub use load::Load;
+pub use load::HostLoad;
 pub use processor::Processor;
 pub(crate) use read::allowed_cpus;
 pub use read::{environment, here, recorded};

@@ -11,7 +11,7 @@ use crate::scenario::detail::detail;
 use crate::scenario::rounds::Effort;
 use crate::scenario::warnings;
 pub use lockyard_peers::tables::GROUPS;
-use lockyard_peers::tables::{self as peers, Group, Load, Role};
+use lockyard_peers::tables::{self as peers, Group, Load, SubjectRole};
 use lockyard_results::cell_key::CellKey;
 use lockyard_results::details::{Details, RatioDetail, TablesDetail};
 use lockyard_results::render::Extent;
@@ -25,7 +25,7 @@ pub const MOST_OBJECTS: u32 = 1 << 24;
 
 /// A request: the cells to measure.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct TablesRequest {
     /// Groups to measure; empty means all.
     pub groups: Vec<String>,
     /// Names of rows to measure; empty means all of a group's.
@@ -47,7 +47,7 @@ pub struct Request {
 
 /// Result of a measurement request.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct TablesReport {
     /// Number of requested subjects that have a figure.
     pub extent: Extent,
     /// One row for each subject, share of reads and number of threads. Where held-back objects and
@@ -70,7 +70,7 @@ pub fn usual_threads(cpus: usize) -> Vec<usize> {
     threads
 }
 
-fn groups(request: &Request) -> Result<Vec<&'static Group>, InputError> {
+fn groups(request: &TablesRequest) -> Result<Vec<&'static Group>, InputError> {
     let names: Vec<&str> = GROUPS.iter().map(|group| group.name).collect();
     for name in &request.groups {
         if !names.contains(&name.as_str()) {
@@ -88,7 +88,7 @@ fn groups(request: &Request) -> Result<Vec<&'static Group>, InputError> {
 }
 
 /// Returns the tasks of a request: each cell with its group.
-fn tasks(request: &Request) -> Result<Vec<(&'static Group, Task)>, InputError> {
+fn tasks(request: &TablesRequest) -> Result<Vec<(&'static Group, Task)>, InputError> {
     let groups = groups(request)?;
     let mut names: Vec<&str> = Vec::new();
     for row in groups.iter().flat_map(|group| group.rows) {
@@ -123,7 +123,7 @@ fn tasks(request: &Request) -> Result<Vec<(&'static Group, Task)>, InputError> {
             Some(reads) => reads.iter().map(|&reads| reads as u32).collect(),
             None => group.reads.to_vec(),
         };
-        let chosen = |row: &&peers::Row| {
+        let chosen = |row: &&peers::SubjectRow| {
             request.only.is_empty()
                 || request.only.iter().chain(&request.relative_to).any(|name| name == row.name)
         };
@@ -144,7 +144,7 @@ fn tasks(request: &Request) -> Result<Vec<(&'static Group, Task)>, InputError> {
 /// # Errors
 ///
 /// If the request names something that does not exist.
-pub fn rounds(request: &Request) -> Result<usize, InputError> {
+pub fn rounds(request: &TablesRequest) -> Result<usize, InputError> {
     Ok(tasks(request)?.len() * request.effort.repeats)
 }
 
@@ -153,7 +153,7 @@ pub fn rounds(request: &Request) -> Result<usize, InputError> {
 /// # Errors
 ///
 /// If the request names something that does not exist.
-pub fn run(request: &Request, done: &mut dyn FnMut()) -> Result<Report, InputError> {
+pub fn run(request: &TablesRequest, done: &mut dyn FnMut()) -> Result<TablesReport, InputError> {
     let cells = tasks(request)?;
     let mut environment = vec![
         ("placement".to_owned(), request.placement.describe()),
@@ -189,14 +189,14 @@ pub fn run(request: &Request, done: &mut dyn FnMut()) -> Result<Report, InputErr
     let extent = Extent::rows(rows.len(), cells.len());
     rows.append(&mut beside);
     let notes = notes(request, &cells, &results, places);
-    Ok(Report { extent, rows, failure: results.failure, notes, environment })
+    Ok(TablesReport { extent, rows, failure: results.failure, notes, environment })
 }
 
-fn role(role: Role) -> &'static str {
+fn role(role: SubjectRole) -> &'static str {
     match role {
-        Role::Ours => "ours",
-        Role::Peer => "peer",
-        Role::Yardstick => "yardstick",
+        SubjectRole::Ours => "ours",
+        SubjectRole::Peer => "peer",
+        SubjectRole::Yardstick => "yardstick",
     }
 }
 
@@ -212,7 +212,7 @@ fn key(group: &Group, task: &Task, metric: &str, unit: &str) -> CellKey {
 /// Sets the figure of a cell in relation to that of the named row, or of the fastest that is not
 /// ours, round by round.
 fn compare(
-    request: &Request,
+    request: &TablesRequest,
     cells: &[(&'static Group, Task)],
     results: &Results,
     index: usize,
@@ -227,7 +227,7 @@ fn compare(
         .filter_map(|((_, other), figures)| Some((other.row, figures.as_ref()?)))
         .filter(|(row, _)| match &request.relative_to {
             Some(name) => row.name == name,
-            None => row.role != Role::Ours,
+            None => row.role != SubjectRole::Ours,
         })
         .max_by(|a, b| throughput(a.1).total_cmp(&throughput(b.1)));
     let (row, reference) = reference?;
@@ -242,7 +242,7 @@ fn compare(
 }
 
 fn notes(
-    request: &Request,
+    request: &TablesRequest,
     cells: &[(&'static Group, Task)],
     results: &Results,
     places: usize,
@@ -298,7 +298,7 @@ fn notes(
         for (_, task) in of_group {
             if !rows.contains(&task.row.name) {
                 rows.push(task.row.name);
-                let peers::Row { name, from, licence, what, .. } = task.row;
+                let peers::SubjectRow { name, from, licence, what, .. } = task.row;
                 notes.push(format!("  {name} ({from}, {licence}): {what}."));
             }
         }

@@ -12,7 +12,7 @@ use crate::order::Orders;
 use crate::scenario::presence::{self, Begun, Round, Stamps};
 use crate::scenario::rounds::{self, Effort, Sample};
 use crate::watchdog::{INTERRUPTED, LONGEST_START, Progress, Watchdog, abandonable};
-use lockyard_peers::tables::{Done, Load, Row, Stop, Subject, Worker};
+use lockyard_peers::tables::{Done, Load, Stop, Subject, SubjectRow, Worker};
 use lockyard_results::row::Measured;
 use lockyard_results::statistics;
 use lockyard_support::jobs;
@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Debug)]
 pub(super) struct Task {
     /// The subject.
-    pub row: Row,
+    pub row: SubjectRow,
     /// Load on the subject.
     pub load: Load,
 }

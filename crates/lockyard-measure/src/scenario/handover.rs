@@ -5,7 +5,7 @@
 //! the rounds is reported only as the cost of the recording. The recording lengthens the time for
 //! which the lock is held. An unfair lock may therefore travel less or more than without it.
 
-use crate::cpus::distance::{Distance, Places};
+use crate::cpus::distance::{CpuDistance, Places};
 use lockyard_results::details::HandoversDetail;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ impl Handovers {
     }
 
     /// Share at a distance; `None` without an acquisition.
-    pub fn share(&self, distance: Distance) -> Option<f64> {
+    pub fn share(&self, distance: CpuDistance) -> Option<f64> {
         let of = self.by_distance[distance as usize];
         (self.total() > 0).then(|| of as f64 / self.total() as f64)
     }
@@ -45,11 +45,11 @@ impl Handovers {
         HandoversDetail {
             count,
             same_thread: (count > 0).then(|| self.same_thread as f64 / count as f64),
-            same_cpu: self.share(Distance::SameCpu),
-            same_core: self.share(Distance::SameCore),
-            same_complex: self.share(Distance::SameComplex),
-            same_socket: self.share(Distance::SameSocket),
-            remote: self.share(Distance::Remote),
+            same_cpu: self.share(CpuDistance::SameCpu),
+            same_core: self.share(CpuDistance::SameCore),
+            same_complex: self.share(CpuDistance::SameComplex),
+            same_socket: self.share(CpuDistance::SameSocket),
+            remote: self.share(CpuDistance::Remote),
             recording: None,
         }
     }

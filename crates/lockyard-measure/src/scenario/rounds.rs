@@ -396,7 +396,7 @@ mod tests {
     use super::*;
     use crate::counters::Recorded;
     use crate::cpus::Cpus;
-    use crate::cpus::distance::Distance;
+    use crate::cpus::distance::CpuDistance;
     use lockyard_scenarios::Script;
 
     fn tasks(script: &str, threads: usize) -> Vec<Task> {
@@ -467,7 +467,7 @@ mod tests {
         for result in results.results.iter().flatten() {
             let handovers = result.handovers.expect("its operations take a lock");
             assert!(handovers.total() > 0 && handovers.same_thread <= handovers.total());
-            assert_eq!(handovers.share(Distance::SameCpu), Some(1.0), "{handovers:?}");
+            assert_eq!(handovers.share(CpuDistance::SameCpu), Some(1.0), "{handovers:?}");
         }
     }
 

@@ -7,8 +7,8 @@
 //! host was meanwhile, in per cent. `linear` is perfect scaling: the number of tasks times the
 //! better figure of one task.
 
-use super::Kind;
-use super::report::{Report, Whose};
+use super::TaskKind;
+use super::report::{SyscallsReport, Whose};
 use lockyard_support::InputError;
 
 /// The header.
@@ -19,8 +19,8 @@ pub const HEADER: &str = "tasks,processes,processes_idle,threads,threads_idle,li
 /// # Errors
 ///
 /// If it lacks one of the kinds, or the cell of one task.
-pub fn check(kinds: &[Kind], tasks: &[usize]) -> Result<(), InputError> {
-    if ![Kind::Processes, Kind::Threads].iter().all(|kind| kinds.contains(kind)) {
+pub fn check(kinds: &[TaskKind], tasks: &[usize]) -> Result<(), InputError> {
+    if ![TaskKind::Processes, TaskKind::Threads].iter().all(|kind| kinds.contains(kind)) {
         return Err(InputError(
             "--format will-it-scale has columns of processes and of threads: leave --as out, or \
             --as both"
@@ -41,14 +41,14 @@ pub fn check(kinds: &[Kind], tasks: &[usize]) -> Result<(), InputError> {
 /// Returns the lines for all numbers of tasks for which both kinds were measured. Where one task
 /// was not measured, there are only the header and its zeros. An unknown share of idleness is left
 /// empty.
-pub fn print(report: &Report) -> String {
+pub fn print(report: &SyscallsReport) -> String {
     let mut text = format!("{HEADER}\n0,0,100,0,100,0\n");
     let of = |kind, tasks| {
         let whose = Whose::Kernel(kind);
         let cell = report.cells.iter().find(|cell| cell.whose == whose && cell.tasks == tasks)?;
         Some((cell.mean()?, cell.idle().map(|idle| format!("{idle:.2}")).unwrap_or_default()))
     };
-    let both = |tasks| Some((of(Kind::Processes, tasks)?, of(Kind::Threads, tasks)?));
+    let both = |tasks| Some((of(TaskKind::Processes, tasks)?, of(TaskKind::Threads, tasks)?));
     let Some(((processes, _), (threads, _))) = both(1) else { return text };
     let one = processes.round().max(threads.round());
     let mut tasks: Vec<usize> = report.cells.iter().map(|cell| cell.tasks).collect();
@@ -66,11 +66,11 @@ pub fn print(report: &Report) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::report::Cell;
+    use super::super::report::SyscallsCell;
     use super::*;
 
-    fn cell(kind: Kind, tasks: usize, totals: &[f64], idle: f64) -> Cell {
-        let mut cell = Cell::new(Whose::Kernel(kind), tasks);
+    fn cell(kind: TaskKind, tasks: usize, totals: &[f64], idle: f64) -> SyscallsCell {
+        let mut cell = SyscallsCell::new(Whose::Kernel(kind), tasks);
         for &total in totals {
             cell.push(&[total], Some(idle));
         }
@@ -81,14 +81,14 @@ mod tests {
     fn lines_are_those_of_the_posted_result_files() {
         // Two lines of a result file of a 5.2-rc2 kernel, from a mailing list.
         let cells = vec![
-            cell(Kind::Processes, 1, &[574_916.0], 93.73),
-            cell(Kind::Threads, 1, &[574_313.0], 93.70),
-            cell(Kind::Processes, 2, &[1_006_963.0, 1_006_965.0], 87.47),
-            cell(Kind::Threads, 2, &[918_228.0], 87.52),
-            cell(Kind::Processes, 4, &[], 0.0),
+            cell(TaskKind::Processes, 1, &[574_916.0], 93.73),
+            cell(TaskKind::Threads, 1, &[574_313.0], 93.70),
+            cell(TaskKind::Processes, 2, &[1_006_963.0, 1_006_965.0], 87.47),
+            cell(TaskKind::Threads, 2, &[918_228.0], 87.52),
+            cell(TaskKind::Processes, 4, &[], 0.0),
         ];
         assert_eq!(
-            print(&Report { cells, ..Report::default() }),
+            print(&SyscallsReport { cells, ..SyscallsReport::default() }),
             "tasks,processes,processes_idle,threads,threads_idle,linear\n0,0,100,0,100,0\n\
              1,574916,93.73,574313,93.70,574916\n2,1006964,87.47,918228,87.52,1149832\n"
         );
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn what_the_columns_need_is_asked_for() {
-        let both = [Kind::Processes, Kind::Threads];
+        let both = [TaskKind::Processes, TaskKind::Threads];
         assert_eq!(check(&both, &[2, 1]), Ok(()));
         assert!(check(&both, &[2]).unwrap_err().to_string().contains("--tasks must contain 1"));
         assert!(check(&both[..1], &[1]).unwrap_err().to_string().contains("--as both"));

@@ -91,27 +91,27 @@ impl Experiment {
 
 /// Kind of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TaskKind {
     /// A process with one thread.
     Processes,
     /// A thread of one process.
     Threads,
 }
 
-impl Kind {
+impl TaskKind {
     /// Name, in the plural.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Processes => "processes",
-            Kind::Threads => "threads",
+            TaskKind::Processes => "processes",
+            TaskKind::Threads => "threads",
         }
     }
 
     /// Name of the rows that show the kernel.
     pub fn variant(self) -> &'static str {
         match self {
-            Kind::Processes => "kernel-processes",
-            Kind::Threads => "kernel-threads",
+            TaskKind::Processes => "kernel-processes",
+            TaskKind::Threads => "kernel-threads",
         }
     }
 }

@@ -33,5 +33,5 @@ mod shared;
 pub mod task;
 
 pub use directory::{Directory, remove_all};
-pub use experiment::{Experiment, Kind, Launcher, MOST_TASKS, TASK, Times};
+pub use experiment::{Experiment, Launcher, MOST_TASKS, TASK, TaskKind, Times};
 pub use run::{Plan, Sample, Stopped, sample};

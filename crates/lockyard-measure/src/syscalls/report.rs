@@ -10,7 +10,7 @@
 //! One task therefore does about the same number of operations by construction. The difference with
 //! more tasks is the contended part.
 
-use super::{Directory, Experiment, Kind, Launcher, MOST_TASKS, Plan, Stopped, Times, sample};
+use super::{Directory, Experiment, Launcher, MOST_TASKS, Plan, Stopped, TaskKind, Times, sample};
 use crate::cpus::{Cpus, Placement};
 use crate::detect;
 use crate::order::Orders;
@@ -28,11 +28,11 @@ use std::time::Duration;
 
 /// A request: the cells to measure.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct SyscallsRequest {
     /// Operation of a task.
     pub experiment: Experiment,
     /// Kinds of tasks; the others are set in relation to the first.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<TaskKind>,
     /// Numbers of tasks.
     pub tasks: Vec<usize>,
     /// Placement of the tasks; whole cores first if not given.
@@ -51,7 +51,7 @@ pub struct Request {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Whose {
     /// The running kernel's.
-    Kernel(Kind),
+    Kernel(TaskKind),
     /// Ours: a variant, by its name beside this experiment.
     Ours(&'static str),
 }
@@ -81,7 +81,7 @@ pub struct PerSecond {
 
 /// Samples of one cell, one for each round.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cell {
+pub struct SyscallsCell {
     /// Lockref that is measured.
     pub whose: Whose,
     /// Number of tasks.
@@ -90,10 +90,10 @@ pub struct Cell {
     pub samples: Vec<PerSecond>,
 }
 
-impl Cell {
+impl SyscallsCell {
     /// Creates a cell without a sample.
-    pub fn new(whose: Whose, tasks: usize) -> Cell {
-        Cell { whose, tasks, samples: Vec::new() }
+    pub fn new(whose: Whose, tasks: usize) -> SyscallsCell {
+        SyscallsCell { whose, tasks, samples: Vec::new() }
     }
 
     /// Adds a sample: operations a second of each task.
@@ -135,9 +135,9 @@ impl Cell {
 
 /// Result of a measurement request.
 #[derive(Clone, Debug, Default)]
-pub struct Report {
+pub struct SyscallsReport {
     /// Requested cells, in the order of the rows. A cell that was not begun has no sample.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<SyscallsCell>,
     /// One row for each cell with a sample.
     pub rows: Vec<Row>,
     /// The samples, for people: a text for each cell of the kernel.
@@ -161,7 +161,7 @@ const MOST_SPEED: f64 = 0.5;
 const CALIBRATION_WINDOW: Duration = Duration::from_millis(100);
 
 /// Number of samples of a request, for progress.
-pub fn samples(request: &Request) -> usize {
+pub fn samples(request: &SyscallsRequest) -> usize {
     let ours = if request.beside { request.experiment.beside().1.len() } else { 0 };
     (request.kinds.len() + ours) * request.tasks.len() * request.repeats
 }
@@ -172,10 +172,10 @@ pub fn samples(request: &Request) -> usize {
 ///
 /// If there are too many tasks.
 pub fn run(
-    request: &Request,
+    request: &SyscallsRequest,
     directory: &Directory,
     done: &mut dyn FnMut(),
-) -> Result<Report, InputError> {
+) -> Result<SyscallsReport, InputError> {
     if let Some(tasks) = request.tasks.iter().find(|&&tasks| !(1..=MOST_TASKS).contains(&tasks)) {
         return Err(InputError(format!("--tasks: {tasks} tasks; allowed: 1 to {MOST_TASKS}")));
     }
@@ -193,7 +193,7 @@ pub fn run(
     };
     let mut cells = rounds.cells();
     let stopped = rounds.measure(&mut cells, done).err();
-    let mut report = Report {
+    let mut report = SyscallsReport {
         rows: rows(request, &cells, rounds.local_work),
         listings: cells.iter().filter_map(|cell| listing(request.experiment, cell)).collect(),
         notes: notes(request, &placement, &cpus, rounds.local_work),
@@ -208,7 +208,7 @@ pub fn run(
 }
 
 /// Returns the measured variants of ours, with their names beside this experiment.
-fn variants(request: &Request) -> Vec<(&'static str, Variant)> {
+fn variants(request: &SyscallsRequest) -> Vec<(&'static str, Variant)> {
     let (script, names) = request.experiment.beside();
     let Some(script) = Script::shipped(script).filter(|_| request.beside) else {
         return Vec::new();
@@ -221,7 +221,7 @@ fn variants(request: &Request) -> Vec<(&'static str, Variant)> {
 
 /// Request that is being measured, and its conditions.
 struct Rounds<'a> {
-    request: &'a Request,
+    request: &'a SyscallsRequest,
     placement: &'a Placement,
     directory: &'a Directory,
     variants: Vec<(&'static str, Variant)>,
@@ -230,18 +230,22 @@ struct Rounds<'a> {
 }
 
 impl Rounds<'_> {
-    fn cells(&self) -> Vec<Cell> {
+    fn cells(&self) -> Vec<SyscallsCell> {
         let kernel = self.request.kinds.iter().map(|&kind| Whose::Kernel(kind));
         let ours = self.variants.iter().map(|(name, _)| Whose::Ours(name));
         let whose: Vec<Whose> = kernel.chain(ours).collect();
         let of = |whose: &Whose| {
-            let cell = |&tasks| Cell::new(whose.clone(), tasks);
+            let cell = |&tasks| SyscallsCell::new(whose.clone(), tasks);
             self.request.tasks.iter().map(cell).collect::<Vec<_>>()
         };
         whose.iter().flat_map(of).collect()
     }
 
-    fn measure(&mut self, cells: &mut [Cell], done: &mut dyn FnMut()) -> Result<(), Stopped> {
+    fn measure(
+        &mut self,
+        cells: &mut [SyscallsCell],
+        done: &mut dyn FnMut(),
+    ) -> Result<(), Stopped> {
         self.find_local_work()?;
         let mut orders = Orders::new(cells.len());
         for _ in 0..self.request.repeats {
@@ -349,7 +353,7 @@ fn local_work(target: f64, without: f64, with: f64) -> f64 {
 }
 
 /// Returns the ratio of a cell's totals to those of another cell, second by second.
-fn ratio(cell: &Cell, other: &Cell) -> Option<RatioDetail> {
+fn ratio(cell: &SyscallsCell, other: &SyscallsCell) -> Option<RatioDetail> {
     let pairs = cell.samples.iter().zip(&other.samples);
     let ratios: Vec<f64> = pairs.map(|(a, b)| a.total / b.total).collect();
     let interval = statistics::median_interval(&ratios)?;
@@ -362,8 +366,8 @@ fn ratio(cell: &Cell, other: &Cell) -> Option<RatioDetail> {
     })
 }
 
-fn rows(request: &Request, cells: &[Cell], local_work: f64) -> Vec<Row> {
-    let row = |cell: &Cell| {
+fn rows(request: &SyscallsRequest, cells: &[SyscallsCell], local_work: f64) -> Vec<Row> {
+    let row = |cell: &SyscallsCell| {
         let measured = cell.measured()?;
         let listed = |of: fn(&PerSecond) -> f64| {
             cell.samples.iter().map(|sample| of(sample).round() as u64).collect()
@@ -377,7 +381,7 @@ fn rows(request: &Request, cells: &[Cell], local_work: f64) -> Vec<Row> {
             operation: is_kernel.then(|| request.experiment.operation()),
         };
         let reference = Whose::Kernel(request.kinds[0]);
-        let same = |other: &&Cell| other.whose == reference && other.tasks == cell.tasks;
+        let same = |other: &&SyscallsCell| other.whose == reference && other.tasks == cell.tasks;
         let ratio = cells.iter().find(same).and_then(|other| ratio(cell, other));
         let of_cell =
             MeasuredDetail { ratio, syscalls: Some(syscalls), ..MeasuredDetail::default() };
@@ -391,7 +395,7 @@ fn rows(request: &Request, cells: &[Cell], local_work: f64) -> Vec<Row> {
 }
 
 /// Returns the samples of a cell of the kernel, as will-it-scale prints them.
-fn listing(experiment: Experiment, cell: &Cell) -> Option<String> {
+fn listing(experiment: Experiment, cell: &SyscallsCell) -> Option<String> {
     let Whose::Kernel(kind) = cell.whose else { return None };
     let mut text = format!("{}, tasks: {}, {}:\n", experiment.name(), cell.tasks, kind.name());
     for PerSecond { minimum, maximum, total, .. } in &cell.samples {
@@ -401,7 +405,12 @@ fn listing(experiment: Experiment, cell: &Cell) -> Option<String> {
     Some(text)
 }
 
-fn notes(request: &Request, placement: &Placement, cpus: &Cpus, local_work: f64) -> Vec<String> {
+fn notes(
+    request: &SyscallsRequest,
+    placement: &Placement,
+    cpus: &Cpus,
+    local_work: f64,
+) -> Vec<String> {
     let mut notes = Vec::new();
     let places = placement.cpus(cpus);
     if request.tasks.iter().any(|&tasks| tasks > places) {
@@ -440,7 +449,7 @@ fn notes(request: &Request, placement: &Placement, cpus: &Cpus, local_work: f64)
 }
 
 fn environment(
-    request: &Request,
+    request: &SyscallsRequest,
     placement: &Placement,
     directory: &Directory,
 ) -> Vec<(String, String)> {
@@ -484,7 +493,7 @@ mod tests {
 
     #[test]
     fn a_sample_is_the_slowest_the_fastest_and_all_tasks() {
-        let mut cell = Cell::new(Whose::Kernel(Kind::Processes), 3);
+        let mut cell = SyscallsCell::new(Whose::Kernel(TaskKind::Processes), 3);
         cell.push(&[10.0, 30.0, 20.0], Some(25.0));
         let expected = PerSecond { minimum: 10.0, maximum: 30.0, total: 60.0, idle: Some(25.0) };
         assert_eq!(cell.samples, [expected]);

@@ -8,7 +8,7 @@ use super::idle::Ticks;
 use super::shared::{
     FAILED_TO_CALL, FAILED_TO_PIN, FAILED_TO_START, GO, MOVED, NEW, READY, STOP, Shared,
 };
-use super::{Experiment, Kind, Launcher, Times, task};
+use super::{Experiment, Launcher, TaskKind, Times, task};
 use crate::cpus::Placement;
 use lockyard_support::jobs;
 use std::fs::File;
@@ -22,7 +22,7 @@ pub struct Plan<'a> {
     /// Operation of a task.
     pub experiment: Experiment,
     /// Kind of a task.
-    pub kind: Kind,
+    pub kind: TaskKind,
     /// Number of tasks.
     pub tasks: usize,
     /// Placement of the tasks.
@@ -80,8 +80,8 @@ fn attempt(plan: &Plan, times: Times) -> Result<Sample, Stopped> {
     let cpus: Vec<Option<usize>> = (0..plan.tasks).map(|i| plan.placement.cpu(i)).collect();
     let mut run = Run { plan, times, shared: &shared, children: Children(Vec::new()) };
     let each = match plan.kind {
-        Kind::Processes => 1,
-        Kind::Threads => plan.tasks,
+        TaskKind::Processes => 1,
+        TaskKind::Threads => plan.tasks,
     };
     for (index, cpus) in cpus.chunks(each).enumerate() {
         run.start(index * each, cpus, (&memory, &file))?;

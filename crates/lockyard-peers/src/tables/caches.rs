@@ -8,7 +8,7 @@
 //! counts as a miss.
 
 use super::look_up::{IdHash, Object, value};
-use super::subject::{Role, Row, Subject, rows};
+use super::subject::{Subject, SubjectRole, SubjectRow, rows};
 use super::work::{Done, Load, Worker, draws};
 use lockyard_tables::buffers::{Configuration, Key};
 use lockyard_tables::{Buffer, BufferCache};
@@ -237,7 +237,7 @@ macro_rules! caches {
 }
 
 /// The rows of `cache-hit`.
-pub(super) const ROWS: &[Row] = caches! {
+pub(super) const ROWS: &[SubjectRow] = caches! {
     "buffers", Ours, "lockyard", "MIT OR Apache-2.0", Ours,
         "chains walked inside an epoch, a lockref in each buffer; second chance decides what \
          goes; a referenced buffer never does";

@@ -5,7 +5,7 @@
 //! Each table hashes the same 40 bytes with the same SipHash, with a random key.
 
 use super::look_up::{LookUp, Object, room, table};
-use super::subject::{Role, Row, rows};
+use super::subject::{SubjectRole, SubjectRow, rows};
 use super::work::Load;
 use lockyard::Native;
 use lockyard_tables::connections::{self, Bits, ConnectionTable, NEVER, Tuple};
@@ -248,7 +248,7 @@ impl<V: Value> LookUp for SccIndex<V> {
 }
 
 /// The rows of `connection-read`.
-pub(super) const READ: &[Row] = rows! {
+pub(super) const READ: &[SubjectRow] = rows! {
     "connections-rcu", Ours, "lockyard", "MIT OR Apache-2.0", Ours<connections::Rcu>,
         "a chain walked inside an epoch, then a reference of the reader's own, which it drops: \
          the connection may be held for as long as \
@@ -267,7 +267,7 @@ pub(super) const READ: &[Row] = rows! {
 };
 
 /// The rows of `connection-hold`.
-pub(super) const HOLD: &[Row] = rows! {
+pub(super) const HOLD: &[SubjectRow] = rows! {
     "connections-rcu", Ours, "lockyard", "MIT OR Apache-2.0", Ours<connections::Rcu>,
         "a chain walked inside an epoch, then a reference; says the packet's direction, and \
          expires";

@@ -1,7 +1,7 @@
 //! Counters of packets, bytes, the time of the last one, and flags. Every thread counts, and a
 //! reader sums up.
 
-use super::subject::{Role, Row, Subject, rows};
+use super::subject::{Subject, SubjectRole, SubjectRow, rows};
 use super::work::{Done, Load, Worker, draws};
 use lockyard::Native;
 use lockyard::lock::Queued;
@@ -157,7 +157,7 @@ impl Counter for PerThread {
 type Statistics<V> = statistics::Statistics<V, Queued, Native>;
 
 /// The rows of `counter`.
-pub(super) const ROWS: &[Row] = rows! {
+pub(super) const ROWS: &[SubjectRow] = rows! {
     "statistics-per-node", Ours, "lockyard", "MIT OR Apache-2.0", Statistics<PerNode>,
         "a record for each NUMA node that updates, behind its own lock";
     "statistics-per-cpu", Ours, "lockyard", "MIT OR Apache-2.0", Statistics<PerCpu>,

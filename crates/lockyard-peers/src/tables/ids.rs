@@ -4,7 +4,7 @@
 //! multiplication.
 
 use super::look_up::{IdHash, LookUp, Object, Session, room, table};
-use super::subject::{Role, Row, rows};
+use super::subject::{SubjectRole, SubjectRow, rows};
 use super::work::{Done, Load};
 use lockyard::Native;
 use lockyard_tables::id_table::{self, IdTable, Rcu};
@@ -325,7 +325,7 @@ impl LookUp for Slab<Mutex<Object>> {
 }
 
 /// The rows of `id-read`.
-pub(super) const READ: &[Row] = rows! {
+pub(super) const READ: &[SubjectRow] = rows! {
     "id-table-rcu", Ours, "lockyard", "MIT OR Apache-2.0", Ours<Rcu, false, false>,
         "enters an epoch, finds the object, takes its own lock and validates it: the reader has \
          it exclusively";
@@ -351,7 +351,7 @@ pub(super) const READ: &[Row] = rows! {
 };
 
 /// The rows of `id-lock`.
-pub(super) const LOCK: &[Row] = rows! {
+pub(super) const LOCK: &[SubjectRow] = rows! {
     "id-table-rcu", Ours, "lockyard", "MIT OR Apache-2.0", Ours<Rcu, false, true>,
         "enters an epoch, finds the object, takes its own lock and validates it";
     "id-table-rcu-kept", Ours, "lockyard", "MIT OR Apache-2.0", Ours<Rcu, true, true>,

@@ -25,7 +25,7 @@ pub use caches::CacheHit;
 pub use counters::Counter;
 pub use look_up::LookUp;
 pub use reclaim::Reclaim;
-pub use subject::{Group, Role, Row, Subject};
+pub use subject::{Group, Subject, SubjectRole, SubjectRow};
 pub use work::{Done, Load, Stop, Worker};
 
 /// The groups.

@@ -5,7 +5,7 @@
 //! is made and when it is freed. So the objects that wait are counted alike for all rows. A reader
 //! detects an object that is freed under it.
 
-use super::subject::{Role, Row, Subject, rows};
+use super::subject::{Subject, SubjectRole, SubjectRow, rows};
 use super::tally::{Tally, Tracked, enlist};
 use super::work::{Done, Load, Worker, draws};
 use crossbeam_epoch as epoch;
@@ -301,7 +301,7 @@ impl<const KEPT: bool> Drop for Seize<KEPT> {
 }
 
 /// The rows of `reclaim`.
-pub(super) const ROWS: &[Row] = rows! {
+pub(super) const ROWS: &[SubjectRow] = rows! {
     "domain", Ours, "lockyard", "MIT OR Apache-2.0", Ours<false>,
         "an epoch; guards nest in signal handlers too; retiring needs no memory: the object has a \
          header of 24 bytes";

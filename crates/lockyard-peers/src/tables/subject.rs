@@ -29,7 +29,7 @@ pub trait Subject: Send + Sync {
 
 /// One subject of a group.
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub struct SubjectRow {
     /// Its name, which is the variant's in results.
     pub name: &'static str,
     /// Origin: the crate and its version, or `lockyard`.
@@ -39,14 +39,14 @@ pub struct Row {
     /// Description, with what it does that the others do not.
     pub what: &'static str,
     /// Its part in the comparison.
-    pub role: Role,
+    pub role: SubjectRole,
     /// Makes a new subject, filled.
     pub make: fn(&Load) -> Result<Box<dyn Subject>, String>,
 }
 
 /// Part of a row in the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum SubjectRole {
     /// The library's.
     Ours,
     /// An alternative.
@@ -67,20 +67,20 @@ pub struct Group {
     /// True if the number of objects can be chosen.
     pub has_objects: bool,
     /// The rows.
-    pub rows: &'static [Row],
+    pub rows: &'static [SubjectRow],
 }
 
-/// The rows of a group. The file that uses it has `Row`, `Role` and `table`, which makes a subject.
+/// The rows of a group. The file that uses it has `SubjectRow`, `SubjectRole` and `table`, which makes a subject.
 macro_rules! rows {
     ($(
         $name:literal, $role:ident, $from:literal, $licence:literal, $subject:ty, $what:literal;
     )*) => {
-        &[$(Row {
+        &[$(SubjectRow {
             name: $name,
             from: $from,
             licence: $licence,
             what: $what,
-            role: Role::$role,
+            role: SubjectRole::$role,
             make: table::<$subject>,
         }),*]
     };

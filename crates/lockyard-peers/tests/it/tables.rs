@@ -2,7 +2,7 @@
 //! and says when something was lost; its name, version and licence are right. Nothing here asserts
 //! how fast anything is.
 
-use lockyard_peers::tables::{Done, GROUPS, Load, Role, Row, Stop, Subject, Worker};
+use lockyard_peers::tables::{Done, GROUPS, Load, Stop, Subject, SubjectRole, SubjectRow, Worker};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -28,7 +28,7 @@ fn run(subject: &dyn Subject, load: Load, operations: u64) -> Vec<Done> {
     })
 }
 
-fn each(mut what: impl FnMut(&str, &Row, &[u32])) {
+fn each(mut what: impl FnMut(&str, &SubjectRow, &[u32])) {
     for group in GROUPS {
         for row in group.rows {
             what(group.name, row, group.reads);
@@ -99,7 +99,7 @@ fn what_is_held_back_is_counted_and_ours_is_bounded() {
             let done = run(&*subject, load, 100_000);
             let held = subject.held_back().expect("it is counted");
             // What a slot retires in three epochs, it says in its documentation.
-            let bound = if row.role == Role::Ours { 192 } else { done[0].changes };
+            let bound = if row.role == SubjectRole::Ours { 192 } else { done[0].changes };
             assert!(held <= bound, "{}: {held} of {}", row.name, done[0].changes);
         }
     }
@@ -114,14 +114,14 @@ fn names_are_plain_and_ours_is_beside_others_in_every_group() {
         assert!(plain(group.name));
         assert!(GROUPS[..index].iter().all(|other| other.name != group.name));
         assert!(group.reads.iter().all(|&reads| reads <= 100));
-        let has = |ours| group.rows.iter().any(|row| (row.role == Role::Ours) == ours);
+        let has = |ours| group.rows.iter().any(|row| (row.role == SubjectRole::Ours) == ours);
         assert!(has(true) && has(false), "{}", group.name);
         for (index, row) in group.rows.iter().enumerate() {
             assert!(plain(row.name), "{}", row.name);
             let before = &group.rows[..index];
             assert!(before.iter().all(|other| other.name != row.name), "two `{}`", row.name);
-            assert_eq!(row.from == "lockyard", row.role == Role::Ours, "{}", row.name);
-            assert_eq!(row.from == "here", row.role == Role::Yardstick, "{}", row.name);
+            assert_eq!(row.from == "lockyard", row.role == SubjectRole::Ours, "{}", row.name);
+            assert_eq!(row.from == "here", row.role == SubjectRole::Yardstick, "{}", row.name);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::costs::Costs;
 use super::lock_time::LockTime;
-use lockyard_sim::{CyclePhase, Distance, LineCounts};
+use lockyard_sim::{CyclePhase, LineCounts, LineDistance};
 
 /// What dominates. The rules, in this order; shares are of the cycles in which threads had a CPU:
 ///
@@ -68,7 +68,7 @@ impl Cause {
 
 /// Transfers of a line from another socket, and all.
 pub(super) fn transfers(line: &LineCounts) -> (u64, u64) {
-    let remote = Distance::Remote as usize;
+    let remote = LineDistance::Remote as usize;
     let all = line.hand_overs.iter().chain(&line.reads).sum();
     (line.hand_overs[remote] + line.reads[remote], all)
 }

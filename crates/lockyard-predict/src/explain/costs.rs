@@ -6,7 +6,7 @@ use lockyard_results::details::{
     CostsDetail, GainDetail, IdealLocksDetail, LineDetail, LockDetail, TransfersDetail,
 };
 use lockyard_scenarios::{Activity, Region};
-use lockyard_sim::{CycleAttribution, CyclePhase, Distance, LineCounts, Machine, PHASES};
+use lockyard_sim::{CycleAttribution, CyclePhase, LineCounts, LineDistance, Machine, PHASES};
 use std::collections::BTreeMap;
 
 /// So many lines are shown.
@@ -151,10 +151,10 @@ impl Costs {
         let over = |of: u64, by: u64| of as f64 / by.max(1) as f64;
         let per_operation = |count: u64| over(count, self.operations);
         let by_distance = |counts: &[u64; 4]| TransfersDetail {
-            same_core: per_operation(counts[Distance::Core as usize]),
-            same_complex: per_operation(counts[Distance::Complex as usize]),
-            same_socket: per_operation(counts[Distance::Socket as usize]),
-            another_socket: per_operation(counts[Distance::Remote as usize]),
+            same_core: per_operation(counts[LineDistance::Core as usize]),
+            same_complex: per_operation(counts[LineDistance::Complex as usize]),
+            same_socket: per_operation(counts[LineDistance::Socket as usize]),
+            another_socket: per_operation(counts[LineDistance::Remote as usize]),
         };
         let in_phase = |phase| self.ns_per_operation(line.cycles[phase as usize]);
         let in_region = |region: Region| {

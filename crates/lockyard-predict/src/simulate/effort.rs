@@ -3,13 +3,13 @@
 //! A run has to reach what it would do for hours, and to be repeated where chance decides: by the
 //! places of tasks that are not pinned, by guests' time slices, by caches that fill.
 
-use crate::placement::Placement;
+use crate::placement::MachinePlacement;
 use lockyard_scenarios::{Order, Variant};
 use lockyard_sim::Machine;
 
 /// How long a run is simulated, and how often.
 #[derive(Clone, Copy, Debug)]
-pub struct Effort {
+pub struct SimulationEffort {
     /// Simulated nanoseconds before counting begins, once all tasks have begun.
     pub warm_up_ns: f64,
     /// Simulated nanoseconds that are counted.
@@ -18,44 +18,46 @@ pub struct Effort {
     pub seeds: u64,
 }
 
-impl Effort {
+impl SimulationEffort {
     /// Enough for the tables, for tasks whose places do not depend on the seed, or do not matter:
     /// the runs of a cell differ by less than 4 %.
-    pub(super) const USUAL: Effort =
-        Effort { warm_up_ns: 150_000.0, window_ns: 1_000_000.0, seeds: 5 };
+    pub(super) const USUAL: SimulationEffort =
+        SimulationEffort { warm_up_ns: 150_000.0, window_ns: 1_000_000.0, seeds: 5 };
     /// For the search of a calibration, and for changes of a figure, which are simulated with the
     /// same seeds.
-    pub const SEARCH: Effort = Effort { warm_up_ns: 100_000.0, window_ns: 400_000.0, seeds: 3 };
+    pub const SEARCH: SimulationEffort =
+        SimulationEffort { warm_up_ns: 100_000.0, window_ns: 400_000.0, seeds: 3 };
 
     /// Enough for the tables, for tasks that are not pinned. There a seed is a placement, and
     /// placements differ more than windows: the runs of `page-ref` with 4 threads on Broadwell-EX
     /// differ by up to a factor of 2.3, mostly upwards. The standard error of the mean of 40 is 2
     /// to 4 % there.
-    pub(super) const UNPINNED: Effort =
-        Effort { warm_up_ns: 150_000.0, window_ns: 500_000.0, seeds: 40 };
+    pub(super) const UNPINNED: SimulationEffort =
+        SimulationEffort { warm_up_ns: 150_000.0, window_ns: 500_000.0, seeds: 40 };
 
     /// The least for guests that share CPUs: some rounds of their time slices.
-    const GUESTS: Effort = Effort { warm_up_ns: 50_000_000.0, window_ns: 100_000_000.0, seeds: 1 };
+    const GUESTS: SimulationEffort =
+        SimulationEffort { warm_up_ns: 50_000_000.0, window_ns: 100_000_000.0, seeds: 1 };
 
     /// Enough for so many guests that share CPUs.
-    pub(super) fn for_guests(self, guests: usize) -> Effort {
+    pub(super) fn for_guests(self, guests: usize) -> SimulationEffort {
         if guests < 2 {
             return self;
         }
-        Effort {
-            warm_up_ns: self.warm_up_ns.max(Effort::GUESTS.warm_up_ns),
-            window_ns: self.window_ns.max(Effort::GUESTS.window_ns),
+        SimulationEffort {
+            warm_up_ns: self.warm_up_ns.max(SimulationEffort::GUESTS.warm_up_ns),
+            window_ns: self.window_ns.max(SimulationEffort::GUESTS.window_ns),
             ..self
         }
     }
 
     /// With tables that the caches do not hold at first, which are filled anew for each run: one
     /// run, and longer, until the caches hold what they then do.
-    pub(super) fn for_tables(self, variant: &Variant) -> Effort {
+    pub(super) fn for_tables(self, variant: &Variant) -> SimulationEffort {
         if variant.tables().all(|table| table.bytes() < LARGE_TABLE) {
             return self;
         }
-        Effort {
+        SimulationEffort {
             warm_up_ns: self.warm_up_ns.max(2_000_000.0),
             window_ns: self.window_ns.max(2_000_000.0),
             seeds: 1,
@@ -63,19 +65,23 @@ impl Effort {
     }
 
     /// Enough for the tables.
-    pub fn usual(machine: &Machine, placement: &Placement, threads: usize) -> Effort {
+    pub fn usual(
+        machine: &Machine,
+        placement: &MachinePlacement,
+        threads: usize,
+    ) -> SimulationEffort {
         if threads < 2 || places_are_alike(machine, placement) {
-            Effort::USUAL
+            SimulationEffort::USUAL
         } else {
-            Effort::UNPINNED
+            SimulationEffort::UNPINNED
         }
     }
 }
 
 /// Whether tasks are served alike in every run, as far as their places go: they are the same ones,
 /// or cores of one complex.
-pub(super) fn places_are_alike(machine: &Machine, placement: &Placement) -> bool {
-    *placement != Placement::Order(Order::Unpinned) || machine.complexes() == 1
+pub(super) fn places_are_alike(machine: &Machine, placement: &MachinePlacement) -> bool {
+    *placement != MachinePlacement::Order(Order::Unpinned) || machine.complexes() == 1
 }
 
 /// A table of so many bytes is in no cache, or comes into the caches only after a while.
@@ -91,8 +97,8 @@ mod tests {
     fn a_mean_over_placements_is_of_enough_of_them() {
         let machine = Machine::shipped("broadwell-ex-8s10c2t").expect("it is shipped");
         let script = Script::shipped("page-ref").expect("it is shipped");
-        let placement = Placement::Order(script.order);
-        let usual = Effort::usual(&machine, &placement, 4);
+        let placement = MachinePlacement::Order(script.order);
+        let usual = SimulationEffort::usual(&machine, &placement, 4);
         let variant = script.variant("xadd").expect("it has it");
         let cell = CellSpec {
             machine: &machine,
@@ -112,12 +118,15 @@ mod tests {
             "{error} with {} placements, which differ by {deviation}",
             usual.seeds
         );
-        let seeds = |machine: &Machine, placement: &Placement, threads| {
-            Effort::usual(machine, placement, threads).seeds
+        let seeds = |machine: &Machine, placement: &MachinePlacement, threads| {
+            SimulationEffort::usual(machine, placement, threads).seeds
         };
-        assert_eq!(seeds(&machine, &Placement::List(vec![0, 1]), 2), Effort::USUAL.seeds);
-        assert_eq!(seeds(&machine, &placement, 1), Effort::USUAL.seeds);
+        assert_eq!(
+            seeds(&machine, &MachinePlacement::List(vec![0, 1]), 2),
+            SimulationEffort::USUAL.seeds
+        );
+        assert_eq!(seeds(&machine, &placement, 1), SimulationEffort::USUAL.seeds);
         let one_complex = Machine::shipped("zen4-7840u").expect("it is shipped");
-        assert_eq!(seeds(&one_complex, &placement, 4), Effort::USUAL.seeds);
+        assert_eq!(seeds(&one_complex, &placement, 4), SimulationEffort::USUAL.seeds);
     }
 }

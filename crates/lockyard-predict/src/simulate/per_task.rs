@@ -12,7 +12,7 @@ use super::objects::{objects, simulation};
 use super::prediction::{Prediction, SimulationError, range};
 use super::spec::CellSpec;
 use super::starts::Beginnings;
-use super::{Effort, windows};
+use super::{SimulationEffort, windows};
 use lockyard_results::statistics;
 use lockyard_sim::RunEnd;
 use std::cell::{Cell, RefCell};
@@ -52,10 +52,13 @@ const STUCK: f64 = 1e3;
 /// # Panics
 ///
 /// As [`windows::simulate`].
-pub(super) fn simulate(cell: &CellSpec, effort: Effort) -> Result<Prediction, SimulationError> {
+pub(super) fn simulate(
+    cell: &CellSpec,
+    effort: SimulationEffort,
+) -> Result<Prediction, SimulationError> {
     let threads = cell.threads;
     let seeds = effort.seeds.min((ENOUGH / (EACH * threads as u64)).max(FEWEST));
-    let effort = Effort { seeds, ..effort }.for_tables(cell.variant);
+    let effort = SimulationEffort { seeds, ..effort }.for_tables(cell.variant);
     let found = windows::simulate(cell, effort, false)?;
     // Of one task, in nanoseconds.
     let operation = threads as f64 * 1e9 / found.throughput;
@@ -114,15 +117,21 @@ fn mean_time(cell: &CellSpec, each: u64, longest: u64, seed: u64) -> Result<f64,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::placement::Placement;
+    use crate::placement::MachinePlacement;
     use crate::simulate::{RunPlan, simulate};
     use lockyard_scenarios::{Order, Script};
     use lockyard_sim::Machine;
 
-    const EFFORT: Effort = Effort { warm_up_ns: 50_000.0, window_ns: 100_000.0, seeds: 3 };
+    const EFFORT: SimulationEffort =
+        SimulationEffort { warm_up_ns: 50_000.0, window_ns: 100_000.0, seeds: 3 };
 
     /// The figures of the time when all go on, and of tasks that are done, in nanoseconds.
-    fn figures(machine: &str, variant: &str, places: &Placement, threads: usize) -> (f64, f64) {
+    fn figures(
+        machine: &str,
+        variant: &str,
+        places: &MachinePlacement,
+        threads: usize,
+    ) -> (f64, f64) {
         let machine = Machine::shipped(machine).expect("it is shipped");
         let script = Script::shipped("page-ref").expect("it is shipped");
         let variant = script.variant(variant).expect("it has it");
@@ -141,25 +150,25 @@ mod tests {
 
     #[test]
     fn tasks_that_are_served_alike_are_done_together() {
-        let (all, each) = figures("zen4-7840u", "xadd", &Placement::Order(Order::Fill), 4);
+        let (all, each) = figures("zen4-7840u", "xadd", &MachinePlacement::Order(Order::Fill), 4);
         assert!((each / all - 1.0).abs() < 0.05, "{each}, while all go on {all}");
     }
 
     #[test]
     fn tasks_that_are_not_served_alike_are_not_done_together() {
         // By another socket each: who is done first leaves the other alone.
-        let places = Placement::List(vec![0, 10]);
+        let places = MachinePlacement::List(vec![0, 10]);
         let (all, each) = figures("broadwell-ex-8s10c2t", "cmpxchg", &places, 2);
         assert!(each < 0.9 * all, "{each}, while all go on {all}");
         // Three cores of one socket, and one of another, which gets the most: the three take long.
-        let places = Placement::List(vec![0, 1, 2, 10]);
+        let places = MachinePlacement::List(vec![0, 1, 2, 10]);
         let (all, each) = figures("broadwell-ex-8s10c2t", "xadd", &places, 4);
         assert!(each > 1.1 * all, "{each}, while all go on {all}");
     }
 
     #[test]
     fn one_task_alone_goes_on_for_ever() {
-        let places = Placement::Order(Order::Fill);
+        let places = MachinePlacement::Order(Order::Fill);
         let machine = Machine::shipped("zen4-7840u").expect("it is shipped");
         let script = Script::shipped("page-ref").expect("it is shipped");
         assert!(script.run.until_each_is_done);

@@ -12,7 +12,7 @@
 use super::fallbacks::bounds;
 use super::prediction::{LongRun, Prediction, SimulationError};
 use super::spec::CellSpec;
-use super::{Effort, windows};
+use super::{SimulationEffort, windows};
 
 /// A run in which fewer fallbacks are to be expected is as if there were none.
 const RARE: f64 = 0.01;
@@ -32,7 +32,7 @@ const SLOWER: f64 = 0.02;
 /// As [`windows::simulate`].
 pub(super) fn simulate(
     cell: &CellSpec,
-    effort: Effort,
+    effort: SimulationEffort,
     seconds: Option<f64>,
 ) -> Result<Prediction, SimulationError> {
     let found = windows::simulate(cell, effort, false)?;
@@ -48,7 +48,7 @@ pub(super) fn simulate(
     // Until every task has begun; they do so in a random order. A queue keeps the order in which it
     // began, and that of a run of seconds has been shuffled by interrupts.
     let round = cell.threads as f64 / until * 1e9;
-    let effort = Effort { warm_up_ns: effort.warm_up_ns + 2.0 * round, ..effort };
+    let effort = SimulationEffort { warm_up_ns: effort.warm_up_ns + 2.0 * round, ..effort };
     let fallen = windows::simulate(cell, effort, true)?;
     if fallen.throughput > until * (1.0 - SLOWER) {
         return Ok(found);
@@ -70,7 +70,7 @@ pub(super) fn simulate(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::placement::Placement;
+    use crate::placement::MachinePlacement;
     use lockyard_scenarios::{ObjectKind, Script};
     use lockyard_sim::Machine;
 
@@ -85,8 +85,8 @@ mod tests {
                 *trywait = waits;
             }
         }
-        let order = Placement::Order(script.order);
-        let effort = Effort { warm_up_ns: 100_000.0, window_ns: 400_000.0, seeds: 2 };
+        let order = MachinePlacement::Order(script.order);
+        let effort = SimulationEffort { warm_up_ns: 100_000.0, window_ns: 400_000.0, seeds: 2 };
         let cell = CellSpec {
             machine: &machine,
             variant: &variant,

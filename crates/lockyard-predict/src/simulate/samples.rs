@@ -1,6 +1,6 @@
 //! The samples of a run on a simulated machine, with what other tasks do meanwhile.
 
-use super::Effort;
+use super::SimulationEffort;
 use super::objects::{DRAIN_NS, objects, simulation};
 use super::prediction::SimulationError;
 use super::spec::CellSpec;
@@ -62,7 +62,9 @@ fn run(cell: &CellSpec, samples: Samples, seed: u64) -> Result<Vec<Vec<u64>>, St
     }
     let length = samples.simulated_seconds * 1e9;
     let all_there = beginnings.end();
-    let at = |sample: f64| all_there + machine.cycles(Effort::USUAL.warm_up_ns + sample * length);
+    let at = |sample: f64| {
+        all_there + machine.cycles(SimulationEffort::USUAL.warm_up_ns + sample * length)
+    };
     for (number, disturbance) in variant.disturbances.iter().enumerate() {
         let prepared = Rc::clone(&prepared);
         let place = places[tasks + number];

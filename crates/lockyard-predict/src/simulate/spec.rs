@@ -1,7 +1,7 @@
 //! What is simulated: a cell, and how its runs are made.
 
-use super::Effort;
-use crate::placement::Placement;
+use super::SimulationEffort;
+use crate::placement::MachinePlacement;
 use lockyard_scenarios::{PublishedRun, Samples, Variant};
 use lockyard_sim::Machine;
 
@@ -13,7 +13,7 @@ pub struct CellSpec<'a> {
     /// The variant.
     pub variant: &'a Variant,
     /// Where the tasks run; those of each guest alike.
-    pub placement: &'a Placement,
+    pub placement: &'a MachinePlacement,
     /// Socket that is the home of the objects; the last one on a machine that has fewer.
     pub home: usize,
     /// Number of tasks (of one guest).
@@ -26,7 +26,7 @@ pub struct CellSpec<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct RunPlan {
     /// Length of a run, and number of runs.
-    pub effort: Effort,
+    pub effort: SimulationEffort,
     /// Time each task until it has done its operations, instead of counting while all go on.
     pub until_each_is_done: bool,
     /// Seconds of a run over which the figure is the mean; the moment if it is not given.
@@ -40,7 +40,7 @@ pub struct RunPlan {
 
 impl RunPlan {
     /// Plan of runs while all tasks go on.
-    pub fn of_windows(effort: Effort) -> RunPlan {
+    pub fn of_windows(effort: SimulationEffort) -> RunPlan {
         RunPlan {
             effort,
             until_each_is_done: false,
@@ -51,7 +51,7 @@ impl RunPlan {
     }
 
     /// Plan of the run that a script describes.
-    pub fn of_run(effort: Effort, run: &PublishedRun) -> RunPlan {
+    pub fn of_run(effort: SimulationEffort, run: &PublishedRun) -> RunPlan {
         RunPlan {
             until_each_is_done: run.until_each_is_done,
             mean_over: run.mean_over,
@@ -62,7 +62,7 @@ impl RunPlan {
     /// Plan of a script's run with full effort: its samples too, and the figure with siblings
     /// apart.
     pub fn full(cell: &CellSpec, run: &PublishedRun, samples: Option<Samples>) -> RunPlan {
-        let effort = Effort::usual(cell.machine, cell.placement, cell.threads);
+        let effort = SimulationEffort::usual(cell.machine, cell.placement, cell.threads);
         RunPlan { samples, siblings_apart: true, ..RunPlan::of_run(effort, run) }
     }
 }

@@ -3,7 +3,7 @@
 //! A run warms up, is counted for a window, and is then stopped and verified. Several runs, each
 //! with a seed of its own, make a prediction.
 
-use super::Effort;
+use super::SimulationEffort;
 use super::effort::places_are_alike;
 use super::fallbacks::Fallbacks;
 use super::objects::{DRAIN_NS, objects, simulation};
@@ -49,7 +49,7 @@ const COMES_BY_NS: f64 = 1000.0;
 /// If the placement has no room for the threads.
 pub(super) fn simulate(
     cell: &CellSpec,
-    effort: Effort,
+    effort: SimulationEffort,
     fallen: bool,
 ) -> Result<Prediction, SimulationError> {
     let guests = cell.variant.guests.unwrap_or(1);
@@ -157,7 +157,7 @@ impl<'a> Run<'a> {
     }
 
     /// Warms up, counts a window, stops, verifies, and adds what was counted to `sums`.
-    fn finish(mut self, effort: Effort, sums: &mut Sums) -> Result<(), Failed> {
+    fn finish(mut self, effort: SimulationEffort, sums: &mut Sums) -> Result<(), Failed> {
         let machine = self.cell.machine;
         let begin = self.all_there + machine.cycles(effort.warm_up_ns);
         let guests = self.objects.len();

@@ -2,7 +2,7 @@
 //! inputs must be the same; only the program, or what is under test, may differ. What is not known
 //! of both is not compared, and said.
 
-use super::read::{Figure, Kind, Results};
+use super::read::{Figure, FigureKind, ResultFile};
 use lockyard_support::printable;
 
 /// What makes another host, in the environment. A difference is refused unless the user wants it
@@ -41,18 +41,18 @@ pub const SIMULATING: [&str; 1] = ["placement"];
 ///
 /// If they cannot: what differs, and whether `anyway` would override it.
 pub fn check(
-    a: &Results,
-    b: &Results,
+    a: &ResultFile,
+    b: &ResultFile,
     pairs: &[(&Figure, &Figure)],
     anyway: bool,
 ) -> Result<Vec<String>, String> {
     let has = |kind| pairs.iter().any(|(a, _)| a.key.kind == kind);
     let (mut notes, mut unknown) = (Vec::new(), Vec::new());
     let mut names: Vec<&'static str> = Vec::new();
-    if has(Kind::Measured) {
+    if has(FigureKind::Measured) {
         names.extend(MEASURING);
     }
-    if has(Kind::Simulated) {
+    if has(FigureKind::Simulated) {
         names.extend(SIMULATING);
     }
     names.sort_unstable();
@@ -65,7 +65,7 @@ pub fn check(
         ));
     }
     let mut overridden = Vec::new();
-    if has(Kind::Measured) {
+    if has(FigureKind::Measured) {
         let host = differences(a, b, &HOST, &mut unknown);
         if !host.is_empty() {
             overridden.push(format!("another host: {}", host.join("; ")));
@@ -84,14 +84,14 @@ pub fn check(
     }
     for (results, name) in [(a, "A"), (b, "B")] {
         let warned = results.environment.get("warnings").filter(|warnings| *warnings != "none");
-        if let (Some(warnings), true) = (warned, has(Kind::Measured)) {
+        if let (Some(warnings), true) = (warned, has(FigureKind::Measured)) {
             notes.push(format!("{name}'s host was not at its best: {}.", printable(warnings)));
         }
         if let Some(why) = results.environment.get("incomplete") {
             notes.push(format!("{name} is not complete: {}.", printable(why)));
         }
     }
-    let version = |results: &Results| results.environment.get("lockyard").cloned();
+    let version = |results: &ResultFile| results.environment.get("lockyard").cloned();
     if let (Some(a), Some(b)) = (version(a), version(b))
         && a != b
     {
@@ -103,12 +103,12 @@ pub fn check(
 
 /// Which of the entries `names` of both environments differ. What only one knows goes to `unknown`.
 fn differences(
-    a: &Results,
-    b: &Results,
+    a: &ResultFile,
+    b: &ResultFile,
     names: &[&'static str],
     unknown: &mut Vec<&'static str>,
 ) -> Vec<String> {
-    let of = |results: &Results, name: &str| {
+    let of = |results: &ResultFile, name: &str| {
         results.environment.get(name).filter(|value| !NOT_KNOWN.contains(&value.as_str())).cloned()
     };
     let mut found = Vec::new();

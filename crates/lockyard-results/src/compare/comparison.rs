@@ -11,7 +11,7 @@
 use super::bootstrap::{self, Side};
 use super::direction::Direction;
 use super::rank_test::rank_test;
-use super::read::{Figure, FigureKey, Kind, Results};
+use super::read::{Figure, FigureKey, FigureKind, ResultFile};
 use super::{comparable, join};
 use lockyard_support::InputError;
 use std::collections::BTreeMap;
@@ -87,7 +87,7 @@ pub struct Compared {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mean {
     /// Which rows.
-    pub kind: Kind,
+    pub kind: FigureKind,
     /// How many.
     pub rows: usize,
     /// How fast B is over A.
@@ -127,7 +127,7 @@ impl Comparison {
     }
 
     /// How many rows of this kind there are.
-    pub fn of_kind(&self, kind: Kind) -> usize {
+    pub fn of_kind(&self, kind: FigureKind) -> usize {
         self.rows.iter().filter(|row| row.key.kind == kind).count()
     }
 }
@@ -137,7 +137,7 @@ impl Comparison {
 /// # Errors
 ///
 /// If they are not comparable: what differs.
-pub fn compare(a: &Results, b: &Results, options: Options) -> Result<Comparison, InputError> {
+pub fn compare(a: &ResultFile, b: &ResultFile, options: Options) -> Result<Comparison, InputError> {
     let refused = |what: String| InputError(format!("{} and {}: {what}", a.origin, b.origin));
     let joined = join::join(a, b).map_err(refused)?;
     let mut notes = comparable::check(a, b, &joined.pairs, options.anyway).map_err(refused)?;
@@ -159,7 +159,7 @@ pub fn compare(a: &Results, b: &Results, options: Options) -> Result<Comparison,
         return Err(refused(what));
     }
     judge(&mut rows, &evidence, options.threshold);
-    let means = [Kind::Measured, Kind::Simulated]
+    let means = [FigureKind::Measured, FigureKind::Simulated]
         .into_iter()
         .filter_map(|kind| mean(kind, &rows, &evidence))
         .collect();
@@ -215,7 +215,7 @@ fn one(a: &Figure, b: &Figure, threshold: f64) -> Result<(Compared, Option<Evide
         verdict: Verdict::NoEvidence,
         beyond: false,
     };
-    if key.kind == Kind::Simulated {
+    if key.kind == FigureKind::Simulated {
         let slow = beyond(row.difference, direction, threshold);
         let speed = direction.speed(a.value, b.value);
         row.verdict = match speed.total_cmp(&1.0) {
@@ -300,7 +300,7 @@ pub fn holm(probabilities: &[f64]) -> Vec<f64> {
 
 /// The geometric mean of the speeds of the rows of a kind. The replicates of all rows of a file
 /// draw the same rounds.
-fn mean(kind: Kind, rows: &[Compared], evidence: &[Option<Evidence>]) -> Option<Mean> {
+fn mean(kind: FigureKind, rows: &[Compared], evidence: &[Option<Evidence>]) -> Option<Mean> {
     let of_kind: Vec<usize> = (0..rows.len()).filter(|&i| rows[i].key.kind == kind).collect();
     let count = of_kind.len();
     if count == 0 {

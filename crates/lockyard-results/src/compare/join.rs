@@ -1,7 +1,7 @@
 //! Which figures of two files belong together: those of the same experiment, machine, variant,
 //! number of threads, metric and unit, that came about in the same way.
 
-use super::read::{Figure, FigureKey, Results};
+use super::read::{Figure, FigureKey, ResultFile};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The figures of two files.
@@ -21,7 +21,7 @@ pub struct Joined<'r> {
 ///
 /// If they have none in common, or measured different things of the same place: the message says
 /// what differs.
-pub fn join<'r>(a: &'r Results, b: &'r Results) -> Result<Joined<'r>, String> {
+pub fn join<'r>(a: &'r ResultFile, b: &'r ResultFile) -> Result<Joined<'r>, String> {
     let of_b: HashMap<&FigureKey, &Figure> = b.figures.iter().map(|f| (&f.key, f)).collect();
     let of_a: HashSet<&FigureKey> = a.figures.iter().map(|f| &f.key).collect();
     let mut joined = Joined { pairs: Vec::new(), only_a: Vec::new(), only_b: Vec::new() };
@@ -75,8 +75,8 @@ fn differs(a: &FigureKey, b: &FigureKey) -> String {
 type Dimension = (&'static str, fn(&Figure) -> String);
 
 /// Why two files have no figure in common: the first thing in which all of theirs differ.
-fn nothing_in_common(a: &Results, b: &Results) -> String {
-    let all = |results: &Results, what: fn(&Figure) -> String| -> BTreeSet<String> {
+fn nothing_in_common(a: &ResultFile, b: &ResultFile) -> String {
+    let all = |results: &ResultFile, what: fn(&Figure) -> String| -> BTreeSet<String> {
         results.figures.iter().map(what).collect()
     };
     let list = |values: &BTreeSet<String>| {
@@ -111,7 +111,7 @@ fn nothing_in_common(a: &Results, b: &Results) -> String {
             return format!("nothing in common: {name}: A has {}, B {}", list(&of_a), list(&of_b));
         }
     }
-    let count = |results: &Results| results.figures.len();
+    let count = |results: &ResultFile| results.figures.len();
     format!(
         "nothing in common: none of A's {} figures and B's {} has the same experiment, machine, \
         variant, threads, metric and unit",

@@ -27,4 +27,4 @@ pub mod report;
 pub mod values;
 
 pub use comparison::{Comparison, Options, compare};
-pub use read::{Results, load, parse};
+pub use read::{ResultFile, load, parse};

@@ -32,19 +32,19 @@ const LEAST: f64 = 1e-18;
 
 /// How a figure came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
+pub enum FigureKind {
     /// On a simulated machine.
     Simulated,
     /// On a host.
     Measured,
 }
 
-impl Kind {
+impl FigureKind {
     /// Its name in tables.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Simulated => "simulated",
-            Kind::Measured => "measured",
+            FigureKind::Simulated => "simulated",
+            FigureKind::Measured => "measured",
         }
     }
 }
@@ -57,7 +57,7 @@ pub struct FigureKey {
     /// Names of the cell.
     pub cell: CellKey,
     /// Origin of the figure.
-    pub kind: Kind,
+    pub kind: FigureKind,
 }
 
 /// One figure of a file.
@@ -79,7 +79,7 @@ pub struct Figure {
 
 /// A result file.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Results {
+pub struct ResultFile {
     /// What errors call it.
     pub origin: String,
     /// How it came about, by name; without what is no text, number, or yes and no.
@@ -96,7 +96,7 @@ pub struct Results {
 ///
 /// If it cannot be read, is no file, is too large, is not UTF-8, or is not a result file of this
 /// schema.
-pub fn load(path: &Path) -> Result<Results, InputError> {
+pub fn load(path: &Path) -> Result<ResultFile, InputError> {
     let text = lockyard_support::read_text(path, MAX_FILE_BYTES, "a result file is JSON")
         .map_err(InputError)?;
     parse(&path.display().to_string(), &text)
@@ -107,13 +107,13 @@ pub fn load(path: &Path) -> Result<Results, InputError> {
 /// # Errors
 ///
 /// If it is not JSON, of another schema, or broken.
-pub fn parse(origin: &str, text: &str) -> Result<Results, InputError> {
+pub fn parse(origin: &str, text: &str) -> Result<ResultFile, InputError> {
     let fail = |what: String| InputError(format!("{origin}: {what}"));
     // The schema first: what the rest of a file of another schema looks like, nobody knows.
     let head: Head = serde_json::from_str(text).map_err(|e| refusal(origin, text, &e))?;
     check_schema(head.schema).map_err(fail)?;
     let raw: RawFile = serde_json::from_str(text).map_err(|e| refusal(origin, text, &e))?;
-    let mut results = Results {
+    let mut results = ResultFile {
         origin: origin.to_owned(),
         environment: raw.environment.0,
         figures: Vec::new(),
@@ -279,7 +279,7 @@ impl RawRow {
             let hash = simulated.machine_hash.map(|hash| hash.0);
             let identity = [("machine_hash", hash), ("seeds", seeds)];
             figures.push(Figure {
-                key: key(Kind::Simulated),
+                key: key(FigureKind::Simulated),
                 value,
                 rounds: Vec::new(),
                 unusable: (value < LEAST).then(|| "the figure is 0".to_owned()),
@@ -302,7 +302,7 @@ impl RawRow {
             };
             let note = measured.note.map(|note| note.0);
             figures.push(Figure {
-                key: key(Kind::Measured),
+                key: key(FigureKind::Measured),
                 value,
                 rounds,
                 unusable,

@@ -1,7 +1,7 @@
 //! A comparison for people (tables, Markdown) and for programs (JSON, CSV).
 
 use super::bootstrap::COVERAGE;
-use super::read::{FigureKey, Kind};
+use super::read::{FigureKey, FigureKind};
 use crate::cell_key::CellKey;
 use crate::compare::comparison::{
     Compared, Comparison, FAMILY_ERROR, FEWEST_ROUNDS, Mean, Verdict,
@@ -107,14 +107,14 @@ fn summary(comparison: &Comparison) -> Vec<String> {
     if only_a + only_b > 0 {
         lines.push(format!("Not in both: {only_a} figures are only in A, {only_b} only in B."));
     }
-    if comparison.of_kind(Kind::Measured) > 0 {
+    if comparison.of_kind(FigureKind::Measured) > 0 {
         lines.push(format!(
             "Measured: p is of the rank-sum test, corrected (Holm) for {}: if nothing differs, a \
             verdict among them has a probability of \
              at most {} %. It knows how the rounds of a run vary, not what differs between two \
              runs: what the host did meanwhile. \
              Intervals of {} % are of each row alone.",
-            rows(comparison.of_kind(Kind::Measured)),
+            rows(comparison.of_kind(FigureKind::Measured)),
             FAMILY_ERROR * 100.0,
             COVERAGE * 100.0
         ));
@@ -122,7 +122,7 @@ fn summary(comparison: &Comparison) -> Vec<String> {
     if comparison.rows.iter().any(|row| row.rounds.is_some() && row.interval.is_none()) {
         lines.push(format!("With fewer than {FEWEST_ROUNDS} rounds there is no interval."));
     }
-    if comparison.of_kind(Kind::Simulated) > 0 {
+    if comparison.of_kind(FigureKind::Simulated) > 0 {
         lines.push("Simulated: the same seeds, so figures have no sampling error.".to_owned());
     }
     lines.extend(comparison.notes.iter().cloned());

@@ -42,7 +42,7 @@ pub use script::{Doubtful, LeftOut, Script};
 pub use starts::Starts;
 pub use step::{GetOperation, PutOperation, Step};
 pub(crate) use table::{Allowed, Setting, TableKind};
-pub use table::{Key, Operation, Table};
+pub use table::{KeyChoice, Table, TableOperation};
 pub(crate) use table_kinds::MOST_RECORDS;
 pub use variant::Variant;
 pub use variant_pairs::VariantPair;

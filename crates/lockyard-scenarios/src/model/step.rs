@@ -1,6 +1,6 @@
 //! The steps of an operation.
 
-use super::table::{Key, Operation};
+use super::table::{KeyChoice, TableOperation};
 use lockyard::platform::Activity;
 
 /// A way to take a reference.
@@ -95,9 +95,9 @@ pub enum Step {
         /// The table.
         object: usize,
         /// The operation on it.
-        operation: Operation,
+        operation: TableOperation,
         /// The entry, unless the operation inserts or removes one.
-        key: Key,
+        key: KeyChoice,
     },
 }
 

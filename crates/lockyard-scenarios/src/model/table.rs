@@ -4,7 +4,7 @@ use std::fmt;
 
 /// An operation on a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Operation {
+pub enum TableOperation {
     /// Finds an entry, reads it, and lets it go.
     LookUp,
     /// Changes an entry.
@@ -17,14 +17,14 @@ pub enum Operation {
     Remove,
 }
 
-impl Operation {
+impl TableOperation {
     /// All operations, with the names that steps use.
-    pub const ALL: [(&'static str, Operation); 5] = [
-        ("look-up", Operation::LookUp),
-        ("update", Operation::Update),
-        ("read", Operation::Read),
-        ("insert", Operation::Insert),
-        ("remove", Operation::Remove),
+    pub const ALL: [(&'static str, TableOperation); 5] = [
+        ("look-up", TableOperation::LookUp),
+        ("update", TableOperation::Update),
+        ("read", TableOperation::Read),
+        ("insert", TableOperation::Insert),
+        ("remove", TableOperation::Remove),
     ];
 
     /// The name that steps use.
@@ -35,13 +35,13 @@ impl Operation {
 
     /// Returns true if the operation is on an entry that is there already.
     pub(crate) fn has_key(self) -> bool {
-        matches!(self, Operation::LookUp | Operation::Update | Operation::Read)
+        matches!(self, TableOperation::LookUp | TableOperation::Update | TableOperation::Read)
     }
 }
 
 /// The entry that a step uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Key {
+pub enum KeyChoice {
     /// The task's own. Tasks have different ones if there are enough entries.
     #[default]
     Own,
@@ -51,10 +51,10 @@ pub enum Key {
     Inserted,
 }
 
-impl Key {
+impl KeyChoice {
     /// All keys, with the names that steps use.
-    pub const ALL: [(&'static str, Key); 3] =
-        [("own", Key::Own), ("random", Key::Random), ("inserted", Key::Inserted)];
+    pub const ALL: [(&'static str, KeyChoice); 3] =
+        [("own", KeyChoice::Own), ("random", KeyChoice::Random), ("inserted", KeyChoice::Inserted)];
 }
 
 /// Maximum number of settings of a kind of table.
@@ -96,7 +96,7 @@ pub(crate) struct Row {
     /// Its settings, at most [`MAX_SETTINGS`].
     pub(crate) settings: &'static [Setting],
     /// The operations on it.
-    pub(crate) operations: &'static [Operation],
+    pub(crate) operations: &'static [TableOperation],
     /// Number of entries before tasks run.
     pub(crate) entries: fn(&Table) -> u64,
     /// Upper limit of the bytes in use before tasks run, and while each holds a few more entries.
@@ -140,7 +140,7 @@ impl Table {
     }
 
     /// The operations on it.
-    pub(crate) fn operations(&self) -> &'static [Operation] {
+    pub(crate) fn operations(&self) -> &'static [TableOperation] {
         self.row.operations
     }
 

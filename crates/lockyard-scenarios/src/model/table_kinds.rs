@@ -2,7 +2,7 @@
 //!
 //! A new kind is a row here and a file in `perform/tables/`, which makes it and uses it.
 
-use super::table::{Allowed, Operation, Row, Setting, Table, TableKind};
+use super::table::{Allowed, Row, Setting, Table, TableKind, TableOperation};
 use lockyard_tables::buffers::Groups;
 use lockyard_tables::connections::Bits;
 
@@ -34,7 +34,12 @@ const ID_TABLE: Row = Row {
         Setting { name: "variant", allowed: Allowed::Names(&["rcu", "locked"]), default: 0 },
         Setting { name: "entries", allowed: Allowed::Numbers(1, 1 << 20), default: 1024 },
     ],
-    operations: &[Operation::LookUp, Operation::Update, Operation::Insert, Operation::Remove],
+    operations: &[
+        TableOperation::LookUp,
+        TableOperation::Update,
+        TableOperation::Insert,
+        TableOperation::Remove,
+    ],
     entries: |table| table.number("entries"),
     bytes: |table| table.number("entries") as usize * ID_BYTES,
 };
@@ -52,7 +57,12 @@ const STATISTICS: Row = Row {
         Setting { name: "cpus", allowed: Allowed::Names(&["16", "64", "256"]), default: 1 },
         Setting { name: "entries", allowed: Allowed::Numbers(1, 1 << 16), default: 1 },
     ],
-    operations: &[Operation::Update, Operation::Read, Operation::Insert, Operation::Remove],
+    operations: &[
+        TableOperation::Update,
+        TableOperation::Read,
+        TableOperation::Insert,
+        TableOperation::Remove,
+    ],
     entries: |table| table.number("entries"),
     bytes: |table| {
         let records = match (table.name("variant"), table.name("cpus")) {
@@ -83,7 +93,7 @@ const CONNECTION_TABLE: Row = Row {
         },
         Setting { name: "connections", allowed: Allowed::Numbers(1, 1 << 22), default: 1 << 16 },
     ],
-    operations: &[Operation::LookUp, Operation::Insert, Operation::Remove],
+    operations: &[TableOperation::LookUp, TableOperation::Insert, TableOperation::Remove],
     entries: |table| table.number("connections"),
     bytes: |table| {
         table.entries() as usize * CONNECTION_BYTES + (1 << table.number("bits")) * BUCKET_BYTES
@@ -123,7 +133,7 @@ const BUFFER_CACHE: Row = Row {
         },
         Setting { name: "buffers", allowed: Allowed::Numbers(1, 1 << 22), default: 1 << 14 },
     ],
-    operations: &[Operation::LookUp, Operation::Insert, Operation::Remove],
+    operations: &[TableOperation::LookUp, TableOperation::Insert, TableOperation::Remove],
     entries: |table| table.number("buffers"),
     bytes: |table| {
         let shards = table.number("groups") as usize * SHARD_BYTES;

@@ -12,7 +12,7 @@ use super::prepared::Prepared;
 use super::stage::Stage;
 use super::tables::Of;
 use super::task::{Inserted, Task};
-use crate::model::{Key, Operation, Step};
+use crate::model::{KeyChoice, Step, TableOperation};
 use lockyard::platform::{DataCell, Host, Ordering, Region, U64, Word};
 
 impl<S: Stage> Prepared<S> {
@@ -146,19 +146,19 @@ impl<S: Stage> Prepared<S> {
         }
     }
 
-    fn use_table(&self, object: usize, operation: Operation, key: Key, task: &mut Task) {
+    fn use_table(&self, object: usize, operation: TableOperation, key: KeyChoice, task: &mut Task) {
         let Shared::Table { table, entries } = &self.objects[object].shared else {
             unreachable!("checked by the parser")
         };
         match operation {
-            Operation::Insert => {
+            TableOperation::Insert => {
                 task.insertions += 1;
                 // A number of this task, above those of all entries.
                 let number = (task.number + 1) << 32 | u64::from(task.insertions);
                 let found_by = table.insert(number);
                 task.inserted.push(Inserted { object, found_by });
             }
-            Operation::Remove => {
+            TableOperation::Remove => {
                 let Some((index, found_by)) = task.last_inserted(object) else {
                     unreachable!("checked by the parser")
                 };
@@ -168,11 +168,11 @@ impl<S: Stage> Prepared<S> {
                     table.remove(found_by);
                 }
             }
-            Operation::LookUp | Operation::Update | Operation::Read => {
+            TableOperation::LookUp | TableOperation::Update | TableOperation::Read => {
                 let of = match key {
-                    Key::Own => Of::Entry(task.number % entries),
-                    Key::Random => Of::Entry(task.numbers.below(*entries)),
-                    Key::Inserted => match task.last_inserted(object) {
+                    KeyChoice::Own => Of::Entry(task.number % entries),
+                    KeyChoice::Random => Of::Entry(task.numbers.below(*entries)),
+                    KeyChoice::Inserted => match task.last_inserted(object) {
                         Some((_, Some(found_by))) => Of::Inserted(found_by),
                         _ => return,
                     },

@@ -3,7 +3,7 @@
 use super::objects::{Placed, Shared};
 use super::stage::Stage;
 use super::task::{Begun, Task};
-use crate::model::{Operation, Step, Variant};
+use crate::model::{Step, TableOperation, Variant};
 use lockyard::platform::Host;
 use std::alloc::Layout;
 use std::fmt;
@@ -94,7 +94,7 @@ impl<S: Stage> Prepared<S> {
         });
         let objects = objects.collect::<Option<Vec<_>>>()?;
         let inserts = |step: &Step| {
-            usize::from(matches!(step, Step::Table { operation: Operation::Insert, .. }))
+            usize::from(matches!(step, Step::Table { operation: TableOperation::Insert, .. }))
         };
         Some(Prepared {
             objects,

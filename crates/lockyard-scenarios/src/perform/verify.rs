@@ -4,7 +4,7 @@ use super::objects::Shared;
 use super::prepared::Prepared;
 use super::stage::Stage;
 use super::tables::TableObject;
-use crate::model::{Key, ObjectKind, Operation, Step};
+use crate::model::{KeyChoice, ObjectKind, Step, TableOperation};
 use lockyard::platform::{DataCell, Ordering, Word};
 use std::fmt;
 
@@ -112,10 +112,10 @@ impl<S: Stage> Prepared<S> {
         operations: u64,
         table: &dyn TableObject,
     ) -> Result<(), String> {
-        table.verify(&|wanted: Operation| {
+        table.verify(&|wanted: TableOperation| {
             let each: u64 = Step::sum(&self.steps, &|step| match *step {
                 Step::Table { object, operation, key } if object == index => {
-                    u64::from(operation == wanted && key != Key::Inserted)
+                    u64::from(operation == wanted && key != KeyChoice::Inserted)
                 }
                 _ => 0,
             });

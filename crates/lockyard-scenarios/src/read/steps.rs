@@ -8,7 +8,9 @@ use super::objects;
 use super::region_parts;
 use super::source::{Result, Source};
 use super::step_entry::StepEntry;
-use crate::model::{GetOperation, Key, Object, ObjectKind, Operation, PutOperation, Step, Table};
+use crate::model::{
+    GetOperation, KeyChoice, Object, ObjectKind, PutOperation, Step, Table, TableOperation,
+};
 use lockyard::platform::{Activity, NEST_LEVELS, Region};
 use std::ops::Range;
 use toml::Spanned;
@@ -32,7 +34,7 @@ enum Do {
     Read,
     Write,
     Add,
-    Table(Operation),
+    Table(TableOperation),
 }
 
 /// All actions, with the names that scripts use.
@@ -47,10 +49,10 @@ const DO: [(&str, Do); 14] = [
     ("read", Do::Read),
     ("write", Do::Write),
     ("add", Do::Add),
-    ("look-up", Do::Table(Operation::LookUp)),
-    ("update", Do::Table(Operation::Update)),
-    ("insert", Do::Table(Operation::Insert)),
-    ("remove", Do::Table(Operation::Remove)),
+    ("look-up", Do::Table(TableOperation::LookUp)),
+    ("update", Do::Table(TableOperation::Update)),
+    ("insert", Do::Table(TableOperation::Insert)),
+    ("remove", Do::Table(TableOperation::Remove)),
 ];
 
 const GET_OPERATIONS: [(&str, GetOperation); 3] = [
@@ -227,7 +229,7 @@ impl Builder<'_> {
         let kind = self.objects()[object].kind;
         let used = Used { object, kind, found, step };
         let operation = match what {
-            Do::Read => Some(Operation::Read),
+            Do::Read => Some(TableOperation::Read),
             Do::Table(operation) => Some(operation),
             _ => None,
         };
@@ -395,7 +397,7 @@ impl Builder<'_> {
     }
 
     /// Refuses an operation that the table does not have.
-    fn check_operation(&self, used: &Used, table: Table, operation: Operation) -> Result<()> {
+    fn check_operation(&self, used: &Used, table: Table, operation: TableOperation) -> Result<()> {
         if table.operations().contains(&operation) {
             return Ok(());
         }
@@ -416,19 +418,19 @@ impl Builder<'_> {
         &mut self,
         spanned: &Spanned<StepEntry>,
         object: usize,
-        operation: Operation,
+        operation: TableOperation,
     ) -> Result<Step> {
         let key = match &spanned.get_ref().key {
-            Some(key) => self.source().choose("key", key, &Key::ALL)?,
-            None => Key::default(),
+            Some(key) => self.source().choose("key", key, &KeyChoice::ALL)?,
+            None => KeyChoice::default(),
         };
         let last = self.inserted.iter().rposition(|inserted| inserted.table == object);
         let name = &self.context.objects[object].name;
         match operation {
-            Operation::Insert => {
+            TableOperation::Insert => {
                 self.inserted.push(Inserted { table: object, at: spanned.span() });
             }
-            Operation::Remove => match last {
+            TableOperation::Remove => match last {
                 Some(last) => {
                     self.inserted.remove(last);
                 }
@@ -438,7 +440,7 @@ impl Builder<'_> {
                     return Err(self.source().error(spanned.span(), message));
                 }
             },
-            _ if key == Key::Inserted && last.is_none() => {
+            _ if key == KeyChoice::Inserted && last.is_none() => {
                 let message = format!("this operation has inserted nothing into `{name}`");
                 return Err(self.source().error(spanned.span(), message));
             }

@@ -59,7 +59,7 @@ mod work;
 mod yields;
 
 pub use accounting::attribution::{CycleAttribution, LineCounts};
-pub use accounting::distance::Distance;
+pub use accounting::distance::LineDistance;
 pub use accounting::phase::{CyclePhase, PHASES};
 pub use accounting::statistics::RunStatistics;
 pub(crate) use report::Fate;

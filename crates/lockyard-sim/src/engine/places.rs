@@ -1,7 +1,7 @@
 //! The places of cores, domains and sockets. They are tables, because an operation asks several
 //! times and a division is slow.
 
-use super::accounting::distance::Distance;
+use super::accounting::distance::LineDistance;
 use crate::machine::description::Machine;
 
 /// Place of a core.
@@ -85,9 +85,9 @@ impl Places {
     /// Distance from core `a` to core `b`. Computed without jumps: which core had a line last is
     /// random.
     #[inline(always)]
-    pub(super) fn distance(&self, a: u16, b: u16) -> Distance {
+    pub(super) fn distance(&self, a: u16, b: u16) -> LineDistance {
         let (at, to) = (self.cores[a as usize], self.cores[b as usize]);
         let differ = [a != b, at.domain != to.domain, at.socket != to.socket];
-        Distance::ALL[differ.map(usize::from).into_iter().sum::<usize>()]
+        LineDistance::ALL[differ.map(usize::from).into_iter().sum::<usize>()]
     }
 }

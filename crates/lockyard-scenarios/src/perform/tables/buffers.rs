@@ -6,7 +6,7 @@
 
 use super::table_object::{Held, MakeTable, Of, TableObject};
 use super::tally::Tally;
-use crate::model::{Operation, Table};
+use crate::model::{Table, TableOperation};
 use lockyard::platform::HostWithSlots;
 use lockyard_tables::buffers::{
     BufferCache, Configuration, EveryCall, Groups, Hash256, Key, MoveToFront, OnMiss, Outside,
@@ -127,7 +127,7 @@ impl<S: Switches<H>, H: HostWithSlots> Cached<S, H> {
 
 impl<S: Switches<H>, H: HostWithSlots> TableObject for Cached<S, H> {
     #[inline]
-    fn perform(&self, _look_up: Operation, of: Of) {
+    fn perform(&self, _look_up: TableOperation, of: Of) {
         let (Of::Entry(number) | Of::Inserted(number)) = of;
         let found = self.cache.get_or_fill(self.key(number), || Err(()));
         if found.as_deref() != Ok(&number) {
@@ -150,7 +150,7 @@ impl<S: Switches<H>, H: HostWithSlots> TableObject for Cached<S, H> {
         }
     }
 
-    fn verify(&self, _performed: &dyn Fn(Operation) -> u64) -> Result<(), String> {
+    fn verify(&self, _performed: &dyn Fn(TableOperation) -> u64) -> Result<(), String> {
         self.missed.never(|missed| format!("found nothing, or another buffer, {missed} times"))?;
         self.refused.no_refusal()?;
         let (len, living) = (self.cache.len() as u64, self.cache.living());

@@ -6,7 +6,7 @@
 use super::table_object::{Held, MakeTable, Of, TableObject};
 use super::tally::Tally;
 use super::variant::locked_or_rcu;
-use crate::model::{Operation, Table};
+use crate::model::{Table, TableOperation};
 use lockyard::platform::HostWithSlots;
 use lockyard_tables::connections::{
     Bits, ConnectionTable, Direction, Locked, LookUp, NEVER, Rcu, Seed, Tuple,
@@ -77,7 +77,7 @@ struct Chains<P: LookUp<H>, H: HostWithSlots> {
 
 impl<P: LookUp<H>, H: HostWithSlots> TableObject for Chains<P, H> {
     #[inline]
-    fn perform(&self, _look_up: Operation, of: Of) {
+    fn perform(&self, _look_up: TableOperation, of: Of) {
         let (Of::Entry(number) | Of::Inserted(number)) = of;
         let found = self.table.look_up(&tuple(number));
         let right = found.is_some_and(|(connection, direction)| {
@@ -103,7 +103,7 @@ impl<P: LookUp<H>, H: HostWithSlots> TableObject for Chains<P, H> {
         }
     }
 
-    fn verify(&self, _performed: &dyn Fn(Operation) -> u64) -> Result<(), String> {
+    fn verify(&self, _performed: &dyn Fn(TableOperation) -> u64) -> Result<(), String> {
         self.missed
             .never(|missed| format!("found nothing, or another connection, {missed} times"))?;
         self.refused.no_refusal()?;

@@ -6,7 +6,7 @@
 use super::table_object::{Held, MakeTable, Of, TableObject};
 use super::tally::Tally;
 use super::variant::locked_or_rcu;
-use crate::model::{Operation, Table};
+use crate::model::{Table, TableOperation};
 use lockyard::platform::HostWithSlots;
 use lockyard_tables::id_table::{IdTable, Locked, Rcu, Variant};
 use std::alloc::Layout;
@@ -82,13 +82,13 @@ struct Objects<V: Variant, H: HostWithSlots> {
 
 impl<V: Variant, H: HostWithSlots> TableObject for Objects<V, H> {
     #[inline]
-    fn perform(&self, operation: Operation, of: Of) {
+    fn perform(&self, operation: TableOperation, of: Of) {
         let (id, owner) = match of {
             Of::Entry(number) => (number as u32, Some(number)),
             Of::Inserted(id) => (id as u32, None),
         };
         let found = self.table.lock(id).map(|mut object| {
-            if operation == Operation::Update {
+            if operation == TableOperation::Update {
                 object.changed += 1;
                 object.setting[0] ^= object.changed;
             }
@@ -113,7 +113,7 @@ impl<V: Variant, H: HostWithSlots> TableObject for Objects<V, H> {
         }
     }
 
-    fn verify(&self, performed: &dyn Fn(Operation) -> u64) -> Result<(), String> {
+    fn verify(&self, performed: &dyn Fn(TableOperation) -> u64) -> Result<(), String> {
         self.missed
             .never(|missed| format!("found nothing, or another's object, {missed} times"))?;
         self.refused.no_refusal()?;
@@ -123,7 +123,7 @@ impl<V: Variant, H: HostWithSlots> TableObject for Objects<V, H> {
         }
         let ids = 0..self.entries as u32;
         let changed: u64 = ids.filter_map(|id| self.table.lock(id)).map(|o| o.changed).sum();
-        let expected = performed(Operation::Update);
+        let expected = performed(TableOperation::Update);
         if changed != expected {
             return Err(format!("was updated {changed} times, not {expected} times"));
         }

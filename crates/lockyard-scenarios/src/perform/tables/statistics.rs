@@ -7,7 +7,7 @@
 
 use super::table_object::{Held, MakeTable, Of, TableObject};
 use super::tally::Tally;
-use crate::model::{MOST_RECORDS, Operation, Table};
+use crate::model::{MOST_RECORDS, Table, TableOperation};
 use lockyard::platform::{HostWithSlots, Region, during};
 use lockyard_tables::statistics::{Counts, PerCpu, PerNode, Shared, Statistics, Variant};
 use std::alloc::Layout;
@@ -112,13 +112,13 @@ impl<V: Variant, H: HostWithSlots> Flows<V, H> {
 
 impl<V: Variant, H: HostWithSlots> TableObject for Flows<V, H> {
     #[inline]
-    fn perform(&self, operation: Operation, of: Of) {
+    fn perform(&self, operation: TableOperation, of: Of) {
         let flow = match of {
             Of::Entry(number) => &*self.flows[number as usize],
             // SAFETY: the interpreter passes what this task inserted last and has not removed.
             Of::Inserted(address) => unsafe { self.inserted(address) },
         };
-        if operation == Operation::Update {
+        if operation == TableOperation::Update {
             flow.update(&Counts::packet(PACKET, 1, 0));
             return;
         }
@@ -162,11 +162,11 @@ impl<V: Variant, H: HostWithSlots> TableObject for Flows<V, H> {
         }
     }
 
-    fn verify(&self, performed: &dyn Fn(Operation) -> u64) -> Result<(), String> {
+    fn verify(&self, performed: &dyn Fn(TableOperation) -> u64) -> Result<(), String> {
         self.torn.never(|torn| format!("was read torn {torn} times"))?;
         self.refused.no_refusal()?;
         let packets: u64 = self.flows.iter().map(|flow| flow.read().packets).sum();
-        let expected = performed(Operation::Update);
+        let expected = performed(TableOperation::Update);
         if packets != expected {
             return Err(format!("counts {packets} packets, not {expected}"));
         }

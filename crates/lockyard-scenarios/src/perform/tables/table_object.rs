@@ -1,6 +1,6 @@
 //! The traits that a kind of table implements.
 
-use crate::model::{Operation, Table};
+use crate::model::{Table, TableOperation};
 use lockyard::platform::HostWithSlots;
 use std::alloc::Layout;
 use std::ptr::NonNull;
@@ -36,7 +36,7 @@ pub(super) trait MakeTable {
 /// operations that the table's kind has.
 pub(crate) trait TableObject {
     /// Looks up, updates or reads an entry.
-    fn perform(&self, operation: Operation, of: Of);
+    fn perform(&self, operation: TableOperation, of: Of);
 
     /// Inserts a new entry with a number that no other one has. Returns the value by which the
     /// table finds it, or `None` if it was refused.
@@ -52,7 +52,7 @@ pub(crate) trait TableObject {
     /// Checks, after all tasks have finished, that no entry was lost, and that tasks found only
     /// what they asked for. `performed` gives the number of times that entries other than inserted
     /// ones had an operation.
-    fn verify(&self, performed: &dyn Fn(Operation) -> u64) -> Result<(), String>;
+    fn verify(&self, performed: &dyn Fn(TableOperation) -> u64) -> Result<(), String>;
 
     /// Address of the table.
     fn address(&self) -> usize;

@@ -2,7 +2,7 @@
 
 /// Distance over which a line was handed over, the nearest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Distance {
+pub enum LineDistance {
     /// To another thread of the core.
     Core,
     /// To another core of the complex.
@@ -13,18 +13,18 @@ pub enum Distance {
     Remote,
 }
 
-impl Distance {
+impl LineDistance {
     /// All distances, in the order of their numbers.
-    pub const ALL: [Distance; 4] =
-        [Distance::Core, Distance::Complex, Distance::Socket, Distance::Remote];
+    pub const ALL: [LineDistance; 4] =
+        [LineDistance::Core, LineDistance::Complex, LineDistance::Socket, LineDistance::Remote];
 
     /// Name of the distance in reports.
     pub fn name(self) -> &'static str {
         match self {
-            Distance::Core => "same core",
-            Distance::Complex => "same complex",
-            Distance::Socket => "same socket",
-            Distance::Remote => "another socket",
+            LineDistance::Core => "same core",
+            LineDistance::Complex => "same complex",
+            LineDistance::Socket => "same socket",
+            LineDistance::Remote => "another socket",
         }
     }
 }

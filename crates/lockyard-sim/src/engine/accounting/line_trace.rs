@@ -1,7 +1,7 @@
 //! Record of a line, by which its moves are counted as needed or not (see `attribution.rs`).
 
 use super::attribution::LineCounts;
-use super::distance::Distance;
+use super::distance::LineDistance;
 use super::failure_streaks::FailureStreaks;
 use crate::engine::places::Places;
 use crate::engine::sparse::Sparse;
@@ -62,7 +62,7 @@ impl LineTrace {
         thread: u32,
         threads: &[Thread],
         places: &Places,
-    ) -> Option<Distance> {
+    ) -> Option<LineDistance> {
         let last = self.last.filter(|&last| last != thread)?;
         let core = |thread: u32| threads[thread as usize].core;
         Some(places.distance(core(thread), core(last)))
@@ -76,7 +76,7 @@ impl LineTrace {
     /// Counts an operation of `thread` at `unit` that needed the line exclusively. `distance` is
     /// that to the thread that last had it so, if that was another.
     #[inline(always)]
-    pub(super) fn count_touch(&mut self, thread: u32, unit: usize, distance: Option<Distance>) {
+    pub(super) fn count_touch(&mut self, thread: u32, unit: usize, distance: Option<LineDistance>) {
         let LineTrace { counts, last, touches, units, copies, .. } = self;
         let units = units.get_or_insert_default();
         let by = units[unit];
@@ -102,7 +102,12 @@ impl LineTrace {
     }
 
     /// Counts a load of `thread` at `unit` that missed, when its data arrives.
-    pub(super) fn count_arrival(&mut self, thread: u32, unit: usize, distance: Option<Distance>) {
+    pub(super) fn count_arrival(
+        &mut self,
+        thread: u32,
+        unit: usize,
+        distance: Option<LineDistance>,
+    ) {
         if let Some(distance) = distance {
             self.counts.reads[distance as usize] += 1;
         }
