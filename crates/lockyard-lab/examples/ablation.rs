@@ -1,14 +1,18 @@
-//! What each mechanism of the simulated machine is worth: errors with it switched off, and nothing
-//! fitted anew.
+//! Worth of each mechanism of the simulated machine: the errors with the mechanism switched off,
+//! and nothing fitted anew.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example ablation
 //! ```
 //!
-//! Median |error| in per cent: of the training tables at twelve numbers of threads, and of the
-//! cells that are reported as predictions in the tables of primitives (Broadwell-EX at 64 and 128
-//! threads left out). The local work stays as it was calibrated. Tables of whole programs hang on
-//! what their scripts say more than on mechanisms, and are left out.
+//! Prints the median |error| in per cent of:
+//!
+//! - the training tables, at twelve numbers of threads
+//! - the cells that are reported as predictions in the tables of primitives (without Broadwell-EX
+//!   at 64 and 128 threads)
+//!
+//! The local work stays as it was calibrated. Tables of whole programs are left out, because they
+//! depend more on what their scripts say than on mechanisms.
 
 use lockyard_lab::training;
 use lockyard_predict::{names, request};
@@ -26,7 +30,7 @@ const THREADS: [usize; 12] = [1, 2, 4, 8, 16, 24, 32, 44, 48, 60, 72, 88];
 
 type Change = fn(Machine) -> Option<Machine>;
 
-/// Mechanisms, and how each is switched off.
+/// Mechanisms, and the change that switches each one off.
 const MECHANISMS: &[(&str, Change)] = &[
     ("all there", Some),
     ("first in, first out at the agents", |m| Some(m.with_order(ServiceOrder::Fifo))),

@@ -1,17 +1,19 @@
-//! Additions to one word by more and more threads, beside what machines make of them: a published
-//! curve of a mesh, of one socket and then of the next, and `cascade-lake-2s24c2t` with 28 cores a
-//! socket, also with other numbers of what happens between sockets; and a published curve of a
-//! virtual machine on a Zen 4, as far as one core complex goes, and `zen4-7840u` with that one's
-//! clock.
+//! Cost of additions to one word by more and more threads: two published curves, beside simulated
+//! machines.
+//!
+//! - A mesh: one socket, and then the next one. It is beside `cascade-lake-2s24c2t` with 28 cores a
+//!   socket, also with other numbers for what happens between sockets.
+//! - A virtual machine on a Zen 4, within one core complex. It is beside `zen4-7840u` with that
+//!   host's clock.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example counter
 //! ```
 //!
 //! Nothing is fitted here. The first host has eight sockets
-//! (`training/atomic_increment_platinum_8176.csv`); two are simulated. The second one is a guest
-//! (`training/atomic_increment_zen4_guest.csv`): its neighbouring CPUs are siblings, as it sees
-//! them, but need not be on the host, so both are simulated.
+//! (`training/atomic_increment_platinum_8176.csv`), of which two are simulated. The second host is
+//! a guest (`training/atomic_increment_zen4_guest.csv`). It sees neighbouring CPUs as siblings,
+//! which they need not be on the host. So both placements are simulated.
 
 use lockyard::platform::{Ordering, Word};
 use lockyard_results::statistics;
@@ -20,10 +22,10 @@ use lockyard_sim::{Machine, RunEnd, SimulatedU64, Simulation};
 const MESH: &str = include_str!("../../../training/atomic_increment_platinum_8176.csv");
 const CORES: usize = 28;
 const ZEN: &str = include_str!("../../../training/atomic_increment_zen4_guest.csv");
-/// An addition by one thread takes 2.53 ns there, and 7 cycles on that machine.
+/// An addition by one thread takes 2.53 ns on that host, and 7 cycles on the simulated machine.
 const ZEN_GHZ: f64 = 2.77;
-/// Other numbers of legs of the hold after a grant, which other processors of the family would give
-/// by the same rule; and the ring's weight of another socket's request.
+/// Other values of two numbers. The same rule would give these legs of the hold after a grant for
+/// other processors of the family. The last one is the ring's weight of another socket's request.
 const CHANGES: [(&str, f64); 4] = [
     ("protocol.granted_legs", 0.65),
     ("protocol.granted_legs", 1.0),
@@ -31,11 +33,11 @@ const CHANGES: [(&str, f64); 4] = [
     ("protocol.snoop_weight", 20.0),
 ];
 const SEEDS: u64 = 5;
-/// Simulated nanoseconds before counting begins, once all threads have begun, and that are counted.
+/// Simulated nanoseconds before counting begins (once all threads have begun), and while it lasts.
 const WARM_UP_NS: f64 = 50_000.0;
 const WINDOW_NS: f64 = 200_000.0;
 
-/// Returns the numbers of threads, and the nanoseconds of an addition, of a published curve, all
+/// Returns the numbers of threads of a published curve, and the nanoseconds of an addition by all
 /// threads together.
 fn published(table: &str) -> Vec<(usize, f64)> {
     let curve = |line: &str| {
@@ -46,7 +48,8 @@ fn published(table: &str) -> Vec<(usize, f64)> {
     table.lines().filter(|line| !line.starts_with(['#', 't'])).map(curve).collect()
 }
 
-/// Simulates threads at these places. Returns the nanoseconds of an addition, all threads together.
+/// Simulates threads at these places. Returns the nanoseconds of an addition by all threads
+/// together.
 fn simulated(machine: &Machine, places: &[usize]) -> f64 {
     let run = |seed| {
         let mut simulation = Simulation::new(machine, seed);

@@ -1,17 +1,28 @@
-//! Fits numbers of a training machine to its training table: how the families' numbers were found.
+//! Fits numbers of a training machine to its training table. The families' numbers were found in
+//! this way.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example fit -- broadwell-ep-2s22c2t 300 1 \
 //!     cycles.leg=10..30 cycles.transfer=50..100 protocol.granted_legs=0.3..4 ping_pong=44 ping_pong_remote=122
 //! ```
 //!
-//! Machine, seconds, seed, then the numbers with their ranges, and ping-pong latencies in
-//! nanoseconds that are to be met; `name:=value` sets a number, `threads=45,88` looks at these
-//! numbers of threads, `seeds=3` at so many runs of each cell. In no seconds it only says the
-//! objective. A random search from the numbers of the machine's file: some numbers are moved a
-//! little, and kept if the objective falls. The objective is 0.6 times the mean over the table's
-//! programs of |ln(simulated/published)| (at most 1 a cell), 0.4 times the median of all cells, and
-//! a penalty on the ping-pongs (0.01 at a miss of 3 %). It looks at training tables only.
+//! The arguments are the machine, seconds, a seed, and the numbers with their ranges. `ping_pong`
+//! and `ping_pong_remote` are latencies to meet, in nanoseconds. Further arguments:
+//!
+//! - `name:=value` sets a number.
+//! - `threads=45,88` uses these numbers of threads.
+//! - `seeds=3` runs each cell this many times.
+//!
+//! With 0 seconds it only prints the objective.
+//!
+//! The search is random and starts from the numbers of the machine's file. Each step moves some
+//! numbers a little, and keeps the change if the objective falls. The objective is the sum of:
+//!
+//! - 0.6 times the mean of |ln(simulated/published)| over the table's programs (at most 1 a cell)
+//! - 0.4 times the median of all cells
+//! - a penalty on the ping-pongs (0.01 at a miss of 3 %)
+//!
+//! Only training tables are used.
 
 use lockyard_lab::training;
 use lockyard_predict::machine::known_figures;
