@@ -2,7 +2,8 @@
 //! of the shipped files were found in this way.
 //!
 //! ```text
-//! cargo run --release -p lockyard-lab --example scale -- cascade-lake-2s24c2t cycles.socket_leg=20..300 24 134
+//! cargo run --release -p lockyard-lab --example scale -- \
+//!     cascade-lake-2s24c2t cycles.socket_leg=20..300 24 134
 //! cargo run --release -p lockyard-lab --example scale -- zen4-7840u family.scale=0.2..2 1 19
 //! ```
 //!

@@ -25,7 +25,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Allocates memory for the lines. Nobody has touched it.
+    /// Allocates memory for the lines, without touching it.
     ///
     /// # Errors
     ///

@@ -18,10 +18,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Minimum duration: less is not enough for anything.
+/// Minimum duration. A shorter one is not enough for any figure.
 pub const LEAST_SECONDS: f64 = 1.0;
 
-/// Maximum duration: more is of no use.
+/// Maximum duration. A longer one does not improve the figures.
 pub const MOST_SECONDS: f64 = 3600.0;
 
 /// Number of rounds for which the time is planned.
