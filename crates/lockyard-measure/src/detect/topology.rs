@@ -104,8 +104,8 @@ impl Topology {
         groups(self.cpus.iter().map(|cpu| cpu.complex.as_ref()))
     }
 
-    /// Returns the largest number of threads of one core that the process may use; `None` if that
-    /// is known of none of its CPUs.
+    /// Returns the maximum number of threads of one core that the process may use; `None` if the
+    /// core of any of its CPUs is not known.
     pub fn threads_per_core(&self) -> Option<usize> {
         let mine = self.cpus.iter().filter(|cpu| cpu.allowed);
         let counts: Option<Vec<usize>> =

@@ -37,7 +37,7 @@ pub fn of_rounds(length: Duration, rounds: usize, stalled_after: Duration) -> Wi
     Windows { length: length.min(WINDOW), count: rounds * WINDOWS_PER_ROUND, stalled_after }
 }
 
-/// Returns whether windows of a cell are measured. It needs another thread to wait for, and CPUs
+/// Returns true if windows of a cell are measured. That needs another thread to wait for, and CPUs
 /// for all its threads at once.
 pub fn has_windows(threads: usize, cpus: usize) -> bool {
     (2..=cpus).contains(&threads)

@@ -30,7 +30,7 @@ use std::time::Duration;
 pub struct Request {
     /// Operation of a task.
     pub experiment: Experiment,
-    /// Kinds of tasks; the others are set in relation to the first.
+    /// Kinds of tasks. The figures of the others are shown as ratios to the first.
     pub kinds: Vec<Kind>,
     /// Numbers of tasks.
     pub tasks: Vec<usize>,
@@ -51,7 +51,7 @@ pub struct Request {
 pub enum Whose {
     /// The running kernel's.
     Kernel(Kind),
-    /// Ours: a variant, by its name beside this experiment.
+    /// Our own lockref: a variant, by its name beside this experiment.
     Ours(&'static str),
 }
 
@@ -141,7 +141,7 @@ pub struct Report {
     pub rows: Vec<Row>,
     /// The samples, for people: a text for each cell of the kernel.
     pub listings: Vec<String>,
-    /// Why the rest was not measured.
+    /// Reason why the rest was not measured.
     pub failure: Option<String>,
     /// Sentences for people.
     pub notes: Vec<String>,
@@ -224,7 +224,7 @@ struct Rounds<'a> {
     placement: &'a Placement,
     directory: &'a Directory,
     variants: Vec<(&'static str, Variant)>,
-    /// Local work of one operation of ours, in nanoseconds.
+    /// Local work of one operation of our own lockref, in nanoseconds.
     local_work: f64,
 }
 
