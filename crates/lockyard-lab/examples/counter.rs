@@ -1,10 +1,10 @@
-//! Cost of additions to one word by more and more threads: two published curves, beside simulated
-//! machines.
+//! Cost of additions to one word by more and more threads: two published curves, each beside a
+//! simulated machine.
 //!
-//! - A mesh: one socket, and then the next one. It is beside `cascade-lake-2s24c2t` with 28 cores a
-//!   socket, also with other numbers for what happens between sockets.
-//! - A virtual machine on a Zen 4, within one core complex. It is beside `zen4-7840u` with that
-//!   host's clock.
+//! - A mesh, first one socket and then the next, beside `cascade-lake-2s24c2t` with 28 cores a
+//!   socket. That machine is also simulated with other numbers for what happens between sockets.
+//! - A virtual machine on a Zen 4, within one core complex, beside `zen4-7840u` with that host's
+//!   clock.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example counter
@@ -91,7 +91,7 @@ fn mesh() {
     let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
     let machine = machine.with("topology.cores", CORES as f64).expect("it has cores");
     println!("nanoseconds of an addition, all threads together");
-    print!("threads  published  simulated, error; the same with ");
+    print!("threads  published  simulated, error; also with ");
     println!("{}", CHANGES.map(|(name, value)| format!("{name} {value}")).join(", "));
     let changed = CHANGES.map(|(name, value)| machine.clone().with(name, value));
     let machines: Vec<Machine> = std::iter::once(Some(machine))
@@ -115,7 +115,7 @@ fn zen() {
     let machine = Machine::shipped("zen4-7840u").expect("it is shipped");
     let machine = machine.with("clock.ghz", ZEN_GHZ).expect("it has a clock");
     let (cores, all) = (machine.cores(), machine.hardware_threads());
-    println!("threads  published  simulated, siblings first, error; the same, cores first");
+    println!("threads  published  simulated with siblings first, error; with cores first, error");
     for (threads, published) in published(ZEN) {
         if threads > all {
             break;

@@ -13,13 +13,15 @@
 //! - `name:=value` sets a number.
 //! - `threads=45,88` uses these numbers of threads.
 //! - `seeds=3` runs each cell this many times.
+//! - `half=0` or `half=1` fits on every second number of threads, and judges on the others.
 //!
 //! With 0 seconds it only prints the objective.
 //!
 //! The search is random and starts from the numbers of the machine's file. Each step moves some
 //! numbers a little, and keeps the change if the objective falls. The objective is the sum of:
 //!
-//! - 0.6 times the mean of |ln(simulated/published)| over the table's programs (at most 1 a cell)
+//! - 0.6 times the mean over the table's programs, each the mean of its |ln(simulated/published)|
+//!   (at most 1 a cell)
 //! - 0.4 times the median of all cells
 //! - a penalty on the ping-pongs (0.01 at a miss of 3 %)
 //!
@@ -103,7 +105,7 @@ fn value_of(machine: &Machine, name: &str) -> Option<f64> {
 fn read(arguments: &[String]) -> Result<(Fit, Duration, u64), String> {
     let [name, seconds, seed, rest @ ..] = arguments else {
         return Err(
-            "give machine, seconds, seed, and numbers as section.name=LEAST..GREATEST".to_owned()
+            "usage: fit MACHINE SECONDS SEED [section.name=MINIMUM..MAXIMUM ...]".to_owned()
         );
     };
     let mut base = Machine::shipped(name).ok_or(format!("there is no machine `{name}`"))?;
@@ -151,7 +153,7 @@ fn read(arguments: &[String]) -> Result<(Fit, Duration, u64), String> {
     };
     let (cells, held_out): (Vec<_>, Vec<_>) = cells.into_iter().partition(of_half);
     if cells.is_empty() || (numbers.is_empty() && seconds > 0) {
-        return Err(format!("`{name}` has no training table, or nothing is to be fitted"));
+        return Err(format!("`{name}` has no training table, or no number to fit is given"));
     }
     Ok((
         Fit { base, numbers, ping_pongs, cells, seeds, held_out },

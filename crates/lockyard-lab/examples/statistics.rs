@@ -223,7 +223,7 @@ fn main() {
         cpus.len()
     );
     for ((name, _), samples) in measures.iter().zip(&samples) {
-        println!("{name:22} {:>8} {:>13} {:>18}", "ns", "over atomic's", "interval of that");
+        println!("{name:22} {:>8} {:>13} {:>18}", "ns", "vs. atomic", "interval");
         for ((counter, _), times) in COUNTERS.iter().zip(samples) {
             let ratios: Vec<f64> = times.iter().zip(&samples[0]).map(|(a, b)| a / b).collect();
             let (Some(time), Some(ratio), Some(interval)) =
@@ -286,7 +286,7 @@ fn predict() {
         ("per-cpu", updates::<PerCpu<96>>(&machine)),
     ];
     println!("predicted, {MACHINE}, {THREADS} threads on 2 nodes, 50 ns between updates");
-    println!("{:22} {:>12} {:>13} {:>8}", "", "updates/us", "over shared's", "records");
+    println!("{:22} {:>12} {:>13} {:>8}", "", "updates/us", "vs. shared", "records");
     for (name, (rate, records)) in &rows {
         println!("  {name:20} {rate:>12.1} {:>13.2} {records:>8}", rate / rows[0].1.0);
     }

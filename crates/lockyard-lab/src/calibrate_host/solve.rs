@@ -173,9 +173,8 @@ fn nearest(
     Ok(best)
 }
 
-/// Returns the middle of the longest run of values whose error is close to the least one. Where a
-/// figure jumps, a value at an edge is less reliable, and so is a value between others that do not
-/// fit.
+/// Returns the middle of the longest run of values whose error is close to the least one. A value
+/// at the edge of a jump is less reliable. So is a single value among others that do not fit.
 ///
 /// # Panics
 ///

@@ -29,8 +29,8 @@ const ENOUGH: u64 = 12;
 const ALIKE: f64 = 0.03;
 /// Sockets are also done together if their times differ by less than this many standard deviations,
 /// as if each operation came by chance. (Operations come several in a row, so the true deviation is
-/// a little larger. A thread that is alone on its socket may have only a dozen operations in a
-/// window, so a factor of 1.8 may pass as chance.)
+/// a little larger. A thread that is alone on its socket may do only a dozen operations in a
+/// window. Even a factor of 1.8 may then be chance.)
 const DEVIATIONS: f64 = 2.0;
 
 /// Returns the hardware thread of `machine` on which thread `index` runs. Siblings have adjacent
