@@ -39,7 +39,7 @@ const INTERVAL: Duration = Duration::from_micros(200);
 /// wait for a CPU.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// Number of times in the present test that a second thread was woken, which repeatedly slept for
+/// Number of wake-ups of a second thread in the present test, which repeatedly sleeps for
 /// `INTERVAL` beside the sampler.
 static WOKEN: AtomicU64 = AtomicU64::new(0);
 

@@ -195,7 +195,7 @@ fn numbers_of_tasks(all: usize) -> Vec<usize> {
 }
 
 /// Returns the cells of the experiment on siblings: one task, three cores with their siblings, and
-/// six cores where there are.
+/// six cores if there are as many.
 fn experiment(layout: &Layout, siblings: &[(usize, usize)]) -> Result<Vec<Vec<usize>>, String> {
     if layout.threads < 2 {
         return Err("no core has two threads that the process may use".to_owned());

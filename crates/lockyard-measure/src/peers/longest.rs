@@ -179,8 +179,8 @@ fn table(script: &Script, rows: &[Row], threads: usize) -> Option<String> {
     Some(text)
 }
 
-/// Names the peers beside which the longest wait of the scenario's FIFO locks is at most a tenth.
-/// Peers that are FIFO themselves are left out.
+/// Compares the longest wait of the scenario's FIFO locks with a tenth of each peer's. Names the
+/// peers on either side. Peers that are FIFO themselves are left out.
 fn verdict(what: &str, name: &str, fifo: &[&Row], peers: &[&Row]) -> Option<String> {
     let of_fifo = |row: &&Row| Some((row.variant.clone(), number(row, name)?));
     let longest = fifo.iter().filter_map(of_fifo).max_by(|a, b| a.1.total_cmp(&b.1))?;
