@@ -13,7 +13,7 @@
 //! A row is the median of the tries that count. It holds:
 //!
 //! - the operation
-//! - what is between it and the work (0: nothing, 1: the work needs its result, 2: a system call,
+//! - the code between it and the work (0: nothing, 1: the work needs its result, 2: a system call,
 //!   3: an `lfence` and a system call)
 //! - steps of work, each of which takes one cycle; the loop around them takes a few more
 //! - nanoseconds of an operation with its work, on one CPU
