@@ -17,7 +17,7 @@ pub(crate) fn run(options: &Calibrate, format: Format) -> Result<(), Failure> {
     let file = file.map(|path| NewFile::at("--out", path, options.force)).transpose()?;
 
     host::warn();
-    // The environment as it is before anything is measured.
+    // The environment is taken before anything is measured.
     let mut environment = vec![("lockyard", env!("CARGO_PKG_VERSION").to_owned())];
     environment.extend(host::environment());
     let bar = progress::bar(time.ceil() as usize, "s of measuring");
@@ -54,12 +54,12 @@ pub(crate) fn run(options: &Calibrate, format: Format) -> Result<(), Failure> {
     bar.finish_and_clear();
     let mut figures = compared.map_err(Failure::Run)?;
     output::end_work();
-    // The file is whole even if an interrupt came while its predictions were made.
+    // The file is complete even if an interrupt came while its predictions were made.
     let written = file.as_ref().map(|file| file.write(&calibrated.file));
     if let (Some(file), Some(Ok(()))) = (&file, &written) {
         figures.notes.push(format!("the machine file is {}", file.shown()));
     }
-    // The file is printed for programs always, and for people if it was not written.
+    // Programs always get the file on standard output; people get it if it was not written.
     let is_elsewhere = matches!(written, Some(Ok(())));
     let shown = (format == Format::Json || !is_elsewhere).then_some(calibrated.file.as_str());
     print.figures(&figures, shown)?;
@@ -73,7 +73,7 @@ pub(crate) fn run(options: &Calibrate, format: Format) -> Result<(), Failure> {
     }
 }
 
-/// Output that every end of a calibration has.
+/// Output that every calibration has, however it ends.
 struct Print {
     measurements: Measurements,
     environment: Vec<(&'static str, String)>,
@@ -86,7 +86,8 @@ impl Print {
         output::write(&text)
     }
 
-    /// Prints what was measured before an interrupt; `asked` is the number of seconds to measure.
+    /// Prints the measurements that were made before an interrupt. `asked` is the requested number
+    /// of seconds.
     fn interrupted(&self, asked: usize) -> Failure {
         output::end_work();
         let mut figures = calibrate_host::measured(&self.measurements);
@@ -99,7 +100,7 @@ impl Print {
         self.figures(&figures, None).err().unwrap_or(interrupted)
     }
 
-    /// Prints what was measured where no machine came of it, because of an error or an interrupt.
+    /// Prints the measurements that gave no machine, because of an error or an interrupt.
     fn no_machine(&self, error: Option<String>) -> Failure {
         let interrupted = output::end_work();
         let mut figures = calibrate_host::measured(&self.measurements);

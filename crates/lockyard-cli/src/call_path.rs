@@ -7,7 +7,7 @@ use lockyard_measure::call_path::{self, CHOICE, CallPathEffort, Way};
 use lockyard_results::render::{Document, Extent};
 use lockyard_support::printable;
 
-/// Refuses this command's experiment as a scenario of `predict` and `measure`.
+/// Refuses to use this command's experiment as a scenario of `predict` and `measure`.
 pub(crate) fn no_scenario(name: &str) -> Result<(), Failure> {
     if name == call_path::EXPERIMENT {
         let why = "it has a command of its own: `lockyard lock-call-path`";
@@ -24,7 +24,7 @@ pub(crate) fn run(options: &CallPath) -> Result<(), Failure> {
         let kind = name
             .parse()
             .map_err(|error| Failure::Input(format!("--lock: `{}`: {error}", printable(name))))?;
-        // Nothing has used the lock, or patched a call of it.
+        // The lock is unused, and none of its calls is patched yet.
         CHOICE.choose(kind).map_err(|error| Failure::Run(error.to_string()))?;
     }
     host::warn();

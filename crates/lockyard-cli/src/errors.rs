@@ -9,7 +9,7 @@ pub(crate) enum Failure {
     Input(String),
     /// Anything else: exit code 1.
     Run(String),
-    /// A signal came: its exit code. The message says what was finished.
+    /// A signal came: exit with its code. The message says what was finished.
     Interrupted(String),
 }
 
@@ -28,7 +28,7 @@ impl From<lockyard_predict::failure::Failure> for Failure {
     }
 }
 
-/// Writes a line to standard error, if that can be written.
+/// Writes a line to standard error, and ignores a failure to do so.
 pub(crate) fn complain(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }

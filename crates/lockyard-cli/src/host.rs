@@ -1,4 +1,4 @@
-//! This host, beside its figures.
+//! This host as results and warnings describe it.
 
 use crate::errors::complain;
 use lockyard_measure::detect::{NOT_AVAILABLE, here, warnings};
@@ -6,13 +6,14 @@ use std::time::Duration;
 
 pub(crate) use lockyard_measure::detect::environment;
 
-/// Returns the time to run before a window of this length begins.
+/// Returns the warm-up time before a window of this length.
 pub(crate) fn warm_up(window: Duration) -> Duration {
     window.mul_f64(0.2).min(Duration::from_secs(1))
 }
 
-/// Prints warnings of what spoils a measurement here, on standard error, before anything is
-/// measured. It omits warnings about the clock's frequency, because figures are not in cycles.
+/// Prints warnings about conditions that spoil a measurement on this host, on standard error,
+/// before anything is measured. It omits warnings about the clock's frequency, because figures are
+/// not in cycles.
 pub(crate) fn warn() {
     let warnings = warnings(here());
     let mut said = false;
@@ -25,12 +26,12 @@ pub(crate) fn warn() {
     }
 }
 
-/// Returns a note with what is known of an environment.
+/// Returns a note with the known facts of an environment.
 pub(crate) fn note<N: AsRef<str>>(environment: &[(N, String)]) -> String {
     format!("Environment: {}.", known(environment, "; "))
 }
 
-/// Returns what is known of an environment, in a line for people.
+/// Returns the known facts of an environment, in a line for people.
 pub(crate) fn known<N: AsRef<str>>(environment: &[(N, String)], between: &str) -> String {
     let known = environment.iter().filter(|(_, value)| value != NOT_AVAILABLE);
     let each: Vec<String> =

@@ -1,8 +1,7 @@
-//! The command `lockyard`: arguments, files, progress, exit codes. No figure is made here; the lab
-//! makes them.
+//! The command `lockyard`: arguments, files, progress, exit codes. All figures come from the lab.
 //!
-//! Exit codes: 0 success, 1 failure, 2 bad usage or bad input; after a signal 128 and its number
-//! (`signals.rs`).
+//! Exit codes: 0 for success, 1 for failure, 2 for bad usage or bad input. After a signal the code
+//! is 128 plus the signal's number (`signals.rs`).
 
 mod arguments;
 mod calibrate;
@@ -30,7 +29,7 @@ use std::process::ExitCode;
 
 /// Runs the command with the arguments of the process; returns its exit code.
 pub fn main() -> ExitCode {
-    // A task of `lockyard syscalls` is this program again, and must have no second thread.
+    // A task of `lockyard syscalls` is this program again. It must have no second thread.
     if let Some(code) = syscalls::task() {
         return code;
     }
@@ -60,7 +59,7 @@ pub fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     };
-    // After a signal its own code is returned, whatever the outcome: the sender expects that one.
+    // After a signal its own code is returned whatever the outcome, because the sender expects it.
     interrupted.map_or(code, |(_, code)| ExitCode::from(code))
 }
 

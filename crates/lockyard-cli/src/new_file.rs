@@ -1,8 +1,8 @@
-//! A file that a command writes at its end: whole or not at all. It replaces another file only on
-//! request.
+//! A file that a command writes at its end: complete, or not at all. It replaces another file only
+//! on request.
 //!
-//! The command tries to write it before the work begins, so that minutes of measuring are not lost
-//! to a missing directory.
+//! The command tries to write the file before the work begins. So a missing directory does not cost
+//! minutes of measuring.
 
 use crate::errors::Failure;
 use crate::temporary::Temporary;
@@ -21,15 +21,15 @@ pub(crate) struct NewFile {
 }
 
 impl NewFile {
-    /// Prepares a file at `path`; if there is one, it is replaced only if `replace`.
+    /// Prepares a file at `path`. An existing one is replaced only if `replace`.
     ///
     /// # Errors
     ///
-    /// Bad input: `path` is not a file, is there and must not be replaced, or cannot be written.
+    /// Bad input: `path` is not a file, exists and must not be replaced, or cannot be written.
     pub(crate) fn at(option: &str, path: &Path, replace: bool) -> Result<NewFile, Failure> {
         let shown = lockyard_support::printable(&path.display().to_string());
         let refuse = |what: &str| Err(Failure::Input(format!("{option} {shown}: {what}")));
-        // Through a link: it stays, and what it points to is replaced.
+        // A link stays, and the file that it points to is replaced.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
         match fs::symlink_metadata(&path) {
             Ok(there) if there.is_dir() => return refuse("is a directory; name a file"),
@@ -73,12 +73,13 @@ impl NewFile {
         })
     }
 
-    /// Gives the whole file its name.
+    /// Gives the complete file its name.
     fn settle(&self) -> std::io::Result<()> {
         if self.replace {
             return fs::rename(&self.partial, &self.path);
         }
-        // A link does not replace a file that has come meanwhile. Not every file system has links.
+        // Creating a link does not replace a file that was created meanwhile. Some file systems
+        // have no links.
         match fs::hard_link(&self.partial, &self.path) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => {
                 if fs::symlink_metadata(&self.path).is_ok() {
@@ -95,7 +96,7 @@ impl NewFile {
 mod tests {
     use super::*;
 
-    /// A directory of the test's own, which is removed.
+    /// A directory of the test, which is removed when this is dropped.
     struct Directory(PathBuf);
 
     impl Directory {
@@ -137,7 +138,7 @@ mod tests {
         file.write("text").expect("it can be written");
         assert_eq!(fs::read_to_string(&path).expect("it is there"), "text");
         assert_eq!(directory.names(), ["a.toml"]);
-        // Another file has come meanwhile.
+        // Another file was created meanwhile.
         let error = message(file.write("other").expect_err("it is there"));
         assert!(error.contains("exists by now"), "{error}");
         assert_eq!(fs::read_to_string(&path).expect("it is there"), "text");

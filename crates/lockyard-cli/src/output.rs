@@ -1,4 +1,4 @@
-//! Writing: to standard output, and to files that are whole or not there.
+//! Writes to standard output, and to files that are complete or absent.
 
 use crate::arguments::Format;
 use crate::errors::Failure;
@@ -8,7 +8,7 @@ use lockyard_results::render::{Document, Extent, render};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// Returns an environment as a document has it: the version of the command, then `others`.
+/// Returns an environment for a document: the version of the command, then `others`.
 pub(crate) fn environment<N: Into<String>>(
     others: impl IntoIterator<Item = (N, String)>,
 ) -> Vec<(String, String)> {
@@ -17,8 +17,7 @@ pub(crate) fn environment<N: Into<String>>(
     environment
 }
 
-/// Writes `text` to standard output. A reader that has gone away is no error: it saw what it
-/// wanted.
+/// Writes `text` to standard output. A reader that closes the pipe is no error.
 pub(crate) fn write(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -29,8 +28,8 @@ pub(crate) fn write(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Prints the result of a run. If it ended early, by its own error or because the user interrupted
-/// it, the document says so, and the command fails.
+/// Prints the result of a run. If the run ended early, by its own error or by an interrupt, the
+/// document says so, and the command fails.
 pub(crate) fn finish(
     mut document: Document,
     failure: Option<String>,
@@ -42,7 +41,7 @@ pub(crate) fn finish(
     result(failure, interrupted, extent)
 }
 
-/// Notes in the document that the run ended early, if it did; returns true if it was interrupted.
+/// Notes in the document that the run ended early, if it did. Returns true if it was interrupted.
 pub(crate) fn note_end(document: &mut Document, failure: Option<&str>, extent: Extent) -> bool {
     let interrupted = end_work();
     if failure.is_some() {
@@ -53,7 +52,7 @@ pub(crate) fn note_end(document: &mut Document, failure: Option<&str>, extent: E
     interrupted
 }
 
-/// Notes that the work is over; returns true if it was interrupted.
+/// Notes that the work is over. Returns true if it was interrupted.
 pub(crate) fn end_work() -> bool {
     let interrupted = lockyard_support::jobs::interrupted();
     signals::end_work();
@@ -77,9 +76,9 @@ pub(crate) fn result(
     }
 }
 
-/// Writes texts to files of a directory, under other names first. They take their names only when
-/// all are written and on the disk. Whatever fails, each file is the whole old one or the whole new
-/// one, and nothing else is left behind.
+/// Writes texts to files of a directory, under temporary names first. They get their final names
+/// only when all are written and on the disk. Whatever fails, each file is the complete old one or
+/// the complete new one, and no other file is left.
 pub(crate) fn write_files(directory: &Path, files: &[(String, String)]) -> Result<(), Failure> {
     let mut staged = Vec::new();
     for (name, text) in files {
@@ -109,7 +108,7 @@ pub(crate) fn try_file(directory: &Path, name: &str) -> Result<(), Failure> {
     Temporary::create(&partial, false).map(drop).map_err(|error| unwritable(&path, &error))
 }
 
-/// Returns the path at which a file is first written.
+/// Returns the temporary path of a file.
 fn partial(directory: &Path, name: &str) -> PathBuf {
     directory.join(format!(".{name}.partial"))
 }

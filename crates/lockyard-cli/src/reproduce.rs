@@ -28,7 +28,7 @@ pub(crate) fn run(options: &Reproduce) -> Result<(), Failure> {
     let cells = reproduce::count(&request, &tables)?;
     make_directory(options)?;
     if request.measure.is_some() {
-        // Results describe the host as it was before they were made.
+        // Results describe the host in its state before they were made.
         detect::here();
     }
     let bar = progress::bar(cells, "cells simulated");
@@ -69,8 +69,8 @@ fn make_directory(options: &Reproduce) -> Result<(), Failure> {
     FILES.iter().try_for_each(|(name, _)| output::try_file(directory, name))
 }
 
-/// Writes the files of `--out`; returns the words for a message. Partial results do not replace
-/// whole ones: they get their own names beside them.
+/// Writes the files of `--out`, and returns the words for a message. Partial results do not replace
+/// complete ones: they get their own names beside them.
 fn write_files(options: &Reproduce, document: &Document) -> Result<String, Failure> {
     let Some(directory) = &options.out else { return Ok(String::new()) };
     let beside = document.partial.is_some() && holds_whole_results(directory);
@@ -84,7 +84,7 @@ fn write_files(options: &Reproduce, document: &Document) -> Result<String, Failu
     Ok(format!(" and written to {} and beside it", lockyard_support::printable(&first)))
 }
 
-/// Returns true if a directory has files of results that are not partial.
+/// Returns true if a directory has result files that are not partial.
 fn holds_whole_results(directory: &Path) -> bool {
     if !FILES.iter().any(|(name, _)| directory.join(name).exists()) {
         return false;
@@ -93,7 +93,7 @@ fn holds_whole_results(directory: &Path) -> bool {
     !lockyard_results::render::is_partial(&text)
 }
 
-/// Prints the training tables. People get the summaries, and every cell on request; programs get
+/// Prints the training tables. People get the summaries, and every cell on request. Programs get
 /// every cell.
 fn train(options: &Reproduce) -> Result<(), Failure> {
     make_directory(options)?;

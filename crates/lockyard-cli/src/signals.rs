@@ -1,8 +1,8 @@
-//! Signals that ask the command to end: SIGINT (Ctrl-C), SIGTERM, and SIGHUP unless `nohup` has it
-//! ignored.
+//! Signals that end the command: SIGINT (Ctrl-C), SIGTERM, and SIGHUP unless `nohup` made the
+//! process ignore it.
 //!
-//! The exit code is 128 and the signal's number: 130, 143, 129. The process exits and does not
-//! raise the signal again, so that buffers and temporary folders are cleaned up.
+//! The exit code is 128 plus the signal's number: 130, 143, 129. The process exits instead of
+//! raising the signal again, so that buffers are flushed and temporary folders removed.
 //!
 //! | when | what happens |
 //! | --- | --- |
@@ -19,7 +19,7 @@ use std::process::exit;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
-/// The first signal that came; 0 before.
+/// The first signal that came; 0 if none has.
 static CAUGHT: AtomicI32 = AtomicI32::new(0);
 
 /// State of the command: one of the following.
@@ -28,22 +28,22 @@ const NOT_READ: i32 = 0;
 const KEEPS_ROWS: i32 = 1;
 const ENDS_AT_ONCE: i32 = 2;
 
-/// Bound on the time to read the arguments.
+/// Maximum time to read the arguments.
 const LONGEST_READING: Duration = Duration::from_millis(500);
 
-/// The work has ended: what is left is to print and to write.
+/// True once the work has ended, and only printing and writing remain.
 static ENDED: AtomicBool = AtomicBool::new(false);
 
-/// Time in which work ends after the first signal. It takes less than a second, except on an
-/// overloaded host.
+/// Maximum time between the first signal and the end of the work. Work usually ends in less than a
+/// second, except on an overloaded host.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A signal that follows the first one this soon is the same request: `timeout` signals its child,
-/// and then the child's group.
+/// Time after the first signal in which another one is the same request: `timeout` signals its
+/// child, and then the child's group.
 const SAME: Duration = Duration::from_millis(100);
 
-/// Notes that the arguments are read. If it `keeps_rows`, the first signal ends the work, and its
-/// finished rows are printed.
+/// Notes that the arguments have been read. If the command `keeps_rows`, the first signal ends the
+/// work, and finished rows are printed.
 pub(crate) fn begin(keeps_rows: bool) {
     COMMAND.store(if keeps_rows { KEEPS_ROWS } else { ENDS_AT_ONCE }, Ordering::Relaxed);
 }
@@ -66,7 +66,7 @@ pub(crate) fn caught() -> Option<(&'static str, u8)> {
     Some((name, 128 + signal as u8))
 }
 
-/// Ends the process with the first signal's code; nothing temporary is left.
+/// Ends the process with the first signal's code, and leaves no temporary file.
 fn end() -> ! {
     temporary::remove_all();
     #[cfg(target_os = "linux")]
@@ -74,7 +74,7 @@ fn end() -> ! {
     exit(caught().map_or(1, |(_, code)| i32::from(code)));
 }
 
-/// Handles a signal, on the thread that waits for them. `first` is the time of the first one.
+/// Handles a signal, on the thread that waits for signals. `first` is the time of the first one.
 fn handle(signal: i32, first: &mut Option<Instant>) {
     match first {
         Some(first) if first.elapsed() < SAME => return,
@@ -100,7 +100,7 @@ fn handle(signal: i32, first: &mut Option<Instant>) {
             end();
         }
     };
-    // If there is no thread, a second signal still ends the process.
+    // If the thread cannot be started, a second signal still ends the process.
     let _ = std::thread::Builder::new().spawn(too_late);
 }
 
@@ -136,8 +136,8 @@ pub(crate) fn install() -> io::Result<()> {
     ctrlc::set_handler(move || handle(SIGINT, &mut first)).map_err(io::Error::other)
 }
 
-/// Returns true if the process was started with a signal ignored, as `nohup` does it, and the
-/// system says so.
+/// Returns true if the process was started with a signal ignored, as by `nohup`, and the system
+/// reports it.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 #[cfg(target_os = "linux")]
 pub(crate) use on_linux::{run, task};
 
-/// Performs the task, if this process is one (it is then this program again); returns its exit
-/// code.
+/// Performs the task, and returns its exit code, if this process is a task: it is then this program
+/// again.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn task() -> Option<ExitCode> {
     None
@@ -31,8 +31,8 @@ mod on_linux {
     };
     use lockyard_results::render::{Document, Extent, render};
 
-    /// Performs the task, if this process is one (it is then this program again); returns its exit
-    /// code.
+    /// Performs the task, and returns its exit code, if this process is a task: it is then this
+    /// program again.
     pub(crate) fn task() -> Option<ExitCode> {
         let mut arguments = std::env::args_os().skip(1);
         (arguments.next()? == TASK).then(|| task::perform(arguments))

@@ -1,33 +1,33 @@
-//! Files that exist only while something is written: a file is written under another name, and gets
-//! its own when it is whole.
+//! Temporary files. A file is written under a temporary name, and gets its own name when it is
+//! complete.
 //!
-//! They are in a list, which is locked while one is made, renamed or removed. So a process that
-//! ends without unwinding ([`remove_all`]) leaves none behind.
+//! A list holds them. It is locked while one is made, renamed or removed. So a process that ends
+//! without unwinding ([`remove_all`]) leaves none behind.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Files that exist now.
+/// Temporary files that exist now.
 static PRESENT: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn present() -> MutexGuard<'static, Vec<PathBuf>> {
     PRESENT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A file that is removed when this is dropped, unless it has its name by then.
+/// A file that is removed when this is dropped, unless it has its own name by then.
 #[derive(Debug)]
 pub(crate) struct Temporary {
     path: PathBuf,
 }
 
 impl Temporary {
-    /// Makes a file for writing; if `new`, an existing one is refused.
+    /// Makes a file for writing. If `new`, an existing one is refused.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// The error of the system.
     pub(crate) fn create(path: &Path, new: bool) -> io::Result<(Temporary, File)> {
         let mut present = present();
         let file = if new { File::create_new(path) } else { File::create(path) }?;
@@ -35,12 +35,13 @@ impl Temporary {
         Ok((Temporary { path: path.to_path_buf() }, file))
     }
 
-    /// Gives whole files their names, all before a signal may end the process. `settle` gets the
+    /// Gives complete files their names, all before a signal may end the process. `settle` gets the
     /// temporary name and the final one.
     ///
     /// # Errors
     ///
-    /// That of `settle` for the first file that cannot have its name; the rest is removed.
+    /// The error of `settle` for the first file that cannot get its name. The remaining files are
+    /// removed.
     pub(crate) fn settle_all<E>(
         files: Vec<(Temporary, PathBuf)>,
         mut settle: impl FnMut(&Path, &Path) -> Result<(), E>,
@@ -57,7 +58,8 @@ impl Temporary {
     fn forget(&self, present: &mut Vec<PathBuf>) {
         if let Some(index) = present.iter().position(|path| *path == self.path) {
             present.swap_remove(index);
-            // A renamed file is gone. If removal fails, the first error is the one to report.
+            // A renamed file is gone from this path. If removal fails, the first error is the one
+            // to report.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -69,7 +71,7 @@ impl Drop for Temporary {
     }
 }
 
-/// Removes all temporary files, and lets no thread make another one: for a process that is about to
+/// Removes all temporary files, and stops other threads from making more. The process is about to
 /// end without unwinding.
 pub(crate) fn remove_all() {
     let mut present = present();
@@ -77,6 +79,6 @@ pub(crate) fn remove_all() {
         // Nothing more can be done about an error here.
         let _ = fs::remove_file(path);
     }
-    // A thread that wants to make one waits for the lock until the process has ended.
+    // A thread that wants to make a file waits for the lock until the process has ended.
     std::mem::forget(present);
 }

@@ -1,5 +1,5 @@
-//! Bad usage in one line, like every refusal: the error, its place, and the allowed values. The
-//! parser of the arguments finds the error. Its own message has several lines.
+//! Reports bad usage in one line, like every refusal: the error, its place, and the allowed values.
+//! The parser of the arguments finds the error, but its own message has several lines.
 
 use crate::arguments::Arguments;
 use crate::errors::Failure;
@@ -42,7 +42,7 @@ impl Place {
         command.build();
         let mut name = Vec::new();
         for argument in arguments {
-            // An option that a command does not know is wrong there, whatever follows it.
+            // An option unknown to a command is an error there, whatever follows it.
             let option = argument.to_string_lossy();
             if option.starts_with('-') && !knows(&command, &option) {
                 break;
@@ -138,7 +138,7 @@ impl Place {
             .map_or_else(|| argument.to_owned(), |help| format!("{argument}: {help}"))
     }
 
-    /// Returns the help of an argument, as in the middle of a sentence.
+    /// Returns the help of an argument, worded for the middle of a sentence.
     fn help(&self, argument: &str) -> Option<String> {
         let help = self.find(argument)?.get_help()?.to_string();
         let mut letters = help.chars();

@@ -1,5 +1,5 @@
-//! Values of options: numbers within bounds, and lists of them. An error is a line that continues
-//! the option's name.
+//! Values of options: numbers within bounds, and lists of them. An error message continues the
+//! option's name.
 
 use crate::errors::Failure;
 use lockyard_lab::calibrate_host::{LEAST_SECONDS, MOST_SECONDS};
@@ -10,12 +10,12 @@ pub(crate) fn thread_list(text: &str) -> Result<Vec<usize>, Failure> {
     number_list("--threads", "threads", text)
 }
 
-/// Reads numbers of `things` with commas between them, each at least 1.
+/// Reads numbers of `things`, each at least 1, separated by commas.
 pub(crate) fn number_list(option: &str, things: &str, text: &str) -> Result<Vec<usize>, Failure> {
     number_list_from(1, option, things, text)
 }
 
-/// Reads numbers of `things` with commas between them, each at least `least`.
+/// Reads numbers of `things`, each at least `least`, separated by commas.
 pub(crate) fn number_list_from(
     least: usize,
     option: &str,
@@ -85,7 +85,7 @@ pub(crate) fn measuring(text: &str) -> Result<Duration, String> {
     seconds(text, LEAST_SECONDS, MOST_SECONDS)
 }
 
-/// Reads the time without progress after which a run is given up.
+/// Reads the time without progress after which a run is aborted.
 pub(crate) fn stalled_after(text: &str) -> Result<Duration, String> {
     seconds(text, 0.1, 3600.0)
 }
@@ -103,7 +103,7 @@ pub(crate) fn repeats(text: &str) -> Result<u16, String> {
     whole(text, 1000)
 }
 
-/// Reads a number of simulations at a time.
+/// Reads the number of simulations that run at the same time.
 pub(crate) fn jobs(text: &str) -> Result<u16, String> {
     whole(text, 1024)
 }

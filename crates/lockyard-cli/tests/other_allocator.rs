@@ -1,5 +1,5 @@
-//! The rows are the same with another allocator: this program's hands out addresses that the
-//! system's would not.
+//! The rows are the same with another allocator. This program's allocator hands out addresses that
+//! the system's would not.
 
 use lockyard_lab::reproduce;
 use lockyard_results::published;
@@ -12,7 +12,7 @@ struct Shifting;
 
 static TURN: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
 
-/// Returns the layout of the larger block: room for the shift, and for its size at the front.
+/// Returns the layout of the larger block: room for the shift, and for a word that records it.
 fn larger(layout: Layout) -> Option<(Layout, usize)> {
     let align = layout.align().max(16);
     let room = 64 * align;
@@ -22,8 +22,7 @@ fn larger(layout: Layout) -> Option<(Layout, usize)> {
 }
 
 // SAFETY: each block lies within one of the system's, `align`, or a multiple of it, above its
-// beginning; the distance is kept in the word before the block, so `dealloc` finds the beginning
-// again.
+// beginning. The word before the block has the distance, from which `dealloc` finds the beginning.
 unsafe impl GlobalAlloc for Shifting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let Some((larger, align)) = larger(layout) else { return std::ptr::null_mut() };
@@ -54,7 +53,7 @@ unsafe impl GlobalAlloc for Shifting {
 #[global_allocator]
 static ALLOCATOR: Shifting = Shifting;
 
-/// Tables with lockrefs, queued locks and a table of objects: whole programs are simulated by the
+/// Tables with lockrefs, queued locks and a table of objects. Whole programs are simulated by the
 /// same code, and take four minutes.
 const TABLES: [&str; 3] = ["lockref-will-it-scale", "qspinlock-loop", "id-table-timer-gettime"];
 

@@ -1,14 +1,18 @@
-//! What each mechanism of the simulated machine is worth: errors with it switched off, and nothing
-//! fitted anew.
+//! Worth of each mechanism of the simulated machine: the errors with the mechanism switched off,
+//! and nothing fitted anew.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example ablation
 //! ```
 //!
-//! Median |error| in per cent: of the training tables at twelve numbers of threads, and of the
-//! cells that are reported as predictions in the tables of primitives (Broadwell-EX at 64 and 128
-//! threads left out). The local work stays as it was calibrated. Tables of whole programs hang on
-//! what their scripts say more than on mechanisms, and are left out.
+//! Prints the median |error| in per cent of:
+//!
+//! - the training tables, at twelve numbers of threads
+//! - the cells that are reported as predictions in the tables of primitives (without Broadwell-EX
+//!   at 64 and 128 threads)
+//!
+//! The local work stays as it was calibrated. Tables of whole programs are left out, because they
+//! depend more on what their scripts say than on mechanisms.
 
 use lockyard_lab::training;
 use lockyard_predict::{names, request};
@@ -26,18 +30,20 @@ const THREADS: [usize; 12] = [1, 2, 4, 8, 16, 24, 32, 44, 48, 60, 72, 88];
 
 type Change = fn(Machine) -> Option<Machine>;
 
-/// Mechanisms, and how each is switched off.
+/// Mechanisms, and the change that switches each one off.
 const MECHANISMS: &[(&str, Change)] = &[
-    ("all there", Some),
-    ("first in, first out at the agents", |m| Some(m.with_order(ServiceOrder::Fifo))),
+    ("nothing", Some),
+    ("agents serve in FIFO order", |m| Some(m.with_order(ServiceOrder::Fifo))),
     ("no ownership window", |m| {
         m.with("cycles.hold_exclusive", 0.0)?.with("cycles.hold_shared", 0.0)
     }),
     ("no hold after a read demotes", |m| m.with("cycles.hold_shared", 0.0)),
     ("no hold after a grant", |m| m.with("protocol.granted_legs", 0.0)),
-    ("the hold after a grant is always the same", |m| m.with("protocol.granted_spread", 0.0)),
+    ("constant hold after a grant", |m| m.with("protocol.granted_spread", 0.0)),
     ("idle sockets answer at once", |m| m.with("cycles.idle_answer", 0.0)),
-    ("another socket's request weighs as an own one", |m| m.with("protocol.snoop_weight", 1.0)),
+    ("requests of other sockets weigh as much as local ones", |m| {
+        m.with("protocol.snoop_weight", 1.0)
+    }),
     ("a wrong guess costs no redirect", |m| m.with("protocol.redirect", 0.0)),
     ("no jitter", |m| m.with("cycles.jitter", 0.0)),
     ("shared reads at once", |m| m.with("cycles.shared_read", 5.0)),
@@ -56,7 +62,7 @@ const MECHANISMS: &[(&str, Change)] = &[
     ("loads before locked operations fetch exclusively", |m| {
         m.with("protocol.exclusive_loads", 1.0)
     }),
-    ("no load is done behind a locked operation that is not complete", |m| {
+    ("no load starts before an earlier locked operation completes", |m| {
         m.with("protocol.early_loads", 0.0)
     }),
     ("stores ask for their lines early", |m| m.with("protocol.early_stores", 1.0)),

@@ -1,14 +1,17 @@
-//! What the table `qspinlock-applications` does not determine, and how far the predicted ratio
-//! depends on it: each of the shipped scripts with another assumption in place of one that it
-//! states, calibrated anew on the ticket lock's row and predicted.
+//! Sensitivity of the predicted ratio to what the table `qspinlock-applications` leaves open. Each
+//! shipped script gets another assumption in place of one that it states. It is then calibrated
+//! anew on the ticket lock's row, and predicted.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example applications [-- MACHINE]
 //! ```
 //!
-//! Printed for each: nanoseconds of work between two visits of the lock, visits for one of the
-//! table's unit (job, record), the predicted ratio of the queued lock's throughput to the ticket
-//! lock's, and what dominates with the ticket lock.
+//! Prints for each assumption:
+//!
+//! - nanoseconds of work between two visits of the lock
+//! - visits for one unit of the table (job, record)
+//! - the predicted ratio of the queued lock's throughput to the ticket lock's
+//! - what dominates with the ticket lock
 
 use lockyard_predict::calibration;
 use lockyard_predict::placement::MachinePlacement;
@@ -29,11 +32,11 @@ enum Instead {
     ConstantWork,
     /// System work outside the lock is this share of the system time of the ticket lock's row.
     SystemWork(f64),
-    /// The list's head is in a line of its own.
+    /// The head of the list has a line of its own.
     Standalone,
-    /// The lock protects its line only, no neighbouring entry.
+    /// The lock protects only its own line, without the neighbouring entry.
     NoNeighbour,
-    /// The holder works this many nanoseconds more.
+    /// The holder works for this many more nanoseconds.
     Hold(f64),
     /// This many locks, visited in turn.
     Locks(usize),
@@ -72,8 +75,8 @@ impl Instead {
         }
     }
 
-    /// Applies the assumption. `system` is the published system time over the user time, with the
-    /// ticket lock.
+    /// Applies the assumption. `system` is the published ratio of system time to user time, with
+    /// the ticket lock.
     fn apply(self, script: &mut Script, system: f64) {
         for variant in &mut script.variants {
             match self {
@@ -116,8 +119,8 @@ impl Instead {
     }
 }
 
-/// Sets another system work outside the lock, in units of the user work. The shares add up to 1
-/// again.
+/// Sets the system work outside the lock to `system` times the user work. Scales all shares so that
+/// they add up to 1 again.
 fn set_system_work(steps: &mut [Step], system: f64) {
     let user = steps.iter().find_map(|step| match step {
         Step::CalibratedWork { share, activity } if activity.region == Region::User => Some(*share),
@@ -140,8 +143,8 @@ fn set_system_work(steps: &mut [Step], system: f64) {
     }
 }
 
-/// Returns the same step on the objects after `offset` others, one of `count` visits in an
-/// operation.
+/// Returns the same step on the objects `offset` places further on. The step becomes one of `count`
+/// visits in an operation.
 fn move_to(step: &mut Step, offset: usize, count: usize) {
     match step {
         Step::Locked { object, steps, .. } => {

@@ -1,17 +1,19 @@
-//! Additions to one word by more and more threads, beside what machines make of them: a published
-//! curve of a mesh, of one socket and then of the next, and `cascade-lake-2s24c2t` with 28 cores a
-//! socket, also with other numbers of what happens between sockets; and a published curve of a
-//! virtual machine on a Zen 4, as far as one core complex goes, and `zen4-7840u` with that one's
-//! clock.
+//! Cost of additions to one word by more and more threads: two published curves, each beside a
+//! simulated machine.
+//!
+//! - A mesh, first one socket and then the next, beside `cascade-lake-2s24c2t` with 28 cores a
+//!   socket. That machine is also simulated with other numbers for what happens between sockets.
+//! - A virtual machine on a Zen 4, within one core complex, beside `zen4-7840u` with that host's
+//!   clock.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example counter
 //! ```
 //!
 //! Nothing is fitted here. The first host has eight sockets
-//! (`training/atomic_increment_platinum_8176.csv`); two are simulated. The second one is a guest
-//! (`training/atomic_increment_zen4_guest.csv`): its neighbouring CPUs are siblings, as it sees
-//! them, but need not be on the host, so both are simulated.
+//! (`training/atomic_increment_platinum_8176.csv`), of which two are simulated. The second host is
+//! a guest (`training/atomic_increment_zen4_guest.csv`). It sees neighbouring CPUs as siblings,
+//! which they need not be on the host. So both placements are simulated.
 
 use lockyard::platform::{Ordering, Word};
 use lockyard_results::statistics;
@@ -20,10 +22,10 @@ use lockyard_sim::{Machine, RunEnd, SimulatedU64, Simulation};
 const MESH: &str = include_str!("../../../training/atomic_increment_platinum_8176.csv");
 const CORES: usize = 28;
 const ZEN: &str = include_str!("../../../training/atomic_increment_zen4_guest.csv");
-/// An addition by one thread takes 2.53 ns there, and 7 cycles on that machine.
+/// An addition by one thread takes 2.53 ns on that host, and 7 cycles on the simulated machine.
 const ZEN_GHZ: f64 = 2.77;
-/// Other numbers of legs of the hold after a grant, which other processors of the family would give
-/// by the same rule; and the ring's weight of another socket's request.
+/// Other values of two numbers. The same rule would give these legs of the hold after a grant for
+/// other processors of the family. The last one is the ring's weight of another socket's request.
 const CHANGES: [(&str, f64); 4] = [
     ("protocol.granted_legs", 0.65),
     ("protocol.granted_legs", 1.0),
@@ -31,11 +33,11 @@ const CHANGES: [(&str, f64); 4] = [
     ("protocol.snoop_weight", 20.0),
 ];
 const SEEDS: u64 = 5;
-/// Simulated nanoseconds before counting begins, once all threads have begun, and that are counted.
+/// Simulated nanoseconds before counting begins (once all threads have begun), and while it lasts.
 const WARM_UP_NS: f64 = 50_000.0;
 const WINDOW_NS: f64 = 200_000.0;
 
-/// Returns the numbers of threads, and the nanoseconds of an addition, of a published curve, all
+/// Returns the numbers of threads of a published curve, and the nanoseconds of an addition by all
 /// threads together.
 fn published(table: &str) -> Vec<(usize, f64)> {
     let curve = |line: &str| {
@@ -46,7 +48,8 @@ fn published(table: &str) -> Vec<(usize, f64)> {
     table.lines().filter(|line| !line.starts_with(['#', 't'])).map(curve).collect()
 }
 
-/// Simulates threads at these places. Returns the nanoseconds of an addition, all threads together.
+/// Simulates threads at these places. Returns the nanoseconds of an addition by all threads
+/// together.
 fn simulated(machine: &Machine, places: &[usize]) -> f64 {
     let run = |seed| {
         let mut simulation = Simulation::new(machine, seed);
@@ -88,7 +91,7 @@ fn mesh() {
     let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
     let machine = machine.with("topology.cores", CORES as f64).expect("it has cores");
     println!("nanoseconds of an addition, all threads together");
-    print!("threads  published  simulated, error; the same with ");
+    print!("threads  published  simulated, error; also with ");
     println!("{}", CHANGES.map(|(name, value)| format!("{name} {value}")).join(", "));
     let changed = CHANGES.map(|(name, value)| machine.clone().with(name, value));
     let machines: Vec<Machine> = std::iter::once(Some(machine))
@@ -112,7 +115,7 @@ fn zen() {
     let machine = Machine::shipped("zen4-7840u").expect("it is shipped");
     let machine = machine.with("clock.ghz", ZEN_GHZ).expect("it has a clock");
     let (cores, all) = (machine.cores(), machine.hardware_threads());
-    println!("threads  published  simulated, siblings first, error; the same, cores first");
+    println!("threads  published  simulated with siblings first, error; with cores first, error");
     for (threads, published) in published(ZEN) {
         if threads > all {
             break;

@@ -1,17 +1,31 @@
-//! Fits numbers of a training machine to its training table: how the families' numbers were found.
+//! Fits numbers of a training machine to its training table. The families' numbers were found in
+//! this way.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example fit -- broadwell-ep-2s22c2t 300 1 \
-//!     cycles.leg=10..30 cycles.transfer=50..100 protocol.granted_legs=0.3..4 ping_pong=44 ping_pong_remote=122
+//!     cycles.leg=10..30 cycles.transfer=50..100 protocol.granted_legs=0.3..4 \
+//!     ping_pong=44 ping_pong_remote=122
 //! ```
 //!
-//! Machine, seconds, seed, then the numbers with their ranges, and ping-pong latencies in
-//! nanoseconds that are to be met; `name:=value` sets a number, `threads=45,88` looks at these
-//! numbers of threads, `seeds=3` at so many runs of each cell. In no seconds it only says the
-//! objective. A random search from the numbers of the machine's file: some numbers are moved a
-//! little, and kept if the objective falls. The objective is 0.6 times the mean over the table's
-//! programs of |ln(simulated/published)| (at most 1 a cell), 0.4 times the median of all cells, and
-//! a penalty on the ping-pongs (0.01 at a miss of 3 %). It looks at training tables only.
+//! The arguments are the machine, seconds, a seed, and the numbers with their ranges. `ping_pong`
+//! and `ping_pong_remote` are latencies to meet, in nanoseconds. Further arguments:
+//!
+//! - `name:=value` sets a number.
+//! - `threads=45,88` uses these numbers of threads.
+//! - `seeds=3` runs each cell this many times.
+//! - `half=0` or `half=1` fits on every second number of threads, and judges on the others.
+//!
+//! With 0 seconds it only prints the objective.
+//!
+//! The search is random and starts from the numbers of the machine's file. Each step moves some
+//! numbers a little, and keeps the change if the objective falls. The objective is the sum of:
+//!
+//! - 0.6 times the mean over the table's programs, each the mean of its |ln(simulated/published)|
+//!   (at most 1 a cell)
+//! - 0.4 times the median of all cells
+//! - a penalty on the ping-pongs (0.01 at a miss of 3 %)
+//!
+//! Only training tables are used.
 
 use lockyard_lab::training;
 use lockyard_predict::machine::known_figures;
@@ -91,7 +105,7 @@ fn value_of(machine: &Machine, name: &str) -> Option<f64> {
 fn read(arguments: &[String]) -> Result<(Fit, Duration, u64), String> {
     let [name, seconds, seed, rest @ ..] = arguments else {
         return Err(
-            "give machine, seconds, seed, and numbers as section.name=LEAST..GREATEST".to_owned()
+            "usage: fit MACHINE SECONDS SEED [section.name=MINIMUM..MAXIMUM ...]".to_owned()
         );
     };
     let mut base = Machine::shipped(name).ok_or(format!("there is no machine `{name}`"))?;
@@ -140,7 +154,7 @@ fn read(arguments: &[String]) -> Result<(Fit, Duration, u64), String> {
     };
     let (cells, held_out): (Vec<_>, Vec<_>) = cells.into_iter().partition(of_half);
     if cells.is_empty() || (numbers.is_empty() && seconds > 0) {
-        return Err(format!("`{name}` has no training table, or nothing is to be fitted"));
+        return Err(format!("`{name}` has no training table, or no number to fit is given"));
     }
     Ok((
         Fit { base, numbers, ping_pongs, cells, seeds, held_out },

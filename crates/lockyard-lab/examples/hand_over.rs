@@ -1,23 +1,30 @@
-//! What the operations of a hand-over cost: two CPUs take turns, and in its turn each one writes to
-//! lines that the other has, or takes a lock as the head of a queue does. A measurement of this
-//! host, and what a machine makes of it.
+//! Costs of the operations of a hand-over, measured on this host or simulated. Two CPUs take turns.
+//! In its turn each one writes to lines that the other has, or takes a lock as the head of a queue
+//! does.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example hand_over -- 300 > measured.csv
 //! cargo run --release -p lockyard-lab --example hand_over -- measured.csv mine.toml
 //! ```
 //!
-//! The first measures on the first two CPUs that the process may use, for 300 rounds. A round
-//! visits every case once, in a new order; a visit is three tries of 1,500 turns, and a try in
-//! which a thread did not have its CPU all the time is not counted. A row: the case; the median of
-//! nanoseconds; an interval that covers it with a probability of at least 95 %; how many tries
-//! count. In the cases `timed` the figure is the median of what is timed inside a turn, by the
-//! time-stamp counter between two fences: operations on lines that the other CPU has changed, and
-//! an addition to a line of its own, which waits for them; less the same with the addition alone.
-//! In all others it is that of a whole turn.
+//! The first command measures on the first two CPUs that the process may use, for 300 rounds. A
+//! round visits every case once, in a new order. A visit is three tries of 1,500 turns. A try does
+//! not count if a thread was without its CPU for part of it.
 //!
-//! The second lets a machine (a name or a file) run the same code, and prints its nanoseconds
-//! beside the measured ones.
+//! A row holds:
+//!
+//! - the case
+//! - the median of nanoseconds
+//! - an interval that covers it with a probability of at least 95 %
+//! - the number of tries that count
+//!
+//! In most cases the figure is the median of a whole turn. In the cases `timed` it is the median of
+//! the timed part of a turn, by the time-stamp counter between two fences. That part has operations
+//! on lines that the other CPU has changed, and an addition to a line of its own, which waits for
+//! them. The figure of the addition alone is subtracted.
+//!
+//! The second command runs the same code on a simulated machine (a name or a file). It prints the
+//! simulated nanoseconds beside the measured ones.
 
 #[path = "support/pinned.rs"]
 mod pinned;
@@ -55,11 +62,11 @@ impl<W: Word<Int = u32>> Apart<W> {
 
 /// The lines that the two threads share.
 struct Lines<H: Host> {
-    /// The number of the turn, or the word of a lock, whose lower byte is 1 while it is held.
+    /// Number of the turn; or word of a lock, whose lower byte is 1 while it is held.
     word: Apart<U32<H>>,
     /// Lines that each thread writes in its turn.
     others: [Apart<U32<H>>; 4],
-    /// Word of each thread: tells it that it is the queue's head.
+    /// Word of each thread that tells it that it is the queue's head.
     head: [Apart<U32<H>>; 2],
 }
 
@@ -73,7 +80,7 @@ impl<H: Host> Lines<H> {
         }
     }
 
-    /// Waits until the word's lower byte says that it is turn `turn`.
+    /// Waits for turn `turn`, by the word's lower byte.
     #[inline(always)]
     fn await_turn(&self, turn: u32) {
         // Acquire: pairs with the release of `pass`.
@@ -95,14 +102,14 @@ impl<H: Host> Lines<H> {
 
 /// A platform with a clock for a few operations.
 trait Timed: Host {
-    /// Returns ticks, after all loads before it have completed, and before anything behind it
+    /// Returns ticks, read after all earlier loads have completed and before any later instruction
     /// begins.
     fn ticks() -> u64;
 }
 
 impl Timed for Native {
     fn ticks() -> u64 {
-        // SAFETY: every processor of this architecture has them; they change nothing.
+        // SAFETY: every processor of this architecture has these instructions; they change nothing.
         unsafe {
             _mm_lfence();
             let ticks = _rdtsc();
@@ -169,7 +176,7 @@ fn times<H: Timed, const FIRST: u8, const SECOND: u8, const THIRD: u8>(
 }
 
 /// Waits to be the head, waits for the lock, and takes it in the way `HOW`. Then makes the other
-/// thread the head, with `OWN` writes to its own node, and releases the lock.
+/// thread the head (with a write to its own node if `OWN`), and releases the lock.
 fn grabs<H: Host, const HOW: u8, const OWN: bool>(lines: &Lines<H>, me: usize, turn: u32) -> u64 {
     // Acquire: pairs with the release below.
     H::wait_until(&lines.head[me].0, Acquire, |head| head == turn);
@@ -196,7 +203,7 @@ fn grabs<H: Host, const HOW: u8, const OWN: bool>(lines: &Lines<H>, me: usize, t
     0
 }
 
-/// The first of the cases `timed`: the part that the others have besides.
+/// First of the cases `timed`: the part that all the others include.
 const NOTHING: &str = "timed-nothing";
 
 /// Returns the cases.

@@ -1,24 +1,29 @@
-//! How long a core keeps a line: two CPUs change one word, with work between their changes, and
-//! each counts how often its change follows one of its own. A measurement of this host, and what a
-//! machine makes of it.
+//! Time for which a core keeps a line, measured on this host or simulated. Two CPUs change one
+//! word, with work between their changes. Each counts its changes that follow one of its own.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example ownership -- 40 > measured.csv
 //! cargo run --release -p lockyard-lab --example ownership -- measured.csv mine.toml
 //! ```
 //!
-//! The first measures on the first two CPUs that the process may use, for 40 rounds. A round visits
-//! every case once, in a new order; a visit is three tries of 150 microseconds, and a try in which
-//! a thread did not have its CPU all the time is not counted. A row is the median of the tries that
-//! count: the operation; what is between it and the work (0: nothing, 1: the work needs its result,
-//! 2: a call of the kernel, 3: an `lfence` and a call); steps of work, one cycle each and some for
-//! the loop around; nanoseconds of an operation with its work on one CPU; the same of two CPUs,
-//! both together; the mean number of changes that follow each other on one CPU; failed
-//! compare-exchanges for each that succeeded.
+//! The first command measures on the first two CPUs that the process may use, for 40 rounds. A
+//! round visits every case once, in a new order. A visit is three tries of 150 microseconds. A try
+//! does not count if a thread was without its CPU for part of it.
 //!
-//! The second simulates the rows whose work does not need the result on a machine (a name or a
-//! file), with the work that one CPU's figure gives, and prints nanoseconds and changes that follow
-//! each other beside the measured ones.
+//! A row is the median of the tries that count. It holds:
+//!
+//! - the operation
+//! - the code between it and the work (0: nothing, 1: the work needs its result, 2: a system call,
+//!   3: an `lfence` and a system call)
+//! - steps of work, each of which takes one cycle; the loop around them takes a few more
+//! - nanoseconds of an operation with its work, on one CPU
+//! - the same on two CPUs, both together
+//! - the mean number of changes in a row by one CPU
+//! - failed compare-exchanges for each that succeeded
+//!
+//! The second command simulates these rows on a machine (a name or a file), except those whose work
+//! needs the result. It derives the work from the figure of one CPU. It prints simulated
+//! nanoseconds and changes in a row beside the measured ones.
 
 #[path = "support/pinned.rs"]
 mod pinned;
@@ -51,9 +56,10 @@ const STEPS: [u64; 14] = [0, 5, 10, 15, 20, 30, 40, 60, 80, 100, 140, 200, 280, 
 enum Change {
     /// A fetch-and-add.
     Add,
-    /// A compare-exchange that expects the value that this CPU left, then the value that it found.
+    /// A compare-exchange that expects the value that this CPU left, and after a failure the value
+    /// that it found.
     Guess,
-    /// A load and a compare-exchange, both again after a failure.
+    /// A load and a compare-exchange; both are repeated after a failure.
     Load,
     /// As `Load`, with a pause after a failure.
     Pause,
@@ -119,7 +125,7 @@ fn exchange(word: &AtomicU64, old: u64, add: u64) -> Result<u64, u64> {
     word.compare_exchange(old, old.wrapping_add(add), Relaxed, Relaxed)
 }
 
-/// Adds `add`, and returns the value before.
+/// Adds `add`, and returns the value before the change.
 #[inline(always)]
 fn change(what: Change, word: &AtomicU64, guess: u64, add: u64, failed: &mut u64) -> u64 {
     match what {
@@ -156,19 +162,19 @@ enum Between {
     Nothing,
     /// The work needs the change's result.
     Result,
-    /// A call of the kernel.
+    /// A system call.
     Call,
-    /// A call of the kernel behind an instruction that stops out-of-order execution.
+    /// A system call behind an instruction that stops out-of-order execution.
     FencedCall,
 }
 
 const BETWEEN: [Between; 4] =
     [Between::Nothing, Between::Result, Between::Call, Between::FencedCall];
 
-/// A case: the change, the code between change and work, and steps of work.
+/// Case: the change, the code between change and work, and steps of work.
 type Case = (Change, Between, u64);
 
-/// The shortest call: it asks for the parent.
+/// Performs the shortest system call, which asks for the parent.
 #[inline(always)]
 fn call() {
     // SAFETY: it has no arguments and changes nothing.
@@ -202,8 +208,8 @@ fn batch((what, between, steps): Case, word: &AtomicU64, expected: &mut u64) -> 
     counts
 }
 
-/// Performs a try by one thread. Returns nanoseconds, and its counts, if it had its CPU. It ends
-/// when the window is over (`leads`) or the other thread stops.
+/// Performs a try by one thread. Returns nanoseconds and counts, if the thread had its CPU. The try
+/// ends when the window is over (`leads`), or when the other thread stops.
 fn attempt(case: Case, meeting: &Meeting, leads: bool) -> Option<(f64, Counts)> {
     let mut expected = 0;
     batch(case, &meeting.word.0, &mut expected);
@@ -305,8 +311,8 @@ fn measure(rounds: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Simulates `threads` threads with `work` nanoseconds of work. Returns the nanoseconds of a
-/// change, all together, and the number of changes that follow each other.
+/// Simulates `threads` threads with `work` nanoseconds of work. Returns the nanoseconds of a change
+/// by all threads together, and the mean number of changes in a row by one thread.
 fn simulate(machine: &Machine, what: Change, threads: usize, work: f64) -> (f64, f64) {
     const NANOSECONDS: f64 = 200_000.0;
     let mut simulation = Simulation::new(machine, 1);
@@ -363,7 +369,7 @@ fn compare(path: &str, machine: &str) -> Result<(), String> {
         }
         let number = |text: &str| text.parse::<f64>().map_err(|_| format!("{path}: `{line}`"));
         let wanted = number(alone)?;
-        // The work with which one CPU takes as long as in the measurement.
+        // The work is that with which one CPU takes as long as in the measurement.
         let (mut low, mut high) = (0.0, wanted);
         for _ in 0..12 {
             let middle = (low + high) / 2.0;

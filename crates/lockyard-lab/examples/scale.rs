@@ -1,14 +1,16 @@
-//! Sets one number of a machine so that a simulated ping-pong has a wanted latency: how scales and
-//! legs of the shipped files were found.
+//! Sets one number of a machine so that a simulated ping-pong has a wanted latency. Scales and legs
+//! of the shipped files were found in this way.
 //!
 //! ```text
-//! cargo run --release -p lockyard-lab --example scale -- cascade-lake-2s24c2t cycles.socket_leg=20..300 24 134
+//! cargo run --release -p lockyard-lab --example scale -- \
+//!     cascade-lake-2s24c2t cycles.socket_leg=20..300 24 134
 //! cargo run --release -p lockyard-lab --example scale -- zen4-7840u family.scale=0.2..2 1 19
 //! ```
 //!
-//! Machine (a name or a file), the number with its range, the hardware thread that plays with
-//! thread 0, nanoseconds. The latency must rise with the number. Numbers of cycles are whole, so
-//! the latency has steps: the least number that has it, and the one before.
+//! The arguments are the machine (a name or a file), the number with its range, the hardware thread
+//! that plays with thread 0, and nanoseconds. The latency must rise with the number. Numbers of
+//! cycles are whole, so the latency has steps. It prints the least number that reaches the latency,
+//! and one just below it.
 
 use lockyard_predict::machine::known_figures;
 use lockyard_sim::Machine;

@@ -1,15 +1,15 @@
-//! What it costs to count and to read, beside what people use instead: one shared atomic word, and
-//! a counter for each thread that a reader adds up. All in one run: in rounds, each cell once a
-//! round, in an order shuffled for each round; ratios are taken within a round. Then the same
-//! updates on a simulated machine of two nodes, which few hosts have.
+//! Costs of updating and reading statistics, beside the usual alternatives: one shared atomic word,
+//! and a counter for each thread that a reader adds up. All are measured in one run, in rounds. A
+//! round visits each cell once, in a shuffled order, and ratios are taken within a round. The same
+//! updates follow on a simulated machine of two nodes, which few hosts have.
 //!
-//! - *atomic*: packets and bytes, a relaxed read-modify-write each, in one line for all.
-//! - *per-thread*: packets and bytes, a relaxed load and store each, in a line for each thread. A
-//!   thread needs a place in it; a reader visits all, and packets and bytes of one reading need not
-//!   belong together.
-//! - *shared*, *per-cpu*, *per-node*: `lockyard_tables::Statistics`: packets, bytes, last use and flags
-//!   behind a lock of 4 bytes. Asking the host for the slot (per-cpu) or the node (per-node) is
-//!   part of an update.
+//! - *atomic*: packets and bytes, each a relaxed read-modify-write, in one line for all threads.
+//! - *per-thread*: packets and bytes, each a relaxed load and store, in a line for each thread. A
+//!   thread needs a place among the lines. A reader visits all lines, and the packets and bytes of
+//!   one reading need not belong together.
+//! - *shared*, *per-cpu*, *per-node*: `lockyard_tables::Statistics`, with packets, bytes, last use
+//!   and flags behind a lock of 4 bytes. Asking the host for the slot (per-cpu) or the node
+//!   (per-node) is part of an update.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example statistics [ROUNDS]
@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 const BYTES: u64 = 1500;
-/// Few, so that most batches fit between two interruptions by the host.
+/// Few updates, so that most batches fit between two interruptions by the host.
 const UPDATES: u64 = 5_000;
 const READS: u64 = 500;
 
@@ -88,7 +88,7 @@ impl Counter for PerThread {
     }
 }
 
-/// Ours, of a variant.
+/// Lockyard's statistics, of one variant.
 type Ours<V> = Statistics<V, Queued, lockyard::Native>;
 
 impl<V: Variant> Counter for Ours<V> {
@@ -105,14 +105,14 @@ impl<V: Variant> Counter for Ours<V> {
     }
 }
 
-/// What a cell measures: nanoseconds of one update, or of one reading.
+/// Quantity that a cell measures: nanoseconds of one update, or of one reading.
 #[derive(Clone, Copy)]
 enum Measure {
-    /// By this many threads, each on a CPU of its own.
+    /// Updates by this many threads, each on a CPU of its own.
     Updates(usize),
-    /// While nobody updates, after all CPUs have.
+    /// Readings without updates, after all CPUs have updated.
     ReadQuiet,
-    /// While a thread on each other CPU updates.
+    /// Readings while a thread on each other CPU updates.
     ReadBusy,
 }
 
@@ -223,7 +223,7 @@ fn main() {
         cpus.len()
     );
     for ((name, _), samples) in measures.iter().zip(&samples) {
-        println!("{name:22} {:>8} {:>13} {:>18}", "ns", "over atomic's", "interval of that");
+        println!("{name:22} {:>8} {:>13} {:>18}", "ns", "vs. atomic", "interval");
         for ((counter, _), times) in COUNTERS.iter().zip(samples) {
             let ratios: Vec<f64> = times.iter().zip(&samples[0]).map(|(a, b)| a / b).collect();
             let (Some(time), Some(ratio), Some(interval)) =
@@ -261,7 +261,7 @@ fn predict() {
             simulation.spawn_at(place, start, move || {
                 while !stop_requested() {
                     statistics.update(&Counts::packet(BYTES, 1, 1));
-                    // Other work, about as long as an update alone.
+                    // Other work takes about as long as an update alone.
                     lockyard_sim::work(50.0);
                     operation_done();
                 }
@@ -286,7 +286,7 @@ fn predict() {
         ("per-cpu", updates::<PerCpu<96>>(&machine)),
     ];
     println!("predicted, {MACHINE}, {THREADS} threads on 2 nodes, 50 ns between updates");
-    println!("{:22} {:>12} {:>13} {:>8}", "", "updates/us", "over shared's", "records");
+    println!("{:22} {:>12} {:>13} {:>8}", "", "updates/us", "vs. shared", "records");
     for (name, (rate, records)) in &rows {
         println!("  {name:20} {rate:>12.1} {:>13.2} {records:>8}", rate / rows[0].1.0);
     }

@@ -1,11 +1,11 @@
-//! The lab: joins predictions and measurements, and sets both beside published figures.
+//! The lab joins predictions and measurements, and sets both beside published figures.
 //!
 //! | module | what |
 //! | --- | --- |
 //! | [`reproduce`] | every published figure beside its prediction and its measurement |
 //! | [`predict`], [`measure`] | the cells of a scenario, as rows |
 //! | [`training`] | the tables on which the simulated machine was fitted |
-//! | [`calibrate_host`] | a machine file of this host, and how far it is right |
+//! | [`calibrate_host`] | a machine file of this host, and its accuracy |
 
 pub mod calibrate_host;
 pub mod measure;

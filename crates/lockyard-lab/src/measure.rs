@@ -1,4 +1,4 @@
-//! Measuring cells of a scenario on this host, as rows.
+//! Measures cells of a scenario on this host, as rows.
 
 mod measured_row;
 mod samples;
@@ -63,7 +63,7 @@ pub struct MeasureReport {
 ///
 /// # Errors
 ///
-/// If it names what is not there.
+/// If it names something that does not exist.
 pub fn rounds(request: &MeasureRequest) -> Result<usize, Failure> {
     let variants = peers::variants(&request.script, &request.variants)?;
     let effort = request.effort;
@@ -75,8 +75,8 @@ pub fn rounds(request: &MeasureRequest) -> Result<usize, Failure> {
     Ok(variants.len() * (request.threads.len() * passes + windows))
 }
 
-/// Returns the windows in which longest waits are measured, if the request has peers, and the CPUs
-/// of its placement.
+/// Returns the windows in which longest waits are measured, and the number of CPUs of the
+/// placement. Returns `None` unless waits are timed and a variant has a foreign lock.
 fn windows(request: &MeasureRequest) -> Option<(Windows, usize)> {
     let effort = request.effort;
     let foreign = |variant: &&Variant| variant.foreign_locks().next().is_some();
@@ -90,11 +90,11 @@ fn windows(request: &MeasureRequest) -> Option<(Windows, usize)> {
     })
 }
 
-/// Checks that everything that a request names is there.
+/// Checks that everything that a request names exists.
 ///
 /// # Errors
 ///
-/// If something is not.
+/// If something does not.
 pub fn check(request: &MeasureRequest) -> Result<(), Failure> {
     let variants = peers::variants(&request.script, &request.variants)?;
     let Some(name) = &request.relative_to else { return Ok(()) };

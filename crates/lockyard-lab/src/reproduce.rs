@@ -103,7 +103,7 @@ fn select<'t>(
 ///
 /// # Errors
 ///
-/// If it names what is not there.
+/// If it names something that does not exist.
 pub fn count(request: &ReproduceRequest, tables: &[PublishedTable]) -> Result<usize, InputError> {
     Ok(select(tables, &request.names)?.len())
 }
@@ -112,7 +112,7 @@ pub fn count(request: &ReproduceRequest, tables: &[PublishedTable]) -> Result<us
 ///
 /// # Errors
 ///
-/// If the request names what is not there, or a run fails.
+/// If the request names something that does not exist, or a run fails.
 pub fn run(
     request: &ReproduceRequest,
     tables: &[PublishedTable],
@@ -187,9 +187,9 @@ const PRIMITIVES: [&str; 3] = ["lockref-will-it-scale", "qspinlock-loop", "page-
 /// errors say little.
 const FLAT: &str = "qspinlock-loop";
 
-/// Returns one summary for each table and one for all. If all tables of primitives are there, it
-/// adds one for them with the flat one, and one without. Doubtful rows have summaries of their own,
-/// and are not in that of all. Rows that repeat others are in none.
+/// Returns one summary for each table and one for all. If all tables of primitives are present, it
+/// adds two summaries of them: one with the flat table, and one without it. Doubtful rows have
+/// summaries of their own, and are not in that of all rows. Rows that repeat others are in none.
 fn summaries(rows: &[Row]) -> Vec<Summary> {
     let mut names: Vec<&str> = Vec::new();
     for row in rows {
@@ -303,8 +303,8 @@ fn row(job: &Job, plan: &Plan, found: &[Option<Found>]) -> Option<Row> {
     Some(row)
 }
 
-/// Measures the rows for which this host has CPUs. Returns the extent of that, and the reason for
-/// its end.
+/// Measures the rows for which this host has CPUs. Returns the extent of the measurement, and the
+/// reason if it ended early.
 fn measure_rows(
     rows: &mut [(&Job, Row)],
     plan: &Plan,

@@ -1,7 +1,8 @@
-//! A program of which the shares are known: CPU-time sampling finds them within two points, or
-//! within what so many samples can tell. What is compared is CPU time, so a loaded host makes a
-//! test slower and what it demands wider, not wrong. Where the sampler is hardly woken the test
-//! says so and demands only that it looked about as often as another thread was woken.
+//! Sampling of the CPU time of a program whose shares are known. It finds them within two points,
+//! or within the error that this number of samples allows. The tests compare CPU time. So a loaded
+//! host makes a test slower and its bounds wider, but not wrong. If the sampler is hardly woken,
+//! the test says so. It then demands only that the sampler looked about as often as another thread
+//! was woken.
 
 #![cfg(target_os = "linux")]
 
@@ -31,15 +32,15 @@ const ENOUGH: f64 = 13_000.0;
 /// how promptly the sampler is woken. A loaded host gives a thousandth of those of an idle one.
 const RUNS: usize = 12;
 
-/// Shorter than usual, so that the test ends soon.
+/// Interval of the sampler, shorter than usual so that the test ends soon.
 const INTERVAL: Duration = Duration::from_micros(200);
 
-/// Lock of the test that runs. Two tests at once would have four threads, and samplers wait for a
-/// CPU.
+/// Lock that the running test holds. Two tests at once would have four threads, and samplers would
+/// wait for a CPU.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// Number of times, in the present test, that a thread was woken that slept for `INTERVAL`
-/// repeatedly, beside the sampler.
+/// Number of wake-ups of a second thread in the present test, which repeatedly sleeps for
+/// `INTERVAL` beside the sampler.
 static WOKEN: AtomicU64 = AtomicU64::new(0);
 
 /// Waits until no other test runs.
@@ -116,8 +117,8 @@ fn sampled<R: Send + 'static>(
     (tally, results)
 }
 
-/// With fewer samples nothing is demanded: five standard deviations of a share of 0.7 are more than
-/// 10 points.
+/// Minimum number of samples of which anything is demanded. With fewer, five standard deviations of
+/// a share of 0.7 are more than 10 points.
 const FEWEST: f64 = 500.0;
 
 /// Returns the maximum error of a share of `expected` at this number of samples: two points, or
@@ -126,7 +127,7 @@ fn allowed(expected: f64, samples: f64) -> f64 {
     POINTS.max(5.0 * (expected * (1.0 - expected) / samples).sqrt())
 }
 
-/// Runs a program, as `run` does, until there are `enough` samples or it was run `RUNS` times.
+/// Runs a program, as `run` does, until there are `enough` samples, or `RUNS` runs.
 fn until(enough: f64, mut run: impl FnMut() -> Tally) -> Tally {
     let mut found = run();
     for _ in 1..RUNS {
@@ -144,7 +145,8 @@ fn assert_alike(found: &Tally, expected: [f64; 3], samples: f64) {
     assert_near(found, [shares[0], shares[1], shares[2]], expected, samples);
 }
 
-/// Prints the shares for a manual run, and asserts them within what this many samples can tell.
+/// Prints the shares for a manual run, and asserts that they are within the error that this number
+/// of samples allows.
 fn assert_near(found: &Tally, shares: [f64; 3], expected: [f64; 3], samples: f64) {
     println!(
         "found {shares:.4?}, expected {expected:.4?}; {:.2} s, {} samples worth {:.0}, sampler {:.1} ms",
@@ -194,14 +196,14 @@ fn by_their_clocks(used: &[[Duration; 3]]) -> [f64; 3] {
 #[test]
 fn phases_longer_than_the_time_between_samples_are_found() {
     let _alone = alone();
-    // Tens of milliseconds.
+    // A phase takes tens of milliseconds.
     let mut all = Vec::new();
     let found = until(ENOUGH, || {
         let (found, used) = sampled(2, PARTS.len(), || program(6, 600_000));
         all.extend(used);
         found
     });
-    // The two threads begin together and are sampled together, so samples of one hold for the
+    // The two threads begin together and are sampled together, so samples of one apply to the
     // other.
     assert_alike(&found, by_their_clocks(&all), found.effective_samples() / 2.0);
 }
@@ -209,8 +211,8 @@ fn phases_longer_than_the_time_between_samples_are_found() {
 #[test]
 fn phases_far_shorter_than_the_time_between_samples_are_found() {
     let _alone = alone();
-    // A few microseconds. Reading a clock takes as long, so the quantities of work are what is
-    // known.
+    // A phase takes a few microseconds. Reading a clock takes as long, so the quantities of work
+    // are the known shares.
     let found = until(ENOUGH, || {
         sampled(2, PARTS.len(), || {
             for _ in 0..100_000 {
@@ -230,8 +232,8 @@ fn phases_far_shorter_than_the_time_between_samples_are_found() {
 #[test]
 fn regions_and_named_parts_of_them_are_found() {
     let _alone = alone();
-    // 70 % copied, in a part that has a name; 20 % of look-ups, and inside them 10 % in which a
-    // lock is waited for.
+    // 70 % copies, in a part that has a name; 20 % look-ups, and within these 10 % waits for a
+    // lock.
     let named = [
         RegionPart { name: "halt".to_owned(), region: Region::Idle },
         RegionPart { name: "__memcpy".to_owned(), region: Region::Copy },
@@ -253,7 +255,7 @@ fn regions_and_named_parts_of_them_are_found() {
     let share = |name: &str| listing.share_of(&[name.to_owned()]);
     let shares = [share("__memcpy"), share("look-up"), share("lock-wait")];
     assert_near(&found, shares, [0.7, 0.2, 0.1], found.effective_samples());
-    // No phase was set, so all time was between steps.
+    // No phase was set, so all time is between steps.
     assert_eq!(by_phase(&found).shares().expect("CPU time was used")[0], 1.0);
 }
 
@@ -277,8 +279,8 @@ fn a_thread_that_sleeps_has_no_share() {
         found.samples(),
         found.effective_samples()
     );
-    // Half of the time between the looks before and after the beginning of the sleep, and its end,
-    // is given to the sleep: of a dozen runs with so many samples in all that is three points.
+    // The sleep gets half of the time between the looks around its beginning and around its end.
+    // Over a dozen runs with this many samples in all, that is three points.
     if found.effective_samples() >= FEWEST {
         assert!(shares[2] < 0.1, "{shares:?}");
         assert!(shares[0] > 0.2 && shares[1] > 0.2, "{shares:?}");

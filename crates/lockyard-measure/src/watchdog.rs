@@ -1,9 +1,9 @@
 //! Watchdog of a run: the main thread's view of its threads, which count their operations, and its
 //! waits for them.
 //!
-//! The threads are not joined, because joining one that waits for a lock that nobody releases would
-//! never return. Each counts its operations in its own line. If no count moves for too long, the
-//! run is stalled, which is an error.
+//! The threads are not joined, because joining one that waits for a lock that is never released
+//! would never return. Each counts its operations in its own line. If no count moves for too long,
+//! the run is stalled, which is an error.
 
 use lockyard_support::jobs;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// takes a CPU from them.
 const LONGEST_SLEEP: Duration = Duration::from_millis(500);
 
-/// Longest wait for one message of a thread before the main thread looks for an interrupt.
+/// Maximum wait for one message of a thread before the main thread checks for an interrupt.
 pub const LONGEST_WAIT: Duration = Duration::from_millis(50);
 
 /// Time after an interrupt in which threads may stop. Slower ones are left until the process ends.
@@ -23,7 +23,7 @@ pub const LONGEST_STOP: Duration = Duration::from_millis(400);
 /// Error of a run that an interrupt ended. The caller checks for that, and does not report it.
 pub const INTERRUPTED: &str = "interrupted";
 
-/// Time after which threads that have not started are given up.
+/// Time after which threads that have not started are abandoned.
 pub const LONGEST_START: Duration = Duration::from_secs(60);
 
 /// Maximum number of threads whose counts an error shows.

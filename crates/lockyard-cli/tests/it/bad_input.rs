@@ -1,5 +1,6 @@
-//! Bad usage and bad input, through the real command. Each gives one line on standard error that
-//! says what, where and what is allowed, and exit code 2. Nothing is printed, and nothing panics.
+//! Bad usage and bad input, through the real command. Each has exit code 2, and one line on
+//! standard error with the error, its place and the allowed values. Standard output is empty, and
+//! nothing panics.
 
 use crate::support::lockyard;
 use std::path::PathBuf;
@@ -8,7 +9,7 @@ use std::process::Command;
 const MACHINE: &str = include_str!("../../../../machines/cascade-lake-2s24c2t.toml");
 const SCRIPT: &str = include_str!("../../../../scenarios/fstat2.toml");
 
-/// Returns the line of an error whose exit code is 2.
+/// Returns the error line of a command that ends with exit code 2.
 fn refusal(arguments: &[&str]) -> String {
     let output = lockyard(arguments);
     let stderr = String::from_utf8(output.stderr).expect("it is text");
@@ -21,7 +22,7 @@ fn refusal(arguments: &[&str]) -> String {
     line
 }
 
-/// A file of the test's own.
+/// A file of the test.
 struct File(PathBuf);
 
 impl File {
@@ -374,7 +375,7 @@ fn results_that_cannot_be_written_are_an_error_and_leave_nothing_half_written() 
         refusal(&["reproduce", "fstat2", "--no-measure", "--out", &inside])
             .contains("cannot be made")
     );
-    // A directory where a result ought to be.
+    // A directory takes the place of a result file.
     let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("blocked");
     std::fs::create_dir_all(directory.join("results.json")).expect("there is room");
     let out = directory.to_str().expect("the path is text");

@@ -1,6 +1,6 @@
-//! Result files with something broken in them, by hand and at random by seed: each is read or
-//! refused in one line that names the file and a place in it; nothing panics, hangs, takes memory
-//! without bound, or speaks to the terminal.
+//! Result files that are broken by hand, and at random by seed. Each is read, or refused in one
+//! line that names the file and a place in it. Nothing panics, hangs, takes unbounded memory, or
+//! writes to the terminal.
 
 use crate::support::{Random, lockyard};
 use lockyard_results::compare::{Options, compare, load, parse, report};
@@ -91,7 +91,7 @@ fn broken(random: &mut Random) -> String {
             0 => text.replace_range(begin..end, ""),
             1 => text.insert_str(begin, PIECES[random.below(PIECES.len())]),
             2 => text.replace_range(begin..end, PIECES[random.below(PIECES.len())]),
-            // A piece of the file again, elsewhere: a second row, a second field.
+            // Copies a piece of the file to another place: a second row, a second field.
             3 => {
                 let mut far = (begin + random.below(600)).min(text.len());
                 while !text.is_char_boundary(far) {
@@ -129,8 +129,8 @@ fn a_broken_result_file_is_read_or_refused_with_its_place() {
                     assert!(figure.rounds.iter().all(|&r| r > 0.0 && fine(r)), "seed {seed}");
                     assert!(figure.key.cell.threads != Some(0), "seed {seed}: {figure:?}");
                 }
-                // What is read is compared, or refused in a line too. Rarely, because it takes a
-                // while.
+                // A file that is read is compared, or refused in a line too. Only some are, because
+                // it takes a while.
                 if seed % 16 == 0 {
                     match compare(&whole, &results, OPTIONS) {
                         Ok(comparison) => {
@@ -152,7 +152,7 @@ fn a_broken_result_file_is_read_or_refused_with_its_place() {
             }
         }
     }
-    // A harness that broke nothing, or everything, would prove nothing.
+    // A harness that breaks nothing, or everything, proves nothing.
     assert!(read > 1000 && refused > 10_000 && compared > 20, "{read} {refused} {compared}");
 }
 
@@ -236,7 +236,7 @@ fn schemas_of_other_versions_are_told_from_what_is_no_result_file() {
     );
     assert!(of("\"format\": \"x\"").starts_with("has no `schema`; a result file has `lockyard-"));
     assert!(of("\"schema\": 1").contains("expected a text"));
-    // Of another schema, what else is in the file does not matter.
+    // In a file of another schema, the rest of the file does not matter.
     let newer = "{\"schema\": \"lockyard-results-9\", \"rows\": {\"not\": \"a list\"}}";
     assert!(parse("r.json", newer).expect_err("newer").to_string().contains("is newer than"));
     for text in ["[]", "7", "\"x\"", "null", "{}", "[{}]"] {
@@ -246,7 +246,7 @@ fn schemas_of_other_versions_are_told_from_what_is_no_result_file() {
 
 #[test]
 fn hostile_files_are_refused_or_skipped_without_harm() {
-    // Nested deeper than any stack, where something else is expected and where it is skipped.
+    // Nesting is deeper than any stack, in a place that is read and in one that is skipped.
     let deep = format!("{}{}", "[".repeat(1_000_000), "]".repeat(1_000_000));
     is_one_line(&parse("r.json", &deep).expect_err("no object").to_string(), 0);
     let unknown = FILE.replacen("\"summary\": []", &format!("\"summary\": {deep}"), 1);
@@ -258,7 +258,7 @@ fn hostile_files_are_refused_or_skipped_without_harm() {
     }
     let in_rows = FILE.replacen("\"rows\": [", &format!("\"rows\": [{deep},"), 1);
     is_one_line(&parse("r.json", &in_rows).expect_err("no row").to_string(), 0);
-    // More of everything than is allowed.
+    // Everything exceeds its allowed number.
     let rounds = vec!["1"; 1001].join(",");
     let many = FILE.replacen("99.0, 101.25", &rounds, 1);
     let error = parse("r.json", &many).expect_err("too many").to_string();
@@ -291,7 +291,7 @@ fn hostile_files_are_refused_or_skipped_without_harm() {
     );
 }
 
-/// A file of the test's own.
+/// Writes a file of the test. Returns its path.
 fn path(name: &str, bytes: &[u8]) -> String {
     let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("broken-results");
     std::fs::create_dir_all(&directory).expect("there is room");
@@ -327,7 +327,7 @@ fn the_command_refuses_what_is_no_result_file_in_a_line() {
     assert!(bad("newer.json", FILE.replace("results-1", "results-2").as_bytes()).contains("newer"));
     assert!(refusal(&["compare", &good, "none.json"]).contains("none.json: cannot be read"));
     assert!(refusal(&["compare", env!("CARGO_TARGET_TMPDIR"), &good]).ends_with(": is not a file"));
-    // Sparse: it has the size and takes no room.
+    // The file is sparse: it has the size, and takes no room.
     let huge = path("huge.json", b"");
     let file = std::fs::OpenOptions::new().write(true).open(&huge).expect("it was made above");
     file.set_len(1 << 40).expect("a sparse file");

@@ -73,6 +73,6 @@ fn a_broken_table_is_read_or_refused_with_its_line() {
             }
         }
     }
-    // Both happen. Otherwise the changes would be too large or too small to prove anything.
+    // Both outcomes occur. Otherwise the changes would be too large or too small to prove anything.
     assert!(read > 1_000 && refused > 1_000, "{read} read, {refused} refused");
 }

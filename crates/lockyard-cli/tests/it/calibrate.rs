@@ -1,5 +1,5 @@
-//! `machines calibrate`: the file that it writes is usable at once, replaces no other, and is whole
-//! or absent.
+//! `machines calibrate` writes a file that is usable at once, replaces no other file, and is
+//! complete or absent.
 
 #![cfg(target_os = "linux")]
 
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-/// A directory of the test's own, which is removed.
+/// A directory of the test, which is removed when this is dropped.
 struct Directory(PathBuf);
 
 impl Directory {
@@ -51,7 +51,7 @@ fn path(path: &Path) -> &str {
 fn the_file_can_be_used_at_once_and_is_not_replaced_unasked() {
     let directory = Directory::new("used");
     let file = directory.0.join("mine.toml");
-    // A host with unsteady hand-overs gets its file here, too.
+    // `--anyway` gives a host with unsteady hand-overs its file too.
     let calibrate = [
         "machines",
         "calibrate",
@@ -92,7 +92,7 @@ fn the_file_can_be_used_at_once_and_is_not_replaced_unasked() {
         assert!(text(&used.stdout).contains("mine"), "{arguments:?}");
     }
 
-    // Refused before anything is measured.
+    // The command refuses this before it measures anything.
     let again = run(&[&calibrate[..], &["--out", path(&file)]].concat());
     assert_eq!(again.status.code(), Some(2));
     assert!(text(&again.stderr).contains("mine.toml: exists already; --force replaces it"));
@@ -132,7 +132,7 @@ fn an_interrupt_ends_it_and_no_file_is_there() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the command runs");
-    // Whenever the signal comes, the answer has the same form.
+    // The answer has the same form at whatever time the signal comes.
     std::thread::sleep(Duration::from_millis(700));
     let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(status.expect("`kill` runs").success());

@@ -1,5 +1,5 @@
-//! `lockyard lock-call-path`, and its published table: each way and figure has a row, which is
-//! measured or says why not. Nothing here asserts how fast anything is.
+//! `lockyard lock-call-path`, and its published table. Each way and figure has a row, which is
+//! measured or has a reason. No test here asserts a speed.
 
 use crate::support::{command as lockyard, text};
 use serde_json::Value;
@@ -26,7 +26,7 @@ fn row<'r>(rows: &'r [Value], variant: &str, metric: &str) -> &'r Value {
     row
 }
 
-/// Asserts that a row is measured, or has a reason with one of these beginnings.
+/// Asserts that a row is measured, or that its reason begins with one of these texts.
 fn measured_or(row: &Value, begins: &[&str]) -> bool {
     match row["status"].as_str().expect("a status") {
         "measured" => {
@@ -65,7 +65,8 @@ fn each_way_and_figure_has_a_row_that_is_measured_or_says_why_not() {
     }
 }
 
-/// The kernel refuses it to a process that has asked for that, as a hardened one does.
+/// The kernel refuses to make memory executable for a process that has asked for that, as a
+/// hardened one does.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[test]
 fn where_code_may_not_be_made_the_other_ways_are_measured() {
@@ -73,7 +74,7 @@ fn where_code_may_not_be_made_the_other_ways_are_measured() {
     const REFUSE_EXEC_GAIN: libc::c_ulong = 1;
     let mut command = lockyard(&BRIEF);
     let refuse = || {
-        // SAFETY: a flag of the process; the other arguments must be 0, and are.
+        // SAFETY: the call sets a flag of the process; the other arguments must be 0, and are.
         match unsafe { libc::prctl(libc::PR_SET_MDWE, REFUSE_EXEC_GAIN, 0, 0, 0) } {
             0 => Ok(()),
             _ => Err(std::io::Error::last_os_error()),
@@ -97,7 +98,7 @@ fn where_code_may_not_be_made_the_other_ways_are_measured() {
     }
 }
 
-/// The ten figures that are 100 by definition, and those of the other two builds.
+/// Returns the ten figures that are 100 by definition, and those of the other two builds.
 fn published(document: &Value) -> (Vec<&Value>, Vec<&Value>) {
     let rows = rows(document);
     assert_eq!(rows.len(), 30);

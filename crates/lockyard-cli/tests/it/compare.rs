@@ -1,5 +1,5 @@
 //! `lockyard compare`, through the real command: results of this host and of simulated machines,
-//! verdicts, exit codes, formats. Figures that are to differ are changed in the files by far more
+//! verdicts, exit codes, formats. Figures that must differ are changed in the files by far more
 //! than any host's noise.
 
 use crate::support::{lockyard, text};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-/// Returns what the command printed as JSON.
+/// Returns the results that the command prints as JSON.
 fn results(arguments: &[&str]) -> Value {
     let output = lockyard(&[arguments, &["--format", "json"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -39,7 +39,7 @@ fn steady() -> Value {
     results
 }
 
-/// Writes a file of the test's own.
+/// Writes a file of the test. Returns its path.
 fn file(name: &str, results: &Value) -> String {
     let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("compare");
     std::fs::create_dir_all(&directory).expect("there is room");

@@ -1,5 +1,4 @@
-//! Samples, through the real command: those of a published table, predicted ones, and measured
-//! ones.
+//! Samples, through the real command: published, predicted and measured ones.
 
 use crate::support::lockyard;
 use serde_json::Value;

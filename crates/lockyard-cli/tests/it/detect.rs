@@ -1,5 +1,5 @@
-//! `lockyard machines detect`: this host, and recorded ones, in every format; only CPUs that the
-//! process may use; and what results say of it.
+//! `lockyard machines detect`: this host and recorded ones in every format, with only the CPUs that
+//! the process may use. Also the description of the host in results.
 
 use crate::support::lockyard;
 use serde_json::Value;
@@ -43,7 +43,7 @@ fn this_host_is_described_in_every_format() {
 fn only_cpus_that_the_process_may_use_are_counted() {
     let all = lockyard_measure::cpus::Cpus::allowed();
     let last = all.cpu(all.len() - 1);
-    // A child may use what the thread that started it may use.
+    // A child may use the CPUs that the thread that started it may use.
     let document = std::thread::spawn(move || {
         lockyard_measure::cpus::pin(last).then(|| json(&["machines", "detect"]))
     })

@@ -1,7 +1,7 @@
 //! A host that hinders a measurement: pinning is refused, CPUs are taken away, the disk is full, or
-//! the user presses Ctrl-C. Each gives a clear message and whole results; nothing is half-written.
-//! The faults are real ones of this system: a seccomp filter, another affinity, a limit on file
-//! sizes, a signal.
+//! the user presses Ctrl-C. Each fault gives a clear message and complete results; no file is left
+//! half-written. The faults are real ones of this system: a seccomp filter, another affinity, a
+//! limit on file sizes, a signal.
 
 #![cfg(target_os = "linux")]
 
@@ -27,7 +27,7 @@ fn refuse_pinning(command: &mut Command) {
             |code: u32, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: 0, k };
         let number = libc::SYS_sched_setaffinity as u32;
         let mut program = [
-            // The number of the call is the first word of what a filter sees.
+            // The number of the call is the first word of the data that a filter gets.
             statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0),
             libc::sock_filter {
                 code: (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16,
@@ -39,9 +39,9 @@ fn refuse_pinning(command: &mut Command) {
             statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW),
         ];
         let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
-        // SAFETY: setting a flag of the process; the other arguments must be 0, and are.
+        // SAFETY: the call sets a flag of the process; the other arguments must be 0, and are.
         let unprivileged = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
-        // SAFETY: `program` points to a live program of the length that it says; the call copies
+        // SAFETY: `program` points to a live program of the length that it states; the call copies
         // it.
         let set = unsafe {
             libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program)
@@ -51,8 +51,8 @@ fn refuse_pinning(command: &mut Command) {
         }
         Ok(())
     };
-    // SAFETY: between fork and exec the closure makes two system calls and touches its own stack,
-    // nothing else: no allocation, no lock.
+    // SAFETY: between fork and exec the closure makes two system calls and touches only its own
+    // stack: no allocation, no lock.
     unsafe { command.pre_exec(filter) };
 }
 
@@ -94,7 +94,7 @@ fn affinity(process: i32) -> Vec<usize> {
 fn confine(process: i32, cpu: usize) {
     // SAFETY: an all-zero set is a valid, empty one.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: the system said that there is such a CPU, so it is below the set's size.
+    // SAFETY: the system reported this CPU, so its number is below the set's size.
     unsafe { libc::CPU_SET(cpu, &mut set) };
     // SAFETY: `set` is a live set of the size that is passed.
     let result =
@@ -102,7 +102,7 @@ fn confine(process: i32, cpu: usize) {
     assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
 }
 
-/// Waits until a process has more than one thread, which means that it measures.
+/// Waits until a process has more than one thread, and therefore measures.
 fn until_it_measures(child: &Child) {
     let tasks = format!("/proc/{}/task", child.id());
     while std::fs::read_dir(&tasks).map_or(0, Iterator::count) < 3 {
@@ -169,7 +169,7 @@ fn an_interrupted_measurement_prints_whole_results_that_say_so() {
     let child = command.spawn().expect("the command runs");
     until_it_measures(&child);
     std::thread::sleep(Duration::from_millis(500));
-    // SAFETY: a signal to a process that was started here and has not been waited for.
+    // SAFETY: the call signals a process that was started here and has not been waited for.
     assert_eq!(unsafe { libc::kill(child.id() as i32, libc::SIGINT) }, 0);
     let (code, stdout, stderr) = end(child);
     assert_eq!(code, Some(130), "{stderr}");
@@ -178,14 +178,15 @@ fn an_interrupted_measurement_prints_whole_results_that_say_so() {
     assert_eq!(json["environment"]["incomplete"], "interrupted");
 }
 
-/// Runs `reproduce --out` with a limit of `bytes` on each file, as on a disk with this much room.
+/// Runs `reproduce --out` with a limit of `bytes` on each file, as on a disk with only this much
+/// room.
 fn reproduce_with_room(out: &Path, bytes: u64) -> Output {
     let out = out.to_str().expect("the path is text");
     let mut command = lockyard(&["reproduce", "access2", "--no-measure", "--out", out]);
     let limit = move || {
         let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
-        // SAFETY: a limit of the process, from a live structure; and a signal that is to be
-        // ignored, so that the write fails instead.
+        // SAFETY: the calls set a limit of the process from a live structure, and ignore a signal,
+        // so that the write fails instead.
         let failed = unsafe {
             libc::signal(libc::SIGXFSZ, libc::SIG_IGN) == libc::SIG_ERR
                 || libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) != 0
@@ -200,7 +201,7 @@ fn reproduce_with_room(out: &Path, bytes: u64) -> Output {
 #[test]
 fn a_disk_that_fills_up_leaves_the_old_files_or_the_new_ones_and_nothing_else() {
     let out = directory("faults", "full");
-    // Room for the first file and not for the second, for none, and for a part of the first.
+    // The limits leave room for all files, for none, for the first file only, or for a part of it.
     let whole = reproduce_with_room(&out, 1 << 30);
     assert_eq!(whole.status.code(), Some(0), "{}", text(&whole.stderr));
     assert_eq!(names(&out), ["results.csv", "results.json", "results.md"]);

@@ -1,5 +1,5 @@
-//! The formats, held against what they printed when they were last looked at: a program that reads
-//! them must not notice a change that nobody meant. The rows are made up, one of each status.
+//! The output formats, compared with recorded output, so that programs that read them see no
+//! unintended change. The rows are made up, one of each status.
 
 use lockyard_results::cell_key::CellKey;
 use lockyard_results::details::{Details, SimulatedDetail};
@@ -123,8 +123,9 @@ fn json_is_one_object_with_schema_environment_rows_and_summary() {
                 "error": null, "detail": {},
             },
         ],
-        // The calibration cell is no prediction: two cells, errors 25 and 55 %. The one pair of
-        // variants (2 threads) is called wrongly by the model; the trivial one sees no difference.
+        // The calibration cell is no prediction, so two cells remain, with errors of 25 and 55 %.
+        // The model gets the one pair of variants (2 threads) wrong; the trivial model sees no
+        // difference.
         "summary": [{
             "table": "a-table", "cells": 2, "not_modelled": 1,
             "median_abs_error": 0.4, "p90_abs_error": 0.52,
@@ -138,7 +139,7 @@ fn json_is_one_object_with_schema_environment_rows_and_summary() {
     assert_same(&json, &expected, "");
 }
 
-/// Asserts equality, except for rounding in the last places of a number.
+/// Asserts equality, except for rounding of the last digits of a number.
 fn assert_same(found: &serde_json::Value, expected: &serde_json::Value, place: &str) {
     use serde_json::Value::{Array, Number, Object};
     match (found, expected) {

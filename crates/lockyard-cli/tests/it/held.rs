@@ -1,6 +1,6 @@
-//! Temporary, while the house is rebuilt: `reproduce --no-measure` gives the figures and statuses
-//! that it gave when the rebuilding began. `LOCKYARD` names a command built with optimisation;
-//! `HELD=renew` rewrites the file.
+//! A temporary check during a restructuring: `reproduce --no-measure` gives the same figures and
+//! statuses as before it. `LOCKYARD` names a command that was built with optimisation. `HELD=renew`
+//! rewrites the file.
 
 use std::fmt::Write as _;
 use std::process::Command;

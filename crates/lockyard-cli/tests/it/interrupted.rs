@@ -1,5 +1,5 @@
-//! Signals: the command ends soon, by the signal's exit code; what is finished is printed and
-//! written, and says that it is not all; nothing temporary is left.
+//! Signals: the command ends soon, with the signal's exit code. Finished rows are printed and
+//! written, and marked as partial. No temporary file is left.
 
 #![cfg(target_os = "linux")]
 
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// A command that does not end by now hangs. The host may be busy.
+/// Time after which a command that has not ended hangs. The host may be busy.
 const HANGS: Duration = Duration::from_secs(60);
 
 /// Signals, their names and their exit codes.
@@ -50,11 +50,11 @@ impl Running {
     }
 
     fn signal(&self, signal: i32) {
-        // SAFETY: a signal to a process that was started here and has not been waited for.
+        // SAFETY: the call signals a process that was started here and has not been waited for.
         assert_eq!(unsafe { libc::kill(self.child.id() as i32, signal) }, 0);
     }
 
-    /// Waits until the command has read this many bytes, from whatever files.
+    /// Waits until the command has read this many bytes from files.
     fn wait_until_read(&self, bytes: u64) {
         let io = format!("/proc/{}/io", self.child.id());
         let begin = Instant::now();
@@ -69,9 +69,9 @@ impl Running {
         }
     }
 
-    /// Waits for the end; nothing is left in the temporary folder.
+    /// Waits for the end, and asserts that the temporary folder is empty.
     fn end(mut self) -> Output {
-        // The readers of the pipes wait for the end, which does not come if the command hangs.
+        // The readers of the pipes wait for the end, which never comes if the command hangs.
         let process = self.child.id() as i32;
         let (stdout, stderr) = (self.child.stdout.take(), self.child.stderr.take());
         let read = |pipe: Option<Box<dyn std::io::Read + Send>>| {
@@ -101,13 +101,13 @@ impl Running {
     }
 }
 
-/// Returns the last line that the command wrote.
+/// Returns the last line that the command wrote to standard error.
 fn last_line(output: &Output) -> String {
     let text = String::from_utf8(output.stderr.clone()).expect("it is text");
     text.lines().last().unwrap_or_default().to_owned()
 }
 
-/// Returns the printed document, which is whole and marked as partial.
+/// Returns the printed document, which is complete JSON and marked as partial.
 fn partial(output: &Output) -> Value {
     let document: Value = serde_json::from_slice(&output.stdout).expect("whole JSON");
     assert_eq!(document["partial"], true);
@@ -131,7 +131,7 @@ const MEASURE: &[&str] = &[
     "1000",
 ];
 
-/// A simulation of minutes.
+/// A simulation that takes minutes.
 const PREDICT: &[&str] = &[
     "predict",
     "fstat2",
@@ -144,7 +144,7 @@ const PREDICT: &[&str] = &[
     "1",
 ];
 
-/// Every command that works for long, with more work than it can do in the time.
+/// Every long-running command, with more work than fits into the time.
 const LONG: [(&str, &[&str]); 8] = [
     ("reproduce", &["reproduce", "--no-measure", "--jobs", "1"]),
     ("training", &["reproduce", "--training", "--jobs", "1"]),
@@ -159,8 +159,8 @@ const LONG: [(&str, &[&str]); 8] = [
 #[test]
 fn a_signal_ends_every_long_command_by_its_code_with_what_is_finished() {
     for (index, (name, arguments)) in LONG.into_iter().enumerate() {
-        // Each signal with some commands, at once and after a while; reproduce, predict and measure
-        // have all.
+        // Each signal is sent to some commands, at once and after a while. Reproduce, predict and
+        // measure get all signals.
         let all = ["reproduce", "predict", "measure"].contains(&name);
         let (first, count) = if all { (0, 3) } else { (index % 3, 1) };
         for (signal, signal_name, code) in SIGNALS.into_iter().cycle().skip(first).take(count) {
@@ -234,7 +234,7 @@ fn the_files_of_a_part_are_whole_files_and_never_replace_whole_results() {
         let document: Value = serde_json::from_str(&read(name)).expect("whole JSON");
         document["partial"] == true
     };
-    // Where there is nothing, and where there is a part.
+    // The folder is empty at first, and then has partial results.
     for _ in 0..2 {
         let said = run();
         assert!(said.contains("results.json"), "{said}");
@@ -243,7 +243,7 @@ fn the_files_of_a_part_are_whole_files_and_never_replace_whole_results() {
         assert!(read("results.md").starts_with("Partial: interrupted, with "));
         assert!(read("results.csv").lines().next().is_some_and(|line| line.ends_with(",partial")));
     }
-    // Where there are whole results.
+    // Now the folder has complete results.
     let whole = json!({ "schema": "lockyard-results-2", "rows": [] }).to_string();
     std::fs::write(out.join("results.json"), &whole).expect("there is room");
     std::fs::write(out.join("results.csv"), "old").expect("there is room");
@@ -256,7 +256,7 @@ fn the_files_of_a_part_are_whole_files_and_never_replace_whole_results() {
 
 #[test]
 fn the_same_signal_twice_at_once_is_one() {
-    // As `timeout` sends it: to its child, and to the group of both.
+    // The signal comes twice, as `timeout` sends it: to its child, and to the group of both.
     let running = Running::begin("twice", &[MEASURE, &["--format", "json"]].concat());
     std::thread::sleep(Duration::from_millis(300));
     running.signal(libc::SIGTERM);
@@ -297,7 +297,7 @@ fn results(path: &Path, rows: usize, speed: f64) -> (String, u64) {
     (path.to_str().expect("it is text").to_owned(), text.len() as u64)
 }
 
-/// Number of rows of a comparison that takes seconds anywhere. A file may have no more rounds.
+/// Number of rows of a comparison that takes seconds on any host. A file may have no more rounds.
 const ROWS_FOR_SECONDS: usize = 2_000;
 
 #[test]

@@ -1,4 +1,4 @@
-//! The command as its users meet it, in one binary: right and wrong input, output, faults, signals.
+//! The command, in one test binary: right and wrong input, output, faults, signals.
 
 mod bad_input;
 mod broken_results;

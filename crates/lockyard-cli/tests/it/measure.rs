@@ -1,5 +1,5 @@
-//! `lockyard measure`: the controls are caught, results are complete, bad input is refused. Nothing
-//! here asserts how fast anything is.
+//! `lockyard measure`: the controls are caught, results are complete, bad input is refused. No test
+//! here asserts a speed.
 
 use crate::support::{lockyard, text};
 use serde_json::Value;
@@ -33,7 +33,8 @@ const BRIEF: [&str; 4] = ["--seconds", "0.02", "--repeats", "3"];
 
 #[test]
 fn a_lock_that_does_not_exclude_is_caught() {
-    // It ends with the first update that is lost: at once, where two threads run at the same time.
+    // The run ends with the first lost update, which comes at once if two threads run at the same
+    // time.
     let long = ["--seconds", "1", "--repeats", "30"];
     let arguments = ["controls", "--threads", "2", "--variant", "broken"];
     let (code, why) = failure(&[&arguments[..], &long[..]].concat());
@@ -62,7 +63,7 @@ fn a_lock_without_progress_is_stalled_and_not_a_hung_command() {
     );
 }
 
-/// Also alone: the word keeps out everyone, and so nobody has to be met.
+/// One thread is enough: the word keeps every thread out, so no other one has to come.
 #[test]
 fn a_word_that_changes_its_kind_is_stalled_and_not_a_hung_command() {
     for threads in ["1", "2"] {
@@ -75,7 +76,7 @@ fn a_word_that_changes_its_kind_is_stalled_and_not_a_hung_command() {
     }
 }
 
-/// The simulated machine knows that nobody can wake the thread, and does not wait for it.
+/// The simulated machine knows that no thread can wake this one, and does not wait for it.
 #[test]
 fn a_word_that_changes_its_kind_is_stuck_on_a_simulated_machine() {
     let what = ["predict", "controls", "--machine", "cascade-lake-2s24c2t", "--threads", "1"];
@@ -170,7 +171,7 @@ fn a_ratio_is_taken_round_by_round() {
     let variants =
         ["--variant", "qspinlock", "--variant", "qspinlock-portable", "--relative-to", "qspinlock"];
     let arguments = ["spin-loop/same-node/embedded", "--threads", "1"];
-    // On a busy host a thread may get no CPU for some hundredths of a second: then a round has no
+    // On a busy host a thread may get no CPU for some hundredths of a second. Such a round has no
     // ratio.
     let rounds = ["--seconds", "0.3", "--repeats", "3"];
     let document = json(&[&arguments[..], &variants[..], &rounds[..]].concat());

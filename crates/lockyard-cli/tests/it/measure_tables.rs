@@ -1,6 +1,6 @@
-//! `lockyard measure-tables`: every subject of every group is measured, shares and threads are
-//! those that were asked for, and what cannot be measured is refused in a line. Nothing here
-//! asserts how fast anything is.
+//! `lockyard measure-tables`: every subject of every group is measured, with the requested shares
+//! and threads. A request that cannot be measured is refused in a line. No test here asserts a
+//! speed.
 
 use lockyard_measure::measure_tables::GROUPS;
 use serde_json::Value;

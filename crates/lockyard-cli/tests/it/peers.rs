@@ -1,6 +1,6 @@
-//! `lockyard measure --peers`: every peer is measured beside the scenario's own variants, names are
-//! found, and what cannot be measured or simulated is refused in a line. Nothing here asserts how
-//! fast anything is.
+//! `lockyard measure --peers`: every peer is measured beside the scenario's own variants, and names
+//! are found. A request that cannot be measured or simulated is refused in a line. No test here
+//! asserts a speed.
 
 use crate::support::lockyard;
 use lockyard_measure::peers;
@@ -17,7 +17,7 @@ fn refusal(arguments: &[&str]) -> String {
     crate::support::outcomes::refusal(lockyard(arguments))
 }
 
-/// Of the rows of the metric: those of listings name variants again.
+/// Returns the variants of the metric's rows only, because rows of listings name variants again.
 fn variants(document: &Value) -> Vec<String> {
     let rows = document["rows"].as_array().expect("there are rows");
     let of_the_metric = rows.iter().filter(|row| row["metric"] == "throughput");
@@ -50,7 +50,7 @@ fn every_peer_is_measured_beside_the_scenario_s_variants() {
     for row in document["rows"].as_array().expect("rows") {
         let (name, detail) = (row["variant"].as_str().expect("a name"), &row["detail"]["measured"]);
         assert!(detail["fairness"]["jain"].is_number(), "{name}");
-        // On a host that is busy elsewhere a thread may not have run at all in so brief a pass.
+        // On a host that is busy with other work, a thread may not run at all in so brief a pass.
         let waits = &detail["waits"];
         if let Some(count) = waits["count"].as_u64() {
             assert!(
@@ -58,7 +58,7 @@ fn every_peer_is_measured_beside_the_scenario_s_variants() {
                 "{name}"
             );
         }
-        // A window in which both threads run, where they can.
+        // Windows are measured only where both threads can run at once; at most 6.
         let windows = detail["longest_wait"]["windows"].as_u64().unwrap_or(0);
         assert!(if cpus >= 2 { windows <= 6 } else { windows == 0 }, "{name}: {windows}");
         assert_eq!(detail["longest_wait"]["ns"].is_number(), windows > 0, "{name}");
@@ -154,7 +154,7 @@ fn a_script_whose_variant_is_called_as_a_peer_is_told_so() {
     let path = path.to_str().expect("it is text");
     let why = refusal(&["measure", path, "--threads", "1", "--peers"]);
     assert!(why.contains("has a variant `spin` of its own; rename it, or name the peers"), "{why}");
-    // Its own lock is measured under that name, and no peer's.
+    // The scenario's own lock is measured under that name, and no peer's.
     let arguments = ["measure", path, "--threads", "1", "--variant", "spin", "--peers=bare"];
     let document = json(&[&arguments[..], &BRIEF[..]].concat());
     assert_eq!(variants(&document), ["spin", "bare"]);

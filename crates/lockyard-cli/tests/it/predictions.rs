@@ -1,5 +1,5 @@
-//! `lockyard predict` and `lockyard machines`: explanations, sensitivity, placement, checks; and
-//! what they refuse.
+//! `lockyard predict` and `lockyard machines`: explanations, sensitivity, placement, checks,
+//! refusals.
 
 use crate::support::lockyard;
 use serde_json::Value;
@@ -51,7 +51,7 @@ fn an_explanation_names_the_dominating_cost() {
     assert!(detail["fairness"]["jain"].is_number(), "{detail}");
 }
 
-/// The rows of a listing: names and shares in per cent, of `field`.
+/// Returns the rows of a listing: names, and shares in per cent, of `field`.
 fn listing<'j>(json: &'j Value, field: &str) -> Vec<(&'j str, f64)> {
     let rows = json["rows"].as_array().expect("there are rows");
     let of = rows.iter().filter_map(|row| {
@@ -85,7 +85,7 @@ fn a_measured_attribution_is_a_listing_too() {
     let json = json(&arguments);
     let listing = listing(&json, "measured");
     assert!((listing.iter().map(|(_, share)| share).sum::<f64>() - 100.0).abs() < 1e-6);
-    // Its operation has 300 ns of work, and two changes of a word.
+    // An operation of the script has 300 ns of work, and two changes of a word.
     assert_eq!(listing[0].0, "system", "{listing:?}");
 }
 

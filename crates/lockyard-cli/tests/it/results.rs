@@ -1,5 +1,5 @@
-//! Results, through the real command: a row for each published figure, and the same bytes whatever
-//! the host does.
+//! Results, through the real command: a row for each published figure, and the same bytes on any
+//! host.
 
 use crate::support::{command, lockyard};
 use std::collections::BTreeMap;
@@ -41,11 +41,11 @@ fn every_published_cell_has_one_row_with_one_status() {
             assert_eq!(row["published"], cell.value);
             let status = row["status"].as_str().expect("it has a status");
             match status {
-                // The figure of which all others of its table are per cent, by definition.
+                // By definition, all other figures of the table are per cent of this one.
                 "calibration" if cell.key.experiment == "lock-call-path" => {
                     assert!(row["predicted"].is_null() && cell.value == 100.0);
                 }
-                // What is told and not found, as how long a benchmark runs.
+                // An input that is stated and not found, such as the duration of a benchmark.
                 "calibration" if row["reason"].is_string() => {
                     inputs += 1;
                     assert!(row["predicted"].is_null() && row["error"].is_null());
@@ -113,9 +113,9 @@ fn the_summary_counts(json: &serde_json::Value, profiles: &[&str]) {
     }
 }
 
-/// Between them they use every mechanism: all kinds of objects, placements that depend on the seed,
-/// samples, guests that share CPUs, varying work. (All guests of all tables, four times, would take
-/// longer than the rest of the tests.)
+/// Tables that together use every mechanism: all kinds of objects, placements that depend on the
+/// seed, samples, guests that share CPUs, varying work. (All guests of all tables, four times,
+/// would take longer than the rest of the tests.)
 const WITH_ALL_MECHANISMS: [&str; 6] = [
     "lockref-will-it-scale",
     "qspinlock-loop",
@@ -136,13 +136,14 @@ fn results_are_the_same_bytes_whatever_the_host_does() {
     };
     let one = reproduce("1", &|_| ());
     assert_eq!(one, reproduce("2", &|_| ()), "two jobs");
-    // Another allocator's behaviour: freed and fresh memory is filled, and small blocks are mapped.
+    // This imitates another allocator: freed and fresh memory is filled, and small blocks are
+    // mapped.
     let other_heap = reproduce("2", &|command| {
         command.env("MALLOC_PERTURB_", "165").env("MALLOC_MMAP_THRESHOLD_", "128");
         command.env("MALLOC_ARENA_MAX", "1");
     });
     assert_eq!(one, other_heap, "another heap");
-    // Without address randomisation, where that can be switched off.
+    // Address randomisation is switched off here, where the system allows it.
     let mut command = Command::new("setarch");
     command.args(["-R", env!("CARGO_BIN_EXE_lockyard"), "reproduce", "--no-measure"]);
     match command.args(["--format", "json"]).args(WITH_ALL_MECHANISMS).output() {

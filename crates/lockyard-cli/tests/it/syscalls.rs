@@ -1,5 +1,5 @@
-//! `lockyard syscalls`: results are complete, bad input is refused, and nothing is left behind.
-//! Nothing here asserts how fast anything is.
+//! `lockyard syscalls`: results are complete, bad input is refused, and no process or file is left.
+//! No test here asserts a speed.
 
 #![cfg(target_os = "linux")]
 
@@ -39,7 +39,7 @@ fn refusal(arguments: &[&str]) -> String {
     why.lines().next().expect("it says why").to_owned()
 }
 
-/// A directory of the test's own, in which the command makes its.
+/// A directory of the test, in which the command makes its own.
 struct Place(PathBuf);
 
 impl Place {
@@ -124,7 +124,7 @@ fn the_columns_of_will_it_scale_are_whole_numbers_and_shares() {
         assert_eq!((fields.len(), whole(0)), (6, tasks), "{line}");
         assert!(whole(1) > 0 && whole(3) > 0, "{line}");
         for share in [fields[2], fields[4]] {
-            // Nothing where no tick of the kernel's clock fell into a window.
+            // The share is empty if no tick of the kernel's clock fell into a window.
             assert!(share.is_empty() || (0.0..=100.0).contains(&share.parse().expect("a share")));
         }
         linear.push(whole(5));
@@ -212,7 +212,7 @@ fn children_of(parent: u32) -> Vec<u32> {
             continue;
         };
         let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };
-        // After the name, which ends with the last parenthesis: state, and the parent.
+        // The state and the parent follow the name, which ends with the last parenthesis.
         let after = stat.rsplit(") ").next().unwrap_or_default();
         if after.split(' ').nth(1).and_then(|field| field.parse().ok()) == Some(parent) {
             children.push(id);
@@ -244,7 +244,7 @@ fn send(signal: &str, process: u32) {
     assert!(status.expect("`kill` runs").success());
 }
 
-/// Returns true if the process is alive. One that has ended and is not reaped is not.
+/// Returns true if the process is alive. One that has ended but is not reaped is not alive.
 fn lives(process: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     stat.rsplit(") ").next().is_some_and(|after| !after.is_empty() && !after.starts_with('Z'))
@@ -275,7 +275,7 @@ fn a_task_that_is_killed_is_reported_and_the_others_end() {
     let output = child.wait_with_output().expect("it ends");
     let why = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{why}");
-    // After what the command says about the host.
+    // The warnings about the host come first.
     let said = why.lines().last().unwrap_or_default();
     assert!(said.starts_with("lockyard: open3, 3 processes: a task ended "), "{why}");
     assert!(why.contains("signal: 9"), "{why}");

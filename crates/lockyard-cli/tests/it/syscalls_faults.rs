@@ -108,7 +108,7 @@ fn each_task_counts_its_own_operations() {
                 directory,
                 launcher: &launcher,
             };
-            // Long enough that every task runs, on a loaded host too.
+            // The window is long enough for every task to run, on a loaded host too.
             let times = Times { window: Duration::from_millis(500), ..TIMES };
             let sample = sample(&plan, times).expect("nothing is wrong");
             assert_eq!(sample.counts.len(), 5);

@@ -1,5 +1,6 @@
-//! Output that cannot be written: a full device is one line and exit code 1, a reader that has gone
-//! away is no error, and an error that cannot be printed still has its exit code. Nothing panics.
+//! Output that cannot be written. A full device gives one line and exit code 1. A reader that
+//! closes the pipe is no error. An error that cannot be printed keeps its exit code. Nothing
+//! panics.
 
 #![cfg(target_os = "linux")]
 
@@ -7,7 +8,7 @@ use crate::support::command as lockyard;
 use std::fs::OpenOptions;
 use std::process::{Command, Output, Stdio};
 
-/// A device on which every write fails: there is no space on it.
+/// Opens a device on which every write fails for lack of space.
 fn full() -> Stdio {
     OpenOptions::new().write(true).open("/dev/full").expect("Linux has it").into()
 }
@@ -27,7 +28,7 @@ const PREDICT: [&str; 8] = [
     "lockref",
 ];
 
-/// A result file.
+/// Writes a result file. Returns its path.
 fn results() -> String {
     let path = format!("{}/unwritable.json", env!("CARGO_TARGET_TMPDIR"));
     let output = run(lockyard(&PREDICT).args(["--format", "json"]));

@@ -101,7 +101,7 @@ fn one(what: Alone) -> f64 {
         Alone::FetchAdd => per_operation(2_000, |operations| {
             let word = Line(AtomicU64::new(0));
             let word = black_box(&word.0);
-            // The result is used, because otherwise another instruction is measured.
+            // Without a use of the result, another instruction would be measured.
             let sum = (0..operations)
                 .fold(0u64, |sum, _| sum.wrapping_add(word.fetch_add(1, Ordering::Relaxed)));
             black_box(sum);
@@ -126,7 +126,7 @@ fn one(what: Alone) -> f64 {
             let word = black_box(&word.0);
             for value in 0..operations {
                 word.store(value, Ordering::Relaxed);
-                // Only its cost is wanted; it orders nothing here.
+                // Only the cost of the fence is wanted; it orders nothing here.
                 fence(Ordering::SeqCst);
             }
         }),
@@ -157,8 +157,8 @@ fn chain(rounds: u64) {
     black_box(x);
 }
 
-/// Places of the chain of loads. They fit into any first-level cache. There is more than one,
-/// because some processors predict the value of a load that has always found the same.
+/// Number of places in the chain of loads. They fit into any first-level cache. There is more than
+/// one, because some processors predict the value of a load that has always found the same one.
 const PLACES: usize = 64;
 
 /// Performs loads, each from the address that the previous one found.

@@ -24,7 +24,7 @@ pub(super) fn variants() -> Vec<Variant> {
 ///
 /// # Panics
 ///
-/// If there is none; a test looks.
+/// If there is none; a test checks that there is one.
 pub(super) fn siblings_variant() -> Variant {
     let script = Script::shipped(SIBLINGS.0).expect("it is shipped");
     script.variant(SIBLINGS.1).expect("it has the variant").clone()

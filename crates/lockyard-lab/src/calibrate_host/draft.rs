@@ -17,7 +17,7 @@ pub(super) enum Origin {
     Source(String),
     /// Taken from elsewhere.
     Assumed(String),
-    /// Solved for on this host, under an assumption that nobody has shown to hold.
+    /// Solved for on this host, under an assumption that has not been shown to hold.
     Both(String, String),
 }
 

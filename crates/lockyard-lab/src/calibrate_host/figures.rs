@@ -1,4 +1,4 @@
-//! The machine's test: figures of the host beside those of the machine that was made of it.
+//! Test of the machine: figures of the host beside those of the machine that was made from it.
 //!
 //! A figure that set a number of the file is an input. Its agreement is shown, and is not counted.
 //! The figure of one task in a contended scenario is an input too, because it gives the local work.
@@ -18,8 +18,8 @@ use lockyard_sim::machine::Value;
 use lockyard_support::jobs;
 use std::collections::BTreeMap;
 
-/// Threshold in cycles: if the second sibling waits longer than this, siblings share nothing of an
-/// ownership.
+/// Threshold in cycles. Siblings share nothing of an ownership if the second one waits longer than
+/// this.
 const APART: f64 = 500.0;
 
 /// Role of a figure in the file.
@@ -84,7 +84,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Notes that an interrupt left this many of all that were asked for.
+    /// Notes that an interrupt left this many of all that were requested.
     pub fn interrupted(&mut self, finished: usize, asked: usize, things: &'static str) {
         let extent = Extent { finished, asked, things };
         self.partial = Some(Partial { why: "interrupted", extent });
@@ -265,7 +265,7 @@ fn farther(measurements: &Measurements, machine: &Machine) -> Vec<CalibrationRow
         let Some(place) = place_at(machine, distance) else { continue };
         for what in [Pair::Add, Pair::CompareExchange, Pair::LoadHomedReader] {
             let predicted = match what {
-                // Among the checks, which also name the home.
+                // These are among the checks, which also name the home.
                 Pair::LoadHomedReader if distance == LineDistance::Remote => continue,
                 Pair::LoadHomedReader => known_figures::load(machine, place, 0),
                 _ => known_figures::rate(machine, place, what == Pair::CompareExchange),
@@ -378,7 +378,7 @@ fn siblings(measurements: &Measurements, machine: &Machine) -> Result<Option<Str
     let apart = machine.clone().with("cycles.sibling_turn", APART).ok_or("no sibling_turn")?;
     let (sharing, nothing) = (predict(machine, three)?, predict(&apart, three)?);
     let measured = three.figure.value;
-    // By ratio: half and double are equally far.
+    // Distances are ratios: half and double are equally far.
     let far = |predicted: f64| (predicted / measured).ln().abs();
     let verdict = if (sharing / nothing).ln().abs() < 0.1 {
         "the two predictions are too close to tell"

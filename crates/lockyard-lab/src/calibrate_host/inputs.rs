@@ -34,7 +34,7 @@ impl Taken {
         Ok(Taken { machine, why: relative.why, member: relative.member, foreign_to })
     }
 
-    /// Returns the family that stands for a maker without one here, with a note on it.
+    /// Returns the family that stands in for a maker that has none here, with a note on it.
     pub(super) fn borrowed(&self) -> Option<(String, String)> {
         let (maker, family) = (self.foreign_to.as_ref()?, self.machine.family()?);
         let said = format!(
@@ -76,8 +76,8 @@ impl Taken {
     }
 }
 
-/// Begins the file, with everything except the latencies between CPUs, for which the relative's
-/// stand.
+/// Begins the file with everything except the latencies between CPUs. The relative's latencies
+/// stand in for these.
 ///
 /// # Errors
 ///
@@ -112,7 +112,7 @@ pub(super) fn begin(
     );
     let title = format!("{}, {}", measurements.processor.name, layout.describe());
     let family = taken.machine.family().ok_or("the nearest relative has no family")?;
-    // The same nanoseconds, until the hand-over gives another scale.
+    // The nanoseconds stay the same until the hand-over gives another scale.
     let scale = taken.number("family.scale") * ghz / taken.number("clock.ghz");
     let of_relative = Origin::Assumed(format!("in nanoseconds as {}", taken.describe()));
     let mut draft =
@@ -233,7 +233,7 @@ fn costs(
     Ok(())
 }
 
-/// Sets what cannot be measured, and what is needed for distances that are not there.
+/// Sets the numbers that cannot be measured, and those for distances that this host does not have.
 fn protocol(draft: &mut Draft, measurements: &Measurements, taken: &Taken, ghz: f64) {
     let layout = &measurements.layout;
     let one = |what: &str| Origin::Source(format!("one {what}"));

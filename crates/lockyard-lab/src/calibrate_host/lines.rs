@@ -25,7 +25,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Allocates memory for the lines. Nobody has touched it.
+    /// Allocates memory for the lines, without touching it.
     ///
     /// # Errors
     ///
@@ -87,7 +87,7 @@ struct Memory {
     bytes: usize,
 }
 
-// SAFETY: it is memory of the process, tied to no thread; what is in it is atomic.
+// SAFETY: it is memory of the process, tied to no thread; its contents are atomic.
 unsafe impl Send for Memory {}
 // SAFETY: as above.
 unsafe impl Sync for Memory {}
@@ -117,7 +117,7 @@ impl Memory {
 #[cfg(unix)]
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: mapped in `new` with this length, and nobody borrows it any more.
+        // SAFETY: mapped in `new` with this length, and no borrow of it is left.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
     }
 }
@@ -139,7 +139,7 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         if let Some(layout) = Self::layout(self.bytes) {
-            // SAFETY: allocated in `new` with this layout, and nobody borrows it any more.
+            // SAFETY: allocated in `new` with this layout, and no borrow of it is left.
             unsafe { std::alloc::dealloc(self.start.as_ptr(), layout) };
         }
     }

@@ -12,7 +12,7 @@ const LEAST_SAMPLES: usize = 3;
 /// A measured cost between two CPUs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairFigure {
-    /// What the pair did.
+    /// Operation of the pair.
     pub what: Pair,
     /// The tasks: indices into the CPUs of the layout.
     pub tasks: (usize, usize),
@@ -121,7 +121,7 @@ fn of_samples(samples: &[f64], least: usize) -> Option<Measured> {
     })
 }
 
-/// Returns how many of the pairs were measured, if there was no time for all.
+/// Describes how many of the pairs were measured, if there was no time for all.
 pub(super) fn sampled(
     pairs: &BTreeMap<LineDistance, Vec<(usize, usize)>>,
     chosen: &BTreeMap<LineDistance, Vec<(usize, usize)>>,

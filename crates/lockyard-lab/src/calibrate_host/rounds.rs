@@ -19,10 +19,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Minimum duration: less is not enough for anything.
+/// Minimum duration. A shorter one is not enough for any figure.
 pub const LEAST_SECONDS: f64 = 1.0;
 
-/// Maximum duration: more is of no use.
+/// Maximum duration. A longer one does not improve the figures.
 pub const MOST_SECONDS: f64 = 3600.0;
 
 /// Number of rounds for which the time is planned.
@@ -196,7 +196,7 @@ fn numbers_of_tasks(all: usize) -> Vec<usize> {
 }
 
 /// Returns the cells of the experiment on siblings: one task, three cores with their siblings, and
-/// six cores where there are.
+/// six cores if there are as many.
 fn experiment(layout: &Layout, siblings: &[(usize, usize)]) -> Result<Vec<Vec<usize>>, String> {
     if layout.threads < 2 {
         return Err("no core has two threads that the process may use".to_owned());

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// [`LEAST_LOST`].
 const LOST: f64 = 0.03;
 
-/// Reading CPU time takes time itself.
+/// Time without a CPU that never counts as lost, because reading CPU time takes time itself.
 const LEAST_LOST: Duration = Duration::from_micros(4);
 
 /// An interval of the calling thread's time.

@@ -1,10 +1,10 @@
 //! The latencies of a host's machine file. They are chosen so that the simulated hand-over of each
 //! distance takes as long as the measured one.
 //!
-//! One number is solved for after the other, from near to far. Each simulated hand-over depends on
-//! one number that is not yet known. All are whole cycles except the scale. The latencies that the
-//! scale multiplies are whole too, so a simulated figure is a staircase. Of the values that were
-//! tried the nearest is taken, and the rest of the error is reported.
+//! Numbers are solved for one after the other, from near to far, so that each simulated hand-over
+//! depends on only one unknown number. All are whole cycles except the scale. The latencies that
+//! the scale multiplies are whole too, so a simulated figure is a staircase. The nearest of the
+//! tried values is taken, and the remaining error is reported.
 
 use super::draft::{Draft, Origin, figure_text};
 use super::inputs::{self, Taken, round4};
@@ -13,7 +13,7 @@ use lockyard_predict::machine::known_figures;
 use lockyard_results::row::Measured;
 use lockyard_sim::Machine;
 
-/// Maximum error of a hand-over. One with a larger error is out of reach.
+/// Maximum error of a hand-over. A hand-over with a larger error is out of reach.
 const TOLERANCE: f64 = 0.05;
 
 /// Errors that differ by less than this are alike.
@@ -173,8 +173,8 @@ fn nearest(
     Ok(best)
 }
 
-/// Returns the middle of the longest run of values whose error is about the least. Where a figure
-/// jumps, a value at an edge says less, and so does one between values that do not fit.
+/// Returns the middle of the longest run of values whose error is close to the least one. A value
+/// at the edge of a jump is less reliable. So is a single value among others that do not fit.
 ///
 /// # Panics
 ///
@@ -187,7 +187,7 @@ fn middle(found: &[Found], target: f64) -> Found {
     longest[longest.len() / 2]
 }
 
-/// Returns the description of a hand-over that was solved for, for a source.
+/// Returns the description of a hand-over that was solved for, as a source.
 fn solved(
     measurements: &Measurements,
     distance: LineDistance,
@@ -353,7 +353,7 @@ fn leg(
     })?;
     let source = solved(measurements, distance, measured, found);
     draft.set("cycles", name, found.value, Origin::Source(source));
-    // Farther, but not slower: virtual machines move.
+    // They are farther but not slower: virtual machines move.
     if found.value == 0.0 && found.figure > measured.value {
         notes.push(format!(
             "the ping-pong between {}, {:.1} ns, is no longer than the nearer one: `{name}` is 0, \

@@ -1,5 +1,5 @@
-//! A check that each measured figure is one value: a hand-over that takes 25 ns for a while and
-//! then 114 makes no machine.
+//! Checks that each measured figure is one value. A hand-over that takes 25 ns for a while and then
+//! 114 ns makes no machine.
 //!
 //! Virtual machines have such figures if their CPUs are siblings of a core only at times, or if
 //! they move to another host. Three signs are looked for, by the rule of
@@ -62,7 +62,7 @@ pub fn steadiness(measurements: &Measurements) -> Steadiness {
             found.notes.push(said);
         }
         let medians: Vec<f64> = pairs.iter().map(|pair| pair.figure.value).collect();
-        // From pair to pair there is no order of time, so no drift.
+        // The order from pair to pair is no order of time, so there is no drift.
         if what == Pair::HandOver
             && let Some(Unsteady::Modes { modes: [low, high], .. }) = unsteady(&medians)
         {

@@ -30,7 +30,7 @@ const BATCH: u64 = 16;
 /// Number of polls before a waiting thread yields its CPU.
 const POLLS: u32 = 1 << 14;
 
-/// Without a try of any thread for this long, a run is stalled.
+/// Maximum time without a try of any thread. After it a run is stalled.
 const STALLED: Duration = Duration::from_secs(20);
 
 /// Approximate duration of a visit in seconds, without the start of its threads.
@@ -43,8 +43,8 @@ const LINE_BYTES: usize = 128;
 #[repr(align(128))]
 struct Line<T>(T);
 
-/// The stop flag of the run. It is the process's, because a stage has no `self`. [`ONE`] is held
-/// while it is used.
+/// Stop flag of the run. It is the process's, because a stage has no `self`. [`ONE`] is held while
+/// the flag is used.
 static STOP: Line<AtomicBool> = Line(AtomicBool::new(false));
 static ONE: Mutex<()> = Mutex::new(());
 
@@ -105,9 +105,9 @@ impl Shared {
 ///
 /// # Errors
 ///
-/// If a task may not run where it should, nobody makes progress, or the objects are wrong
-/// afterwards. Also if an interrupt ended the visit: the caller checks for one, and the message
-/// then has no meaning.
+/// If a task may not run where it should, no task makes progress, or the objects are wrong
+/// afterwards. Also if an interrupt ended the visit: the caller checks for an interrupt, and the
+/// message then has no meaning.
 pub(super) fn visit(
     variant: &Variant,
     cpus: &[usize],

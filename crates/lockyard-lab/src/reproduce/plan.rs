@@ -36,7 +36,7 @@ pub(super) struct Calibration {
     pub(super) machine: String,
 }
 
-/// Reason why a cell has no model.
+/// Reason for which a cell has no model.
 pub(super) struct NoModel {
     pub(super) reason: String,
     /// True if the cell is an input, and no result.
@@ -49,8 +49,8 @@ impl From<String> for NoModel {
     }
 }
 
-/// Returns the machine file of a published machine: its own, or the one that stands for it in a
-/// script.
+/// Returns the machine file of a published machine: its own, or the one with which a script
+/// replaces it.
 fn machine(script: &Script, published: &str) -> Option<Machine> {
     let other = || Machine::shipped(script.profile.machine.as_deref()?);
     Machine::shipped(published).or_else(other)
@@ -64,7 +64,7 @@ pub(super) struct Model {
     pub(super) figure: Figure,
     /// Index of the run with which the cell is compared.
     pub(super) reference: Option<usize>,
-    /// True if the cell gave something, or another cell that says the same did.
+    /// True if this cell, or another one that states the same, is an input of the model.
     pub(super) is_calibration: bool,
     /// The calibration cell.
     calibrated_by: Option<PublishedCell>,
@@ -98,7 +98,7 @@ impl Model {
         let cell = self.calibrated_by.as_ref()?;
         let throughput = calibration::calibration_throughput(&run.script, metric, cell)?;
         if let Figure::Sample { of, .. } = self.figure {
-            // Every sample is like the first.
+            // The trivial model takes every sample to be like the first.
             return Some(match of {
                 OfTasks::Total => throughput,
                 OfTasks::Least | OfTasks::Most => throughput / run.tasks as f64,

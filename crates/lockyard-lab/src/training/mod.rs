@@ -1,5 +1,4 @@
-//! Training: the tables on which the simulated machine's protocol was fitted, and what it makes of
-//! them.
+//! Training: the tables on which the simulated machine's protocol was fitted, and their simulation.
 //!
 //! | file | contents |
 //! | --- | --- |
@@ -8,8 +7,7 @@
 //! | `run.rs` | a cell on its machine, as the benchmarks run it |
 //! | `report.rs` | each cell beside its simulation |
 //!
-//! No cell here is reported as a prediction, and no cell of a table that is reported as a
-//! prediction is here.
+//! No cell here is reported as a prediction. No cell here is from a table whose cells are.
 
 mod programs;
 mod report;

@@ -1,10 +1,13 @@
-//! What the training programs do to shared lines: the loops of two published benchmarks of locks
-//! and counters.
+//! Operations of the training programs on shared lines: the loops of two published benchmarks of
+//! locks and counters.
 //!
-//! They are not lockyard's primitives but what those benchmarks ran, written from the descriptions
-//! in the headers of the tables (`training/*.csv`): an increment, a lockref that reloads after a
-//! failed compare-exchange, a ticket lock whose release is an unlocked addition, a test-and-set
-//! lock without a test. The queued lock is lockyard's own.
+//! They are what those benchmarks ran, and not lockyard's primitives, except for the queued lock.
+//! They are written from the descriptions in the headers of the tables (`training/*.csv`):
+//!
+//! - an increment
+//! - a lockref that reloads after a failed compare-exchange
+//! - a ticket lock whose release is an unlocked addition
+//! - a test-and-set lock without a test
 
 use lockyard::on::RawQSpinLock;
 use lockyard::platform::{Host, Ordering, Word};
@@ -13,19 +16,20 @@ use lockyard_sim::{Placed, Simulated, SimulatedU32, SimulatedU64, Simulation};
 /// Operations of one thread around its inside work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Program {
-    /// Adds 1 before and subtracts 1 after.
+    /// Adds 1 before the inside work, and subtracts 1 after it.
     Count,
-    /// The same by compare-exchanges that begin with a load, again after each failure.
+    /// The same by compare-exchanges. Each begins with a load, and is repeated with a new load
+    /// after a failure.
     Lockref,
     /// lockyard's queued lock.
     Queued,
-    /// A swap until the word was 0, and a store.
+    /// Swaps until the word was 0. The release is a store.
     SwapLock,
     /// Two counters in one line. The release adds 1 by a load and a store.
     TicketLock,
     /// Adds 1.
     Add,
-    /// Adds 1 by a compare-exchange. Its failure gives the next expected value.
+    /// Adds 1 by a compare-exchange. A failure gives the next expected value.
     ExchangeAdd,
     /// Adds 1 to a counter in another line, under a swap lock that waits by reading.
     TestAndSwapCounter,

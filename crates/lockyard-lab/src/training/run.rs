@@ -1,16 +1,15 @@
 //! A cell on its machine, as the benchmarks run it. Every thread does the same number of
 //! operations. The figure is the time until all are done, divided by the number of all operations.
 //!
-//! So the figure is not the common rate of all threads. If the threads of one socket are faster
-//! than those of the other, they are done first, and the others go on without them. An example is
-//! lockhammer's compare-exchange loop with 44 threads on one socket and one on the other. In the
-//! simulation the one thread gets the line about half of the time, but does only a 45th of all
-//! operations.
+//! So the figure is not the common rate of all threads. If one socket's threads are faster than the
+//! other's, they finish first, and the others go on alone. An example is lockhammer's
+//! compare-exchange loop with 44 threads on one socket and one on the other. In the simulation the
+//! one thread gets the line about half of the time, but does only a 45th of all operations.
 //!
-//! To simulate thousands of operations of each thread would take too long. So each part of such a
-//! run is simulated for a while: first all threads, and when those of a socket are done, the
-//! others. The threads of one socket are taken as equally fast. (They are nearly so: with all 44 of
-//! a socket, a thread's mean time is 0.9 to 1 of the whole time in the tables.)
+//! Simulating thousands of operations of each thread would take too long. So each part of such a
+//! run is simulated only for a while: first all threads, then the others when those of a socket are
+//! done. The threads of one socket are taken as equally fast. (They are nearly so: with all 44 of a
+//! socket, a thread's mean time is 0.9 to 1 of the whole time in the tables.)
 
 use super::TrainingCell;
 use super::programs::Shared;
@@ -18,7 +17,7 @@ use lockyard_predict::interruptible;
 use lockyard_predict::simulate::SimulationError;
 use lockyard_sim::{Machine, RunEnd, Simulation};
 
-/// Simulated nanoseconds before counting begins, once all threads have begun; also the minimum that
+/// Simulated nanoseconds before counting begins, once all threads have begun; and the minimum that
 /// is counted.
 const WARM_UP_NS: f64 = 100_000.0;
 const WINDOW_NS: f64 = 300_000.0;
@@ -29,9 +28,9 @@ const ENOUGH: u64 = 12;
 /// longer one.
 const ALIKE: f64 = 0.03;
 /// Sockets are also done together if their times differ by less than this many standard deviations,
-/// as if each operation came by chance. (Operations come several in a row, so the times differ by
-/// chance a little more. A thread that is alone on its socket may have only a dozen in a window, so
-/// a factor of 1.8 may pass as chance.)
+/// as if each operation came by chance. (Operations come several in a row, so the true deviation is
+/// a little larger. A thread that is alone on its socket may do only a dozen operations in a
+/// window. Even a factor of 1.8 may then be chance.)
 const DEVIATIONS: f64 = 2.0;
 
 /// Returns the hardware thread of `machine` on which thread `index` runs. Siblings have adjacent
@@ -50,8 +49,8 @@ pub fn simulate(machine: &Machine, cell: &TrainingCell, seed: u64) -> Result<f64
     simulate_for(machine, cell, seed, (WARM_UP_NS, WINDOW_NS))
 }
 
-/// Simulates a cell with other times than usual, in each part of the run: the simulated nanoseconds
-/// before counting begins, and the minimum that is counted.
+/// Simulates a cell with other times than usual in each part of the run. The times are the
+/// simulated nanoseconds before counting begins, and the minimum that is counted.
 ///
 /// # Errors
 ///
@@ -83,8 +82,8 @@ pub fn simulate_for(
 }
 
 /// Returns the time until all threads have done the same number of operations, divided by all
-/// operations. `sizes` has the number of threads of each group. `run` gets the numbers of the
-/// groups that still run. It returns the time that it let them run, and the operations of each.
+/// operations. `sizes` has the number of threads of each group. `run` gets the indices of the
+/// groups that still run. It returns the time for which it ran them, and the operations of each.
 fn until_all_are_done(
     sizes: Vec<usize>,
     mut run: impl FnMut(&[usize]) -> Result<(f64, Vec<u64>), SimulationError>,
@@ -99,7 +98,7 @@ fn until_all_are_done(
         let numbers: Vec<usize> = going.iter().map(|(group, _)| *group).collect();
         let (window, counts) = run(&numbers)?;
         let left = |&(group, left): &(usize, f64)| left * sizes[group] as f64;
-        // The end of each group, in windows, if all go on at this rate.
+        // End of each group, in windows, if all groups go on at this rate.
         let ends: Vec<f64> =
             going.iter().zip(&counts).map(|(of, &count)| left(of) / count as f64).collect();
         let by_end = |&a: &usize, &b: &usize| ends[a].total_cmp(&ends[b]);
@@ -120,7 +119,7 @@ fn until_all_are_done(
     Ok(time / threads as f64)
 }
 
-/// Returns true if two groups are done at the same time, as far as this many operations of each can
+/// Returns true if two groups are done at the same time, as far as these numbers of operations can
 /// tell.
 fn are_alike((first, of_first): (f64, u64), (last, of_last): (f64, u64)) -> bool {
     // The standard deviation of a ratio of two counts.
@@ -128,7 +127,8 @@ fn are_alike((first, of_first): (f64, u64), (last, of_last): (f64, u64)) -> bool
     first >= last * (1.0 - ALIKE) || (of_last > 0 && (last / first).ln() < DEVIATIONS * deviation)
 }
 
-/// Result of some threads together: simulated nanoseconds, and the operations of each in them.
+/// Runs some threads together. Returns the simulated nanoseconds, and the operations of each thread
+/// in them.
 fn together(
     machine: &Machine,
     cell: &TrainingCell,
@@ -139,9 +139,9 @@ fn together(
     let mut simulation = interruptible(Simulation::new(machine, seed));
     let shared = Shared::new(&mut simulation, cell.program);
     let [inside, between, own] = cell.work;
-    // In a random order, because in the order of their numbers siblings would always be neighbours
-    // in a queue. In the benchmark each tick of a CPU moves its thread to another place of the
-    // queue. That happens a dozen times or more in a run.
+    // The starts are in a random order. In the order of their numbers, siblings would always be
+    // neighbours in a queue. In the benchmark each tick of a CPU moves its thread to another place
+    // of the queue, a dozen times or more in a run.
     let starts = simulation.random_starts(threads.len());
     let all_there = starts.iter().copied().max().unwrap_or(0);
     for (&begin, &index) in starts.iter().zip(threads) {
@@ -209,8 +209,9 @@ mod tests {
         assert!((0.85..1.1).contains(&ratio), "with it until it is done: {one_more}, {one_socket}");
     }
 
-    /// Returns the result of `until_all_are_done` for groups with these rates of a thread, in
-    /// thousands of a window of one nanosecond: all groups, and the last one alone.
+    /// Returns the result of `until_all_are_done` in windows of one nanosecond. `rates` has the
+    /// rate of a thread of each group in thousands of operations a window; `alone` is the rate of
+    /// the last group alone.
     fn put_together(sizes: &[usize], rates: &[u64], alone: u64) -> f64 {
         until_all_are_done(sizes.to_vec(), |going| {
             let rate = |&group: &usize| match going.len() {

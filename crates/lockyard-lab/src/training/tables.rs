@@ -36,13 +36,14 @@ const HIERARCHY: [(&str, Program); 5] = [
 const WORK_OVERHEAD_NS: f64 = 15.6;
 /// Time of lockhammer's loop for one thread, and for more, in nanoseconds (from its row `empty`).
 const LOOP_NS: (f64, f64) = (4.95, 5.97);
-/// Operations of each thread in a run of lockhammer, which starts and joins its threads in (65 +
-/// 5.9 n) microseconds.
+/// Operations of each thread in a run of lockhammer. Starting and joining `n` threads takes (65 +
+/// 5.9 n) microseconds of a run.
 const OPERATIONS_OF_A_RUN: f64 = 5000.0;
 
 /// Correction factor of work on the host x86-3, which was calibrated beside busy siblings. Without
-/// them it takes this share of what the table states. (Its critical sections of 1000 ns under the
-/// queued lock, whose waiters leave the core to the holder, take 850 to 870 ns.)
+/// busy siblings, work takes this share of the time that the table states. (Its critical sections
+/// of 1000 ns take 850 to 870 ns under the queued lock, whose waiters leave the core to the
+/// holder.)
 const X86_3_WORK: f64 = 0.86;
 
 /// A cell of a training table.

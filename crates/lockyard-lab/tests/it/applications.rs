@@ -1,5 +1,5 @@
 //! The table `qspinlock-applications`: each row has one status, the ticket lock's rows calibrate,
-//! and nothing of the queued lock's rows is in their predictions.
+//! and no figure of the queued lock's rows is in their predictions.
 
 use lockyard_lab::reproduce::{self, ReproduceRequest};
 use lockyard_results::details::{CostsDetail, SimulatedDetail};

@@ -1,9 +1,9 @@
-//! Locks whose use is known in closed form: the explanation names the bottleneck, and says what an
-//! ideal lock would give.
+//! Locks whose throughput is known in closed form. The explanation names the bottleneck, and the
+//! throughput with an ideal lock.
 //!
 //! Think time *Z* and section *D* are local work of the script. So with *N* threads an ideal lock
 //! gives `min(N / (Z + D), 1 / D)` operations a second. The simulated times differ from the
-//! script's by the few nanoseconds that taking and releasing a lock costs its own thread.
+//! script's by a few nanoseconds, which taking and releasing a lock costs its own thread.
 
 use lockyard_predict::explain::{Bound, Cause, Costs, LITTLE};
 use lockyard_predict::placement::MachinePlacement;
@@ -11,11 +11,11 @@ use lockyard_predict::simulate::{CellSpec, RunPlan, SimulationEffort, simulate};
 use lockyard_scenarios::{Order, Script};
 use lockyard_sim::Machine;
 
-/// Maximum error of a figure that was computed from a simulation, as a share of the closed form.
+/// Maximum error of a figure that is computed from a simulation, as a share of the closed form.
 const NEAR: f64 = 0.03;
 
-/// Returns the cycles by cause of threads that perform `steps` on a Cascade Lake: up to 24 on one
-/// socket.
+/// Returns the cycles by cause of threads that perform `steps` on a Cascade Lake: up to 24 threads
+/// on one socket.
 fn costs(head: &str, objects: &[(&str, &str)], steps: &[Step], threads: usize) -> Costs {
     let mut text = format!(
         "name = \"fixture\"\ntitle = \"t\"\noperation = \"o\"\nmetric = \"throughput\"\n\
@@ -111,7 +111,7 @@ fn below_the_knee_it_is_local_work() {
 
 #[test]
 fn at_the_knee_it_is_the_lock_though_threads_mostly_work() {
-    // (2100 + 300) / 300 threads keep an ideal lock busy, and wait for nobody.
+    // (2100 + 300) / 300 = 8 threads keep an ideal lock busy, and none of them waits.
     let costs = one_lock(QUEUED, 2100, 300, 8);
     assert!(costs.share(lockyard_sim::CyclePhase::Working) > 0.6, "local work is no cause");
     assert_eq!(costs.cause(), (Cause::CriticalSection, Some("m")));
@@ -147,7 +147,8 @@ fn on_two_sockets_the_section_dominates_and_a_faster_lock_helps_all_the_same() {
     assert_eq!(costs.cause(), (Cause::CriticalSection, Some("m")));
     assert_ideal(&costs, closed_form(2000, 300, 48));
     assert!(ideal(&costs).gain > 0.3, "{:?}", ideal(&costs));
-    // With half of the section 1 / (hold / 2 + hand-over), as simulated.
+    // With half of the section, the throughput is 1 / (hold / 2 + hand-over), with the simulated
+    // times.
     let lock = costs.locks["m"];
     let [hold, hand] = [lock.held, lock.handed_over()].map(|time| costs.each_time(&lock, time));
     let half = costs.half_section().expect("there is a bottleneck");
@@ -228,7 +229,7 @@ fn readers_without_a_lock_have_no_ideal_one() {
 
 #[test]
 fn a_lock_in_a_lockref_has_no_ideal_one() {
-    // Its count moves with it, and a `get` that gives up waits for the lock too.
+    // The count moves with the lock, and a `get` that gives up waits for the lock too.
     let steps =
         [Do("get", "ref"), Do("lock", "ref"), Work(300), Do("unlock", "ref"), Do("put", "ref")];
     let costs = costs("", &[("ref", "kind = \"lockref\"\nlock = \"queued\"")], &steps, 8);
@@ -238,7 +239,7 @@ fn a_lock_in_a_lockref_has_no_ideal_one() {
 
 #[test]
 fn a_holder_without_a_cpu_is_late() {
-    // Three guests share the CPUs, so a holder that works has none for two thirds of the time.
+    // Three guests share the CPUs, so a holder has no CPU for two thirds of the time.
     let steps = [Work(1000), Do("lock", "m"), Work(20_000), Do("unlock", "m")];
     let kind = "kind = \"lock\"\nlock = \"test-and-set\"";
     let costs = costs("[guests]\ncount = 3", &[("m", kind)], &steps, 4);
@@ -249,7 +250,7 @@ fn a_holder_without_a_cpu_is_late() {
 
 #[test]
 fn operations_that_vary_are_the_machine_repairmans() {
-    // M/M/1//8 with 2100 and 300 ns: the probability that the lock is busy, over the section.
+    // M/M/1//8 with 2100 and 300 ns: the probability that the lock is busy, divided by the section.
     let mut states = vec![1.0];
     for free in (1..=8).rev() {
         states.push(states[states.len() - 1] * f64::from(free) * 300.0 / 2100.0);
@@ -260,7 +261,7 @@ fn operations_that_vary_are_the_machine_repairmans() {
     let costs = costs("work_varies = true", &[("m", QUEUED)], &steps, 8);
     assert_eq!(costs.cause(), (Cause::CriticalSection, Some("m")));
     let ideal = ideal(&costs);
-    // A window holds some thousand operations, whose lengths are drawn.
+    // A window holds some thousand operations, with random lengths.
     assert!((ideal.throughput / expected - 1.0).abs() < 0.06, "{ideal:?}, expected {expected}");
     assert!(costs.sentence().contains("would give about"), "{}", costs.sentence());
 }

@@ -1,5 +1,5 @@
-//! The experiments on the buffer cache: the published effects are there. Simulated, so exact from
-//! run to run; what is asserted of figures are ranges, which say what the effect is.
+//! The experiments on the buffer cache show the published effects. They are simulated, and
+//! therefore exact from run to run. The asserted ranges of figures describe each effect.
 
 use lockyard_lab::reproduce::{self, ReproduceRequest};
 use lockyard_results::published;

@@ -1,6 +1,6 @@
-//! Tests of comparisons of result files. Known differences get the right verdict. Chance gets no
-//! verdict more often than promised. Files that cannot be compared are refused with the reason. All
-//! random numbers are from seeds, so nothing here depends on the host.
+//! Tests of comparisons of result files. Known differences get the right verdict. Chance gets a
+//! verdict no more often than promised. Files that cannot be compared are refused with the reason.
+//! All random numbers are from seeds, so nothing here depends on the host.
 
 use lockyard_results::cell_key::CellKey;
 use lockyard_results::compare::comparison::{Verdict, compare, holm};
@@ -99,7 +99,7 @@ fn a_throughput_that_goes_down_and_a_time_that_goes_up_are_slower() {
     assert!((speed - 0.8).abs() < 0.02, "{speed}");
     assert_eq!(both(RATE, 125.0).0, Verdict::Faster);
     assert_eq!(both(TIME, 80.0).0, Verdict::Faster);
-    // Slower, but not by more than 5 %.
+    // It is slower, but not by more than 5 %.
     let (verdict, beyond, _) = both(RATE, 96.5);
     assert_eq!((verdict, beyond), (Verdict::Slower, false));
     let (verdict, beyond, _) = both(TIME, 103.5);
@@ -135,7 +135,8 @@ fn the_same_file_twice_differs_in_nothing_and_is_compared_the_same_each_time() {
     }
 }
 
-/// Returns how often a family of `rows` rows without a difference has a verdict, in 200 tries.
+/// Returns the number of false verdicts in 200 tries, each with a family of `rows` rows that do not
+/// differ.
 fn false_families(rows: usize, rounds: usize, noise: f64) -> usize {
     let mut random = Random(rows as u64 * 1000 + rounds as u64);
     let mut family = || -> Vec<Row> {
@@ -198,7 +199,7 @@ fn the_geometric_mean_has_the_mean_of_the_speeds_and_a_narrower_interval_than_it
 
 #[test]
 fn rows_of_a_run_that_move_together_do_not_narrow_the_mean() {
-    // Every row has the same rounds: fifteen of them carry no more information than one.
+    // Every row has the same rounds, so fifteen rows carry no more information than one.
     let mut random = Random(13);
     let (a, b) = (random.rounds(9, 100.0, 0.1), random.rounds(9, 100.0, 0.1));
     let alike = |rounds: &[f64], rows: usize| -> Vec<Row> {

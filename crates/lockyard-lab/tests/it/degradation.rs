@@ -1,6 +1,6 @@
 //! A lockref under a steady stream of operations, and one brief holder. Without trywait all
-//! operations end up on the lock and stay there. With trywait all come back. The Sapphire Rapids is
-//! simulated, so the figures are exact.
+//! operations end up on the lock and stay there. With trywait all return to the fast path. The
+//! Sapphire Rapids is simulated, so the figures are exact.
 
 use lockyard_predict::placement::MachinePlacement;
 use lockyard_predict::simulate::{self, CellSpec};

@@ -1,4 +1,4 @@
-//! Hosts that are described from recordings: a server, a container, a laptop, one with several core
+//! Hosts described from recordings: a server, a container, a laptop, one with several core
 //! complexes, and one with broken files. Recorded facts are shown, missing ones are not guessed,
 //! and no content of a file is fatal.
 
@@ -228,7 +228,7 @@ fn results_say_of_their_host_what_makes_them_comparable() {
     assert!(render(&quiet, Format::Table).contains("Nothing is known that would spoil"));
 }
 
-/// Renders every format, and what results and warnings say.
+/// Renders every format, and the texts for results and warnings.
 fn exercise(host: &Description) {
     for format in [Format::Table, Format::Csv, Format::Json, Format::Markdown] {
         assert!(render(host, format).ends_with('\n'));
@@ -282,7 +282,7 @@ fn no_contents_of_any_file_are_fatal() {
                 write(&root, path, hostile);
                 exercise(&recorded(&root).expect("it has sys and proc"));
             }
-            // A directory in its place.
+            // A directory takes the place of the file.
             std::fs::remove_file(root.join(path)).expect("it was written");
             std::fs::create_dir(root.join(path)).expect("there is room");
             exercise(&recorded(&root).expect("it has sys and proc"));

@@ -1,4 +1,4 @@
-//! Programs whose cost has a known cause: the explanation names it.
+//! Programs whose cost has a known cause, which the explanation names.
 
 use lockyard::platform::{Host, Ordering, Word};
 use lockyard_predict::explain::{Cause, Costs};
@@ -101,8 +101,8 @@ fn a_word_that_was_written_once_beside_a_counter_is_falsely_shared_too() {
 
 #[test]
 fn a_word_that_another_socket_reads_comes_from_there() {
-    // One thread writes, and keeps the line as far as writing goes: there is no hand-over, but
-    // readers fetch it.
+    // One thread writes and keeps the line for writing. So there is no hand-over, but readers fetch
+    // the line.
     let costs = costs_of_words(&[0, 24, 25, 26, 27, 28, 29, 30], "flag", |number, words| {
         for n in 0..if number == 0 { 1000 } else { 500 } {
             if number == 0 {
@@ -139,12 +139,14 @@ fn compare_exchanges_that_fail_between_pauses_are_named_not_the_pauses() {
 
 #[test]
 fn a_line_that_is_fetched_for_a_setting_is_needed_if_its_counter_is_used_then() {
-    // Whoever reads the setting counts at once: apart, the counter would move in its stead.
+    // A thread that reads the setting counts at once. On separate lines, the counter's line would
+    // move instead.
     let costs = costs_of_words(&SOCKET[..2], "both", |number, words| {
         for _ in 0..500 {
             words[0].load(Ordering::Relaxed);
             words[1].fetch_add(1, Ordering::Relaxed);
-            // Out of step, so that nobody takes the line between the two.
+            // The threads are out of step, so that no thread takes the line between the two
+            // operations.
             lockyard_sim::work(if number == 0 { 900.0 } else { 1000.0 });
         }
     });
@@ -164,8 +166,8 @@ fn pauses_that_wait_for_nothing_are_no_work_of_the_threads() {
 
 #[test]
 fn a_line_with_one_word_never_moves_needlessly() {
-    // Loads, then compare-exchanges: while a load is on its way, whoever asked for the line before
-    // takes it.
+    // Loads are followed by compare-exchanges. While a load is on its way, a thread that asked for
+    // the line earlier takes it.
     let entry = "[[objects]]\nname = \"entry\"\nkind = \"lockref\"\nlock = \"queued\"\nline = \"a\"\n\
                  [[steps]]\ndo = \"get\"\nobject = \"entry\"\n[[steps]]\ndo = \"put\"\nobject = \"entry\"\n";
     for threads in [2, 8] {
@@ -227,9 +229,10 @@ fn a_critical_section() {
     assert!(share > 0.9, "{share}");
 }
 
-/// A lock that everybody wants and nobody keeps, then four locks that are kept for a while. Of 24
-/// threads most stay at the first one if they begin there together, and at the second if they come
-/// one by one: the more wait, the longer the first one takes.
+/// Returns the costs of a lock that every thread wants and holds only briefly, and then four locks
+/// that are held for a while. Of 24 threads most stay at the first lock if they begin there
+/// together. They stay at the second if they come one by one. The first lock takes longer the more
+/// threads wait.
 fn a_hot_lock_and_four_that_are_held(threads: usize) -> Costs {
     let lock = |name: &str, kind: &str| {
         format!(
@@ -255,14 +258,15 @@ fn a_lock_is_no_critical_section_because_others_are_held() {
     let costs = a_hot_lock_and_four_that_are_held(24);
     assert!(costs.all_held_share() > 1.0, "{}", costs.all_held_share());
     assert_cause(&costs, Cause::WakeUpStorm, Some("hot"), "re-reads by waiters");
-    // With fewer threads they wait for the locks that are held.
+    // With fewer threads, the waits are for the locks that are held.
     let costs = a_hot_lock_and_four_that_are_held(12);
     assert_eq!(costs.cause(), (Cause::CriticalSection, Some("a")), "{}", costs.sentence());
 }
 
 #[test]
 fn store_buffer_drain() {
-    // Stores to lines that everybody writes, then an addition that has to wait for them.
+    // Stores to lines that every thread writes are followed by an addition that has to wait for
+    // them.
     let mut text = String::new();
     for line in ["a", "b", "c", "d", "e", "f"] {
         text += &format!("[[objects]]\nname = \"{line}\"\nkind = \"word\"\nline = \"{line}\"\n");

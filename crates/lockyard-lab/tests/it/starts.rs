@@ -1,4 +1,5 @@
-//! Start times of simulated tasks: their effect on a queue on two sockets, and the notes in rows.
+//! Start times of simulated tasks: their effect on a queue across two sockets, and the notes in
+//! rows.
 
 use lockyard_predict::placement::MachinePlacement;
 use lockyard_predict::request::{self, PredictRequest};
@@ -56,7 +57,8 @@ fn machine() -> Machine {
     Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped")
 }
 
-/// With 48 tasks all cores of both sockets have one, with 96 all siblings too.
+/// Simulates the script. With 48 tasks every core of both sockets has one, with 96 every sibling
+/// too.
 fn run(starts: Starts, tasks: usize, seeds: u64) -> Prediction {
     let mut script = Script::parse("counter.toml", COUNTER).expect("it is valid");
     script.variants[0].starts = starts;
@@ -126,7 +128,8 @@ fn agree(row: &Row) -> (bool, f64) {
 
 #[test]
 fn a_row_whose_start_orders_do_not_agree_says_so() {
-    // Two on each socket: in a queue that never changes they take turns by socket, or do not.
+    // Two tasks run on each socket. In a queue that never changes, either they alternate by socket,
+    // or they do not.
     let apart = row("0,1,24,25", 4);
     let (answer, spread) = agree(&apart);
     assert!(!answer, "{spread}");

@@ -1,7 +1,7 @@
-//! The experiments on tables: each published row of `id-table-timer-gettime` has one status,
-//! nothing of the table with a lock is in its prediction, and the effects of the other tables are
-//! there. Simulated, so exact from run to run; what is asserted of figures are ranges, which say
-//! what the effect is.
+//! The experiments on tables. Each published row of `id-table-timer-gettime` has one status, and no
+//! figure of the table with a lock is in its prediction. The other tables show their effects. All
+//! are simulated, and therefore exact from run to run. The asserted ranges of figures describe each
+//! effect.
 
 use lockyard_lab::reproduce::{self, ReproduceRequest};
 use lockyard_predict::placement::MachinePlacement;
@@ -97,7 +97,7 @@ fn with_more_buckets_a_look_up_is_a_small_part_of_what_a_packet_costs() {
     };
     let (before, after) = (share("4096-buckets"), share("262144-buckets"));
     println!("look-up: {before:.1} %, then {after:.1} %; published 42.4 and 7.7");
-    // An input, which holds until the machine's memory changes.
+    // This is an input, which holds until the machine's memory changes.
     assert!((before - 42.4).abs() < 2.0, "{before}");
     assert!(after > 0.5 && after < 10.0, "{after}");
 }

@@ -5,7 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// Written by one thread, read by the sampler. Two lines, because neighbours are fetched in pairs.
+/// Line that one thread writes and the sampler reads. It takes two cache lines, because neighbours
+/// are fetched in pairs.
 #[repr(align(128))]
 #[derive(Debug)]
 struct Line(AtomicU32);
@@ -14,7 +15,7 @@ struct Line(AtomicU32);
 static NOWHERE: Line = Line(AtomicU32::new(0));
 
 /// Lines of threads that have ended. Lines are never freed, which lets a reader read one at any
-/// time. There are as many as the most threads that were registered at once.
+/// time. Their number is the maximum number of threads that were registered at once.
 static FREE: Mutex<Vec<&'static Line>> = Mutex::new(Vec::new());
 
 std::thread_local! {

@@ -2,7 +2,7 @@
 //! sample by the CPU time that passed.
 //!
 //! A thread stores the number of its phase in its own line ([`enter`]). That is a store to memory
-//! that nobody else writes, without a clock. A further thread wakes at random intervals
+//! that no other thread writes, without a clock. A further thread wakes at random intervals
 //! ([`Sampler`]). It reads each thread's CPU-time clock and assigns the time since its last look to
 //! the phases that it found. A thread that was not running has used no CPU time, and its phase then
 //! has no weight. Shares are therefore of CPU time and not of elapsed time, on a loaded host too.

@@ -54,7 +54,7 @@ impl Sampler {
     }
 }
 
-/// A watched thread, as of the last look that found that it had run.
+/// A watched thread, in its state at the last look that found that it had run.
 struct Last {
     watched: Watched,
     phase: u32,
@@ -101,7 +101,7 @@ fn look(watched: &[Watched], phases: usize, interval: Duration, stop: &AtomicBoo
 
 /// Intervals between looks, exponentially distributed. Each moment is as likely as any other,
 /// regardless of the past. Looks therefore cannot keep step with a program whose phases recur.
-/// Intervals drawn between two bounds can, where the program's period is near them.
+/// Intervals drawn between two bounds could, if the program's period is near them.
 struct Intervals {
     random: u64,
 }

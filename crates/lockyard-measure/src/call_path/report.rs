@@ -78,21 +78,21 @@ fn fill(row: &mut Row, rounds: &Rounds, way: Way, metric: CallPathMetric) {
     row.details.measured = Some(measured);
 }
 
-/// Returns whether a row of the published table is the reference of the others: 100 by definition.
+/// Returns true if a row of the published table is the reference of the others: 100 by definition.
 pub fn is_reference(experiment: &str, variant: &str) -> bool {
     experiment == EXPERIMENT && Some(variant) == Way::Direct.published()
 }
 
-/// Returns why a row of the published table is not modelled, while nothing is measured; `None` for
-/// other experiments.
+/// Returns the reason why a row of the published table is not modelled, while nothing is measured;
+/// `None` for other experiments.
 pub fn without_measurement(experiment: &str) -> Option<String> {
     let why =
         "how instructions are fetched is not modelled: it is measured on this host, or not at all";
     (experiment == EXPERIMENT).then(|| why.to_owned())
 }
 
-/// Measures the rows of the published table, and says how far that was possible. Leaves other rows
-/// alone.
+/// Measures the rows of the published table, and reports how far that was possible. Leaves other
+/// rows alone.
 ///
 /// # Errors
 ///

@@ -89,7 +89,7 @@ impl Ways {
     pub(super) unsafe fn run(&self, way: Way, section: &mut Section, times: u64) {
         // The compiler must not know the table, or it would call directly.
         let table = std::hint::black_box(&raw const self.compiled.table);
-        // SAFETY: the caller's promise. All ways of this object are of one kind, and nobody writes
+        // SAFETY: the caller's promise. All ways of this object are of one kind, and no code writes
         // its table.
         unsafe {
             match (way, &self.page) {

@@ -42,8 +42,8 @@ const ENODEV: i32 = 19;
 const ENOSYS: i32 = 38;
 const EOPNOTSUPP: i32 = 95;
 
-/// Value of `perf_event_paranoid` from which nobody may count without a capability (kernels of
-/// Debian and Ubuntu have it).
+/// Value of `perf_event_paranoid` from which counting needs a capability (kernels of Debian and
+/// Ubuntu have it).
 const NOBODY: i32 = 3;
 
 /// Returns why opening a counter failed with this error number of Linux, as a sentence without a

@@ -1,7 +1,7 @@
 //! CPUs that the calling thread may use, and pinning it to one. The operating system's set can be
 //! larger than the C library's fixed type. It is therefore passed as words.
 
-/// First CPU number that is not believed: no kernel is built for that many.
+/// First CPU number that is refused: no kernel is built for that many.
 pub(crate) const MOST_CPUS: usize = 1 << 16;
 
 #[cfg(target_os = "linux")]
@@ -37,7 +37,7 @@ pub(crate) fn allowed() -> Option<Vec<usize>> {
     None
 }
 
-/// Pins the calling thread to `cpu`; says whether that worked.
+/// Pins the calling thread to `cpu`. Returns true if that worked.
 #[cfg(target_os = "linux")]
 pub fn pin(cpu: usize) -> bool {
     if cpu >= MOST_CPUS {
@@ -51,7 +51,7 @@ pub fn pin(cpu: usize) -> bool {
     unsafe { libc::sched_setaffinity(0, bytes, set.as_ptr().cast()) == 0 }
 }
 
-/// Pins the calling thread to `cpu`; says whether that worked.
+/// Pins the calling thread to `cpu`. Returns true if that worked.
 #[cfg(not(target_os = "linux"))]
 pub fn pin(_cpu: usize) -> bool {
     false

@@ -36,12 +36,12 @@ impl Cpus {
         self.cpus.len()
     }
 
-    /// Returns whether there is none, which never happens.
+    /// Returns true if there is none, which never happens.
     pub fn is_empty(&self) -> bool {
         self.cpus.is_empty()
     }
 
-    /// Returns what the system says of one of them.
+    /// Returns the system's description of one of them.
     ///
     /// # Panics
     ///

@@ -1,5 +1,5 @@
 //! Checks that a run still has its CPUs. Another process may change the allowed CPUs during a run,
-//! by `taskset` or a container's cpuset. Later measurements would then not be what was asked for.
+//! by `taskset` or a container's cpuset. Later measurements would then differ from the request.
 //! Each run therefore checks after its threads have stopped. A run that lost CPUs has no figure.
 
 use super::affinity::allowed;
@@ -16,7 +16,7 @@ pub(crate) fn begin() {
     AT_FIRST.get_or_init(current);
 }
 
-/// Returns whether the calling thread is still pinned to `cpu`.
+/// Returns true if the calling thread is still pinned to `cpu`.
 pub(crate) fn is_pinned_to(cpu: usize) -> bool {
     allowed().is_none_or(|cpus| cpus == [cpu])
 }

@@ -1,7 +1,7 @@
 //! Clock: the speed of the CPUs, what changes it, and the source of time.
 //!
-//! What files do not tell is asked of the processor (`cpuid`), if the described host is the running
-//! one.
+//! If the described host is the running one, the processor is asked for what files do not tell
+//! (`cpuid`).
 
 use super::list::CpuList;
 use super::processor::Instruction;

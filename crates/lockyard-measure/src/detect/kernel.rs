@@ -51,7 +51,7 @@ pub(super) fn read(tree: &Tree) -> Kernel {
     }
 }
 
-/// Returns whether there is a mains supply and none delivers.
+/// Returns true if there is a mains supply and none delivers power.
 fn on_battery(tree: &Tree) -> Option<bool> {
     let supplies = "sys/class/power_supply";
     let mains: Vec<u32> = tree

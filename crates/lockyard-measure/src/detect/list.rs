@@ -46,7 +46,7 @@ impl CpuList {
         self.0.len()
     }
 
-    /// Returns whether the list is empty.
+    /// Returns true if the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -56,7 +56,7 @@ impl CpuList {
         self.0.first().copied()
     }
 
-    /// Returns whether the list contains `cpu`.
+    /// Returns true if the list contains `cpu`.
     pub fn contains(&self, cpu: usize) -> bool {
         self.0.binary_search(&cpu).is_ok()
     }

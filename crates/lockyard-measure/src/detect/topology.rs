@@ -88,24 +88,24 @@ impl Topology {
         allowed.numbers().iter().map(|&number| cpu(tree, number, allowed, &[])).collect()
     }
 
-    /// Returns the sockets' numbers; `None` if that of any CPU is not known.
+    /// Returns the sockets' numbers; `None` if the socket of any CPU is not known.
     pub fn packages(&self) -> Option<Vec<usize>> {
         let packages: Option<BTreeSet<usize>> = self.cpus.iter().map(|cpu| cpu.package).collect();
         packages.filter(|packages| !packages.is_empty()).map(|p| p.into_iter().collect())
     }
 
-    /// Returns the cores, each as its CPUs; `None` if those of any CPU are not known.
+    /// Returns the cores, each as its CPUs; `None` if the core of any CPU is not known.
     pub fn cores(&self) -> Option<Vec<CpuList>> {
         groups(self.cpus.iter().map(|cpu| cpu.siblings.as_ref()))
     }
 
-    /// Returns the core complexes, each as its CPUs; `None` if that of any CPU is not known.
+    /// Returns the core complexes, each as its CPUs; `None` if the complex of any CPU is not known.
     pub fn complexes(&self) -> Option<Vec<CpuList>> {
         groups(self.cpus.iter().map(|cpu| cpu.complex.as_ref()))
     }
 
-    /// Returns the largest number of threads of one core that the process may use; `None` if that
-    /// is known of none of its CPUs.
+    /// Returns the maximum number of threads of one core that the process may use; `None` if the
+    /// core of any of its CPUs is not known.
     pub fn threads_per_core(&self) -> Option<usize> {
         let mine = self.cpus.iter().filter(|cpu| cpu.allowed);
         let counts: Option<Vec<usize>> =

@@ -46,13 +46,13 @@ impl Tree {
             return None;
         }
         let mut bytes = Vec::new();
-        // Nothing is believed of a file whose reading fails half-way. Some files do, by design of
-        // their drivers.
+        // A file whose reading fails half-way is ignored as a whole. Some files fail so, by design
+        // of their drivers.
         File::open(&path).ok()?.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Returns whether `path` exists.
+    /// Returns true if `path` exists.
     pub(super) fn exists(&self, path: &str) -> bool {
         self.at(path).exists()
     }
@@ -66,7 +66,7 @@ impl Tree {
     pub(super) fn parsed<T>(&self, path: &str, parse: impl FnOnce(&str) -> Option<T>) -> Option<T> {
         let text = self.text(path)?;
         let value = parse(&text);
-        // An empty file says nothing, which is not malformed.
+        // An empty file gives no value, and is not malformed.
         if value.is_none() && !text.trim().is_empty() {
             self.remember(path, &text);
         }

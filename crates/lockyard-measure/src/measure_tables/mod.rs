@@ -30,7 +30,7 @@ pub struct TablesRequest {
     pub groups: Vec<String>,
     /// Names of rows to measure; empty means all of a group's.
     pub only: Vec<String>,
-    /// Per cent of the operations that read; if not given, as each group says.
+    /// Per cent of the operations that read; if not given, the shares of each group.
     pub reads: Option<Vec<usize>>,
     /// Numbers of threads.
     pub threads: Vec<usize>,
@@ -40,8 +40,8 @@ pub struct TablesRequest {
     pub placement: Placement,
     /// Length and number of rounds.
     pub effort: Effort,
-    /// Row to which the figures of the others are set in relation, round by round. If not given, it
-    /// is the fastest one of each cell that is not ours.
+    /// Row to which the figures of the others are shown as ratios, round by round. If not given, it
+    /// is the fastest row of each cell that is not ours.
     pub relative_to: Option<String>,
 }
 
@@ -53,7 +53,7 @@ pub struct TablesReport {
     /// One row for each subject, share of reads and number of threads. Where held-back objects and
     /// misses were counted, they have rows too.
     pub rows: Vec<Row>,
-    /// Why the rest was not measured.
+    /// Reason why the rest was not measured.
     pub failure: Option<String>,
     /// Sentences for people.
     pub notes: Vec<String>,
@@ -209,7 +209,7 @@ fn key(group: &Group, task: &Task, metric: &str, unit: &str) -> CellKey {
     CellKey::here(&experiment, task.row.name, task.load.threads, metric, unit)
 }
 
-/// Sets the figure of a cell in relation to that of the named row, or of the fastest that is not
+/// Adds the ratio of a cell's figure to that of the named row, or of the fastest row that is not
 /// ours, round by round.
 fn compare(
     request: &TablesRequest,

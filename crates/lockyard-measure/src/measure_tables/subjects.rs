@@ -48,7 +48,7 @@ pub(super) struct Figures {
 pub(super) struct Results {
     /// One for each task; `None` where no round was finished.
     pub figures: Vec<Option<Figures>>,
-    /// Why the rest was not measured.
+    /// Reason why the rest was not measured.
     pub failure: Option<String>,
 }
 

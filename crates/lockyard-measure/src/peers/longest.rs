@@ -31,7 +31,7 @@ pub fn of_rounds(length: Duration, rounds: usize, stalled_after: Duration) -> Wi
     Windows { length: length.min(WINDOW), count: rounds * WINDOWS_PER_ROUND, stalled_after }
 }
 
-/// Returns whether windows of a cell are measured. It needs another thread to wait for, and CPUs
+/// Returns true if windows of a cell are measured. That needs another thread to wait for, and CPUs
 /// for all its threads at once.
 pub fn has_windows(threads: usize, cpus: usize) -> bool {
     (2..=cpus).contains(&threads)
@@ -186,8 +186,8 @@ fn table(script: &Script, rows: &[Row], threads: usize) -> Option<String> {
     Some(text)
 }
 
-/// Names the peers beside which the longest wait of the scenario's FIFO locks is at most a tenth.
-/// Peers that are FIFO themselves are left out.
+/// Compares the longest wait of the scenario's FIFO locks with a tenth of each peer's. Names the
+/// peers on either side. Peers that are FIFO themselves are left out.
 fn verdict(what: &str, wait: Ns, fifo: &[&Row], peers: &[&Row]) -> Option<String> {
     let of_fifo = |row: &&Row| Some((row.key.variant.clone(), wait(row)?));
     let longest = fifo.iter().filter_map(of_fifo).max_by(|a, b| a.1.total_cmp(&b.1))?;

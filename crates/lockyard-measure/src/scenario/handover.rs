@@ -1,6 +1,6 @@
 //! Distance over which a lock travels, between its holder and the previous one.
 //!
-//! Each holder reads under the lock who held it before, and records itself. That is one more line
+//! Each holder reads the previous holder under the lock, and records itself. That is one more line
 //! that moves with the lock. The recording therefore has its own pass. Its throughput over that of
 //! the rounds is reported only as the cost of the recording. The recording lengthens the time for
 //! which the lock is held. An unfair lock may therefore travel less or more than without it.

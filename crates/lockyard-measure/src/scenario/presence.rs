@@ -128,10 +128,10 @@ pub struct Presence {
     pub preempted: Option<u64>,
 }
 
-/// Share of time below which a warning is worth it.
+/// Minimum share of time in which all threads ran. Below it the warning is given.
 const ENOUGH: f64 = 0.9;
 
-/// Share of time below which ready threads that did not run count as away of their own accord.
+/// Minimum share of time without a CPU for which ready threads count as kept from running.
 const KEPT_AWAY: f64 = 0.005;
 
 impl Presence {

@@ -127,11 +127,11 @@ pub struct Result {
 pub struct Results {
     /// One for each task; `None` where no round was finished.
     pub results: Vec<Option<Result>>,
-    /// Why the rest was not measured: a lock that is stalled or does not exclude.
+    /// Reason why the rest was not measured: a lock that is stalled or does not exclude.
     pub failure: Option<String>,
     /// Time that the clock adds to each timed wait, in nanoseconds, if waits were timed.
     pub clock_ns: Option<f64>,
-    /// Why the processor's counters were not read, if they were requested.
+    /// Reason why the processor's counters were not read, if they were requested.
     pub no_counters: Option<String>,
 }
 

@@ -8,10 +8,10 @@
 //! process.
 //!
 //! Tasks never run in the measuring process. That process has threads (for Ctrl-C, for progress),
-//! and a fork of it would inherit locks that nobody releases. It therefore starts its own program
-//! again, with a first argument by which [`task::perform`] is called ([`TASK`]). That keeps the
-//! process of a task as small as a plain program's. It has no second thread, which would make the
-//! kernel count references to open files. A task that hangs can be killed.
+//! and a fork of it would inherit locks that no thread releases. It therefore starts its own
+//! program again, with a first argument by which [`task::perform`] is called ([`TASK`]). That keeps
+//! the process of a task as small as a plain program's. It has no second thread, which would make
+//! the kernel count references to open files. A task that hangs can be killed.
 //!
 //! | module | what |
 //! | --- | --- |

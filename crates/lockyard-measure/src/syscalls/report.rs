@@ -31,7 +31,7 @@ use std::time::Duration;
 pub struct SyscallsRequest {
     /// Operation of a task.
     pub experiment: Experiment,
-    /// Kinds of tasks; the others are set in relation to the first.
+    /// Kinds of tasks. The figures of the others are shown as ratios to the first.
     pub kinds: Vec<TaskKind>,
     /// Numbers of tasks.
     pub tasks: Vec<usize>,
@@ -52,7 +52,7 @@ pub struct SyscallsRequest {
 pub enum Whose {
     /// The running kernel's.
     Kernel(TaskKind),
-    /// Ours: a variant, by its name beside this experiment.
+    /// Our own lockref: a variant, by its name beside this experiment.
     Ours(&'static str),
 }
 
@@ -142,7 +142,7 @@ pub struct SyscallsReport {
     pub rows: Vec<Row>,
     /// The samples, for people: a text for each cell of the kernel.
     pub listings: Vec<String>,
-    /// Why the rest was not measured.
+    /// Reason why the rest was not measured.
     pub failure: Option<String>,
     /// Sentences for people.
     pub notes: Vec<String>,
@@ -225,7 +225,7 @@ struct Rounds<'a> {
     placement: &'a Placement,
     directory: &'a Directory,
     variants: Vec<(&'static str, Variant)>,
-    /// Local work of one operation of ours, in nanoseconds.
+    /// Local work of one operation of our own lockref, in nanoseconds.
     local_work: f64,
 }
 

@@ -40,8 +40,8 @@ pub struct Sample {
     pub counts: Vec<u64>,
     /// Length of the window.
     pub window: Duration,
-    /// The share of the window in which the host's CPUs were idle, in per cent, where the system
-    /// says it.
+    /// Share of the window in which the host's CPUs were idle, in per cent, if the system reports
+    /// it.
     pub idle: Option<f64>,
 }
 

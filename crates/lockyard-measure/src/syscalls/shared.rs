@@ -68,7 +68,7 @@ impl Shared {
         if descriptor < 0 {
             return Err(format!("memory to share with tasks cannot be had: {}", last_error()));
         }
-        // SAFETY: the descriptor is new, and nobody else's.
+        // SAFETY: the descriptor is new, and nothing else owns it.
         let file = unsafe { File::from_raw_fd(descriptor) };
         file.set_len(bytes_of(tasks) as u64)
             .map_err(|error| format!("memory to share with tasks cannot be had: {error}"))?;

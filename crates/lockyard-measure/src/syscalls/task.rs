@@ -147,7 +147,8 @@ impl Task {
 }
 
 /// Reports that the task is ready, waits for the start, and performs `call` until it is told to
-/// stop. A call also costs a load of a line that nobody writes, and a store to the task's own line.
+/// stop. A call also costs a load of a line that no task writes, and a store to the task's own
+/// line.
 fn repeat(shared: &Shared, line: &Line, call: impl Fn() -> bool) -> Result<(), std::io::Error> {
     let flag = &shared.header().flag;
     // Relaxed, all of them: only the numbers themselves are published.
@@ -179,7 +180,7 @@ fn fail(line: &Line, state: u32, error: &std::io::Error) {
 pub fn open_and_close(path: &std::ffi::CStr) -> bool {
     // SAFETY: the path is a C string.
     let descriptor = unsafe { libc::open(path.as_ptr(), libc::O_RDWR) };
-    // SAFETY: the descriptor was opened here, and nobody else knows it. -1 is refused.
+    // SAFETY: the descriptor was opened here, and nothing else knows it. -1 is refused.
     descriptor >= 0 && unsafe { libc::close(descriptor) } == 0
 }
 
@@ -217,7 +218,7 @@ fn live_and_die_with(parent: libc::pid_t) -> Result<(), String> {
     }
     // SAFETY: the call has no argument in memory.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) };
-    // It may have ended before the call, and then nobody sends the signal.
+    // It may have ended before the call, and then the signal is never sent.
     // SAFETY: the call has no argument.
     if unsafe { libc::getppid() } == parent {
         Ok(())

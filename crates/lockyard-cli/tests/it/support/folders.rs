@@ -1,8 +1,8 @@
-//! Folders of the tests' own.
+//! Folders of the tests.
 
 use std::path::{Path, PathBuf};
 
-/// Makes an empty folder, `name` within those of `test`.
+/// Makes an empty folder `name` within the folder of `test`.
 pub(crate) fn directory(test: &str, name: &str) -> PathBuf {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(test).join(name);
     let _ = std::fs::remove_dir_all(&path);

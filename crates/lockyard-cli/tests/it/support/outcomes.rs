@@ -1,4 +1,4 @@
-//! What the command printed: a document, or the line with which it refuses.
+//! Output of the command: a document, or the line of a refusal.
 
 use serde_json::Value;
 use std::process::Output;
