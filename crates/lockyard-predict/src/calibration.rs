@@ -151,7 +151,8 @@ fn calibrating(script: &Script, calibration: &Calibration) -> Result<Script, Fai
     let elsewhere = other.calibration.as_ref().and_then(|c| c.experiment.as_ref());
     if elsewhere.is_some_and(|experiment| *experiment != other.name) {
         return Err(Failure::Input(InputError(format!(
-            "scenario `{}` is calibrated by `{name}`, which is calibrated by another one itself",
+            "scenario `{}` is calibrated by `{name}`, which is itself calibrated by another \
+             scenario",
             script.name
         ))));
     }

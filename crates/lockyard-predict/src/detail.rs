@@ -56,9 +56,9 @@ pub fn detail(
     let mut notes = Vec::new();
     if prediction.locked > 0 && prediction.long.is_none() {
         notes.push(String::from(
-            "in some cells operations exhausted their retries and took the lock \
-             (`lock_fallbacks` in JSON); others then queue behind them, so the figure depends on \
-             how long is simulated",
+            "in some cells operations exhausted their retries and took the lock (`lock_fallbacks` \
+             in JSON); others then queue behind them, so the figure depends on the simulated \
+             duration",
         ));
     }
     notes.extend(of_long_run(metric, prediction, threads, &mut detail));
@@ -139,8 +139,8 @@ fn of_the_time_when_all_go_on(
     let figure = metric.figure(prediction.while_all_go_on?, threads);
     detail.insert("while_all_go_on".to_owned(), Detail::Number(figure));
     Some(String::from(
-        "figures are of tasks that are timed until each is done; the explanation describes the \
-         time when all go on",
+        "figures cover tasks that are timed until each is done; \
+         the explanation covers the time while all tasks run",
     ))
 }
 
@@ -152,9 +152,8 @@ fn of_orders(prediction: &Prediction, detail: &mut Details) -> Option<String> {
     detail.insert(ORDERS_AGREE.to_owned(), Detail::Text(agree.to_owned()));
     (!orders.agree).then(|| {
         format!(
-            "in rows marked `order matters` the runs, each of which began in another order, do \
-             not agree: the figure is their mean (`{ORDER_SPREAD}` in JSON; \
-             docs/evidence/start-order.md)"
+            "in rows marked `order matters` the runs began in different orders and do not agree: \
+             the figure is their mean (`{ORDER_SPREAD}` in JSON; docs/evidence/start-order.md)"
         )
     })
 }
@@ -190,8 +189,9 @@ fn of_work(work: LocalWork, detail: &mut Details) -> Vec<String> {
     }
     if !work.is_determined() {
         notes.push(format!(
-            "the calibration cell does not determine the local work: {:.0} ns was taken, and works \
-             from {:.0} to {:.0} ns are among those that meet it within 5 %",
+            "the calibration cell does not determine the local work: \
+             {:.0} ns was taken, but values from {:.0} to {:.0} ns are among those that also meet \
+             it within 5 %",
             work.nanoseconds, work.as_good.0, work.as_good.1
         ));
     }

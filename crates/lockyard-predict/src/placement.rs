@@ -30,8 +30,8 @@ impl Placement {
                 let hint = hint(text, &Order::ALL.map(Order::name), "allowed");
                 let text = printable(text);
                 return Err(InputError(format!(
-                    "--placement: `{text}` is no placement; {hint} (or a list of hardware \
-                    threads, such as 0,1)"
+                    "--placement: `{text}` is not a placement; \
+                     {hint} (or a list of hardware threads, such as 0,1)"
                 )));
             };
             let all = machine.hardware_threads();

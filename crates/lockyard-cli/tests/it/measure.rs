@@ -226,8 +226,9 @@ fn bad_input_is_refused_in_a_line() {
         assert_eq!(with(more), expected);
     }
     assert!(
-        with(&["--placement", "spraed"])
-            .starts_with("lockyard: --placement: `spraed` is no placement; did you mean `spread`?")
+        with(&["--placement", "spraed"]).starts_with(
+            "lockyard: --placement: `spraed` is not a placement; did you mean `spread`?"
+        )
     );
     assert!(
         with(&["--placement", "99999"])

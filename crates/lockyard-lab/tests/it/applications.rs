@@ -79,7 +79,7 @@ fn no_published_figure_of_the_queued_lock_is_in_a_prediction() {
     for experiment in ["aim7-disk/ext4", "ebizzy-m"] {
         let cause = find(experiment, "ticket");
         assert_eq!(text(cause, "dominating_cost"), "wake-up storm", "{experiment}");
-        assert!(text(cause, "explanation").contains("the longer the more wait"));
+        assert!(text(cause, "explanation").contains("longer the more threads wait"));
         assert_ne!(text(find(experiment, "qspinlock"), "dominating_cost"), "wake-up storm");
     }
     let ratio = |experiment, what| number(find(experiment, "qspinlock"), what);

@@ -170,7 +170,7 @@ pub fn text(machine: &Machine) -> String {
     let (Some(first), Some(second), Some(last)) =
         (kib("caches.first_kib"), kib("caches.second_kib"), kib("caches.shared_kib"))
     else {
-        return "Caches: the file says nothing of them; they hold everything.\n".to_owned();
+        return "Caches: not in the file; they hold everything.\n".to_owned();
     };
     let threads = match machine.threads_per_core() {
         1 => String::new(),
@@ -194,8 +194,7 @@ pub fn text(machine: &Machine) -> String {
         ("memory", "of the own socket".to_owned(), cost(memory(machine, 0))),
         ("", "of another socket".to_owned(), cost(memory(machine, 1))),
     ];
-    let mut text =
-        "Caches, and what a load costs that finds its line there (simulated):\n".to_owned();
+    let mut text = "Caches, and the simulated cost of a load that hits there:\n".to_owned();
     for (level, what, cost) in rows.iter().filter(|row| row.2 != "-" || !row.0.is_empty()) {
         text.push_str(&format!("  {level:<13} {what:<58} {cost:>9}\n"));
     }
