@@ -54,7 +54,7 @@ pub fn abandonable<R: Send + 'static>(
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(format!("{what}: a thread ended without a word"));
+                return Err(format!("{what}: a thread ended without a result"));
             }
         }
     }
@@ -119,7 +119,7 @@ impl Watchdog<'_> {
                     self.progressed(&mut last, &mut since)?;
                 }
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(format!("{}: a thread ended without a word", self.what));
+                    return Err(format!("{}: a thread ended without a result", self.what));
                 }
             }
         }

@@ -172,10 +172,7 @@ pub fn parse(name: &str, origin: &str, text: &str) -> Result<Table, InputError> 
         }
         let cell = cell(&record).map_err(|what| at(line, what))?;
         if cells.len() == MAX_ROWS {
-            return Err(at(
-                line,
-                format!("more than {MAX_ROWS} rows; at most so many are allowed"),
-            ));
+            return Err(at(line, format!("more than {MAX_ROWS} rows; no more are allowed")));
         }
         if !places.insert(place(&cell)) {
             return Err(at(

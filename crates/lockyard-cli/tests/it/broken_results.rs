@@ -260,7 +260,7 @@ fn hostile_files_are_refused_or_skipped_without_harm() {
     let rounds = vec!["1"; 1001].join(",");
     let many = FILE.replacen("99.0, 101.25", &rounds, 1);
     let error = parse("r.json", &many).expect_err("too many").to_string();
-    assert!(error.contains("a list of more than 1000; at most so many are allowed"), "{error}");
+    assert!(error.contains("a list of more than 1000; no more are allowed"), "{error}");
     let entries: Vec<String> = (0..600).map(|i| format!("\"n{i}\": 1")).collect();
     let many = FILE.replacen("\"cpu\": \"A Processor\"", &entries.join(","), 1);
     let error = parse("r.json", &many).expect_err("too many").to_string();

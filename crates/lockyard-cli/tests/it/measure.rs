@@ -220,7 +220,7 @@ fn bad_input_is_refused_in_a_line() {
         ),
         (
             &["--variant", "ticket", "--relative-to", "broken"],
-            "lockyard: --relative-to: `broken` is no variant that is measured; there are: ticket",
+            "lockyard: --relative-to: `broken` is not a measured variant; there are: ticket",
         ),
     ] {
         assert_eq!(with(more), expected);

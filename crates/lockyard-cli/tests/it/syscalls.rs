@@ -147,7 +147,7 @@ fn bad_input_is_refused_in_a_line() {
     for (arguments, expected) in [
         (
             &["open4", "--tasks", "1"][..],
-            "lockyard: `open4` is no experiment with system calls; did you mean `open3`?",
+            "lockyard: `open4` is not an experiment with system calls; did you mean `open3`?",
         ),
         (
             &["open3", "--tasks", "0"],

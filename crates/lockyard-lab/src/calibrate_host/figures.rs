@@ -154,24 +154,22 @@ pub fn compare(
     let first = measurements.contended.iter().filter(|found| shares_a_core(found));
     if let Some(threads) = first.map(|found| found.tasks.len()).min() {
         figures.notes.push(format!(
-            "from {threads} threads on, scenarios have two tasks on a core; what siblings share \
-            of a line is not settled \
-             (docs/evidence/siblings.md), and the predictions are those of the file's \
-             `sibling_turn`"
+            "from {threads} threads on, scenarios have two tasks on a core; \
+             what siblings share of a line is not settled (docs/evidence/siblings.md), \
+             and the predictions use the file's `sibling_turn`"
         ));
     }
     if measurements.lost > 0.0 {
         figures.notes.push(format!(
-            "of the tries with pairs and scenarios {:.1} % are not counted, because a thread did \
-            not have its CPU all the time",
+            "{:.1} % of the tries with pairs and scenarios are not counted, \
+             because a thread did not have its CPU all the time",
             measurements.lost * 100.0
         ));
     }
     if measurements.processor.virtualised {
         figures.notes.push(
-            "this is a virtual machine: its CPUs may share cores without the system's saying so, \
-            and what the hypervisor takes \
-             from them is not seen"
+            "this is a virtual machine: its CPUs may share cores without the system knowing, \
+             and CPU time that the hypervisor takes is not seen"
                 .to_owned(),
         );
     }

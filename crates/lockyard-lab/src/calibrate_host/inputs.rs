@@ -162,9 +162,7 @@ fn sound(measurements: &Measurements) -> Result<(), String> {
     for (name, figure) in alone.chain(pairs).chain(contended).chain(siblings).chain(beside) {
         if !figure.value.is_finite() || figure.value <= 0.0 {
             let value = figure.value;
-            return Err(format!(
-                "`{name}` was measured as {value}, and nothing can be made of that"
-            ));
+            return Err(format!("`{name}` was measured as {value}, which cannot be used"));
         }
     }
     Ok(())

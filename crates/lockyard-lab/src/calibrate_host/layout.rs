@@ -124,9 +124,8 @@ impl Layout {
         let all = self.sockets * self.complexes * self.cores * self.threads;
         if all != self.places.len() {
             self.notes.push(format!(
-                "the process may use {} CPUs that make no regular machine; the file's has {all} \
-                hardware threads, of which \
-                 they are some",
+                "the {} CPUs that the process may use form no regular machine; \
+                 the machine of the file has {all} hardware threads, these among them",
                 self.places.len()
             ));
         }

@@ -215,9 +215,8 @@ fn judge(
     let miss = found.figure / measured.value - 1.0;
     if miss.abs() > TOLERANCE {
         return Err(format!(
-            "the ping-pong between {} was measured as {:.1} ns; the nearest that any `{what}` \
-            gives is {:.1} ns, so no machine \
-             file comes of it",
+            "the ping-pong between {} was measured as {:.1} ns; \
+             the nearest that any `{what}` gives is {:.1} ns, so no machine file can be made",
             layout::describe(distance),
             measured.value,
             found.figure
@@ -285,9 +284,8 @@ fn exclusive_loads(draft: &mut Draft, measurements: &Measurements) -> Result<(),
     let miss = |figure: f64| (figure / measured.value).ln().abs();
     let value = if miss(figures[1]) < miss(figures[0]) { 1.0 } else { 0.0 };
     let source = format!(
-        "chosen by what two cores take for an addition by compare-exchange: simulated {:.1} ns \
-        with 0, {:.1} ns with 1; measured by \
-         `machines calibrate`, {}: {}",
+        "chosen by the time that two cores take for an addition by compare-exchange: \
+         simulated {:.1} ns with 0, {:.1} ns with 1; measured by `machines calibrate`, {}: {}",
         figures[0],
         figures[1],
         measurements.date,

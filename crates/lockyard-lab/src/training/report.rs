@@ -83,13 +83,12 @@ pub fn report(jobs: usize, done: &(impl Fn() + Sync)) -> Result<Report, Failure>
         summaries.push(summarise(table, &of_table));
     }
     let notes = vec![
-        "Published: nanoseconds for one operation, all threads together, less what the \
-        benchmark's own threads and loops \
-         take (training/*.csv say how much). Each thread does the same number of operations, and \
-         the time is until the last has done \
-         them; so it is simulated. The protocol of the simulated machines was fitted on these \
-         tables: no \
-         figure here is a prediction."
+        "Published: nanoseconds per operation, all threads together, \
+         less the time of the benchmark's own threads and loops (training/*.csv say how much). \
+         Each thread does the same number of operations, and the time ends when the last thread \
+         has done them; the simulation does the same. \
+         The protocol of the simulated machines was fitted on these tables: \
+         no figure here is a prediction."
             .to_owned(),
         format!(
             "Left out: {} rows of 1 to 3 threads without work, whose threads hardly overlap.",

@@ -47,7 +47,7 @@ pub fn rows(rounds: &Rounds) -> Report {
         notes.push(format!("Counters: {reason}."));
     }
     if !rounds.pinned {
-        notes.push("The thread was not pinned to a CPU: the system does not let it.".to_owned());
+        notes.push("The thread was not pinned to a CPU: the system does not allow it.".to_owned());
     }
     Report { rows, notes }
 }

@@ -91,7 +91,7 @@ fn text(host: &Description, warnings: &[Warning], format: Format) -> String {
     let mut text =
         format!("{heading}This host: {model}\n\n{fence}{}{fence}\n{table}\n", picture(host));
     if warnings.is_empty() {
-        text.push_str("\nNothing is known that would spoil a measurement here.\n");
+        text.push_str("\nNo condition is known that would spoil a measurement here.\n");
         return text;
     }
     text.push_str(&format!(

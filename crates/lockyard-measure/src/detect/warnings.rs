@@ -72,16 +72,15 @@ pub fn warnings(host: &Description) -> Vec<Warning> {
 
 fn few_cpus(host: &Description) -> Found {
     let what = match host.topology.allowed.len() {
-        1 => "The process may use one CPU only: threads never run at the same time, and what is \
-              measured with several of them is the scheduler."
+        1 => "The process may use one CPU only: threads never run at the same time, \
+              and a measurement with several threads measures the scheduler."
             .to_owned(),
         cpus @ 2..FEW_CPUS => {
-            format!("The process may use {cpus} CPUs only: how anything scales cannot be seen.")
+            format!("The process may use {cpus} CPUs only: scaling cannot be seen.")
         }
         _ => return None,
     };
-    let to_do =
-        "Measure on a larger host; `lockyard predict` says what a simulated one makes of it.";
+    let to_do = "Measure on a larger host; `lockyard predict` shows what a simulated one does.";
     Some((what, to_do.to_owned()))
 }
 
@@ -96,9 +95,8 @@ fn quota(host: &Description) -> Found {
     let file = if host.limits.version == Some(1) { "cpu.cfs_quota_us" } else { "cpu.max" };
     Some((
         format!(
-            "The control group may use the time of {quota:.1} CPUs, on {cpus}: with more running \
-            threads all of them are \
-             stopped for a part of {period} period."
+            "The control group may use the time of {quota:.1} CPUs, on {cpus}: \
+             with more running threads, all of them are stopped for part of {period} period."
         ),
         format!(
             "Lift the limit ({file} of {group} or of a group above it; `docker run --cpus`, \
@@ -126,9 +124,8 @@ fn load(host: &Description) -> Found {
     // For a recorded host, and where the counters are not shown, the averages must do.
     let [last_minute, ..] = host.load.averages?;
     let what = format!(
-        "In the last minute {last_minute:.1} tasks wanted to run, on average, where the process \
-        may use {cpus:.0} CPUs: \
-         threads share CPUs with them."
+        "Over the last minute {last_minute:.1} tasks wanted to run, on average, \
+         and the process may use {cpus:.0} CPUs: threads share CPUs with them."
     );
     (last_minute > (2.0 * BUSY_CPUS).max(cpus / 20.0)).then_some((what, to_do.to_owned()))
 }
@@ -143,8 +140,8 @@ fn steal(host: &Description) -> Found {
         .flatten()
         .collect();
     let what = format!(
-        "The hypervisor gave the time of the CPUs to others: {}. A thread that is stopped with a \
-        lock makes all wait.",
+        "The hypervisor gave the time of the CPUs to others: {}. \
+         A thread that is stopped while it holds a lock makes all others wait.",
         said.join(", ")
     );
     let to_do = "Use CPUs that are not shared (dedicated or pinned ones, or bare metal), or measure at a quieter time and \
@@ -180,25 +177,24 @@ fn governor(clock: &Clock) -> Found {
         clock.governor()?
     );
     let to_do = "As root: `cpupower frequency-set -g performance`, or write `performance` to \
-                 /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor; back again afterwards.";
+                 /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor; undo it afterwards.";
     (!slow.is_empty()).then(|| (what, to_do.to_owned()))
 }
 
 fn turbo(clock: &Clock) -> Found {
     let turbo = clock.turbo.as_ref().filter(|turbo| turbo.on)?;
     Some((
-        "Turbo is on: the fewer cores are busy and the cooler they are the faster they run, so \
-        figures with few threads \
-         are too good beside those with many."
+        "Turbo is on: the fewer cores are busy, and the cooler they are, the faster they run. \
+         Figures with few threads are too good compared with those with many."
             .to_owned(),
-        format!("As root: `echo {} > {}`; back again afterwards.", turbo.off, turbo.file),
+        format!("As root: `echo {} > {}`; undo it afterwards.", turbo.off, turbo.file),
     ))
 }
 
 fn battery(host: &Description) -> Found {
     (host.kernel.on_battery == Some(true)).then(|| {
         (
-            "The host runs on its battery: most of them lower the clock then.".to_owned(),
+            "The host runs on battery: most hosts then lower the clock.".to_owned(),
             "Connect it to the mains.".to_owned(),
         )
     })
@@ -249,8 +245,8 @@ fn affinity(host: &Description) -> Found {
     (!left_out.is_empty()).then(|| {
         (
             format!(
-                "The process may use {} of {} CPUs that are online ({}): others share caches and \
-                memory with them.",
+                "The process may use {} of {} CPUs that are online ({}): \
+                 other processes share caches and memory with them.",
                 host.topology.allowed.len(),
                 online.len(),
                 host.topology.allowed.brief()
@@ -267,8 +263,8 @@ fn affinity(host: &Description) -> Found {
 fn tsc(clock: &Clock) -> Found {
     (clock.tsc_constant == Some(false)).then(|| {
         (
-            "The time-stamp counter is not constant: it may change its rate, or stop, with the \
-            CPU."
+            "The time-stamp counter is not constant: it may change its rate, or stop, \
+             when the CPU does."
                 .to_owned(),
             "Do not compare times in cycles, and set a fixed frequency (governor `performance`, \
             turbo off)."
@@ -284,7 +280,8 @@ fn clock_source(clock: &Clock) -> Found {
             "The kernel takes the time from `{source}`: reading it may be a system call, and \
             waits are timed with it."
         ),
-        "Look at `clock_ns` of the results before you believe waits; a faster source is in \
+        "Check `clock_ns` in the results before you trust waits; \
+         a faster source is in \
          /sys/devices/system/clocksource/clocksource0/available_clocksource, if there is one."
             .to_owned(),
     ))
@@ -294,12 +291,10 @@ fn numa_balancing(host: &Description) -> Found {
     let several = host.topology.nodes.len() > 1;
     (several && host.kernel.moves_memory == Some(true)).then(|| {
         (
-            "The kernel moves memory between NUMA nodes while programs run, and takes pages away \
-            to see who uses them."
+            "The kernel moves memory between NUMA nodes while programs run, \
+             and takes pages away to see which threads use them."
                 .to_owned(),
-            "As root: `echo 0 > /proc/sys/kernel/numa_balancing`; back again \
-            afterwards."
-                .to_owned(),
+            "As root: `echo 0 > /proc/sys/kernel/numa_balancing`; undo it afterwards.".to_owned(),
         )
     })
 }
@@ -307,8 +302,8 @@ fn numa_balancing(host: &Description) -> Found {
 fn clock(clock: &Clock) -> Found {
     (clock.nominal.is_none() && clock.maximum.is_none()).then(|| {
         (
-            "The clock's frequency is not available here: figures cannot be told in cycles, nor \
-            whether the clock changes."
+            "The clock's frequency is not available here: \
+             figures cannot be given in cycles, and a change of the clock is not seen."
                 .to_owned(),
             "Keep to nanoseconds, and to ratios within one run; compare with another host's only \
             if its data sheet is \

@@ -95,9 +95,8 @@ pub fn add(script: &mut Script, peers: &[&'static Peer]) -> Result<(), InputErro
         }
         let Some(variant) = first.with_foreign_lock(peer.name, peer.what, peer.lock) else {
             return Err(InputError(format!(
-                "--peers: scenario `{name}` has no lock for which a peer could stand; allowed: \
-                scenarios with an object of \
-                 kind `lock`, such as {}",
+                "--peers: scenario `{name}` has no lock that a peer could replace; allowed: \
+                 scenarios with an object of kind `lock`, such as {}",
                 with_locks().join(", ")
             )));
         };

@@ -13,16 +13,15 @@ pub fn of_cell(result: &Measurement, places: usize) -> Vec<String> {
     for oddity in &result.oddities {
         warnings.push(match oddity {
             Oddity::SlowFirst(share) => format!(
-                "the first round was slow ({:.0} % of the median): something was still warming \
-                up, or another program was \
-                 just ending; measure again, with a longer --seconds (a fifth of it warms up) if \
-                 it comes again",
+                "the first round was slow ({:.0} % of the median): \
+                 something was still warming up, or another program was just ending; \
+                 measure again, with a longer --seconds (a fifth of it warms up) if this recurs",
                 share * 100.0
             ),
             Oddity::Outliers { rounds, farthest } => format!(
-                "{} of {} rounds {} far from the others (the farthest {:.0} % of the median): the \
-                host was disturbed; stop what \
-                 else runs and measure again, or take more --repeats, which the median bears",
+                "{} of {} rounds {} far from the others (the farthest {:.0} % of the median): \
+                 the host was disturbed; stop other programs and measure again, \
+                 or use more --repeats: the median tolerates such rounds",
                 rounds.len(),
                 result.rounds.len(),
                 if rounds.len() == 1 { "is" } else { "are" },
@@ -39,10 +38,9 @@ pub fn of_cell(result: &Measurement, places: usize) -> Vec<String> {
     }
     if !result.pinned {
         warnings.push(
-            "threads could not be pinned: the system refuses it, as a container's seccomp profile \
-            may; they ran wherever it put \
-             them, and figures vary more: allow sched_setaffinity, or compare only with unpinned \
-             figures"
+            "threads could not be pinned: the system refuses it, \
+             as a container's seccomp profile may; they ran where the system put them, \
+             and figures vary more: allow sched_setaffinity, or compare only with unpinned figures"
                 .to_owned(),
         );
     }

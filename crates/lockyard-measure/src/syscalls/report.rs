@@ -428,9 +428,9 @@ fn notes(request: &Request, placement: &Placement, cpus: &Cpus, local_work: f64)
     ));
     if request.beside {
         notes.push(format!(
-            "Beside it: our lockref, performed by threads as the scenario `{}` says, with \
-            {local_work:.0} ns of local work in an \
-             operation, with which one task takes about as long as one of {}.",
+            "Beside it: our lockref, performed by threads as the scenario `{}` says, \
+             with {local_work:.0} ns of local work per operation, \
+             so that one task takes about as long as one of {}.",
             experiment.beside().0,
             request.kinds[0].variant()
         ));

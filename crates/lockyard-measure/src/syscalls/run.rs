@@ -170,7 +170,7 @@ impl Run<'_> {
             if since.elapsed() > self.times.stalled_after {
                 let seconds = self.times.stalled_after.as_secs_f64();
                 return self.failed(format_args!(
-                    "only {ready} tasks were ready, and no other became so for {seconds:.1} s"
+                    "only {ready} tasks were ready, and no other became ready for {seconds:.1} s"
                 ));
             }
             std::thread::sleep(LOOKS);
@@ -210,9 +210,9 @@ impl Run<'_> {
             MOVED => {
                 let cpu = self.plan.placement.cpu(task).unwrap_or(0);
                 self.failed(format_args!(
-                    "task {task} is not pinned to CPU {cpu} any more: what it may use was changed \
-                    while it ran (by \
-                     taskset, or a container's cpuset); run again when that has settled"
+                    "task {task} is not pinned to CPU {cpu} any more: \
+                     its allowed CPUs were changed while it ran (by taskset, \
+                     or a container's cpuset); run again when they no longer change"
                 ))
             }
             state => self.failed(format_args!("task {task} is in an unknown state, {state}")),

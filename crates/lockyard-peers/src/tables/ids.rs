@@ -327,8 +327,8 @@ impl LookUp for Slab<Mutex<Object>> {
 /// The rows of `id-read`.
 pub(super) const READ: &[Row] = rows! {
     "id-table-rcu", Ours, "lockyard", "MIT OR Apache-2.0", Ours<Rcu, false, false>,
-        "enters an epoch, finds the object, takes its own lock and validates it: the reader has \
-         it exclusively";
+        "enters an epoch, finds the object, takes the object's lock and validates it: \
+         the reader has it exclusively";
     "id-table-rcu-kept", Ours, "lockyard", "MIT OR Apache-2.0", Ours<Rcu, true, false>,
         "the same inside one guard, quiescent after each look-up";
     "id-table-locked", Ours, "lockyard", "MIT OR Apache-2.0", Ours<id_table::Locked, false, false>,
@@ -353,7 +353,7 @@ pub(super) const READ: &[Row] = rows! {
 /// The rows of `id-lock`.
 pub(super) const LOCK: &[Row] = rows! {
     "id-table-rcu", Ours, "lockyard", "MIT OR Apache-2.0", Ours<Rcu, false, true>,
-        "enters an epoch, finds the object, takes its own lock and validates it";
+        "enters an epoch, finds the object, takes the object's lock and validates it";
     "id-table-rcu-kept", Ours, "lockyard", "MIT OR Apache-2.0", Ours<Rcu, true, true>,
         "the same inside one guard, quiescent after each look-up";
     "id-table-locked", Ours, "lockyard", "MIT OR Apache-2.0", Ours<id_table::Locked, false, true>,

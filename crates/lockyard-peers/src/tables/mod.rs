@@ -66,11 +66,11 @@ pub const GROUPS: &[Group] = &[
     },
     Group {
         name: "cache-hit",
-        operation: "take a reference to the buffer of a key, read a word of it, drop the \
-                    reference; a change asks for a key that was never \
-                    asked for, so that a buffer is made and another one goes; the cache has room \
-                    for a quarter more than the objects, every \
-                    eighth of which is referenced all the time",
+        operation: "take a reference to the buffer of a key, read a word of it, \
+                    drop the reference; a change asks for a new key, \
+                    so that a buffer is made and another one is evicted; \
+                    the cache has room for a quarter more than the objects, \
+                    every eighth of which is referenced all the time",
         reads: &[100, 99, 90],
         has_objects: true,
         rows: caches::ROWS,
@@ -85,8 +85,8 @@ pub const GROUPS: &[Group] = &[
     },
     Group {
         name: "reclaim",
-        operation: "enter, follow a pointer, read a word, leave; a change puts a new object of 64 \
-                    bytes in the place of one, which is retired",
+        operation: "enter, follow a pointer, read a word, leave; \
+                    a change replaces an object by a new one of 64 bytes and retires the old one",
         reads: &[100, 99, 90, 0],
         has_objects: false,
         rows: reclaim::ROWS,

@@ -311,8 +311,8 @@ pub(super) const ROWS: &[Row] = rows! {
         "an epoch; a collector of its own, and a handle that each thread keeps; retires closures, \
          in bags of 64";
     "crossbeam-epoch-kept", Peer, "crossbeam-epoch 0.9.21", "MIT OR Apache-2.0", Crossbeam<true>,
-        "the same inside one guard, pinned again after each operation; flushed at every 64th \
-         change, because else nothing is freed";
+        "the same inside one guard, pinned again after each operation; \
+         flushed at every 64th change, because otherwise nothing is freed";
     "seize", Peer, "seize 0.5.1", "MIT", Seize<false>,
         "batches with a count of the threads that were inside; entering is a plain store where \
          the system call membarrier is there, \

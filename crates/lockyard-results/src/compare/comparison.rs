@@ -197,7 +197,7 @@ fn one(a: &Figure, b: &Figure, threshold: f64) -> Result<(Compared, Option<Evide
     }
     let key = &a.key;
     let Some(direction) = Direction::of(&key.metric, &key.unit) else {
-        return Err(format!("nobody knows whether more {} is faster", key.metric));
+        return Err(format!("it is unknown whether more {} is faster", key.metric));
     };
     let note = |figure: &Figure| figure.identity.get("measured_note").cloned();
     if note(a) != note(b) {
@@ -331,8 +331,8 @@ fn other_work(pairs: &[(&Figure, &Figure)]) -> Option<String> {
     let count = pairs.iter().filter(differs).count();
     let (a, b) = (first.0.local_work?, first.1.local_work?);
     Some(format!(
-        "The local work of {count} row{} differs ({}: A {a:.1} ns, B {b:.1} ns): part of their \
-        difference is the work's.",
+        "The local work of {count} row{} differs ({}: A {a:.1} ns, B {b:.1} ns): \
+         part of their difference comes from it.",
         if count == 1 { "" } else { "s" },
         first.0.key.place
     ))
@@ -364,8 +364,8 @@ fn all_alike(rows: &[Compared]) -> Option<String> {
     let alike = first == Verdict::Faster || first == Verdict::Slower;
     (measured.len() >= 4 && alike && measured.iter().all(|row| row.verdict == first)).then(|| {
         format!(
-            "All {} measured rows are {}: that is more often the host than the program. Measure A \
-            again.",
+            "All {} measured rows are {}: the cause is more often the host than the program. \
+             Measure A again.",
             measured.len(),
             first.name()
         )

@@ -58,8 +58,7 @@ fn differs(a: &Key, b: &Key) -> String {
         );
     }
     format!(
-        "{place}: A's figure is {}, B's is {}; only figures that came about in the same way are \
-        compared",
+        "{place}: A's figure is {}, B's is {}; only figures obtained in the same way are compared",
         a.kind.name(),
         b.kind.name()
     )

@@ -165,7 +165,7 @@ pub fn parse(origin: &str, text: &str) -> Result<Results, InputError> {
             rounds += figure.rounds.len();
             if rounds > MAX_ROUNDS_OF_A_FILE {
                 return Err(at(format!(
-                    "more than {MAX_ROUNDS_OF_A_FILE} rounds; a file may have at most so many"
+                    "more than {MAX_ROUNDS_OF_A_FILE} rounds; no more are allowed in a file"
                 )));
             }
             if let Some(first) = seen.insert(figure.key.clone(), number) {
@@ -194,7 +194,7 @@ fn refusal(origin: &str, text: &str, error: &serde_json::Error) -> InputError {
     let at_end = line == last && text.lines().last().is_none_or(|l| error.column() >= l.len());
     if error.classify() == Category::Eof || at_end && message.starts_with("invalid number") {
         let line = last;
-        let what = "ends in the middle of its JSON: it is empty or cut off; a result file is whole";
+        let what = "ends in the middle of its JSON: it is empty or cut off";
         return InputError(format!("{origin}:{line}: {what}"));
     }
     let place = format!(" at line {} column {}", error.line(), error.column());
