@@ -36,8 +36,7 @@ pub fn main() -> ExitCode {
     }
     if let Err(error) = signals::install() {
         complain(&format!(
-            "warning: a signal will end the command without its finished rows: \
-                           {error}"
+            "warning: a signal will end the command without its finished rows: {error}"
         ));
     }
     let done = usage::parse().and_then(|arguments| perform(&arguments));

@@ -284,24 +284,22 @@ fn notes(
     }
     if tasks.iter().any(|task| most(task) > places) {
         notes.push(format!(
-            "More threads than the {places} CPUs of the placement share them: figures then depend \
-            on the operating \
-             system's scheduler."
+            "More threads than the {places} CPUs of the placement share them: \
+             figures then depend on the operating system's scheduler."
         ));
     }
     let effort = request.effort;
     notes.push(format!(
         "Measured on this host: {} rounds of {} s, the cells in an order shuffled for each round; \
-        the median, with an \
-         interval of at least 95 % ({}; that of the bootstrap is in JSON).",
+         the median, with an interval of at least 95 % ({}; that of the bootstrap is in JSON).",
         effort.repeats,
         effort.window.as_secs_f64(),
         coverage(effort.repeats)
     ));
     if let Some(name) = &request.relative_to {
         notes.push(format!(
-            "Ratio: the figure over that of {name} in the same round; the median of the rounds, \
-            with its interval."
+            "Ratio: the figure over that of {name} in the same round; \
+             the median of the rounds, with its interval."
         ));
     }
     if measured.results.iter().flatten().any(|result| result.attribution.is_some()) {

@@ -138,8 +138,8 @@ impl Watchdog<'_> {
         let counts: Vec<String> = now.iter().take(SHOWN).map(u64::to_string).collect();
         let more = if now.len() > SHOWN { ", ..." } else { "" };
         Err(format!(
-            "{} is stalled: no operation was finished for {:.1} s; operations of each thread \
-            before: {}{more}",
+            "{} is stalled: no operation was finished for {:.1} s; \
+             operations of each thread before: {}{more}",
             self.what,
             self.stalled_after.as_secs_f64(),
             counts.join(", ")

@@ -107,7 +107,7 @@ fn per_operation(
     let Some(tasks) = of.tasks(cell.threads) else {
         return Err(Failure::Input(InputError(format!(
             "scenario `{}`: neither its calibration cell nor `tasks` in [run] says how many tasks \
-            ran",
+             ran",
             of.name
         ))));
     };
@@ -229,7 +229,7 @@ pub fn local_work(
     else {
         return Err(Failure::Input(InputError(format!(
             "scenario `{}`: neither its calibration cell nor `tasks` in [run] says how many tasks \
-            ran",
+             ran",
             script.name
         ))));
     };

@@ -39,8 +39,8 @@ impl Placement {
                 let last = all - 1;
                 let name = machine.name();
                 return Err(InputError(format!(
-                    "--placement: machine `{name}` has no hardware thread {place}; allowed: 0 to \
-                    {last}"
+                    "--placement: machine `{name}` has no hardware thread {place}; allowed: \
+                     0 to {last}"
                 )));
             }
             if list.contains(&place) {

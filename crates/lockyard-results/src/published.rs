@@ -247,8 +247,8 @@ fn cell(record: &csv::StringRecord) -> Result<Cell, String> {
     if !UNITS.contains(&&record[6]) && !in_words(&record[6]) {
         let (found, units) = (show(&record[6]), UNITS.join("; "));
         return Err(format!(
-            "`unit` is `{found}`; allowed: {units}`x of ...`, `% of ...`, `{DIRECTION_PREFIX}...`, or \
-            nothing"
+            "`unit` is `{found}`; allowed: {units}`x of ...`, `% of ...`, \
+             `{DIRECTION_PREFIX}...`, or nothing"
         ));
     }
     Ok(Cell {

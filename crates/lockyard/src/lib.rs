@@ -3,8 +3,7 @@
 
 #[cfg(not(target_has_atomic = "64"))]
 compile_error!(
-    "lockyard needs a processor with 64-bit atomic operations: \
-                a lockref is one 64-bit word"
+    "lockyard needs a processor with 64-bit atomic operations: a lockref is one 64-bit word"
 );
 
 #[cfg(feature = "alloc")]

@@ -218,14 +218,12 @@ fn schemas_of_other_versions_are_told_from_what_is_no_result_file() {
     assert_eq!(
         of("\"schema\": \"lockyard-results-0\""),
         "its schema is `lockyard-results-0`, which is older than this lockyard's \
-         `lockyard-results-1`: run it again, or compare \
-         with the lockyard that wrote it"
+         `lockyard-results-1`: run it again, or compare with the lockyard that wrote it"
     );
     assert_eq!(
         of("\"schema\": \"lockyard-results-2\""),
         "its schema is `lockyard-results-2`, which is newer than this lockyard's \
-         `lockyard-results-1`: compare with the lockyard \
-         that wrote it, or a later one"
+         `lockyard-results-1`: compare with the lockyard that wrote it, or a later one"
     );
     assert_eq!(
         of("\"schema\": \"lockyard-machines-1\""),

@@ -338,16 +338,15 @@ fn missing(measurements: &Measurements) -> Vec<String> {
     if measurements.layout.cpus().len() == 1 {
         notes.push(
             "the process may use one CPU: hand-overs, loads of lines modified elsewhere and \
-            everything contended cannot be \
-             measured here, and no figure is a prediction"
+             everything contended cannot be measured here, and no figure is a prediction"
                 .to_owned(),
         );
     }
     for distance in measurements.layout.pairs().into_keys() {
         if measurements.pair(Pair::HandOver, distance).is_none() {
             notes.push(format!(
-                "hand-overs between {} could not be measured: the threads hardly ever had their \
-                CPUs at the same time",
+                "hand-overs between {} could not be measured: \
+                 the threads hardly ever had their CPUs at the same time",
                 layout::describe(distance)
             ));
         }
@@ -386,8 +385,7 @@ fn siblings(measurements: &Measurements, machine: &Machine) -> Result<Option<Str
     let millions = |value: f64| format!("{:.2} M op/s", value / 1e6);
     let mut text = format!(
         "what siblings share of a line (fstat2, lockref-pause, three cores with their siblings): \
-        measured {}, {} to {}; \
-         predicted {} if they share an ownership, {} if not: {verdict}",
+         measured {}, {} to {}; predicted {} if they share an ownership, {} if not: {verdict}",
         millions(measured),
         millions(three.figure.ci_low),
         millions(three.figure.ci_high),

@@ -172,8 +172,8 @@ fn head(measurements: &Measurements, taken: &Taken, processor: &str) -> Vec<Stri
     let mut head = vec![
         format!("{processor}, {}.", measurements.layout.describe()),
         format!(
-            "Written by `lockyard machines calibrate`, {}: {:.0} s, {} rounds. Figures are \
-            medians with their intervals.",
+            "Written by `lockyard machines calibrate`, {}: {:.0} s, {} rounds. \
+             Figures are medians with their intervals.",
             measurements.date, measurements.seconds, measurements.rounds
         ),
         "What was not measured is from the nearest relative and its family. The relative:"

@@ -91,8 +91,8 @@ impl Layout {
         let merged = alone && cpus.iter().any(several);
         if merged {
             notes.push(
-                "the system says that no two of these cores share a last-level cache; they are \
-                taken as one complex a socket"
+                "the system says that no two of these cores share a last-level cache; \
+                 they are taken as one complex a socket"
                     .to_owned(),
             );
         }

@@ -96,8 +96,7 @@ pub fn report(jobs: usize, done: &(impl Fn() + Sync)) -> Result<Report, Failure>
         ),
         format!(
             "Each figure is the mean of {SEEDS} runs, whose threads began in different orders. \
-            Those \
-             of {apart} cells differ by more than 5 % (`{ORDER_SPREAD}` in JSON)."
+             Those of {apart} cells differ by more than 5 % (`{ORDER_SPREAD}` in JSON)."
         ),
     ];
     Ok(Report { summaries, asked: cells.len(), rows, notes })

@@ -32,9 +32,8 @@ pub fn rows(rounds: &Rounds) -> Report {
         }
     }
     let mut notes = vec![format!(
-        "An uncontended lock and unlock of the {} lock, on one CPU: per cent of the direct call \
-        in the same round, the median of {} rounds \
-         of {} each.",
+        "An uncontended lock and unlock of the {} lock, on one CPU: \
+         per cent of the direct call in the same round, the median of {} rounds of {} each.",
         rounds.kind,
         rounds.finished(),
         rounds.times

@@ -99,9 +99,8 @@ fn quota(host: &Description) -> Found {
              with more running threads, all of them are stopped for part of {period} period."
         ),
         format!(
-            "Lift the limit ({file} of {group} or of a group above it; `docker run --cpus`, \
-            `resources.limits.cpu`, \
-             `CPUQuota=`), or measure with {}.",
+            "Lift the limit ({file} of {group} or of a group above it; \
+             `docker run --cpus`, `resources.limits.cpu`, `CPUQuota=`), or measure with {}.",
             match quota as usize {
                 0 | 1 => "one thread".to_owned(),
                 threads => format!("at most {threads} threads"),
@@ -115,9 +114,8 @@ fn load(host: &Description) -> Found {
     let cpus = host.topology.allowed.len() as f64;
     if let Some(busy) = host.load.busy_cpus {
         let what = format!(
-            "Other processes keep {busy:.1} of {cpus:.0} CPUs busy: threads share CPUs with them, \
-            and wait for locks \
-             whose holders do not run."
+            "Other processes keep {busy:.1} of {cpus:.0} CPUs busy: \
+             threads share CPUs with them, and wait for locks whose holders do not run."
         );
         return (busy > BUSY_CPUS.max(cpus / 100.0)).then_some((what, to_do.to_owned()));
     }
@@ -157,13 +155,11 @@ fn virtual_machine(host: &Description) -> Found {
     Some((
         format!(
             "This is a virtual machine{}: cores, caches and nodes are what the hypervisor shows, \
-            and it may move or stop \
-             a CPU at any time.",
+             and it may move or stop a CPU at any time.",
             name.unwrap_or_default()
         ),
-        "Measure on the hardware itself for figures of the hardware. Here, trust ratios within \
-        one run more than figures, \
-         and repeat at another time."
+        "Measure on the hardware itself for figures of the hardware. \
+         Here, trust ratios within one run more than figures, and repeat at another time."
             .to_owned(),
     ))
 }
@@ -172,8 +168,8 @@ fn governor(clock: &Clock) -> Found {
     let slow: Vec<&str> =
         clock.governors.iter().map(|(g, _)| g.as_str()).filter(|g| *g != "performance").collect();
     let what = format!(
-        "The frequency governor is {}: the clock follows the load, so figures depend on what ran \
-        before.",
+        "The frequency governor is {}: the clock follows the load, \
+         so figures depend on what ran before.",
         clock.governor()?
     );
     let to_do = "As root: `cpupower frequency-set -g performance`, or write `performance` to \
@@ -212,9 +208,8 @@ fn smt(host: &Description) -> Found {
     };
     Some((
         format!(
-            "SMT is on: {threads} of the process's CPUs share a core and slow each other, and \
-            between them a cache line \
-             costs nothing to move."
+            "SMT is on: {threads} of the process's CPUs share a core and slow each other, \
+             and between them a cache line costs nothing to move."
         ),
         format!("Measure with at most {cores} threads and `--placement siblings-last`{control}."),
     ))
@@ -267,7 +262,7 @@ fn tsc(clock: &Clock) -> Found {
              when the CPU does."
                 .to_owned(),
             "Do not compare times in cycles, and set a fixed frequency (governor `performance`, \
-            turbo off)."
+             turbo off)."
                 .to_owned(),
         )
     })
@@ -277,8 +272,8 @@ fn clock_source(clock: &Clock) -> Found {
     let source = clock.source.as_deref().filter(|source| !FAST_CLOCKS.contains(source))?;
     Some((
         format!(
-            "The kernel takes the time from `{source}`: reading it may be a system call, and \
-            waits are timed with it."
+            "The kernel takes the time from `{source}`: \
+             reading it may be a system call, and waits are timed with it."
         ),
         "Check `clock_ns` in the results before you trust waits; \
          a faster source is in \
@@ -305,9 +300,8 @@ fn clock(clock: &Clock) -> Found {
             "The clock's frequency is not available here: \
              figures cannot be given in cycles, and a change of the clock is not seen."
                 .to_owned(),
-            "Keep to nanoseconds, and to ratios within one run; compare with another host's only \
-            if its data sheet is \
-             known."
+            "Keep to nanoseconds, and to ratios within one run; \
+             compare with another host's only if its data sheet is known."
                 .to_owned(),
         )
     })

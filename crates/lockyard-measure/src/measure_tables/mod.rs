@@ -268,23 +268,21 @@ fn notes(
     }
     if request.threads.iter().any(|&threads| threads > places) {
         notes.push(format!(
-            "More threads than the {places} CPUs of the placement share them: figures then depend \
-            on the operating system's scheduler."
+            "More threads than the {places} CPUs of the placement share them: \
+             figures then depend on the operating system's scheduler."
         ));
     }
     let effort = request.effort;
     notes.push(format!(
         "Measured on this host: {} rounds of {} s, the cells in an order shuffled for each round, \
-        each with a new subject; the median, \
-         with an interval of at least 95 % ({}).",
+         each with a new subject; the median, with an interval of at least 95 % ({}).",
         effort.repeats,
         effort.window.as_secs_f64(),
         coverage(effort.repeats)
     ));
     notes.push(match &request.relative_to {
         Some(name) => format!(
-            "Ratio: the figure over that of {name} in the same round; \
-                               the median of the rounds."
+            "Ratio: the figure over that of {name} in the same round; the median of the rounds."
         ),
         None => "Ratio: the figure over that of the fastest that is not ours in the same cell \
                  (`ratio_to` in JSON), round by round; the median of the rounds. \

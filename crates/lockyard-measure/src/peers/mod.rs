@@ -87,9 +87,8 @@ pub fn add(script: &mut Script, peers: &[&'static Peer]) -> Result<(), InputErro
         let name = &script.name;
         if script.variant(peer.name).is_some() {
             return Err(InputError(format!(
-                "--peers: scenario `{name}` has a variant `{}` of its own; rename it, or name the \
-                peers to be measured: \
-                 --peers=NAME,NAME",
+                "--peers: scenario `{name}` has a variant `{}` of its own; \
+                 rename it, or name the peers to be measured: --peers=NAME,NAME",
                 peer.name
             )));
         }
@@ -118,8 +117,8 @@ fn with_locks() -> Vec<&'static str> {
 fn not_simulated(name: &str) -> String {
     let from = find(name).map_or("foreign", |peer| peer.from);
     format!(
-        "`{name}` is a peer (from {from}), native code that only a real host can run: lockyard \
-        measure SCENARIO --peers={name}"
+        "`{name}` is a peer (from {from}), native code that only a real host can run: \
+         lockyard measure SCENARIO --peers={name}"
     )
 }
 

@@ -56,9 +56,8 @@ pub fn unfair(cells: &[(&Task, &Measurement)]) -> Vec<String> {
         let alike = others.fold(0.0f64, |most, (_, r)| most.max(r.fairness.jain));
         if result.fairness.jain < UNFAIR && alike > result.fairness.jain + 0.1 {
             notes.push(format!(
-                "{} on {} threads is unfair: the slowest thread did {:.0} % of the mean, Jain's \
-                index {:.2}; another \
-                 variant has {alike:.2}.",
+                "{} on {} threads is unfair: the slowest thread did {:.0} % of the mean, \
+                 Jain's index {:.2}; another variant has {alike:.2}.",
                 task.variant.name,
                 task.threads,
                 result.fairness.minimum * 100.0,

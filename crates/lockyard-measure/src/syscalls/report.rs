@@ -405,15 +405,14 @@ fn notes(request: &Request, placement: &Placement, cpus: &Cpus, local_work: f64)
     let places = placement.cpus(cpus);
     if request.tasks.iter().any(|&tasks| tasks > places) {
         notes.push(format!(
-            "More tasks than the {places} CPUs of the placement share them: figures then depend \
-            on the operating \
-             system's scheduler."
+            "More tasks than the {places} CPUs of the placement share them: \
+             figures then depend on the operating system's scheduler."
         ));
     }
     let experiment = request.experiment;
     notes.push(format!(
-        "{}: {}, all tasks on one file. {} rounds of one sample of {} s, the cells in an order \
-        shuffled for each round; \
+        "{}: {}, all tasks on one file. {} rounds of one sample of {} s, \
+         the cells in an order shuffled for each round; \
          the median, with an interval of at least 95 % ({}).",
         experiment.name(),
         experiment.operation(),
@@ -422,8 +421,8 @@ fn notes(request: &Request, placement: &Placement, cpus: &Cpus, local_work: f64)
         coverage(request.repeats)
     ));
     notes.push(format!(
-        "Ratio: the figure over that of {} in the same round; the median of the rounds, with its \
-        interval.",
+        "Ratio: the figure over that of {} in the same round; \
+         the median of the rounds, with its interval.",
         request.kinds[0].variant()
     ));
     if request.beside {

@@ -140,7 +140,7 @@ impl Run<'_> {
             Err(error) => {
                 return self.failed(format_args!(
                     "task {first} cannot be started: {error} (a limit such as `ulimit -u` allows \
-                    fewer?)"
+                     fewer?)"
                 ));
             }
         }
@@ -192,13 +192,13 @@ impl Run<'_> {
             FAILED_TO_PIN => {
                 let cpu = self.plan.placement.cpu(task).unwrap_or(0);
                 self.failed(format_args!(
-                    "task {task} cannot be pinned to CPU {cpu}: {error} (--placement unpinned \
-                    leaves it to the system)"
+                    "task {task} cannot be pinned to CPU {cpu}: \
+                     {error} (--placement unpinned leaves it to the system)"
                 ))
             }
             FAILED_TO_START => self.failed(format_args!(
                 "thread {task} cannot be started: {error} (a limit such as `ulimit -u` allows \
-                fewer?)"
+                 fewer?)"
             )),
             FAILED_TO_CALL => {
                 let done = line.count.load(Ordering::Relaxed);

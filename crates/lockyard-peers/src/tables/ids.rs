@@ -345,9 +345,8 @@ pub(super) const READ: &[Row] = rows! {
     "dashmap", Peer, "dashmap 6.2.1", "MIT", Dash<false>,
         "`get`: a reader-writer lock for each shard of a hash table";
     "sharded-slab", Peer, "sharded-slab 0.1.7", "MIT", Slab<Object>,
-        "slots in pages of the thread that inserted; a look-up takes and drops a reference; the \
-         object is shared; identifiers have \
-         generations, and are not the lowest free ones";
+        "slots in pages of the thread that inserted; a look-up takes and drops a reference; \
+         the object is shared; identifiers have generations, and are not the lowest free ones";
 };
 
 /// The rows of `id-lock`.

@@ -49,17 +49,16 @@ pub const GROUPS: &[Group] = &[
     Group {
         name: "connection-read",
         operation: "find a connection by the tuple of a packet of either direction and read a \
-                    word of it, in place; a change is an \
-                    insertion and a removal",
+                    word of it, in place; a change is an insertion and a removal",
         reads: &[100, 99, 90],
         has_objects: true,
         rows: connections::READ,
     },
     Group {
         name: "connection-hold",
-        operation: "find a connection by the tuple of a packet of either direction, take a \
-                    reference that outlives its removal, read a \
-                    word of it, and drop the reference; a change is an insertion and a removal",
+        operation: "find a connection by the tuple of a packet of either direction, \
+                    take a reference that outlives its removal, read a word of it, \
+                    and drop the reference; a change is an insertion and a removal",
         reads: &[100, 99, 90],
         has_objects: true,
         rows: connections::HOLD,

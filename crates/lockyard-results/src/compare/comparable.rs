@@ -78,8 +78,7 @@ pub fn check(
             return Err(format!("not comparable: {what}; --anyway compares them all the same"));
         }
         notes.push(format!(
-            "Compared because of --anyway: {what}. \
-                            A verdict covers both effects together."
+            "Compared because of --anyway: {what}. A verdict covers both effects together."
         ));
     }
     if !unknown.is_empty() {

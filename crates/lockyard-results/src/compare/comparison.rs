@@ -350,8 +350,8 @@ fn too_few_rounds(rows: &[Compared]) -> Option<String> {
     let wanted = (FEWEST_ROUNDS..1000).find(|&n| enough(n, n))?;
     (few > 0).then(|| {
         format!(
-            "{few} row{} too few rounds for a verdict among {measured} rows: measure with \
-            --repeats {wanted} or more.",
+            "{few} row{} too few rounds for a verdict among {measured} rows: \
+             measure with --repeats {wanted} or more.",
             if few == 1 { " has" } else { "s have" }
         )
     })

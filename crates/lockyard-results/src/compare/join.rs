@@ -53,7 +53,7 @@ fn differs(a: &Key, b: &Key) -> String {
     if (&a.metric, &a.unit) != (&b.metric, &b.unit) {
         return format!(
             "{place}: A has {} in {}, B {} in {}; only figures of the same metric and unit are \
-            compared",
+             compared",
             a.metric, a.unit, b.metric, b.unit
         );
     }
@@ -82,9 +82,8 @@ fn nothing_in_common(a: &Results, b: &Results) -> String {
         (all(a, |f| f.key.kind.name().to_owned()), all(b, |f| f.key.kind.name().to_owned()));
     if kinds_a.is_disjoint(&kinds_b) {
         return format!(
-            "nothing in common: A's figures are {} (on {}), B's are {} (on {}); `reproduce` sets \
-            simulated and measured \
-             figures side by side",
+            "nothing in common: A's figures are {} (on {}), B's are {} (on {}); \
+             `reproduce` sets simulated and measured figures side by side",
             list(&kinds_a),
             list(&machines(a)),
             list(&kinds_b),
@@ -107,7 +106,7 @@ fn nothing_in_common(a: &Results, b: &Results) -> String {
     let count = |results: &Results| results.figures.len();
     format!(
         "nothing in common: none of A's {} figures and B's {} has the same experiment, machine, \
-        variant, threads, metric and unit",
+         variant, threads, metric and unit",
         count(a),
         count(b)
     )

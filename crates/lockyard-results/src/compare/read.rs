@@ -213,8 +213,8 @@ fn refusal(origin: &str, text: &str, error: &serde_json::Error) -> InputError {
 fn check_schema(schema: Option<Text>) -> Result<(), String> {
     let Some(Text(schema)) = schema else {
         return Err(format!(
-            "has no `schema`; a result file has `{SCHEMA}`: what measure, predict and reproduce \
-            write with --format json"
+            "has no `schema`; a result file has `{SCHEMA}`: \
+             what measure, predict and reproduce write with --format json"
         ));
     };
     if schema == SCHEMA {
@@ -224,18 +224,16 @@ fn check_schema(schema: Option<Text>) -> Result<(), String> {
     let shown = printable(&schema);
     Err(match (version(&schema), version(SCHEMA)) {
         (Some(found), Some(ours)) if found > ours => format!(
-            "its schema is `{shown}`, which is newer than this lockyard's `{SCHEMA}`: compare \
-            with the lockyard that wrote it, or a \
-             later one"
+            "its schema is `{shown}`, which is newer than this lockyard's `{SCHEMA}`: \
+             compare with the lockyard that wrote it, or a later one"
         ),
         (Some(_), Some(_)) => format!(
-            "its schema is `{shown}`, which is older than this lockyard's `{SCHEMA}`: run it \
-            again, or compare with the lockyard that \
-             wrote it"
+            "its schema is `{shown}`, which is older than this lockyard's `{SCHEMA}`: \
+             run it again, or compare with the lockyard that wrote it"
         ),
         _ => format!(
-            "its schema is `{shown}`; allowed: `{SCHEMA}`, what measure, predict and reproduce \
-            write"
+            "its schema is `{shown}`; allowed: `{SCHEMA}`, what measure, \
+             predict and reproduce write"
         ),
     })
 }
@@ -348,8 +346,8 @@ fn within(value: f64, rounds: &[f64]) -> Result<f64, String> {
     let value = value.clamp(LEAST, 1.0 / LEAST);
     if value < least * (1.0 - ROUNDING) || value > most * (1.0 + ROUNDING) {
         return Err(format!(
-            "`measured` is {value}, and its `measured_rounds` are {least} to {most}; it must be \
-            their median"
+            "`measured` is {value}, and its `measured_rounds` are {least} to {most}; \
+             it must be their median"
         ));
     }
     Ok(super::bootstrap::median(&mut rounds.to_vec()))

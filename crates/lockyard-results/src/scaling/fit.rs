@@ -77,8 +77,7 @@ impl Fit {
             let r = self.r_squared.map_or(String::new(), |r| format!("R squared is {r:.4}, and "));
             remarks.push(format!(
                 "the law does not describe these figures ({r}with {} threads it is off by {:+.0} \
-                %): do not use its parameters \
-                 or its knee; look at the figures themselves",
+                 %): do not use its parameters or its knee; look at the figures themselves",
                 self.worst.0,
                 self.worst.1 * 100.0
             ));
@@ -86,9 +85,8 @@ impl Fit {
         let knee = self.law.knee();
         if knee.is_finite() && knee > most as f64 {
             remarks.push(format!(
-                "the knee is beyond {most} threads, the most that were observed: it is \
-                extrapolated; \
-                 observe more threads if there are CPUs for them"
+                "the knee is beyond {most} threads, the most that were observed: \
+                 it is extrapolated; observe more threads if there are CPUs for them"
             ));
         }
         if self.law.sigma > 1.0 {

@@ -94,8 +94,8 @@ fn samples(
                     .any(|of| of.variant == name && matches!(of.total, SampleTotal::Given(_)));
                 if !known {
                     let message = format!(
-                        "`work_of` is `{name}`, but no entry above gives the `total` of \
-                                 that variant"
+                        "`work_of` is `{name}`, but no entry above gives the `total` of that \
+                         variant"
                     );
                     return Err(source.error(other.span(), message));
                 }

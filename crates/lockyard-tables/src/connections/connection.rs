@@ -185,8 +185,7 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> fmt::Display for Refused
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.why {
             Why::Exists(_) => {
-                "a connection with this protocol, these addresses and these ports \
-                               already exists"
+                "a connection with this protocol, these addresses and these ports already exists"
             }
             Why::NoMemory => "no memory could be allocated for the connection",
         })
