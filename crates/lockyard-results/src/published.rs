@@ -163,7 +163,7 @@ pub fn parse(name: &str, origin: &str, text: &str) -> Result<Table, InputError> 
             continue;
         }
         if record[0].starts_with('#') {
-            return Err(at(line, "a comment; only the first line may be one".to_owned()));
+            return Err(at(line, "a comment; only the first line may be a comment".to_owned()));
         }
         if record.len() != COLUMNS.len() {
             let (found, wanted) = (record.len(), COLUMNS.join(","));

@@ -224,7 +224,7 @@ fn judge(
     }
     if miss.abs() > 0.01 {
         notes.push(format!(
-            "whole cycles come no nearer to the ping-pong between {} than {:+.1} %",
+            "no whole number of cycles comes nearer to the ping-pong between {} than {:+.1} %",
             layout::describe(distance),
             miss * 100.0
         ));

@@ -100,7 +100,7 @@ pub fn differs(earlier: &Machine, new: &Machine) -> Vec<String> {
             let name = check.name.trim_start_matches("checks.");
             format!(
                 "an earlier calibration ({}) had {name} {before:.1} ns, this one has {now:.1} ns: \
-                 the host does not stay the same machine",
+                 the host has changed over time",
                 earlier.name()
             )
         })

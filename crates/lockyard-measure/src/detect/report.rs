@@ -136,7 +136,7 @@ fn facts(host: &Description) -> Vec<Fact> {
     add("CPUs", "how many these are", allowed.map(|list| list.len().to_string()), "");
     add("CPUs", "online", list(&topology.online), "");
     add("CPUs", "switched off", list(&topology.offline), "");
-    add("CPUs", "left alone by the scheduler", list(&topology.isolated), "");
+    add("CPUs", "isolated from the scheduler", list(&topology.isolated), "");
     add("CPUs", "sockets", count(topology.packages().map(|p| p.len())), "");
     add("CPUs", "core complexes (L3 domains)", count(topology.complexes().map(|c| c.len())), "");
     add("CPUs", "cores", count(topology.cores().map(|c| c.len())), "");

@@ -260,7 +260,7 @@ impl Run<'_> {
                     ));
                 }
                 Ok(_) => std::thread::sleep(LOOKS),
-                Err(how) => return self.failed(format_args!("a task ended badly: {how}")),
+                Err(how) => return self.failed(format_args!("a task failed: {how}")),
             }
         }
     }

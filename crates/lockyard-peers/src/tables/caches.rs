@@ -86,12 +86,12 @@ impl<C: CacheHit> Subject for Cache<C> {
     fn verify(&self, done: &[Done]) -> Result<(), String> {
         let wrong = Done::sum(done).wrong;
         if wrong > 0 {
-            return Err(format!("{wrong} hits were other buffers"));
+            return Err(format!("{wrong} hits returned another buffer"));
         }
         let lost = self.1.iter().filter(|&&(key, address)| self.0.address(key) != Some(address));
         match lost.count() {
             lost if C::PINS && lost > 0 => {
-                Err(format!("of {} buffers that are referenced {lost} are gone", self.1.len()))
+                Err(format!("of {} referenced buffers, {lost} are gone", self.1.len()))
             }
             _ => Ok(()),
         }

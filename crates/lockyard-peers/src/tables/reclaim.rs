@@ -86,10 +86,10 @@ impl<R: Reclaim> Subject for Pointers<R> {
     fn verify(&self, done: &[Done]) -> Result<(), String> {
         let wrong = Done::sum(done).wrong;
         if wrong > 0 {
-            return Err(format!("{wrong} reads found what was freed, or another pointer's object"));
+            return Err(format!("{wrong} reads found a freed object, or another pointer's object"));
         }
         if self.1.alive() < POINTERS as u64 {
-            return Err("an object was freed that can be reached".to_owned());
+            return Err("an object was freed that can still be reached".to_owned());
         }
         Ok(())
     }

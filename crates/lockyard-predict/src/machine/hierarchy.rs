@@ -177,7 +177,8 @@ pub fn text(machine: &Machine) -> String {
         threads => format!(" (its {threads} threads share it)"),
     };
     let inclusive = kib("caches.shared_inclusive") == Some(1.0);
-    let holds = if inclusive { "with all that its cores have" } else { "what its cores give up" };
+    let holds =
+        if inclusive { "with all lines of its cores" } else { "lines that its cores evict" };
     let cost = |ns: Option<f64>| ns.map_or("-".to_owned(), |ns| format!("{ns:.1} ns"));
     let rows = [
         (
@@ -282,12 +283,15 @@ mod tests {
     #[test]
     fn the_caches_are_shown_with_their_costs() {
         let shown = text(&machine("zen4-7840u"));
-        assert!(shown.contains("16 MiB a complex of 8 cores, what its cores give up"), "{shown}");
+        assert!(
+            shown.contains("16 MiB a complex of 8 cores, lines that its cores evict"),
+            "{shown}"
+        );
         assert!(shown.contains("1 MiB a core (its 2 threads share it)"), "{shown}");
         assert!(!shown.contains("another socket"), "{shown}");
         let shown = text(&machine("westmere-ex-4s10c"));
         assert!(
-            shown.contains("30 MiB a complex of 10 cores, with all that its cores have"),
+            shown.contains("30 MiB a complex of 10 cores, with all lines of its cores"),
             "{shown}"
         );
         assert!(shown.contains("of another socket"), "{shown}");

@@ -115,10 +115,10 @@ fn summary(comparison: &Comparison) -> Vec<String> {
     }
     if comparison.of_kind(Kind::Measured) > 0 {
         lines.push(format!(
-            "Measured: p is of the rank-sum test, corrected (Holm) for {}: \
+            "Measured: p is from the rank-sum test, corrected (Holm) for {}: \
              if nothing differs, a verdict among them has a probability of at most {} %. \
              It accounts for how the rounds of a run vary, not for what the host did differently \
-             between the runs. Intervals of {} % are of each row alone.",
+             between the runs. Intervals of {} % are for each row alone.",
             rows(comparison.of_kind(Kind::Measured)),
             FAMILY_ERROR * 100.0,
             COVERAGE * 100.0

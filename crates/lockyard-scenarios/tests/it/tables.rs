@@ -111,7 +111,7 @@ fn a_wrong_setting_says_what_is_allowed() {
         ),
         (
             r#"{ object = "ids", with = { variant = 3 } }"#,
-            "`variant` is a name; allowed: rcu, locked",
+            "`variant` must be a name; allowed: rcu, locked",
         ),
         (r#"{ object = "ids", with = { entries = 0 } }"#, "`entries` is 0; allowed: 1 to 1048576"),
         (

@@ -140,7 +140,7 @@ pub(super) fn get<V: Variant, H: Host>(word: &U32<H>) {
     let before = word.fetch_add(1, Ordering::Relaxed);
     debug_assert!(
         references::<V>(before) != References::Frozen,
-        "a reference was taken when the count was zero"
+        "a reference was taken when there was none"
     );
     if before >= MAX_REFERENCES {
         beyond::<H>(word, before);
@@ -180,7 +180,7 @@ fn dropped_beyond<V: Variant, H: Host>(word: &U32<H>, before: u32) {
     // Relaxed: as in `beyond`. A count that was dropped once too often is frozen for good. The
     // store is before the panic, which may be caught.
     word.store(if was_there { SATURATED } else { V::FROZEN }, Ordering::Relaxed);
-    debug_assert!(was_there, "a reference was dropped when the count was zero");
+    debug_assert!(was_there, "a reference was dropped when there was none");
 }
 
 /// Drops a reference from a word in which 0 means freed.
