@@ -89,7 +89,7 @@ fn a_wrong_step_says_what_the_table_allows() {
         ),
         (
             r#"{ do = "read", object = "word", key = "own" }"#,
-            "`word` has no `key`; only tables have",
+            "`word` has no `key`; only tables have one",
         ),
         (r#"{ do = "insert", object = "ids", key = "own" }"#, "`insert` steps have no `key`"),
     ] {
