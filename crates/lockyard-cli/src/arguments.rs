@@ -5,14 +5,12 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Scalable locks and reference counts: published, predicted and measured figures side by side.
+/// Scalable locks and reference counts: published, predicted and measured figures.
 #[derive(Debug, Parser)]
 #[command(name = "lockyard", version, disable_help_subcommand = true)]
-#[command(
-    after_help = "Exit codes: 0 success, 1 failure, 2 bad usage or bad input. A signal stops long \
-                  work within a second: the finished rows are printed (JSON has `partial`), and \
-                  the exit code is 130 (SIGINT), 143 (SIGTERM) or 129 (SIGHUP)."
-)]
+#[command(after_help = "Exit codes: 0 success, 1 failure, 2 bad usage or bad input.\n\
+                  A signal stops long work within a second and prints the finished rows (JSON\n\
+                  has `partial`). Exit codes then: 130 (SIGINT), 143 (SIGTERM), 129 (SIGHUP).")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
@@ -20,23 +18,21 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Show every published figure beside its prediction and, where this host can, a measurement
+    /// Show published figures beside predictions and measurements
     Reproduce(Reproduce),
     /// Run a scenario on a simulated machine
     Predict(Predict),
     /// Measure a scenario on this host
     Measure(Measure),
-    /// Measure tables, counters and reclamation beside their alternatives (see
-    /// docs/measure/measure-tables.md)
+    /// Measure tables, counters and reclamation beside alternatives
     MeasureTables(MeasureTables),
-    /// Measure the running kernel's system calls on one file, and lockyard's lockref beside them
+    /// Measure system calls on one file, beside lockyard's lockref
     Syscalls(SyscallsOptions),
-    /// Measure the cost of calling an uncontended lock: inlined, direct, through a table, patched
-    /// (see docs/measure/lock-call-path.md)
+    /// Measure the cost of calling an uncontended lock
     LockCallPath(CallPath),
-    /// Compare two result files: differences, intervals, verdicts; exit code 1 if B is slower
+    /// Compare two result files; exit with code 1 if B is slower
     Compare(Compare),
-    /// List the machines that can be simulated; `machines show NAME` describes one
+    /// List the simulated machines; show, check or calibrate one
     Machines(Machines),
 }
 
@@ -57,23 +53,23 @@ impl Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct Reproduce {
-    /// Tables or experiments, e.g. lockref-will-it-scale or fstat2 [default: all]
+    /// Tables or experiments, e.g. page-ref or fstat2 [default: all]
     #[arg(value_name = "EXPERIMENT")]
     pub(crate) experiments: Vec<String>,
     /// Do not measure on this host
     #[arg(long)]
     pub(crate) no_measure: bool,
-    /// Show the training tables instead: predictions of the figures to which the simulated machines
-    /// were fitted
+    /// Show the training tables instead: predictions of the{n}figures to which the simulated
+    /// machines were fitted
     #[arg(long, conflicts_with_all = ["experiments", "published"])]
     pub(crate) training: bool,
-    /// With --training: print every cell, not the summary alone
+    /// With --training: print every cell, not only the summary
     #[arg(long, requires = "training")]
     pub(crate) cells: bool,
-    /// Also write results.json, results.csv and results.md to this directory
+    /// Also write results.json, results.csv and results.md{n}to this directory
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Read the published tables (*.csv) of this directory instead of the shipped ones
+    /// Read published tables (*.csv) from this directory{n}instead of the shipped ones
     #[arg(long, value_name = "DIR")]
     pub(crate) published: Option<PathBuf>,
     #[command(flatten)]
@@ -82,34 +78,34 @@ pub(crate) struct Reproduce {
 
 #[derive(Debug, Args)]
 pub(crate) struct Predict {
-    /// A scenario, by name (open3, fstat2, page-ref, ...) or the path of a script
+    /// Scenario name (open3, fstat2, page-ref, ...) or path of a script
     pub(crate) scenario: String,
-    /// A machine, by name or the path of a machine file
+    /// Machine name or path of a machine file
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) machine: String,
-    /// Numbers of threads, e.g. 1,2,4
+    /// Thread counts, e.g. 1,2,4
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(crate) threads: String,
-    /// A variant; can be given several times [default: all]
+    /// Variant to run; repeatable [default: all]
     #[arg(long = "variant", value_name = "NAME")]
     pub(crate) variants: Vec<String>,
-    /// fill, siblings-last, spread, unpinned, or a list of hardware threads such as 0,24 [default:
-    /// as the script says]
+    /// Placement: fill, siblings-last, spread, unpinned,{n}or hardware threads such as
+    /// 0,24{n}[default: as the script says]
     #[arg(long, value_name = "WHERE", allow_hyphen_values = true)]
     pub(crate) placement: Option<String>,
-    /// Explain each prediction: cycles by phase, lock and line, the dominant cost, the gain of an
+    /// Explain each prediction: cycles by phase, lock and{n}line, the dominant cost, the gain of an
     /// ideal lock
     #[arg(long)]
     pub(crate) explain: bool,
-    /// Also print CPU time by region, as a profiler lists it, beside the published listing
+    /// Also print CPU time by region, as a profiler does,{n}beside the published listing
     #[arg(long)]
     pub(crate) attribution: bool,
-    /// Also name the input that moves each figure most if it is wrong by 20 % (about 50 simulations
-    /// a cell)
+    /// Also name the input that moves each figure most if{n}it is wrong by 20 % (about 50
+    /// simulations per cell)
     #[arg(long)]
     pub(crate) sensitivity: bool,
-    /// Also fit the Universal Scalability Law: contention, coherence, and the number of threads
-    /// beyond which throughput falls
+    /// Also fit the Universal Scalability Law: contention,{n}coherence, and the number of threads
+    /// beyond{n}which throughput falls
     #[arg(long)]
     pub(crate) fit: bool,
     #[command(flatten)]
@@ -118,16 +114,15 @@ pub(crate) struct Predict {
 
 #[derive(Debug, Args)]
 pub(crate) struct Measure {
-    /// A scenario, by name (fstat2, page-ref, spin-loop/same-node/embedded, ...) or the path of a
-    /// script
+    /// Scenario name (fstat2, page-ref, spin-loop/same-node/embedded,{n}...) or path of a script
     pub(crate) scenario: String,
-    /// Numbers of threads, e.g. 1,2,4
+    /// Thread counts, e.g. 1,2,4
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(crate) threads: String,
-    /// A variant; can be given several times [default: all]
+    /// Variant to measure; repeatable [default: all]
     #[arg(long = "variant", value_name = "NAME")]
     pub(crate) variants: Vec<String>,
-    /// Also measure other libraries' locks; =LIST for some, e.g. =spin,std-mutex (see
+    /// Also measure other libraries' locks; =LIST for some,{n}e.g. =spin,std-mutex (see
     /// docs/measure/peers.md)
     #[arg(
         long,
@@ -139,35 +134,35 @@ pub(crate) struct Measure {
     pub(crate) peers: Option<String>,
     #[command(flatten)]
     pub(crate) rounds: Rounds,
-    /// fill, siblings-last, spread, unpinned, or a list of CPUs such as 0,2 [default: as the script
-    /// says]
+    /// Placement: fill, siblings-last, spread, unpinned,{n}or CPUs such as 0,2 [default: as the
+    /// script says]
     #[arg(long, value_name = "WHERE", allow_hyphen_values = true)]
     pub(crate) placement: Option<String>,
-    /// Also print each figure over this variant's, round by round
+    /// Also print each figure's ratio to this variant's,{n}round by round
     #[arg(long, value_name = "NAME")]
     pub(crate) relative_to: Option<String>,
-    /// Also print CPU time by phase (working, waiting, holding, ...) and by region, sampled in a
+    /// Also print CPU time by phase (working, waiting,{n}holding, ...) and by region, from a
     /// separate pass
     #[arg(long)]
     pub(crate) attribution: bool,
     /// Also draw a histogram of the waits
     #[arg(long)]
     pub(crate) histogram: bool,
-    /// Also fit the Universal Scalability Law: contention, coherence, and the number of threads
-    /// beyond which throughput falls
+    /// Also fit the Universal Scalability Law: contention,{n}coherence, and the number of threads
+    /// beyond{n}which throughput falls
     #[arg(long)]
     pub(crate) fit: bool,
     #[command(flatten)]
     pub(crate) stall: Stall,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table)]
+    /// Output: table, json, csv, markdown
+    #[arg(long, value_enum, default_value_t = Format::Table, hide_possible_values = true)]
     pub(crate) format: Format,
 }
 
 // Options of `measure` and `measure-tables`. A doc comment here would become the command's text.
 #[derive(Debug, Args)]
 pub(crate) struct Rounds {
-    /// Duration of one round of one cell
+    /// Seconds per round of one cell
     #[arg(
         long,
         value_name = "S",
@@ -176,7 +171,7 @@ pub(crate) struct Rounds {
         allow_hyphen_values = true
     )]
     pub(crate) seconds: Duration,
-    /// Rounds
+    /// Number of rounds, 1 to 1000
     #[arg(
         long,
         value_name = "N",
@@ -190,7 +185,7 @@ pub(crate) struct Rounds {
 // As `Rounds`, further down in the help.
 #[derive(Debug, Args)]
 pub(crate) struct Stall {
-    /// Abort a run that makes no progress for this long
+    /// Abort a run that makes no progress for this many{n}seconds
     #[arg(
         long,
         value_name = "S",
@@ -202,25 +197,27 @@ pub(crate) struct Stall {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "See docs/measure/measure-tables.md.")]
 pub(crate) struct MeasureTables {
-    /// id-read, id-lock, connection-read, connection-hold, cache-hit, counter, reclaim [default:
-    /// all]
+    /// Groups: id-read, id-lock, connection-read, connection-hold,{n}cache-hit, counter, reclaim
+    /// [default: all]
     #[arg(value_name = "GROUP")]
     pub(crate) groups: Vec<String>,
-    /// Numbers of threads, e.g. 1,2,4 [default: 1, 2, 4, ... up to the number of CPUs]
+    /// Thread counts, e.g. 1,2,4{n}[default: 1, 2, 4, ... up to the number of CPUs]
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(crate) threads: Option<String>,
-    /// Percentages of reads, e.g. 100,99,90; the other operations write [default: each group's own]
+    /// Percentages of reads, e.g. 100,99,90; the other{n}operations write [default: each group's
+    /// own]
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(crate) reads: Option<String>,
-    /// Measure only these, e.g. id-table-rcu,papaya [default: all of a group]
+    /// Measure only these, e.g. id-table-rcu,papaya{n}[default: all of a group]
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(crate) only: Option<String>,
-    /// Print each figure over this one's, round by round [default: over the fastest that is not
+    /// Print each figure's ratio to this one's, round by{n}round [default: the fastest that is not
     /// lockyard's]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub(crate) relative_to: Option<String>,
-    /// Objects in a table
+    /// Number of objects in a table
     #[arg(
         long,
         value_name = "N",
@@ -231,27 +228,27 @@ pub(crate) struct MeasureTables {
     pub(crate) objects: u32,
     #[command(flatten)]
     pub(crate) rounds: Rounds,
-    /// fill, siblings-last, spread, unpinned, or a list of CPUs such as 0,2
+    /// Placement: fill, siblings-last, spread, unpinned,{n}or CPUs such as 0,2
     #[arg(long, value_name = "WHERE", default_value = "siblings-last", allow_hyphen_values = true)]
     pub(crate) placement: String,
     #[command(flatten)]
     pub(crate) stall: Stall,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table)]
+    /// Output: table, json, csv, markdown
+    #[arg(long, value_enum, default_value_t = Format::Table, hide_possible_values = true)]
     pub(crate) format: Format,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct SyscallsOptions {
-    /// open3, fstat2, access2 or stat2
+    /// Experiment: open3, fstat2, access2 or stat2
     pub(crate) experiment: String,
-    /// Numbers of tasks, e.g. 1,2,4
+    /// Task counts, e.g. 1,2,4
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(crate) tasks: String,
-    /// Kind of the tasks [default: processes; with --format will-it-scale: both]
-    #[arg(long = "as", value_name = "KIND", value_enum)]
+    /// Kind of tasks: processes, threads, both{n}[default: processes; for will-it-scale: both]
+    #[arg(long = "as", value_name = "KIND", value_enum, hide_possible_values = true)]
     pub(crate) kinds: Option<Kinds>,
-    /// Duration of a sample
+    /// Seconds per sample
     #[arg(
         long,
         value_name = "S",
@@ -260,7 +257,7 @@ pub(crate) struct SyscallsOptions {
         allow_hyphen_values = true
     )]
     pub(crate) seconds: Duration,
-    /// Samples of each cell, one in each round
+    /// Samples per cell, one in each round
     #[arg(
         long,
         value_name = "N",
@@ -269,17 +266,17 @@ pub(crate) struct SyscallsOptions {
         allow_hyphen_values = true
     )]
     pub(crate) repeats: u16,
-    /// fill, siblings-last, spread, unpinned, or a list of CPUs such as 0,2 [default:
+    /// Placement: fill, siblings-last, spread, unpinned,{n}or CPUs such as 0,2 [default:
     /// siblings-last]
     #[arg(long, value_name = "WHERE", allow_hyphen_values = true)]
     pub(crate) placement: Option<String>,
-    /// Directory for the temporary directory with the file [default: the system's]
+    /// Directory in which to make the file's temporary{n}directory [default: the system's]
     #[arg(long, value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
     /// Do not measure lockyard's lockref beside the kernel's
     #[arg(long)]
     pub(crate) kernel_only: bool,
-    /// Give up a task that does not begin, or end, within this time
+    /// Give up a task that does not start or end within{n}this many seconds
     #[arg(
         long,
         value_name = "S",
@@ -288,17 +285,24 @@ pub(crate) struct SyscallsOptions {
         allow_hyphen_values = true
     )]
     pub(crate) stalled_after: Duration,
-    /// Output format; will-it-scale has that program's columns, of the kernel only
-    #[arg(long, value_enum, default_value_t = SyscallsFormat::Table)]
+    /// Output: table, json, csv, markdown, or will-it-scale{n}(its columns, of the kernel only)
+    #[arg(
+        long,
+        value_enum,
+        default_value_t = SyscallsFormat::Table,
+        hide_possible_values = true
+    )]
     pub(crate) format: SyscallsFormat,
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Ways to call: inlined, direct, through a table, patched.\n\
+                  See docs/measure/lock-call-path.md.")]
 pub(crate) struct CallPath {
-    /// The kind of lock: ticket, queued, ... [default: ticket]
+    /// Kind of lock: ticket, queued, ... [default: ticket]
     #[arg(long, value_name = "KIND", allow_hyphen_values = true)]
     pub(crate) lock: Option<String>,
-    /// Approximate duration of one round of one way to call
+    /// Approximate seconds per round of{n}one way to call
     #[arg(
         long,
         value_name = "S",
@@ -307,7 +311,7 @@ pub(crate) struct CallPath {
         allow_hyphen_values = true
     )]
     pub(crate) seconds: Duration,
-    /// Rounds
+    /// Number of rounds, 1 to 1000
     #[arg(
         long,
         value_name = "N",
@@ -316,8 +320,8 @@ pub(crate) struct CallPath {
         allow_hyphen_values = true
     )]
     pub(crate) repeats: u16,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table)]
+    /// Output: table, json, csv, markdown
+    #[arg(long, value_enum, default_value_t = Format::Table, hide_possible_values = true)]
     pub(crate) format: Format,
 }
 
@@ -339,32 +343,36 @@ pub(crate) enum SyscallsFormat {
 }
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Exit codes: 0 no row is slower beyond the threshold, 1 some are, 2 bad input or \
-                  incomparable results, 130 or 143 after a signal."
-)]
+#[command(after_help = "Exit codes: 0 no row is slower beyond the threshold, 1 some are,\n\
+                  2 bad input or incomparable results, 130 or 143 after a signal.")]
 pub(crate) struct Compare {
-    /// The baseline: results of measure, predict or reproduce with --format json
+    /// Baseline: results of measure, predict or reproduce (--format json)
     #[arg(value_name = "A.json")]
     pub(crate) a: PathBuf,
-    /// The results to compare with it
+    /// Results to compare with the baseline
     #[arg(value_name = "B.json")]
     pub(crate) b: PathBuf,
-    /// Exit with code 1 if a row is slower by more than this, with evidence
+    /// Exit with code 1 if a row is slower by more than{n}this, with evidence
     #[arg(long, value_name = "PERCENT", default_value = "5%", allow_hyphen_values = true)]
     pub(crate) threshold: String,
-    /// Compare results even of different hosts, machine files or seeds
+    /// Compare results even if hosts, machine files or{n}seeds differ
     #[arg(long)]
     pub(crate) anyway: bool,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table)]
+    /// Output: table, json, csv, markdown
+    #[arg(long, value_enum, default_value_t = Format::Table, hide_possible_values = true)]
     pub(crate) format: Format,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Machines {
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table, global = true)]
+    /// Output: table, json, csv, markdown
+    #[arg(
+        long,
+        value_enum,
+        default_value_t = Format::Table,
+        hide_possible_values = true,
+        global = true
+    )]
     pub(crate) format: Format,
     #[command(subcommand)]
     pub(crate) command: Option<MachinesCommand>,
@@ -374,31 +382,29 @@ pub(crate) struct Machines {
 pub(crate) enum MachinesCommand {
     /// Print every number of a machine, with its source
     Show {
-        /// A machine, by name or the path of a machine file
+        /// Machine name or path of a machine file
         #[arg(value_name = "NAME|FILE")]
         machine: String,
     },
-    /// Describe this host: its CPUs, caches and clock, limits of the process, and whatever spoils a
-    /// measurement
+    /// Describe this host: CPUs, caches, limits, what spoils measurements
     Detect {
-        /// Describe another host, whose `sys` and `proc` are recorded in this directory
+        /// Describe another host, from its `sys` and `proc`{n}recorded in this directory
         #[arg(long, value_name = "DIR")]
         root: Option<PathBuf>,
     },
     /// Predict published figures that are not inputs of a machine
     Check {
-        /// Machines, by name or the paths of machine files [default: all that are shipped]
+        /// Machine names or paths of machine files [default: all shipped]
         #[arg(value_name = "NAME|FILE")]
         machines: Vec<String>,
     },
-    /// Measure this host for about a minute, write a machine file of it, and predict the
-    /// measurements
+    /// Measure this host, write a machine file, predict the measurements
     Calibrate(Calibrate),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Calibrate {
-    /// Duration of the measurement
+    /// Seconds to measure, 1 to 3600
     #[arg(
         long,
         value_name = "S",
@@ -407,26 +413,26 @@ pub(crate) struct Calibrate {
         allow_hyphen_values = true
     )]
     pub(crate) seconds: Duration,
-    /// Write the machine file here [default: print it below the figures]
+    /// Write the machine file here{n}[default: print it below the figures]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Replace the file if it exists
     #[arg(long, requires = "out")]
     pub(crate) force: bool,
-    /// Write a file even if hand-overs are not steady over time; the file says so
+    /// Write a file even if hand-overs are not steady over{n}time; the file says so
     #[arg(long)]
     pub(crate) anyway: bool,
-    /// The machine's name [default: derived from the processor's]
+    /// Name of the machine [default: derived from the{n}processor's]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub(crate) name: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Common {
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table)]
+    /// Output: table, json, csv, markdown
+    #[arg(long, value_enum, default_value_t = Format::Table, hide_possible_values = true)]
     pub(crate) format: Format,
-    /// Number of cells that are simulated at the same time [default: one for each CPU]
+    /// Cells to simulate at once [default: one per CPU]
     #[arg(long, value_name = "N", value_parser = jobs, allow_hyphen_values = true)]
     pub(crate) jobs: Option<u16>,
 }
@@ -479,9 +485,11 @@ impl Common {
 pub(crate) fn overview() -> String {
     let mut help = Arguments::command().render_long_help().to_string();
     help.push_str(
-        "\nTry:\n  lockyard reproduce\n  lockyard predict fstat2 --machine cascade-lake-2s24c2t \
-         --threads 1,24,96\n  lockyard measure page-ref --threads 1,2\n  lockyard machines show \
-         cascade-lake-2s24c2t\n  lockyard machines detect\n",
+        "\nTry:\n  lockyard reproduce\n  \
+         lockyard predict fstat2 --machine cascade-lake-2s24c2t --threads 1,24,96\n  \
+         lockyard measure page-ref --threads 1,2\n  \
+         lockyard machines show cascade-lake-2s24c2t\n  \
+         lockyard machines detect\n",
     );
     help
 }

@@ -124,7 +124,7 @@ fn check_name(name: &str) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Input(format!(
-        "--name is `{}`; allowed: 1 to 100 of a-z, A-Z, 0-9, '-', '_', '.'",
+        "--name is `{}`; allowed: 1 to 100 characters of a-z, A-Z, 0-9, '-', '_', '.'",
         lockyard_support::printable(name)
     )))
 }

@@ -12,7 +12,7 @@ pub(crate) fn no_scenario(name: &str) -> Result<(), Failure> {
     if name == call_path::EXPERIMENT {
         let why = "it has a command of its own: `lockyard lock-call-path`";
         return Err(Failure::Input(format!(
-            "`{name}` is not a scenario, because nothing of it can be simulated; {why}"
+            "`{name}` is not a scenario, because it cannot be simulated; {why}"
         )));
     }
     Ok(())

@@ -34,14 +34,16 @@ pub fn main() -> ExitCode {
         return code;
     }
     if let Err(error) = signals::install() {
-        complain(&format!("warning: a signal will not print what is finished: {error}"));
+        complain(&format!(
+            "warning: a signal will end the command without its finished rows: {error}"
+        ));
     }
     let done = usage::parse().and_then(|arguments| perform(&arguments));
     let interrupted = signals::caught();
     let code = match done {
         Ok(()) => {
             if let Some((signal, _)) = interrupted {
-                complain(&format!("lockyard: interrupted ({signal}): everything was done already"));
+                complain(&format!("lockyard: interrupted ({signal}): all work was already done"));
             }
             ExitCode::SUCCESS
         }

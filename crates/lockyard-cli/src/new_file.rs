@@ -66,7 +66,7 @@ impl NewFile {
         });
         written.map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => Failure::Run(format!(
-                "{} exists by now, so it was not written; --force replaces it",
+                "{} exists by now and was not written; --force replaces it",
                 self.shown
             )),
             _ => Failure::Run(format!("{} cannot be written: {error}", self.shown)),

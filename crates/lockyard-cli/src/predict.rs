@@ -32,7 +32,7 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     let bar = progress::bar(threads.len() * variants * each, "cells simulated");
     let work = match &script.calibration {
         Some(calibration) if calibration.gives_local_work() => format!(
-            "Local work: calibrated on {}{}, in nanoseconds, and taken over.",
+            "Local work: calibrated on {}{}, in nanoseconds, and reused here.",
             calibration.machines.join(" and "),
             match calibration.threads {
                 Some(1) => " at 1 thread".to_owned(),

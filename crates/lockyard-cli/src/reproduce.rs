@@ -139,16 +139,18 @@ fn document(report: &reproduce::Reproduction, measured: bool) -> Document {
         .map(|(table, source)| format!("Published: {table}: {source}."))
         .collect();
     notes.push(
-        "Predicted: simulated from the machine's file; calibration rows gave the local work (of \
-         qspinlock-loop, the machine's latencies) and are not counted. Trivial model: the cost of \
-         the calibration cell, held constant."
+        "Predicted: simulated from the machine's file. \
+         Calibration rows set the local work (in qspinlock-loop, \
+         the machine's latencies) and are not counted. Trivial model: \
+         the cost of the calibration cell, held constant."
             .to_owned(),
     );
     notes.push(format!("Measured: {}.", report.measured));
     if measured {
         notes.push(
-            "Measured figures are this host's, not the published machine's, with the local work of \
-             the published machine: the median of the rounds, with an interval of at least 95 %."
+            "Measured figures are from this host, not the published machine, \
+             but use that machine's local work. Each is the median of the rounds, \
+             with an interval of at least 95 %."
                 .to_owned(),
         );
         notes.push(format!("This host: {}.", known(&detect::environment(), ", ")));

@@ -140,7 +140,8 @@ impl Place {
 
     /// Returns the help of an argument, worded for the middle of a sentence.
     fn help(&self, argument: &str) -> Option<String> {
-        let help = self.find(argument)?.get_help()?.to_string();
+        // `{n}` breaks a line of the help.
+        let help = self.find(argument)?.get_help()?.to_string().replace("{n}", " ");
         let mut letters = help.chars();
         let first = letters.next()?;
         Some(first.to_lowercase().chain(letters).collect())

@@ -103,7 +103,7 @@ pub fn check(request: &MeasureRequest) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Input(InputError(format!(
-        "--relative-to: `{}` is no variant that is measured; {}",
+        "--relative-to: `{}` is not a measured variant; {}",
         lockyard_support::printable(name),
         lockyard_support::hint(name, &measured, "there are")
     ))))
@@ -237,39 +237,37 @@ fn notes(
     if let Some(guests) = tasks.iter().find_map(|task| task.variant.guests) {
         let s = if guests == 1 { "" } else { "s" };
         notes.push(format!(
-            "{guests} guest{s}, each with the threads of its row and objects of its own, are \
-            threads of this host; figures are of one \
-             guest. The operating system schedules them: nobody notices that a thread spins, as a \
-             hypervisor does."
+            "{guests} guest{s}, each with the threads of its row and objects of its own, \
+             are threads of this host; figures are of one guest. \
+             The operating system schedules them: unlike a hypervisor, \
+             it does not notice that a thread spins."
         ));
     }
     if tasks.iter().any(|task| task.variant.waits_for_others()) {
         notes.push(String::from(
-            "To wait for others is the system call membarrier: it interrupts the CPUs on which \
-            other threads run, and does not wait \
-             for threads that are off their CPU.",
+            "Waiting for others is the system call membarrier: \
+             it interrupts the CPUs on which other threads run, \
+             and does not wait for threads that are off their CPU.",
         ));
     }
     if tasks.iter().any(|task| most(task) > places) {
         notes.push(format!(
-            "More threads than the {places} CPUs of the placement share them: figures then depend \
-            on the operating \
-             system's scheduler."
+            "More threads than the {places} CPUs of the placement share them: \
+             figures then depend on the operating system's scheduler."
         ));
     }
     let effort = request.effort;
     notes.push(format!(
         "Measured on this host: {} rounds of {} s, the cells in an order shuffled for each round; \
-        the median, with an \
-         interval of at least 95 % ({}; that of the bootstrap is in JSON).",
+         the median, with an interval of at least 95 % ({}; that of the bootstrap is in JSON).",
         effort.repeats,
         effort.window.as_secs_f64(),
         coverage(effort.repeats)
     ));
     if let Some(name) = &request.relative_to {
         notes.push(format!(
-            "Ratio: the figure over that of {name} in the same round; the median of the rounds, \
-            with its interval."
+            "Ratio: the figure over that of {name} in the same round; \
+             the median of the rounds, with its interval."
         ));
     }
     notes.extend(notes_on_passes(request, measured));
@@ -281,38 +279,34 @@ fn notes_on_passes(request: &MeasureRequest, measured: &rounds::Results) -> Vec<
     let mut notes = Vec::new();
     if measured.results.iter().flatten().any(|result| result.attribution.is_some()) {
         notes.push(
-            "CPU time by phase: sampled in a pass of its own, as long as all rounds together, \
-            weighed with the threads' \
-             CPU-time clocks; the interval of a share is for phases shorter than the time between \
-             samples. Waiting is every \
-             call that takes a lock, or takes or drops a reference; between: the interpreter. \
-             Sampler: its CPU time, in per cent \
-             of what it saw; cost: CPU time for an operation in this pass over that without \
-             attribution."
+            "CPU time by phase: sampled in a separate pass, as long as all rounds together, \
+             and weighted with the threads' CPU-time clocks. \
+             The interval of a share holds for phases shorter than the time between samples. \
+             Waiting: every call that takes a lock, or takes or drops a reference. Between: \
+             the interpreter. Sampler: its CPU time, in per cent of the CPU time that it saw. \
+             Cost: CPU time per operation in this pass over that without attribution."
                 .to_owned(),
         );
     }
     if let Some(clock_ns) = measured.clock_ns {
         notes.push(format!(
-            "Waits: from the call that takes a lock, or takes or drops a reference, to its \
-            return, in a pass of its own; \
-             each contains about {clock_ns:.0} ns of reading the clock."
+            "Waits: from the call that takes a lock, or takes or drops a reference, \
+             to its return, in a separate pass; each includes about {clock_ns:.0} ns of reading \
+             the clock."
         ));
     }
     if measured.results.iter().flatten().any(|result| result.handovers.is_some()) {
         notes.push(
-            "Handed over from: where the lock's last holder ran, in a pass of its own; recording: \
-            the throughput of that pass over \
-             that of the rounds."
+            "Handed over from: where the lock's last holder ran, in a separate pass. Recording: \
+             the throughput of that pass over that of the rounds."
                 .to_owned(),
         );
     }
     if let Some(samples) = request.script.samples {
         notes.push(format!(
-            "Samples: of one run, {} of {} s one after another; in operations a second of the \
-            task that did the fewest, of the one \
-             that did the most, and of all. What disturbs them comes from a thread that is not \
-             pinned.",
+            "Samples: {} of {} s one after another, in one run; \
+             operations a second of the task with the fewest, of the task with the most, \
+             and of all. Disturbances come from a thread that is not pinned.",
             samples.number, samples.seconds
         ));
     }

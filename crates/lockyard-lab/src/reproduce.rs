@@ -279,7 +279,7 @@ fn row(job: &Job, plan: &Plan, found: &[Option<Found>]) -> Option<Row> {
     row.trivial = model.trivial(run, calibrated.metric);
     row.status = match (&row.predicted, model.is_calibration) {
         (None, _) => {
-            row.reason = Some("the runs do not tell it".to_owned());
+            row.reason = Some("the runs do not determine it".to_owned());
             Status::NotModelled
         }
         (Some(_), true) => Status::Calibration,
@@ -364,8 +364,8 @@ fn measure_rows(
     };
     let s = if cpus.len() == 1 { "" } else { "s" };
     let mut how_far = format!(
-        "this process may use {} CPU{s}: {} rows were measured, {beyond} ask for more threads and \
-        were not",
+        "this process may use {} CPU{s}: {} rows were measured, \
+         {beyond} need more threads and were not",
         cpus.len(),
         rows.iter().filter(|(_, row)| row.measured.is_some()).count(),
     );

@@ -54,7 +54,7 @@ pub fn abandonable<R: Send + 'static>(
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(format!("{what}: a thread ended without a word"));
+                return Err(format!("{what}: a thread ended without a result"));
             }
         }
     }
@@ -119,7 +119,7 @@ impl Watchdog<'_> {
                     self.progressed(&mut last, &mut since)?;
                 }
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(format!("{}: a thread ended without a word", self.what));
+                    return Err(format!("{}: a thread ended without a result", self.what));
                 }
             }
         }
@@ -138,8 +138,8 @@ impl Watchdog<'_> {
         let counts: Vec<String> = now.iter().take(SHOWN).map(u64::to_string).collect();
         let more = if now.len() > SHOWN { ", ..." } else { "" };
         Err(format!(
-            "{} is stalled: no operation was finished for {:.1} s; operations of each thread \
-            before: {}{more}",
+            "{} is stalled: no operation was finished for {:.1} s; \
+             operations of each thread before: {}{more}",
             self.what,
             self.stalled_after.as_secs_f64(),
             counts.join(", ")

@@ -67,7 +67,7 @@ pub const PEERS: &[Peer] = &[
         name: "bare",
         from: "lockyard",
         licence: "MIT OR Apache-2.0",
-        what: "a yardstick: one compare-exchange and one store; who waits spins, without order",
+        what: "a yardstick: one compare-exchange and one store; waiters spin, without order",
         fifo: false,
         control: true,
         lock: BareLock,
@@ -113,8 +113,8 @@ pub const PEERS: &[Peer] = &[
         name: "parking-lot",
         from: "parking_lot 0.13.0",
         licence: "MIT OR Apache-2.0",
-        what: "a byte that spins, then parks the thread; every half millisecond or so it hands \
-               over to who waits longest",
+        what: "a byte that spins, then parks the thread; \
+               every half millisecond or so it hands over to the longest waiter",
         fifo: false,
         control: false,
         lock: parking_lot::RawMutex,
@@ -223,7 +223,7 @@ pub const PEERS: &[Peer] = &[
         name: "mcslock-barging",
         from: "mcslock 0.4.2",
         licence: "MIT OR Apache-2.0",
-        what: "test-and-set before a queue: who arrives competes with the queue's head alone; \
+        what: "test-and-set before a queue: arrivals compete with the queue's head alone; \
                backs off",
         fifo: false,
         control: false,

@@ -115,7 +115,7 @@ fn per_operation(
     let Some(tasks) = of.tasks(cell.key.threads) else {
         return Err(Failure::Input(InputError(format!(
             "scenario `{}`: neither its calibration cell nor `tasks` in [run] says how many tasks \
-            ran",
+             ran",
             of.name
         ))));
     };
@@ -159,7 +159,8 @@ fn calibrating(script: &Script, calibration: &Calibration) -> Result<Script, Fai
     let elsewhere = other.calibration.as_ref().and_then(|c| c.experiment.as_ref());
     if elsewhere.is_some_and(|experiment| *experiment != other.name) {
         return Err(Failure::Input(InputError(format!(
-            "scenario `{}` is calibrated by `{name}`, which is calibrated by another one itself",
+            "scenario `{}` is calibrated by `{name}`, which is itself calibrated by another \
+             scenario",
             script.name
         ))));
     }
@@ -236,7 +237,7 @@ pub fn local_work(
     else {
         return Err(Failure::Input(InputError(format!(
             "scenario `{}`: neither its calibration cell nor `tasks` in [run] says how many tasks \
-            ran",
+             ran",
             script.name
         ))));
     };

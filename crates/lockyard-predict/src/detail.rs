@@ -89,9 +89,9 @@ fn notes(prediction: &Prediction, work: Option<LocalWork>) -> Vec<String> {
     let mut notes = Vec::new();
     if prediction.locked > 0 && prediction.long.is_none() {
         notes.push(String::from(
-            "in some cells operations exhausted their retries and took the lock \
-             (`lock_fallbacks` in JSON); others then queue behind them, so the figure depends on \
-             how long is simulated",
+            "in some cells operations exhausted their retries and took the lock (`lock_fallbacks` \
+             in JSON); others then queue behind them, so the figure depends on the simulated \
+             duration",
         ));
     }
     if let Some(long) = prediction.long {
@@ -105,15 +105,14 @@ fn notes(prediction: &Prediction, work: Option<LocalWork>) -> Vec<String> {
     }
     if prediction.while_all_go_on.is_some() {
         notes.push(String::from(
-            "figures are of tasks that are timed until each is done; the explanation describes \
-             the time when all go on",
+            "figures cover tasks that are timed until each is done; \
+             the explanation covers the time while all tasks run",
         ));
     }
     if prediction.orders.is_some_and(|orders| !orders.agree) {
         notes.push(String::from(
-            "in rows marked `order matters` the runs, each of which began in another order, do \
-             not agree: the figure is their mean (`start_orders` in JSON; \
-             docs/evidence/start-order.md)",
+            "in rows marked `order matters` the runs began in different orders and do not agree: \
+             the figure is their mean (`start_orders` in JSON; docs/evidence/start-order.md)",
         ));
     }
     if prediction.siblings_apart.is_some() {
@@ -134,8 +133,9 @@ fn of_work(work: LocalWork) -> Vec<String> {
     }
     if !work.is_determined() {
         notes.push(format!(
-            "the calibration cell does not determine the local work: {:.0} ns was taken, and works \
-             from {:.0} to {:.0} ns are among those that meet it within 5 %",
+            "the calibration cell does not determine the local work: \
+             {:.0} ns was taken, but values from {:.0} to {:.0} ns are among those that also meet \
+             it within 5 %",
             work.nanoseconds, work.as_good.0, work.as_good.1
         ));
     }

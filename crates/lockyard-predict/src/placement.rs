@@ -30,8 +30,8 @@ impl MachinePlacement {
                 let hint = hint(text, &Order::ALL.map(Order::name), "allowed");
                 let text = printable(text);
                 return Err(InputError(format!(
-                    "--placement: `{text}` is no placement; {hint} (or a list of hardware \
-                    threads, such as 0,1)"
+                    "--placement: `{text}` is not a placement; \
+                     {hint} (or a list of hardware threads, such as 0,1)"
                 )));
             };
             let all = machine.hardware_threads();
@@ -39,8 +39,8 @@ impl MachinePlacement {
                 let last = all - 1;
                 let name = machine.name();
                 return Err(InputError(format!(
-                    "--placement: machine `{name}` has no hardware thread {place}; allowed: 0 to \
-                    {last}"
+                    "--placement: machine `{name}` has no hardware thread {place}; allowed: \
+                     0 to {last}"
                 )));
             }
             if list.contains(&place) {

@@ -228,8 +228,8 @@ impl Cell<'_> {
 fn refuse_foreign(variant: &Variant) -> Result<(), InputError> {
     match variant.foreign_locks().next() {
         Some(name) => Err(InputError(format!(
-            "`{name}` is native code that only a real host can run: lockyard measure SCENARIO \
-            --peers={name}"
+            "`{name}` is native code that only a real host can run: \
+             lockyard measure SCENARIO --peers={name}"
         ))),
         None => Ok(()),
     }

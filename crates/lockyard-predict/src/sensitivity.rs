@@ -229,8 +229,7 @@ impl Sensitivity {
         ));
         let most = self.effects.first().map_or("none", |effect| &effect.input);
         text.push_str(&format!(
-            "  from {:.4e} to {:.4e} if one input is wrong by 20 %, whichever it is; {most} moves \
-            it most\n",
+            "  from {:.4e} to {:.4e} if any one input is wrong by 20 %; {most} moves it most\n",
             self.single.0, self.single.1
         ));
         let (value, less, more) = ("value", "20 % less", "20 % more");
@@ -258,7 +257,7 @@ impl Sensitivity {
         }
         if !self.coarse.is_empty() {
             text.push_str(&format!(
-                "  changed by another share, to the nearest that a machine's file may say: {}\n",
+                "  changed by another share, to the nearest value that a machine file allows: {}\n",
                 self.coarse.join(", ")
             ));
         }

@@ -154,7 +154,7 @@ pub fn parse(name: &str, origin: &str, text: &str) -> Result<PublishedTable, Inp
             continue;
         }
         if record[0].starts_with('#') {
-            return Err(at(line, "a comment; only the first line may be one".to_owned()));
+            return Err(at(line, "a comment; only the first line may be a comment".to_owned()));
         }
         if record.len() != COLUMNS.len() {
             let (found, wanted) = (record.len(), COLUMNS.join(","));
@@ -163,10 +163,7 @@ pub fn parse(name: &str, origin: &str, text: &str) -> Result<PublishedTable, Inp
         }
         let cell = cell(&record).map_err(|what| at(line, what))?;
         if cells.len() == MAX_ROWS {
-            return Err(at(
-                line,
-                format!("more than {MAX_ROWS} rows; at most so many are allowed"),
-            ));
+            return Err(at(line, format!("more than {MAX_ROWS} rows; no more are allowed")));
         }
         if !places.insert(place(&cell)) {
             return Err(at(
@@ -242,8 +239,8 @@ fn cell(record: &csv::StringRecord) -> Result<PublishedCell, String> {
     if !UNITS.contains(&&record[6]) && !in_words(&record[6]) {
         let (found, units) = (show(&record[6]), UNITS.join("; "));
         return Err(format!(
-            "`unit` is `{found}`; allowed: {units}`x of ...`, `% of ...`, `{DIRECTION_PREFIX}...`, or \
-            nothing"
+            "`unit` is `{found}`; allowed: {units}`x of ...`, `% of ...`, \
+             `{DIRECTION_PREFIX}...`, or nothing"
         ));
     }
     let (metric, unit) = (text(4)?, record[6].to_owned());

@@ -104,7 +104,7 @@ impl fmt::Display for RunEnd {
             RunEnd::Finished => f.write_str("finished"),
             RunEnd::TimeOver => f.write_str("time over"),
             RunEnd::Stuck(reports) => {
-                write!(f, "stuck: {} threads wait for ever", reports.len())?;
+                write!(f, "stuck: {} threads wait forever", reports.len())?;
                 list(f, reports)
             }
             RunEnd::Panicked { thread, message } => {

@@ -2,7 +2,9 @@
 #![no_std]
 
 #[cfg(not(target_has_atomic = "64"))]
-compile_error!("lockyard needs a processor with 64-bit atomic operations: a lockref is one");
+compile_error!(
+    "lockyard needs a processor with 64-bit atomic operations: a lockref is one 64-bit word"
+);
 
 #[cfg(feature = "alloc")]
 extern crate alloc;

@@ -25,10 +25,9 @@ pub struct Survivor {
 /// Reason of an exchange that another thread may make on a node while its owner prepares it, or
 /// after the owner has it back.
 const NEWEST: &str = "it keeps the successor's exchange of the node apart from the node's former \
-                      and next use; the model \
-     checker's exchanges always find what was stored last, in whatever order it may become \
-     visible, so it does not know \
-     the execution that the ordering excludes";
+                      and next use; the model checker's exchanges always find what was stored \
+                      last, in whatever order it may become visible, \
+                      so it does not know the execution that the ordering excludes";
 
 /// The table.
 pub const SURVIVORS: &[Survivor] = &[
@@ -65,9 +64,9 @@ pub const SURVIVORS: &[Survivor] = &[
         file: "page_ref/variant.rs",
         line: "word.store(references, Ordering::Release)",
         weakened: Ordering::Relaxed,
-        reason: "of this variant nobody takes a reference without having one, so nobody learns \
-                 from the count that it was \
-                 unfrozen; the store is shared with the variants of which that is not so",
+        reason: "of this variant nobody takes a reference without having one, \
+                 so nobody learns from the count that it was unfrozen; \
+                 the store is shared with the variants of which that is not so",
     },
 ];
 

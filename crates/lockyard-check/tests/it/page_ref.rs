@@ -24,9 +24,8 @@ use lockyard_check::program::{PageCount, PageProgram};
 type Model = Hooked<Checked, Scripted>;
 type Of<V, const FREES: bool = true> = PageProgram<PageRef<V, Model>, Model, FREES>;
 
-const BOTH_HAVE_ONE: &str = "each has a reference that the other's operation does not drop, so \
-                             neither can find that it \
-     has the only one";
+const BOTH_HAVE_ONE: &str = "each has a reference that the other's operation does not drop, \
+                             so neither can find that it has the only one";
 
 fn reason(a: PageOp, b: PageOp) -> Option<&'static str> {
     let keeps = |op| matches!(op, Get | Freeze | FreezeToTwo);

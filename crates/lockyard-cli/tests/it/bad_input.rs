@@ -245,8 +245,8 @@ fn a_script_with_a_lock_runs_to_its_end() {
 fn bad_usage_is_refused_in_one_line_that_says_where_and_what_is_allowed() {
     let commands =
         "reproduce, predict, measure, measure-tables, syscalls, lock-call-path, compare, machines";
-    let threads = "--threads <LIST>: numbers of threads, e.g. 1,2,4";
-    let machine = "<NAME|FILE>: a machine, by name or the path of a machine file";
+    let threads = "--threads <LIST>: thread counts, e.g. 1,2,4";
+    let machine = "<NAME|FILE>: machine name or path of a machine file";
     for (arguments, answer) in [
         (&["zzz"][..], format!("`lockyard` has no command `zzz`; there are: {commands}")),
         (&["predic"], "`lockyard` has no command `predic`; did you mean `predict`?".to_owned()),
@@ -260,22 +260,19 @@ fn bad_usage_is_refused_in_one_line_that_says_where_and_what_is_allowed() {
         (
             &["predict"],
             format!(
-                "`predict` needs --machine {machine}; {threads}; <SCENARIO>: a scenario, by name \
-                 (open3, fstat2, page-ref, ...) or the path of a script"
+                "`predict` needs --machine {machine}; {threads}; <SCENARIO>: scenario name \
+                 (open3, fstat2, page-ref, ...) or path of a script"
             ),
         ),
         (&["machines", "show"], format!("`machines show` needs {machine}")),
         (
             &["compare", "a.json"],
-            "`compare` needs <B.json>: the results to compare with \
-                                  it"
-            .to_owned(),
+            "`compare` needs <B.json>: results to compare with the baseline".to_owned(),
         ),
         (
             &["machines", "calibrate", "--force"],
             "with these options `machines calibrate` needs --out <FILE>: write the machine file \
-             here \
-             [default: print it below the figures]"
+             here [default: print it below the figures]"
                 .to_owned(),
         ),
         (
@@ -316,7 +313,7 @@ fn bad_values_of_options_are_refused_in_one_line() {
         ),
         (
             &["measure", "fstat2", "--threads"],
-            "--threads has no value; allowed: numbers of threads, e.g. 1,2,4".to_owned(),
+            "--threads has no value; allowed: thread counts, e.g. 1,2,4".to_owned(),
         ),
         (&["measure", "--fit=3"], "--fit takes no value, and `3` was given".to_owned()),
         (

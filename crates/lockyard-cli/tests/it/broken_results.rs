@@ -220,14 +220,12 @@ fn schemas_of_other_versions_are_told_from_what_is_no_result_file() {
     assert_eq!(
         of("\"schema\": \"lockyard-results-1\""),
         "its schema is `lockyard-results-1`, which is older than this lockyard's \
-         `lockyard-results-2`: run it again, or compare \
-         with the lockyard that wrote it"
+         `lockyard-results-2`: run it again, or compare with the lockyard that wrote it"
     );
     assert_eq!(
         of("\"schema\": \"lockyard-results-3\""),
         "its schema is `lockyard-results-3`, which is newer than this lockyard's \
-         `lockyard-results-2`: compare with the lockyard \
-         that wrote it, or a later one"
+         `lockyard-results-2`: compare with the lockyard that wrote it, or a later one"
     );
     assert_eq!(
         of("\"schema\": \"lockyard-machines-1\""),
@@ -262,7 +260,7 @@ fn hostile_files_are_refused_or_skipped_without_harm() {
     let rounds = vec!["1"; 1001].join(",");
     let many = FILE.replacen("99.0, 101.25", &rounds, 1);
     let error = parse("r.json", &many).expect_err("too many").to_string();
-    assert!(error.contains("a list of more than 1000; at most so many are allowed"), "{error}");
+    assert!(error.contains("a list of more than 1000; no more are allowed"), "{error}");
     let entries: Vec<String> = (0..600).map(|i| format!("\"n{i}\": 1")).collect();
     let many = FILE.replacen("\"cpu\": \"A Processor\"", &entries.join(","), 1);
     let error = parse("r.json", &many).expect_err("too many").to_string();

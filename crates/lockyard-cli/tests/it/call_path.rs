@@ -150,15 +150,13 @@ fn bad_input_is_refused_with_what_is_allowed() {
         ),
         (
             &["measure", "lock-call-path", "--threads", "1"][..],
-            "lockyard: `lock-call-path` is not a scenario, because nothing of it can be \
-             simulated; it has a command of its \
-             own: `lockyard lock-call-path`",
+            "lockyard: `lock-call-path` is not a scenario, because it cannot be simulated; \
+             it has a command of its own: `lockyard lock-call-path`",
         ),
         (
             &["predict", "lock-call-path", "--machine", "zen4-7840u", "--threads", "1"][..],
-            "lockyard: `lock-call-path` is not a scenario, because nothing of it can be \
-             simulated; it has a command of its \
-             own: `lockyard lock-call-path`",
+            "lockyard: `lock-call-path` is not a scenario, because it cannot be simulated; \
+             it has a command of its own: `lockyard lock-call-path`",
         ),
     ] {
         let output = lockyard(arguments).output().expect("it runs");

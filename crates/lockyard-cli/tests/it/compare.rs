@@ -158,10 +158,10 @@ fn what_is_not_comparable_is_refused_with_its_reason() {
     other["environment"]["cpu"] = json!("Another Processor");
     let reason = refused(a, &other, "host", &[]);
     assert!(reason.contains("not comparable: another host: cpu: A `"), "{reason}");
-    assert!(reason.contains("--anyway compares them nevertheless"), "{reason}");
+    assert!(reason.contains("--anyway compares them all the same"), "{reason}");
     let (code, stdout, _) = compare(a, &other, "host-anyway", &["--anyway"]);
     assert_eq!(code, Some(0));
-    assert!(stdout.contains("Compared by --anyway: another host"), "{stdout}");
+    assert!(stdout.contains("Compared because of --anyway: another host"), "{stdout}");
     let mut other = a.clone();
     other["environment"]["seconds"] = json!("7");
     assert!(refused(a, &other, "window", &["--anyway"]).contains("seconds: A `0.01`, B `7`"));

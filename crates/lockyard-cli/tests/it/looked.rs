@@ -158,9 +158,8 @@ fn a_law_from_too_few_numbers_of_threads_is_refused_before_anything_runs() {
         assert!(output.stdout.is_empty());
         assert_eq!(
             text(&output.stderr),
-            "lockyard: --fit: 2 different numbers of threads (1,2); at least 4 are needed, since \
-             three parameters go through any \
-             three figures\n"
+            "lockyard: --fit: 2 different numbers of threads (1,2); at least 4 are needed, \
+             because three parameters fit any three figures\n"
         );
     }
 }

@@ -213,14 +213,15 @@ fn bad_input_is_refused_in_a_line() {
         ),
         (
             &["--variant", "ticket", "--relative-to", "broken"],
-            "lockyard: --relative-to: `broken` is no variant that is measured; there are: ticket",
+            "lockyard: --relative-to: `broken` is not a measured variant; there are: ticket",
         ),
     ] {
         assert_eq!(with(more), expected);
     }
     assert!(
-        with(&["--placement", "spraed"])
-            .starts_with("lockyard: --placement: `spraed` is no placement; did you mean `spread`?")
+        with(&["--placement", "spraed"]).starts_with(
+            "lockyard: --placement: `spraed` is not a placement; did you mean `spread`?"
+        )
     );
     assert!(
         with(&["--placement", "99999"])

@@ -123,9 +123,8 @@ fn a_scenario_without_a_lock_of_its_own_has_no_place_for_a_peer() {
     for scenario in ["fstat2", "page-ref"] {
         let why = refusal(&["measure", scenario, "--threads", "1", "--peers"]);
         let expected = format!(
-            "lockyard: --peers: scenario `{scenario}` has no lock for which a peer could stand; \
-             allowed: scenarios with an \
-             object of kind `lock`, such as spin-loop/same-node/standalone, "
+            "lockyard: --peers: scenario `{scenario}` has no lock that a peer could replace; \
+             allowed: scenarios with an object of kind `lock`, such as spin-loop/same-node/standalone, "
         );
         assert!(why.starts_with(&expected), "{why}");
     }
@@ -133,9 +132,9 @@ fn a_scenario_without_a_lock_of_its_own_has_no_place_for_a_peer() {
 
 #[test]
 fn a_peer_is_not_simulated_and_no_variant() {
-    let expected = "lockyard: `std-mutex` is a peer (from std of Rust 1.95), native code that \
-                    only a real host can run: lockyard \
-                    measure SCENARIO --peers=std-mutex";
+    let expected = "lockyard: `std-mutex` is a peer (from std of Rust 1.95), \
+                    native code that only a real host can run: \
+                    lockyard measure SCENARIO --peers=std-mutex";
     let machine = ["--machine", "cascade-lake-2s24c2t", "--threads", "2", "--variant", "std-mutex"];
     assert_eq!(refusal(&[&["predict", SCENARIO], &machine[..]].concat()), expected);
     let variant = ["measure", SCENARIO, "--threads", "1", "--variant", "std-mutex"];

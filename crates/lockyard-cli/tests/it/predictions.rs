@@ -156,7 +156,7 @@ fn wrong_placements_are_refused_in_one_line() {
     let with = |threads, placement| {
         refusal(&[&FSTAT2[..], &["--threads", threads, "--placement", placement]].concat())
     };
-    assert!(with("2", "fil").contains("`fil` is no placement; did you mean `fill`?"));
+    assert!(with("2", "fil").contains("`fil` is not a placement; did you mean `fill`?"));
     assert!(with("2", "0,96").contains("no hardware thread 96; allowed: 0 to 95"));
     assert!(with("2", "3,3").contains("lists hardware thread 3 twice"));
     assert!(with("3", "0,1").contains("3 threads on hardware threads 0,1; allowed: 1 to 2"));

@@ -152,13 +152,12 @@ fn bad_input_is_refused_in_a_line() {
     for (arguments, expected) in [
         (
             &["open4", "--tasks", "1"][..],
-            "lockyard: `open4` is no experiment with system calls; did you mean `open3`?",
+            "lockyard: `open4` is not an experiment with system calls; did you mean `open3`?",
         ),
         (
             &["open3", "--tasks", "0"],
-            "lockyard: --tasks: `0` is not a number of tasks; allowed: whole numbers from 1, with \
-             commas between them, such \
-             as 1,2,4",
+            "lockyard: --tasks: `0` is not a number of tasks; allowed: \
+             whole numbers from 1, with commas between them, such as 1,2,4",
         ),
         (&["open3", "--tasks", "5000"], "lockyard: --tasks: 5000 tasks; allowed: 1 to 4096"),
         (
@@ -168,8 +167,7 @@ fn bad_input_is_refused_in_a_line() {
         (
             &["open3", "--tasks", "2", "--format", "will-it-scale"],
             "lockyard: --format will-it-scale: its column `linear` is a multiple of the figure of \
-             one task; --tasks must \
-             contain 1",
+             one task; --tasks must contain 1",
         ),
         (
             &["open3", "--tasks", "1", "--format", "will-it-scale", "--as", "threads"],

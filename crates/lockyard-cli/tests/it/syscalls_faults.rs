@@ -67,7 +67,7 @@ fn tasks_that_never_become_ready_are_given_up() {
     let message = failure(TaskKind::Processes, &allowed(), &launcher, times);
     assert_eq!(
         message,
-        "open3, 2 processes: only 0 tasks were ready, and no other became so for 0.2 s"
+        "open3, 2 processes: only 0 tasks were ready, and no other became ready for 0.2 s"
     );
 }
 

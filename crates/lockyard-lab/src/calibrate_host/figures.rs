@@ -156,24 +156,22 @@ pub fn compare(
     let first = measurements.contended.iter().filter(|found| shares_a_core(found));
     if let Some(threads) = first.map(|found| found.tasks.len()).min() {
         figures.notes.push(format!(
-            "from {threads} threads on, scenarios have two tasks on a core; what siblings share \
-            of a line is not settled \
-             (docs/evidence/siblings.md), and the predictions are those of the file's \
-             `sibling_turn`"
+            "from {threads} threads on, scenarios have two tasks on a core; \
+             what siblings share of a line is not settled (docs/evidence/siblings.md), \
+             and the predictions use the file's `sibling_turn`"
         ));
     }
     if measurements.lost > 0.0 {
         figures.notes.push(format!(
-            "of the tries with pairs and scenarios {:.1} % are not counted, because a thread did \
-            not have its CPU all the time",
+            "{:.1} % of the tries with pairs and scenarios are not counted, \
+             because a thread did not have its CPU all the time",
             measurements.lost * 100.0
         ));
     }
     if measurements.processor.virtualised {
         figures.notes.push(
-            "this is a virtual machine: its CPUs may share cores without the system's saying so, \
-            and what the hypervisor takes \
-             from them is not seen"
+            "this is a virtual machine: its CPUs may share cores without the system knowing, \
+             and CPU time that the hypervisor takes is not seen"
                 .to_owned(),
         );
     }
@@ -342,16 +340,15 @@ fn missing(measurements: &Measurements) -> Vec<String> {
     if measurements.layout.cpus().len() == 1 {
         notes.push(
             "the process may use one CPU: hand-overs, loads of lines modified elsewhere and \
-            everything contended cannot be \
-             measured here, and no figure is a prediction"
+             everything contended cannot be measured here, and no figure is a prediction"
                 .to_owned(),
         );
     }
     for distance in measurements.layout.pairs().into_keys() {
         if measurements.pair(Pair::HandOver, distance).is_none() {
             notes.push(format!(
-                "hand-overs between {} could not be measured: the threads hardly ever had their \
-                CPUs at the same time",
+                "hand-overs between {} could not be measured: \
+                 the threads hardly ever had their CPUs at the same time",
                 layout::describe(distance)
             ));
         }
@@ -390,8 +387,7 @@ fn siblings(measurements: &Measurements, machine: &Machine) -> Result<Option<Str
     let millions = |value: f64| format!("{:.2} M op/s", value / 1e6);
     let mut text = format!(
         "what siblings share of a line (fstat2, lockref-pause, three cores with their siblings): \
-        measured {}, {} to {}; \
-         predicted {} if they share an ownership, {} if not: {verdict}",
+         measured {}, {} to {}; predicted {} if they share an ownership, {} if not: {verdict}",
         millions(measured),
         millions(three.figure.ci_low),
         millions(three.figure.ci_high),

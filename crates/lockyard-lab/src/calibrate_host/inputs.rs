@@ -162,9 +162,7 @@ fn sound(measurements: &Measurements) -> Result<(), String> {
     for (name, figure) in alone.chain(pairs).chain(contended).chain(siblings).chain(beside) {
         if !figure.value.is_finite() || figure.value <= 0.0 {
             let value = figure.value;
-            return Err(format!(
-                "`{name}` was measured as {value}, and nothing can be made of that"
-            ));
+            return Err(format!("`{name}` was measured as {value}, which cannot be used"));
         }
     }
     Ok(())
@@ -174,8 +172,8 @@ fn head(measurements: &Measurements, taken: &Taken, processor: &str) -> Vec<Stri
     let mut head = vec![
         format!("{processor}, {}.", measurements.layout.describe()),
         format!(
-            "Written by `lockyard machines calibrate`, {}: {:.0} s, {} rounds. Figures are \
-            medians with their intervals.",
+            "Written by `lockyard machines calibrate`, {}: {:.0} s, {} rounds. \
+             Figures are medians with their intervals.",
             measurements.date, measurements.seconds, measurements.rounds
         ),
         "What was not measured is from the nearest relative and its family. The relative:"

@@ -91,8 +91,8 @@ impl Layout {
         let merged = alone && cpus.iter().any(several);
         if merged {
             notes.push(
-                "the system says that no two of these cores share a last-level cache; they are \
-                taken as one complex a socket"
+                "the system says that no two of these cores share a last-level cache; \
+                 they are taken as one complex a socket"
                     .to_owned(),
             );
         }
@@ -124,9 +124,8 @@ impl Layout {
         let all = self.sockets * self.complexes * self.cores * self.threads;
         if all != self.places.len() {
             self.notes.push(format!(
-                "the process may use {} CPUs that make no regular machine; the file's has {all} \
-                hardware threads, of which \
-                 they are some",
+                "the {} CPUs that the process may use form no regular machine; \
+                 the machine of the file has {all} hardware threads, these among them",
                 self.places.len()
             ));
         }

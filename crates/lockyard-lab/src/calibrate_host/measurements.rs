@@ -138,8 +138,8 @@ pub(super) fn sampled(
         return None;
     }
     Some(format!(
-        "there are too many pairs of CPUs for the time; hand-overs were measured of a sample: {}. \
-        Give more --seconds for all",
+        "there are too many pairs of CPUs for the time; hand-overs were measured on a sample: {}. \
+         Give more --seconds to measure all",
         some.join(", ")
     ))
 }

@@ -29,8 +29,8 @@ impl<T: Send + 'static> OnCpu<T> {
             return Ok(OnCpu(thread));
         }
         Err(format!(
-            "a thread cannot be pinned to CPU {cpu}: the system does not allow it, or the CPU was \
-            taken away"
+            "a thread cannot be pinned to CPU {cpu}: the system does not allow it, \
+             or the CPU was taken away"
         ))
     }
 

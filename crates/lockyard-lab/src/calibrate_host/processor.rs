@@ -40,7 +40,7 @@ const INTEL: &[(&[u32], Relative)] = &[
         &[85],
         Relative {
             machine: "cascade-lake-2s24c2t",
-            why: "a Skylake or Cascade Lake server: its family was fitted on such",
+            why: "a Skylake or Cascade Lake server: its family was fitted on these",
             member: true,
             foreign: false,
         },
@@ -69,7 +69,7 @@ const INTEL: &[(&[u32], Relative)] = &[
         &[79],
         Relative {
             machine: "broadwell-ep-2s22c2t",
-            why: "a Broadwell server: its family was fitted on such",
+            why: "a Broadwell server: its family was fitted on these",
             member: true,
             foreign: false,
         },
@@ -145,7 +145,7 @@ impl CalibratedProcessor {
     pub(super) fn relative(&self) -> Relative {
         let client = Relative {
             machine: "skylake-client-4c",
-            why: "for an Intel processor that is in no list here",
+            why: "for an Intel processor that is on no list here",
             member: false,
             foreign: false,
         };

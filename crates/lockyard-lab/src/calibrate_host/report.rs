@@ -126,7 +126,7 @@ fn summary(figures: &Figures) -> String {
             median * 100.0,
             errors.iter().copied().fold(0.0, f64::max) * 100.0
         ),
-        None => "No figure here is a prediction: nothing says how good the file is.".to_owned(),
+        None => "No figure here is a prediction: nothing shows how good the file is.".to_owned(),
     }
 }
 

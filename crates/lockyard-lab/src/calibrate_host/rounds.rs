@@ -92,8 +92,8 @@ pub fn measure(seconds: f64, progress: &mut dyn FnMut(f64)) -> Result<Measuremen
             let over = passed > 2.0 * seconds + 10.0;
             if over && rounds < LEAST_ROUNDS {
                 return Err(format!(
-                    "after {passed:.0} s not even {LEAST_ROUNDS} rounds are done: the CPUs are \
-                    too busy, or were taken away"
+                    "after {passed:.0} s not even {LEAST_ROUNDS} rounds are done: \
+                     the CPUs are too busy, or were taken away"
                 ));
             }
             if over || jobs::interrupted() {

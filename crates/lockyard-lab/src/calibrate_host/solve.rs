@@ -88,9 +88,9 @@ pub fn calibrate(measurements: &Measurements, name: Option<&str>) -> Result<Cali
         .count();
     let all = machine.parameters().len();
     notes.push(format!(
-        "of the file's {all} numbers {assumed} are assumed, {of_family} are the family's ({}; the \
-        latencies times {}), and {} \
-         were measured here or follow from the layout; relative: {}",
+        "of the file's {all} numbers {assumed} are assumed, {of_family} are the family's ({}; \
+         the latencies times {}), and {} were measured here or follow from the layout; relative: \
+         {}",
         draft.family,
         draft.scale.0,
         all - assumed - of_family,
@@ -195,8 +195,8 @@ fn solved(
     found: Found,
 ) -> String {
     format!(
-        "set so that the simulated ping-pong between {} is {:.2} ns; measured by `machines \
-        calibrate`, {}: {}",
+        "set so that the simulated ping-pong between {} is {:.2} ns; \
+         measured by `machines calibrate`, {}: {}",
         layout::describe(distance),
         found.figure,
         measurements.date,
@@ -215,9 +215,8 @@ fn judge(
     let miss = found.figure / measured.value - 1.0;
     if miss.abs() > TOLERANCE {
         return Err(format!(
-            "the ping-pong between {} was measured as {:.1} ns; the nearest that any `{what}` \
-            gives is {:.1} ns, so no machine \
-             file comes of it",
+            "the ping-pong between {} was measured as {:.1} ns; \
+             the nearest that any `{what}` gives is {:.1} ns, so no machine file can be made",
             layout::describe(distance),
             measured.value,
             found.figure
@@ -225,7 +224,7 @@ fn judge(
     }
     if miss.abs() > 0.01 {
         notes.push(format!(
-            "whole cycles come no nearer to the ping-pong between {} than {:+.1} %",
+            "no whole number of cycles comes nearer to the ping-pong between {} than {:+.1} %",
             layout::describe(distance),
             miss * 100.0
         ));
@@ -242,9 +241,8 @@ fn scale(
     let distance = LineDistance::Complex;
     let Some(measured) = measurements.pair(Pair::HandOver, distance) else {
         notes.push(format!(
-            "the ping-pong between {} was not measured, so `scale` is assumed, and with it \
-            everything that the file says about \
-             CPUs that share a line",
+            "the ping-pong between {} was not measured, so `scale` is assumed, \
+             and with it everything that the file says about CPUs that share a line",
             layout::describe(distance)
         ));
         return Ok(());
@@ -285,9 +283,8 @@ fn exclusive_loads(draft: &mut Draft, measurements: &Measurements) -> Result<(),
     let miss = |figure: f64| (figure / measured.value).ln().abs();
     let value = if miss(figures[1]) < miss(figures[0]) { 1.0 } else { 0.0 };
     let source = format!(
-        "chosen by what two cores take for an addition by compare-exchange: simulated {:.1} ns \
-        with 0, {:.1} ns with 1; measured by \
-         `machines calibrate`, {}: {}",
+        "chosen by the time that two cores take for an addition by compare-exchange: \
+         simulated {:.1} ns with 0, {:.1} ns with 1; measured by `machines calibrate`, {}: {}",
         figures[0],
         figures[1],
         measurements.date,
@@ -326,8 +323,8 @@ fn sibling_turn(
     let found = if short.miss(target) < longer.miss(target) { short } else { longer };
     if found.miss(target) > TOLERANCE {
         notes.push(format!(
-            "no `sibling_turn` gives the ping-pong between threads of a core, {:.1} ns: {} cycles \
-            give {:.1} ns",
+            "no `sibling_turn` gives the ping-pong between threads of a core, {:.1} ns: \
+             {} cycles give {:.1} ns",
             measured.value, found.value, found.figure
         ));
     } else {
@@ -356,8 +353,8 @@ fn leg(
     // They are farther but not slower: virtual machines move.
     if found.value == 0.0 && found.figure > measured.value {
         notes.push(format!(
-            "the ping-pong between {}, {:.1} ns, is no longer than the nearer one: `{name}` is 0, \
-            and the simulated one {:.1} ns",
+            "the ping-pong between {}, {:.1} ns, is no longer than the nearer one: \
+             `{name}` is 0, and the simulated one {:.1} ns",
             layout::describe(distance),
             measured.value,
             found.figure
@@ -380,8 +377,7 @@ fn directory(draft: &mut Draft, measurements: &Measurements) -> Result<(), Strin
     let cycles = draft.machine()?.cycles(more).min(MOST_LEG as u64);
     let source = format!(
         "measured by `machines calibrate`, {}: a load of a line that the other socket modified \
-        takes {:.1} ns if it is at home \
-         with the reader and {:.1} ns if with the writer",
+         takes {:.1} ns if it is at home with the reader and {:.1} ns if with the writer",
         measurements.date, reader.value, writer.value
     );
     draft.set("cycles", "directory", cycles as f64, Origin::Source(source));

@@ -52,8 +52,8 @@ pub fn steadiness(measurements: &Measurements) -> Steadiness {
                 all => format!(" ({} of {all} pairs are like this)", seen.len()),
             };
             let said = format!(
-                "{name} between {between} has not one value: of CPUs {a} and {b} {how} in {} \
-                 rounds{count}",
+                "{name} between {between} has more than one value: \
+                 CPUs {a} and {b} have {how} in {} rounds{count}",
                 pair.series.len()
             );
             if what == Pair::HandOver && 2 * seen.len() >= pairs.len() {
@@ -68,7 +68,7 @@ pub fn steadiness(measurements: &Measurements) -> Steadiness {
         {
             found.notes.push(format!(
                 "{name} between {between} is {:.1} ns of {:.0} % of the pairs and {:.1} ns of the \
-                 others: they are not as alike as the system says",
+                 others: they are less alike than the system says",
                 low.value,
                 low.share * 100.0,
                 high.value
@@ -100,7 +100,7 @@ pub fn differs(earlier: &Machine, new: &Machine) -> Vec<String> {
             let name = check.name.trim_start_matches("checks.");
             format!(
                 "an earlier calibration ({}) had {name} {before:.1} ns, this one has {now:.1} ns: \
-                 the host is not one machine over time",
+                 the host has changed over time",
                 earlier.name()
             )
         })

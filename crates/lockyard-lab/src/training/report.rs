@@ -85,13 +85,12 @@ pub fn report(jobs: usize, done: &(impl Fn() + Sync)) -> Result<TrainingReport, 
         summaries.push(summarise(table, &of_table));
     }
     let notes = vec![
-        "Published: nanoseconds for one operation, all threads together, less what the \
-        benchmark's own threads and loops \
-         take (training/*.csv say how much). Each thread does the same number of operations, and \
-         the time is until the last has done \
-         them; so it is simulated. The protocol of the simulated machines was fitted on these \
-         tables: no \
-         figure here is a prediction."
+        "Published: nanoseconds per operation, all threads together, \
+         less the time of the benchmark's own threads and loops (training/*.csv say how much). \
+         Each thread does the same number of operations, and the time ends when the last thread \
+         has done them; the simulation does the same. \
+         The protocol of the simulated machines was fitted on these tables: \
+         no figure here is a prediction."
             .to_owned(),
         format!(
             "Left out: {} rows of 1 to 3 threads without work, whose threads hardly overlap.",
@@ -99,8 +98,7 @@ pub fn report(jobs: usize, done: &(impl Fn() + Sync)) -> Result<TrainingReport, 
         ),
         format!(
             "Each figure is the mean of {SEEDS} runs, whose threads began in different orders. \
-            Those \
-             of {apart} cells differ by more than 5 % (`start_orders` in JSON)."
+             Those of {apart} cells differ by more than 5 % (`start_orders` in JSON)."
         ),
     ];
     Ok(TrainingReport { summaries, asked: cells.len(), rows, notes })

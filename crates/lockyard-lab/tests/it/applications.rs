@@ -76,7 +76,7 @@ fn no_published_figure_of_the_queued_lock_is_in_a_prediction() {
     for experiment in ["aim7-disk/ext4", "ebizzy-m"] {
         let cause = find(experiment, "ticket");
         assert_eq!(costs(cause).dominating_cost, "wake-up storm", "{experiment}");
-        assert!(costs(cause).explanation.contains("the longer the more wait"));
+        assert!(costs(cause).explanation.contains("longer the more threads wait"));
         assert_ne!(costs(find(experiment, "qspinlock")).dominating_cost, "wake-up storm");
     }
     let ratio = |experiment| match find(experiment, "qspinlock").details.pair_ratios.as_slice() {

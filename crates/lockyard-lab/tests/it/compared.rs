@@ -275,12 +275,12 @@ fn another_host_is_refused_unless_it_is_wanted_anyway() {
     let a = || file("A", &HOST, vec![measured("v", RATE, &[5.0; 9])]);
     assert_eq!(
         refusal(a(), changed("cpu", "Slow")),
-        "A and B: not comparable: another host: cpu: A `Fast`, B `Slow`; --anyway compares them nevertheless"
+        "A and B: not comparable: another host: cpu: A `Fast`, B `Slow`; --anyway compares them all the same"
     );
     assert!(refusal(a(), changed("kernel", "6.2")).contains("kernel: A `6.1`, B `6.2`"));
     let anyway = Options { anyway: true, ..OPTIONS };
     let found = compare(&a(), &changed("cpu", "Slow"), anyway).expect("the user wants it");
-    assert!(found.notes[0].contains("Compared by --anyway: another host: cpu"));
+    assert!(found.notes[0].contains("Compared because of --anyway: another host: cpu"));
     // Results of different settings are refused.
     for (name, value) in [("seconds", "0.2"), ("placement", "not pinned")] {
         let refused = compare(&a(), &changed(name, value), anyway).expect_err("refused");
@@ -291,7 +291,7 @@ fn another_host_is_refused_unless_it_is_wanted_anyway() {
     // A value that only one file has is not compared, and a note says so.
     let silent = file("B", &HOST[1..], vec![measured("v", RATE, &[5.0; 9])]);
     let found = compare(&a(), &silent, OPTIONS).expect("nothing is known to differ");
-    let said = "Not compared, since only one file says it: cpu.".to_owned();
+    let said = "Not compared, because only one file has it: cpu.".to_owned();
     assert!(found.notes.contains(&said), "{:?}", found.notes);
     let unknown = compare(&a(), &changed("cpu", "not available here"), OPTIONS);
     assert!(unknown.expect("it is not known").notes.contains(&said));
@@ -357,7 +357,7 @@ fn a_row_that_cannot_be_compared_is_left_out_with_its_reason() {
     let reasons: Vec<&str> = found.left_out.iter().map(|(_, reason)| reason.as_str()).collect();
     assert!(reasons[0].contains("no `rounds`"), "{reasons:?}");
     assert!(reasons[1].contains("B `threads could not be pinned`"), "{reasons:?}");
-    assert!(reasons[2].contains("nobody knows whether more beauty is faster"), "{reasons:?}");
+    assert!(reasons[2].contains("it is unknown whether more beauty is faster"), "{reasons:?}");
     let text = report::render(&found, Format::Table);
     assert!(text.contains("Not compared: e on this-host, old, 2 threads, throughput: "), "{text}");
 }

@@ -225,7 +225,7 @@ fn results_say_of_their_host_what_makes_them_comparable() {
         recorded(&unpack("quiet", &files)).expect("it has sys and proc")
     };
     assert_eq!(Environment::of(&quiet).get("warnings"), Some("none"));
-    assert!(render(&quiet, Format::Table).contains("Nothing is known that would spoil"));
+    assert!(render(&quiet, Format::Table).contains("No condition is known that would spoil"));
 }
 
 /// Renders every format, and the texts for results and warnings.

@@ -95,7 +95,7 @@ fn a_word_that_was_written_once_beside_a_counter_is_falsely_shared_too() {
         &costs,
         Cause::FalseSharing,
         Some("setting"),
-        "bring nothing that others have done",
+        "bring nothing that other threads wrote",
     );
 }
 

@@ -137,7 +137,7 @@ fn a_row_whose_start_orders_do_not_agree_says_so() {
     let document = Document { rows: vec![apart], ..Document::default() };
     let text = render::table(&document);
     assert!(text.contains("predicted, order matters"), "{text}");
-    assert!(text.contains("each of which began in another order, do not agree"), "{text}");
+    assert!(text.contains("the runs began in different orders and do not agree"), "{text}");
     assert!(render::markdown(&document).contains("predicted, order matters"));
 
     let alike = row("0,1,2,3", 4);

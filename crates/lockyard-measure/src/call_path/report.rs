@@ -34,9 +34,8 @@ pub fn rows(rounds: &Rounds) -> CallPathReport {
         }
     }
     let mut notes = vec![format!(
-        "An uncontended lock and unlock of the {} lock, on one CPU: per cent of the direct call \
-        in the same round, the median of {} rounds \
-         of {} each.",
+        "An uncontended lock and unlock of the {} lock, on one CPU: \
+         per cent of the direct call in the same round, the median of {} rounds of {} each.",
         rounds.kind,
         rounds.finished(),
         rounds.times
@@ -49,7 +48,7 @@ pub fn rows(rounds: &Rounds) -> CallPathReport {
         notes.push(format!("Counters: {reason}."));
     }
     if !rounds.pinned {
-        notes.push("The thread was not pinned to a CPU: the system does not let it.".to_owned());
+        notes.push("The thread was not pinned to a CPU: the system does not allow it.".to_owned());
     }
     CallPathReport { rows, notes }
 }

@@ -190,7 +190,7 @@ pub fn measure_with(
     // On a separate thread, which leaves the caller's affinity alone.
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| on_one_cpu(effort, choice, source, done));
-        thread.join().unwrap_or_else(|_| Err("the measuring thread ended by a panic".to_owned()))
+        thread.join().unwrap_or_else(|_| Err("the measuring thread panicked".to_owned()))
     })
 }
 

@@ -52,16 +52,15 @@ pub fn why(error: i32, host: Surroundings) -> String {
     match error {
         EPERM | EACCES => match host.paranoid {
             Some(level) if level >= NOBODY => format!(
-                "kernel.perf_event_paranoid is {level}, so this process may not count (2 or less \
-                lets it: sysctl \
-                 kernel.perf_event_paranoid=2; or the capability CAP_PERFMON)"
+                "kernel.perf_event_paranoid is {level}, so this process may not count (allowed at \
+                 2 or less: sysctl kernel.perf_event_paranoid=2; \
+                 or with the capability CAP_PERFMON)"
             ),
             _ => "this process may not count: a sandbox or container forbids perf_event_open (allow it there)".to_owned(),
         },
         ENOENT | ENODEV | EOPNOTSUPP if !host.unit && host.virtualised => {
             "this is a virtual machine without a performance monitoring unit (its host can give \
-            it one; else measure on \
-             hardware)"
+             it one; otherwise measure on hardware)"
                 .to_owned()
         }
         ENOENT | ENODEV | EOPNOTSUPP if !host.unit => {

@@ -41,9 +41,9 @@ pub(crate) fn check(
     match disturbance(at_first, &now, wanted.as_deref(), kept) {
         None => Ok(()),
         Some(what) => Err(format!(
-            "{what}: another process (taskset) or a cpuset changed that. The round in which it \
-            was noticed is not counted, and nothing \
-             was measured after it; measure again when nobody changes it"
+            "{what}: another process (taskset) or a cpuset changed that. \
+             The round in which it was noticed is not counted, and nothing was measured after it; \
+             measure again without such changes"
         )),
     }
 }

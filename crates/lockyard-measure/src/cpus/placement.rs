@@ -41,7 +41,7 @@ impl Placement {
                 let hint = hint(text, &Order::ALL.map(Order::name), "allowed");
                 let text = printable(text);
                 return Err(InputError(format!(
-                    "--placement: `{text}` is no placement; {hint} (or a list of CPUs, such as 0,1)"
+                    "--placement: `{text}` is not a placement; {hint} (or a list of CPUs, such as 0,1)"
                 )));
             };
             if !cpus.all().contains(&cpu) {
@@ -125,9 +125,9 @@ mod tests {
     #[test]
     fn a_wrong_placement_is_named_with_what_is_allowed() {
         let error = |text| Placement::parse(text, &Cpus::allowed()).unwrap_err().to_string();
-        assert!(error("spraed").contains("`spraed` is no placement; did you mean `spread`?"));
+        assert!(error("spraed").contains("`spraed` is not a placement; did you mean `spread`?"));
         assert!(error("").contains("allowed: fill, siblings-last, spread, unpinned"));
         assert!(error("100000").contains("this process may not use CPU 100000; it may use "));
-        assert!(error("0,,1").contains("`0,,1` is no placement"));
+        assert!(error("0,,1").contains("`0,,1` is not a placement"));
     }
 }

@@ -91,7 +91,7 @@ fn text(host: &Description, warnings: &[Warning], format: Format) -> String {
     let mut text =
         format!("{heading}This host: {model}\n\n{fence}{}{fence}\n{table}\n", picture(host));
     if warnings.is_empty() {
-        text.push_str("\nNothing is known that would spoil a measurement here.\n");
+        text.push_str("\nNo condition is known that would spoil a measurement here.\n");
         return text;
     }
     text.push_str(&format!(
@@ -169,7 +169,7 @@ impl Facts<'_> {
         self.add("CPUs", "how many these are", allowed.map(|list| list.len().to_string()), "");
         self.add("CPUs", "online", list(&topology.online), "");
         self.add("CPUs", "switched off", list(&topology.offline), "");
-        self.add("CPUs", "left alone by the scheduler", list(&topology.isolated), "");
+        self.add("CPUs", "isolated from the scheduler", list(&topology.isolated), "");
         self.add("CPUs", "sockets", count(topology.packages().map(|p| p.len())), "");
         self.add(
             "CPUs",

@@ -72,16 +72,15 @@ pub fn warnings(host: &Description) -> Vec<Warning> {
 
 fn few_cpus(host: &Description) -> Found {
     let what = match host.topology.allowed.len() {
-        1 => "The process may use one CPU only: threads never run at the same time, and what is \
-              measured with several of them is the scheduler."
+        1 => "The process may use one CPU only: threads never run at the same time, \
+              and a measurement with several threads measures the scheduler."
             .to_owned(),
         cpus @ 2..FEW_CPUS => {
-            format!("The process may use {cpus} CPUs only: how anything scales cannot be seen.")
+            format!("The process may use {cpus} CPUs only: scaling cannot be seen.")
         }
         _ => return None,
     };
-    let to_do =
-        "Measure on a larger host; `lockyard predict` says what a simulated one makes of it.";
+    let to_do = "Measure on a larger host; `lockyard predict` shows what a simulated one does.";
     Some((what, to_do.to_owned()))
 }
 
@@ -96,14 +95,12 @@ fn quota(host: &Description) -> Found {
     let file = if host.limits.version == Some(1) { "cpu.cfs_quota_us" } else { "cpu.max" };
     Some((
         format!(
-            "The control group may use the time of {quota:.1} CPUs, on {cpus}: with more running \
-            threads all of them are \
-             stopped for a part of {period} period."
+            "The control group may use the time of {quota:.1} CPUs, on {cpus}: \
+             with more running threads, all of them are stopped for part of {period} period."
         ),
         format!(
-            "Lift the limit ({file} of {group} or of a group above it; `docker run --cpus`, \
-            `resources.limits.cpu`, \
-             `CPUQuota=`), or measure with {}.",
+            "Lift the limit ({file} of {group} or of a group above it; \
+             `docker run --cpus`, `resources.limits.cpu`, `CPUQuota=`), or measure with {}.",
             match quota as usize {
                 0 | 1 => "one thread".to_owned(),
                 threads => format!("at most {threads} threads"),
@@ -117,18 +114,16 @@ fn load(host: &Description) -> Found {
     let cpus = host.topology.allowed.len() as f64;
     if let Some(busy) = host.load.busy_cpus {
         let what = format!(
-            "Other processes keep {busy:.1} of {cpus:.0} CPUs busy: threads share CPUs with them, \
-            and wait for locks \
-             whose holders do not run."
+            "Other processes keep {busy:.1} of {cpus:.0} CPUs busy: \
+             threads share CPUs with them, and wait for locks whose holders do not run."
         );
         return (busy > BUSY_CPUS.max(cpus / 100.0)).then_some((what, to_do.to_owned()));
     }
     // For a recorded host, and where the counters are not shown, the averages must do.
     let [last_minute, ..] = host.load.averages?;
     let what = format!(
-        "In the last minute {last_minute:.1} tasks wanted to run, on average, where the process \
-        may use {cpus:.0} CPUs: \
-         threads share CPUs with them."
+        "Over the last minute {last_minute:.1} tasks wanted to run, on average, \
+         and the process may use {cpus:.0} CPUs: threads share CPUs with them."
     );
     (last_minute > (2.0 * BUSY_CPUS).max(cpus / 20.0)).then_some((what, to_do.to_owned()))
 }
@@ -143,8 +138,8 @@ fn steal(host: &Description) -> Found {
         .flatten()
         .collect();
     let what = format!(
-        "The hypervisor gave the time of the CPUs to others: {}. A thread that is stopped with a \
-        lock makes all wait.",
+        "The hypervisor gave the time of the CPUs to others: {}. \
+         A thread that is stopped while it holds a lock makes all others wait.",
         said.join(", ")
     );
     let to_do = "Use CPUs that are not shared (dedicated or pinned ones, or bare metal), or measure at a quieter time and \
@@ -160,13 +155,11 @@ fn virtual_machine(host: &Description) -> Found {
     Some((
         format!(
             "This is a virtual machine{}: cores, caches and nodes are what the hypervisor shows, \
-            and it may move or stop \
-             a CPU at any time.",
+             and it may move or stop a CPU at any time.",
             name.unwrap_or_default()
         ),
-        "Measure on the hardware itself for figures of the hardware. Here, trust ratios within \
-        one run more than figures, \
-         and repeat at another time."
+        "Measure on the hardware itself for figures of the hardware. \
+         Here, trust ratios within one run more than figures, and repeat at another time."
             .to_owned(),
     ))
 }
@@ -175,30 +168,29 @@ fn governor(clock: &Clock) -> Found {
     let slow: Vec<&str> =
         clock.governors.iter().map(|(g, _)| g.as_str()).filter(|g| *g != "performance").collect();
     let what = format!(
-        "The frequency governor is {}: the clock follows the load, so figures depend on what ran \
-        before.",
+        "The frequency governor is {}: the clock follows the load, \
+         so figures depend on what ran before.",
         clock.governor()?
     );
     let to_do = "As root: `cpupower frequency-set -g performance`, or write `performance` to \
-                 /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor; back again afterwards.";
+                 /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor; undo it afterwards.";
     (!slow.is_empty()).then(|| (what, to_do.to_owned()))
 }
 
 fn turbo(clock: &Clock) -> Found {
     let turbo = clock.turbo.as_ref().filter(|turbo| turbo.on)?;
     Some((
-        "Turbo is on: the fewer cores are busy and the cooler they are the faster they run, so \
-        figures with few threads \
-         are too good beside those with many."
+        "Turbo is on: the fewer cores are busy, and the cooler they are, the faster they run. \
+         Figures with few threads are too good compared with those with many."
             .to_owned(),
-        format!("As root: `echo {} > {}`; back again afterwards.", turbo.off, turbo.file),
+        format!("As root: `echo {} > {}`; undo it afterwards.", turbo.off, turbo.file),
     ))
 }
 
 fn battery(host: &Description) -> Found {
     (host.kernel.on_battery == Some(true)).then(|| {
         (
-            "The host runs on its battery: most of them lower the clock then.".to_owned(),
+            "The host runs on battery: most hosts then lower the clock.".to_owned(),
             "Connect it to the mains.".to_owned(),
         )
     })
@@ -216,9 +208,8 @@ fn smt(host: &Description) -> Found {
     };
     Some((
         format!(
-            "SMT is on: {threads} of the process's CPUs share a core and slow each other, and \
-            between them a cache line \
-             costs nothing to move."
+            "SMT is on: {threads} of the process's CPUs share a core and slow each other, \
+             and between them a cache line costs nothing to move."
         ),
         format!("Measure with at most {cores} threads and `--placement siblings-last`{control}."),
     ))
@@ -249,8 +240,8 @@ fn affinity(host: &Description) -> Found {
     (!left_out.is_empty()).then(|| {
         (
             format!(
-                "The process may use {} of {} CPUs that are online ({}): others share caches and \
-                memory with them.",
+                "The process may use {} of {} CPUs that are online ({}): \
+                 other processes share caches and memory with them.",
                 host.topology.allowed.len(),
                 online.len(),
                 host.topology.allowed.brief()
@@ -267,11 +258,11 @@ fn affinity(host: &Description) -> Found {
 fn tsc(clock: &Clock) -> Found {
     (clock.tsc_constant == Some(false)).then(|| {
         (
-            "The time-stamp counter is not constant: it may change its rate, or stop, with the \
-            CPU."
+            "The time-stamp counter is not constant: it may change its rate, or stop, \
+             when the CPU does."
                 .to_owned(),
             "Do not compare times in cycles, and set a fixed frequency (governor `performance`, \
-            turbo off)."
+             turbo off)."
                 .to_owned(),
         )
     })
@@ -281,10 +272,11 @@ fn clock_source(clock: &Clock) -> Found {
     let source = clock.source.as_deref().filter(|source| !FAST_CLOCKS.contains(source))?;
     Some((
         format!(
-            "The kernel takes the time from `{source}`: reading it may be a system call, and \
-            waits are timed with it."
+            "The kernel takes the time from `{source}`: \
+             reading it may be a system call, and waits are timed with it."
         ),
-        "Look at `clock_ns` of the results before you believe waits; a faster source is in \
+        "Check `clock_ns` in the results before you trust waits; \
+         a faster source is in \
          /sys/devices/system/clocksource/clocksource0/available_clocksource, if there is one."
             .to_owned(),
     ))
@@ -294,12 +286,10 @@ fn numa_balancing(host: &Description) -> Found {
     let several = host.topology.nodes.len() > 1;
     (several && host.kernel.moves_memory == Some(true)).then(|| {
         (
-            "The kernel moves memory between NUMA nodes while programs run, and takes pages away \
-            to see who uses them."
+            "The kernel moves memory between NUMA nodes while programs run, \
+             and takes pages away to see which threads use them."
                 .to_owned(),
-            "As root: `echo 0 > /proc/sys/kernel/numa_balancing`; back again \
-            afterwards."
-                .to_owned(),
+            "As root: `echo 0 > /proc/sys/kernel/numa_balancing`; undo it afterwards.".to_owned(),
         )
     })
 }
@@ -307,12 +297,11 @@ fn numa_balancing(host: &Description) -> Found {
 fn clock(clock: &Clock) -> Found {
     (clock.nominal.is_none() && clock.maximum.is_none()).then(|| {
         (
-            "The clock's frequency is not available here: figures cannot be told in cycles, nor \
-            whether the clock changes."
+            "The clock's frequency is not available here: \
+             figures cannot be given in cycles, and a change of the clock is not seen."
                 .to_owned(),
-            "Keep to nanoseconds, and to ratios within one run; compare with another host's only \
-            if its data sheet is \
-             known."
+            "Keep to nanoseconds, and to ratios within one run; \
+             compare with another host's only if its data sheet is known."
                 .to_owned(),
         )
     })

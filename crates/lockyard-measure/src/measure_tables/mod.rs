@@ -262,23 +262,25 @@ fn notes(
     }
     if request.threads.iter().any(|&threads| threads > places) {
         notes.push(format!(
-            "More threads than the {places} CPUs of the placement share them: figures then depend \
-            on the operating system's scheduler."
+            "More threads than the {places} CPUs of the placement share them: \
+             figures then depend on the operating system's scheduler."
         ));
     }
     let effort = request.effort;
     notes.push(format!(
         "Measured on this host: {} rounds of {} s, the cells in an order shuffled for each round, \
-        each with a new subject; the median, \
-         with an interval of at least 95 % ({}).",
+         each with a new subject; the median, with an interval of at least 95 % ({}).",
         effort.repeats,
         effort.window.as_secs_f64(),
         coverage(effort.repeats)
     ));
     notes.push(match &request.relative_to {
-        Some(name) => format!("Ratio: the figure over that of {name} in the same round; the median of the rounds."),
-        None => "Ratio: the figure over that of the fastest that is not ours in the same cell (`ratio_to` in JSON), round by round; the \
-                 median of the rounds. Above 1 ours is ahead."
+        Some(name) => format!(
+            "Ratio: the figure over that of {name} in the same round; the median of the rounds."
+        ),
+        None => "Ratio: the figure over that of the fastest that is not ours in the same cell \
+                 (`ratio_to` in JSON), round by round; the median of the rounds. \
+                 Above 1, ours is ahead."
             .to_owned(),
     });
     let mut said: Vec<&str> = Vec::new();
@@ -305,16 +307,15 @@ fn notes(
     }
     if results.figures.iter().flatten().any(|figures| figures.held_back.is_some()) {
         notes.push(
-            "Held back: the most objects, of ten looks in a round, that were taken out and whose \
-            memory was not given back; the median \
-             of the rounds."
+            "Held back: objects that were removed and whose memory was not yet freed: \
+             the most in ten looks of a round, the median of the rounds."
                 .to_owned(),
         );
     }
     if results.figures.iter().flatten().any(|figures| figures.missed.is_some()) {
         notes.push(
-            "Missed: of the reads of what is asked for again and again, how many had to make it \
-            again."
+            "Missed: of the reads of keys that are read again and again, \
+             the share that had to make the buffer again."
                 .to_owned(),
         );
     }

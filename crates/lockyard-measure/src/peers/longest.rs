@@ -256,12 +256,11 @@ mod tests {
         let text = &tables[0];
         assert!(text.starts_with("Longest waits on 2 threads, beside those of spin,"), "{text}");
         for expected in [
-            "Longest wait of the pass: of the scenario's FIFO locks at most 0.9 us (ticket). That \
-            is at most a tenth of that \
-             of: spin; more than a tenth of that of: std-mutex.",
+            "Longest wait of the pass: of the scenario's FIFO locks at most 0.9 us (ticket). \
+             That is at most a tenth of that of: spin; more than a tenth of that of: std-mutex.",
             "Longest wait of a window (median of 0): of the scenario's FIFO locks at most 0.1 us \
-            (mcs). That is at most a tenth \
-             of that of: spin; more than a tenth of that of: std-mutex.",
+             (mcs). That is at most a tenth of that of: spin; more than a tenth of that of: \
+             std-mutex.",
         ] {
             assert!(text.contains(expected), "{expected}: {text}");
         }

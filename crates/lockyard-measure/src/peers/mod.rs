@@ -86,17 +86,15 @@ pub fn add(script: &mut Script, peers: &[&'static Peer]) -> Result<(), InputErro
         let name = &script.name;
         if script.variant(peer.name).is_some() {
             return Err(InputError(format!(
-                "--peers: scenario `{name}` has a variant `{}` of its own; rename it, or name the \
-                peers to be measured: \
-                 --peers=NAME,NAME",
+                "--peers: scenario `{name}` has a variant `{}` of its own; \
+                 rename it, or name the peers to be measured: --peers=NAME,NAME",
                 peer.name
             )));
         }
         let Some(variant) = first.with_foreign_lock(peer.name, peer.what, peer.lock) else {
             return Err(InputError(format!(
-                "--peers: scenario `{name}` has no lock for which a peer could stand; allowed: \
-                scenarios with an object of \
-                 kind `lock`, such as {}",
+                "--peers: scenario `{name}` has no lock that a peer could replace; allowed: \
+                 scenarios with an object of kind `lock`, such as {}",
                 with_locks().join(", ")
             )));
         };
@@ -118,8 +116,8 @@ fn with_locks() -> Vec<&'static str> {
 fn not_simulated(name: &str) -> String {
     let from = find(name).map_or("foreign", |peer| peer.from);
     format!(
-        "`{name}` is a peer (from {from}), native code that only a real host can run: lockyard \
-        measure SCENARIO --peers={name}"
+        "`{name}` is a peer (from {from}), native code that only a real host can run: \
+         lockyard measure SCENARIO --peers={name}"
     )
 }
 

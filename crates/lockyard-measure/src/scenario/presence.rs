@@ -176,16 +176,16 @@ impl Presence {
         };
         let most = self.all_ran_most * 100.0;
         let ran = match threads {
-            1 => format!("the thread ran for {most:.0} % of the time only"),
+            1 => format!("the thread ran for only {most:.0} % of the time"),
             _ => format!(
-                "all threads ran at the same time for {:.0} to {most:.0} % of the time only",
+                "all threads ran at the same time for only {:.0} to {most:.0} % of the time",
                 self.all_ran_least * 100.0
             ),
         };
         Some(format!(
-            "{ran}{preempted}: something else used the CPU{}; stop what else runs, or leave it a \
-            CPU (fewer --threads, or \
-             --placement), and measure again",
+            "{ran}{preempted}: something else used the CPU{}; \
+             stop other programs, or leave them a CPU (fewer --threads, or --placement), \
+             and measure again",
             if threads == 1 { "" } else { "s" }
         ))
     }
@@ -253,7 +253,7 @@ mod tests {
         assert!((round.waited.unwrap() - 0.15).abs() < 1e-9);
         let warning = Presence::of(&[round]).unwrap().warning(2).unwrap();
         assert!(
-            warning.contains("for 70 to 80 % of the time only (preempted 2 times)"),
+            warning.contains("for only 70 to 80 % of the time (preempted 2 times)"),
             "{warning}"
         );
     }

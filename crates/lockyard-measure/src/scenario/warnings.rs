@@ -13,16 +13,15 @@ pub fn of_cell(result: &Measurement, places: usize) -> Vec<String> {
     for oddity in &result.oddities {
         warnings.push(match oddity {
             Oddity::SlowFirst(share) => format!(
-                "the first round was slow ({:.0} % of the median): something was still warming \
-                up, or another program was \
-                 just ending; measure again, with a longer --seconds (a fifth of it warms up) if \
-                 it comes again",
+                "the first round was slow ({:.0} % of the median): \
+                 something was still warming up, or another program was just ending; \
+                 measure again, with a longer --seconds (a fifth of it warms up) if this recurs",
                 share * 100.0
             ),
             Oddity::Outliers { rounds, farthest } => format!(
-                "{} of {} rounds {} far from the others (the farthest {:.0} % of the median): the \
-                host was disturbed; stop what \
-                 else runs and measure again, or take more --repeats, which the median bears",
+                "{} of {} rounds {} far from the others (the farthest {:.0} % of the median): \
+                 the host was disturbed; stop other programs and measure again, \
+                 or use more --repeats: the median tolerates such rounds",
                 rounds.len(),
                 result.rounds.len(),
                 if rounds.len() == 1 { "is" } else { "are" },
@@ -39,10 +38,9 @@ pub fn of_cell(result: &Measurement, places: usize) -> Vec<String> {
     }
     if !result.pinned {
         warnings.push(
-            "threads could not be pinned: the system refuses it, as a container's seccomp profile \
-            may; they ran wherever it put \
-             them, and figures vary more: allow sched_setaffinity, or compare only with unpinned \
-             figures"
+            "threads could not be pinned: the system refuses it, \
+             as a container's seccomp profile may; they ran where the system put them, \
+             and figures vary more: allow sched_setaffinity, or compare only with unpinned figures"
                 .to_owned(),
         );
     }
@@ -58,9 +56,8 @@ pub fn unfair(cells: &[(&Task, &Measurement)]) -> Vec<String> {
         let alike = others.fold(0.0f64, |most, (_, r)| most.max(r.fairness.jain));
         if result.fairness.jain < UNFAIR && alike > result.fairness.jain + 0.1 {
             notes.push(format!(
-                "{} on {} threads is unfair: the slowest thread did {:.0} % of the mean, Jain's \
-                index {:.2}; another \
-                 variant has {alike:.2}.",
+                "{} on {} threads is unfair: the slowest thread did {:.0} % of the mean, \
+                 Jain's index {:.2}; another variant has {alike:.2}.",
                 task.variant.name,
                 task.threads,
                 result.fairness.minimum * 100.0,

@@ -22,16 +22,15 @@ pub const HEADER: &str = "tasks,processes,processes_idle,threads,threads_idle,li
 pub fn check(kinds: &[TaskKind], tasks: &[usize]) -> Result<(), InputError> {
     if ![TaskKind::Processes, TaskKind::Threads].iter().all(|kind| kinds.contains(kind)) {
         return Err(InputError(
-            "--format will-it-scale has columns of processes and of threads: leave --as out, or \
-            --as both"
+            "--format will-it-scale has columns of processes and of threads: \
+             leave --as out, or --as both"
                 .to_owned(),
         ));
     }
     if !tasks.contains(&1) {
         return Err(InputError(
             "--format will-it-scale: its column `linear` is a multiple of the figure of one task; \
-            --tasks must \
-             contain 1"
+             --tasks must contain 1"
                 .to_owned(),
         ));
     }

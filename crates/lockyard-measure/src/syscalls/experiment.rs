@@ -48,7 +48,7 @@ impl Experiment {
         Self::ALL.into_iter().find(|experiment| experiment.name() == name).ok_or_else(|| {
             let hint = hint(name, &Self::ALL.map(Experiment::name), "there are");
             let name = printable(name);
-            InputError(format!("`{name}` is no experiment with system calls; {hint}"))
+            InputError(format!("`{name}` is not an experiment with system calls; {hint}"))
         })
     }
 
@@ -173,7 +173,7 @@ mod tests {
         }
         assert_eq!(
             Experiment::parse("fstat").unwrap_err().to_string(),
-            "`fstat` is no experiment with system calls; did you mean `fstat2`?"
+            "`fstat` is not an experiment with system calls; did you mean `fstat2`?"
         );
     }
 

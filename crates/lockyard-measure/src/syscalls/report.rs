@@ -415,15 +415,14 @@ fn notes(
     let places = placement.cpus(cpus);
     if request.tasks.iter().any(|&tasks| tasks > places) {
         notes.push(format!(
-            "More tasks than the {places} CPUs of the placement share them: figures then depend \
-            on the operating \
-             system's scheduler."
+            "More tasks than the {places} CPUs of the placement share them: \
+             figures then depend on the operating system's scheduler."
         ));
     }
     let experiment = request.experiment;
     notes.push(format!(
-        "{}: {}, all tasks on one file. {} rounds of one sample of {} s, the cells in an order \
-        shuffled for each round; \
+        "{}: {}, all tasks on one file. {} rounds of one sample of {} s, \
+         the cells in an order shuffled for each round; \
          the median, with an interval of at least 95 % ({}).",
         experiment.name(),
         experiment.operation(),
@@ -432,15 +431,15 @@ fn notes(
         coverage(request.repeats)
     ));
     notes.push(format!(
-        "Ratio: the figure over that of {} in the same round; the median of the rounds, with its \
-        interval.",
+        "Ratio: the figure over that of {} in the same round; \
+         the median of the rounds, with its interval.",
         request.kinds[0].variant()
     ));
     if request.beside {
         notes.push(format!(
-            "Beside it: our lockref, performed by threads as the scenario `{}` says, with \
-            {local_work:.0} ns of local work in an \
-             operation, with which one task takes about as long as one of {}.",
+            "Beside it: our lockref, performed by threads as the scenario `{}` says, \
+             with {local_work:.0} ns of local work per operation, \
+             so that one task takes about as long as one of {}.",
             experiment.beside().0,
             request.kinds[0].variant()
         ));

@@ -140,7 +140,7 @@ impl Run<'_> {
             Err(error) => {
                 return self.failed(format_args!(
                     "task {first} cannot be started: {error} (a limit such as `ulimit -u` allows \
-                    fewer?)"
+                     fewer?)"
                 ));
             }
         }
@@ -170,7 +170,7 @@ impl Run<'_> {
             if since.elapsed() > self.times.stalled_after {
                 let seconds = self.times.stalled_after.as_secs_f64();
                 return self.failed(format_args!(
-                    "only {ready} tasks were ready, and no other became so for {seconds:.1} s"
+                    "only {ready} tasks were ready, and no other became ready for {seconds:.1} s"
                 ));
             }
             std::thread::sleep(LOOKS);
@@ -192,13 +192,13 @@ impl Run<'_> {
             FAILED_TO_PIN => {
                 let cpu = self.plan.placement.cpu(task).unwrap_or(0);
                 self.failed(format_args!(
-                    "task {task} cannot be pinned to CPU {cpu}: {error} (--placement unpinned \
-                    leaves it to the system)"
+                    "task {task} cannot be pinned to CPU {cpu}: \
+                     {error} (--placement unpinned leaves it to the system)"
                 ))
             }
             FAILED_TO_START => self.failed(format_args!(
                 "thread {task} cannot be started: {error} (a limit such as `ulimit -u` allows \
-                fewer?)"
+                 fewer?)"
             )),
             FAILED_TO_CALL => {
                 let done = line.count.load(Ordering::Relaxed);
@@ -210,9 +210,9 @@ impl Run<'_> {
             MOVED => {
                 let cpu = self.plan.placement.cpu(task).unwrap_or(0);
                 self.failed(format_args!(
-                    "task {task} is not pinned to CPU {cpu} any more: what it may use was changed \
-                    while it ran (by \
-                     taskset, or a container's cpuset); run again when that has settled"
+                    "task {task} is not pinned to CPU {cpu} any more: \
+                     its allowed CPUs were changed while it ran (by taskset, \
+                     or a container's cpuset); run again when they no longer change"
                 ))
             }
             state => self.failed(format_args!("task {task} is in an unknown state, {state}")),
@@ -260,7 +260,7 @@ impl Run<'_> {
                     ));
                 }
                 Ok(_) => std::thread::sleep(LOOKS),
-                Err(how) => return self.failed(format_args!("a task ended badly: {how}")),
+                Err(how) => return self.failed(format_args!("a task failed: {how}")),
             }
         }
     }

@@ -66,12 +66,15 @@ impl Shared {
         // SAFETY: the name is a C string; the call has no other argument in memory.
         let descriptor = unsafe { libc::memfd_create(c"lockyard".as_ptr(), libc::MFD_CLOEXEC) };
         if descriptor < 0 {
-            return Err(format!("memory to share with tasks cannot be had: {}", last_error()));
+            return Err(format!(
+                "memory to share with tasks cannot be allocated: {}",
+                last_error()
+            ));
         }
         // SAFETY: the descriptor is new, and nothing else owns it.
         let file = unsafe { File::from_raw_fd(descriptor) };
         file.set_len(bytes_of(tasks) as u64)
-            .map_err(|error| format!("memory to share with tasks cannot be had: {error}"))?;
+            .map_err(|error| format!("memory to share with tasks cannot be allocated: {error}"))?;
         let shared = Shared::map(file.as_fd(), tasks)?;
         Ok((shared, file))
     }

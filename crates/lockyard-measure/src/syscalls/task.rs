@@ -223,7 +223,7 @@ fn live_and_die_with(parent: libc::pid_t) -> Result<(), String> {
     if unsafe { libc::getppid() } == parent {
         Ok(())
     } else {
-        Err("the process that started it is not there".to_owned())
+        Err("the process that started it has ended".to_owned())
     }
 }
 

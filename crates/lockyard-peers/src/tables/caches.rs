@@ -86,12 +86,12 @@ impl<C: CacheHit> Subject for Cache<C> {
     fn verify(&self, done: &[Done]) -> Result<(), String> {
         let wrong = Done::sum(done).wrong;
         if wrong > 0 {
-            return Err(format!("{wrong} hits were other buffers"));
+            return Err(format!("{wrong} hits returned another buffer"));
         }
         let lost = self.1.iter().filter(|&&(key, address)| self.0.address(key) != Some(address));
         match lost.count() {
             lost if C::PINS && lost > 0 => {
-                Err(format!("of {} buffers that are referenced {lost} are gone", self.1.len()))
+                Err(format!("of {} referenced buffers, {lost} are gone", self.1.len()))
             }
             _ => Ok(()),
         }
@@ -239,13 +239,13 @@ macro_rules! caches {
 /// The rows of `cache-hit`.
 pub(super) const ROWS: &[SubjectRow] = caches! {
     "buffers", Ours, "lockyard", "MIT OR Apache-2.0", Ours,
-        "chains walked inside an epoch, a lockref in each buffer; second chance decides what \
-         goes; a referenced buffer never does";
+        "chains walked inside an epoch, a lockref in each buffer; \
+         second chance decides what is evicted; a referenced buffer never is";
     "moka", Peer, "moka 0.12.16", "(MIT OR Apache-2.0) AND Apache-2.0", Moka,
-        "frequency decides what is let in and recency what goes (W-TinyLFU); hits are noted in a \
-         queue that somebody works off now and \
-         then; bounded in time and by weights; a referenced buffer may leave the cache";
+        "frequency decides what is admitted and recency what is evicted (W-TinyLFU); \
+         hits are noted in a queue that is drained now and then; bounded in time and by weights; \
+         a referenced buffer may leave the cache";
     "quick-cache", Peer, "quick_cache 0.7.0", "MIT", Quick,
-        "shards behind reader-writer locks; S3-FIFO with a memory of what went; is told that a \
-         referenced buffer is pinned";
+        "shards behind reader-writer locks; S3-FIFO with a memory of what was evicted; \
+         is told that a referenced buffer is pinned";
 };

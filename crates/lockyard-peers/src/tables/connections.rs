@@ -251,8 +251,7 @@ impl<V: Value> LookUp for SccIndex<V> {
 pub(super) const READ: &[SubjectRow] = rows! {
     "connections-rcu", Ours, "lockyard", "MIT OR Apache-2.0", Ours<connections::Rcu>,
         "a chain walked inside an epoch, then a reference of the reader's own, which it drops: \
-         the connection may be held for as long as \
-         one likes, says the packet's direction, and expires";
+         the connection may be held for any time, reports the packet's direction, and expires";
     "connections-locked", Ours, "lockyard", "MIT OR Apache-2.0", Ours<connections::Locked>,
         "the same under the bucket's lock";
     "papaya", Peer, "papaya 0.2.5", "MIT", Papaya<Object>,
@@ -269,8 +268,8 @@ pub(super) const READ: &[SubjectRow] = rows! {
 /// The rows of `connection-hold`.
 pub(super) const HOLD: &[SubjectRow] = rows! {
     "connections-rcu", Ours, "lockyard", "MIT OR Apache-2.0", Ours<connections::Rcu>,
-        "a chain walked inside an epoch, then a reference; says the packet's direction, and \
-         expires";
+        "a chain walked inside an epoch, then a reference; \
+         reports the packet's direction, and expires";
     "connections-locked", Ours, "lockyard", "MIT OR Apache-2.0", Ours<connections::Locked>,
         "the same under the bucket's lock";
     "papaya-arc", Peer, "papaya 0.2.5", "MIT", Papaya<Arc<Object>>,

@@ -61,7 +61,7 @@ impl<C: Counter> Subject for Counting<C> {
         if sum == expected {
             return Ok(());
         }
-        Err(format!("it has counted {sum:?} where there were {expected:?}"))
+        Err(format!("it has counted {sum:?} instead of {expected:?}"))
     }
 }
 

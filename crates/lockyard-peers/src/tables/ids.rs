@@ -327,8 +327,8 @@ impl LookUp for Slab<Mutex<Object>> {
 /// The rows of `id-read`.
 pub(super) const READ: &[SubjectRow] = rows! {
     "id-table-rcu", Ours, "lockyard", "MIT OR Apache-2.0", Ours<Rcu, false, false>,
-        "enters an epoch, finds the object, takes its own lock and validates it: the reader has \
-         it exclusively";
+        "enters an epoch, finds the object, takes the object's lock and validates it: \
+         the reader has it exclusively";
     "id-table-rcu-kept", Ours, "lockyard", "MIT OR Apache-2.0", Ours<Rcu, true, false>,
         "the same inside one guard, quiescent after each look-up";
     "id-table-locked", Ours, "lockyard", "MIT OR Apache-2.0", Ours<id_table::Locked, false, false>,
@@ -345,15 +345,14 @@ pub(super) const READ: &[SubjectRow] = rows! {
     "dashmap", Peer, "dashmap 6.2.1", "MIT", Dash<false>,
         "`get`: a reader-writer lock for each shard of a hash table";
     "sharded-slab", Peer, "sharded-slab 0.1.7", "MIT", Slab<Object>,
-        "slots in pages of the thread that inserted; a look-up takes and drops a reference; the \
-         object is shared; identifiers have \
-         generations, and are not the lowest free ones";
+        "slots in pages of the thread that inserted; a look-up takes and drops a reference; \
+         the object is shared; identifiers have generations, and are not the lowest free ones";
 };
 
 /// The rows of `id-lock`.
 pub(super) const LOCK: &[SubjectRow] = rows! {
     "id-table-rcu", Ours, "lockyard", "MIT OR Apache-2.0", Ours<Rcu, false, true>,
-        "enters an epoch, finds the object, takes its own lock and validates it";
+        "enters an epoch, finds the object, takes the object's lock and validates it";
     "id-table-rcu-kept", Ours, "lockyard", "MIT OR Apache-2.0", Ours<Rcu, true, true>,
         "the same inside one guard, quiescent after each look-up";
     "id-table-locked", Ours, "lockyard", "MIT OR Apache-2.0", Ours<id_table::Locked, false, true>,

@@ -49,28 +49,27 @@ pub const GROUPS: &[Group] = &[
     Group {
         name: "connection-read",
         operation: "find a connection by the tuple of a packet of either direction and read a \
-                    word of it, in place; a change is an \
-                    insertion and a removal",
+                    word of it, in place; a change is an insertion and a removal",
         reads: &[100, 99, 90],
         has_objects: true,
         rows: connections::READ,
     },
     Group {
         name: "connection-hold",
-        operation: "find a connection by the tuple of a packet of either direction, take a \
-                    reference that outlives its removal, read a \
-                    word of it, and drop the reference; a change is an insertion and a removal",
+        operation: "find a connection by the tuple of a packet of either direction, \
+                    take a reference that outlives its removal, read a word of it, \
+                    and drop the reference; a change is an insertion and a removal",
         reads: &[100, 99, 90],
         has_objects: true,
         rows: connections::HOLD,
     },
     Group {
         name: "cache-hit",
-        operation: "take a reference to the buffer of a key, read a word of it, drop the \
-                    reference; a change asks for a key that was never \
-                    asked for, so that a buffer is made and another one goes; the cache has room \
-                    for a quarter more than the objects, every \
-                    eighth of which is referenced all the time",
+        operation: "take a reference to the buffer of a key, read a word of it, \
+                    drop the reference; a change asks for a new key, \
+                    so that a buffer is made and another one is evicted; \
+                    the cache has room for a quarter more than the objects, \
+                    every eighth of which is referenced all the time",
         reads: &[100, 99, 90],
         has_objects: true,
         rows: caches::ROWS,
@@ -85,8 +84,8 @@ pub const GROUPS: &[Group] = &[
     },
     Group {
         name: "reclaim",
-        operation: "enter, follow a pointer, read a word, leave; a change puts a new object of 64 \
-                    bytes in the place of one, which is retired",
+        operation: "enter, follow a pointer, read a word, leave; \
+                    a change replaces an object by a new one of 64 bytes and retires the old one",
         reads: &[100, 99, 90, 0],
         has_objects: false,
         rows: reclaim::ROWS,

@@ -86,10 +86,10 @@ impl<R: Reclaim> Subject for Pointers<R> {
     fn verify(&self, done: &[Done]) -> Result<(), String> {
         let wrong = Done::sum(done).wrong;
         if wrong > 0 {
-            return Err(format!("{wrong} reads found what was freed, or another pointer's object"));
+            return Err(format!("{wrong} reads found a freed object, or another pointer's object"));
         }
         if self.1.alive() < POINTERS as u64 {
-            return Err("an object was freed that can be reached".to_owned());
+            return Err("an object was freed that can still be reached".to_owned());
         }
         Ok(())
     }
@@ -311,8 +311,8 @@ pub(super) const ROWS: &[SubjectRow] = rows! {
         "an epoch; a collector of its own, and a handle that each thread keeps; retires closures, \
          in bags of 64";
     "crossbeam-epoch-kept", Peer, "crossbeam-epoch 0.9.21", "MIT OR Apache-2.0", Crossbeam<true>,
-        "the same inside one guard, pinned again after each operation; flushed at every 64th \
-         change, because else nothing is freed";
+        "the same inside one guard, pinned again after each operation; \
+         flushed at every 64th change, because otherwise nothing is freed";
     "seize", Peer, "seize 0.5.1", "MIT", Seize<false>,
         "batches with a count of the threads that were inside; entering is a plain store where \
          the system call membarrier is there, \

@@ -283,14 +283,16 @@ pub fn legend() -> String {
     textwrap::fill(LEGEND, columns())
 }
 
-const LEGEND: &str = "\
-    Explanations. A lock is `held`, or `handed` over (wanted and not held), or `free`. \
-    `hold ns`, `hand ns`, `wait ns`: nanoseconds for each time that it was taken. \
-    `lost ns`: nanoseconds that threads lost on the line, an operation. `drain ns`: \
-    those of them in which operations waited for the store buffer. Hand-overs an operation, to \
-    another thread of the same `core`, `complex`, `socket`, or a `remote` one. `reads`: loads an \
-    operation that fetched the line from where another thread had changed it. `failed`: \
-    compare-exchanges for each that succeeded. `RMWs`: an ownership. `queue`: mean length at the \
-    agent when a request arrives. `needless`: share of the moves that brought nothing that \
-    others had done. `re-reads`: polls of waiting loops that missed, without each loop's first, an \
-    operation.";
+const LEGEND: &str = "Explanations. A lock is `held`, or `handed` over (wanted and not held), \
+                      or `free`. `hold ns`, `hand ns`, `wait ns`: \
+                      nanoseconds each time that it was taken. `lost ns`: \
+                      nanoseconds per operation that threads lost on the line. `drain ns`: \
+                      the part of them in which operations waited for the store buffer. \
+                      Hand-overs per operation, to another thread of the same `core`, `complex`, \
+                      `socket`, or a `remote` one. `reads`: loads per operation that fetched the \
+                      line from where another thread had changed it. `failed`: \
+                      failed compare-exchanges per success. `RMWs`: per ownership. `queue`: \
+                      mean length at the agent when a request arrives. `needless`: \
+                      share of the moves that brought nothing that other threads wrote. \
+                      `re-reads`: polls of waiting loops that missed, without each loop's first, \
+                      per operation.";

@@ -77,14 +77,14 @@ impl Costs {
             ),
             Cause::WakeUpStorm => format!(
                 "A wake-up storm dominates: each hand-over of `{name}` is followed by {:.1} \
-                 re-reads by waiters, one after another, so that it takes the longer the more \
+                 re-reads by waiters, one after another, so it takes longer the more threads \
                  wait, and {waiting} of all cycles are spent waiting.",
                 per(line.missed_polls, line.hand_overs.iter().sum())
             ),
             Cause::FalseSharing => format!(
                 "False sharing dominates: {} of the moves of the line of `{name}` bring nothing \
-                 that others have done, and {moving} of all cycles are spent on moving lines; put \
-                 what is in the line into lines of its own.",
+                 that other threads wrote, and {moving} of all cycles are spent on moving lines; \
+                 give each object in the line a line of its own.",
                 percent(per(line.needless(), line.moves))
             ),
             Cause::FailedExchange => format!(

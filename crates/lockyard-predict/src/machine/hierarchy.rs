@@ -170,14 +170,15 @@ pub fn text(machine: &Machine) -> String {
     let (Some(first), Some(second), Some(last)) =
         (kib("caches.first_kib"), kib("caches.second_kib"), kib("caches.shared_kib"))
     else {
-        return "Caches: the file says nothing of them; they hold everything.\n".to_owned();
+        return "Caches: not in the file; they hold everything.\n".to_owned();
     };
     let threads = match machine.threads_per_core() {
         1 => String::new(),
         threads => format!(" (its {threads} threads share it)"),
     };
     let inclusive = kib("caches.shared_inclusive") == Some(1.0);
-    let holds = if inclusive { "with all that its cores have" } else { "what its cores give up" };
+    let holds =
+        if inclusive { "with all lines of its cores" } else { "lines that its cores evict" };
     let cost = |ns: Option<f64>| ns.map_or("-".to_owned(), |ns| format!("{ns:.1} ns"));
     let rows = [
         (
@@ -194,8 +195,7 @@ pub fn text(machine: &Machine) -> String {
         ("memory", "of the own socket".to_owned(), cost(memory(machine, 0))),
         ("", "of another socket".to_owned(), cost(memory(machine, 1))),
     ];
-    let mut text =
-        "Caches, and what a load costs that finds its line there (simulated):\n".to_owned();
+    let mut text = "Caches, and the simulated cost of a load that hits there:\n".to_owned();
     for (level, what, cost) in rows.iter().filter(|row| row.2 != "-" || !row.0.is_empty()) {
         text.push_str(&format!("  {level:<13} {what:<58} {cost:>9}\n"));
     }
@@ -283,12 +283,15 @@ mod tests {
     #[test]
     fn the_caches_are_shown_with_their_costs() {
         let shown = text(&machine("zen4-7840u"));
-        assert!(shown.contains("16 MiB a complex of 8 cores, what its cores give up"), "{shown}");
+        assert!(
+            shown.contains("16 MiB a complex of 8 cores, lines that its cores evict"),
+            "{shown}"
+        );
         assert!(shown.contains("1 MiB a core (its 2 threads share it)"), "{shown}");
         assert!(!shown.contains("another socket"), "{shown}");
         let shown = text(&machine("westmere-ex-4s10c"));
         assert!(
-            shown.contains("30 MiB a complex of 10 cores, with all that its cores have"),
+            shown.contains("30 MiB a complex of 10 cores, with all lines of its cores"),
             "{shown}"
         );
         assert!(shown.contains("of another socket"), "{shown}");

@@ -26,7 +26,7 @@ const TURNS: u64 = 1000;
 
 /// What is said of a machine whose figures cannot show an error.
 const ONLY_INPUTS: &str =
-    "All simulated figures are inputs: nothing here says how good the machine is.";
+    "All simulated figures are inputs: they say nothing about how good the machine is.";
 
 /// A figure of a machine in nanoseconds, if the machine has such a distance.
 type Figure = fn(&Machine) -> Option<f64>;

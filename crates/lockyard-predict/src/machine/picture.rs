@@ -13,21 +13,21 @@ pub fn picture(machine: &Machine) -> String {
     let mut boxes: Vec<Vec<String>> = Vec::new();
     for socket in drawn(sockets) {
         let Some(socket) = socket else {
-            boxes.push(vec![format!("... {} more sockets alike", sockets - DRAWN + 1)]);
+            boxes.push(vec![format!("... {} more sockets like it", sockets - DRAWN + 1)]);
             continue;
         };
         let mut lines = vec![format!("socket {socket}: NUMA node {socket}")];
         for complex in drawn(complexes) {
             lines.push(match complex {
                 Some(complex) => line(machine, socket * complexes + complex),
-                None => format!("... {} more complexes alike", complexes - DRAWN + 1),
+                None => format!("... {} more complexes like it", complexes - DRAWN + 1),
             });
         }
         boxes.push(lines);
     }
     let mut text = framed(&boxes, &format!("| {}", distance(machine, "socket_leg")));
     if sockets > 2 {
-        text.push_str("Each socket is one leg from each other one.\n");
+        text.push_str("Each socket is one leg from every other.\n");
     }
     if complexes > 1 {
         text.push_str(&format!(

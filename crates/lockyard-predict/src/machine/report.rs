@@ -78,7 +78,7 @@ pub fn list(format: Format) -> String {
             format!("{:.0} %", machine.assumed_share() * 100.0),
         ]);
     }
-    format!("{table}\n`lockyard machines show NAME` says where each number is from.\n")
+    format!("{table}\n`lockyard machines show NAME` shows the source of each number.\n")
 }
 
 /// Every number of a machine, with its source.
@@ -129,8 +129,7 @@ pub fn show(machine: &Machine, format: Format) -> String {
     if !machine.checks().is_empty() {
         text.push_str("\nFigures to compare with (`lockyard machines check`)\n");
         for check in machine.checks() {
-            let note =
-                if check.is_input { " (an input: a number above was set by it)" } else { "" };
+            let note = if check.is_input { " (an input: it set a number above)" } else { "" };
             text.push_str(&format!("  {} = {} {}{note}\n", check.name, check.value, check.unit));
             text.push_str(&source(check));
         }

@@ -75,12 +75,14 @@ pub fn check(
     if !overridden.is_empty() {
         let what = overridden.join("; ");
         if !anyway {
-            return Err(format!("not comparable: {what}; --anyway compares them nevertheless"));
+            return Err(format!("not comparable: {what}; --anyway compares them all the same"));
         }
-        notes.push(format!("Compared by --anyway: {what}. A verdict is about both together."));
+        notes.push(format!(
+            "Compared because of --anyway: {what}. A verdict covers both effects together."
+        ));
     }
     if !unknown.is_empty() {
-        notes.push(format!("Not compared, since only one file says it: {}.", unknown.join(", ")));
+        notes.push(format!("Not compared, because only one file has it: {}.", unknown.join(", ")));
     }
     for (results, name) in [(a, "A"), (b, "B")] {
         let warned = results.environment.get("warnings").filter(|warnings| *warnings != "none");

@@ -197,7 +197,7 @@ fn one(a: &Figure, b: &Figure, threshold: f64) -> Result<(Compared, Option<Evide
     }
     let key = &a.key;
     let Some(direction) = Direction::of(&key.cell.metric, &key.cell.unit) else {
-        return Err(format!("nobody knows whether more {} is faster", key.cell.metric));
+        return Err(format!("it is unknown whether more {} is faster", key.cell.metric));
     };
     let note = |figure: &Figure| figure.identity.get("note").cloned();
     if note(a) != note(b) {
@@ -333,8 +333,8 @@ fn other_work(pairs: &[(&Figure, &Figure)]) -> Option<String> {
     let count = pairs.iter().filter(differs).count();
     let (a, b) = (first.0.local_work?, first.1.local_work?);
     Some(format!(
-        "The local work of {count} row{} differs ({}: A {a:.1} ns, B {b:.1} ns): part of their \
-        difference is the work's.",
+        "The local work of {count} row{} differs ({}: A {a:.1} ns, B {b:.1} ns): \
+         part of their difference comes from it.",
         if count == 1 { "" } else { "s" },
         first.0.key.cell
     ))
@@ -352,8 +352,8 @@ fn too_few_rounds(rows: &[Compared]) -> Option<String> {
     let wanted = (FEWEST_ROUNDS..1000).find(|&n| enough(n, n))?;
     (few > 0).then(|| {
         format!(
-            "{few} row{} too few rounds for a verdict among {measured} rows: measure with \
-            --repeats {wanted} or more.",
+            "{few} row{} too few rounds for a verdict among {measured} rows: \
+             measure with --repeats {wanted} or more.",
             if few == 1 { " has" } else { "s have" }
         )
     })
@@ -366,8 +366,8 @@ fn all_alike(rows: &[Compared]) -> Option<String> {
     let alike = first == Verdict::Faster || first == Verdict::Slower;
     (measured.len() >= 4 && alike && measured.iter().all(|row| row.verdict == first)).then(|| {
         format!(
-            "All {} measured rows are {}: that is more often the host than the program. Measure A \
-            again.",
+            "All {} measured rows are {}: the cause is more often the host than the program. \
+             Measure A again.",
             measured.len(),
             first.name()
         )

@@ -59,13 +59,12 @@ fn differs(a: &FigureKey, b: &FigureKey) -> String {
     if (&a.cell.metric, &a.cell.unit) != (&b.cell.metric, &b.cell.unit) {
         return format!(
             "{cell}: A has {} in {}, B {} in {}; only figures of the same metric and unit are \
-            compared",
+             compared",
             a.cell.metric, a.cell.unit, b.cell.metric, b.cell.unit
         );
     }
     format!(
-        "{cell}: A's figure is {}, B's is {}; only figures that came about in the same way are \
-        compared",
+        "{cell}: A's figure is {}, B's is {}; only figures obtained in the same way are compared",
         a.kind.name(),
         b.kind.name()
     )
@@ -89,9 +88,8 @@ fn nothing_in_common(a: &ResultFile, b: &ResultFile) -> String {
         (all(a, |f| f.key.kind.name().to_owned()), all(b, |f| f.key.kind.name().to_owned()));
     if kinds_a.is_disjoint(&kinds_b) {
         return format!(
-            "nothing in common: A's figures are {} (on {}), B's are {} (on {}); `reproduce` sets \
-            simulated and measured \
-             figures side by side",
+            "nothing in common: A's figures are {} (on {}), B's are {} (on {}); \
+             `reproduce` sets simulated and measured figures side by side",
             list(&kinds_a),
             list(&machines(a)),
             list(&kinds_b),
@@ -114,7 +112,7 @@ fn nothing_in_common(a: &ResultFile, b: &ResultFile) -> String {
     let count = |results: &ResultFile| results.figures.len();
     format!(
         "nothing in common: none of A's {} figures and B's {} has the same experiment, machine, \
-        variant, threads, metric and unit",
+         variant, threads, metric and unit",
         count(a),
         count(b)
     )

@@ -130,7 +130,7 @@ pub fn parse(origin: &str, text: &str) -> Result<ResultFile, InputError> {
             rounds += figure.rounds.len();
             if rounds > MAX_ROUNDS_OF_A_FILE {
                 return Err(at(format!(
-                    "more than {MAX_ROUNDS_OF_A_FILE} rounds; a file may have at most so many"
+                    "more than {MAX_ROUNDS_OF_A_FILE} rounds; no more are allowed in a file"
                 )));
             }
             if let Some(first) = seen.insert(figure.key.clone(), number) {
@@ -159,7 +159,7 @@ fn refusal(origin: &str, text: &str, error: &serde_json::Error) -> InputError {
     let at_end = line == last && text.lines().last().is_none_or(|l| error.column() >= l.len());
     if error.classify() == Category::Eof || at_end && message.starts_with("invalid number") {
         let line = last;
-        let what = "ends in the middle of its JSON: it is empty or cut off; a result file is whole";
+        let what = "ends in the middle of its JSON: it is empty or cut off";
         return InputError(format!("{origin}:{line}: {what}"));
     }
     let place = format!(" at line {} column {}", error.line(), error.column());
@@ -178,8 +178,8 @@ fn refusal(origin: &str, text: &str, error: &serde_json::Error) -> InputError {
 fn check_schema(schema: Option<Text>) -> Result<(), String> {
     let Some(Text(schema)) = schema else {
         return Err(format!(
-            "has no `schema`; a result file has `{SCHEMA}`: what measure, predict and reproduce \
-            write with --format json"
+            "has no `schema`; a result file has `{SCHEMA}`: \
+             what measure, predict and reproduce write with --format json"
         ));
     };
     if schema == SCHEMA {
@@ -189,18 +189,16 @@ fn check_schema(schema: Option<Text>) -> Result<(), String> {
     let shown = printable(&schema);
     Err(match (version(&schema), version(SCHEMA)) {
         (Some(found), Some(ours)) if found > ours => format!(
-            "its schema is `{shown}`, which is newer than this lockyard's `{SCHEMA}`: compare \
-            with the lockyard that wrote it, or a \
-             later one"
+            "its schema is `{shown}`, which is newer than this lockyard's `{SCHEMA}`: \
+             compare with the lockyard that wrote it, or a later one"
         ),
         (Some(_), Some(_)) => format!(
-            "its schema is `{shown}`, which is older than this lockyard's `{SCHEMA}`: run it \
-            again, or compare with the lockyard that \
-             wrote it"
+            "its schema is `{shown}`, which is older than this lockyard's `{SCHEMA}`: \
+             run it again, or compare with the lockyard that wrote it"
         ),
         _ => format!(
-            "its schema is `{shown}`; allowed: `{SCHEMA}`, what measure, predict and reproduce \
-            write"
+            "its schema is `{shown}`; allowed: `{SCHEMA}`, what measure, \
+             predict and reproduce write"
         ),
     })
 }
@@ -328,8 +326,8 @@ fn within(value: f64, rounds: &[f64]) -> Result<f64, String> {
     let value = value.clamp(LEAST, 1.0 / LEAST);
     if value < least * (1.0 - ROUNDING) || value > most * (1.0 + ROUNDING) {
         return Err(format!(
-            "`measured` is {value}, and its `rounds` are {least} to {most}; it must be \
-            their median"
+            "`measured` is {value}, and its `rounds` are {least} to {most}; \
+             it must be their median"
         ));
     }
     Ok(super::bootstrap::median(&mut rounds.to_vec()))

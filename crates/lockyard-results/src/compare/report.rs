@@ -96,7 +96,7 @@ fn summary(comparison: &Comparison) -> Vec<String> {
     let threshold = (comparison.options.threshold * 1e8).round() / 1e6;
     lines.push(format!(
         "{} compared: {} faster, {} slower ({} of them by more than the threshold of {threshold} \
-        %), {} without evidence{same}.",
+         %), {} without evidence{same}.",
         rows(comparison.rows.len()),
         count(Verdict::Faster),
         count(Verdict::Slower),
@@ -109,11 +109,10 @@ fn summary(comparison: &Comparison) -> Vec<String> {
     }
     if comparison.of_kind(FigureKind::Measured) > 0 {
         lines.push(format!(
-            "Measured: p is of the rank-sum test, corrected (Holm) for {}: if nothing differs, a \
-            verdict among them has a probability of \
-             at most {} %. It knows how the rounds of a run vary, not what differs between two \
-             runs: what the host did meanwhile. \
-             Intervals of {} % are of each row alone.",
+            "Measured: p is from the rank-sum test, corrected (Holm) for {}: \
+             if nothing differs, a verdict among them has a probability of at most {} %. \
+             It accounts for how the rounds of a run vary, not for what the host did differently \
+             between the runs. Intervals of {} % are for each row alone.",
             rows(comparison.of_kind(FigureKind::Measured)),
             FAMILY_ERROR * 100.0,
             COVERAGE * 100.0

@@ -109,7 +109,7 @@ impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for List<T, M
                 while let Some(one) = list.next_element()? {
                     if found.len() == MOST {
                         return Err(A::Error::custom(format_args!(
-                            "a list of more than {MOST}; at most so many are allowed"
+                            "a list of more than {MOST}; no more are allowed"
                         )));
                     }
                     found.push(one);
@@ -138,7 +138,7 @@ mod tests {
         assert!(error::<Whole<9>>("1.5").contains("expected a whole number, 1 to 9"));
         assert!(error::<Text<3>>("\"four\"").contains("expected a text of at most 3 bytes"));
         assert!(!error::<Text<9>>("\"\\u001b[31m\"").contains('\u{1b}'));
-        assert!(error::<List<Number, 2>>("[1, 2, 3]").contains("more than 2; at most so many"));
+        assert!(error::<List<Number, 2>>("[1, 2, 3]").contains("more than 2; no more are allowed"));
         assert_eq!(serde_json::from_str::<List<Number, 2>>("[1, 2.5]").unwrap().0[1].0, 2.5);
     }
 }

@@ -50,11 +50,11 @@ pub(super) fn render(fits: &[VariantFit], preset: &TableStyle, heading: &str) ->
         }
     }
     text.push_str(
-        "X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)); the knee is the N at which X is \
-        greatest. Intervals: 95 %, \
-         bootstrap over rounds (none of fewer than 6, or of predictions, which do not vary). \
-         Worst: the greatest residual, law / \
-         figure - 1, and its number of threads.\n\n",
+        "X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)); \
+         the knee is the N at which X is greatest. Intervals: \
+         95 %, bootstrap over rounds (none for fewer than 6 rounds, or for predictions, \
+         which do not vary). Worst: the greatest residual, law / figure - 1, \
+         and its number of threads.\n\n",
     );
     text
 }

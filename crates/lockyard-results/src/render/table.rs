@@ -343,9 +343,9 @@ fn pairs(summary: &Summary) -> Option<String> {
     let pairs = summary.pairs.filter(|_| summary.table != "all")?;
     let points = NEAR * 100.0;
     Some(format!(
-        "Pairs of variants that {} is about: {}. Changes in the published direction: simulated \
-        {}, trivial {}. Within {points} \
-         points of the published change: simulated {}, trivial {}.",
+        "Pairs of variants that {} is about: {}. Changes in the published direction: \
+         simulated {}, trivial {}. Within {points} points of the published change: \
+         simulated {}, trivial {}.",
         summary.table,
         pairs.total,
         pairs.model.right,

@@ -77,8 +77,7 @@ impl Fit {
             let r = self.r_squared.map_or(String::new(), |r| format!("R squared is {r:.4}, and "));
             remarks.push(format!(
                 "the law does not describe these figures ({r}with {} threads it is off by {:+.0} \
-                %): do not use its parameters \
-                 or its knee; look at the figures themselves",
+                 %): do not use its parameters or its knee; look at the figures themselves",
                 self.worst.0,
                 self.worst.1 * 100.0
             ));
@@ -86,16 +85,15 @@ impl Fit {
         let knee = self.law.knee();
         if knee.is_finite() && knee > most as f64 {
             remarks.push(format!(
-                "the knee is beyond {most} threads, the most that were observed: it is \
-                extrapolated; \
-                 observe more threads if there are CPUs for them"
+                "the knee is beyond {most} threads, the most that were observed: \
+                 it is extrapolated; observe more threads if there are CPUs for them"
             ));
         }
         if self.law.sigma > 1.0 {
             remarks.push(
-                "sigma is above 1, so two threads do less together than one: it is no share of \
-                serial work, but what it costs \
-                 to hand the shared line over instead of keeping it"
+                "sigma is above 1, so two threads together do less than one: \
+                 it is not a share of serial work, but the cost of handing the shared line over \
+                 instead of keeping it"
                     .to_owned(),
             );
         }
@@ -122,9 +120,8 @@ pub fn check(threads: &[usize]) -> Result<(), InputError> {
     }
     let listed: Vec<String> = different.iter().map(usize::to_string).collect();
     Err(InputError(format!(
-        "--fit: {} different number{} of threads ({}); at least {FEWEST_POINTS} are needed, since \
-        three parameters go through \
-         any three figures",
+        "--fit: {} different number{} of threads ({}); at least {FEWEST_POINTS} are needed, \
+         because three parameters fit any three figures",
         different.len(),
         if different.len() == 1 { "" } else { "s" },
         listed.join(",")
@@ -142,7 +139,7 @@ pub fn fit(points: &[Point]) -> Result<Fit, String> {
     points.dedup_by_key(|point| point.threads);
     if points.len() < FEWEST_POINTS {
         return Err(format!(
-            "figures of {} numbers of threads; at least {FEWEST_POINTS} are needed",
+            "figures for {} thread counts; at least {FEWEST_POINTS} are needed",
             points.len()
         ));
     }
@@ -305,15 +302,14 @@ mod tests {
         assert!(check(&[1, 2, 4, 8]).is_ok());
         assert_eq!(
             check(&[2, 1, 2, 2]).unwrap_err().to_string(),
-            "--fit: 2 different numbers of threads (1,2); at least 4 are needed, since three \
-            parameters go through any three \
-             figures"
+            "--fit: 2 different numbers of threads (1,2); at least 4 are needed, \
+             because three parameters fit any three figures"
         );
         assert!(check(&[1]).unwrap_err().to_string().contains("1 different number of threads (1)"));
         let few = noisy(LAW, 9, 0.0, 1);
-        assert!(fit(&few[..3]).unwrap_err().starts_with("figures of 3 numbers of threads"));
+        assert!(fit(&few[..3]).unwrap_err().starts_with("figures for 3 thread counts"));
         let same = vec![few[0].clone(); 5];
-        assert!(fit(&same).unwrap_err().starts_with("figures of 1 numbers of threads"));
+        assert!(fit(&same).unwrap_err().starts_with("figures for 1 thread counts"));
     }
 
     #[test]

@@ -29,9 +29,9 @@ impl VariantFit {
         if let (Ok(_), Some(cpus)) = (&self.fit, self.shared) {
             let s = if cpus == 1 { "" } else { "s" };
             remarks.push(format!(
-                "more threads than the {cpus} CPU{s} of the placement are in the fit: of those it \
-                describes the scheduler and not \
-                 the lock; fit numbers of threads for which there are CPUs"
+                "more threads than the {cpus} CPU{s} of the placement are in the fit: \
+                 for those it describes the scheduler, not the lock; \
+                 fit thread counts for which there are CPUs"
             ));
         }
         remarks

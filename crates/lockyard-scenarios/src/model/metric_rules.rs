@@ -110,7 +110,7 @@ impl Script {
     /// Length of the published run, on which `metric` depends.
     fn length(&self, metric: &str) -> Result<Length, String> {
         self.run.length.ok_or_else(|| {
-            format!("the scenario has no length of the run, on which {metric} depends")
+            format!("the scenario does not give the length of the run, on which {metric} depends")
         })
     }
 

@@ -59,7 +59,7 @@ pub(super) fn metric(source: &Source, entry: &MetricEntry) -> Result<Metric> {
     match (metric, operations) {
         (Metric::Elapsed { .. }, None) => Err(source.error(
             name.span(),
-            "the metric `elapsed` needs `operations`, the number that each task does",
+            "the metric `elapsed` needs `operations`, the number of operations of each task",
         )),
         (Metric::Elapsed { .. }, Some(operations)) if !(1..=1 << 40).contains(&count) => {
             let message = format!("`operations` is {count}; allowed: 1 to {}", 1u64 << 40);
@@ -89,14 +89,15 @@ fn rate(source: &Source, rate: Rate, entry: &MetricEntry) -> Result<Rate> {
         }
         None if is_operations && entry.calibrated => Err(source.error(
             entry.unit.span(),
-            "one operation is one: a calibration that gives `unit` is for other units than op/s",
+            "one operation is one op: a calibration that gives `unit` is only for units other \
+             than op/s",
         )),
         None if is_operations || entry.calibrated => Ok(rate),
         None => Err(source.error(
             entry.unit.span(),
             format!(
-                "`{}` needs `per_operation`, the amount of it that one operation is, or a \
-                 calibration that gives `unit`",
+                "`{}` needs `per_operation`, the amount of this unit in one operation, \
+                 or a calibration that gives `unit`",
                 entry.unit.get_ref()
             ),
         )),

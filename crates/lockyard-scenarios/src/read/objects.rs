@@ -212,7 +212,7 @@ pub(super) fn apply(source: &Source, set: &SetEntry, objects: &mut [Object]) -> 
         ObjectKind::Foreign { .. } => unreachable!("no script names one"),
         ObjectKind::Word | ObjectKind::Data => {
             let message = format!(
-                "`{}` has no settings; only locks, lockrefs, pages and tables have",
+                "`{}` has no settings; only locks, lockrefs, pages and tables have them",
                 object.name
             );
             return Err(source.error(set.object.span(), message));

@@ -93,15 +93,17 @@ fn samples(
                     .iter()
                     .any(|of| of.variant == name && matches!(of.total, SampleTotal::Given(_)));
                 if !known {
-                    let message =
-                        format!("`work_of` is `{name}`, whose `total` does not stand before it");
+                    let message = format!(
+                        "`work_of` is `{name}`, but no entry above gives the `total` of that \
+                         variant"
+                    );
                     return Err(source.error(other.span(), message));
                 }
                 SampleTotal::WorkOf(name)
             }
             _ => {
                 let message =
-                    "samples of a variant have either `total`, or `work_of`, another variant";
+                    "samples of a variant have either `total` or `work_of` (another variant)";
                 return Err(source.error(spanned.span(), message));
             }
         };
@@ -124,8 +126,8 @@ fn symbols(source: &Source, entries: &[Spanned<SymbolEntry>], names: Names) -> R
             return Err(source.error(entry.name.span(), message));
         }
         if entry.is.is_empty() != entry.left_out.is_some() {
-            let message = "a symbol has either `is`, a list of regions and step names, or \
-                           `left_out`, the reason";
+            let message = "a symbol has either `is` (a list of regions and step names) or \
+                           `left_out` (the reason)";
             return Err(source.error(spanned.span(), message));
         }
         let is = entry

@@ -30,7 +30,7 @@ pub(super) fn parts<'a>(
         let Some(found) = &entry.name else { continue };
         let name = source.text("name", found)?;
         if Region::ALL.iter().any(|region| region.name() == name) {
-            let message = format!("`{name}` is a region; `name` is the name of a part of one");
+            let message = format!("`{name}` is a region; `name` must name a part of one");
             return Err(source.error(found.span(), message));
         }
         let region = region(source, entry)?.unwrap_or_else(|| usual(entry));
@@ -39,7 +39,7 @@ pub(super) fn parts<'a>(
             Some(part) => {
                 let (is, was) = (region.name(), part.region.name());
                 let message =
-                    format!("`{name}` is in the region `{is}` here, and in `{was}` before");
+                    format!("`{name}` is in the region `{is}` here, but in `{was}` above");
                 return Err(source.error(found.span(), message));
             }
             None if parts.len() == MAX_PARTS => {

@@ -61,7 +61,8 @@ pub(super) fn disturbances(
     let one = |spanned: &Spanned<DisturbanceEntry>| {
         let entry = spanned.get_ref();
         let Some(samples) = samples else {
-            let message = "a disturbance needs a section [samples]: it happens in one of them";
+            let message = "a disturbance needs a section [samples]: \
+                           it happens in one of the samples";
             return Err(source.error(spanned.span(), message));
         };
         let (sample, number) = (*entry.sample.get_ref(), samples.number);

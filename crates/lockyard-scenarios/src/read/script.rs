@@ -169,8 +169,8 @@ fn check_shares(
     match step {
         Some(step) if !calibration.is_some_and(Calibration::gives_local_work) => Err(source.error(
             step.span(),
-            "`share` is a share of the calibrated work; it needs a section [calibration] that \
-                 gives it",
+            "`share` is a share of the calibrated work; \
+             it needs a section [calibration] that gives it",
         )),
         _ => Ok(()),
     }

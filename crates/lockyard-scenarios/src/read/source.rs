@@ -80,7 +80,7 @@ impl Source<'_> {
         let name = found.get_ref();
         let ok = |b: u8| b.is_ascii_alphanumeric() || b"-_.+/@".contains(&b);
         if name.is_empty() || name.len() > 64 || !name.bytes().all(ok) {
-            let message = format!("`{what}` must be 1 to 64 of a-z A-Z 0-9 - _ . + / @");
+            let message = format!("`{what}` must be 1 to 64 characters of a-z A-Z 0-9 - _ . + / @");
             return Err(self.error(found.span(), message));
         }
         Ok(name.clone())

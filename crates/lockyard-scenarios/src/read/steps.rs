@@ -239,7 +239,7 @@ impl Builder<'_> {
             return Ok(());
         }
         if let Some(key) = &entry.key {
-            let message = format!("`{}` has no `key`; only tables have", found.get_ref());
+            let message = format!("`{}` has no `key`; only tables have one", found.get_ref());
             return Err(source.error(key.span(), message));
         }
         let is_word = kind == ObjectKind::Word;
@@ -351,7 +351,8 @@ impl Builder<'_> {
         if let ObjectKind::Page { .. } = used.kind {
             return match &entry.operation {
                 Some(found) => {
-                    let message = "pages have no `operation`; their `page` says how";
+                    let message = "pages have no `operation`; their `page` says how references \
+                                   are taken";
                     Err(source.error(found.span(), message))
                 }
                 None => Ok(()),

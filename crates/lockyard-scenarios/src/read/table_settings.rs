@@ -44,7 +44,7 @@ fn value_of(source: &Source, setting: &Setting, found: &Spanned<Value>) -> Resul
             source.choose(&format!("`{name}`"), &value, &table)
         }
         (Allowed::Names(names), _) => {
-            let message = format!("`{name}` is a name; allowed: {}", names.join(", "));
+            let message = format!("`{name}` must be a name; allowed: {}", names.join(", "));
             Err(source.error(found.span(), message))
         }
         (Allowed::Numbers(least, most), Value::Number(value))

@@ -38,7 +38,7 @@ fn wrong_steps_are_named() {
         ),
         (
             "{ do = \"get\", object = \"page\", operation = \"get\" }",
-            "pages have no `operation`; their `page` says how",
+            "pages have no `operation`; their `page` says how references are taken",
         ),
         (
             "{ do = \"lock\", object = \"page\" }",

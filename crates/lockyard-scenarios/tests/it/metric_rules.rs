@@ -15,7 +15,11 @@ fn figures_beside_the_metric_are_found_by_name_where_the_script_says_what_they_n
         ("throughput", "ms", "the scenario gives throughput in op/s"),
         ("beauty", "op/s", "the scenario gives throughput in op/s"),
         ("stdev", "s", "the scenario gives stdev in %"),
-        ("real-time", "s", "the scenario has no length of the run, on which real-time depends"),
+        (
+            "real-time",
+            "s",
+            "the scenario does not give the length of the run, on which real-time depends",
+        ),
         ("gap-to-ticket", "ratio", "the scenario has no variant `ticket`"),
         ("system-cpu-saved", "%", "the scenario pairs no variant with `lockref`"),
     ];

@@ -76,11 +76,11 @@ fn a_name_is_of_one_region_and_of_a_step_that_can_have_one() {
         (
             r#"{ do = "work", ns = 1.0, name = "f" },
                { do = "work", ns = 1.0, name = "f", region = "copy" }"#,
-            "`f` is in the region `copy` here, and in `system` before",
+            "`f` is in the region `copy` here, but in `system` above",
         ),
         (
             r#"{ do = "work", ns = 1.0, name = "look-up" }"#,
-            "`look-up` is a region; `name` is the name of a part of one",
+            "`look-up` is a region; `name` must name a part of one",
         ),
         (r#"{ do = "read", object = "word", name = "f" }"#, "`read` steps have no `name`"),
         (r#"{ do = "work", ns = 1.0, name = "" }"#, "`name` must be one line of 1 to 400 bytes"),

@@ -89,7 +89,7 @@ fn a_wrong_step_says_what_the_table_allows() {
         ),
         (
             r#"{ do = "read", object = "word", key = "own" }"#,
-            "`word` has no `key`; only tables have",
+            "`word` has no `key`; only tables have one",
         ),
         (r#"{ do = "insert", object = "ids", key = "own" }"#, "`insert` steps have no `key`"),
     ] {
@@ -111,7 +111,7 @@ fn a_wrong_setting_says_what_is_allowed() {
         ),
         (
             r#"{ object = "ids", with = { variant = 3 } }"#,
-            "`variant` is a name; allowed: rcu, locked",
+            "`variant` must be a name; allowed: rcu, locked",
         ),
         (r#"{ object = "ids", with = { entries = 0 } }"#, "`entries` is 0; allowed: 1 to 1048576"),
         (

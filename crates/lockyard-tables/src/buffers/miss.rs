@@ -37,9 +37,7 @@ impl<E: fmt::Display> fmt::Display for GetError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             GetError::NoMemory => f.write_str("no memory could be allocated for the buffer"),
-            GetError::Full => {
-                f.write_str("the cache has as many buffers as it may, and all are referenced")
-            }
+            GetError::Full => f.write_str("the cache is full, and all its buffers are referenced"),
             GetError::Fill(error) => write!(f, "the buffer could not be filled: {error}"),
         }
     }

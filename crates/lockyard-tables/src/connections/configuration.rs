@@ -111,7 +111,7 @@ impl fmt::Display for AlreadyInUse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "the table is in use with {} bits: they can be chosen before the first insertion only",
+            "the table is in use with {} bits: choose them before the first insertion",
             self.bits.0
         )
     }

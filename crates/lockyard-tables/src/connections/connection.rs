@@ -184,7 +184,9 @@ pub enum Why<'t, T: Send + Sync, P: LookUp<H>, H: Host = Native, C: Context = No
 impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> fmt::Display for Refused<'_, T, P, H, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.why {
-            Why::Exists(_) => "there is a connection of this protocol, these addresses and ports",
+            Why::Exists(_) => {
+                "a connection with this protocol, these addresses and these ports already exists"
+            }
             Why::NoMemory => "no memory could be allocated for the connection",
         })
     }

@@ -124,7 +124,7 @@ impl fmt::Display for SettingsError {
         }
         match &self.wrong {
             Wrong::Name(name) => {
-                write!(f, "`{name}` is no setting of a connection table: there is `bits`")
+                write!(f, "`{name}` is not a setting of a connection table; allowed: `bits`")
             }
             Wrong::NoValue => {
                 let (least, most) = (Bits::MIN.get(), Bits::MAX.get());
@@ -133,7 +133,7 @@ impl fmt::Display for SettingsError {
             Wrong::Bits(error) => error.fmt(f),
             Wrong::Twice => f.write_str("`bits` is given twice: give it once"),
             #[cfg(feature = "std")]
-            Wrong::NoText => f.write_str("it is not text in Unicode"),
+            Wrong::NoText => f.write_str("it is not Unicode text"),
         }
     }
 }
@@ -179,8 +179,8 @@ mod tests {
         assert_eq!(refused("bits="), "`bits` is not a whole number: it must be from 1 to 27");
         assert_eq!(refused("bits"), "`bits` has no value: give `bits=` and a number from 1 to 27");
         assert_eq!(refused("bits=4,bits=4"), "`bits` is given twice: give it once");
-        assert_eq!(refused("14"), "`14` is no setting of a connection table: there is `bits`");
-        assert!(refused("buckets=3").starts_with("`buckets` is no setting"));
+        assert_eq!(refused("14"), "`14` is not a setting of a connection table; allowed: `bits`");
+        assert!(refused("buckets=3").starts_with("`buckets` is not a setting"));
         for wrong in [std::format!("{}=1", "x".repeat(1 << 20)), "\u{7}=2".to_owned()] {
             let line = refused(&wrong);
             assert!(line.len() < 120 && !line.chars().any(char::is_control), "{line}");
@@ -193,6 +193,6 @@ mod tests {
         assert_eq!(none, Ok(Settings::default()));
         // Cargo sets it for tests.
         let wrong = Settings::from_environment("CARGO_PKG_NAME").unwrap_err().to_string();
-        assert!(wrong.starts_with("CARGO_PKG_NAME: `lockyard-tables` is no setting"), "{wrong}");
+        assert!(wrong.starts_with("CARGO_PKG_NAME: `lockyard-tables` is not a setting"), "{wrong}");
     }
 }

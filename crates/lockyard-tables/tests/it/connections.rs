@@ -207,7 +207,7 @@ fn bits_are_chosen_before_the_first_insertion_and_not_after() {
     let late = table.set_bits(Bits::DEFAULT).unwrap_err();
     assert_eq!(
         late.to_string(),
-        "the table is in use with 9 bits: they can be chosen before the first insertion only"
+        "the table is in use with 9 bits: choose them before the first insertion"
     );
     assert!(table.set_seed(Seed::new(2)).is_err());
     assert!(table.bucket_of(&numbered(1)).is_some_and(|bucket| bucket < 512));

@@ -71,7 +71,7 @@ impl Algorithm for Clh {
 
 impl<H: HostWithSlots> HeldNode<H> for Clh {
     const NO_NODE: &'static str =
-        "clh lock: a thread without a slot, or with four of these locks, wants one";
+        "clh lock: a thread that has no slot, or already holds four of these locks, asks for one";
 
     #[inline]
     fn take() -> Option<Name> {

@@ -55,7 +55,7 @@ impl Algorithm for Mcs {
 
 impl<H: HostWithSlots> HeldNode<H> for Mcs {
     const NO_NODE: &'static str =
-        "mcs lock: a thread without a slot, or with four of these locks, wants one";
+        "mcs lock: a thread that has no slot, or already holds four of these locks, asks for one";
 
     #[inline]
     fn take() -> Option<Name> {

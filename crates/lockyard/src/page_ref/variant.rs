@@ -54,8 +54,8 @@ pub trait Variant: sealed::Sealed + 'static {
 
 /// A [`Variant`] that can take a reference where there may be none. Sealed.
 #[diagnostic::on_unimplemented(
-    message = "a page reference of variant `{Self}` cannot be taken where there may be none",
-    label = "`Xadd` is for when zero cannot happen",
+    message = "variant `{Self}` cannot take a page reference when the count may be zero",
+    label = "`Xadd` is for counts that cannot be zero",
     note = "use `PageRef::get`, or one of `LockedBit`, `OptimisticCmpxchg`, `Cmpxchg`"
 )]
 pub trait Conditional: Variant {
@@ -140,7 +140,7 @@ pub(super) fn get<V: Variant, H: Host>(word: &U32<H>) {
     let before = word.fetch_add(1, Ordering::Relaxed);
     debug_assert!(
         references::<V>(before) != References::Frozen,
-        "a reference was taken where there was none"
+        "a reference was taken when there was none"
     );
     if before >= MAX_REFERENCES {
         beyond::<H>(word, before);
@@ -180,7 +180,7 @@ fn dropped_beyond<V: Variant, H: Host>(word: &U32<H>, before: u32) {
     // Relaxed: as in `beyond`. A count that was dropped once too often is frozen for good. The
     // store is before the panic, which may be caught.
     word.store(if was_there { SATURATED } else { V::FROZEN }, Ordering::Relaxed);
-    debug_assert!(was_there, "a reference was dropped, but there was none");
+    debug_assert!(was_there, "a reference was dropped when there was none");
 }
 
 /// Drops a reference from a word in which 0 means freed.
@@ -198,7 +198,7 @@ fn put_to_zero<V: Variant, H: Host>(word: &U32<H>) -> bool {
 #[inline(always)]
 fn unfreeze_zero<H: Host>(word: &U32<H>, references: u32) {
     // Relaxed: only the owner changes 0.
-    debug_assert!(word.load(Ordering::Relaxed) == 0, "a count was unfrozen that is not frozen");
+    debug_assert!(word.load(Ordering::Relaxed) == 0, "a count that is not frozen was unfrozen");
     // Release: pairs with the acquire of the gets and freezes that follow.
     word.store(references, Ordering::Release);
 }
@@ -284,7 +284,7 @@ impl Variant for LockedBit {
     fn unfreeze<H: Host>(word: &U32<H>, references: u32) {
         // Release: pairs with the acquire of the gets and freezes that follow.
         let before = word.swap(references, Ordering::Release);
-        debug_assert!(before & LOCKED != 0, "a count was unfrozen that is not frozen");
+        debug_assert!(before & LOCKED != 0, "a count that is not frozen was unfrozen");
     }
 }
 

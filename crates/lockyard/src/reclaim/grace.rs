@@ -154,7 +154,7 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
     pub fn synchronize(&self) {
         let own = H::slot().and_then(|slot| self.records.get(slot));
         let inside = own.is_some_and(|r| State(r.state.load(Ordering::Relaxed)).guards() > 0);
-        assert!(!inside, "a thread that has a guard of the domain waits for a grace period");
+        assert!(!inside, "a thread waits for a grace period while it has a guard of the domain");
         let target = self.stamp() + GRACE;
         loop {
             let epoch = self.current();

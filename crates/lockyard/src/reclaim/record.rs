@@ -59,7 +59,7 @@ impl State {
     /// are dropped while it unwinds, and there every word reads as 0.)
     #[inline(always)]
     pub(super) fn left(self) -> State {
-        debug_assert!(self.guards() > 0 || self.0 == 0, "a guard is dropped that was not counted");
+        debug_assert!(self.guards() > 0 || self.0 == 0, "a guard that was not counted is dropped");
         State(self.0.wrapping_sub(1))
     }
 

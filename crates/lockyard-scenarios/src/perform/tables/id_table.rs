@@ -114,8 +114,7 @@ impl<V: Variant, H: HostWithSlots> TableObject for Objects<V, H> {
     }
 
     fn verify(&self, performed: &dyn Fn(TableOperation) -> u64) -> Result<(), String> {
-        self.missed
-            .never(|missed| format!("found nothing, or another's object, {missed} times"))?;
+        self.missed.never(|missed| format!("found nothing, or another object, {missed} times"))?;
         self.refused.no_refusal()?;
         if self.table.len() as u64 != self.entries {
             let (len, entries) = (self.table.len(), self.entries);

@@ -133,7 +133,7 @@ impl ForEach for Limits {
         assert!(matches!(get(201), Err(GetError::Full)));
         assert_eq!(cache.len(), 0);
         assert_eq!(get(202).unwrap_err().to_string(), {
-            "the cache has as many buffers as it may, and all are referenced"
+            "the cache is full, and all its buffers are referenced"
         });
     }
 }
