@@ -3,6 +3,7 @@
 //! - [`program`]: small concurrent clients of each primitive, written once over the platform.
 //! - [`backends`]: runs them in a model checker, on the simulated machine, in threads of the host.
 //! - [`explore`]: one model, its bounds, and its number of executions.
+//! - [`depth`]: everyday checks, and deeper ones before a release.
 //! - [`hooks`]: wrong steps and weakened orderings, injected through the platform.
 //! - [`ration`]: memory that is counted, and allocations that fail on demand.
 //! - [`primitives`]: the table of primitives that are checked.
@@ -16,6 +17,7 @@
 
 pub mod backends;
 pub mod controls;
+pub mod depth;
 pub mod explore;
 mod few_slots;
 pub mod finding;

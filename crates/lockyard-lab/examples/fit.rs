@@ -72,7 +72,8 @@ impl Fit {
             .map(|(found, wanted)| 0.01 * ((found / wanted).ln() / 0.03).powi(2))
             .sum();
         let error = |cell: &training::TrainingCell| {
-            let run = |seed| training::simulate_for(&machine, cell, seed, (30_000.0, 100_000.0));
+            let times = training::PartTimes { warm_up_ns: 30_000.0, counted_ns: 100_000.0 };
+            let run = |seed| training::simulate_for(&machine, cell, seed, times);
             let figure = |seed| run(seed).map_or(f64::INFINITY, |figure| figure);
             let mean = (1..=self.seeds).map(figure).sum::<f64>() / self.seeds as f64;
             (mean / cell.published).ln().abs()

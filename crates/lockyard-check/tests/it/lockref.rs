@@ -12,6 +12,7 @@ use lockyard::lock::{LaneLock, Queued, TestAndSet, Ticket};
 use lockyard::lockref::policy::{NoTrywait, Standard};
 use lockyard::platform::checked::Checked;
 use lockyard::platform::hooked::Hooked;
+use lockyard_check::depth::depth;
 use lockyard_check::explore::Bounds;
 use lockyard_check::hooks::Scripted;
 use lockyard_check::matrix::{check_pairs, must_hold};
@@ -112,7 +113,7 @@ fn four_threads<K: LaneLock<Host>>(title: &str, more: &[[CountOp; 4]]) {
         [PutOrLock, PutOrLock, PutOrLock, GetNotDead],
     ];
     for ops in all.iter().chain(more) {
-        must_hold::<CountProgram<K, Host>>(title, ops, Bounds::preemptions(2));
+        must_hold::<CountProgram<K, Host>>(title, ops, Bounds::preemptions(depth(1, 2)));
     }
 }
 
@@ -129,7 +130,7 @@ fn every_pair_of_operations_holds_over_a_queued_lock() {
 #[test]
 fn every_three_operations_hold_over_a_queued_lock() {
     every_three::<Queued>(QUEUED, 1);
-    three_deeper::<Queued>(QUEUED, 2);
+    three_deeper::<Queued>(QUEUED, depth(1, 2));
 }
 
 #[test]
@@ -152,14 +153,14 @@ fn every_pair_of_operations_holds_over_a_test_and_set_lock() {
 
 #[test]
 fn every_three_operations_hold_over_a_ticket_lock() {
-    every_three::<Ticket>(TICKET, 2);
-    three_deeper::<Ticket>(TICKET, 3);
+    every_three::<Ticket>(TICKET, depth(1, 2));
+    three_deeper::<Ticket>(TICKET, depth(2, 3));
 }
 
 #[test]
 fn every_three_operations_hold_over_a_test_and_set_lock() {
     every_three::<TestAndSet>(TEST_AND_SET, 1);
-    three_deeper::<TestAndSet>(TEST_AND_SET, 3);
+    three_deeper::<TestAndSet>(TEST_AND_SET, depth(2, 3));
 }
 
 #[test]

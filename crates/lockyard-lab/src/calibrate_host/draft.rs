@@ -41,6 +41,15 @@ pub(super) struct Check {
     pub is_input: bool,
 }
 
+/// Factor on a family's latencies.
+#[derive(Clone, Debug)]
+pub(super) struct Scale {
+    /// The factor.
+    pub factor: f64,
+    /// Origin of the factor.
+    pub origin: Origin,
+}
+
 /// The draft.
 #[derive(Clone, Debug)]
 pub(super) struct Draft {
@@ -54,8 +63,8 @@ pub(super) struct Draft {
     pub notes: Vec<String>,
     /// The machine's family.
     pub family: String,
-    /// The factor on the family's latencies.
-    pub scale: (f64, Origin),
+    /// Factor on the family's latencies.
+    pub scale: Scale,
     numbers: Vec<Number>,
     /// Figures to compare with.
     pub checks: Vec<Check>,
@@ -64,7 +73,7 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    pub(super) fn new(name: &str, title: &str, family: &str, scale: (f64, Origin)) -> Draft {
+    pub(super) fn new(name: &str, title: &str, family: &str, scale: Scale) -> Draft {
         Draft {
             head: Vec::new(),
             name: name.to_owned(),
@@ -133,7 +142,7 @@ impl Draft {
             quoted(&self.title),
             self.notes_text(),
             quoted(&self.family),
-            entry(self.scale.0, &self.scale.1)
+            entry(self.scale.factor, &self.scale.origin)
         ));
         for section in ["topology", "clock", "cycles", "protocol"] {
             text.push_str(&format!("\n[{section}]\n"));

@@ -1,7 +1,7 @@
 //! The numbers of a host's machine file that are not solved for. Measured numbers are taken as they
 //! are. The others come from the nearest relative among the shipped machines.
 
-use super::draft::{self, Check, Draft, Origin, figure_text};
+use super::draft::{self, Check, Draft, Origin, Scale, figure_text};
 use super::{Alone, Measurements, slug, steady};
 use lockyard_results::row::Measured;
 use lockyard_sim::machine::Value;
@@ -115,8 +115,12 @@ pub(super) fn begin(
     // The nanoseconds stay the same until the hand-over gives another scale.
     let scale = taken.number("family.scale") * ghz / taken.number("clock.ghz");
     let of_relative = Origin::Assumed(format!("in nanoseconds as {}", taken.describe()));
-    let mut draft =
-        Draft::new(name.unwrap_or(&own_name), &title, family, (round4(scale), of_relative));
+    let mut draft = Draft::new(
+        name.unwrap_or(&own_name),
+        &title,
+        family,
+        Scale { factor: round4(scale), origin: of_relative },
+    );
     draft.measured = format!("measured by `machines calibrate`, {}", measurements.date);
     draft.head = head(measurements, taken, &processor);
     draft.notes.extend(taken.borrowed().map(|(_, said)| said));

@@ -123,7 +123,7 @@ pub fn measure(seconds: f64, progress: &mut dyn FnMut(f64)) -> Result<Measuremen
         rounds += 1;
     }
     let lost = tried.1 as f64 / ((tried.0 + tried.1) as f64).max(1.0);
-    Ok(summarise(plan, layout, (begin.elapsed().as_secs_f64(), rounds, lost)))
+    Ok(summarise(plan, layout, Course { seconds: begin.elapsed().as_secs_f64(), rounds, lost }))
 }
 
 fn on(cpus: &[usize], tasks: &[usize]) -> Vec<usize> {
@@ -244,8 +244,17 @@ fn beside_sibling(a: usize, b: usize) -> Result<f64, String> {
     Ok(beside? / alone)
 }
 
-fn summarise(plan: Plan, layout: Layout, how: (f64, usize, f64)) -> Measurements {
-    let (seconds, rounds, lost) = how;
+/// Length and losses of a calibration.
+#[derive(Clone, Copy, Debug)]
+struct Course {
+    seconds: f64,
+    rounds: usize,
+    /// Share of the tries that were lost.
+    lost: f64,
+}
+
+fn summarise(plan: Plan, layout: Layout, course: Course) -> Measurements {
+    let Course { seconds, rounds, lost } = course;
     let mut found = Measurements {
         processor: CalibratedProcessor::of_host(),
         layout,

@@ -6,7 +6,7 @@
 //! the scale multiplies are whole too, so a simulated figure is a staircase. The nearest of the
 //! tried values is taken, and the remaining error is reported.
 
-use super::draft::{Draft, Origin, figure_text};
+use super::draft::{Draft, Origin, Scale, figure_text};
 use super::inputs::{self, Taken, round4};
 use super::{LineDistance, Measurements, Pair, layout};
 use lockyard_predict::machine::known_figures;
@@ -92,7 +92,7 @@ pub fn calibrate(measurements: &Measurements, name: Option<&str>) -> Result<Cali
          the latencies times {}), and {} were measured here or follow from the layout; relative: \
          {}",
         draft.family,
-        draft.scale.0,
+        draft.scale.factor,
         all - assumed - of_family,
         taken.describe()
     ));
@@ -247,9 +247,9 @@ fn scale(
         ));
         return Ok(());
     };
-    let unknown = draft.scale.1.clone();
+    let unknown = draft.scale.origin.clone();
     let found = nearest(SCALES, measured.value, round4, |scale| {
-        draft.scale = (scale, unknown.clone());
+        draft.scale = Scale { factor: scale, origin: unknown.clone() };
         hand_over(draft, distance)
     })?;
     judge("scale", distance, measured, found, notes)?;
@@ -260,7 +260,7 @@ fn scale(
         let assumed = "that this processor speaks the family's protocol, as its nearest relative,";
         Origin::Both(source, format!("{assumed} {}", taken.describe()))
     };
-    draft.scale = (found.value, origin);
+    draft.scale = Scale { factor: found.value, origin };
     draft.is_input("ping_pong_same_socket");
     Ok(())
 }

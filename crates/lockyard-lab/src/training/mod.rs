@@ -16,5 +16,5 @@ mod tables;
 
 pub use programs::Program;
 pub use report::{TrainingReport, count, report};
-pub use run::{simulate, simulate_for};
+pub use run::{PartTimes, simulate, simulate_for};
 pub use tables::{Left, TrainingCell, cells};

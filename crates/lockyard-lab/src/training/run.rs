@@ -46,11 +46,19 @@ fn place(machine: &Machine, index: usize) -> usize {
 ///
 /// If the run is stuck.
 pub fn simulate(machine: &Machine, cell: &TrainingCell, seed: u64) -> Result<f64, SimulationError> {
-    simulate_for(machine, cell, seed, (WARM_UP_NS, WINDOW_NS))
+    simulate_for(machine, cell, seed, PartTimes { warm_up_ns: WARM_UP_NS, counted_ns: WINDOW_NS })
 }
 
-/// Simulates a cell with other times than usual in each part of the run. The times are the
-/// simulated nanoseconds before counting begins, and the minimum that is counted.
+/// Simulated times in each part of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct PartTimes {
+    /// Nanoseconds before counting begins.
+    pub warm_up_ns: f64,
+    /// Minimum of the nanoseconds that are counted.
+    pub counted_ns: f64,
+}
+
+/// Simulates a cell with other times than usual in each part of the run.
 ///
 /// # Errors
 ///
@@ -59,7 +67,7 @@ pub fn simulate_for(
     machine: &Machine,
     cell: &TrainingCell,
     seed: u64,
-    times: (f64, f64),
+    times: PartTimes,
 ) -> Result<f64, SimulationError> {
     let without_pause = (!cell.pauses).then(|| machine.clone().with("cycles.pause", 1.0)).flatten();
     let machine = without_pause.as_ref().unwrap_or(machine);
@@ -133,7 +141,7 @@ fn together(
     machine: &Machine,
     cell: &TrainingCell,
     seed: u64,
-    (warm_up, at_least): (f64, f64),
+    PartTimes { warm_up_ns: warm_up, counted_ns: at_least }: PartTimes,
     threads: &[usize],
 ) -> Result<(f64, Vec<u64>), SimulationError> {
     let mut simulation = interruptible(Simulation::new(machine, seed));
@@ -197,7 +205,7 @@ mod tests {
             };
             cells.iter().find(is).expect("the table has it")
         };
-        let times = (20_000.0, 50_000.0);
+        let times = PartTimes { warm_up_ns: 20_000.0, counted_ns: 50_000.0 };
         let figure = |threads| simulate_for(&machine, of(threads), 1, times).expect("it is sound");
         let (one_socket, one_more) = (figure(44), figure(45));
         let all: Vec<usize> = (0..45).collect();

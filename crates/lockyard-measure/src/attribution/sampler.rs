@@ -2,7 +2,7 @@
 //! others.
 
 use super::line::{Clock, Watched};
-use super::tally::Tally;
+use super::tally::{Look, Tally};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -88,7 +88,7 @@ fn look(watched: &[Watched], phases: usize, interval: Duration, stop: &AtomicBoo
                 // It has not run since. A look now would only repeat the last one.
                 continue;
             }
-            tally.add((*phase, in_phase), (*used, since));
+            tally.add(Look { before: *phase, now: in_phase, earlier: *used, cpu: since });
             (*phase, *cpu, *used) = (in_phase, now, since);
         }
         if stopping {
@@ -176,7 +176,8 @@ mod tests {
         let (mut time, mut earlier) = (Duration::ZERO, Duration::ZERO);
         for _ in 0..100_000 {
             let interval = next();
-            tally.add((phase(time), phase(time + interval)), (earlier, interval));
+            let (before, now) = (phase(time), phase(time + interval));
+            tally.add(Look { before, now, earlier, cpu: interval });
             (time, earlier) = (time + interval, interval);
         }
         tally.shares().expect("time has passed")

@@ -19,17 +19,29 @@ pub struct Tally {
     pub(super) sampler: Duration,
 }
 
+/// Look at a thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    /// Phase at the last look.
+    pub before: u32,
+    /// Phase now.
+    pub now: u32,
+    /// CPU time between the two looks before.
+    pub earlier: Duration,
+    /// CPU time since the last look.
+    pub cpu: Duration,
+}
+
 impl Tally {
     /// Creates an empty tally of `phases` phases.
     pub fn new(phases: usize) -> Tally {
         Tally { nanoseconds: vec![0.0; phases], ..Tally::default() }
     }
 
-    /// Adds a look at a thread. It was in phase `before` at the last look, and is in phase `now`.
-    /// It has used `cpu` since, and used `earlier` between the two looks before. Each of the two
-    /// phases gets half of `cpu`. A phase beyond the last counts as the last. A look at a thread
-    /// that has not run since the last look is ignored, because it would count as new information.
-    pub fn add(&mut self, (before, now): (u32, u32), (earlier, cpu): (Duration, Duration)) {
+    /// Adds a look at a thread. Each of its two phases gets half of the CPU time since the last
+    /// look. A phase beyond the last counts as the last. A look at a thread that has not run since
+    /// the last look is ignored, because it would count as new information.
+    pub fn add(&mut self, Look { before, now, earlier, cpu }: Look) {
         let Some(last) = self.nanoseconds.len().checked_sub(1) else { return };
         let weight = cpu.as_nanos() as f64;
         for phase in [before, now] {
@@ -150,7 +162,7 @@ mod tests {
     fn add(tally: &mut Tally, phases: &[u32], used: &[Duration]) {
         let mut earlier = Duration::ZERO;
         for (pair, &cpu) in phases.windows(2).zip(used) {
-            tally.add((pair[0], pair[1]), (earlier, cpu));
+            tally.add(Look { before: pair[0], now: pair[1], earlier, cpu });
             earlier = cpu;
         }
     }
@@ -184,7 +196,7 @@ mod tests {
     fn nothing_seen_has_no_shares() {
         assert_eq!(Tally::new(3).shares(), None);
         let mut none = Tally::new(0);
-        none.add((0, 0), (MS, MS));
+        none.add(Look { before: 0, now: 0, earlier: MS, cpu: MS });
         assert_eq!(none.shares(), None);
     }
 
@@ -197,7 +209,7 @@ mod tests {
         let memcpy = Region::COUNT as u32;
         for (activity, times) in [(0, 3), (memcpy, 5), (Region::Idle as u32, 8), (memcpy + 1, 4)] {
             for _ in 0..times {
-                tally.add((activity, activity), (ms, ms));
+                tally.add(Look { before: activity, now: activity, earlier: ms, cpu: ms });
             }
         }
         let listing = super::listing(&tally, &parts);
