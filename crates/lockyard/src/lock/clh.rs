@@ -36,9 +36,9 @@
 //! of Washington TR 93-02-02, 1993; P. Magnusson, A. Landin and E. Hagersten, *Queue Locks on Cache
 //! Coherent Multiprocessors*, IPPS 1994.
 
+use super::algorithm::{Algorithm, FairLock, LaneLock};
 use super::held_node::{self, HeldNode};
 use super::queue::{self, Name};
-use super::{Algorithm, LaneLock};
 use crate::lane::{FourBytes, Lane};
 use crate::platform::{Event, HostWithSlots, Int, Ordering, Word};
 
@@ -134,3 +134,6 @@ unsafe impl<H: HostWithSlots> LaneLock<H> for Clh {
         ready.swap(RELEASED, Ordering::Release);
     }
 }
+
+// SAFETY: the release is `LaneLock`'s.
+unsafe impl<H: HostWithSlots> FairLock<H> for Clh {}
