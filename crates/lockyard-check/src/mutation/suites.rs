@@ -323,7 +323,7 @@ pub fn all() -> Vec<Suite> {
         suite("id-table", ID_TABLE, identifiers()),
         suite(
             "connections rcu",
-            &["src/connections/mod.rs", "src/connections/bucket.rs"],
+            &["src/connections/table.rs", "src/connections/bucket.rs"],
             connection_table(),
         ),
         suite(
