@@ -323,12 +323,12 @@ pub fn all() -> Vec<Suite> {
         suite("id-table", ID_TABLE, identifiers()),
         suite(
             "connections rcu",
-            &["src/connections/mod.rs", "src/connections/bucket.rs"],
+            &["src/connections/table.rs", "src/connections/bucket.rs"],
             connection_table(),
         ),
         suite(
             "buffers wide-hash",
-            &["src/buffers/mod.rs", "src/buffers/chains.rs", "src/buffers/entry.rs"],
+            &["src/buffers/cache.rs", "src/buffers/chains.rs", "src/buffers/entry.rs"],
             buffer_cache(),
         ),
     ]

@@ -137,9 +137,6 @@ const PATHS: [(&str, &str, &str); 9] = [
 const CLOCK: &str = "crates/lockyard/examples/common/clock.rs";
 const COUNTING: &str = "crates/lockyard/examples/common/counting.rs";
 
-/// Crates that have circles of files, and are to lose them: NOT YET.
-const CIRCLES_NOT_YET: [&str; 2] = ["lockyard", "lockyard-tables"];
-
 /// A circle of files that stays.
 struct Exception {
     /// All files of the circle, from the workspace's root. The first says "circle of files" where
@@ -340,19 +337,10 @@ fn no_files_of_a_crate_use_each_other_in_a_circle() {
         }
         used.extend(exceptions);
         found.retain(|files, _| is_exception(files).is_none());
-        if CIRCLES_NOT_YET.contains(&member.name.as_str()) {
-            for (files, way) in &found {
-                println!("   not yet: {} files, such as {way}", files.len());
-            }
-            if found.is_empty() {
-                wrong.push(format!("{} has no circle: take it off CIRCLES_NOT_YET", member.name));
-            }
-        } else {
-            let describe = |(files, way): (&BTreeSet<String>, &String)| {
-                format!("{}: a circle of {} files, such as {way}", member.name, files.len())
-            };
-            wrong.extend(found.iter().map(describe));
-        }
+        let describe = |(files, way): (&BTreeSet<String>, &String)| {
+            format!("{}: a circle of {} files, such as {way}", member.name, files.len())
+        };
+        wrong.extend(found.iter().map(describe));
     }
     for (index, exception) in EXCEPTIONS.iter().enumerate() {
         wrong.extend(what_is_wrong_with(exception, used.contains(&index)));

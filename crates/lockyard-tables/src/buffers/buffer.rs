@@ -1,10 +1,11 @@
 //! Handles: the references that look-ups return.
 
+use super::cache::{BufferCache, EntryOf, Part};
 use super::entry::Entry;
-use super::index::{Index, Wanted};
+use super::index::Index;
 use super::key::Key;
 use super::switches::{Promote, Switches};
-use super::{BufferCache, EntryOf, Part};
+use super::wanted::Wanted;
 use core::fmt;
 use core::ops::Deref;
 use core::ptr::NonNull;

@@ -33,8 +33,8 @@
 //! Sentinels are never taken out, and their memory is freed with the cache.
 
 use super::entry::{Entry, Links};
-use super::index::Wanted;
 use super::shard::{DOUBLINGS, Shard, Shards};
+use super::wanted::Wanted;
 use crate::memory::{from_host, from_word, to_host, to_word};
 use core::alloc::Layout;
 use core::ptr::NonNull;

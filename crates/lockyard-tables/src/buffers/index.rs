@@ -9,30 +9,15 @@
 use super::chains::{self, Fixed, Growing};
 use super::configuration::Configuration;
 use super::entry::Entry;
-use super::key::Key;
+use super::sealed::Sealed;
 use super::shard::{Shard, Shards};
-use super::switches::sealed::Sealed;
 use super::tree;
+use super::wanted::Wanted;
 use crate::memory::Invariant;
 use core::ptr::NonNull;
 use lockyard::lock::{LaneLock, Queued};
 use lockyard::platform::Host;
 use lockyard::{Context, FourBytes};
-
-/// A wanted key, and its hash.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug)]
-pub struct Wanted {
-    pub(super) key: Key,
-    pub(super) hash: u64,
-}
-
-impl Wanted {
-    #[inline(always)]
-    pub(super) fn new(key: Key) -> Self {
-        Wanted { key, hash: key.hash() }
-    }
-}
 
 type Found<T, K, H, C> = Option<NonNull<Entry<T, K, H, C>>>;
 
@@ -127,8 +112,9 @@ pub struct FixedHash<const BITS: u32, K = Queued>(Invariant<K>);
 /// 256 chains, always: what file systems had when 200 buffers shared one.
 pub type Hash256<K = Queued> = FixedHash<8, K>;
 
-/// A search tree for each [group](Key::group), behind a lock. It is a treap, whose priorities are
-/// the keys' hashes: R. Seidel and C. Aragon, *Randomized search trees*, Algorithmica 16, 1996.
+/// A search tree for each [group](super::Key::group), behind a lock. It is a treap, whose
+/// priorities are the keys' hashes: R. Seidel and C. Aragon, *Randomized search trees*,
+/// Algorithmica 16, 1996.
 #[derive(Debug)]
 pub struct TreePerGroup<K = Queued>(Invariant<K>);
 
@@ -140,6 +126,10 @@ pub struct TreePerGroup<K = Queued>(Invariant<K>);
 /// ACM 53(3), 2006. Here changes are made under a lock.
 #[derive(Debug)]
 pub struct WideHash<const BITS: u32 = 8, K = Queued>(Invariant<K>);
+
+impl<const BITS: u32, K> Sealed for FixedHash<BITS, K> {}
+impl<const BITS: u32, K> Sealed for WideHash<BITS, K> {}
+impl<K> Sealed for TreePerGroup<K> {}
 
 #[inline(always)]
 fn low_bits(hash: u64, shards: usize) -> usize {

@@ -8,9 +8,10 @@
 //! by then, or fills the buffer itself.
 
 use super::buffer::Buffer;
-use super::index::{Index, Wanted};
+use super::cache::{BufferCache, EntryOf, Part, ShardsOf};
+use super::index::Index;
 use super::switches::{Allocate, Initialise, Switches};
-use super::{BufferCache, EntryOf, Part, ShardsOf};
+use super::wanted::Wanted;
 use crate::memory::AllocationFailed;
 use core::fmt;
 use core::mem;

@@ -83,6 +83,7 @@
 //! `reclaim.rs`.
 
 mod buffer;
+mod cache;
 mod chains;
 mod configuration;
 mod entry;
@@ -90,11 +91,14 @@ mod index;
 mod key;
 mod miss;
 mod reclaim;
+mod sealed;
 mod shard;
 mod switches;
 mod tree;
+mod wanted;
 
 pub use buffer::Buffer;
+pub use cache::BufferCache;
 pub use configuration::{Configuration, Groups, GroupsError};
 pub use index::{FixedHash, Hash256, Index, TreePerGroup, WideHash};
 pub use key::Key;
@@ -104,191 +108,13 @@ pub use switches::{
     Standard, Switches, UnderLock, With,
 };
 
-use crate::memory::{AllocationFailed, Values, from_word, to_word};
-use core::fmt;
-use core::marker::PhantomData;
+use cache::{EntryOf, Part};
 use core::ptr::NonNull;
-use entry::Entry;
-use index::Wanted;
-use lock_api::RawMutex;
-use lockyard::RawSpinLock;
-use lockyard::platform::{
-    ConstAtomics, HostWithSlots, NativeAtomics, NativeU64, Ordering, Region, U64, Word, during,
-};
-use lockyard::reclaim::Domain;
-use lockyard::{Context, NoContext};
-use shard::{Shard, Shards};
-
-type LockOf<S, H> = <<S as Switches<H>>::Index as Index<H>>::Lock;
-type EntryOf<T, S, H, C> = Entry<T, LockOf<S, H>, H, C>;
-type ShardsOf<S, H, C> = Shards<LockOf<S, H>, H, C>;
-/// A shard, and the state that all shards share.
-struct Part<'c, S: Switches<H>, H: HostWithSlots, C: Context> {
-    shard: &'c Shard<LockOf<S, H>, H, C>,
-    all: &'c ShardsOf<S, H, C>,
-}
-
-/// A cache of buffers with values `T`. See the [module documentation](self).
-///
-/// ```
-/// use lockyard_tables::BufferCache;
-/// use lockyard_tables::buffers::{Configuration, GetError, Key};
-///
-/// static CACHE: BufferCache<Vec<u8>> = BufferCache::new(Configuration::DEFAULT.with_limit(2));
-/// let read = |block: u64| move || Ok::<_, std::io::Error>(vec![block as u8; 4096]);
-///
-/// let superblock = CACHE.get_or_fill(Key::new(0, 1), read(1))?;
-/// assert_eq!(superblock[0], 1);
-/// let again = CACHE.get_or_fill(Key::new(0, 1), read(9))?;
-/// assert_eq!(again[0], 1, "it is there, and is not filled again");
-/// assert!(std::ptr::eq(&*superblock, &*again), "the same buffer");
-///
-/// // A second one, which nobody keeps, makes room for a third; the first is referenced.
-/// CACHE.get_or_fill(Key::new(0, 2), read(2))?;
-/// let third = CACHE.get_or_fill(Key::new(0, 3), read(3))?;
-/// assert!(CACHE.look_up(Key::new(0, 2)).is_none() && CACHE.look_up(Key::new(0, 1)).is_some());
-/// assert!(matches!(CACHE.get_or_fill(Key::new(0, 4), read(4)), Err(GetError::Full)));
-///
-/// drop(third);
-/// assert_eq!(CACHE.reclaim(usize::MAX), 1);
-/// assert_eq!((CACHE.len(), CACHE.referenced()), (1, 1));
-/// # Ok::<(), GetError<std::io::Error>>(())
-/// ```
-///
-/// Parameters: the value, the [`Switches`], the [`Host`](lockyard::platform::Host), and the
-/// [`Context`] of all locks and guards.
-pub struct BufferCache<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context = NoContext> {
-    /// The address of the [`Shards`], or 0 before the first miss.
-    shards: U64<H>,
-    /// Maximum number of buffers.
-    limit: U64<H>,
-    configuration: Configuration,
-    /// The domain of look-ups that take no lock.
-    domain: Domain<H, C>,
-    /// Held by the thread that makes the shards.
-    setup: RawSpinLock<LockOf<S, H>, H, C>,
-    /// Number of buffers that exist, or are about to.
-    living: U64<H>,
-    /// The shard that was last reclaimed from.
-    hand: U64<H>,
-    _buffers: Values<T>,
-}
-
-impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots<Atomics = NativeAtomics>, C: Context>
-    BufferCache<T, S, H, C>
-where
-    H::Atomics: ConstAtomics,
-{
-    /// Returns an empty cache, for statics too.
-    pub const fn new(configuration: Configuration) -> Self {
-        BufferCache {
-            shards: NativeU64::new(0),
-            limit: NativeU64::new(configuration.limit),
-            configuration,
-            domain: Domain::new(),
-            setup: <RawSpinLock<LockOf<S, H>, H, C> as RawMutex>::INIT,
-            living: NativeU64::new(0),
-            hand: NativeU64::new(0),
-            _buffers: PhantomData,
-        }
-    }
-}
-
-/// An empty cache with [`Configuration::DEFAULT`].
-impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Default
-    for BufferCache<T, S, H, C>
-{
-    fn default() -> Self {
-        Self::with_configuration(Configuration::DEFAULT)
-    }
-}
+use lockyard::Context;
+use lockyard::platform::{HostWithSlots, Region, during};
+use wanted::Wanted;
 
 impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T, S, H, C> {
-    /// Returns an empty cache, on any platform.
-    pub fn with_configuration(configuration: Configuration) -> Self {
-        BufferCache {
-            shards: Word::new(0),
-            limit: Word::new(configuration.limit),
-            configuration,
-            domain: Domain::default(),
-            setup: RawSpinLock::new(),
-            living: Word::new(0),
-            hand: Word::new(0),
-            _buffers: PhantomData,
-        }
-    }
-
-    #[inline(always)]
-    fn shards(&self) -> Option<NonNull<ShardsOf<S, H, C>>> {
-        // Acquire: pairs with the release in `make_shards`.
-        NonNull::new(from_word(self.shards.load(Ordering::Acquire)))
-    }
-
-    /// Returns the shard of `wanted`, and the state that all shards share.
-    ///
-    /// # Safety
-    ///
-    /// The shards are the cache's.
-    #[inline(always)]
-    unsafe fn part(
-        &self,
-        shards: NonNull<ShardsOf<S, H, C>>,
-        wanted: &Wanted,
-    ) -> Part<'_, S, H, C> {
-        // SAFETY: published shards are there as long as the cache.
-        let all = unsafe { shards.as_ref() };
-        // SAFETY: as above; an index's shards are below their number.
-        let shard = unsafe { Shards::at(shards, S::Index::shard(wanted, all.number())) };
-        Part { shard, all }
-    }
-
-    /// Takes a buffer out of the index and out of its shard's list.
-    ///
-    /// # Safety
-    ///
-    /// The shard is that of `wanted`, the caller holds its lock, and the buffer is in the index and
-    /// in the list.
-    unsafe fn take_out(
-        Part { shard, all }: Part<'_, S, H, C>,
-        wanted: &Wanted,
-        entry: NonNull<EntryOf<T, S, H, C>>,
-    ) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            S::Index::remove(all, shard, wanted, entry);
-            shard.take(entry);
-        }
-    }
-
-    /// Makes what the cache needs for its first buffer now. Otherwise the first miss allocates it,
-    /// and others wait meanwhile.
-    ///
-    /// # Errors
-    ///
-    /// If there is no memory; the next miss tries again.
-    pub fn start(&self) -> Result<(), AllocationFailed> {
-        self.make_shards().map(drop)
-    }
-
-    #[cold]
-    fn make_shards(&self) -> Result<NonNull<ShardsOf<S, H, C>>, AllocationFailed> {
-        let held = self.setup.acquire();
-        // Relaxed: written under the lock.
-        let there = NonNull::new(from_word(self.shards.load(Ordering::Relaxed)));
-        let shards = there.map_or_else(
-            || {
-                let new = Shards::allocate(S::Index::shards(&self.configuration))?;
-                // Release: pairs with the acquire in `shards`.
-                self.shards.store(to_word(new.as_ptr()), Ordering::Release);
-                Ok(new)
-            },
-            Ok,
-        );
-        // SAFETY: `held` is this lock's, and nothing in between unwinds.
-        unsafe { self.setup.release(held) };
-        shards
-    }
-
     /// Returns the buffer of `key`, if it is in the cache; waits while it is being filled.
     ///
     /// Takes no lock with [`WideHash`] and [`ReferencedBit`]. Acquire.
@@ -363,126 +189,5 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
         // SAFETY: the cache's reference, which `take` has given up.
         let taken = unsafe { Buffer::new(self, taken) };
         taken.ready().then_some(taken)
-    }
-
-    /// Maximum number of buffers.
-    pub fn limit(&self) -> u64 {
-        self.limit.load(Ordering::Relaxed)
-    }
-
-    /// Changes the maximum number of buffers. If there are already more, the next miss reclaims
-    /// unused ones above the limit, 16 at a time. [`reclaim`](Self::reclaim) spares it that.
-    pub fn set_limit(&self, limit: u64) {
-        // Relaxed: a number.
-        self.limit.store(limit, Ordering::Relaxed);
-    }
-
-    /// Number of buffers in the cache. A snapshot; exact when nobody changes it. Reads every shard.
-    pub fn len(&self) -> usize {
-        let Some(shards) = self.shards() else { return 0 };
-        // SAFETY: published shards are there as long as the cache.
-        let number = unsafe { shards.as_ref() }.number();
-        // SAFETY: as above; below the number.
-        (0..number).map(|index| unsafe { Shards::at(shards, index) }.buffers() as usize).sum()
-    }
-
-    /// Returns true if there are no buffers. A snapshot; reads every shard.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Number of buffers that count for the limit: those in the cache, and those that were taken
-    /// out and are still referenced. A snapshot.
-    pub fn living(&self) -> u64 {
-        self.living.load(Ordering::Relaxed)
-    }
-
-    /// Number of freed buffers whose memory waits because a look-up may stand on it. Their values
-    /// are dropped. Always 0 where look-ups take a lock.
-    pub fn waiting(&self) -> u64 {
-        self.domain.pending()
-    }
-
-    /// Bytes of one buffer with its value, without its share of the chains and without what the
-    /// allocator adds.
-    pub const fn bytes_of_a_buffer() -> usize {
-        size_of::<EntryOf<T, S, H, C>>()
-    }
-
-    /// Bytes of the cache with its [living](Self::living) buffers. Not counted are buffers that
-    /// [wait](Self::waiting), the records of look-ups ([`Domain::record_bytes`]), and what the
-    /// allocator adds.
-    pub fn bytes(&self) -> usize {
-        let shards = self.shards().map_or(0, |shards| {
-            // SAFETY: published shards are there as long as the cache.
-            let shards = unsafe { shards.as_ref() };
-            shards.bytes() + S::Index::bytes(shards)
-        });
-        size_of::<Self>() + shards + self.living() as usize * Self::bytes_of_a_buffer()
-    }
-}
-
-impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Drop
-    for BufferCache<T, S, H, C>
-{
-    /// Drops all buffers. Handles borrow the cache, so there are none; one that was forgotten
-    /// cannot be used. If a value's destructor panics, the others are still dropped.
-    fn drop(&mut self) {
-        struct Rest<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context>(
-            NonNull<ShardsOf<S, H, C>>,
-            usize,
-            PhantomData<fn() -> T>,
-        );
-        impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Rest<T, S, H, C> {
-            fn free_buffers(&mut self) {
-                // SAFETY: the shards are alive until `drop`.
-                while self.1 < unsafe { self.0.as_ref() }.number() {
-                    // SAFETY: as above; below their number.
-                    let shard = unsafe { Shards::at(self.0, self.1) };
-                    // SAFETY: nobody else has the cache; the shard's buffers are of this type.
-                    while let Some(entry) = unsafe { shard.oldest::<T>() } {
-                        // SAFETY: as above; it is in the list, and nobody uses it.
-                        unsafe {
-                            shard.take(entry);
-                            Entry::destroy(entry, |tail| EntryOf::<T, S, H, C>::free(tail));
-                        }
-                    }
-                    self.1 += 1;
-                }
-            }
-        }
-        impl<T, S, H, C> Drop for Rest<T, S, H, C>
-        where
-            T: Send + Sync,
-            S: Switches<H>,
-            H: HostWithSlots,
-            C: Context,
-        {
-            fn drop(&mut self) {
-                self.free_buffers();
-                // SAFETY: nobody uses them any more.
-                unsafe {
-                    S::Index::free(self.0.as_mut());
-                    Shards::free(self.0);
-                }
-            }
-        }
-        if let Some(shards) = NonNull::new(from_word::<ShardsOf<S, H, C>>(self.shards.get())) {
-            Rest::<T, S, H, C>(shards, 0, PhantomData).free_buffers();
-        }
-    }
-}
-
-impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> fmt::Debug
-    for BufferCache<T, S, H, C>
-{
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BufferCache")
-            .field("allocate", &S::Allocate::NAME)
-            .field("initialise", &S::Initialise::NAME)
-            .field("promote", &S::Promote::NAME)
-            .field("index", &S::Index::NAME)
-            .field("len", &self.len())
-            .finish()
     }
 }

@@ -9,9 +9,10 @@
 //! Source of the second chance: F. J. Corbató, *A paging experiment with the Multics system*, 1968.
 
 use super::buffer::Dead;
-use super::index::{Index, Wanted};
+use super::cache::{BufferCache, EntryOf, Part, ShardsOf};
+use super::index::Index;
 use super::switches::{Promote, Switches};
-use super::{BufferCache, EntryOf, Part, ShardsOf};
+use super::wanted::Wanted;
 use core::ptr::NonNull;
 use lockyard::Context;
 use lockyard::lockref::Count;

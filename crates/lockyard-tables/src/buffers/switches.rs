@@ -3,12 +3,13 @@
 //! They are independent of each other: [`With`] names one of each. The [module
 //! documentation](super) says what they cost.
 
-use super::index::{FixedHash, Index, TreePerGroup, WideHash};
+use super::index::{Hash256, Index, WideHash};
+use super::sealed::Sealed;
 use crate::memory::Invariant;
 use lockyard::platform::Host;
 
 /// The time at which memory for a new buffer is allocated: [`EveryCall`], [`OnMiss`]. Sealed.
-pub trait Allocate: sealed::Sealed + 'static {
+pub trait Allocate: Sealed + 'static {
     /// Its name in tables.
     const NAME: &'static str;
     #[doc(hidden)]
@@ -33,7 +34,7 @@ impl Allocate for OnMiss {
 }
 
 /// The place where a new buffer's value is made: [`UnderLock`], [`Outside`]. Sealed.
-pub trait Initialise: sealed::Sealed + 'static {
+pub trait Initialise: Sealed + 'static {
     /// Its name in tables.
     const NAME: &'static str;
     #[doc(hidden)]
@@ -60,7 +61,7 @@ impl Initialise for Outside {
 
 /// The note that a hit makes, for the choice of buffers to reclaim: [`MoveToFront`],
 /// [`ReferencedBit`]. Sealed.
-pub trait Promote: sealed::Sealed + 'static {
+pub trait Promote: Sealed + 'static {
     /// Its name in tables.
     const NAME: &'static str;
     #[doc(hidden)]
@@ -86,7 +87,7 @@ impl Promote for ReferencedBit {
 }
 
 /// All switches of a cache: [`With`]. Sealed.
-pub trait Switches<H: Host>: sealed::Sealed + 'static {
+pub trait Switches<H: Host>: Sealed + 'static {
     /// The time at which memory is allocated.
     type Allocate: Allocate;
     /// The place where values are made.
@@ -116,18 +117,12 @@ impl<A: Allocate, I: Initialise, P: Promote, X: Index<H>, H: Host> Switches<H>
 pub type Standard = With;
 
 /// The switches as they were before.
-pub type Before = With<EveryCall, UnderLock, MoveToFront, super::Hash256>;
+pub type Before = With<EveryCall, UnderLock, MoveToFront, Hash256>;
 
-pub(super) mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::EveryCall {}
-    impl Sealed for super::OnMiss {}
-    impl Sealed for super::UnderLock {}
-    impl Sealed for super::Outside {}
-    impl Sealed for super::MoveToFront {}
-    impl Sealed for super::ReferencedBit {}
-    impl<A, I, P, X> Sealed for super::With<A, I, P, X> {}
-    impl<const BITS: u32, K> Sealed for super::FixedHash<BITS, K> {}
-    impl<const BITS: u32, K> Sealed for super::WideHash<BITS, K> {}
-    impl<K> Sealed for super::TreePerGroup<K> {}
-}
+impl Sealed for EveryCall {}
+impl Sealed for OnMiss {}
+impl Sealed for UnderLock {}
+impl Sealed for Outside {}
+impl Sealed for MoveToFront {}
+impl Sealed for ReferencedBit {}
+impl<A, I, P, X> Sealed for With<A, I, P, X> {}

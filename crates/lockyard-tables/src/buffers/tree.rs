@@ -7,9 +7,9 @@
 //! as there in section 3, instead of rotations.
 
 use super::entry::Entry;
-use super::index::Wanted;
 use super::key::Key;
 use super::shard::Shard;
+use super::wanted::Wanted;
 use crate::memory::{from_word, to_word};
 use core::cmp;
 use core::ptr::NonNull;

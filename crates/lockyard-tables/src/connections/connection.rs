@@ -1,9 +1,8 @@
 //! Handles: the references that look-ups return.
 
-use super::bucket::Verdict;
 use super::key::{Direction, Tuple};
 use super::look_up::{LookUp, Readers};
-use super::{ConnectionTable, EntryOf, ReadersOf};
+use super::table::{ConnectionTable, EntryOf, ReadersOf};
 use core::fmt;
 use core::ops::Deref;
 use core::ptr::NonNull;
@@ -16,8 +15,8 @@ use lockyard::{Context, NoContext};
 /// Cloning and dropping are each one read-modify-write of the connection's reference count. The
 /// last handle to be dropped, after the connection has left the table, drops the value.
 pub struct Connection<'t, T: Send + Sync, P: LookUp<H>, H: Host = Native, C: Context = NoContext> {
-    table: &'t ConnectionTable<T, P, H, C>,
-    entry: NonNull<EntryOf<T, P, H, C>>,
+    pub(super) table: &'t ConnectionTable<T, P, H, C>,
+    pub(super) entry: NonNull<EntryOf<T, P, H, C>>,
 }
 
 // SAFETY: a handle gives `&T`, and the last one drops a `T` in its thread; `T` is both. The rest of
@@ -55,7 +54,7 @@ impl<'t, T: Send + Sync, P: LookUp<H>, H: Host, C: Context> Connection<'t, T, P,
     }
 
     #[inline(always)]
-    fn entry(&self) -> &EntryOf<T, P, H, C> {
+    pub(super) fn entry(&self) -> &EntryOf<T, P, H, C> {
         // SAFETY: the handle has a reference.
         unsafe { self.entry.as_ref() }
     }
@@ -87,24 +86,6 @@ impl<'t, T: Send + Sync, P: LookUp<H>, H: Host, C: Context> Connection<'t, T, P,
     pub fn renew(&self, until: u64) -> bool {
         // SAFETY: the handle has a reference.
         unsafe { self.entry().renew(until) }
-    }
-
-    /// Takes the connection out of the table. Returns true if this call did it, and false if
-    /// another removal or expiry was first. The handle stays valid.
-    pub fn remove(&self) -> bool {
-        let (Some(buckets), Some(_)) = (self.table.buckets(), self.deadline()) else {
-            return false;
-        };
-        let bucket = self.table.bucket(buckets, &self.entry().key().key());
-        let mut batch = [const { None }; super::expiry::BATCH];
-        let mine = |entry: NonNull<EntryOf<T, P, H, C>>| {
-            // SAFETY: the lock is held, and `take_out` does what this says.
-            let leaves =
-                entry == self.entry && unsafe { entry.as_ref().remove_if_due(super::NEVER) };
-            if leaves { Verdict::Leaves } else { Verdict::Stays }
-        };
-        self.table.take_out(bucket, mine, &mut batch);
-        batch[0].is_some()
     }
 }
 

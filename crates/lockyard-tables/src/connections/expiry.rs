@@ -1,52 +1,16 @@
 //! Expiry: connections whose deadline has come are taken out of the table, some buckets at a time.
 
-use super::bucket::{Bucket, Buckets, Verdict};
-use super::look_up::Readers;
-use super::{Connection, ConnectionTable, EntryOf, LookUp, NEVER};
+use super::bucket::{Buckets, Verdict};
+use super::connection::Connection;
+use super::entry::NEVER;
+use super::look_up::{LookUp, Readers};
+use super::removal::BATCH;
+use super::table::{ConnectionTable, EntryOf};
 use core::ptr::NonNull;
 use lockyard::Context;
 use lockyard::platform::{Host, Ordering, Word};
 
-/// Connections that leave the table together, under one acquisition of a bucket's lock.
-pub(super) const BATCH: usize = 16;
-
-/// Connections that were taken out together. Dropping it drops those that are left.
-pub(super) type Batch<'t, T, P, H, C> = [Option<Connection<'t, T, P, H, C>>; BATCH];
-
 impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H, C> {
-    /// Takes connections out of `bucket` for which `judge` says so, at most a batch; returns true
-    /// if there may be more.
-    pub(super) fn take_out<'t>(
-        &'t self,
-        bucket: &Bucket<P::Lock, H, C>,
-        mut judge: impl FnMut(NonNull<EntryOf<T, P, H, C>>) -> Verdict,
-        batch: &mut Batch<'t, T, P, H, C>,
-    ) -> bool {
-        let mut taken = [const { None }; BATCH];
-        let mut count = 0;
-        bucket.locked(|| {
-            // SAFETY: the lock is held.
-            unsafe {
-                bucket.retain(|entry| {
-                    if count == BATCH {
-                        return Verdict::End;
-                    }
-                    let verdict = judge(entry);
-                    if matches!(verdict, Verdict::Leaves | Verdict::LeavesAtLast) {
-                        taken[count] = Some(entry);
-                        count += 1;
-                    }
-                    verdict
-                })
-            }
-        });
-        for (place, entry) in batch.iter_mut().zip(taken) {
-            // SAFETY: the table's reference, which `retain` has given up.
-            *place = entry.map(|entry| unsafe { Connection::new(self, entry) });
-        }
-        count == BATCH
-    }
-
     /// Takes out connections whose deadline is `now` or before, shows each to `gone`, and returns
     /// their number. It looks at `buckets` buckets, at each at most once, and begins where the last
     /// call of any thread ended. `usize::MAX` stands for all buckets.

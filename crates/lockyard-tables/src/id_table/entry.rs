@@ -1,59 +1,14 @@
-//! An object of a table, and the handle that holds its lock.
+//! Entries: the handles that hold an object's lock.
 
-use super::{IdTable, Lock, Variant};
+use super::object::{Lock, Object};
+use super::table::IdTable;
+use super::variant::Variant;
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
-use lockyard::platform::{Cell, DataCell, HostWithSlots};
+use lockyard::platform::{DataCell, HostWithSlots};
 use lockyard::reclaim::{Guard, Owned};
 use lockyard::{Context, Held, NoContext};
-
-/// The object that a table's word names: its lock, and the value until it is removed. It has one
-/// identifier for all its life.
-pub(super) struct Object<T: Send, H: HostWithSlots, C: Context> {
-    lock: Lock<H, C>,
-    /// `None` after the removal. Used under the lock.
-    value: Cell<H, Option<T>>,
-}
-
-impl<T: Send, H: HostWithSlots, C: Context> Object<T, H, C> {
-    pub(super) fn new(value: T) -> Self {
-        Object { lock: Lock::<H, C>::new(), value: DataCell::new(Some(value)) }
-    }
-
-    /// Returns the value of an object that was not published.
-    pub(super) fn into_value(self) -> T {
-        self.value.into_inner().expect("it was not removed")
-    }
-
-    /// # Safety
-    ///
-    /// The bits are of an `Owned<Object>`, or 0, and it lives as long as the reference.
-    #[inline(always)]
-    pub(super) unsafe fn at<'a>(bits: u64) -> Option<&'a Self> {
-        // SAFETY: the caller's promise.
-        unsafe { Owned::<Self, H>::deref_bits(bits) }
-    }
-
-    /// # Safety
-    ///
-    /// The bits are of an `Owned<Object>` that is the caller's alone, and was not removed.
-    pub(super) unsafe fn value_of_bits(bits: u64) -> T {
-        // SAFETY: the caller's promise.
-        let object = unsafe { Owned::<Self, H>::from_bits(bits) };
-        object.expect("an object's bits are not 0").into_inner().into_value()
-    }
-
-    /// Drops an object.
-    ///
-    /// # Safety
-    ///
-    /// The bits are of an `Owned<Object>` that is the caller's alone.
-    pub(super) unsafe fn free(bits: u64) {
-        // SAFETY: the caller's promise.
-        drop(unsafe { Owned::<Self, H>::from_bits(bits) });
-    }
-}
 
 /// An object of an [`IdTable`], locked. Dropping it releases the lock (release).
 ///

@@ -30,8 +30,9 @@
 //! both.
 //!
 //! An object that was found is not freed under its reader. With `Rcu` its memory is retired to the
-//! table's own [`Domain`], and outlives everyone who looked for it before it was removed. With
-//! `Locked` a thread that waits for an object holds the table's lock, which the remover needs.
+//! table's own [`Domain`](lockyard::reclaim::Domain), and outlives everyone who looked for it before
+//! it was removed. With `Locked` a thread that waits for an object holds the table's lock, which the
+//! remover needs.
 //!
 //! # Faults
 //!
@@ -62,161 +63,23 @@
 
 mod bits;
 mod entry;
+mod insert_error;
+mod object;
 mod segments;
+mod table;
+mod variant;
 
 pub use entry::Entry;
+pub use insert_error::InsertError;
 pub use segments::MAX_IDS;
+pub use table::IdTable;
+pub use variant::{Locked, Rcu, Variant};
 
-use crate::memory::Invariant;
-use core::fmt;
-use core::marker::PhantomData;
-use entry::Object;
-use lock_api::RawMutex;
-use lockyard::lock::Queued;
-use lockyard::platform::{ConstAtomics, HostWithSlots, Ordering, Region, U64, Word, during};
-use lockyard::reclaim::{Domain, Guard, Owned};
-use lockyard::{Context, NoContext, RawSpinLock};
-use segments::{Segment, Segments};
-
-/// The way in which look-ups are kept from objects that are removed meanwhile. Sealed: [`Rcu`] or
-/// [`Locked`].
-pub trait Variant: sealed::Sealed + 'static {
-    /// Its name in tables.
-    const NAME: &'static str;
-    /// True if look-ups take the table's lock.
-    const LOCKS: bool;
-}
-
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::Rcu {}
-    impl Sealed for super::Locked {}
-}
-
-/// Look-ups take no lock of the table.
-#[derive(Debug)]
-pub struct Rcu;
-
-impl Variant for Rcu {
-    const NAME: &'static str = "rcu";
-    const LOCKS: bool = false;
-}
-
-/// One spinlock for all. To compare with.
-#[derive(Debug)]
-pub struct Locked;
-
-impl Variant for Locked {
-    const NAME: &'static str = "locked";
-    const LOCKS: bool = true;
-}
-
-/// The reason why an object was not inserted, with the object.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum InsertError<T> {
-    /// No identifier below the limit is free.
-    Exhausted(T),
-    /// The host has no memory.
-    OutOfMemory(T),
-}
-
-impl<T> InsertError<T> {
-    /// The object.
-    pub fn into_inner(self) -> T {
-        match self {
-            InsertError::Exhausted(value) | InsertError::OutOfMemory(value) => value,
-        }
-    }
-}
-
-impl<T> fmt::Display for InsertError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            InsertError::Exhausted(_) => "no identifier is free",
-            InsertError::OutOfMemory(_) => "the host has no memory",
-        })
-    }
-}
-
-impl<T> fmt::Debug for InsertError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            InsertError::Exhausted(_) => "Exhausted(..)",
-            InsertError::OutOfMemory(_) => "OutOfMemory(..)",
-        })
-    }
-}
-
-impl<T> core::error::Error for InsertError<T> {}
-
-/// The lock of a table, and of an object.
-type Lock<H, C> = RawSpinLock<Queued, H, C>;
-
-/// Identifiers for objects. See the [module](self).
-///
-/// `C` is what the table's lock, the objects' locks and the guards of its domain switch off while
-/// they are held. In a look-up those of the guard and of the object nest, and both are left when
-/// the [`Entry`] is dropped.
-#[repr(C)]
-pub struct IdTable<T: Send, V: Variant, H: HostWithSlots, C: Context = NoContext> {
-    /// Readers, and the memory of removed objects. (`Locked` does not use it.)
-    domain: Domain<H, C>,
-    /// The objects; read by look-ups, changed under the lock.
-    segments: Segments<H>,
-    /// Identifiers are below this.
-    limit: u32,
-    writers: Writers<H, C>,
-    _variant: Invariant<V>,
-    _objects: PhantomData<Owned<Object<T, H, C>, H>>,
-}
-
-/// State of insertion and removal. In a line of its own, so that look-ups do not lose theirs.
-#[repr(C, align(64))]
-struct Writers<H: HostWithSlots, C: Context> {
-    lock: Lock<H, C>,
-    /// A set bit is a segment without a free identifier. Used under the lock.
-    full: U64<H>,
-    /// Number of objects. Changed under the lock.
-    len: U64<H>,
-}
-
-impl<T: Send, V: Variant, H: HostWithSlots<Atomics: ConstAtomics>, C: Context> IdTable<T, V, H, C> {
-    /// Returns an empty table for up to [`MAX_IDS`] identifiers; for statics too. Where the
-    /// platform has no constants use [`IdTable::default`].
-    pub const fn new() -> Self {
-        Self::with_limit(MAX_IDS)
-    }
-
-    /// Returns an empty table for identifiers below `limit` (and below [`MAX_IDS`]).
-    pub const fn with_limit(limit: u32) -> Self {
-        IdTable {
-            domain: Domain::new(),
-            segments: Segments::NONE,
-            limit: if limit < MAX_IDS { limit } else { MAX_IDS },
-            writers: Writers {
-                lock: <Lock<H, C> as RawMutex>::INIT,
-                full: <H::Atomics as ConstAtomics>::U64_ZERO,
-                len: <H::Atomics as ConstAtomics>::U64_ZERO,
-            },
-            _variant: PhantomData,
-            _objects: PhantomData,
-        }
-    }
-}
-
-impl<T: Send, V: Variant, H: HostWithSlots, C: Context> Default for IdTable<T, V, H, C> {
-    fn default() -> Self {
-        IdTable {
-            domain: Domain::default(),
-            segments: Segments::new(),
-            limit: MAX_IDS,
-            writers: Writers { lock: Lock::<H, C>::new(), full: Word::new(0), len: Word::new(0) },
-            _variant: PhantomData,
-            _objects: PhantomData,
-        }
-    }
-}
+use lockyard::Context;
+use lockyard::platform::{HostWithSlots, Ordering, Region, Word, during};
+use lockyard::reclaim::{Guard, Owned};
+use object::Object;
+use segments::Segment;
 
 /// The result of an attempt to place an object.
 enum Placed {
@@ -261,15 +124,6 @@ impl<T: Send, V: Variant, H: HostWithSlots, C: Context> IdTable<T, V, H, C> {
         }
     }
 
-    /// Runs `body` with the table's lock. It must not panic.
-    fn with_writers<R>(&self, body: impl FnOnce() -> R) -> R {
-        let held = self.writers.lock.acquire();
-        let result = body();
-        // SAFETY: acquired above.
-        unsafe { self.writers.lock.release(held) };
-        result
-    }
-
     /// Publishes the object under the lowest free identifier, if there is one. Under the lock.
     fn place(&self, bits: u64) -> Placed {
         let full = self.writers.full.load(Ordering::Relaxed);
@@ -292,12 +146,6 @@ impl<T: Send, V: Variant, H: HostWithSlots, C: Context> IdTable<T, V, H, C> {
         Placed::At(id as u32)
     }
 
-    /// Under the lock.
-    fn count(&self, difference: i64) {
-        let len = self.writers.len.load(Ordering::Relaxed);
-        self.writers.len.store(len.wrapping_add_signed(difference), Ordering::Relaxed);
-    }
-
     /// Returns the bits of the object of `id`, or 0.
     #[inline(always)]
     fn find(&self, id: u32) -> u64 {
@@ -311,8 +159,8 @@ impl<T: Send, V: Variant, H: HostWithSlots, C: Context> IdTable<T, V, H, C> {
     /// A thread may hold any number of objects at once. If it asks again for one that it holds, it
     /// waits for ever.
     ///
-    /// Cost, `Rcu`: that of [entering](Domain::enter), three dependent loads, the object's lock.
-    /// `Locked`: the table's lock, two loads, the object's lock.
+    /// Cost, `Rcu`: that of [entering](lockyard::reclaim::Domain::enter), three dependent
+    /// loads, the object's lock. `Locked`: the table's lock, two loads, the object's lock.
     ///
     /// Acquire: the caller sees what happened under the object's lock before, and before its
     /// insertion.
@@ -366,54 +214,6 @@ impl<T: Send, V: Variant, H: HostWithSlots, C: Context> IdTable<T, V, H, C> {
     pub fn remove(&self, id: u32) -> Option<T> {
         self.lock(id).map(Entry::remove)
     }
-
-    /// Clears the object's word in the table and frees its identifier; returns its bits.
-    fn forget(&self, id: u32) -> u64 {
-        self.with_writers(|| {
-            let (k, index) = Segment::<H>::place_of(id);
-            let Some(segment) = self.segments.get(k) else { return 0 };
-            let word = segment.entry(index);
-            // Relaxed, both: under the lock; that readers miss it is the domain's affair.
-            let bits = word.load(Ordering::Relaxed);
-            word.store(0, Ordering::Relaxed);
-            segment.mark_free(index);
-            let full = self.writers.full.load(Ordering::Relaxed);
-            self.writers.full.store(full & !(1 << k), Ordering::Relaxed);
-            self.count(-1);
-            bits
-        })
-    }
-
-    /// Number of objects. A snapshot.
-    pub fn len(&self) -> usize {
-        self.writers.len.load(Ordering::Relaxed) as usize
-    }
-
-    /// Returns true if there are no objects. A snapshot.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The bound that all identifiers are below.
-    pub fn limit(&self) -> u32 {
-        self.limit
-    }
-
-    /// The domain to which removed objects are retired.
-    pub fn domain(&self) -> &Domain<H, C> {
-        &self.domain
-    }
-
-    /// Bytes of the table's segments, without objects and without the records of [the
-    /// domain](Self::domain).
-    pub fn table_bytes(&self) -> usize {
-        self.segments.bytes()
-    }
-
-    /// Bytes of one object, as allocated.
-    pub const fn object_bytes() -> usize {
-        Owned::<Object<T, H, C>, H>::BYTES
-    }
 }
 
 impl<T: Send, H: HostWithSlots, C: Context> IdTable<T, Rcu, H, C> {
@@ -434,31 +234,5 @@ impl<T: Send, H: HostWithSlots, C: Context> IdTable<T, Rcu, H, C> {
         assert!(own, "the guard is not one of the table's domain");
         // SAFETY: found inside the guard, which the entry borrows.
         during::<H, _>(Region::LookUp, || unsafe { self.validate(self.find(id), id, None) })
-    }
-}
-
-impl<T: Send, V: Variant, H: HostWithSlots, C: Context> Drop for IdTable<T, V, H, C> {
-    fn drop(&mut self) {
-        struct Finish<'t, T: Send, H: HostWithSlots, C: Context>(
-            &'t mut Segments<H>,
-            PhantomData<(T, C)>,
-        );
-        impl<T: Send, H: HostWithSlots, C: Context> Drop for Finish<'_, T, H, C> {
-            fn drop(&mut self) {
-                // Drops what a panic in an object's destructor has left.
-                // SAFETY: the table is being dropped: nobody else has its objects.
-                self.0.drain(|bits| unsafe { Object::<T, H, C>::free(bits) });
-                self.0.free();
-            }
-        }
-        let finish = Finish::<T, H, C>(&mut self.segments, PhantomData);
-        // SAFETY: as above.
-        finish.0.drain(|bits| unsafe { Object::<T, H, C>::free(bits) });
-    }
-}
-
-impl<T: Send, V: Variant, H: HostWithSlots, C: Context> fmt::Debug for IdTable<T, V, H, C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IdTable").field("variant", &V::NAME).field("len", &self.len()).finish()
     }
 }

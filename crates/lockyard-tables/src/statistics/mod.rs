@@ -38,6 +38,7 @@
 
 mod per_node;
 mod record;
+mod records;
 mod variant;
 
 pub use per_node::PerNode;
@@ -50,7 +51,7 @@ use lockyard::lock::{LaneLock, Ticket};
 use lockyard::platform::{Host, Native};
 use lockyard::{Context, NoContext};
 use record::Record;
-use variant::Records;
+use records::Records;
 
 /// Statistics of one object. See the [module documentation](self).
 ///

@@ -22,7 +22,7 @@
 //! has ever used the record.
 
 use super::record::{Counts, Record};
-use super::variant::Records;
+use super::records::Records;
 use crate::memory::{self, AllocationFailed, from_word, to_word};
 use core::marker::PhantomData;
 use core::ptr::NonNull;

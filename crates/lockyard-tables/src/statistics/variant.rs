@@ -3,6 +3,7 @@
 
 use super::per_node::{self, PerNode};
 use super::record::{Counts, Record};
+use super::records::Records;
 use crate::memory::{self, AllocationFailed};
 use core::ptr::NonNull;
 use lockyard::Context;
@@ -15,22 +16,7 @@ pub trait Variant: sealed::Sealed + 'static {
     type Records<K: LaneLock<H>, H: Host, C: Context>: Records<K, H, C>;
 }
 
-/// The records of one object. Sealed by its place: no other crate can name a [`Record`]'s
-/// operations.
-pub trait Records<K: LaneLock<H>, H: Host, C: Context>: Sized + Send + Sync {
-    /// Makes the records of a new object.
-    fn new() -> Result<Self, AllocationFailed>;
-    /// Returns the caller's place, which [`add`](Self::add) takes.
-    fn here() -> usize;
-    /// Adds to the record of `place`.
-    fn add(&self, place: usize, counts: &Counts);
-    /// Calls `see` with every record that exists.
-    fn visit(&self, see: impl FnMut(&Record<K, H, C>));
-    /// Bytes of records that do not lie in the object.
-    fn allocated(&self) -> usize;
-}
-
-pub(super) mod sealed {
+mod sealed {
     pub trait Sealed {}
     impl Sealed for super::Shared {}
     impl<const CPUS: usize> Sealed for super::PerCpu<CPUS> {}

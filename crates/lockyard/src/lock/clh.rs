@@ -36,10 +36,11 @@
 //! of Washington TR 93-02-02, 1993; P. Magnusson, A. Landin and E. Hagersten, *Queue Locks on Cache
 //! Coherent Multiprocessors*, IPPS 1994.
 
+use super::algorithm::{Algorithm, FairLock, LaneLock};
 use super::held_node::{self, HeldNode};
 use super::queue::{self, Name};
-use super::{Algorithm, LaneLock};
 use crate::lane::{FourBytes, Lane};
+use crate::platform::queue_node::LEFT;
 use crate::platform::{Event, HostWithSlots, Int, Ordering, Word};
 
 /// The CLH lock. See the [module documentation](self).
@@ -129,8 +130,11 @@ unsafe impl<H: HostWithSlots> LaneLock<H> for Clh {
         }
         // Set only here: a node that is given back above must not count as left later. Relaxed: the
         // successor overwrites it only after it has seen the release below.
-        me.node::<H>().parked.store(queue::LEFT, Ordering::Relaxed);
+        me.node::<H>().parked.store(LEFT, Ordering::Relaxed);
         // The successor gives the node back. Release: pairs with the acquires in `wait`.
         ready.swap(RELEASED, Ordering::Release);
     }
 }
+
+// SAFETY: the release is `LaneLock`'s.
+unsafe impl<H: HostWithSlots> FairLock<H> for Clh {}

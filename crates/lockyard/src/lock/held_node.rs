@@ -1,7 +1,7 @@
 //! Queues whose holder keeps its node until the release: what [`Mcs`](super::Mcs) and
 //! [`Clh`](super::Clh) share.
 
-use super::Algorithm;
+use super::algorithm::Algorithm;
 use super::queue::{self, Name};
 use crate::lane::Lane;
 use crate::platform::{HostWithSlots, Ordering};

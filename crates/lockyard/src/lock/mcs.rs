@@ -25,9 +25,9 @@
 //! Shared-Memory Multiprocessors*, ACM TOCS 9(1), 1991, section 2.4, with names of nodes instead of
 //! addresses.
 
+use super::algorithm::{Algorithm, FairLock, LaneLock};
 use super::held_node::{self, HeldNode};
 use super::queue::{self, Name};
-use super::{Algorithm, LaneLock};
 use crate::lane::{FourBytes, Lane};
 use crate::platform::{Event, HostWithSlots, Int, Ordering, Word};
 
@@ -123,3 +123,6 @@ unsafe impl<H: HostWithSlots> LaneLock<H> for Mcs {
         queue::give_back::<H>(me);
     }
 }
+
+// SAFETY: the release is `LaneLock`'s.
+unsafe impl<H: HostWithSlots> FairLock<H> for Mcs {}

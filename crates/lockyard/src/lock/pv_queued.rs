@@ -102,9 +102,10 @@
 //!
 //! The bound is this crate's. Written from the descriptions, not from an implementation.
 
+use super::algorithm::{Algorithm, FairLock, LaneLock};
 use super::pv::{self, Announced, Hooks, Parks};
 use super::queue::{self, Name};
-use super::{Algorithm, FairLock, LaneLock, Queued};
+use super::queued::Queued;
 use crate::invariance::Invariant;
 use crate::lane::{FourBytes, Lane, upper};
 use crate::platform::{

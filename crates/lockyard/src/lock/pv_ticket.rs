@@ -64,8 +64,9 @@
 //!
 //! Written from the descriptions, not from an implementation.
 
+use super::algorithm::{Algorithm, FairLock, LaneLock};
 use super::pv::{self, Hooks, Parks};
-use super::{Algorithm, LaneLock, Ticket, queue};
+use super::{Ticket, queue};
 use crate::invariance::Invariant;
 use crate::lane::{FourBytes, Lane, lower, upper};
 use crate::platform::{Atomics, Event, HostWithSlots, Int, Ordering};
@@ -251,3 +252,6 @@ unsafe impl<H: HostWithSlots, P: Hooks> LaneLock<H> for PvTicket<P> {
         }
     }
 }
+
+// SAFETY: the release is `LaneLock`'s.
+unsafe impl<H: HostWithSlots, P: Hooks> FairLock<H> for PvTicket<P> {}

@@ -43,10 +43,11 @@
 //! line of the table is full. (Half of each line is reserved for the next waiters in a queue.) It
 //! also yields while the lock is free and the first in the queue is about to take it.
 
+use super::algorithm::{LaneLock, TimedLock};
+use super::deadline::Deadline;
 use super::pv::{self, Announced, Hooks};
 use super::pv_queued::{LOCKED, PARKED, PvQueued, assert_bound, bits, may_steal, steal};
 use super::queue::{self, Name};
-use super::{Deadline, LaneLock, TimedLock};
 use crate::invariance::Invariant;
 use crate::lane::Lane;
 use crate::platform::{Event, HostWithSlots, Instant, Int, Ordering};

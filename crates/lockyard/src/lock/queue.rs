@@ -7,27 +7,11 @@
 //!   +---------------------------------+-------+
 //! ```
 //!
-//! A slot has [`NEST_LEVELS`] nodes, one for each level at which it can wait. A waiting thread may
-//! be interrupted by a signal handler (a CPU by an interrupt) that waits too. Two sets of bits in
-//! one word ([`QueueNode::in_use`]) say which nodes are in use. Only the slot writes that word.
-//!
-//! ```text
-//!    7          4 3          0
-//!   +------------+------------+     kept: by the CLH lock, which leaves nodes to successors; set
-//!   until
-//!   | kept       | taken      |     the slot's next CLH lock finds that the successor has finished
-//!   +------------+------------+     taken: by the other locks, until they give it back
-//! ```
-//!
-//! A node is free if it is not taken, and is either not kept or its successor has finished with it.
-//!
-//! The word needs no atomic change. An interruption between the read and the write takes a node and
-//! gives it back before it returns, so the bits are then as they were. One thing an interruption
-//! must not do: find that a successor has finished with a node, and clear `kept`. The interrupted
-//! write would set the bit again, and nothing would clear it. (It may use such a node meanwhile.)
-//! So interruptions may use all locks except the CLH lock.
+//! Which of a slot's nodes are in use stands in a word of the first one: see
+//! [`platform::queue_node`](crate::platform::queue_node).
 
 use crate::lane::Lane;
+use crate::platform::queue_node::{DONE_WITH, KEPT, TAKEN, levels};
 use crate::platform::{
     Event, Host, HostWithSlots, Int, NEST_LEVELS, Ordering, QueueNode, Slot, Word,
 };
@@ -113,34 +97,6 @@ pub(super) fn join_if_free<L: Lane>(lane: L, me: Name) -> bool {
 pub(super) fn leave_if_last<L: Lane>(lane: L, me: Name) -> bool {
     // Release: pairs with the acquire of the next thread to join.
     lane.compare_exchange(tail_only::<L>(Some(me)), tail_only::<L>(None), Ordering::Release).is_ok()
-}
-
-/// In [`QueueNode::parked`]: the node's user has left it to its successor ([`Clh`](super::Clh)),
-/// which will set [`DONE_WITH`].
-pub(super) const LEFT: u32 = 1;
-/// In [`QueueNode::parked`]: the successor has finished with the node.
-pub(super) const DONE_WITH: u32 = 2;
-
-/// The bit of [`QueueNode::in_use`] for a taken node of level 0.
-const TAKEN: u32 = 1;
-/// The bit for a kept node of level 0.
-const KEPT: u32 = 1 << NEST_LEVELS;
-
-/// Returns the nodes that `in_use` marks as taken or kept, one bit for each level.
-#[inline]
-pub(crate) fn levels(in_use: u32) -> u32 {
-    (in_use | (in_use / KEPT)) & (KEPT - 1)
-}
-
-/// Returns true if the running thread uses no node of `slot`, its own. Nodes that successors give
-/// back do not count. From then on the slot may be another thread's.
-pub(crate) fn is_idle<H: Host>(slot: Slot) -> bool {
-    // Relaxed: this thread has written the bits, and has left the nodes.
-    let bits = H::queue_node(slot, 0).in_use.load(Ordering::Relaxed);
-    let is_left = |level| H::queue_node(slot, level).parked.load(Ordering::Relaxed) != 0;
-    let is_used =
-        |level| bits & TAKEN << level != 0 || bits & KEPT << level != 0 && !is_left(level);
-    !(0..NEST_LEVELS).any(is_used)
 }
 
 /// Returns the running thread's slot, and counts an event if it has none.
@@ -257,20 +213,6 @@ pub(super) fn wait_for_left<H: HostWithSlots>() -> bool {
     // Relaxed: `without_done` acquires.
     H::wait_until(parked(level), Ordering::Relaxed, |parked| parked == DONE_WITH);
     true
-}
-
-/// Releases, in the child of a `fork`, the nodes of `slot` (the running thread's) that were left to
-/// successors: the child has no other threads. The bits of nodes in use stay as they are, because
-/// the `fork` may have interrupted a change of them. The slot's next CLH lock clears them.
-#[cfg(all(feature = "std", unix))]
-pub(crate) fn forget_successors<H: Host>(slot: Slot) {
-    for level in 0..NEST_LEVELS {
-        let parked = &H::queue_node(slot, level).parked;
-        // Relaxed, both: this is the only thread.
-        if parked.load(Ordering::Relaxed) == LEFT {
-            parked.store(DONE_WITH, Ordering::Relaxed);
-        }
-    }
 }
 
 /// Gives back a node that another thread has left to the running one.

@@ -78,8 +78,8 @@
 //!
 //! Written from the descriptions, not from an implementation.
 
+use super::algorithm::{Algorithm, FairLock, LaneLock};
 use super::queue::{self, Name};
-use super::{Algorithm, LaneLock};
 use crate::invariance::Invariant;
 use crate::lane::{FourBytes, Lane, lower, upper};
 use crate::platform::{Event, HostWithSlots, Int, Ordering, Word};
@@ -300,3 +300,6 @@ unsafe impl<H: HostWithSlots, G: Grab> LaneLock<H> for Queued<G> {
         lane.store_lowest_byte(LOCKED as u8, 0, Ordering::Release);
     }
 }
+
+// SAFETY: the release is `LaneLock`'s.
+unsafe impl<H: HostWithSlots, G: Grab> FairLock<H> for Queued<G> {}

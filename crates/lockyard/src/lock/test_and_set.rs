@@ -11,7 +11,8 @@
 //! Source: Rudolph and Segall, *Dynamic Decentralized Cache Schemes for MIMD Parallel Processors*,
 //! ISCA 1984 (test-and-test-and-set).
 
-use super::{Algorithm, Deadline, LaneLock, TimedLock};
+use super::algorithm::{Algorithm, LaneLock, TimedLock};
+use super::deadline::Deadline;
 use crate::lane::{FourBytes, Lane};
 use crate::platform::{Event, Host, Instant, Int, Ordering};
 

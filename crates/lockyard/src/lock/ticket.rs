@@ -22,7 +22,7 @@
 //! Multiprocessors*, ACM TOCS 9(1), 1991, section 2.2; after Reed and Kanodia, *Synchronization
 //! with Eventcounts and Sequencers*, CACM 22(2), 1979.
 
-use super::{Algorithm, LaneLock};
+use super::algorithm::{Algorithm, FairLock, LaneLock};
 use crate::invariance::Invariant;
 use crate::lane::{FourBytes, Lane, TwoBytes, Width, lower, upper};
 use crate::platform::{Event, Host, Int, Ordering};
@@ -168,3 +168,6 @@ unsafe impl<H: Host, P: Poll, W: Width> LaneLock<H> for Ticket<P, W> {
         lane.store_lower(old, new, Ordering::Release);
     }
 }
+
+// SAFETY: the release is `LaneLock`'s.
+unsafe impl<H: Host, P: Poll, W: Width> FairLock<H> for Ticket<P, W> {}

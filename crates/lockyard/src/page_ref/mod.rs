@@ -27,8 +27,10 @@
 //! *mm: improve folio refcount scalability*, linux-mm mailing list, 2026-02 and 2026-03. Written
 //! from the description, not from an implementation.
 
+mod references;
 mod variant;
 
+pub use references::{MAX_REFERENCES, References};
 pub use variant::{
     Cmpxchg, CmpxchgOf, Conditional, Loaded, LockedBit, One, OptimisticCmpxchg, Variant, Xadd,
 };
@@ -37,26 +39,6 @@ use crate::invariance::Invariant;
 use crate::platform::{Host, Native, NativeAtomics, NativeU32, Ordering, U32, Word};
 use core::fmt;
 use core::marker::PhantomData;
-
-/// Maximum number of references that are counted. Beyond it the count saturates and stays there:
-/// the object is leaked, and [`Event::Saturated`](crate::platform::Event::Saturated) is counted.
-///
-/// A count could leave the saturated band only if 2^29 threads were in the middle of an operation
-/// at the same time.
-pub const MAX_REFERENCES: u32 = 1 << 30;
-
-/// The state of a count. A snapshot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum References {
-    /// This many references. (0 only with [`LockedBit`], while the last one is being dropped and
-    /// another can still be taken.)
-    Live(u32),
-    /// There is none, and none can be taken. The last one was dropped, or the owner has frozen the
-    /// count.
-    Frozen,
-    /// More than can be counted: the object is never freed.
-    Saturated,
-}
 
 /// A reference count of four bytes that is never revived. See the [module documentation](self).
 ///

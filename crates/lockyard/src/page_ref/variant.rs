@@ -33,7 +33,7 @@
 //! Of several puts that find 0, one sets the bit. The others look at a count that may already be
 //! freed, so its memory must still be there. (A model check shows that too.)
 
-use super::{MAX_REFERENCES, References};
+use super::references::{MAX_REFERENCES, References};
 use crate::invariance::Invariant;
 use crate::platform::{Atomics, Event, Host, Ordering, U32, Word};
 

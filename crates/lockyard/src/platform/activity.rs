@@ -6,10 +6,9 @@
 //! it, while it waits for a lock, it is in [`LockWait`](Region::LockWait). A thread is in one
 //! region at a time: the innermost one, as in a listing of functions without their callers.
 //!
-//! The code tells its host ([`Host::begin_activity`], [`Host::resume_activity`]), which does
-//! nothing unless it accounts for time.
-
-use super::Host;
+//! The code tells its host ([`begin_activity`](super::Host::begin_activity),
+//! [`resume_activity`](super::Host::resume_activity)), which does nothing unless it accounts for
+//! time.
 
 /// A region of a program's time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -102,9 +101,9 @@ impl Activity {
         Activity { region, part }
     }
 
-    /// Returns the activity of a thread that did `self` when `new` [begins](Host::begin_activity).
-    /// That is `new`, unless `new` is the same region as a whole. A thread that waits for a lock
-    /// while idle sleeps, and stays idle.
+    /// Returns the activity of a thread that did `self` when `new`
+    /// [begins](super::Host::begin_activity). That is `new`, unless `new` is the same region as a
+    /// whole. A thread that waits for a lock while idle sleeps, and stays idle.
     #[inline(always)]
     #[must_use]
     pub fn then(self, new: Activity) -> Activity {
@@ -136,16 +135,6 @@ impl From<Region> for Activity {
     fn from(region: Region) -> Self {
         Activity { region, part: 0 }
     }
-}
-
-/// Runs `body` as `activity`. If `body` unwinds, the account does not notice that the activity
-/// ended.
-#[inline(always)]
-pub fn during<H: Host, R>(activity: impl Into<Activity>, body: impl FnOnce() -> R) -> R {
-    let before = H::begin_activity(activity.into());
-    let result = body();
-    H::resume_activity(before);
-    result
 }
 
 #[cfg(test)]

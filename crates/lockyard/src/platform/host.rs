@@ -4,8 +4,8 @@
 //! or atomics of its own. `examples/bare_host.rs` is a worked one. Everything here is an associated
 //! function, because a lock in a `static` has no place to keep a reference to its host.
 
+use super::queue_node::{self, QueueNode};
 use super::{Activity, Atomics, Budget, BudgetSpent, ConstAtomics, Ordering, Word};
-use crate::lock::queue::{self, levels};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 use core::time::Duration;
@@ -22,60 +22,6 @@ pub type Cell<H, T> = <<H as Host>::Atomics as Atomics>::Cell<T>;
 /// The index of a running thread (user space) or CPU (kernel, hypervisor), below [`Host::SLOTS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Slot(pub u32);
-
-/// Depth to which lock waits may nest in one slot: a thread and three levels of interruption.
-pub const NEST_LEVELS: u32 = 4;
-
-/// The words that a waiter of a queued lock spins on. The host owns one for each slot and nesting
-/// level, with a slot's four in one 64-byte line. They are never freed while the host runs.
-///
-/// Only the lock that uses a node gives its words a meaning: a stranger that could write to them
-/// could end another thread's wait. A host makes nodes, and hands them out.
-#[repr(C, align(16))]
-#[derive(Debug)]
-pub struct QueueNode<A: Atomics> {
-    /// The next waiter, as the lock encodes it; 0 for none.
-    pub(crate) next: A::U32,
-    /// The word that the waiter spins on.
-    pub(crate) ready: A::U32,
-    /// In the node of level 0: which of the slot's nodes are in use, and how (`lock/queue.rs`). In
-    /// that of level 1: the slot's number of reclamation guards. Only the slot writes it.
-    pub(crate) in_use: A::U32,
-    /// Free for the lock: the turn for which a parked waiter waits, or the node's present owner.
-    pub(crate) parked: A::U32,
-}
-
-impl<A: Atomics> QueueNode<A> {
-    /// An unused node: all its words are 0.
-    pub fn new() -> Self {
-        let zero = || <A::U32 as Word>::new(0);
-        QueueNode { next: zero(), ready: zero(), in_use: zero(), parked: zero() }
-    }
-
-    /// Number of the slot's nodes in use, when called on the slot's node of level 0. A snapshot
-    /// (relaxed), exact in the slot's own thread. One load.
-    #[track_caller]
-    pub fn nodes_in_use(&self) -> u32 {
-        levels(self.in_use.load(Ordering::Relaxed)).count_ones()
-    }
-}
-
-impl<A: ConstAtomics> QueueNode<A> {
-    /// An unused node, for statics.
-    #[allow(clippy::declare_interior_mutable_const)] // as in `ConstAtomics`
-    pub const UNUSED: Self = QueueNode {
-        next: A::U32_ZERO,
-        ready: A::U32_ZERO,
-        in_use: A::U32_ZERO,
-        parked: A::U32_ZERO,
-    };
-}
-
-impl<A: Atomics> Default for QueueNode<A> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
 
 /// A place in a host's table of [announcements](Host::announcements). A waiter that is about to
 /// park names there the lock that it waits for, and its own queue node.
@@ -203,11 +149,7 @@ pub fn spread(lock: usize, turn: u32) -> u64 {
 /// exists that was made in it.
 #[track_caller]
 pub fn slot_is_idle<H: Host>(slot: Slot) -> bool {
-    queue::is_idle::<H>(slot) && guards::<H>(slot).load(Ordering::Relaxed) == 0
-}
-
-fn guards<H: Host>(slot: Slot) -> &'static U32<H> {
-    &H::queue_node(slot, 1).in_use
+    queue_node::is_idle(|level| H::queue_node(slot, level))
 }
 
 /// Adds `change` (modulo 2^32) to the number of reclamation guards in the running thread's slot.
@@ -216,7 +158,7 @@ fn guards<H: Host>(slot: Slot) -> &'static U32<H> {
 pub(crate) fn count_guards<H: Host>(slot: Slot, change: u32) {
     if H::GIVES_SLOTS_BACK {
         // Relaxed, both: only this slot uses the word. An interruption leaves it as it was.
-        let guards = guards::<H>(slot);
+        let guards = queue_node::guards(H::queue_node(slot, 1));
         guards.store(guards.load(Ordering::Relaxed).wrapping_add(change), Ordering::Relaxed);
     }
 }
@@ -326,6 +268,8 @@ pub unsafe trait Host: Sized + 'static {
     /// # Panics
     ///
     /// If `slot` or `level` is out of range.
+    ///
+    /// [`NEST_LEVELS`]: super::NEST_LEVELS
     fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<Self::Atomics>;
 
     /// Returns the places in which a waiter of the lock at address `lock`, for its turn `turn`,

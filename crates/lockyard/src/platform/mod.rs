@@ -20,6 +20,7 @@ mod activity;
 mod atomics;
 #[cfg(feature = "loom")]
 pub mod checked;
+mod during;
 mod forwarding;
 #[cfg(feature = "hooks")]
 pub mod hooked;
@@ -28,9 +29,11 @@ mod instant;
 mod native;
 mod native_host;
 mod portable;
+pub(crate) mod queue_node;
 
-pub use activity::{Activity, Region, during};
+pub use activity::{Activity, Region};
 pub use atomics::*;
+pub use during::during;
 pub use host::*;
 pub use instant::Instant;
 pub use native::{NativeAtomics, NativeCell, NativeU16, NativeU32, NativeU64};
@@ -38,3 +41,4 @@ pub use native_host::Native;
 #[cfg(feature = "events")]
 pub use native_host::native_events;
 pub use portable::{Portable, PortableAtomics};
+pub use queue_node::{NEST_LEVELS, QueueNode};

@@ -49,7 +49,7 @@
 //! when the readers inside have left, both epochs end. Threads that end an epoch do not wait for
 //! each other: one compare-exchange succeeds, and the others continue from there.
 
-use super::Domain;
+use super::domain::Domain;
 use super::record::State;
 use crate::context::Context;
 use crate::platform::{Atomics, HostWithSlots, Ordering, Slot, Word};

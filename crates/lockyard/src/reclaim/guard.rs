@@ -10,8 +10,9 @@
 //! - *Fence.* All later reads of the thread come after the store can be seen. A guard in an
 //!   interruption that came before the fence could not rely on it, so every guard has its own.
 
+use super::domain::Domain;
+use super::owned::Owned;
 use super::record::{Record, State};
-use super::{Domain, Owned};
 use crate::context::{Context, NoContext};
 use crate::platform::{Atomics, Event, Host, HostWithSlots, Ordering, Slot, Word, count_guards};
 use core::fmt;
@@ -209,6 +210,16 @@ impl<'d, H: HostWithSlots, C: Context> Guard<'d, H, C> {
     pub unsafe fn deref_bits<T>(&self, bits: u64) -> Option<&T> {
         // SAFETY: the caller says that the object lives as long as the guard.
         unsafe { Owned::<T, H>::deref_bits(bits) }
+    }
+
+    /// The same as the domain's [`retire_owned`](Domain::retire_owned), inside the guard.
+    ///
+    /// # Safety
+    ///
+    /// The same as for the domain's.
+    pub unsafe fn retire_owned<T: Send>(&self, owned: Option<Owned<T, H>>) {
+        // SAFETY: the caller's promise.
+        unsafe { self.domain().retire_owned(owned) };
     }
 
     #[inline(always)]

@@ -1,7 +1,7 @@
 //! An object with a header, allocated through the host: the building block of tables.
 
-use super::retired::Header;
-use super::{Domain, Guard};
+use super::domain::Domain;
+use super::header::Header;
 use crate::context::Context;
 use crate::memory;
 use crate::platform::{Host, HostWithSlots, Native};
@@ -96,6 +96,8 @@ impl<T, H: Host> Owned<T, H> {
     ///
     /// The bits are of an `Owned` of this type and host, or 0. The value lives as long as the
     /// reference.
+    ///
+    /// [`Guard::deref_bits`]: super::Guard::deref_bits
     pub unsafe fn deref_bits<'a>(bits: u64) -> Option<&'a T> {
         // SAFETY: the caller's promise.
         unsafe { Self::at(bits).as_ref() }.map(|node| &node.value)
@@ -178,17 +180,5 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
         // SAFETY: the header is the node's first field. `free` drops the node, which is `Send`, on
         // any thread. The rest is the caller's promise.
         unsafe { self.retire(header, Owned::<T, H>::free) };
-    }
-}
-
-impl<H: HostWithSlots, C: Context> Guard<'_, H, C> {
-    /// The same as the domain's [`retire_owned`](Domain::retire_owned), inside the guard.
-    ///
-    /// # Safety
-    ///
-    /// The same as for the domain's.
-    pub unsafe fn retire_owned<T: Send>(&self, owned: Option<Owned<T, H>>) {
-        // SAFETY: the caller's promise.
-        unsafe { self.domain().retire_owned(owned) };
     }
 }

@@ -6,7 +6,7 @@
 //!   segment   0         1          2           3           k holds 8 * 2^k records
 //! ```
 
-use super::retired::Header;
+use super::header::Header;
 use crate::memory::{self, AllocationFailed};
 use crate::platform::{ConstAtomics, Host, Ordering, Slot, U32, U64, Word};
 use core::alloc::Layout;

@@ -6,14 +6,12 @@
 //! time, the *tender*, takes the whole stack, frees what is old enough, and pushes the rest again.
 //! So no object is taken out from between others, and the stack has no ABA problem.
 
-use super::Domain;
+use super::domain::Domain;
 use super::grace::GRACE;
+use super::header::{Free, Header, Links};
 use super::record::List;
 use crate::context::Context;
-use crate::platform::{
-    Cell, DataCell, Event, Execution, Host, HostWithSlots, Native, Ordering, Region, Word, during,
-};
-use core::fmt;
+use crate::platform::{Event, Execution, Host, HostWithSlots, Ordering, Region, Word, during};
 use core::mem;
 use core::ptr::NonNull;
 
@@ -23,63 +21,6 @@ const BATCH: u64 = 64;
 const POLLS: u32 = 64;
 /// Epochs without a scan after which any thread may tend a list.
 const ABANDONED: u64 = 4;
-
-/// Frees a retired object, whose header it gets. It may retire other objects, and enter. It must
-/// not wait for a grace period. If it panics, the object counts as freed, and the other waiting
-/// objects are not lost.
-pub type Free<H> = unsafe fn(NonNull<Header<H>>);
-
-/// The part of an object that lets it be retired: 24 bytes, used from its retirement on. Readers do
-/// not look at it.
-pub struct Header<H: Host = Native>(Cell<H, Links<H>>);
-
-struct Links<H: Host> {
-    next: u64,
-    stamp: u64,
-    free: Option<Free<H>>,
-}
-
-impl<H: Host> Clone for Links<H> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<H: Host> Copy for Links<H> {}
-
-impl<H: Host> Header<H> {
-    /// Makes the header of an object that is not retired.
-    pub fn new() -> Self {
-        Header(DataCell::new(Links { next: 0, stamp: 0, free: None }))
-    }
-
-    /// # Safety
-    ///
-    /// No other thread uses the header: the caller retires the object, or has taken it from a list.
-    unsafe fn read(&self) -> Links<H> {
-        // SAFETY: the caller says that nobody writes.
-        self.0.with(|links| unsafe { *links })
-    }
-
-    /// # Safety
-    ///
-    /// The same as for [`read`](Self::read).
-    unsafe fn write(&self, new: Links<H>) {
-        // SAFETY: the caller says that nobody else uses it.
-        self.0.with_mut(|links| unsafe { *links = new });
-    }
-}
-
-impl<H: Host> Default for Header<H> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<H: Host> fmt::Debug for Header<H> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Header").finish_non_exhaustive()
-    }
-}
 
 impl<H: Host> List<H> {
     /// Pushes an object, and returns the number of objects that were ever pushed.

@@ -1,6 +1,6 @@
 //! Hooked memory: each operation asks the hook, and is then performed or pretended.
 
-use super::{Effect, Hook, Operation, OperationKind, SLICE};
+use super::hook::{Effect, Hook, Operation, OperationKind, SLICE};
 use crate::invariance::Invariant;
 use crate::platform::{
     Atomics, Budget, BudgetSpent, ConstAtomics, Int, Ordering, Part, Word, part_of,

@@ -66,10 +66,6 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use core::time::Duration;
 
-/// Number of slots: the threads that may wait for queued locks at the same time. A queued lock's
-/// tail has 14 bits for them, in which 0 names nobody.
-const SLOTS: u32 = 16_383;
-
 #[cfg(feature = "std")]
 std::thread_local! {
     /// Number of [`Native::interruption`]s that the thread is in. Handlers read it: for them it is
@@ -112,7 +108,7 @@ pub struct Native(());
 // Nodes are distinct statics. Memory is the global allocator's.
 unsafe impl Host for Native {
     type Atomics = NativeAtomics;
-    const SLOTS: u32 = SLOTS;
+    const SLOTS: u32 = nodes::SLOTS;
 
     #[inline]
     fn slot() -> Option<Slot> {

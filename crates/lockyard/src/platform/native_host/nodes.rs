@@ -2,15 +2,19 @@
 //! megabyte of zeros, linked only into programs with a lock that queues. Only pages that are used
 //! take memory.
 
-use super::super::{Host, NEST_LEVELS, Native, NativeAtomics, QueueNode, Slot};
+use super::super::{NEST_LEVELS, NativeAtomics, QueueNode, Slot};
+
+/// Number of slots: the threads that may wait for queued locks at the same time. A queued lock's
+/// tail has 14 bits for them, in which 0 names nobody.
+pub(super) const SLOTS: u32 = 16_383;
 
 #[repr(C, align(64))]
 struct Line([QueueNode<NativeAtomics>; NEST_LEVELS as usize]);
 
 const _: () = assert!(size_of::<Line>() == 64, "a slot's nodes fill one line");
 
-static NODES: [Line; Native::SLOTS as usize] =
-    [const { Line([const { QueueNode::UNUSED }; NEST_LEVELS as usize]) }; Native::SLOTS as usize];
+static NODES: [Line; SLOTS as usize] =
+    [const { Line([const { QueueNode::UNUSED }; NEST_LEVELS as usize]) }; SLOTS as usize];
 
 #[inline]
 pub(super) fn node(slot: Slot, level: u32) -> &'static QueueNode<NativeAtomics> {
@@ -24,7 +28,7 @@ mod tests {
     #[test]
     fn nodes_are_distinct_and_a_slots_four_share_a_line() {
         let address = |slot, level| core::ptr::from_ref(node(Slot(slot), level)) as usize;
-        for slot in [0, 1, Native::SLOTS - 1] {
+        for slot in [0, 1, SLOTS - 1] {
             assert_eq!(address(slot, 0) % 64, 0);
             for level in 0..NEST_LEVELS {
                 assert_eq!(address(slot, level), address(slot, 0) + 16 * level as usize);

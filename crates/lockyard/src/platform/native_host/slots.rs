@@ -11,14 +11,16 @@
 //! the standard library may allocate, and the allocator may have a mutex. So threads whose handlers
 //! take queued locks should have a slot before.
 
-use super::super::{Host, Native, Slot, slot_is_idle};
+use super::super::Slot;
 #[cfg(unix)]
-use crate::lock::queue;
+use super::super::queue_node::forget_successors;
+use super::super::queue_node::is_idle;
+use super::nodes::{self, SLOTS};
 #[cfg(unix)]
 use core::sync::atomic::AtomicBool;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
-const WORDS: usize = (Native::SLOTS as usize).div_ceil(64);
+const WORDS: usize = (SLOTS as usize).div_ceil(64);
 
 /// A set bit is a leased slot.
 static LEASED: [AtomicU64; WORDS] = [const { AtomicU64::new(0) }; WORDS];
@@ -49,7 +51,7 @@ impl Drop for Lease {
         // A slot with a node or guard in use stays the thread's. Its next thread would otherwise
         // change which nodes are in use at the same time as the node's holder, or change the state
         // of a domain's record.
-        if slot < Native::SLOTS && slot_is_idle::<Native>(Slot(slot)) {
+        if slot < SLOTS && is_idle(|level| nodes::node(Slot(slot), level)) {
             // If it fails, no later destructor can read it either.
             let _ = SLOT.try_with(|copy| copy.store(CLOSED, Ordering::Relaxed));
             give_back(slot);
@@ -61,7 +63,7 @@ impl Drop for Lease {
 #[inline]
 pub(super) fn current() -> Option<Slot> {
     let slot = SLOT.with(|slot| slot.load(Ordering::Relaxed));
-    if slot < Native::SLOTS { Some(Slot(slot)) } else { lease() }
+    if slot < SLOTS { Some(Slot(slot)) } else { lease() }
 }
 
 #[cold]
@@ -71,7 +73,7 @@ fn lease() -> Option<Slot> {
     let closed =
         SLOT.with(|slot| slot.compare_exchange(NONE, CLOSED, Ordering::Relaxed, Ordering::Relaxed));
     if let Err(slot) = closed {
-        return (slot < Native::SLOTS).then_some(Slot(slot));
+        return (slot < SLOTS).then_some(Slot(slot));
     }
     // The code that follows must not move before the closing, where a handler could still lease.
     compiler_fence(Ordering::SeqCst);
@@ -88,7 +90,7 @@ fn lease() -> Option<Slot> {
     });
     let slot = leased.ok()?;
     SLOT.with(|copy| copy.store(slot, Ordering::Relaxed));
-    (slot < Native::SLOTS).then_some(Slot(slot))
+    (slot < SLOTS).then_some(Slot(slot))
 }
 
 /// Registers [`forked`] to be called in the children of this process.
@@ -108,8 +110,8 @@ fn watch_forks() {
 #[cfg(unix)]
 unsafe extern "C" fn forked() {
     let slot = SLOT.try_with(|slot| slot.load(Ordering::Relaxed)).unwrap_or(NONE);
-    if slot < Native::SLOTS {
-        queue::forget_successors::<Native>(Slot(slot));
+    if slot < SLOTS {
+        forget_successors(|level| nodes::node(Slot(slot), level));
     }
 }
 
@@ -120,7 +122,7 @@ fn take() -> Option<u32> {
         while seen != u64::MAX {
             let bit = seen.trailing_ones();
             let slot = index as u32 * 64 + bit;
-            if slot >= Native::SLOTS {
+            if slot >= SLOTS {
                 return None;
             }
             // Acquire: pairs with the release in `give_back`, so that what the former thread did to
@@ -173,7 +175,7 @@ mod tests {
 
     #[test]
     fn more_threads_than_slots_come_and_go() {
-        for _ in 0..Native::SLOTS + 100 {
+        for _ in 0..SLOTS + 100 {
             let slot = std::thread::spawn(current).join().unwrap();
             assert!(slot.is_some(), "slots are given back");
         }
@@ -194,7 +196,7 @@ mod tests {
         impl Drop for Late {
             fn drop(&mut self) {
                 if let Some(Slot(slot)) = current() {
-                    assert!(slot < Native::SLOTS);
+                    assert!(slot < SLOTS);
                 }
             }
         }

@@ -1,0 +1,18 @@
+//! A key that a call wants, hashed once for all that the call does.
+
+use super::key::Key;
+
+/// A wanted key, and its hash.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    pub(super) key: Key,
+    pub(super) hash: u64,
+}
+
+impl Wanted {
+    #[inline(always)]
+    pub(super) fn new(key: Key) -> Self {
+        Wanted { key, hash: key.hash() }
+    }
+}

@@ -1,0 +1,127 @@
+//! The traits of a lock algorithm: what each one offers, and what some offer besides.
+
+use crate::lane::{Lane, Width};
+use crate::platform::{Host, Instant, Int};
+
+/// The part of a lock algorithm that is the same on every host: what its holder keeps, and how its
+/// lane reads.
+pub trait Algorithm: Sized + 'static {
+    /// The value that the holder gives back: a ticket, or nothing.
+    type Token: Copy + Send + Sync + core::fmt::Debug + 'static;
+    /// The width of the word of a lock of its own.
+    type Width: Width;
+
+    /// Returns true if a lane with this value is held, or is about to be handed over.
+    fn is_held<B: Int>(bits: B) -> bool;
+}
+
+/// A lock algorithm over a lane, on host `H`. The lane is free when all its bits are 0, and may be
+/// free with other values too.
+///
+/// An algorithm that gives each waiter a queue node is implemented for [hosts with
+/// slots](crate::platform::HostWithSlots) only. Elsewhere it would behave differently, so there it
+/// does not compile.
+///
+/// # Safety
+///
+/// The following holds for any number of threads that use the lane only through this algorithm.
+///
+/// - **Exclusion.** A thread is inside from the return of [`lock`](Self::lock), or a `Some` of
+///   [`try_lock`](Self::try_lock), until it calls [`unlock`](Self::unlock) with that token. At most
+///   one thread is inside.
+/// - **Ordering.** That return has acquire ordering and `unlock` has release ordering. Each
+///   synchronises with the other.
+/// - **The rest of the word.** No operation changes the bits outside the lane.
+/// - **Staying held.** While [`is_held`](Algorithm::is_held) is true of the lane, only `unlock`
+///   makes it false.
+/// - **Release sequences.** Each change of the word is a read-modify-write, so that a release
+///   sequence in the rest of the word continues.
+pub unsafe trait LaneLock<H: Host>: Algorithm {
+    /// Takes the lock, waiting until it is free.
+    ///
+    /// # Safety
+    ///
+    /// All bits of the lane were 0 at first, and since then only this algorithm, on this host, has
+    /// changed them. (Other bits may name a queue node on which another thread waits.) `lane` keeps
+    /// the contract of each operation of [`Lane`].
+    unsafe fn lock<L: Lane>(lane: L) -> Self::Token;
+
+    /// Takes the lock if it is free, without waiting. An algorithm that needs a queue node also
+    /// fails without one. A failure leaves the lane as it was.
+    ///
+    /// # Safety
+    ///
+    /// The same as for [`lock`](Self::lock).
+    unsafe fn try_lock<L: Lane>(lane: L) -> Option<Self::Token>;
+
+    /// Releases the lock. After the releasing store it does not touch the memory of the lane.
+    ///
+    /// # Safety
+    ///
+    /// The caller holds the lock, and `token` is what the acquisition returned.
+    unsafe fn unlock<L: Lane>(lane: L, token: Self::Token);
+}
+
+/// An algorithm that can release a lock without leaving room to steal it: the next waiter gets it.
+/// It brings `lock_api`'s `RawMutexFair`.
+///
+/// Locks that serve in order are fair at every release. [`TestAndSet`] keeps no record of its
+/// waiters, so it cannot be.
+///
+/// # Safety
+///
+/// The same as for [`LaneLock`].
+///
+/// [`TestAndSet`]: super::TestAndSet
+pub unsafe trait FairLock<H: Host>: LaneLock<H> {
+    /// Releases the lock. If a waiter is queued, no other thread takes the lock before it.
+    ///
+    /// # Safety
+    ///
+    /// The same as for [`LaneLock::unlock`].
+    #[inline(always)]
+    unsafe fn unlock_fair<L: Lane>(lane: L, token: Self::Token) {
+        // SAFETY: the caller's promise.
+        unsafe { Self::unlock(lane, token) }
+    }
+}
+
+/// An algorithm whose waiters can give up at a deadline. It brings `lock_api`'s `RawMutexTimed`.
+///
+/// A waiter can give up only if it leaves nothing behind, as with [`TestAndSet`]. A ticket cannot
+/// be given back, because later tickets count on its turn. Nor can a place in the queue of
+/// [`Queued`], [`Mcs`] or [`Clh`], unless the predecessor helps (Scott and Scherer, *Scalable
+/// Queue-Based Spin Locks with Timeout*, PPoPP 2001). Four bytes have no room for that. To time out
+/// on such a lock, poll [`LaneLock::try_lock`].
+///
+/// [`PvQueued`] lets newcomers steal. A timed waiter remains a newcomer, so it may be passed any
+/// number of times.
+///
+/// | lock | a timed waiter |
+/// | --- | --- |
+/// | [`PvQueued`] | spins for a while, then parks until a release or its deadline ([`pv_timed`]) |
+/// | [`PvQueued`] with [`pv::Spins`] | spins, and yields after 64 polls: it uses its CPU |
+/// | [`TestAndSet`] | the same |
+///
+/// # Safety
+///
+/// The same as for [`LaneLock`].
+///
+/// [`TestAndSet`]: super::TestAndSet
+/// [`Queued`]: super::Queued
+/// [`Mcs`]: super::Mcs
+/// [`Clh`]: super::Clh
+/// [`PvQueued`]: super::PvQueued
+/// [`pv_timed`]: super::pv_timed
+/// [`pv::Spins`]: super::pv::Spins
+pub unsafe trait TimedLock<H: Host>: LaneLock<H> {
+    /// Takes the lock, waiting until `until` at most. Returns `None` only after that time, and
+    /// leaves nothing in the lane for which another acquisition would have to wait.
+    ///
+    /// On a host without a clock, time begins at zero and a microsecond is at most 64 polls.
+    ///
+    /// # Safety
+    ///
+    /// The same as for [`LaneLock::lock`].
+    unsafe fn lock_until<L: Lane>(lane: L, until: Instant<H>) -> Option<Self::Token>;
+}

@@ -1,0 +1,57 @@
+//! Deadlines of timed waiters, on hosts with and without a clock.
+
+use crate::lane::Lane;
+use crate::platform::{Event, Host, Instant, Ordering};
+use core::time::Duration;
+
+/// The deadline of a timed waiter, checked after each slice of polls.
+pub(super) struct Deadline<H: Host> {
+    until: Instant<H>,
+    slices: u64,
+}
+
+impl<H: Host> Deadline<H> {
+    /// Polls in a slice.
+    pub(super) const POLLS: u32 = 64;
+
+    pub(super) fn new(until: Instant<H>) -> Self {
+        Deadline { until, slices: 0 }
+    }
+
+    /// Counts one slice of polls, and returns true if the deadline has passed.
+    pub(super) fn end_slice(&mut self) -> bool {
+        self.slices += 1;
+        let now = Instant::now();
+        let now = if now.is_zero() { now + Duration::from_micros(self.slices) } else { now };
+        now >= self.until
+    }
+
+    /// The time that is left. `None` if the deadline has passed, or the host has no clock.
+    pub(super) fn left(&self) -> Option<Duration> {
+        let now = Instant::now();
+        let left = self.until.saturating_duration_since(now);
+        (!now.is_zero() && !left.is_zero()).then_some(left)
+    }
+
+    /// Takes `lane` by `try_lock` once a poll finds it `free`. Polls in slices, and yields between
+    /// them.
+    pub(super) fn poll<L: Lane, T>(
+        mut self,
+        lane: L,
+        free: fn(u64) -> bool,
+        try_lock: impl Fn() -> Option<T>,
+    ) -> Option<T> {
+        let mut token = try_lock();
+        if token.is_none() {
+            H::count(Event::Slowpath);
+        }
+        while token.is_none() && !self.end_slice() {
+            // Relaxed: a hint.
+            if lane.wait_within::<H>(Ordering::Relaxed, Self::POLLS, free).is_none() {
+                H::yield_now();
+            }
+            token = try_lock();
+        }
+        token
+    }
+}

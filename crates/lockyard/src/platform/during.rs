@@ -1,0 +1,14 @@
+//! A piece of work that names its activity to the host.
+
+use super::activity::Activity;
+use super::host::Host;
+
+/// Runs `body` as `activity`. If `body` unwinds, the account does not notice that the activity
+/// ended.
+#[inline(always)]
+pub fn during<H: Host, R>(activity: impl Into<Activity>, body: impl FnOnce() -> R) -> R {
+    let before = H::begin_activity(activity.into());
+    let result = body();
+    H::resume_activity(before);
+    result
+}

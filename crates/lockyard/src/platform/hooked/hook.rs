@@ -1,0 +1,135 @@
+//! Hooks: what a hook sees of an operation, and what it may decide.
+
+use crate::platform::Ordering;
+use core::alloc::Layout;
+use core::panic::Location;
+use core::ptr::NonNull;
+use core::time::Duration;
+
+/// The kind of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum OperationKind {
+    /// [`Word::load`](crate::platform::Word::load).
+    Load,
+    /// [`Word::store`](crate::platform::Word::store).
+    Store,
+    /// [`Word::swap`](crate::platform::Word::swap).
+    Swap,
+    /// [`Word::compare_exchange`] and [`Word::compare_exchange_weak`]. Only this kind has two
+    /// orderings.
+    ///
+    /// [`Word::compare_exchange`]: crate::platform::Word::compare_exchange
+    /// [`Word::compare_exchange_weak`]: crate::platform::Word::compare_exchange_weak
+    CompareExchange,
+    /// [`Word::fetch_add`] and [`Word::fetch_sub`].
+    ///
+    /// [`Word::fetch_add`]: crate::platform::Word::fetch_add
+    /// [`Word::fetch_sub`]: crate::platform::Word::fetch_sub
+    FetchAdd,
+    /// [`Word::fetch_or`] and [`Word::fetch_and`].
+    ///
+    /// [`Word::fetch_or`]: crate::platform::Word::fetch_or
+    /// [`Word::fetch_and`]: crate::platform::Word::fetch_and
+    FetchBits,
+    /// [`Part::store_part`](crate::platform::Part::store_part).
+    StorePart,
+    /// [`Part::swap_part`](crate::platform::Part::swap_part).
+    SwapPart,
+    /// [`Word::wait_until`] without a bound, and
+    /// [`Part::wait_part_assembly`]. The ordering of the latter
+    /// (acquire) is in its assembly and cannot be changed there, so with another ordering it runs
+    /// as a plain loop.
+    ///
+    /// [`Word::wait_until`]: crate::platform::Word::wait_until
+    /// [`Part::wait_part_assembly`]: crate::platform::Part::wait_part_assembly
+    Wait,
+    /// [`Word::wait_until`](crate::platform::Word::wait_until) for a number of polls.
+    WaitBounded,
+    /// [`Atomics::fence`](crate::platform::Atomics::fence) and
+    /// [`Atomics::acquire_after`](crate::platform::Atomics::acquire_after).
+    Fence,
+}
+
+/// One operation, before it is performed.
+#[derive(Clone, Copy, Debug)]
+pub struct Operation {
+    /// Its kind.
+    pub kind: OperationKind,
+    /// The place of its call in the source of the primitive. (Platform functions and lanes pass on
+    /// their callers' places.)
+    pub place: &'static Location<'static>,
+    /// The address of the word, or 0 for a fence.
+    pub address: usize,
+    /// Its ordering. For a compare-exchange, that of success.
+    pub order: Ordering,
+    /// The failure ordering of a compare-exchange; `None` for every other kind.
+    pub failure: Option<Ordering>,
+}
+
+/// The effect that a hook allows an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// It is performed.
+    Performed,
+    /// It changes nothing and is reported as done. A store is dropped. A read-modify-write returns
+    /// the value that it found. A compare-exchange that found the expected value returns `Ok`. A
+    /// wait returns the value that it found, whether its predicate is true or not. A fence orders
+    /// nothing. A load has no effect to lose, so it is performed.
+    Pretended,
+}
+
+/// A decision about each operation of a [`Hooked`] platform.
+///
+/// # Safety
+///
+/// A primitive over [`Hooked`] keeps its promises only while the hook changes nothing. A hook may
+/// weaken orderings, or have operations [pretended](Effect::Pretended). Its implementer then
+/// ensures that no primitive over it guards anything that must not be accessed without it. (The
+/// checks of this project guard atomics and cells of a model.)
+///
+/// [`Hooked`]: super::Hooked
+pub unsafe trait Hook: 'static {
+    /// True if unbounded waits are cut into slices, so that [`waiting`](Self::waiting) is called.
+    const WATCHES_WAITS: bool = false;
+
+    /// Sees an operation before it is performed, and decides its effect. It may change the
+    /// orderings, to ones that the kind of operation can have.
+    fn operation(operation: &mut Operation) -> Effect;
+
+    /// Sees an operation after it was performed or pretended, with the orderings that it had.
+    fn done(operation: &Operation) {
+        let _ = operation;
+    }
+
+    /// Sees a wait that is not over, after each [`SLICE`] polls, and after each [`PARKED_SLICE`] of
+    /// a park. `slices` is the length of this wait in slices of polls. A slice of a park counts as
+    /// many slices of polls. It may yield. It may panic, to end a wait that will never end.
+    fn waiting(slices: u64) {
+        let _ = slices;
+    }
+
+    /// Returns true if an allocation may succeed. Otherwise [`Host::allocate`] returns `None`.
+    ///
+    /// [`Host::allocate`]: crate::platform::Host::allocate
+    fn may_allocate(layout: Layout) -> bool {
+        let _ = layout;
+        true
+    }
+
+    /// Sees memory that was allocated.
+    fn allocated(memory: NonNull<u8>, layout: Layout) {
+        let _ = (memory, layout);
+    }
+
+    /// Sees memory that is about to be freed.
+    fn freed(memory: NonNull<u8>, layout: Layout) {
+        let _ = (memory, layout);
+    }
+}
+
+/// Polls between two calls of [`Hook::waiting`].
+pub const SLICE: u32 = 64;
+
+/// Duration of a watched park between two calls of [`Hook::waiting`].
+pub const PARKED_SLICE: Duration = Duration::from_millis(1);

@@ -1,0 +1,134 @@
+//! Queue nodes: the words of a waiter, and the bits that say which nodes of a slot are in use.
+//!
+//! A lock that queues takes nodes and gives them back (`lock/queue.rs`). A host must know, without
+//! knowing any lock, when a slot has no node in use: only then may another thread have the slot.
+//!
+//! A slot has [`NEST_LEVELS`] nodes, one for each level at which it can wait. A waiting thread may
+//! be interrupted by a signal handler (a CPU by an interrupt) that waits too. Two sets of bits in
+//! one word ([`QueueNode::in_use`]) say which nodes are in use. Only the slot writes that word.
+//!
+//! ```text
+//!    7          4 3          0
+//!   +------------+------------+   kept: by the CLH lock, which leaves nodes to successors; set
+//!   | kept       | taken      |   until its next lock in the slot finds that the successor has
+//!   +------------+------------+   finished. taken: by the other locks, until they give it back
+//! ```
+//!
+//! A node is free if it is not taken, and is either not kept or its successor has finished with it.
+//!
+//! The word needs no atomic change. An interruption between the read and the write takes a node and
+//! gives it back before it returns, so the bits are then as they were. One thing an interruption
+//! must not do: find that a successor has finished with a node, and clear `kept`. The interrupted
+//! write would set the bit again, and nothing would clear it. (It may use such a node meanwhile.)
+//! So interruptions may use all locks except the CLH lock.
+
+use super::atomics::{Atomics, ConstAtomics, Ordering, Word};
+
+/// Depth to which lock waits may nest in one slot: a thread and three levels of interruption.
+pub const NEST_LEVELS: u32 = 4;
+
+/// The words that a waiter of a queued lock spins on. The host owns one for each slot and nesting
+/// level, with a slot's four in one 64-byte line. They are never freed while the host runs.
+///
+/// Only the lock that uses a node gives its words a meaning: a stranger that could write to them
+/// could end another thread's wait. A host makes nodes, and hands them out.
+#[repr(C, align(16))]
+#[derive(Debug)]
+pub struct QueueNode<A: Atomics> {
+    /// The next waiter, as the lock encodes it; 0 for none.
+    pub(crate) next: A::U32,
+    /// The word that the waiter spins on.
+    pub(crate) ready: A::U32,
+    /// In the node of level 0: which of the slot's nodes are in use, and how ([`TAKEN`],
+    /// [`KEPT`]). In that of level 1: the slot's number of reclamation guards. Only the slot writes
+    /// it.
+    pub(crate) in_use: A::U32,
+    /// Free for the lock: the turn for which a parked waiter waits, or the node's present owner.
+    pub(crate) parked: A::U32,
+}
+
+impl<A: Atomics> QueueNode<A> {
+    /// An unused node: all its words are 0.
+    pub fn new() -> Self {
+        let zero = || <A::U32 as Word>::new(0);
+        QueueNode { next: zero(), ready: zero(), in_use: zero(), parked: zero() }
+    }
+
+    /// Number of the slot's nodes in use, when called on the slot's node of level 0. A snapshot
+    /// (relaxed), exact in the slot's own thread. One load.
+    #[track_caller]
+    pub fn nodes_in_use(&self) -> u32 {
+        levels(self.in_use.load(Ordering::Relaxed)).count_ones()
+    }
+}
+
+impl<A: ConstAtomics> QueueNode<A> {
+    /// An unused node, for statics.
+    #[allow(clippy::declare_interior_mutable_const)] // as in `ConstAtomics`
+    pub const UNUSED: Self = QueueNode {
+        next: A::U32_ZERO,
+        ready: A::U32_ZERO,
+        in_use: A::U32_ZERO,
+        parked: A::U32_ZERO,
+    };
+}
+
+impl<A: Atomics> Default for QueueNode<A> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// In [`QueueNode::parked`]: the node's user has left it to its successor
+/// ([`Clh`](crate::lock::Clh)), which will set [`DONE_WITH`].
+pub(crate) const LEFT: u32 = 1;
+/// In [`QueueNode::parked`]: the successor has finished with the node.
+pub(crate) const DONE_WITH: u32 = 2;
+
+/// The bit of [`QueueNode::in_use`] for a taken node of level 0.
+pub(crate) const TAKEN: u32 = 1;
+/// The bit for a kept node of level 0.
+pub(crate) const KEPT: u32 = 1 << NEST_LEVELS;
+
+/// Returns the nodes that `in_use` marks as taken or kept, one bit for each level.
+#[inline]
+pub(crate) fn levels(in_use: u32) -> u32 {
+    (in_use | (in_use / KEPT)) & (KEPT - 1)
+}
+
+/// Returns true if the running thread uses none of its slot's nodes. Nodes that successors give
+/// back do not count.
+fn uses_no_node<A: Atomics>(node: impl Fn(u32) -> &'static QueueNode<A>) -> bool {
+    // Relaxed: this thread has written the bits, and has left the nodes.
+    let bits = node(0).in_use.load(Ordering::Relaxed);
+    let is_left = |level| node(level).parked.load(Ordering::Relaxed) != 0;
+    let is_used =
+        |level| bits & TAKEN << level != 0 || bits & KEPT << level != 0 && !is_left(level);
+    !(0..NEST_LEVELS).any(is_used)
+}
+
+/// Returns true if the running thread's slot may be another thread's from then on: it uses none of
+/// the slot's nodes, and has no guard of reclamation.
+#[track_caller]
+pub(super) fn is_idle<A: Atomics>(node: impl Fn(u32) -> &'static QueueNode<A>) -> bool {
+    uses_no_node(&node) && guards(node(1)).load(Ordering::Relaxed) == 0
+}
+
+/// Returns the slot's number of reclamation guards, in its node of level 1.
+pub(super) fn guards<A: Atomics>(node: &QueueNode<A>) -> &A::U32 {
+    &node.in_use
+}
+
+/// Releases, in the child of a `fork`, the nodes of the running thread's slot that were left to
+/// successors: the child has no other threads. The bits of nodes in use stay as they are, because
+/// the `fork` may have interrupted a change of them. The slot's next CLH lock clears them.
+#[cfg(all(feature = "std", unix))]
+pub(super) fn forget_successors<A: Atomics>(node: impl Fn(u32) -> &'static QueueNode<A>) {
+    for level in 0..NEST_LEVELS {
+        let parked = &node(level).parked;
+        // Relaxed, both: this is the only thread.
+        if parked.load(Ordering::Relaxed) == LEFT {
+            parked.store(DONE_WITH, Ordering::Relaxed);
+        }
+    }
+}
