@@ -1,8 +1,8 @@
 //! The holder's view of a lockref.
 
+use super::LockRef;
 use super::count::{Count, MAX_COUNT};
 use super::policy::Policy;
-use super::word::LockRef;
 use crate::context::{Context, NoContext};
 use crate::lane::High;
 use crate::lock::LaneLock;
