@@ -147,7 +147,10 @@ struct Exception {
 }
 
 /// Circles that stay: at most [`MOST_EXCEPTIONS`] for each crate.
-const EXCEPTIONS: [Exception; 0] = [];
+const EXCEPTIONS: [Exception; 1] = [Exception {
+    files: &["crates/lockyard/src/lockref/guard.rs", "crates/lockyard/src/lockref/mod.rs"],
+    why: "a guard and its lockref; the committed listings name the lockref's module",
+}];
 
 const MOST_EXCEPTIONS: usize = 2;
 

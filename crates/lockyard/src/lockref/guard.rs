@@ -1,4 +1,8 @@
 //! The holder's view of a lockref.
+//!
+//! This file and `mod.rs` are a circle of files: a guard holds its lockref, and locking makes a
+//! guard. In a file of its own the lockref would have another symbol name, and the committed
+//! listings of hot paths would no longer be those that were measured.
 
 use super::LockRef;
 use super::count::{Count, MAX_COUNT};
