@@ -1,4 +1,4 @@
-//! Names of a cell: what joins rows, published figures, and figures of result files.
+//! Names of a cell, by which rows, published figures and figures of result files are joined.
 
 use std::fmt;
 
@@ -46,12 +46,12 @@ impl CellKey {
         CellKey::here(experiment, variant, threads, "throughput", "op/s")
     }
 
-    /// Returns true if both name figures of one run, whatever is measured of it.
+    /// Returns true if both name figures of one run, of any metric.
     pub fn is_of_run(&self, other: &CellKey) -> bool {
         self.run() == other.run()
     }
 
-    /// Returns what names the run: everything but the metric and its unit.
+    /// Returns the names of the run: all but the metric and its unit.
     pub(crate) fn run(&self) -> (&str, &str, &str, Option<usize>) {
         (&self.experiment, &self.machine, &self.variant, self.threads)
     }
