@@ -1,4 +1,4 @@
-//! Names of a cell, by which rows, published figures and figures of result files are joined.
+//! Names of a cell, which join rows, published figures and figures of result files.
 
 use std::fmt;
 
@@ -41,7 +41,7 @@ impl CellKey {
         }
     }
 
-    /// Returns the names of a throughput of this host, in operations a second.
+    /// Returns the names of a throughput of this host, in operations per second.
     pub fn throughput_here(experiment: &str, variant: &str, threads: usize) -> CellKey {
         CellKey::here(experiment, variant, threads, "throughput", "op/s")
     }

@@ -2,7 +2,7 @@
 //! region that a script names.
 //!
 //! Simulated runs account for every cycle; native ones sample. A profiler sees only code that runs.
-//! So neither counts idle time, or threads that another has displaced.
+//! So neither counts idle time, or the time of threads that another has displaced.
 
 use crate::cell_key::CellKey;
 use crate::published::PublishedTable;

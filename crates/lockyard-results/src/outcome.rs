@@ -71,7 +71,7 @@ pub struct CpuTime {
 }
 
 impl CpuTime {
-    /// Returns the time in a region. All regions but `user` and `idle` are the system's.
+    /// Returns the time in a region. All regions but `user` and `idle` count as the system's.
     pub fn of(self, region: Region) -> f64 {
         match region {
             Region::User => self.user,
@@ -152,7 +152,7 @@ fn deviation(figures: &[f64]) -> Option<f64> {
 
 /// Returns a figure, by its rule, from measurements on this host; `None` if they do not determine
 /// it. `own` is the script's own figure, and `rounds` are its rounds. The interval is that of the
-/// median of the rounds. Only that of a deviation is from the bootstrap.
+/// median of the rounds, or for a deviation that of the bootstrap.
 pub fn measured(
     figure: &Figure,
     own: Measured,

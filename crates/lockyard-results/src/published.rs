@@ -31,7 +31,7 @@ const UNITS: &[&str] = &[
     "samples",
     "",
 ];
-/// Beginnings of units of figures that are relative to another variant's.
+/// Prefixes of the units of figures that are relative to another variant's figure.
 const OF_ANOTHER: [&str; 2] = ["x of ", "% of "];
 
 /// Shipped tables: name and text of each.

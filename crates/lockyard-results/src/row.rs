@@ -44,11 +44,11 @@ impl Status {
 /// A figure measured on this host: the median of some samples, and its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
-    /// The median.
+    /// Median.
     pub value: f64,
-    /// The interval's lower end.
+    /// Lower end of the interval.
     pub ci_low: f64,
-    /// The interval's upper end.
+    /// Upper end of the interval.
     pub ci_high: f64,
     /// Number of samples.
     pub samples: usize,
@@ -74,9 +74,9 @@ pub struct Row {
     pub table: String,
     /// Names of the cell.
     pub key: CellKey,
-    /// The published figure.
+    /// Published figure.
     pub published: Option<f64>,
-    /// The predicted figure.
+    /// Predicted figure.
     pub predicted: Option<f64>,
     /// The figure of the trivial model: the cost of the calibration cell, held constant.
     pub trivial: Option<f64>,

@@ -35,7 +35,7 @@ pub struct Summary {
     pub pairs: Option<Pairs>,
 }
 
-/// Share by which two published figures must differ for one to be the winner.
+/// Share that the difference of two published figures must exceed for one to be the winner.
 const WINNER_DIFFERENCE: f64 = 0.05;
 
 /// Summarises `rows` under the name `table`. It does not score the pairs that scripts name.

@@ -37,7 +37,7 @@ pub fn since_interrupt() -> Option<Duration> {
 /// Sleeps without using the CPU. An interrupt ends the sleep at once.
 pub fn sleep(time: Duration) {
     let since = SINCE.0.lock().unwrap_or_else(PoisonError::into_inner);
-    // The caller checks if the sleep was interrupted.
+    // The caller finds out if time or the interrupt ended the sleep.
     drop(SINCE.1.wait_timeout_while(since, time, |since| since.is_none()));
 }
 

@@ -11,9 +11,9 @@ use std::path::Path;
 ///
 /// # Errors
 ///
-/// A line that begins with the path, if it cannot be read, is not a file, is too large, or is not
-/// UTF-8. The last of these includes the line number. Paths that are not files, such as pipes, are
-/// refused without waiting.
+/// A line that begins with the path. It says that the file cannot be read, is not a regular file,
+/// is too large, or is not UTF-8 (with the line number). A path to anything but a file, such as a
+/// pipe, is refused without waiting.
 pub fn read_text(path: &Path, max_bytes: u64, what: &str) -> Result<String, String> {
     let origin = path.display();
     let unreadable = |error: std::io::Error| format!("{origin}: cannot be read: {error}");
@@ -39,8 +39,8 @@ pub fn line_of(text: &[u8], offset: usize) -> usize {
     before.iter().filter(|&&byte| byte == b'\n').count() + 1
 }
 
-/// Returns the name of `allowed` that `name` was probably meant to be. It begins with `name`, or at
-/// most a third of its letters differ.
+/// Returns the one of `allowed` that `name` was probably meant to be. It begins with `name`, or
+/// differs from it in at most a third of its letters.
 pub fn nearest<'a>(name: &str, allowed: &[&'a str]) -> Option<&'a str> {
     if name.is_empty() || name.len() > 64 {
         return None;

@@ -1,11 +1,11 @@
-//! The interval of a ratio of medians, by the bootstrap (B. Efron, R. Tibshirani, *An Introduction
-//! to the Bootstrap*, 1993, chapter 13: percentile intervals).
+//! Interval of a ratio of medians, by the bootstrap (B. Efron, R. Tibshirani, *An Introduction to
+//! the Bootstrap*, 1993, chapter 13: percentile intervals).
 //!
 //! Each replicate draws as many rounds as a run had, with replacement, and takes the medians. Cells
 //! of a run are measured in rounds, each cell once a round. So a slow moment of the host affects
 //! all cells of a round. A replicate therefore draws the same rounds for all rows of a file that
-//! have equally many. The interval of their mean then accounts for their correlation. The seed is
-//! fixed, so the same two files give the same intervals.
+//! have the same number of rounds. The interval of their mean then accounts for their correlation.
+//! The seed is fixed, so the same two files give the same intervals.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;
@@ -42,7 +42,7 @@ pub fn medians(rounds: &[f64], side: Side) -> Vec<f64> {
         Side::A => 1,
         Side::B => 2,
     };
-    // All rows of a file with equally many rounds draw the same ones.
+    // All rows of a file with the same number of rounds draw the same ones.
     let mut random = SplitMix64::seed_from_u64(side << 32 | rounds.len() as u64);
     let mut drawn = vec![0.0; rounds.len()];
     (0..REPLICATES)
@@ -69,7 +69,7 @@ pub fn median(values: &mut [f64]) -> f64 {
     lower + (upper - lower) / 2.0
 }
 
-/// Returns the interval of [`COVERAGE`] of `replicates`. Equally many of them lie below it and
+/// Returns the interval of [`COVERAGE`] of `replicates`. The same number of them lies below it and
 /// above it.
 ///
 /// # Panics

@@ -285,8 +285,8 @@ fn judge(rows: &mut [Compared], evidence: &[Option<Evidence>], threshold: f64) {
     }
 }
 
-/// Returns the probabilities after Holm's correction. Each may be compared with the error level of
-/// the whole family.
+/// Returns the probabilities after Holm's correction, to be compared with the error level of the
+/// whole family.
 pub fn holm(probabilities: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..probabilities.len()).collect();
     order.sort_by(|&x, &y| probabilities[x].total_cmp(&probabilities[y]));
@@ -300,8 +300,8 @@ pub fn holm(probabilities: &[f64]) -> Vec<f64> {
     corrected
 }
 
-/// Returns the geometric mean of the speeds of the rows of a kind. All rows of a file with equally
-/// many rounds draw the same ones in a replicate.
+/// Returns the geometric mean of the speeds of the rows of a kind. In a replicate, all rows of a
+/// file with the same number of rounds draw the same ones.
 fn mean(kind: FigureKind, rows: &[Compared], evidence: &[Option<Evidence>]) -> Option<Mean> {
     let of_kind: Vec<usize> = (0..rows.len()).filter(|&i| rows[i].key.kind == kind).collect();
     let count = of_kind.len();
@@ -347,8 +347,8 @@ fn other_work(pairs: &[(&Figure, &Figure)]) -> Option<String> {
 fn too_few_rounds(rows: &[Compared]) -> Option<String> {
     let measured = rows.iter().filter(|row| row.rounds.is_some()).count() as f64;
     let enough = |n: usize, m: usize| {
-        // The strongest evidence is all rounds of one file above all of the other. These are 2 of
-        // all ways to deal the rounds.
+        // The strongest evidence: all rounds of one file are above all of the other. Of all ways to
+        // deal the rounds, 2 are like that.
         let ways = (1..=n).fold(1.0, |ways, i| ways * (m + i) as f64 / i as f64);
         n.min(m) >= FEWEST_ROUNDS && 2.0 / ways * measured <= FAMILY_ERROR
     };

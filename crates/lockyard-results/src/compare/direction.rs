@@ -1,4 +1,4 @@
-//! Direction of a metric: a higher throughput is faster, a higher time is slower.
+//! Direction of a metric: a higher throughput is faster, a longer time is slower.
 
 /// Direction in which a figure moves when a program becomes faster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

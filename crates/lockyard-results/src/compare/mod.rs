@@ -1,5 +1,4 @@
-//! Comparison of two result files: their common figures, the differences, and the evidence of the
-//! rounds for them.
+//! Comparison of two result files: common figures, their differences, and the evidence for them.
 //!
 //! A result file is the output of `measure`, `predict` or `reproduce` with `--format json`.
 //! docs/measure/results.md describes the format, and docs/measure/compare.md the comparison.

@@ -2,11 +2,11 @@
 //! Whitney, *On a Test of Whether one of Two Random Variables is Stochastically Larger than the
 //! Other*, 1947).
 //!
-//! It deals the pooled ranks to the two runs in all ways, and counts those with a rank sum at least
-//! as extreme as the one found. It assumes only that the rounds are independent, whatever their
-//! distribution. For small runs it is exact, ties included. For large ones it uses the normal
-//! approximation of the sum, with the correction for ties (M. Hollander, D. A. Wolfe,
-//! *Nonparametric Statistical Methods*, section 4.1).
+//! All ways to deal the pooled ranks to the two runs are counted. The result is the share of them
+//! with a rank sum at least as extreme as the one found. The test assumes only that the rounds are
+//! independent, whatever their distribution. For small runs it is exact, ties included. For large
+//! ones it uses the normal approximation of the sum, with the correction for ties (M. Hollander, D.
+//! A. Wolfe, *Nonparametric Statistical Methods*, section 4.1).
 
 /// Maximum number of rounds of both runs together for which all ways are counted.
 const EXACT_UP_TO: usize = 60;
@@ -27,9 +27,9 @@ impl Probabilities {
     }
 }
 
-/// Tests if the values of `b` are below or above those of `a`. Up to 60 values together cost the
-/// number of all values, times that of `b`'s, times that of possible rank sums. More values cost a
-/// sort.
+/// Tests if the values of `b` are below or above those of `a`. With at most 60 values together, the
+/// cost is a product of three numbers: all values, values of `b`, and possible rank sums. With more
+/// values it is that of a sort.
 ///
 /// # Panics
 ///

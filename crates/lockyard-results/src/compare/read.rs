@@ -1,7 +1,7 @@
 //! Reads result files, which come from outside. Any bytes give a list of figures, or one line that
-//! says what is wrong, where, and what is allowed. Memory is bounded, because the size of a file
-//! is. Entries that are not needed are skipped. Those that are kept have limits of their own
-//! ([`super::values`]).
+//! says what is wrong, where, and what is allowed. Memory is bounded by the size of the file, which
+//! has a limit. Entries that are not needed are skipped. Those that are kept have limits of their
+//! own ([`super::values`]).
 
 use super::values::{List, MAX_REMARK_BYTES, Number, Text, Whole};
 use crate::cell_key::CellKey;
@@ -25,7 +25,7 @@ pub const MAX_ROUNDS_OF_A_FILE: usize = 200_000;
 const MAX_ENVIRONMENT: usize = 500;
 /// Maximum number of threads of a row.
 const MAX_THREADS: u64 = 100_000;
-/// Beginning of the name of every schema of result files. A number follows it.
+/// Prefix of the name of every schema of result files. A number follows it.
 const SCHEMA_FAMILY: &str = "lockyard-results-";
 /// Least figure that can be compared: a ratio to a smaller one is meaningless. A round in which no
 /// operation finished counts as this figure or, where times are measured, as its inverse.
@@ -72,7 +72,7 @@ pub struct Figure {
     pub rounds: Vec<f64>,
     /// Reason why it cannot be compared.
     pub unusable: Option<String>,
-    /// Entries of the file that tell it from other figures with the same key, by name.
+    /// Entries of the file, by name, that distinguish it from other figures with the same key.
     pub identity: BTreeMap<&'static str, String>,
     /// Local work of an operation, in nanoseconds.
     pub local_work: Option<f64>,
@@ -95,8 +95,8 @@ pub struct ResultFile {
 ///
 /// # Errors
 ///
-/// If it cannot be read, is not a file, is too large, is not UTF-8, or is not a result file of this
-/// schema.
+/// If it cannot be read, is not a file, is too large, or is not UTF-8. Also if it is not a result
+/// file of this schema.
 pub fn load(path: &Path) -> Result<ResultFile, InputError> {
     let text = lockyard_support::read_text(path, MAX_FILE_BYTES, "a result file is JSON")
         .map_err(InputError)?;
@@ -156,7 +156,7 @@ fn refusal(origin: &str, text: &str, error: &serde_json::Error) -> InputError {
     let line = error.line().max(1);
     let message = error.to_string();
     let last = text.lines().count().max(1);
-    // A file that is cut off after a decimal point ends in an invalid number for the JSON reader.
+    // The JSON reader takes a file that is cut off after a decimal point for an invalid number.
     let at_end = line == last && text.lines().last().is_none_or(|l| error.column() >= l.len());
     if error.classify() == Category::Eof || at_end && message.starts_with("invalid number") {
         let line = last;
@@ -231,7 +231,7 @@ struct RawRow {
     detail: RawDetail,
 }
 
-/// The part of a row's details that comparing needs; [`Details`](crate::details::Details) has all.
+/// Part of a row's details that a comparison needs; [`Details`](crate::details::Details) has all.
 #[derive(Default, Deserialize)]
 struct RawDetail {
     local_work: Option<RawLocalWork>,

@@ -59,7 +59,7 @@ impl Details {
 
     /// Returns the details as JSON, without unknown values.
     pub fn json(&self) -> Value {
-        // Nothing in the details can fail to become a value: all keys are strings.
+        // Every part of the details can become a value: all keys are strings.
         let mut value = serde_json::to_value(self).unwrap_or_default();
         remove_unknown(&mut value);
         if value.is_null() { Value::Object(Map::new()) } else { value }

@@ -33,7 +33,7 @@ pub struct SyscallsDetail {
 pub struct CallPathDetail {
     /// Name of the lock.
     pub lock: &'static str,
-    /// Way to call it.
+    /// Way in which the lock is called.
     pub way: &'static str,
     /// Figure of a lock and an unlock, not relative to another way.
     pub per_lock_and_unlock: Option<f64>,

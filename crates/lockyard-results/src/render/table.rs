@@ -52,7 +52,7 @@ fn render(document: &Document, preset: &TableStyle, heading: &str) -> String {
     }
     text.push_str(&fits::render(&document.fits, preset, heading));
     for explanation in &document.explanations {
-        // Spaces align the columns, so in Markdown the text is fenced.
+        // In Markdown the text is fenced, because its columns are aligned with spaces.
         let fence = if heading.is_empty() { "" } else { "```\n" };
         text.push_str(&format!("{fence}{explanation}{fence}\n"));
     }
@@ -90,7 +90,8 @@ fn group(text: &mut String, rows: &[&Row], explained: bool, preset: &TableStyle,
             first.key.experiment
         ));
     }
-    // Published figures have many experiments, and each would add a table. Only JSON has them then.
+    // With published figures there would be such a table for each experiment. It is in JSON
+    // instead.
     let alone = |row: &&Row| row.published.is_none() || explained;
     if rows.iter().any(|row| alone(row) && fairness(row).is_some()) {
         text.push_str(&format!(
@@ -192,8 +193,8 @@ fn same_group(a: &Row, b: &Row) -> bool {
     (&a.key.experiment, &a.key.machine, family(a)) == (&b.key.experiment, &b.key.machine, family(b))
 }
 
-/// Returns the family of the row's metric. Metrics of one family share a table. There is a family
-/// of samples, and there are those of a listing; every other metric is its own family.
+/// Returns the family of the row's metric. The metrics of a family share a table: those of samples,
+/// and those of a listing. Every other metric has its own.
 fn family(row: &Row) -> &str {
     match row.key.metric.as_str() {
         metric if metric.contains("@sample") => "throughput of samples",

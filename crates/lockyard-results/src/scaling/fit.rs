@@ -49,7 +49,7 @@ pub struct Intervals {
 pub struct Fit {
     /// Parameters.
     pub law: Usl,
-    /// Their intervals; `None` with too few rounds.
+    /// Intervals of the parameters; `None` with too few rounds.
     pub intervals: Option<Intervals>,
     /// Share of the variance of the figures that the law explains; `None` if all figures are equal.
     /// It can be below 0.

@@ -2,10 +2,10 @@
 //! counts.
 //!
 //! [`usl`] has the law, and `solve` finds its parameters. Their intervals come from a bootstrap
-//! over rounds. Rounds are drawn again with replacement, each with the figures of all thread
-//! counts, because a slow moment of the host affects all of a round's figures. Medians are taken,
-//! and the law is fitted again. So the intervals include the variation between rounds. They do not
-//! include the error of a wrong law: R squared and the greatest residual show that.
+//! over rounds. A slow moment of the host affects all figures of a round. So rounds are drawn
+//! again, with replacement, each with the figures of all thread counts. Medians are taken, and the
+//! law is fitted again. So the intervals include the variation between rounds. They do not include
+//! the error of a wrong law: R squared and the greatest residual show that.
 
 mod fit;
 mod report;

@@ -1,18 +1,18 @@
 //! Search for the parameters of the law with the least sum of squared differences from the observed
 //! figures.
 //!
-//! The law is fitted as `X(N) = N / (a + b (N - 1) + c N (N - 1))`, with `lambda = 1/a`, `sigma =
-//! b/a`, `kappa = c/a`, by Levenberg and Marquardt's method. The search starts from the solution of
-//! the linear problem `N / X = a + b (N - 1) + c N (N - 1)`. The weight of each of its equations is
-//! the effect of its error on X. `b` and `c` must be at least 0. So the fit is made with each of
-//! the four sets of them that are 0. The best one without a negative parameter is taken.
+//! The law is fitted as `X(N) = N / (a + b (N - 1) + c N (N - 1))`, by Levenberg and Marquardt's
+//! method. Then `lambda = 1/a`, `sigma = b/a`, `kappa = c/a`. The search starts from the solution
+//! of the linear problem `N / X = a + b (N - 1) + c N (N - 1)`. The weight of each of its equations
+//! is the effect of its error on X. `b` and `c` must be at least 0. So there are four fits, with
+//! both, one or none of them set to 0. The best one without a negative parameter is taken.
 
 use super::Usl;
 use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
 use nalgebra::{DMatrix, DVector, Dyn, Owned};
 
-/// Indices of those of `a`, `b` and `c` that are not 0, in each of the four fits. The fewest come
-/// first.
+/// Indices of the parameters of each of the four fits: 0 for `a`, 1 for `b`, 2 for `c`. All others
+/// are 0. Fits with fewer parameters come first.
 const FACES: [&[usize]; 4] = [&[0], &[0, 1], &[0, 2], &[0, 1, 2]];
 
 /// Share of the sum of squares by which a fit with more parameters must be better. Less is
@@ -166,8 +166,8 @@ mod tests {
 
     #[test]
     fn superlinear_figures_have_the_best_law_that_is_allowed() {
-        // Twice the threads do three times as much, which is no such law. The best one is linear
-        // scaling, not a negative sigma.
+        // Twice the threads do three times as much, which no such law allows. The best one is
+        // linear scaling, not a negative sigma.
         let found = solve(&[1.0, 2.0, 4.0, 8.0], &[1.0, 3.0, 9.0, 27.0]).unwrap();
         assert_eq!((found.sigma, found.kappa), (0.0, 0.0));
         // Least squares of lambda N: sum(N X) / sum(N^2).

@@ -40,8 +40,8 @@ pub fn resample(n: usize, draws: usize, mut of: impl FnMut(&[usize])) {
 }
 
 /// Returns the interval between the percentiles 2.5 and 97.5 of `figures`; `None` if there are
-/// none. Infinite figures are allowed. With one of them, each end is the nearest figure outwards,
-/// without interpolation.
+/// none. Figures may be infinite. If any is, each end is the nearest figure outwards, without
+/// interpolation.
 pub fn percentiles(figures: &[f64]) -> Option<(f64, f64)> {
     if figures.iter().all(|figure| figure.is_finite()) {
         return Some((quantile(figures, TAIL)?, quantile(figures, 1.0 - TAIL)?));

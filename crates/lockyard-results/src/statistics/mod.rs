@@ -1,5 +1,5 @@
-//! Medians, percentiles and their intervals, bootstrap intervals of other statistics, two modes and
-//! drifts, and outliers.
+//! Medians, percentiles and their intervals, bootstrap intervals, series with two modes or a drift,
+//! and outliers.
 
 mod basics;
 mod bootstrap;

@@ -1,7 +1,7 @@
 //! Detection of two modes, or of a drift, in a series of figures.
 //!
-//! A median and its interval show neither. If a figure is 25 ns most of the time and 114 ns
-//! otherwise, the interval is as tight as if it were always 25 ns.
+//! A median and its interval show neither. A figure may be 25 ns most of the time and 114 ns
+//! otherwise. Its interval is then as tight as if it were always 25 ns.
 //!
 //! **Two modes.** The logarithms of the figures are cut into two groups with the least sum of
 //! squares within the groups (W. D. Fisher, *On Grouping for Maximum Homogeneity*, 1958). In one
@@ -12,9 +12,9 @@
 //! in Astronomical Datasets*, 1994).
 //!
 //! A distribution with one mode, cut in this way, has a D of at most 3.5 (that of the uniform one).
-//! 2,000 series each were drawn from normal, uniform, triangular and Laplace distributions. Of
-//! those with 30 or more figures, fewer than 0.3 % reach a D of 6; of those with 9, up to 5 % do.
-//! Even these count only if their medians differ by [`APART`].
+//! This was tried with 2,000 series each from normal, uniform, triangular and Laplace
+//! distributions. Fewer than 0.3 % of series of 30 or more figures reach a D of 6, and up to 5 % of
+//! series of 9. Even these count only if their medians differ by [`APART`].
 //!
 //! **A drift.** The medians of the first and of the last third differ at least by the factor
 //! [`APART`], and their intervals ([`median_interval`]) do not overlap.
@@ -25,7 +25,7 @@ use super::basics::{mean, median, median_interval, sorted};
 const FEWEST: usize = 9;
 
 /// Least number of figures in a mode. A smaller group, or one of less than a tenth of all figures,
-/// is outliers.
+/// consists of outliers.
 const LEAST_GROUP: usize = 3;
 
 /// Least ratio of two values that count as different. It is twice the deviation that a machine file

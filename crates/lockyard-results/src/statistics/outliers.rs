@@ -17,8 +17,8 @@ const LIMIT: f64 = 1.4826 * 10.0;
 /// each other.
 const FEWEST: usize = 5;
 
-/// Least distance of an outlier from the median, as a share of the median. It matters if the other
-/// values are nearly equal.
+/// Least distance of an outlier from the median, as a share of the median. It matters when the
+/// other values are nearly equal.
 const ALIKE: f64 = 0.01;
 
 /// Something odd about the rounds of a cell.
@@ -39,7 +39,7 @@ pub enum Oddity {
 fn scores(values: &[f64]) -> Option<Vec<f64>> {
     let middle = median(values)?;
     let distances: Vec<f64> = values.iter().map(|v| (v - middle).abs()).collect();
-    // If more than half of the values are equal, their deviation is 0.
+    // If more than half of the values are equal, the median deviation is 0.
     let deviation = median(&distances)?.max(ALIKE / LIMIT * middle.abs());
     if deviation <= 0.0 {
         return None;
