@@ -35,7 +35,7 @@ pub struct Summary {
     pub pairs: Option<Pairs>,
 }
 
-/// Share that the difference of two published figures must exceed for one to be the winner.
+/// A pair of variants has a winner if its published figures differ by more than this share.
 const WINNER_DIFFERENCE: f64 = 0.05;
 
 /// Summarises `rows` under the name `table`. It does not score the pairs that scripts name.

@@ -98,7 +98,7 @@ pub struct LineDetail {
     pub re_reads_per_hand_over: f64,
     /// Failed compare-exchanges for each that succeeded.
     pub failed_exchanges_per_success: f64,
-    /// Read-modify-writes for each time a core became its owner.
+    /// Read-modify-writes for each time a core became the line's owner.
     pub rmws_per_ownership: f64,
     /// Mean queue length at the home agent when a request arrives.
     pub queue_length: f64,

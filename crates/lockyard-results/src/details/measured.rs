@@ -26,7 +26,7 @@ pub struct MeasuredDetail {
     pub placement_cpus: Option<u64>,
     /// Defect of the row: [`NOT_PINNED`].
     pub note: Option<String>,
-    /// Sentences, each with a remedy.
+    /// Warnings: sentences, each with a remedy.
     pub warnings: Vec<String>,
     /// Fairness among threads.
     pub fairness: Option<Fairness>,

@@ -342,8 +342,8 @@ fn operations(rows: &[&Row]) -> String {
     text
 }
 
-/// Returns a sentence on the scores of a table's pairs. The summary of all tables has them too, but
-/// does not repeat the sentence.
+/// Returns a sentence on the scores of a table's pairs. `None` without pairs, and for the summary
+/// of all tables, which would repeat it.
 fn pairs(summary: &Summary) -> Option<String> {
     let pairs = summary.pairs.filter(|_| summary.table != "all")?;
     let points = NEAR * 100.0;

@@ -43,8 +43,8 @@ impl Problem<'_> {
         if denominator > 0.0 {
             self.threads[index] / denominator - self.observed[index]
         } else {
-            // The law does not exist here. This residual is worse than any other, so the search
-            // refuses the step.
+            // The law does not exist for these parameters. So great a residual makes the search
+            // refuse the step.
             1e9
         }
     }
