@@ -1,4 +1,4 @@
-//! Names of a cell: what joins rows, published figures, and figures of result files.
+//! Names of a cell, which join rows, published figures and figures of result files.
 
 use std::fmt;
 
@@ -41,17 +41,17 @@ impl CellKey {
         }
     }
 
-    /// Returns the names of a throughput of this host, in operations a second.
+    /// Returns the names of a throughput of this host, in operations per second.
     pub fn throughput_here(experiment: &str, variant: &str, threads: usize) -> CellKey {
         CellKey::here(experiment, variant, threads, "throughput", "op/s")
     }
 
-    /// Returns true if both name figures of one run, whatever is measured of it.
+    /// Returns true if both name figures of one run, of any metric.
     pub fn is_of_run(&self, other: &CellKey) -> bool {
         self.run() == other.run()
     }
 
-    /// Returns what names the run: everything but the metric and its unit.
+    /// Returns the names of the run: all but the metric and its unit.
     pub(crate) fn run(&self) -> (&str, &str, &str, Option<usize>) {
         (&self.experiment, &self.machine, &self.variant, self.threads)
     }

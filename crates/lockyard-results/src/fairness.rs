@@ -1,27 +1,26 @@
-//! How alike threads were served, and how long they waited: the same figures of this host and of
-//! simulated machines.
+//! Fairness among threads, and their waits, on this host and on simulated machines.
 
 use crate::statistics;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-/// How alike threads were served.
+/// Fairness among threads: the spread of their operations.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Fairness {
     /// Operations of the slowest thread over the mean, all rounds together.
     pub minimum: f64,
     /// Operations of the fastest thread over the mean.
     pub maximum: f64,
-    /// Jain's index of each round, their median: 1 if all threads did the same, 1/n if one of n did
-    /// everything (R. Jain, D. Chiu, W. Hawe, *A Quantitative Measure of Fairness*, DEC-TR-301,
-    /// 1984).
+    /// Median over the rounds of Jain's index. The index is 1 if all threads did the same, and 1/n
+    /// if one of n did everything (R. Jain, D. Chiu, W. Hawe, *A Quantitative Measure of Fairness*,
+    /// DEC-TR-301, 1984).
     pub jain: f64,
-    /// The least index of a round.
+    /// Least index of a round.
     pub jain_least: f64,
 }
 
 impl Fairness {
-    /// Of the operations of each thread, in each round. `None` without a round.
+    /// Computes fairness from the operations of each thread in each round; `None` without a round.
     pub fn of(rounds: &[&[u64]]) -> Option<Fairness> {
         let threads = rounds.first()?.len();
         let operations = totals(rounds, threads);
@@ -40,42 +39,42 @@ impl Fairness {
     }
 }
 
-/// Operations of each thread, all rounds together.
+/// Returns the operations of each thread, all rounds together.
 pub fn totals(rounds: &[&[u64]], threads: usize) -> Vec<u64> {
     (0..threads).map(|thread| rounds.iter().map(|round| round[thread]).sum()).collect()
 }
 
-/// Jain's index of the operations of threads; 1 where nobody did anything.
+/// Returns Jain's index of the threads' operations; 1 if there were no operations.
 fn jain(operations: &[u64]) -> f64 {
     let sum: f64 = operations.iter().map(|&n| n as f64).sum();
     let squares: f64 = operations.iter().map(|&n| (n as f64).powi(2)).sum();
     if squares > 0.0 { sum * sum / (operations.len() as f64 * squares) } else { 1.0 }
 }
 
-/// How long steps waited that take a lock, or take or drop a reference, in nanoseconds.
+/// Waits of the steps that take a lock, or take or drop a reference, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Waits {
-    /// Half of them no longer than this.
+    /// Median.
     #[serde(rename = "p50_ns")]
     pub p50: u64,
-    /// 90 % of them.
+    /// 90th percentile.
     #[serde(rename = "p90_ns")]
     pub p90: u64,
-    /// 99 % of them.
+    /// 99th percentile.
     #[serde(rename = "p99_ns")]
     pub p99: u64,
-    /// 99.9 % of them.
+    /// 99.9th percentile.
     #[serde(rename = "p999_ns")]
     pub p999: u64,
-    /// The longest.
+    /// Longest wait.
     #[serde(rename = "maximum_ns")]
     pub maximum: u64,
-    /// How many there were.
+    /// Number of waits.
     pub count: u64,
 }
 
 impl Waits {
-    /// Of a histogram; `None` of an empty one.
+    /// Returns the waits of a histogram; `None` if it is empty.
     pub fn of(waits: &Histogram<u64>) -> Option<Waits> {
         (!waits.is_empty()).then(|| Waits {
             p50: waits.value_at_quantile(0.5),
@@ -88,8 +87,8 @@ impl Waits {
     }
 }
 
-/// An empty histogram of waits in nanoseconds, to three digits; longer ones than an hour count as
-/// an hour.
+/// Returns an empty histogram of waits in nanoseconds, to three digits. Waits above an hour count
+/// as an hour.
 pub fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 3_600_000_000_000, 3).expect("the bounds are in order")
 }

@@ -1,17 +1,17 @@
-//! The waits of a run as a histogram: buckets for programs, a picture for people.
+//! Waits of a run as a histogram: buckets for programs, a picture for people.
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-/// How often something was from `from` nanoseconds on, and below `to`.
+/// Number of values of at least `from` and below `to` nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(into = "[u64; 3]")]
 pub struct Bucket {
-    /// The least value in it.
+    /// Least value in the bucket.
     pub from: u64,
-    /// The least value beyond it.
+    /// Least value above the bucket.
     pub to: u64,
-    /// How many.
+    /// Number of values in the bucket.
     pub count: u64,
 }
 
@@ -21,10 +21,11 @@ impl From<Bucket> for [u64; 3] {
     }
 }
 
-/// Buckets to a doubling.
+/// Number of buckets per doubling.
 const PARTS: u64 = 4;
 
-/// The bucket of a value: from 0 to 7 each value has its own, then there are four to a doubling.
+/// Returns the bucket of a value. Values from 0 to 7 have one bucket each. Above, there are four
+/// buckets per doubling.
 fn bucket(value: u64) -> (u64, u64) {
     if value < 2 * PARTS {
         return (value, value + 1);
@@ -34,7 +35,7 @@ fn bucket(value: u64) -> (u64, u64) {
     (from, from.saturating_add(width))
 }
 
-/// The buckets in which there is something, in order: four to a doubling.
+/// Returns the buckets that are not empty, in order, with four per doubling.
 pub fn buckets(histogram: &Histogram<u64>) -> Vec<Bucket> {
     let mut buckets: Vec<Bucket> = Vec::new();
     for step in histogram.iter_recorded() {
@@ -48,17 +49,17 @@ pub fn buckets(histogram: &Histogram<u64>) -> Vec<Bucket> {
     buckets
 }
 
-/// The longest bar.
+/// Length of the longest bar in characters.
 const WIDTH: usize = 40;
 
-/// The next edge of the picture.
+/// Returns the next edge of the picture.
 fn double(edge: u64) -> u64 {
     edge.saturating_mul(2).max(1)
 }
 
-/// A picture: a line for each doubling (three dots for some in which there is nothing), its share
-/// as a bar, and where each of `marks` (a name, and a value) lies. Ends with a line feed; empty if
-/// there is nothing.
+/// Draws a picture with a line for each doubling, and its share as a bar. Three dots stand for two
+/// or more empty doublings in a row. A line also names those of `marks` (a name and a value) that
+/// lie in it. The text ends with a line feed, and is empty if there are no buckets.
 pub fn picture(heading: &str, buckets: &[Bucket], marks: &[(&str, u64)]) -> String {
     let total: u64 = buckets.iter().map(|bucket| bucket.count).sum();
     let Some((first, last)) = buckets.first().zip(buckets.last()) else { return String::new() };
@@ -86,7 +87,7 @@ pub fn picture(heading: &str, buckets: &[Bucket], marks: &[(&str, u64)]) -> Stri
             text.push_str(&format!("{:>12}\n", "..."));
         }
         if empty == 0 || empty == 1 && count_in(to, double(to)) > 0 {
-            // Anything that is there is seen.
+            // A line with any value shows a bar, however short.
             let length = (count as f64 / most as f64 * WIDTH as f64).round() as usize;
             let bar = if count > 0 && length == 0 { ".".to_owned() } else { "#".repeat(length) };
             let within = |value: u64| from <= value && value < to;
@@ -165,7 +166,7 @@ mod tests {
             prop_assert!(buckets.iter().all(|b| b.from < b.to && b.count > 0));
             prop_assert!(buckets.windows(2).all(|pair| pair[0].to <= pair[1].from));
             for value in values {
-                // The histogram has three digits.
+                // The histogram keeps three digits.
                 let near = |b: &&Bucket| {
                     b.from as f64 <= value as f64 * 1.001 + 1.0
                         && value as f64 <= b.to as f64 * 1.001 + 1.0

@@ -1,15 +1,15 @@
-//! What a result is, and what can be said of results without knowing how they came about.
+//! Results, and everything that can be derived from them alone: statistics, comparisons, output.
 //!
-//! | module | what |
+//! | module | content |
 //! | --- | --- |
 //! | [`row`], [`details`], [`summary`] | one result; errors and winners of many |
 //! | [`cell_key`] | names of a cell, which join figures |
-//! | [`published`] | the tables that others published |
+//! | [`published`] | tables that others published |
 //! | [`outcome`] | figures of a run, by their rules |
-//! | [`variant_ratios`] | whether the change from one variant to another is predicted |
-//! | [`fairness`] | how alike threads were served, and how long they waited |
+//! | [`variant_ratios`] | predicted and published change from one variant to another |
+//! | [`fairness`] | fairness among threads, and their waits |
 //! | [`histogram`] | waits as buckets and as a picture |
-//! | [`listing`], [`phase`] | where CPU time went |
+//! | [`listing`], [`phase`] | CPU time by region and by phase |
 //! | [`statistics`] | medians and their intervals, the bootstrap, outliers, series with two modes |
 //! | [`scaling`] | the Universal Scalability Law |
 //! | [`compare`] | result files, read and compared |

@@ -1,8 +1,8 @@
-//! Where CPU time went, as a profiler's listing: a share for each region of the code, and for each
-//! part of one that a script names.
+//! CPU time as a profiler's listing: a share for each region of the code, and for each part of a
+//! region that a script names.
 //!
-//! Simulated runs account for every cycle, native ones sample. A profiler sees what runs, so
-//! neither counts what is idle, nor threads that another has displaced.
+//! Simulated runs account for every cycle; native ones sample. A profiler sees only code that runs.
+//! So neither counts idle time, or the time of threads that another has displaced.
 
 use crate::cell_key::CellKey;
 use crate::published::PublishedTable;
@@ -14,26 +14,26 @@ pub use lockyard_scenarios::{CPU_SHARE_PREFIX, SAMPLE_COUNT_PREFIX};
 /// A line of a listing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListingEntry {
-    /// The name of the region, or of a part.
+    /// Name of the region, or of a part of it.
     pub name: String,
-    /// The region.
+    /// Region.
     pub region: Region,
-    /// The share of the CPU time, 0 to 1. That of a region is without its named parts.
+    /// Share of the CPU time, 0 to 1. That of a region excludes its named parts.
     pub share: f64,
 }
 
 /// Shares of CPU time; they add up to 1.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Listing {
-    /// The lines: regions and parts in which any time was spent. The largest first.
+    /// Regions and parts that took any time, the largest first.
     pub entries: Vec<ListingEntry>,
-    /// On how many samples of one weight the shares rest; `None` if they are exact.
+    /// Number of samples of equal weight behind the shares; `None` if they are exact.
     pub samples: Option<f64>,
 }
 
 impl Listing {
-    /// Of the CPU time of activities, in any unit, each once; of a variant whose steps name
-    /// `parts`.
+    /// Makes a listing from the CPU time of activities, in any unit. Each activity is given once.
+    /// `parts` are those that the variant's steps name.
     pub fn new(times: impl IntoIterator<Item = (Activity, f64)>, parts: &[RegionPart]) -> Listing {
         let named = |activity: Activity| match RegionPart::of(parts, activity) {
             Some(part) => (part.name.clone(), part.region),
@@ -52,13 +52,13 @@ impl Listing {
         Listing { entries, samples: None }
     }
 
-    /// The share of regions and parts, by their names, 0 to 1.
+    /// Returns the share, 0 to 1, of the regions and parts with these names.
     pub fn share_of(&self, names: &[String]) -> f64 {
         let of = self.entries.iter().filter(|entry| names.contains(&entry.name));
         of.map(|entry| entry.share).sum()
     }
 
-    /// A share in per cent, as a measured figure; `None` if it is exact.
+    /// Returns a share in per cent as a measured figure; `None` if it is exact.
     pub fn measured(&self, share: f64) -> Option<Measured> {
         let samples = self.samples?;
         let half = half_width(samples, share);
@@ -71,16 +71,16 @@ impl Listing {
     }
 }
 
-/// What a listing is of.
+/// Run that a listing describes.
 #[derive(Clone, Copy, Debug)]
 pub struct Of<'a> {
-    /// The script.
+    /// Script.
     pub script: &'a Script,
-    /// The machine; `None`: this host, beside which stands what was published of any.
+    /// Machine. `None` is this host, which is shown beside published listings of any machine.
     pub machine: Option<&'a str>,
-    /// The variant.
+    /// Variant.
     pub variant: &'a str,
-    /// The number of tasks.
+    /// Number of tasks.
     pub threads: usize,
 }
 
@@ -97,9 +97,8 @@ impl Of<'_> {
     }
 }
 
-/// A row for each line of a listing, in per cent. First those that the published listing has, in
-/// its order, each with what it is here: so the two stand side by side; then the lines of which it
-/// says nothing.
+/// Returns a row for each line of a listing, in per cent. First come the lines of the published
+/// listing, in its order, each with our share beside it. Lines that it lacks follow.
 pub fn rows(listing: &Listing, of: Of, tables: &[PublishedTable]) -> Vec<Row> {
     let script = of.script;
     let stands_for = script.profile.machine.as_deref();
@@ -162,7 +161,7 @@ mod tests {
         assert!((listing.share_of(&names) - 0.5).abs() < 1e-12);
     }
 
-    /// A script with a published listing, and that.
+    /// Returns a script and its published listing.
     fn profiled() -> (Script, Vec<PublishedTable>) {
         let script = r#"
 name = "x"
@@ -226,7 +225,7 @@ order = "fill"
         let after = show(rows(&listing, of(Some("m"), "after", 4), &tables));
         assert_eq!(after[0], line("find", Some(7.0), 40.0, Predicted));
         assert_eq!(after.len(), 3);
-        // Other places, or another number of tasks, are not what was published.
+        // The published listing does not apply to other machines or other numbers of tasks.
         for other in [of(Some("other"), "before", 4), of(Some("m"), "before", 3)] {
             let found = show(rows(&listing, other, &tables));
             assert_eq!(found[0], line("__memcpy", None, 40.0, Predicted));

@@ -1,46 +1,46 @@
-//! The figures of a run by their rules: a published table may have several of one run, each its own
-//! row.
+//! Figures of a run, by their rules. A published table may have several figures of one run, each in
+//! its own row.
 //!
-//! What a rule is stands in the script's crate ([`Figure`]); here it is evaluated on what runs came
-//! to, simulated or measured.
+//! The scenario crate defines the rules ([`Figure`]). This module evaluates them on the results of
+//! simulated or measured runs.
 
 use crate::listing::Listing;
 use crate::row::Measured;
 use crate::statistics;
 use lockyard_scenarios::{Figure, Length, Metric, OfTasks, Region};
 
-/// What runs of a cell came to, as far as figures depend on it.
+/// Results of the runs of a cell, as far as figures depend on them.
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome<'a> {
-    /// The metric, as calibrated.
+    /// Metric, as calibrated.
     pub metric: Metric,
-    /// How many tasks ran.
+    /// Number of tasks.
     pub tasks: usize,
-    /// Operations a second, all tasks together.
+    /// Operations per second, all tasks together.
     pub throughput: f64,
-    /// The same, of each run.
+    /// Operations per second of each run.
     pub runs: &'a [f64],
-    /// CPU time of all tasks by region, in seconds a second; `None` if it is not known.
+    /// CPU time of all tasks by region, in seconds per second; `None` if it is not known.
     pub cpu: Option<CpuTime>,
-    /// Where CPU time went; `None` if it is not known.
+    /// Listing of CPU time; `None` if it is not known.
     pub listing: Option<&'a Listing>,
-    /// The samples of a run; empty if they are not known.
+    /// Samples of a run; empty if they are not known.
     pub samples: &'a [SampleFigures],
 }
 
-/// Operations a second in a sample of a run.
+/// Operations per second in a sample of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SampleFigures {
-    /// Of the task that did the fewest.
+    /// Figure of the task that did the fewest.
     pub least: f64,
-    /// Of the task that did the most.
+    /// Figure of the task that did the most.
     pub most: f64,
-    /// Of all tasks.
+    /// Figure of all tasks together.
     pub total: f64,
 }
 
 impl SampleFigures {
-    /// Of the operations of each task in a sample.
+    /// Computes the figures of a sample from the operations of each task.
     pub fn of_counts(counts: &[u64], seconds: f64) -> SampleFigures {
         SampleFigures {
             least: counts.iter().copied().min().unwrap_or(0) as f64 / seconds,
@@ -49,7 +49,7 @@ impl SampleFigures {
         }
     }
 
-    /// One of them.
+    /// Returns one of the figures.
     pub fn of(&self, which: OfTasks) -> f64 {
         match which {
             OfTasks::Least => self.least,
@@ -59,19 +59,19 @@ impl SampleFigures {
     }
 }
 
-/// CPU time of all tasks, in seconds a second.
+/// CPU time of all tasks, in seconds per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CpuTime {
-    /// In steps of the region `user`.
+    /// Time in steps of the region `user`.
     pub user: f64,
-    /// In steps of the region `idle`: not used.
+    /// Unused time, in steps of the region `idle`.
     pub idle: f64,
-    /// In all others.
+    /// Time in steps of all other regions.
     pub system: f64,
 }
 
 impl CpuTime {
-    /// In a region; all but two are the system's.
+    /// Returns the time in a region. All regions but `user` and `idle` count as the system's.
     pub fn of(self, region: Region) -> f64 {
         match region {
             Region::User => self.user,
@@ -82,7 +82,7 @@ impl CpuTime {
 }
 
 impl<'a> Outcome<'a> {
-    /// Of a trivial model: nothing is known but the throughput.
+    /// Returns the outcome of a trivial model, which has only a throughput.
     pub fn of_throughput(throughput: f64, metric: Metric, tasks: usize) -> Self {
         Outcome { metric, tasks, throughput, runs: &[], cpu: None, listing: None, samples: &[] }
     }
@@ -91,14 +91,14 @@ impl<'a> Outcome<'a> {
         length.seconds(self.throughput, self.metric.per_operation())
     }
 
-    /// CPU time of an operation, in seconds.
+    /// Returns the CPU time of an operation, in seconds.
     fn cpu_of_operation(&self) -> Option<f64> {
         let cpu = self.cpu?;
         Some((cpu.user + cpu.system) / self.throughput)
     }
 
-    /// The figure by a rule; `None` if the runs do not tell. `reference` is what the variant came
-    /// to with which the rule compares.
+    /// Returns the figure by a rule; `None` if the runs do not determine it. `reference` is the
+    /// outcome of the variant with which the rule compares.
     pub fn figure(&self, figure: &Figure, reference: Option<&Outcome>) -> Option<f64> {
         let own = |of: &Outcome| of.metric.figure(of.throughput, of.tasks);
         match figure {
@@ -139,7 +139,8 @@ impl<'a> Outcome<'a> {
     }
 }
 
-/// The standard deviation of figures, in per cent of their mean; `None` of fewer than two.
+/// Returns the standard deviation of figures, in per cent of their mean. `None` for fewer than two
+/// figures, or for a mean of 0.
 fn deviation(figures: &[f64]) -> Option<f64> {
     let mean = statistics::mean(figures)?;
     if figures.len() < 2 || mean <= 0.0 {
@@ -149,9 +150,9 @@ fn deviation(figures: &[f64]) -> Option<f64> {
     Some((squares / (figures.len() - 1) as f64).sqrt() / mean * 100.0)
 }
 
-/// A figure by a rule of what was measured on this host: the script's own figure, and its rounds.
-/// `None` if the rounds do not tell. Its interval is that of the median of the rounds, or,
-/// of a deviation, of the bootstrap.
+/// Returns a figure, by its rule, from measurements on this host; `None` if they do not determine
+/// it. `own` is the script's own figure, and `rounds` are its rounds. The interval is that of the
+/// median of the rounds, or for a deviation that of the bootstrap.
 pub fn measured(
     figure: &Figure,
     own: Measured,

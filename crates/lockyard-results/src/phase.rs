@@ -1,6 +1,6 @@
-//! The phases of a native thread that performs a scenario: where its CPU time goes.
+//! Phases of a native thread that performs a scenario, by which its CPU time is counted.
 
-/// What a thread of a scenario does.
+/// Activity of a thread of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Phase {
@@ -17,7 +17,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// Their names, by number.
+    /// Names of the phases, by number.
     pub const NAMES: &'static [&'static str] =
         &["between", "working", "waiting", "holding", "releasing"];
 }

@@ -1,7 +1,7 @@
-//! The tables that others published: `published/*.csv`, which are in the binary too.
+//! Tables that others published: `published/*.csv`, which are compiled into the binary too.
 //!
-//! The first line is `# source: ...`, the second the header. A broken row is an error that names
-//! file, line and column: a table is data that people will compare with, so nothing is skipped.
+//! The first line is `# source: ...`, the second is the header. A broken row is an error that names
+//! file, line and column. No row is skipped, because people compare with these tables.
 
 use crate::cell_key::CellKey;
 use lockyard_scenarios::DIRECTION_PREFIX;
@@ -9,14 +9,14 @@ use lockyard_support::InputError;
 use std::collections::HashSet;
 use std::path::Path;
 
-/// A table may have this many bytes.
+/// Maximum size of a table in bytes.
 const MAX_FILE_BYTES: u64 = 16 << 20;
-/// A table may have this many rows.
+/// Maximum number of rows of a table.
 const MAX_ROWS: usize = 5_000;
-/// The header of every table.
+/// Header of every table.
 const COLUMNS: [&str; 7] =
     ["experiment", "machine", "variant", "threads", "metric", "value", "unit"];
-/// The units that tables use.
+/// Units that tables use.
 const UNITS: &[&str] = &[
     "op/s",
     "ns",
@@ -31,10 +31,10 @@ const UNITS: &[&str] = &[
     "samples",
     "",
 ];
-/// What units of figures begin with that are of another variant's.
+/// Prefixes of the units of figures that are relative to another variant's figure.
 const OF_ANOTHER: [&str; 2] = ["x of ", "% of "];
 
-/// The shipped tables: name and file.
+/// Shipped tables: name and text of each.
 const SHIPPED: &[(&str, &str)] = &[
     ("lockref-will-it-scale", include_str!("../../../published/lockref-will-it-scale.csv")),
     ("qspinlock-loop", include_str!("../../../published/qspinlock-loop.csv")),
@@ -52,23 +52,23 @@ const SHIPPED: &[(&str, &str)] = &[
 pub struct PublishedCell {
     /// Names of the cell.
     pub key: CellKey,
-    /// The figure.
+    /// Value of the figure.
     pub value: f64,
 }
 
 /// A published table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PublishedTable {
-    /// The table's name: its file's.
+    /// Name of the table, which is that of its file without `.csv`.
     pub name: String,
-    /// Who published it, and where.
+    /// Source: who published the figures, and where.
     pub source: String,
-    /// Its figures, in the order of the file.
+    /// Figures, in the order of the file.
     pub cells: Vec<PublishedCell>,
 }
 
 impl PublishedTable {
-    /// The experiments in the table, in the order of their first figures.
+    /// Returns the experiments in the table, in the order of their first figures.
     pub fn experiments(&self) -> Vec<&str> {
         let mut experiments: Vec<&str> = Vec::new();
         for cell in &self.cells {
@@ -80,16 +80,16 @@ impl PublishedTable {
     }
 }
 
-/// The shipped tables.
+/// Returns the shipped tables.
 ///
 /// # Errors
 ///
-/// None: a test reads them all.
+/// Never in practice: a test parses every shipped table.
 pub fn shipped() -> Result<Vec<PublishedTable>, InputError> {
     SHIPPED.iter().map(|(name, text)| parse(name, &format!("{name}.csv"), text)).collect()
 }
 
-/// The tables in the files `*.csv` of a directory, in the order of their names.
+/// Reads the tables in the files `*.csv` of a directory, in the order of their names.
 ///
 /// # Errors
 ///
@@ -109,7 +109,7 @@ pub fn load_directory(directory: &Path) -> Result<Vec<PublishedTable>, InputErro
     paths.iter().map(|path| load(path)).collect()
 }
 
-/// The table in a file.
+/// Reads the table in a file.
 ///
 /// # Errors
 ///
@@ -121,11 +121,11 @@ pub fn load(path: &Path) -> Result<PublishedTable, InputError> {
     parse(&name, &path.display().to_string(), &text)
 }
 
-/// Reads the text of a table. `origin` is what errors call the file.
+/// Parses the text of a table. Errors call the file `origin`.
 ///
 /// # Errors
 ///
-/// If it is broken.
+/// If the table is broken.
 pub fn parse(name: &str, origin: &str, text: &str) -> Result<PublishedTable, InputError> {
     let at = |line: u64, what: String| InputError(format!("{origin}:{line}: {what}"));
     let (first, body) = text.split_once('\n').unwrap_or((text, ""));
@@ -180,8 +180,8 @@ pub fn parse(name: &str, origin: &str, text: &str) -> Result<PublishedTable, Inp
     Ok(PublishedTable { name: name.to_owned(), source: source.to_owned(), cells })
 }
 
-/// The line of the file on which a record of `body`, all but the first line, begins. The reader's
-/// own position is before the line ends that it skips.
+/// Returns the line of the file on which a record begins. `body` is the file without its first
+/// line. The reader's own position lies before the line ends that it skips.
 fn line_of(body: &str, position: Option<&csv::Position>) -> u64 {
     let begin = position.map_or(0, |position| position.byte() as usize);
     let rest = body.get(begin..).unwrap_or_default();
@@ -190,7 +190,7 @@ fn line_of(body: &str, position: Option<&csv::Position>) -> u64 {
     2 + ends as u64
 }
 
-/// What no two figures of a table have in common.
+/// Returns the names that identify a figure. No two figures of a table share all of them.
 fn place(cell: &PublishedCell) -> [String; 5] {
     let threads = cell.key.threads.map(|threads| threads.to_string()).unwrap_or_default();
     [&cell.key.experiment, &cell.key.machine, &cell.key.variant, &threads, &cell.key.metric]
@@ -226,7 +226,7 @@ fn cell(record: &csv::StringRecord) -> Result<PublishedCell, String> {
     };
     let value = match record[5].parse::<f64>() {
         Ok(value) if value > 0.0 && value <= 1e15 => value,
-        // A gap may be closed, and nothing may change.
+        // Zero is allowed here: a gap may be closed, or nothing may change.
         Ok(0.0) if record[6].starts_with(DIRECTION_PREFIX) || record[6].starts_with("% of ") => 0.0,
         _ => {
             let found = show(&record[5]);

@@ -1,15 +1,19 @@
 //! Rows: one result each.
 //!
-//! A row has the published tables' names, so that it can be joined to them. Its status is exactly
-//! one of: *calibration* (the cell gave the local work; its prediction is no prediction),
-//! *predicted*, *training* (the machine's protocol was fitted on the cell's table), *measured*
-//! (there is a measured figure and no prediction), *not modelled* (with a reason).
+//! A row has the names of the published tables, so that it can be joined to them. It has exactly
+//! one status:
+//!
+//! - *calibration*: the cell gave the local work, so its figure is no prediction
+//! - *predicted*
+//! - *training*: the machine's protocol was fitted on the cell's table
+//! - *measured*: there is a measured figure and no prediction
+//! - *not modelled*, with a reason
 
 use crate::cell_key::CellKey;
 use crate::details::Details;
 use lockyard_scenarios::Metric;
 
-/// What a row is.
+/// Status of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// The cell gave the local work.
@@ -18,14 +22,14 @@ pub enum Status {
     Predicted,
     /// The cell is one of those on which the machine's protocol was fitted.
     Training,
-    /// The row has a measured figure, and nothing is predicted.
+    /// The row has a measured figure and no prediction.
     Measured,
-    /// Nothing here can say anything about the cell.
+    /// The cell is not modelled.
     NotModelled,
 }
 
 impl Status {
-    /// The status in tables and JSON.
+    /// Returns the name of the status in tables and JSON.
     pub fn name(self) -> &'static str {
         match self {
             Status::Calibration => "calibration",
@@ -40,24 +44,23 @@ impl Status {
 /// A figure measured on this host: the median of some samples, and its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
-    /// The median.
+    /// Median.
     pub value: f64,
-    /// The interval's lower end.
+    /// Lower end of the interval.
     pub ci_low: f64,
-    /// The interval's upper end.
+    /// Upper end of the interval.
     pub ci_high: f64,
-    /// How many samples.
+    /// Number of samples.
     pub samples: usize,
 }
 
 impl Measured {
-    /// Of one sample: its interval is the sample.
+    /// Returns the figure of one sample. Its interval is the sample.
     pub fn once(value: f64) -> Measured {
         Measured { value, ci_low: value, ci_high: value, samples: 1 }
     }
 
-    /// The figures of `threads` tasks that were measured as operations a second, in the terms of a
-    /// metric.
+    /// Converts figures of `threads` tasks from operations per second to the unit of a metric.
     pub fn in_metric(self, metric: Metric, threads: usize) -> Measured {
         let (ci_low, ci_high) = metric.range((self.ci_low, self.ci_high), threads);
         Measured { value: metric.figure(self.value, threads), ci_low, ci_high, ..self }
@@ -71,17 +74,17 @@ pub struct Row {
     pub table: String,
     /// Names of the cell.
     pub key: CellKey,
-    /// The published figure.
+    /// Published figure.
     pub published: Option<f64>,
-    /// The predicted figure.
+    /// Predicted figure.
     pub predicted: Option<f64>,
     /// The figure of the trivial model: the cost of the calibration cell, held constant.
     pub trivial: Option<f64>,
     /// The figure measured on this host.
     pub measured: Option<Measured>,
-    /// What the row is.
+    /// Status of the row.
     pub status: Status,
-    /// Why the cell is not modelled, or that it is an input.
+    /// Reason why the cell is not modelled, or a note that it is an input.
     pub reason: Option<String>,
     /// Everything else that is known of the row.
     pub details: Details,
@@ -108,11 +111,11 @@ impl Row {
         Row { measured: Some(measured), details, ..Row::new(key, Status::Measured) }
     }
 
-    /// `predicted / published - 1`, where both are there and the row is a prediction, or a training
-    /// cell.
+    /// Returns `predicted / published - 1` if both are known, and the row is a prediction or a
+    /// training cell.
     pub fn error(&self) -> Option<f64> {
         match (self.status, self.predicted, self.published) {
-            // Of nothing there is no share: a direction was published.
+            // A published 0 states a direction, and has no relative error.
             (Status::Predicted | Status::Training, Some(predicted), Some(published))
                 if published > 0.0 =>
             {
@@ -136,7 +139,7 @@ impl Row {
 pub(crate) mod tests {
     use super::*;
 
-    /// A row of one table, experiment and machine.
+    /// Returns a row. All rows have the same table, experiment and machine.
     pub(crate) fn row(
         variant: &str,
         threads: usize,

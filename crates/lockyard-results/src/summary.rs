@@ -1,44 +1,44 @@
-//! What the rows of a table say together: errors, and winners named.
+//! Summary of the rows of a table: errors, and winners that a model predicts.
 
 use crate::row::{Row, Status};
 use crate::variant_ratios::Pairs;
 use std::collections::BTreeMap;
 
-/// The errors of one model.
+/// Errors of one model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Errors {
     /// Median of the absolute errors; `None` without a cell.
     pub median_abs_error: Option<f64>,
     /// 90th percentile of the absolute errors.
     pub p90_abs_error: Option<f64>,
-    /// Variant pairs whose winner the model names.
+    /// Number of variant pairs whose winner the model predicts.
     pub winners_right: usize,
 }
 
-/// What the rows of a table, or of all, say together.
+/// Summary of the rows of a table, or of all tables.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
-    /// The table; `all` for all of them.
+    /// Name of the table, or `all`.
     pub table: String,
-    /// How many cells are predictions.
+    /// Number of cells that are predictions.
     pub cells: usize,
-    /// Variant pairs whose published figures differ by more than 5 % of the smaller one, at least
-    /// one a prediction.
+    /// Number of variant pairs whose published figures differ by more than 5 % of the smaller one.
+    /// At least one row of each pair is a prediction.
     pub winners_total: usize,
-    /// Our errors.
+    /// Errors of our model.
     pub model: Errors,
-    /// The errors of the trivial model.
+    /// Errors of the trivial model.
     pub trivial: Errors,
-    /// Rows that are not modelled.
+    /// Number of rows that are not modelled.
     pub not_modelled: usize,
-    /// The pairs of variants that the table is about; none if nothing names them.
+    /// Scores on the pairs of variants that scripts name; `None` if they name none.
     pub pairs: Option<Pairs>,
 }
 
-/// Published figures that differ by less are no pair with a winner.
+/// A pair of variants has a winner if its published figures differ by more than this share.
 const WINNER_DIFFERENCE: f64 = 0.05;
 
-/// Sums up `rows` under the name `table`, without pairs that scripts ask for.
+/// Summarises `rows` under the name `table`. It does not score the pairs that scripts name.
 pub fn summarise(table: &str, rows: &[&Row]) -> Summary {
     let errors = |of: fn(&Row) -> Option<f64>| -> Vec<f64> {
         rows.iter().filter_map(|row| of(row)).map(f64::abs).collect()
@@ -57,7 +57,7 @@ pub fn summarise(table: &str, rows: &[&Row]) -> Summary {
                     continue;
                 }
                 let (Some(pa), Some(pb)) = (a.published, b.published) else { continue };
-                // Of the smaller one, so that the order of the two does not matter.
+                // A share of the smaller one, so that the order of the two does not matter.
                 if (pa - pb).abs() <= WINNER_DIFFERENCE * pa.min(pb) {
                     continue;
                 }

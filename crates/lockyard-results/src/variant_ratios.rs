@@ -1,34 +1,34 @@
-//! Pairs of variants that a table is about: whether the change from one to the other is predicted.
+//! Pairs of variants that a table compares, and the predicted change from one to the other.
 //!
-//! Where two variants differ by less than a prediction errs, errors of figures say nothing about
-//! which is faster, and [`crate::summary::summarise`] sees no winner. But an error that both
-//! figures have is not in their ratio. So the predicted change, `second / first - 1`, is compared
-//! with the published one, in its direction and in its size. The scripts name the pairs that a
-//! table is about (`[[pairs]]`).
+//! Two variants may differ by less than the error of a prediction. Errors of figures then do not
+//! show which one is faster, and [`crate::summary::summarise`] counts no winner. An error that both
+//! figures share cancels in their ratio. So this module compares the predicted change, `second /
+//! first - 1`, with the published one, in direction and in size. Scripts name the pairs in
+//! `[[pairs]]`.
 
 use crate::details::PairRatio;
 use crate::row::Row;
 
-/// A predicted change is near the published one if they are at most so far apart.
+/// Greatest difference between a predicted and a published change that counts as near.
 pub const NEAR: f64 = 0.02;
 
-/// Two variants of an experiment that are to be compared.
+/// Two variants of an experiment to compare.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// The experiment.
+    /// Experiment.
     pub experiment: String,
-    /// The variant from which the change is counted.
+    /// Variant from which the change is counted.
     pub first: String,
-    /// The variant to which.
+    /// Variant to which the change is counted.
     pub second: String,
 }
 
-/// How one model did.
+/// Score of one model on some pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Score {
-    /// Pairs whose change has the published direction.
+    /// Number of pairs whose predicted change has the published direction.
     pub right: usize,
-    /// Pairs whose change is [`NEAR`] the published one.
+    /// Number of pairs whose predicted change is within [`NEAR`] of the published one.
     pub near: usize,
 }
 
@@ -42,19 +42,19 @@ impl Score {
     }
 }
 
-/// What the pairs of some rows come to.
+/// Scores of both models on the pairs of some rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pairs {
-    /// How many there are: both figures are published, at least one of them is predicted.
+    /// Number of pairs. Both figures of a pair are published, and at least one is predicted.
     pub total: usize,
-    /// How we did.
+    /// Score of our model.
     pub model: Score,
-    /// How the trivial model did.
+    /// Score of the trivial model.
     pub trivial: Score,
 }
 
-/// Adds to the details of the second row of each pair that `wanted` names its ratio to the first
-/// row: of the published figures, and of the predicted ones.
+/// Adds two ratios to the second row of each pair in `wanted`: its figures over those of the first
+/// row. One ratio is of the published figures, the other of the predicted ones.
 pub fn add_ratios(rows: &mut [Row], wanted: &[Wanted]) {
     let found: Vec<(usize, usize)> = (0..rows.len())
         .flat_map(|first| (0..rows.len()).map(move |second| (first, second)))
@@ -74,7 +74,7 @@ pub fn add_ratios(rows: &mut [Row], wanted: &[Wanted]) {
     }
 }
 
-/// Whether the rows are such a pair, at least one a prediction.
+/// Returns true if `wanted` names the two rows as a pair and at least one is a prediction.
 fn is_pair(first: &Row, second: &Row, wanted: &[Wanted]) -> bool {
     let is_wanted = |w: &Wanted| {
         (&w.experiment, &w.first, &w.second)
@@ -88,7 +88,7 @@ fn is_pair(first: &Row, second: &Row, wanted: &[Wanted]) -> bool {
         && (first.error().is_some() || second.error().is_some())
 }
 
-/// Sums up the pairs that `wanted` names among `rows`; `None` if there is none.
+/// Scores the pairs that `wanted` names among `rows`; `None` if there is none.
 pub fn score(rows: &[&Row], wanted: &[Wanted]) -> Option<Pairs> {
     let mut pairs = Pairs::default();
     for first in rows {

@@ -1,21 +1,21 @@
-//! Independent pieces of work on several threads, with the results in the order of the work: so
-//! they do not depend on how many threads there were.
+//! Independent pieces of work on several threads. The results are in the order of the work, so they
+//! do not depend on the number of threads.
 //!
-//! Also the interrupt: the wish of the user that the process ends with what is finished. Work looks
-//! at it often enough to end within half a second: simulations by [`interrupt_flag`],
-//! what waits by [`sleep`], and what waits for threads of its own by [`since_interrupt`].
+//! Also the interrupt: the user's request to end the process with the results finished so far. Work
+//! checks it often enough to end within half a second. Simulations read [`interrupt_flag`], waits
+//! use [`sleep`], and code that waits for its own threads uses [`since_interrupt`].
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The interrupt, for those who look often.
+/// Interrupt flag, for code that checks it often.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Moment of the interrupt, for those who sleep; the condition is notified when it is set.
+/// Moment of the interrupt, for code that sleeps. The condition is notified when it is set.
 static SINCE: (Mutex<Option<Instant>>, Condvar) = (Mutex::new(None), Condvar::new());
 
-/// Ends all work soon: nothing new begins, and what is under way is given up.
+/// Ends all work soon: no new piece begins, and pieces under way are given up.
 pub fn interrupt() {
     let mut since = SINCE.0.lock().unwrap_or_else(PoisonError::into_inner);
     since.get_or_insert_with(Instant::now);
@@ -23,7 +23,7 @@ pub fn interrupt() {
     SINCE.1.notify_all();
 }
 
-/// Returns whether [`interrupt`] was called.
+/// Returns true if [`interrupt`] was called.
 pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
@@ -34,20 +34,20 @@ pub fn since_interrupt() -> Option<Duration> {
     since.map(|since| since.elapsed())
 }
 
-/// Sleeps; an interrupt ends it at once. The sleeper takes no CPU meanwhile.
+/// Sleeps without using the CPU. An interrupt ends the sleep at once.
 pub fn sleep(time: Duration) {
     let since = SINCE.0.lock().unwrap_or_else(PoisonError::into_inner);
-    // Whether it was the time or the interrupt, the caller looks.
+    // The caller finds out if time or the interrupt ended the sleep.
     drop(SINCE.1.wait_timeout_while(since, time, |since| since.is_none()));
 }
 
-/// Flag that [`interrupt`] sets, for work that reads it at every step.
+/// Returns the flag that [`interrupt`] sets, for work that reads it at every step.
 pub fn interrupt_flag() -> &'static AtomicBool {
     &INTERRUPTED
 }
 
-/// Runs `work` on each of `items`, on `threads` threads, and calls `done` after each. A piece that
-/// was not finished before an interrupt is `None`.
+/// Runs `work` on each of `items`, on `threads` threads, and calls `done` after each. The result is
+/// `None` for a piece that did not finish before an interrupt.
 pub fn run<T: Sync, R: Send>(
     items: &[T],
     threads: usize,
@@ -61,7 +61,7 @@ pub fn run<T: Sync, R: Send>(
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(item) = items.get(index) else { break };
             let result = work(item);
-            // It may have been given up half-way.
+            // An interrupt may have ended the work half-way.
             if interrupted() {
                 break;
             }

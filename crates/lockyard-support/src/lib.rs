@@ -1,12 +1,12 @@
-//! What every other crate of the workspace may need: reading small text files and names that may be
-//! misspelt, errors of the input, and independent work on several threads with an interrupt.
+//! Tools for every other crate of the workspace: small text files, misspelt names, errors of the
+//! input, and independent work on several threads with an interrupt.
 
 pub mod jobs;
 mod text;
 
 pub use text::{hint, line_of, nearest, printable, read_text};
 
-/// Input that cannot be used, in one line: what, where, and what is allowed.
+/// Error of the input, in one line: what is wrong, where, and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputError(pub String);
 

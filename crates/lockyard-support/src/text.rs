@@ -1,22 +1,23 @@
-//! What comes from outside: small text files, names that may be misspelt, and where in a text an
-//! error is. Machine files, scripts, tables and arguments are read with this, so that all are
-//! refused in the same way: in one line that says where, what, and what is allowed.
+//! Input from outside: small text files, misspelt names, and positions of errors in a text. Machine
+//! files, scripts, tables and arguments are read with this module. So all are refused in the same
+//! way: in one line that says where, what is wrong, and what is allowed.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// The text of a file of at most `max_bytes` bytes; `what` says what it ought to be ("a machine
-/// file is TOML").
+/// Reads the text of a file of at most `max_bytes` bytes. `what` says what the file should be, for
+/// example "a machine file is TOML".
 ///
 /// # Errors
 ///
-/// A line that begins with the path: if it cannot be read, is not a file (it is not waited for), is
-/// too large, or is not UTF-8 (with the line).
+/// A line that begins with the path. It says that the file cannot be read, is not a regular file,
+/// is too large, or is not UTF-8 (with the line number). A path to anything but a file, such as a
+/// pipe, is refused without waiting.
 pub fn read_text(path: &Path, max_bytes: u64, what: &str) -> Result<String, String> {
     let origin = path.display();
     let unreadable = |error: std::io::Error| format!("{origin}: cannot be read: {error}");
-    // Before it is opened: opening a pipe waits for its other end.
+    // Check before opening: opening a pipe waits for its other end.
     if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
         return Err(format!("{origin}: is not a file"));
     }
@@ -32,14 +33,14 @@ pub fn read_text(path: &Path, max_bytes: u64, what: &str) -> Result<String, Stri
     })
 }
 
-/// The line of the byte at `offset`, from 1.
+/// Returns the line, from 1, of the byte at `offset`.
 pub fn line_of(text: &[u8], offset: usize) -> usize {
     let before = text.get(..offset).unwrap_or(text);
     before.iter().filter(|&&byte| byte == b'\n').count() + 1
 }
 
-/// The one of `allowed` that `name` was probably meant to be: few letters differ (a third of them),
-/// or it begins so.
+/// Returns the one of `allowed` that `name` was probably meant to be. It begins with `name`, or
+/// differs from it in at most a third of its letters.
 pub fn nearest<'a>(name: &str, allowed: &[&'a str]) -> Option<&'a str> {
     if name.is_empty() || name.len() > 64 {
         return None;
@@ -52,7 +53,7 @@ pub fn nearest<'a>(name: &str, allowed: &[&'a str]) -> Option<&'a str> {
         .map(|(_, near)| near)
 }
 
-/// How a wrong name is answered: "did you mean ...?", or `otherwise` and all that is allowed.
+/// Returns a hint for a wrong name: "did you mean ...?", or `otherwise` and all that is allowed.
 pub fn hint(name: &str, allowed: &[&str], otherwise: &str) -> String {
     match nearest(name, allowed) {
         Some(near) => format!("did you mean `{near}`?"),
@@ -61,7 +62,8 @@ pub fn hint(name: &str, allowed: &[&str], otherwise: &str) -> String {
     }
 }
 
-/// A text as it may be printed in an error: short, and without control characters.
+/// Returns the beginning of a text with its control characters escaped, so that an error can show
+/// it.
 pub fn printable(text: &str) -> String {
     let text: String = text.chars().take(80).collect();
     text.escape_debug().to_string()

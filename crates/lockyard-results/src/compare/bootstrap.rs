@@ -1,36 +1,37 @@
-//! The interval of a ratio of medians, by the bootstrap (B. Efron, R. Tibshirani, *An Introduction
-//! to the Bootstrap*, 1993, chapter 13: percentile intervals).
+//! Interval of a ratio of medians, by the bootstrap (B. Efron, R. Tibshirani, *An Introduction to
+//! the Bootstrap*, 1993, chapter 13: percentile intervals).
 //!
 //! Each replicate draws as many rounds as a run had, with replacement, and takes the medians. Cells
-//! of a run are measured in rounds, each cell once a round, so what a slow moment of the host does
-//! to a round it does to all cells: a replicate therefore draws the same rounds for all rows of a
-//! file that have as many, and the interval of their mean knows that they move together. The
-//! numbers are drawn from a fixed seed: the same two files give the same intervals.
+//! of a run are measured in rounds, each cell once a round. So a slow moment of the host affects
+//! all cells of a round. A replicate therefore draws the same rounds for all rows of a file that
+//! have the same number of rounds. The interval of their mean then accounts for their correlation.
+//! The seed is fixed, so the same two files give the same intervals.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;
 
-/// Replicates: 50 of them are outside a 95 % interval on either side.
+/// Number of replicates. A 95 % interval leaves out 50 of them on either side.
 pub const REPLICATES: usize = 2000;
 
-/// What an interval is to cover.
+/// Coverage of an interval.
 pub const COVERAGE: f64 = 0.95;
 
-/// Which file a run is from: the two are drawn independently.
+/// File that a run is from. The two files are drawn independently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The first file.
+    /// First file.
     A,
-    /// The second one.
+    /// Second file.
     B,
 }
 
-/// A number below `bound`; the bias is below one in 2^50 for the numbers of rounds that there are.
+/// Returns a random number below `bound`. The bias is below one in 2^50 for the numbers of rounds
+/// that occur.
 fn below(random: &mut SplitMix64, bound: usize) -> usize {
     ((u128::from(random.next_u64()) * bound as u128) >> 64) as usize
 }
 
-/// The median of each replicate of `rounds`.
+/// Returns the median of each replicate of `rounds`.
 ///
 /// # Panics
 ///
@@ -41,7 +42,7 @@ pub fn medians(rounds: &[f64], side: Side) -> Vec<f64> {
         Side::A => 1,
         Side::B => 2,
     };
-    // All rows of a file with as many rounds draw alike.
+    // All rows of a file with the same number of rounds draw the same ones.
     let mut random = SplitMix64::seed_from_u64(side << 32 | rounds.len() as u64);
     let mut drawn = vec![0.0; rounds.len()];
     (0..REPLICATES)
@@ -52,11 +53,11 @@ pub fn medians(rounds: &[f64], side: Side) -> Vec<f64> {
         .collect()
 }
 
-/// The median; changes the order of `values`.
+/// Returns the median, and changes the order of `values`.
 ///
 /// # Panics
 ///
-/// If there is none.
+/// If `values` is empty.
 pub fn median(values: &mut [f64]) -> f64 {
     let middle = values.len() / 2;
     let even = values.len().is_multiple_of(2);
@@ -68,11 +69,12 @@ pub fn median(values: &mut [f64]) -> f64 {
     lower + (upper - lower) / 2.0
 }
 
-/// The interval of [`COVERAGE`] of `replicates`: as many of them are below it as above.
+/// Returns the interval of [`COVERAGE`] of `replicates`. The same number of them lies below it and
+/// above it.
 ///
 /// # Panics
 ///
-/// If there is none.
+/// If `replicates` is empty.
 pub fn interval(mut replicates: Vec<f64>) -> (f64, f64) {
     replicates.sort_by(f64::total_cmp);
     let outside = ((1.0 - COVERAGE) / 2.0 * replicates.len() as f64).floor() as usize;
@@ -102,8 +104,8 @@ mod tests {
 
     #[test]
     fn a_replicate_of_nine_rounds_has_the_distribution_of_the_textbook() {
-        // P(median of a replicate <= x(2)) = P(Binomial(9, 2/9) >= 5) = 0.0302: the interval begins
-        // at x(2) or x(3).
+        // P(median of a replicate <= x(2)) = P(Binomial(9, 2/9) >= 5) = 0.0302. So the interval
+        // begins at x(2) or x(3).
         let rounds: Vec<f64> = (1..=9).map(f64::from).collect();
         let medians = medians(&rounds, Side::A);
         let share = |below: f64| {

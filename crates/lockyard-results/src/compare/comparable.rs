@@ -1,12 +1,12 @@
-//! Whether two runs answer the same question. What was run where, for how long and with which
-//! inputs must be the same; only the program, or what is under test, may differ. What is not known
-//! of both is not compared, and said.
+//! Checks that two runs answer the same question. Their host, workload, duration and inputs must be
+//! the same. Only the program, or the object under test, may differ. Entries that only one file has
+//! are not compared, and a note says so.
 
 use super::read::{Figure, FigureKind, ResultFile};
 use lockyard_support::printable;
 
-/// What makes another host, in the environment. A difference is refused unless the user wants it
-/// anyway.
+/// Entries of the environment that identify a host. If one differs, the files are refused, unless
+/// the user passes `--anyway`.
 pub const HOST: [&str; 15] = [
     "cpu",
     "architecture",
@@ -25,21 +25,23 @@ pub const HOST: [&str; 15] = [
     "flaws",
 ];
 
-/// What an entry says that the system did not tell: it is not compared.
+/// Values of entries that the system did not tell. They are not compared.
 const NOT_KNOWN: [&str; 2] = ["not available here", "not known"];
 
-/// How it was measured, in the environment. A difference is another question.
+/// Entries of the environment that say how figures were measured. Files that differ in one answer
+/// different questions.
 pub const MEASURING: [&str; 3] = ["seconds", "warm_up_seconds", "placement"];
 
-/// How it was simulated, in the environment.
+/// Entries of the environment that say how figures were simulated.
 pub const SIMULATING: [&str; 1] = ["placement"];
 
-/// Checks that the pairs of `a` and `b` can be compared; returns what is to be said of them
-/// nevertheless.
+/// Checks that the pairs of `a` and `b` can be compared. Returns notes for the reader of the
+/// comparison.
 ///
 /// # Errors
 ///
-/// If they cannot: what differs, and whether `anyway` would override it.
+/// If they cannot be compared. The message names the difference, and says if `--anyway` overrides
+/// it.
 pub fn check(
     a: &ResultFile,
     b: &ResultFile,
@@ -103,7 +105,8 @@ pub fn check(
     Ok(notes)
 }
 
-/// Which of the entries `names` of both environments differ. What only one knows goes to `unknown`.
+/// Returns the entries among `names` in which the two environments differ. Adds those that only one
+/// of them has to `unknown`.
 fn differences(
     a: &ResultFile,
     b: &ResultFile,
@@ -126,7 +129,7 @@ fn differences(
     found
 }
 
-/// The first simulated pair of other inputs, for each input.
+/// Returns, for each input, the first simulated pair in which it differs.
 fn another_identity(pairs: &[(&Figure, &Figure)]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for (name, what) in

@@ -1,12 +1,12 @@
-//! Verdicts: which figures of two files differ, and on what evidence.
+//! Verdicts: figures of two files that differ, and the evidence for it.
 //!
-//! Of each measured pair two tests ask whether the rounds differ at all, and whether the second
-//! file is slower by more than the threshold. Among many rows some differ by chance, so each
-//! question's probabilities are corrected for the number of rows (S. Holm, *A Simple Sequentially
-//! Rejective Multiple Test Procedure*, 1979): a false verdict anywhere among the rows has a
-//! probability of at most [`FAMILY_ERROR`], whatever the rows have to do with one another. A
-//! verdict also needs the interval of the difference of medians to agree. Simulated figures have no
-//! sampling error: they are the same or not.
+//! Each measured pair gets two tests. One asks if the rounds differ at all, the other if the second
+//! file is slower by more than the threshold. Among many rows some differ by chance. So the
+//! probabilities of each test are corrected for the number of rows (S. Holm, *A Simple Sequentially
+//! Rejective Multiple Test Procedure*, 1979). A false verdict anywhere among the rows then has a
+//! probability of at most [`FAMILY_ERROR`], however the rows depend on each other. A verdict also
+//! requires that the interval of the difference of medians agrees. Simulated figures have no
+//! sampling error: they are equal or not.
 
 use super::bootstrap::{self, Side};
 use super::direction::Direction;
@@ -16,39 +16,39 @@ use super::{comparable, join};
 use lockyard_support::InputError;
 use std::collections::BTreeMap;
 
-/// The probability of a false verdict among all measured rows, at most.
+/// Maximum probability of a false verdict among all measured rows.
 pub const FAMILY_ERROR: f64 = 0.05;
 
-/// With fewer rounds in either file a row has no interval and no verdict.
+/// Least number of rounds in either file for an interval and a verdict.
 pub const FEWEST_ROUNDS: usize = 5;
 
-/// Local works that differ by more are named.
+/// Share by which local works must differ to be mentioned.
 const WORK_DIFFERENCE: f64 = 0.01;
 
-/// What a user may choose.
+/// Choices of the user.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
-    /// A row that is slower by more than this share, with evidence, counts.
+    /// Threshold: a row counts if it is slower by more than this share, with evidence.
     pub threshold: f64,
-    /// Whether results of different hosts, machine files and seeds are compared.
+    /// True to compare results of different hosts, machine files and seeds too.
     pub anyway: bool,
 }
 
-/// What the rounds say of a row.
+/// Verdict on a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// B is faster.
     Faster,
     /// B is slower.
     Slower,
-    /// The rounds do not say which is faster.
+    /// The rounds are no evidence that either is faster.
     NoEvidence,
-    /// The simulated figures are the same.
+    /// The simulated figures are equal.
     Same,
 }
 
 impl Verdict {
-    /// Its name in tables.
+    /// Returns its name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Faster => "faster",
@@ -59,74 +59,75 @@ impl Verdict {
     }
 }
 
-/// A row of both files.
+/// A row that both files have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
-    /// What is compared.
+    /// Names of the figures.
     pub key: FigureKey,
-    /// The first file's figure.
+    /// Figure of the first file.
     pub a: f64,
-    /// The second file's figure.
+    /// Figure of the second file.
     pub b: f64,
     /// `b / a - 1`.
     pub difference: f64,
-    /// Its interval of [`bootstrap::COVERAGE`]; of measured rows with enough rounds.
+    /// Interval of the difference, with a coverage of [`bootstrap::COVERAGE`]. `None` for simulated
+    /// rows and for too few rounds.
     pub interval: Option<(f64, f64)>,
-    /// How many rounds the figures are of.
+    /// Numbers of rounds of the two figures; `None` for simulated rows.
     pub rounds: Option<(usize, usize)>,
-    /// The probability of rounds that differ so much if the files do not, corrected for the number
-    /// of rows.
+    /// Probability of rounds that differ at least this much if the files do not, corrected for the
+    /// number of rows.
     pub probability: Option<f64>,
-    /// What the rounds say.
+    /// Verdict on the row.
     pub verdict: Verdict,
-    /// Whether B is slower by more than the threshold, with evidence.
+    /// True if B is slower by more than the threshold, with evidence.
     pub beyond: bool,
 }
 
-/// The geometric mean of the rows of one kind.
+/// Geometric mean of the speeds of the rows of one kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mean {
-    /// Which rows.
+    /// Kind of the rows.
     pub kind: FigureKind,
-    /// How many.
+    /// Number of rows.
     pub rows: usize,
-    /// How fast B is over A.
+    /// Mean speed of B over A.
     pub speed: f64,
-    /// Its interval, of measured rows with enough rounds.
+    /// Interval of the mean; `None` for simulated rows, or if any row has too few rounds.
     pub interval: Option<(f64, f64)>,
 }
 
-/// Two files, compared.
+/// Comparison of two files.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// What the files are called, and their environments.
+    /// Name and environment of each file.
     pub files: [(String, BTreeMap<String, String>); 2],
-    /// What was asked for.
+    /// Options of the user.
     pub options: Options,
-    /// The rows that both have, in the order of the first file.
+    /// Rows that both files have, in the order of the first file.
     pub rows: Vec<Compared>,
-    /// Rows that both have and that cannot be compared, with the reason.
+    /// Rows that both files have but that cannot be compared, with the reason.
     pub left_out: Vec<(FigureKey, String)>,
-    /// Figures that only the first, only the second file has.
+    /// Numbers of figures that only the first, and only the second file has.
     pub only: (usize, usize),
-    /// The means, of each kind of which there is a row.
+    /// Means, one for each kind that has a row.
     pub means: Vec<Mean>,
     /// Sentences for people.
     pub notes: Vec<String>,
 }
 
 impl Comparison {
-    /// How many rows are slower by more than the threshold, with evidence.
+    /// Returns the number of rows that are slower by more than the threshold, with evidence.
     pub fn slower_beyond_threshold(&self) -> usize {
         self.rows.iter().filter(|row| row.beyond).count()
     }
 
-    /// How many rows have this verdict.
+    /// Returns the number of rows with this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.rows.iter().filter(|row| row.verdict == verdict).count()
     }
 
-    /// How many rows of this kind there are.
+    /// Returns the number of rows of this kind.
     pub fn of_kind(&self, kind: FigureKind) -> usize {
         self.rows.iter().filter(|row| row.key.kind == kind).count()
     }
@@ -136,7 +137,7 @@ impl Comparison {
 ///
 /// # Errors
 ///
-/// If they are not comparable: what differs.
+/// If the files are not comparable. The message names the difference.
 pub fn compare(a: &ResultFile, b: &ResultFile, options: Options) -> Result<Comparison, InputError> {
     let refused = |what: String| InputError(format!("{} and {}: {what}", a.origin, b.origin));
     let joined = join::join(a, b).map_err(refused)?;
@@ -177,18 +178,18 @@ pub fn compare(a: &ResultFile, b: &ResultFile, options: Options) -> Result<Compa
     })
 }
 
-/// What the rounds of a measured row say; the probabilities are not yet corrected.
+/// Evidence from the rounds of a measured row. Its probabilities are not yet corrected.
 #[derive(Clone, Debug)]
 struct Evidence {
-    /// The probability of rounds that differ so much.
+    /// Probability of rounds that differ at least this much if the files do not.
     differs: f64,
-    /// The probability of rounds so much slower than the threshold.
+    /// Probability of rounds at least this slow if B is slower by just the threshold.
     beyond: f64,
-    /// The logarithm of B's speed over A's in each replicate.
+    /// Logarithm of B's speed over A's in each replicate.
     speeds: Vec<f64>,
 }
 
-/// A row without its verdict, and its evidence if it is measured.
+/// Returns a row, and its evidence if it is measured. A measured row has no verdict yet.
 fn one(a: &Figure, b: &Figure, threshold: f64) -> Result<(Compared, Option<Evidence>), String> {
     for (figure, name) in [(a, "A"), (b, "B")] {
         if let Some(reason) = &figure.unusable {
@@ -235,7 +236,7 @@ fn one(a: &Figure, b: &Figure, threshold: f64) -> Result<(Compared, Option<Evide
         let ends = [low, high].map(|end| direction.figures(end.exp()) - 1.0);
         row.interval = Some((ends[0].min(ends[1]), ends[0].max(ends[1])));
     }
-    // What B would be if it were slower by just the threshold less than it is.
+    // Rounds of B, made faster by the threshold.
     let shifted: Vec<f64> = match direction {
         Direction::Up => b.rounds.iter().map(|round| round / (1.0 - threshold)).collect(),
         Direction::Down => b.rounds.iter().map(|round| round / (1.0 + threshold)).collect(),
@@ -252,7 +253,7 @@ fn one(a: &Figure, b: &Figure, threshold: f64) -> Result<(Compared, Option<Evide
     Ok((row, Some(evidence)))
 }
 
-/// Whether a difference is to the slow side of the threshold.
+/// Returns true if a difference is on the slow side of the threshold.
 fn beyond(difference: f64, direction: Direction, threshold: f64) -> bool {
     match direction {
         Direction::Up => difference < -threshold,
@@ -284,7 +285,8 @@ fn judge(rows: &mut [Compared], evidence: &[Option<Evidence>], threshold: f64) {
     }
 }
 
-/// Holm's correction: the probabilities that may be held against the level of the whole family.
+/// Returns the probabilities after Holm's correction, to be compared with the error level of the
+/// whole family.
 pub fn holm(probabilities: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..probabilities.len()).collect();
     order.sort_by(|&x, &y| probabilities[x].total_cmp(&probabilities[y]));
@@ -298,8 +300,8 @@ pub fn holm(probabilities: &[f64]) -> Vec<f64> {
     corrected
 }
 
-/// The geometric mean of the speeds of the rows of a kind. The replicates of all rows of a file
-/// draw the same rounds.
+/// Returns the geometric mean of the speeds of the rows of a kind. In a replicate, all rows of a
+/// file with the same number of rounds draw the same ones.
 fn mean(kind: FigureKind, rows: &[Compared], evidence: &[Option<Evidence>]) -> Option<Mean> {
     let of_kind: Vec<usize> = (0..rows.len()).filter(|&i| rows[i].key.kind == kind).collect();
     let count = of_kind.len();
@@ -323,7 +325,8 @@ fn mean(kind: FigureKind, rows: &[Compared], evidence: &[Option<Evidence>]) -> O
     Some(Mean { kind, rows: count, speed: (sum / count as f64).exp(), interval })
 }
 
-/// Pairs whose operations have other local work: the difference may be the work's.
+/// Returns a note on pairs whose local works differ, because part of their difference comes from
+/// that.
 fn other_work(pairs: &[(&Figure, &Figure)]) -> Option<String> {
     let differs = |(a, b): &&(&Figure, &Figure)| match (a.local_work, b.local_work) {
         (Some(a), Some(b)) => (a - b).abs() > WORK_DIFFERENCE * a.max(b),
@@ -340,11 +343,12 @@ fn other_work(pairs: &[(&Figure, &Figure)]) -> Option<String> {
     ))
 }
 
-/// Rows whose rounds cannot be evidence among so many rows, whatever they are.
+/// Returns a note on rows with too few rounds for any verdict among this many rows.
 fn too_few_rounds(rows: &[Compared]) -> Option<String> {
     let measured = rows.iter().filter(|row| row.rounds.is_some()).count() as f64;
     let enough = |n: usize, m: usize| {
-        // All rounds of one file above all of the other: 2 of all ways to deal them.
+        // The strongest evidence: all rounds of one file are above all of the other. Of all ways to
+        // deal the rounds, 2 are like that.
         let ways = (1..=n).fold(1.0, |ways, i| ways * (m + i) as f64 / i as f64);
         n.min(m) >= FEWEST_ROUNDS && 2.0 / ways * measured <= FAMILY_ERROR
     };
@@ -359,7 +363,8 @@ fn too_few_rounds(rows: &[Compared]) -> Option<String> {
     })
 }
 
-/// Whether all rows have the same verdict: what differs is then often the host.
+/// Returns a note if all measured rows have the same verdict, because the host is then often the
+/// cause.
 fn all_alike(rows: &[Compared]) -> Option<String> {
     let measured: Vec<&Compared> = rows.iter().filter(|row| row.rounds.is_some()).collect();
     let first = measured.first()?.verdict;

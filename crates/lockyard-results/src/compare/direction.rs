@@ -1,25 +1,25 @@
-//! Whether more is faster: a throughput that goes up is, a time that goes up is not.
+//! Direction of a metric: a higher throughput is faster, a longer time is slower.
 
-/// Which way a figure goes when a program becomes faster.
+/// Direction in which a figure moves when a program becomes faster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Up: operations in a time.
+    /// Up: operations per second, for example.
     Up,
-    /// Down: time for operations.
+    /// Down: nanoseconds per operation, for example.
     Down,
 }
 
 impl Direction {
-    /// The direction of a metric in a unit; `None` if neither says. The unit decides, because a
-    /// name may stand for anything: what is counted per second is to go up, what is seconds is to
-    /// go down.
+    /// Returns the direction of a metric in a unit; `None` if neither tells. The unit decides
+    /// first, because a name may stand for anything. Figures per second should go up, figures in
+    /// seconds should go down.
     pub fn of(metric: &str, unit: &str) -> Option<Direction> {
         match unit {
             "op/s" | "MB/s" | "jobs/s" | "jobs/min" | "records/s" | "transactions/s" => {
                 Some(Direction::Up)
             }
             "ns" | "us" | "ms" | "s" | "cycles" => Some(Direction::Down),
-            // What a call costs, over what another one does.
+            // Cost of a call over that of another one.
             "% of native" | "% of direct" => Some(Direction::Down),
             _ => match metric {
                 "throughput" | "iterations" => Some(Direction::Up),
@@ -33,7 +33,7 @@ impl Direction {
         }
     }
 
-    /// How fast B is over A, from the two figures: above 1 if B is faster.
+    /// Returns the speed of B over A, from the two figures. It is above 1 if B is faster.
     pub fn speed(self, a: f64, b: f64) -> f64 {
         match self {
             Direction::Up => b / a,
@@ -41,7 +41,7 @@ impl Direction {
         }
     }
 
-    /// The ratio of figures (B over A) of a ratio of speeds.
+    /// Returns the ratio of figures (B over A) for a ratio of speeds.
     pub fn figures(self, speed: f64) -> f64 {
         match self {
             Direction::Up => speed,
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn every_published_figure_but_a_listing_s_has_a_direction() {
         for cell in published::shipped().unwrap().iter().flat_map(|table| &table.cells) {
-            // What takes a smaller share may do so because something else takes longer.
+            // A share may fall because something else takes longer, so it has no direction.
             let is_share = [CPU_SHARE_PREFIX, SAMPLE_COUNT_PREFIX]
                 .iter()
                 .any(|of| cell.key.metric.starts_with(of));

@@ -1,13 +1,13 @@
-//! Which figures of two files belong together: those of the same experiment, machine, variant,
-//! number of threads, metric and unit, that came about in the same way.
+//! Joins the figures of two files. Two figures belong together if they agree in table, experiment,
+//! machine, variant, number of threads, metric and unit, and were obtained in the same way.
 
 use super::read::{Figure, FigureKey, ResultFile};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// The figures of two files.
+/// Figures of two files.
 #[derive(Clone, Debug)]
 pub struct Joined<'r> {
-    /// Figures that both have, in the order of the first file.
+    /// Figures that both files have, in the order of the first file.
     pub pairs: Vec<(&'r Figure, &'r Figure)>,
     /// Figures that only the first file has.
     pub only_a: Vec<&'r Figure>,
@@ -19,8 +19,8 @@ pub struct Joined<'r> {
 ///
 /// # Errors
 ///
-/// If they have none in common, or measured different things of the same place: the message says
-/// what differs.
+/// If the files have no figure in common, or have different figures of one run. The message names
+/// the difference.
 pub fn join<'r>(a: &'r ResultFile, b: &'r ResultFile) -> Result<Joined<'r>, String> {
     let of_b: HashMap<&FigureKey, &Figure> = b.figures.iter().map(|f| (&f.key, f)).collect();
     let of_a: HashSet<&FigureKey> = a.figures.iter().map(|f| &f.key).collect();
@@ -46,7 +46,7 @@ pub fn join<'r>(a: &'r ResultFile, b: &'r ResultFile) -> Result<Joined<'r>, Stri
     Ok(joined)
 }
 
-/// Names of the run that a figure is of: its table, and its cell without the metric.
+/// Names of a figure's run: its table, and its cell without the metric.
 type Run<'f> = (&'f str, (&'f str, &'f str, &'f str, Option<usize>));
 
 fn run(figure: &Figure) -> Run<'_> {
@@ -70,10 +70,11 @@ fn differs(a: &FigureKey, b: &FigureKey) -> String {
     )
 }
 
-/// Something in which figures may differ: its name, and what it is of a figure.
+/// Property in which figures may differ: its name, and its value for a figure.
 type Dimension = (&'static str, fn(&Figure) -> String);
 
-/// Why two files have no figure in common: the first thing in which all of theirs differ.
+/// Returns the reason why two files have no figure in common: the first property in which all their
+/// figures differ.
 fn nothing_in_common(a: &ResultFile, b: &ResultFile) -> String {
     let all = |results: &ResultFile, what: fn(&Figure) -> String| -> BTreeSet<String> {
         results.figures.iter().map(what).collect()

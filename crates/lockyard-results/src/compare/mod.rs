@@ -1,19 +1,18 @@
-//! Two result files side by side: which figures they have in common, how far those differ, and
-//! whether the rounds are evidence of it.
+//! Comparison of two result files: common figures, their differences, and the evidence for them.
 //!
-//! A result file is what `measure`, `predict` and `reproduce` write with `--format json`;
-//! docs/measure/results.md has the format, docs/measure/compare.md what is made of two.
+//! A result file is the output of `measure`, `predict` or `reproduce` with `--format json`.
+//! docs/measure/results.md describes the format, and docs/measure/compare.md the comparison.
 //!
-//! | module | what |
+//! | module | content |
 //! | --- | --- |
-//! | [`read`] | a file, from outside: any bytes give a list of figures or one line of refusal |
+//! | [`read`] | reader of files: any bytes give a list of figures or one line of refusal |
 //! | [`values`] | numbers and texts of bounded size, refused where they stand |
-//! | [`join`] | which figures of two files belong together |
-//! | [`comparable`] | whether two runs answer the same question |
-//! | [`bootstrap`] | the interval of a difference of medians |
-//! | [`rank_test`] | whether one run's rounds are above the other's |
-//! | [`direction`] | whether more is faster |
-//! | [`comparison`] | verdicts, and what they come to together |
+//! | [`join`] | pairs of figures that belong together |
+//! | [`comparable`] | check that two runs answer the same question |
+//! | [`bootstrap`] | interval of a difference of medians |
+//! | [`rank_test`] | test if one run's rounds are above the other's |
+//! | [`direction`] | direction in which a figure is faster |
+//! | [`comparison`] | verdicts on rows, and their totals |
 //! | [`report`] | the comparison for people and for programs |
 
 pub mod bootstrap;

@@ -1,44 +1,45 @@
-//! Whether the rounds of one run are above those of another: the rank-sum test (H. B. Mann, D. R.
+//! Rank-sum test, which asks if the rounds of one run are above those of another (H. B. Mann, D. R.
 //! Whitney, *On a Test of Whether one of Two Random Variables is Stochastically Larger than the
 //! Other*, 1947).
 //!
-//! It asks how many of all ways to deal the pooled ranks to the two runs give a rank sum as extreme
-//! as the one found. That assumes nothing of the distribution but that the rounds are independent,
-//! and it is exact for small runs, ties included; for large ones the sum's normal approximation is
-//! used, with the correction for ties (M. Hollander, D. A. Wolfe, *Nonparametric Statistical
-//! Methods*, section 4.1).
+//! All ways to deal the pooled ranks to the two runs are counted. The result is the share of them
+//! with a rank sum at least as extreme as the one found. The test assumes only that the rounds are
+//! independent, whatever their distribution. For small runs it is exact, ties included. For large
+//! ones it uses the normal approximation of the sum, with the correction for ties (M. Hollander, D.
+//! A. Wolfe, *Nonparametric Statistical Methods*, section 4.1).
 
-/// Up to so many rounds of both runs together, all ways are counted.
+/// Maximum number of rounds of both runs together for which all ways are counted.
 const EXACT_UP_TO: usize = 60;
 
-/// The probabilities of a rank sum as extreme as the one found, if the runs do not differ.
+/// Probabilities of a rank sum at least as extreme as the one found, if the runs do not differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Probabilities {
-    /// That `b`'s values are so far below `a`'s.
+    /// Probability that `b`'s values are at least this far below `a`'s.
     pub below: f64,
-    /// That `b`'s values are so far above `a`'s.
+    /// Probability that `b`'s values are at least this far above `a`'s.
     pub above: f64,
 }
 
 impl Probabilities {
-    /// Of a sum so far to either side: twice the smaller one.
+    /// Returns the probability of a sum at least this far to either side: twice the smaller one.
     pub fn two_sided(self) -> f64 {
         (2.0 * self.below.min(self.above)).min(1.0)
     }
 }
 
-/// Whether the values of `b` are below or above those of `a`. Costs the product of the numbers of
-/// values and of the possible rank sums for at most 60 values, else a sort.
+/// Tests if the values of `b` are below or above those of `a`. With at most 60 values together, the
+/// cost is a product of three numbers: all values, values of `b`, and possible rank sums. With more
+/// values it is that of a sort.
 ///
 /// # Panics
 ///
-/// If one of them is empty.
+/// If `a` or `b` is empty.
 pub fn rank_test(a: &[f64], b: &[f64]) -> Probabilities {
     assert!(!a.is_empty() && !b.is_empty(), "both runs have rounds");
     let mut pooled: Vec<(f64, bool)> =
         a.iter().map(|&v| (v, false)).chain(b.iter().map(|&v| (v, true))).collect();
     pooled.sort_by(|x, y| x.0.total_cmp(&y.0));
-    // Twice the mean rank of each group of equal values, so that it is whole.
+    // Twice the mean rank of each group of equal values, which is a whole number.
     let mut ranks = vec![0usize; pooled.len()];
     let mut ties = 0.0;
     let mut begin = 0;
@@ -56,11 +57,11 @@ pub fn rank_test(a: &[f64], b: &[f64]) -> Probabilities {
     }
 }
 
-/// All ways to choose `count` of `ranks`, by their sum.
+/// Counts all ways to choose `count` of `ranks`, by their sum.
 fn exact(ranks: &[usize], count: usize, found: usize) -> Probabilities {
     let most: usize = ranks.iter().sum();
-    // ways[c][s]: in how many ways c of the ranks seen so far have the sum s. As floats: at most
-    // 2^60 ways.
+    // ways[c][s] is the number of ways in which c of the ranks seen so far have the sum s. They are
+    // at most 2^60, and kept as floats.
     let mut ways = vec![vec![0.0f64; most + 1]; count + 1];
     ways[0][0] = 1.0;
     for (seen, &rank) in ranks.iter().enumerate() {
@@ -78,7 +79,7 @@ fn exact(ranks: &[usize], count: usize, found: usize) -> Probabilities {
     }
 }
 
-/// The normal approximation of the rank sum of the second run.
+/// Returns the normal approximation of the rank sum of the second run.
 fn approximate(a: f64, b: f64, found: f64, ties: f64) -> Probabilities {
     let n = a + b;
     let mean = b * (n + 1.0) / 2.0;
@@ -86,15 +87,15 @@ fn approximate(a: f64, b: f64, found: f64, ties: f64) -> Probabilities {
     if variance <= 0.0 {
         return Probabilities { below: 1.0, above: 1.0 };
     }
-    // Half a rank towards the mean: the sum is whole, the approximation is not.
+    // Continuity correction: half a rank towards the mean, because the sum is a whole number.
     let below = (found - mean + 0.5) / variance.sqrt();
     let above = (found - mean - 0.5) / variance.sqrt();
     Probabilities { below: normal(below), above: normal(-above) }
 }
 
-/// The normal distribution function; W. J. Cody's error function would be better than needed:
-/// Abramowitz and Stegun 7.1.26 is off by at most 1.5e-7, which is added, so that no probability is
-/// understated.
+/// Returns the normal distribution function by Abramowitz and Stegun 7.1.26. That is off by at most
+/// 1.5e-7, which is added, so that no probability is understated. W. J. Cody's error function would
+/// be more exact than needed.
 fn normal(z: f64) -> f64 {
     let x = z.abs() / std::f64::consts::SQRT_2;
     let t = 1.0 / (1.0 + 0.327_591_1 * x);
@@ -111,7 +112,7 @@ mod tests {
 
     #[test]
     fn small_runs_have_the_probabilities_that_are_counted_by_hand() {
-        // All of b above all of a: one way of 70, of 20, of 48620.
+        // All of b above all of a is one way of 70, of 20 and of 48620.
         let run = |n: usize, from: f64| (0..n).map(|i| from + i as f64).collect::<Vec<_>>();
         let four = rank_test(&run(4, 0.0), &run(4, 10.0));
         assert!((four.above - 1.0 / 70.0).abs() < 1e-15, "{four:?}");
@@ -120,8 +121,8 @@ mod tests {
         assert!((three.two_sided() - 0.1).abs() < 1e-15, "{three:?}");
         let nine = rank_test(&run(9, 0.0), &run(9, 10.0));
         assert!((nine.above - 1.0 / 48_620.0).abs() < 1e-18);
-        // The ranks 4, 7, 8, a sum of 19; as much have 5, 6, 8 and 5, 7, 8 and 6, 7, 8, of 56 ways
-        // to choose three.
+        // The ranks are 4, 7 and 8, with a sum of 19. The choices 5, 6, 8; 5, 7, 8; and 6, 7, 8
+        // have at least that sum. These are 4 of 56 ways to choose three.
         let a = [1.0, 2.0, 3.0, 5.0, 6.0];
         let b = [4.0, 7.0, 8.0];
         assert!((rank_test(&a, &b).above - 4.0 / 56.0).abs() < 1e-12, "{:?}", rank_test(&a, &b));
@@ -170,7 +171,7 @@ mod tests {
         let mut state = 1u64;
         let mut random = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            // With ties: a hundred different values.
+            // There are only a hundred different values, so that some are equal.
             (state >> 33) as f64 % 100.0
         };
         for shift in [0.0, 5.0, 15.0, 30.0] {
@@ -178,8 +179,8 @@ mod tests {
             let b: Vec<f64> = (0..30).map(|_| random() + shift).collect();
             let exact = rank_test(&a, &b);
             let ranks_of = |extra: f64| {
-                // One more round each is above the limit, in the middle of both, so it changes
-                // little.
+                // One more round in each run exceeds the limit of the exact count. It is in the
+                // middle of both runs, so it changes little.
                 let (mut a, mut b) = (a.clone(), b.clone());
                 a.push(50.0 + shift / 2.0 + extra);
                 b.push(50.0 + shift / 2.0 - extra);

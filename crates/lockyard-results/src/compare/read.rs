@@ -1,6 +1,7 @@
-//! Result files, from outside. Any bytes give a list of figures, or one line that says what is
-//! wrong, where, and what is allowed. Memory is bounded by the file's size, which is bounded: what
-//! is not needed is skipped, not kept, and what is kept has limits of its own ([`super::values`]).
+//! Reads result files, which come from outside. Any bytes give a list of figures, or one line that
+//! says what is wrong, where, and what is allowed. Memory is bounded by the size of the file, which
+//! has a limit. Entries that are not needed are skipped. Those that are kept have limits of their
+//! own ([`super::values`]).
 
 use super::values::{List, MAX_REMARK_BYTES, Number, Text, Whole};
 use crate::cell_key::CellKey;
@@ -12,35 +13,35 @@ use serde_json::error::Category;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-/// A result file may have this many bytes.
+/// Maximum size of a result file in bytes.
 pub const MAX_FILE_BYTES: u64 = 32 << 20;
-/// And this many rows.
+/// Maximum number of rows of a result file.
 pub const MAX_ROWS: usize = 20_000;
-/// A row may have this many rounds: as many as `measure --repeats` takes.
+/// Maximum number of rounds of a row: that of `measure --repeats`.
 pub const MAX_ROUNDS: usize = 1000;
-/// All rows of a file together may have this many.
+/// Maximum number of rounds of all rows of a file together.
 pub const MAX_ROUNDS_OF_A_FILE: usize = 200_000;
-/// The environment may have this many entries.
+/// Maximum number of entries of the environment.
 const MAX_ENVIRONMENT: usize = 500;
-/// A row may have this many threads.
+/// Maximum number of threads of a row.
 const MAX_THREADS: u64 = 100_000;
-/// What the name of every schema of result files begins with; a number follows.
+/// Prefix of the name of every schema of result files. A number follows it.
 const SCHEMA_FAMILY: &str = "lockyard-results-";
-/// Figures below are nothing: a ratio to them says nothing. A round in which no operation was
-/// finished counts as so little, or, where times are measured, as its inverse.
+/// Least figure that can be compared: a ratio to a smaller one is meaningless. A round in which no
+/// operation finished counts as this figure or, where times are measured, as its inverse.
 const LEAST: f64 = 1e-18;
 
-/// How a figure came about.
+/// Origin of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FigureKind {
-    /// On a simulated machine.
+    /// Simulated machine.
     Simulated,
-    /// On a host.
+    /// Measurement on a host.
     Measured,
 }
 
 impl FigureKind {
-    /// Its name in tables.
+    /// Returns its name in tables.
     pub fn name(self) -> &'static str {
         match self {
             FigureKind::Simulated => "simulated",
@@ -63,53 +64,53 @@ pub struct FigureKey {
 /// One figure of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// What it is the figure of.
+    /// Names of the figure.
     pub key: FigureKey,
-    /// The figure; of a measured one the median of its rounds.
+    /// Value of the figure. That of a measured figure is the median of its rounds.
     pub value: f64,
-    /// Its rounds; none if it is simulated.
+    /// Rounds; empty if the figure is simulated.
     pub rounds: Vec<f64>,
-    /// Why it cannot be compared.
+    /// Reason why it cannot be compared.
     pub unusable: Option<String>,
-    /// What makes it another figure than one of the same key: by name, as in the file.
+    /// Entries of the file, by name, that distinguish it from other figures with the same key.
     pub identity: BTreeMap<&'static str, String>,
-    /// The local work of an operation, in nanoseconds.
+    /// Local work of an operation, in nanoseconds.
     pub local_work: Option<f64>,
 }
 
 /// A result file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResultFile {
-    /// What errors call it.
+    /// Name of the file in errors.
     pub origin: String,
-    /// How it came about, by name; without what is no text, number, or yes and no.
+    /// Entries of its environment, by name. Only texts, numbers, true and false are kept.
     pub environment: BTreeMap<String, String>,
-    /// Its figures, in the order of the file.
+    /// Figures, in the order of the file.
     pub figures: Vec<Figure>,
-    /// Rows without a figure.
+    /// Number of rows without a figure.
     pub without_figure: usize,
 }
 
-/// The results in a file.
+/// Reads the results in a file.
 ///
 /// # Errors
 ///
-/// If it cannot be read, is no file, is too large, is not UTF-8, or is not a result file of this
-/// schema.
+/// If it cannot be read, is not a file, is too large, or is not UTF-8. Also if it is not a result
+/// file of this schema.
 pub fn load(path: &Path) -> Result<ResultFile, InputError> {
     let text = lockyard_support::read_text(path, MAX_FILE_BYTES, "a result file is JSON")
         .map_err(InputError)?;
     parse(&path.display().to_string(), &text)
 }
 
-/// Reads the text of a result file. `origin` is what errors call it.
+/// Parses the text of a result file. Errors call the file `origin`.
 ///
 /// # Errors
 ///
-/// If it is not JSON, of another schema, or broken.
+/// If it is not JSON, is of another schema, or is broken.
 pub fn parse(origin: &str, text: &str) -> Result<ResultFile, InputError> {
     let fail = |what: String| InputError(format!("{origin}: {what}"));
-    // The schema first: what the rest of a file of another schema looks like, nobody knows.
+    // Check the schema first: the rest of a file of another schema may look like anything.
     let head: Head = serde_json::from_str(text).map_err(|e| refusal(origin, text, &e))?;
     check_schema(head.schema).map_err(fail)?;
     let raw: RawFile = serde_json::from_str(text).map_err(|e| refusal(origin, text, &e))?;
@@ -150,12 +151,12 @@ pub fn parse(origin: &str, text: &str) -> Result<ResultFile, InputError> {
     Ok(results)
 }
 
-/// An error of the JSON reader, in one line.
+/// Returns an error of the JSON reader as one line.
 fn refusal(origin: &str, text: &str, error: &serde_json::Error) -> InputError {
     let line = error.line().max(1);
     let message = error.to_string();
     let last = text.lines().count().max(1);
-    // A number that ends at its point is a wrong number to the JSON reader.
+    // The JSON reader takes a file that is cut off after a decimal point for an invalid number.
     let at_end = line == last && text.lines().last().is_none_or(|l| error.column() >= l.len());
     if error.classify() == Category::Eof || at_end && message.starts_with("invalid number") {
         let line = last;
@@ -165,7 +166,7 @@ fn refusal(origin: &str, text: &str, error: &serde_json::Error) -> InputError {
     let place = format!(" at line {} column {}", error.line(), error.column());
     let message = message.strip_suffix(&place).unwrap_or(&message);
     let message: String = message.chars().take(300).flat_map(char::escape_debug).collect();
-    // `escape_debug` is for literals: quotes are no trouble here.
+    // `escape_debug` also escapes quotes, as in a literal. That is not needed here.
     let message = message.replace("\\\"", "\"").replace("\\'", "'");
     let column = error.column();
     let what = match error.classify() {
@@ -230,7 +231,7 @@ struct RawRow {
     detail: RawDetail,
 }
 
-/// The part of a row's details that comparing needs; [`Details`](crate::details::Details) has all.
+/// Part of a row's details that a comparison needs; [`Details`](crate::details::Details) has all.
 #[derive(Default, Deserialize)]
 struct RawDetail {
     local_work: Option<RawLocalWork>,
@@ -256,7 +257,7 @@ struct RawMeasured {
 }
 
 impl RawRow {
-    /// The figures of the row: measured, simulated, both, or none.
+    /// Returns the figures of the row: measured, simulated, both, or none.
     fn figures(self) -> Result<Vec<Figure>, String> {
         let table = self.table.map(|table| table.0).unwrap_or_default();
         let cell = CellKey {
@@ -312,11 +313,11 @@ impl RawRow {
     }
 }
 
-/// The median of `rounds`; `value`, if there is none. A figure that is not among its rounds is not
-/// their median.
+/// Returns the median of `rounds`, or `value` if there are none. A `value` outside the range of its
+/// rounds is refused, because it cannot be their median.
 fn within(value: f64, rounds: &[f64]) -> Result<f64, String> {
-    // In the terms of a metric the median of an even number of rounds is not exactly the figure of
-    // their median.
+    // In the unit of a metric, the median of an even number of rounds differs slightly from the
+    // converted median.
     const ROUNDING: f64 = 1e-9;
     let least = rounds.iter().copied().fold(f64::INFINITY, f64::min);
     let most = rounds.iter().copied().fold(0.0, f64::max);
@@ -333,7 +334,7 @@ fn within(value: f64, rounds: &[f64]) -> Result<f64, String> {
     Ok(super::bootstrap::median(&mut rounds.to_vec()))
 }
 
-/// The environment: its entries that are a text, a number, or yes and no. Others are skipped.
+/// Entries of the environment that are a text, a number, true or false. Others are skipped.
 #[derive(Default)]
 struct Environment(BTreeMap<String, String>);
 
@@ -363,7 +364,7 @@ impl<'de> Deserialize<'de> for Environment {
     }
 }
 
-/// A value of the environment, as text; nothing if it is a list, an object, or too long.
+/// Value of the environment as text; `None` for a list, an object, or a text that is too long.
 struct Scalar(Option<String>);
 
 impl<'de> Deserialize<'de> for Scalar {

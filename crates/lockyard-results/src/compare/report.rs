@@ -10,10 +10,10 @@ use crate::render::{Format, figure, new_table};
 use comfy_table::{TableStyle, presets};
 use serde_json::{Map, json};
 
-/// The version of the JSON format. It changes when a field changes its meaning or goes away.
+/// Version of the JSON format. It changes when a field changes its meaning or is removed.
 pub const SCHEMA: &str = "lockyard-comparison-1";
 
-/// The comparison in a format; ends with a line feed.
+/// Renders the comparison in a format. The text ends with a line feed.
 pub fn render(comparison: &Comparison, format: Format) -> String {
     match format {
         Format::Table => text(comparison, &presets::UTF8_FULL_CONDENSED, ""),
@@ -84,7 +84,7 @@ fn table(rows: &[&Compared], preset: &TableStyle) -> comfy_table::Table {
     table
 }
 
-/// What the rows come to, in sentences.
+/// Returns sentences that sum up the rows.
 fn summary(comparison: &Comparison) -> Vec<String> {
     let mut lines: Vec<String> = comparison.means.iter().map(mean).collect();
     let count = |verdict| comparison.count(verdict);
@@ -92,7 +92,8 @@ fn summary(comparison: &Comparison) -> Vec<String> {
         0 => String::new(),
         same => format!(", {same} the same"),
     };
-    // In per cent, without the last places of a share that is not a binary fraction.
+    // Threshold in per cent. Most shares have no exact binary form, so the last digits are rounded
+    // off.
     let threshold = (comparison.options.threshold * 1e8).round() / 1e6;
     lines.push(format!(
         "{} compared: {} faster, {} slower ({} of them by more than the threshold of {threshold} \
@@ -146,7 +147,7 @@ fn rows(count: usize) -> String {
     format!("{count} row{}", if count == 1 { "" } else { "s" })
 }
 
-/// A difference, with its sign; beyond tenfold as a factor.
+/// Formats a difference with its sign; from tenfold on, as a factor.
 fn percent(difference: f64) -> String {
     if difference >= 9.0 {
         return format!("x{}", figure(difference + 1.0).replace(' ', ""));
@@ -220,7 +221,7 @@ fn json(comparison: &Comparison) -> String {
         },
         "notes": comparison.notes,
     });
-    // Nothing in it can fail to be written.
+    // A JSON value can always be written.
     let mut text = serde_json::to_string_pretty(&object).unwrap_or_default();
     text.push('\n');
     text

@@ -1,15 +1,15 @@
-//! Numbers and texts of result files, of bounded size. They are checked while the file is parsed,
-//! so that what is wrong is refused with its line, and nothing larger than its bound is ever kept.
+//! Numbers and texts of result files, of bounded size. They are checked during parsing. So an error
+//! names its line, and nothing above its bound is ever kept.
 
 use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Unexpected, Visitor};
 use std::fmt::{Formatter, Result as Format};
 use std::marker::PhantomData;
 
-/// A text may have this many bytes.
+/// Maximum size of a text in bytes.
 pub const MAX_TEXT_BYTES: usize = 200;
-/// A text that somebody wrote for people may have this many.
+/// Maximum size of a text for people in bytes.
 pub const MAX_REMARK_BYTES: usize = 4000;
-/// A number may be this large.
+/// Maximum value of a number.
 pub const MAX_NUMBER: f64 = 1e18;
 
 /// A name: a text of at most [`MAX_TEXT_BYTES`] bytes (`LIMIT` of them) without control characters.
@@ -91,8 +91,8 @@ impl<'de, const MOST: u64> Deserialize<'de> for Whole<MOST> {
     }
 }
 
-/// A list of at most `MOST` things. The first one too many is refused, so the list never grows
-/// beyond.
+/// A list of at most `MOST` elements. The first one above that is refused, so the list never grows
+/// further.
 #[derive(Clone, Debug, PartialEq)]
 pub struct List<T, const MOST: usize>(pub Vec<T>);
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 pub struct CostsDetail {
     /// Share of the threads' cycles by phase.
     pub share: BTreeMap<String, f64>,
-    /// Share of time for which all locks together were held.
+    /// Share of time for which locks were held, all locks together.
     pub share_lock_held: f64,
     /// Phase that costs most.
     pub dominating_cost: String,
@@ -20,7 +20,7 @@ pub struct CostsDetail {
     pub locks: Vec<LockDetail>,
     /// Lines on which threads lost most, the worst first.
     pub lines: Vec<LineDetail>,
-    /// Throughput if taking and handing over the lock cost nothing.
+    /// Throughput if taking the lock and handing it over cost nothing.
     pub ideal_locks: Option<IdealLocksDetail>,
     /// Throughput with a critical section of half the length.
     pub half_section: Option<GainDetail>,
@@ -37,7 +37,7 @@ pub struct LockDetail {
     pub share_handed_over: f64,
     /// Nanoseconds for which it was held each time.
     pub held_ns_each_time: f64,
-    /// Nanoseconds of them in which its holder waited for memory.
+    /// Nanoseconds of that time in which its holder waited for memory.
     pub held_stalled_ns_each_time: f64,
     /// Nanoseconds of a hand-over.
     pub handed_over_ns_each_time: f64,
@@ -45,14 +45,14 @@ pub struct LockDetail {
     pub waited_ns_each_time: f64,
     /// Nanoseconds of waiting per operation.
     pub waited_ns_per_operation: f64,
-    /// Number of threads that keep it always wanted.
+    /// Number of threads from which on the lock is never free.
     pub knee_threads: f64,
 }
 
-/// Throughput if taking and handing over a lock cost nothing.
+/// Throughput if taking a lock and handing it over cost nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct IdealLocksDetail {
-    /// Operations per second with ideal locks, and an upper bound of them.
+    /// Operations per second with ideal locks.
     pub operations_per_s: f64,
     /// Upper bound of the operations per second.
     pub at_most_operations_per_s: f64,
@@ -82,7 +82,7 @@ pub struct LineDetail {
     pub moving_lines_ns_per_operation: f64,
     /// Nanoseconds per operation in which operations waited for the store buffer.
     pub draining_stores_ns_per_operation: f64,
-    /// Nanoseconds per operation of waiting loops.
+    /// Nanoseconds per operation spent in waiting loops.
     pub waiting_ns_per_operation: f64,
     /// Hand-overs per operation, by distance.
     pub hand_overs_per_operation: TransfersDetail,
@@ -90,15 +90,15 @@ pub struct LineDetail {
     pub reads_per_operation: TransfersDetail,
     /// Moves per operation.
     pub moves_per_operation: f64,
-    /// Share of the moves that brought nothing that other threads had done.
+    /// Share of the moves that brought no change by another thread.
     pub needless_moves: f64,
     /// Polls of waiting loops that missed, per operation, without the first of each loop.
     pub missed_polls_per_operation: f64,
-    /// The same polls per hand-over.
+    /// Missed polls of waiting loops per hand-over, without the first of each loop.
     pub re_reads_per_hand_over: f64,
     /// Failed compare-exchanges for each that succeeded.
     pub failed_exchanges_per_success: f64,
-    /// Read-modify-writes for each time a core became its owner.
+    /// Read-modify-writes for each time a core became the line's owner.
     pub rmws_per_ownership: f64,
     /// Mean queue length at the home agent when a request arrives.
     pub queue_length: f64,

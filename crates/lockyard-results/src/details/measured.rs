@@ -6,7 +6,7 @@ use crate::fairness::{Fairness, Waits};
 use crate::histogram::Bucket;
 use serde::Serialize;
 
-/// Note of a measured row whose threads the system did not let be pinned.
+/// Note of a measured row whose threads could not be pinned.
 pub const NOT_PINNED: &str = "threads could not be pinned";
 
 /// Details of a measured figure.
@@ -18,7 +18,7 @@ pub struct MeasuredDetail {
     pub ci_coverage: Option<f64>,
     /// Interval of the median by the bootstrap.
     pub bootstrap: Option<Range>,
-    /// Ratio to the variant that the user named, or to the best one of others.
+    /// Ratio to the variant that the user named, or to the best of the others.
     pub ratio: Option<RatioDetail>,
     /// Operations of each thread, all rounds together.
     pub operations_of_each_thread: Vec<u64>,
@@ -26,9 +26,9 @@ pub struct MeasuredDetail {
     pub placement_cpus: Option<u64>,
     /// Defect of the row: [`NOT_PINNED`].
     pub note: Option<String>,
-    /// Sentences, each with a remedy.
+    /// Warnings: sentences, each with a remedy.
     pub warnings: Vec<String>,
-    /// How evenly threads were served.
+    /// Fairness among threads.
     pub fairness: Option<Fairness>,
     /// Waits of the steps that take a lock or a reference.
     pub waits: Option<Waits>,
@@ -38,7 +38,7 @@ pub struct MeasuredDetail {
     pub longest_wait: Option<LongestWaitDetail>,
     /// Nanoseconds of CPU time per operation.
     pub cpu_ns_per_operation: Option<f64>,
-    /// Nanoseconds of reading the clock, twice of which are in each wait.
+    /// Nanoseconds to read the clock. Each wait includes this time twice.
     pub clock_ns: Option<f64>,
     /// Shares of time in which threads ran.
     pub presence: Option<PresenceDetail>,
@@ -52,7 +52,7 @@ pub struct MeasuredDetail {
     pub counters_not_available: Option<String>,
     /// CPU time by phase.
     pub cpu_time: Option<CpuTimeDetail>,
-    /// Origin of a peer's lock, and what it is.
+    /// Origin and description of a peer's lock.
     pub peer: Option<String>,
     /// Details of a row about tables.
     pub tables: Option<TablesDetail>,
@@ -104,7 +104,7 @@ pub struct PresenceDetail {
     pub all_threads_ran_least: f64,
     /// Upper bound of that share.
     pub all_threads_ran_most: f64,
-    /// Share of time for which a thread was ready and did not run.
+    /// Share of time in which a thread was ready and did not run.
     pub ready_and_not_running: Option<f64>,
     /// Number of times threads were pre-empted.
     pub preemptions: Option<u64>,
@@ -115,17 +115,17 @@ pub struct PresenceDetail {
 pub struct HandoversDetail {
     /// Number of acquisitions that followed another one.
     pub count: u64,
-    /// Share by the thread that held the lock before.
+    /// Share that went to the thread that held the lock before.
     pub same_thread: Option<f64>,
-    /// Share on the CPU of the holder before.
+    /// Share that stayed on the CPU of the previous holder.
     pub same_cpu: Option<f64>,
-    /// Share on another hardware thread of its core.
+    /// Share that went to another hardware thread of its core.
     pub same_core: Option<f64>,
-    /// Share on another core of its complex.
+    /// Share that went to another core of its complex.
     pub same_complex: Option<f64>,
-    /// Share on another complex of its socket.
+    /// Share that went to another complex of its socket.
     pub same_socket: Option<f64>,
-    /// Share on another socket.
+    /// Share that went to another socket.
     pub remote: Option<f64>,
     /// Loss of throughput by recording them, as a share.
     pub recording: Option<f64>,
@@ -142,7 +142,7 @@ pub struct CountersDetail {
     pub instructions_per_cycle: Option<f64>,
     /// References to the last-level cache.
     pub cache_references_per_operation: Option<f64>,
-    /// References that missed it.
+    /// References that missed the last-level cache.
     pub cache_misses_per_operation: Option<f64>,
     /// Retired branches.
     pub branches_per_operation: Option<f64>,
@@ -161,9 +161,9 @@ pub struct CpuTimeDetail {
     pub seconds: f64,
     /// Number of samples.
     pub samples: u64,
-    /// Number of independent samples that these are worth.
+    /// Number of independent samples with the same weight.
     pub samples_effective: f64,
-    /// CPU time of the sampler over all that it saw.
+    /// CPU time of the sampler over all CPU time that it saw.
     pub sampler_share: f64,
     /// CPU time per operation in this run, over that of runs without attribution.
     pub cost_ratio: Option<f64>,

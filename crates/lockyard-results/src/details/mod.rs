@@ -1,7 +1,7 @@
 //! Details of a row: everything that is known beside its figure.
 //!
 //! They have a type, so that a misspelt name does not compile, and so that reader and writer agree.
-//! In JSON they are the row's `detail`, with one object for each source. What is not known is left
+//! In JSON they are the row's `detail`, with one object for each source. Unknown values are left
 //! out there. Names of a user's objects are values (`{"line": "m", ...}`), never keys.
 
 mod costs;
@@ -41,7 +41,7 @@ pub struct Details {
 }
 
 impl Details {
-    /// Returns the details of a row of which only the local work is known, in nanoseconds.
+    /// Returns details with only the local work, in nanoseconds.
     pub fn of_local_work(ns: f64) -> Details {
         let local_work = Some(LocalWorkDetail { ns, ..LocalWorkDetail::default() });
         Details { local_work, ..Details::default() }
@@ -57,17 +57,17 @@ impl Details {
         Details { simulated: Some(simulated), ..Details::default() }
     }
 
-    /// Returns the details as JSON, without what is not known.
+    /// Returns the details as JSON, without unknown values.
     pub fn json(&self) -> Value {
-        // Nothing in the details can fail to become a value: all keys are strings.
+        // Every part of the details can become a value: all keys are strings.
         let mut value = serde_json::to_value(self).unwrap_or_default();
         remove_unknown(&mut value);
         if value.is_null() { Value::Object(Map::new()) } else { value }
     }
 }
 
-/// Removes members that are null or empty, at any depth. Elements of lists stay: a round of null is
-/// a round whose figure is infinite.
+/// Removes members that are null or empty, at any depth. Elements of lists stay, because a null
+/// round is one whose figure is infinite.
 fn remove_unknown(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -106,11 +106,11 @@ impl From<(f64, f64)> for Range {
 pub struct LocalWorkDetail {
     /// Nanoseconds of local work.
     pub ns: f64,
-    /// Simulated figure of the calibration cell over the published one, less 1.
+    /// Simulated figure of the calibration cell over the published one, minus 1.
     pub calibration_miss: Option<f64>,
-    /// Least nanoseconds that meet the calibration cell as well.
+    /// Least local work tried, in nanoseconds, that meets the calibration cell about as well.
     pub least_ns: Option<f64>,
-    /// Greatest nanoseconds that meet the calibration cell as well.
+    /// Greatest local work tried, in nanoseconds, that meets the calibration cell about as well.
     pub greatest_ns: Option<f64>,
 }
 

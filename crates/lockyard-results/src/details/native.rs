@@ -7,7 +7,7 @@ use serde::Serialize;
 pub struct TablesDetail {
     /// Role of the subject: `ours`, `peer` or `yardstick`.
     pub role: &'static str,
-    /// Origin of the subject, and what it is.
+    /// Origin and description of the subject.
     pub subject: String,
     /// Share of reads, in per cent.
     pub reads_per_cent: u32,
@@ -33,7 +33,7 @@ pub struct SyscallsDetail {
 pub struct CallPathDetail {
     /// Name of the lock.
     pub lock: &'static str,
-    /// Way in which it is called.
+    /// Way in which the lock is called.
     pub way: &'static str,
     /// Figure of a lock and an unlock, not relative to another way.
     pub per_lock_and_unlock: Option<f64>,

@@ -31,17 +31,17 @@ pub struct SimulatedDetail {
     pub lock_fallbacks: Option<FallbacksDetail>,
     /// Operations of single threads.
     pub operations: Option<ThreadOperations>,
-    /// How evenly threads were served.
+    /// Fairness among threads.
     pub fairness: Option<Fairness>,
     /// Waits of the steps that take a lock or a reference.
     pub waits: Option<Waits>,
     /// Cycles by cause.
     pub costs: Option<CostsDetail>,
-    /// Parts of a run of seconds in which one fallback changes the throughput.
+    /// A run of several seconds, split at the first fallback, which changes its throughput.
     pub long_run: Option<LongRunDetail>,
-    /// Figure while all tasks go on, where tasks are timed until each is done; in the row's unit.
+    /// Figure while all tasks run, in the row's unit, if tasks are timed until each is done.
     pub while_all_go_on: Option<f64>,
-    /// Agreement of the runs, each of which begins in another order.
+    /// Agreement of the runs, which start in different orders.
     pub start_orders: Option<StartOrdersDetail>,
     /// Figure if the threads of a core share nothing of an ownership, in the row's unit.
     pub siblings_share_nothing: Option<f64>,
@@ -86,7 +86,7 @@ pub struct ThreadOperations {
     pub fastest_thread: u64,
 }
 
-/// Parts of a run of seconds in which one fallback changes the throughput.
+/// A run of several seconds, split at the first fallback, which changes its throughput.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LongRunDetail {
     /// Length of the run in seconds.
@@ -97,14 +97,14 @@ pub struct LongRunDetail {
     pub from_a_lock_fallback_on: f64,
     /// Mean share of the run before the first fallback.
     pub share_until_a_lock_fallback: f64,
-    /// Figure at the ends of the rate's range.
+    /// Range of the figure over the range of the rate of fallbacks.
     pub range_by_rate: Option<Range>,
 }
 
-/// Agreement of runs that begin in different orders.
+/// Agreement of runs that start in different orders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct StartOrdersDetail {
-    /// Highest figure of a run over the lowest, less 1.
+    /// Highest figure of a run over the lowest, minus 1.
     pub spread: f64,
     /// True if the runs agree; `None` if it was not judged.
     pub agree: Option<bool>,
@@ -117,7 +117,7 @@ pub struct SensitivityDetail {
     pub range: Range,
     /// Range if the one worst input is wrong.
     pub single: Range,
-    /// Inputs whose change changes nothing.
+    /// Inputs without effect on the figure.
     pub unchanged: Vec<String>,
     /// Inputs that can only be changed in coarse steps.
     pub coarse: Vec<String>,

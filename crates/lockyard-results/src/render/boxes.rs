@@ -1,11 +1,12 @@
-//! Boxes of text below each other, as pictures of machines and hosts are made of.
+//! Stacked boxes of text, for pictures of machines and hosts.
 
-/// So many sockets, or complexes of a socket, are drawn; of more the first ones and the last.
+/// Maximum number of sockets, or of complexes of a socket, in a picture. If there are more, it
+/// shows the first ones and the last.
 pub const DRAWN: usize = 4;
 
-/// Boxes below each other, with what is `between` them.
+/// Draws boxes below each other, with the text `between` between them.
 pub fn framed(boxes: &[Vec<String>], between: &str) -> String {
-    // A wider line sticks out: no field can be as wide as a text can be long.
+    // A wider line sticks out of its box, because formatting limits the width of a field.
     const WIDEST: usize = 1000;
     let width = boxes.iter().flatten().map(|line| line.chars().count().min(WIDEST)).max();
     let width = width.unwrap_or(0);
@@ -25,7 +26,7 @@ pub fn framed(boxes: &[Vec<String>], between: &str) -> String {
     text
 }
 
-/// The indices that are drawn; `None` stands for those left out.
+/// Returns the indices that are drawn; `None` stands for those left out.
 pub fn drawn(count: usize) -> Vec<Option<usize>> {
     if count <= DRAWN {
         return (0..count).map(Some).collect();

@@ -2,7 +2,8 @@
 
 use comfy_table::{CellAlignment, Table, TableStyle};
 
-/// A table whose columns after the first ones, of text, are of figures.
+/// Returns a table without rows. The first `text_columns` columns hold text; the others hold
+/// figures, aligned to the right.
 pub fn new_table(preset: &TableStyle, header: &[&str], text_columns: usize) -> Table {
     let mut table = Table::new();
     table.load_style(*preset);
@@ -15,7 +16,7 @@ pub fn new_table(preset: &TableStyle, header: &[&str], text_columns: usize) -> T
     table
 }
 
-/// A figure with its thousands apart.
+/// Formats a figure, with a space before each group of three digits.
 pub fn figure(value: f64) -> String {
     if value < 1000.0 {
         return format!("{value:.1}");

@@ -1,6 +1,7 @@
-//! CSV: a header, and one line for each row; the first columns are those of the published tables.
-//! Where figures were measured only, what was found beside them has columns at the end. Where rows
-//! are missing, there is a last column `partial`, `true` in each row.
+//! CSV output: a header, and one line for each row. The first columns are those of the published
+//! tables. If all rows are only measured, columns of their details follow. Columns of a fitted law
+//! follow in any case. If rows are missing, the last column is `partial`, and is `true` in each
+//! row.
 
 use super::document::Document;
 use crate::details::MeasuredDetail;
@@ -28,7 +29,7 @@ const COLUMNS: [&str; 16] = [
 /// Column of a detail: its name, and the row's value, if it has one.
 type DetailColumn = (&'static str, fn(&Row) -> Option<f64>);
 
-/// Details of measured rows, each a column if a row has it.
+/// Details of rows. Each becomes a column if any row has it.
 const DETAILS: [DetailColumn; 33] = [
     ("bootstrap_low", |row| Some(measured(row)?.bootstrap?.low)),
     ("bootstrap_high", |row| Some(measured(row)?.bootstrap?.high)),
@@ -71,7 +72,7 @@ fn measured(row: &Row) -> Option<&MeasuredDetail> {
     row.details.measured.as_ref()
 }
 
-/// The document as CSV.
+/// Returns the document as CSV.
 pub fn csv(document: &Document) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let all_measured = document.rows.iter().all(|row| row.status == Status::Measured);

@@ -1,10 +1,10 @@
-//! What is printed, whatever the format.
+//! Content of the output, independent of its format.
 
 use crate::row::Row;
 use crate::scaling::VariantFit;
 use crate::summary::Summary;
 
-/// The formats.
+/// Formats of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// For people, in a terminal.
@@ -17,47 +17,47 @@ pub enum Format {
     Markdown,
 }
 
-/// What is printed.
+/// Everything that is printed.
 #[derive(Clone, Debug, Default)]
 pub struct Document {
-    /// The rows.
+    /// Rows.
     pub rows: Vec<Row>,
     /// Summaries, where there are published figures.
     pub summaries: Vec<Summary>,
-    /// Where the figures are from and how they were made, by name.
+    /// Origin of the figures and the way they were obtained, by name.
     pub environment: Vec<(String, String)>,
-    /// Laws that were fitted to the rows.
+    /// Scaling laws fitted to the rows.
     pub fits: Vec<VariantFit>,
-    /// Explanations of single rows, for people; programs find them in the rows' details.
+    /// Explanations of single rows for people. Programs find them in the rows' details.
     pub explanations: Vec<String>,
-    /// Sentences for people: sources, how far the host could measure.
+    /// Sentences for people, such as sources and the limits of measuring on this host.
     pub notes: Vec<String>,
-    /// What is missing; `None` of a whole document.
+    /// Missing part; `None` if the document is complete.
     pub partial: Option<Partial>,
 }
 
-/// Says that rows are missing, or have fewer rounds than was asked for.
+/// Note that rows are missing, or have fewer rounds than the user asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partial {
-    /// Why, in a few words.
+    /// Reason in a few words.
     pub why: &'static str,
-    /// Extent of what is there.
+    /// Extent of the finished part.
     pub extent: Extent,
 }
 
-/// Number of things that are finished, of those that were asked for.
+/// Number of finished things, and of those that the user asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// Finished ones.
+    /// Number of finished things.
     pub finished: usize,
-    /// All of them.
+    /// Number of things asked for.
     pub asked: usize,
-    /// Their name in the plural: `rows`.
+    /// Name of the things in the plural, for example `rows`.
     pub things: &'static str,
 }
 
 impl Extent {
-    /// Extent of rows.
+    /// Returns the extent of rows.
     pub fn rows(finished: usize, asked: usize) -> Extent {
         Extent { finished, asked, things: "rows" }
     }
@@ -70,20 +70,20 @@ impl std::fmt::Display for Extent {
 }
 
 impl Document {
-    /// Says that rows are missing or have fewer rounds than was asked for, and why.
+    /// Marks the document as incomplete: rows are missing, or have fewer rounds than asked for.
     pub fn incomplete(&mut self, why: &'static str, extent: Extent) {
         self.environment.push(("incomplete".to_owned(), why.to_owned()));
         self.partial = Some(Partial { why, extent });
     }
 }
 
-/// Returns whether these bytes are a JSON document of which something is missing.
+/// Returns true if these bytes are a JSON document that is marked as partial.
 pub fn is_partial(document: &[u8]) -> bool {
     let document = serde_json::from_slice(document);
     document.is_ok_and(|document: serde_json::Value| document["partial"] == true)
 }
 
-/// Marks a JSON document as one of which something is missing.
+/// Marks a JSON document as partial.
 pub fn mark_partial(document: &mut serde_json::Value, why: &str, finished: usize, asked: usize) {
     document["partial"] = true.into();
     document["finished"] = finished.into();

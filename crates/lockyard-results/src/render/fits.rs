@@ -5,7 +5,7 @@ use crate::scaling::{Fit, VariantFit};
 use comfy_table::TableStyle;
 use serde_json::{Value, json};
 
-/// A table of the fits, and what is to be said about them.
+/// Returns a table of the fits, and their remarks.
 pub(super) fn render(fits: &[VariantFit], preset: &TableStyle, heading: &str) -> String {
     let Some(first) = fits.first() else { return String::new() };
     let fitted = || fits.iter().filter_map(|of| Some((of, of.fit.as_ref().ok()?)));
@@ -59,7 +59,7 @@ pub(super) fn render(fits: &[VariantFit], preset: &TableStyle, heading: &str) ->
     text
 }
 
-/// For programs; infinite figures, such as the knee of a law that has none, are null.
+/// Returns a fit for programs. Infinite figures, such as the knee of a law without one, are null.
 pub(super) fn json(of: &VariantFit) -> Value {
     let mut object = json!({
         "experiment": of.experiment,
@@ -98,7 +98,7 @@ fn parameters(fit: &Fit) -> Value {
     })
 }
 
-/// A number that may be small.
+/// Formats a number that may be small.
 fn parameter(value: f64) -> String {
     match value {
         0.0 => "0".to_owned(),

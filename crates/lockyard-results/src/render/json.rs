@@ -1,5 +1,5 @@
-//! JSON: one object with `schema`, `environment`, `rows` and `summary`; `fits` too if laws were
-//! fitted, and `partial` if rows are missing.
+//! JSON output: one object with `schema`, `environment`, `rows` and `summary`. It also has `fits`
+//! if laws were fitted, and `partial` if rows are missing.
 
 use super::document::{Document, Partial, mark_partial};
 use super::fits;
@@ -8,10 +8,10 @@ use crate::summary::{Errors, Summary};
 use crate::variant_ratios::Score;
 use serde_json::{Map, Value, json};
 
-/// The version of the format. It changes when a field changes its meaning or goes away.
+/// Version of the format. It changes when a field changes its meaning or is removed.
 pub const SCHEMA: &str = "lockyard-results-2";
 
-/// The document as JSON.
+/// Returns the document as JSON.
 pub fn json(document: &Document) -> String {
     let environment: Map<String, Value> = document
         .environment
@@ -31,7 +31,7 @@ pub fn json(document: &Document) -> String {
     if let Some(Partial { why, extent }) = &document.partial {
         mark_partial(&mut object, why, extent.finished, extent.asked);
     }
-    // Nothing in it can fail to be written.
+    // A JSON value can always be written.
     let mut text = serde_json::to_string_pretty(&object).unwrap_or_default();
     text.push('\n');
     text

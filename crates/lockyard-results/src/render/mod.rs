@@ -1,4 +1,4 @@
-//! Rows for people and for programs.
+//! Output of rows, for people and for programs.
 
 pub mod boxes;
 mod cells;
@@ -16,7 +16,7 @@ pub use document::{Document, Extent, Format, Partial, is_partial, mark_partial};
 pub use json::{SCHEMA, json};
 pub use table::{markdown, table};
 
-/// The document in a format; ends with a line feed.
+/// Renders the document in a format. The text ends with a line feed.
 pub fn render(document: &Document, format: Format) -> String {
     match format {
         Format::Table => table(document),

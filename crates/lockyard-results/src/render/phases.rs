@@ -1,11 +1,12 @@
-//! Where the CPU time of measured rows went, for people.
+//! CPU time of measured rows by phase, for people.
 
 use super::cells::new_table;
 use crate::phase::Phase;
 use crate::row::Row;
 use comfy_table::{Table, TableStyle};
 
-/// A line for each row whose CPU time was attributed; `None` if there is none.
+/// Returns a table with a line for each row whose CPU time was attributed; `None` if there is no
+/// such row.
 pub(super) fn table(rows: &[&Row], preset: &TableStyle) -> Option<Table> {
     let mut header = vec!["variant", "threads"];
     header.extend(Phase::NAMES);

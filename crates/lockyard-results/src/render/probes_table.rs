@@ -1,13 +1,12 @@
-//! What was looked at beside the figures, as a table: whether all threads ran, between whom locks
-//! were handed over, and what the processor counted. Columns in which no row has anything are left
-//! out.
+//! Table of the figures recorded beside a measurement: presence of the threads, hand-overs of
+//! locks, and the processor's counters. Columns that are empty in every row are left out.
 
 use super::cells::{figure, new_table};
 use crate::details::{CountersDetail, HandoversDetail, PresenceDetail};
 use crate::row::Row;
 use comfy_table::{Table, TableStyle};
 
-/// A column: its title, and what is in it.
+/// Column of the table: its title, and the text of a row.
 struct Column {
     title: &'static str,
     cell: fn(&Row) -> Option<String>,
@@ -76,7 +75,7 @@ const COLUMNS: [Column; 14] = [
     },
 ];
 
-/// The table; `None` if no row has anything.
+/// Returns the table; `None` if every column is empty.
 pub(super) fn render(rows: &[&Row], preset: &TableStyle) -> Option<Table> {
     let there: Vec<&Column> = COLUMNS
         .iter()

@@ -12,12 +12,12 @@ use crate::summary::{Errors, Summary};
 use crate::variant_ratios::NEAR;
 use comfy_table::{Table, TableStyle, presets};
 
-/// The document for a terminal.
+/// Renders the document for a terminal.
 pub fn table(document: &Document) -> String {
     render(document, &presets::UTF8_FULL_CONDENSED, "")
 }
 
-/// The document in Markdown.
+/// Renders the document in Markdown.
 pub fn markdown(document: &Document) -> String {
     render(document, &presets::ASCII_MARKDOWN, "### ")
 }
@@ -52,7 +52,7 @@ fn render(document: &Document, preset: &TableStyle, heading: &str) -> String {
     }
     text.push_str(&fits::render(&document.fits, preset, heading));
     for explanation in &document.explanations {
-        // In Markdown, as it is: columns are set with spaces.
+        // In Markdown the text is fenced, because its columns are aligned with spaces.
         let fence = if heading.is_empty() { "" } else { "```\n" };
         text.push_str(&format!("{fence}{explanation}{fence}\n"));
     }
@@ -63,7 +63,7 @@ fn render(document: &Document, preset: &TableStyle, heading: &str) -> String {
     text
 }
 
-/// Adds the tables of rows that have one experiment, machine and family of metrics.
+/// Adds the tables of rows that share an experiment, a machine and a family of metrics.
 fn group(text: &mut String, rows: &[&Row], explained: bool, preset: &TableStyle, heading: &str) {
     let Some(first) = rows.first() else { return };
     if let Some(reason) = one_reason(rows) {
@@ -90,7 +90,8 @@ fn group(text: &mut String, rows: &[&Row], explained: bool, preset: &TableStyle,
             first.key.experiment
         ));
     }
-    // Beside published figures there would be a table for each experiment: it is in JSON.
+    // With published figures there would be such a table for each experiment. It is in JSON
+    // instead.
     let alone = |row: &&Row| row.published.is_none() || explained;
     if rows.iter().any(|row| alone(row) && fairness(row).is_some()) {
         text.push_str(&format!(
@@ -121,7 +122,8 @@ fn simulated(row: &Row) -> Option<&SimulatedDetail> {
     row.details.simulated.as_ref()
 }
 
-/// Returns the figure if the threads of a core share nothing of an ownership.
+/// Returns the row's figure for a machine on which the threads of a core share nothing of an
+/// ownership.
 fn siblings_apart(row: &Row) -> Option<f64> {
     simulated(row)?.siblings_share_nothing
 }
@@ -131,17 +133,17 @@ fn ratio(row: &Row) -> Option<&RatioDetail> {
     measured(row)?.ratio.as_ref()
 }
 
-/// Returns how evenly the threads of a row were served: those measured, or else those simulated.
+/// Returns the fairness among the threads of a row: measured, or else simulated.
 fn fairness(row: &Row) -> Option<Fairness> {
     measured(row).and_then(|m| m.fairness).or_else(|| simulated(row)?.fairness)
 }
 
-/// Returns the waits of a row: those measured, or else those simulated.
+/// Returns the waits of a row: measured, or else simulated.
 fn waits(row: &Row) -> Option<Waits> {
     measured(row).and_then(|m| m.waits).or_else(|| simulated(row)?.waits)
 }
 
-/// Whether runs of the row's cell that began in different orders do not agree.
+/// Returns true if runs of the row's cell that began in different orders disagree.
 fn order_matters(row: &Row) -> bool {
     let orders = simulated(row).and_then(|simulated| simulated.start_orders);
     orders.is_some_and(|orders| orders.agree == Some(false))
@@ -168,14 +170,15 @@ fn row_notes(rows: &[Row]) -> Vec<String> {
     notes
 }
 
-/// The rows that say more than what was published: without those that are 100 by definition.
+/// Returns the rows that say more than the published table. Inputs that are 100 by definition are
+/// left out.
 fn of_interest<'r>(rows: &[&'r Row]) -> Vec<&'r Row> {
     let said = |row: &&&Row| row.status != Status::Calibration || row.predicted.is_some();
     rows.iter().filter(said).copied().collect()
 }
 
-/// Why none of `rows` has a figure of ours, if the reason is the same for all; and how many they
-/// are.
+/// Returns the number of rows and the reason, as text, if no row has a figure of ours and all have
+/// the same reason.
 fn one_reason(rows: &[&Row]) -> Option<String> {
     let (rows, what) = match of_interest(rows) {
         none if none.is_empty() => (rows.to_vec(), "are inputs"),
@@ -190,8 +193,8 @@ fn same_group(a: &Row, b: &Row) -> bool {
     (&a.key.experiment, &a.key.machine, family(a)) == (&b.key.experiment, &b.key.machine, family(b))
 }
 
-/// The metrics that have a table together: those of samples, and of a listing; every other one has
-/// its own.
+/// Returns the family of the row's metric. The metrics of a family share a table: those of samples,
+/// and those of a listing. Every other metric has its own.
 fn family(row: &Row) -> &str {
     match row.key.metric.as_str() {
         metric if metric.contains("@sample") => "throughput of samples",
@@ -273,7 +276,7 @@ fn rows_table(rows: &[&Row], preset: &TableStyle) -> Table {
     table
 }
 
-/// How alike threads were served, and how long they waited, of measured rows.
+/// Returns a table of fairness and waits, with a line for each row.
 fn threads_table(rows: &[&Row], preset: &TableStyle) -> Table {
     let header = [
         "variant",
@@ -314,7 +317,8 @@ fn threads_table(rows: &[&Row], preset: &TableStyle) -> Table {
     table
 }
 
-/// Operations of each thread, a line for each row; of many threads the first, the rest is in JSON.
+/// Returns the operations of each thread, with a line for each row. If there are many threads, it
+/// shows only the first; JSON has them all.
 fn operations(rows: &[&Row]) -> String {
     const SHOWN: usize = 16;
     let mut text = String::from("Operations of each thread, all rounds together:\n");
@@ -338,7 +342,8 @@ fn operations(rows: &[&Row]) -> String {
     text
 }
 
-/// What a table's pairs come to; they are in the summary of all, too, which does not repeat it.
+/// Returns a sentence on the scores of a table's pairs. `None` without pairs, and for the summary
+/// of all tables, which would repeat it.
 fn pairs(summary: &Summary) -> Option<String> {
     let pairs = summary.pairs.filter(|_| summary.table != "all")?;
     let points = NEAR * 100.0;

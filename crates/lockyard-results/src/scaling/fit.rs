@@ -1,75 +1,74 @@
-//! Fitting the law to points, and what is to be said about a fit.
+//! Fit of the law to points, with remarks.
 
 use super::usl::Usl;
 use crate::statistics::{median, percentiles, resample};
 use lockyard_support::InputError;
 
-/// Fewer different numbers of threads are not fitted: three parameters go through any three
-/// figures.
+/// Least number of different thread counts for a fit: three parameters fit any three figures.
 pub const FEWEST_POINTS: usize = 4;
 
-/// Fewer rounds have no intervals: a bootstrap of them would promise what it does not hold.
+/// Least number of rounds for intervals. A bootstrap of fewer would not have the coverage that it
+/// promises.
 pub const FEWEST_ROUNDS: usize = 6;
 
-/// How often the rounds are drawn again.
+/// Number of times the rounds are drawn again.
 const DRAWS: usize = 1000;
 
-/// Beyond this residual, as a share of the observed figure, the law does not describe the figures.
+/// Greatest residual, as a share of the observed figure, at which the law describes the figures.
 const GREATEST_RESIDUAL: f64 = 0.2;
-/// Nor if less than this share of the variance is explained ...
+/// Least share of the variance that the law must explain, unless all residuals are small.
 const LEAST_R_SQUARED: f64 = 0.9;
-/// ... and a residual is beyond this: of figures that are nearly the same there is no variance that
-/// could be explained.
+/// Greatest residual that counts as small. Figures that are nearly equal have no variance to
+/// explain.
 const SMALL_RESIDUAL: f64 = 0.1;
 
-/// The figures of a number of threads.
+/// Figures at one number of threads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
     /// Number of threads.
     pub threads: usize,
-    /// Operations a second, in each round. The rounds of all points are in the same order.
+    /// Operations per second in each round. The rounds of all points are in the same order.
     pub rounds: Vec<f64>,
 }
 
-/// The intervals of a fit: 95 %, percentile bootstrap.
+/// Intervals of a fit, of 95 %, by the percentile bootstrap.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Intervals {
-    /// Of lambda.
+    /// Interval of lambda.
     pub lambda: (f64, f64),
-    /// Of sigma.
+    /// Interval of sigma.
     pub sigma: (f64, f64),
-    /// Of kappa.
+    /// Interval of kappa.
     pub kappa: (f64, f64),
-    /// Of the knee; infinite where there is none.
+    /// Interval of the knee. An end is infinite if there is no knee.
     pub knee: (f64, f64),
 }
 
 /// A fitted law.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fit {
-    /// The parameters.
+    /// Parameters.
     pub law: Usl,
-    /// Their intervals; `None` with too few rounds.
+    /// Intervals of the parameters; `None` with too few rounds.
     pub intervals: Option<Intervals>,
-    /// The share of the variance of the figures that the law explains; `None` if they are all the
-    /// same. It can be below 0.
+    /// Share of the variance of the figures that the law explains; `None` if all figures are equal.
+    /// It can be below 0.
     pub r_squared: Option<f64>,
-    /// The greatest residual, `law / observed - 1`, and its number of threads.
+    /// Number of threads with the greatest residual, and that residual, `law / observed - 1`.
     pub worst: (usize, f64),
-    /// The least and the greatest number of threads that was observed.
+    /// Least and greatest number of threads observed.
     pub observed: (usize, usize),
 }
 
 impl Fit {
-    /// Whether the law describes the figures: what is said about the knee is worth nothing if it
-    /// does not.
+    /// Returns true if the law describes the figures. If not, its knee means nothing.
     pub fn describes(&self) -> bool {
         let worst = self.worst.1.abs();
         let explained = self.r_squared.is_none_or(|r| r >= LEAST_R_SQUARED);
         worst <= SMALL_RESIDUAL || explained && worst <= GREATEST_RESIDUAL
     }
 
-    /// What is to be said about it, in sentences without an end.
+    /// Returns remarks on the fit: sentences without a full stop.
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         let (least, most) = self.observed;
@@ -106,7 +105,7 @@ impl Fit {
     }
 }
 
-/// Refuses numbers of threads from which nothing can be fitted, before they are measured.
+/// Refuses thread counts from which nothing can be fitted, before they are measured.
 ///
 /// # Errors
 ///
@@ -128,7 +127,7 @@ pub fn check(threads: &[usize]) -> Result<(), InputError> {
     )))
 }
 
-/// Fits the law to points; those of the same number of threads count once, the first.
+/// Fits the law to points. Of several points with one number of threads, only the first counts.
 ///
 /// # Errors
 ///
@@ -182,8 +181,8 @@ fn intervals(points: &[&Point], threads: &[f64]) -> Option<Intervals> {
         });
         laws.extend(super::solve::solve(threads, &figures.collect::<Vec<f64>>()));
     });
-    // A drawing without a law is left out; if they are many, the intervals would be of the others
-    // only.
+    // Drawings without a law are left out. If there were many, the intervals would describe only
+    // the others.
     if laws.len() < DRAWS * 9 / 10 {
         return None;
     }
@@ -204,8 +203,8 @@ mod tests {
 
     const THREADS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
-    /// Points of a law with noise that is the same in each run: about normal, the sum of twelve
-    /// uniform numbers.
+    /// Returns points of a law with noise that is the same in each run. It is the sum of twelve
+    /// uniform numbers, which is nearly normal.
     fn noisy(law: Usl, rounds: usize, deviation: f64, seed: u64) -> Vec<Point> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut uniform = move || random.next_u64() as f64 / 2f64.powi(64);
@@ -246,7 +245,7 @@ mod tests {
             held[2] += u64::from(within(of.kappa, LAW.kappa));
             held[3] += u64::from(within(of.knee, LAW.knee()));
         }
-        // 95 % of 40 are 38; 33 and fewer would have a probability of 1 in 70.
+        // 95 % of 40 are 38. With that coverage, 33 or fewer have a probability of 1 in 70.
         assert!(held.iter().all(|&held| held >= 34), "{held:?} of {RUNS}");
     }
 
@@ -277,7 +276,8 @@ mod tests {
 
     #[test]
     fn figures_that_follow_no_such_law_are_told_so() {
-        // A host with two sockets: it falls to a third when the second is used, and rises again.
+        // A host with two sockets: the throughput falls to a third when the second one is used, and
+        // rises again.
         let figures = [1.0, 2.0, 4.0, 8.0, 2.6, 5.0, 9.0];
         let points = THREADS.iter().zip(figures);
         let points: Vec<Point> =

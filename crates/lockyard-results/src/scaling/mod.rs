@@ -1,11 +1,11 @@
-//! Scaling in three numbers: the Universal Scalability Law, fitted to the figures of some numbers
-//! of threads.
+//! Scaling in three numbers: the Universal Scalability Law, fitted to figures at several thread
+//! counts.
 //!
-//! [`usl`] has the law, `solve` finds the parameters. Their intervals are of the bootstrap over
-//! rounds: the rounds are drawn again with replacement, each with the figures of all numbers of
-//! threads, because what a slow moment of the host did to a round it did to all of them; medians
-//! are taken and the law is fitted anew. So they contain what differs between rounds, and not that
-//! the law may be wrong: that is what R squared and the greatest residual are for.
+//! [`usl`] has the law, and `solve` finds its parameters. Their intervals come from a bootstrap
+//! over rounds. A slow moment of the host affects all figures of a round. So rounds are drawn
+//! again, with replacement, each with the figures of all thread counts. Medians are taken, and the
+//! law is fitted again. So the intervals include the variation between rounds. They do not include
+//! the error of a wrong law: R squared and the greatest residual show that.
 
 mod fit;
 mod report;

@@ -1,10 +1,10 @@
-//! The fits of the variants of some rows, and what the rows then say.
+//! Fits of the variants of some rows, and the details that rows get from them.
 
 use super::{Fit, Point, Usl};
 use crate::details::LawDetail;
 use crate::row::Row;
 
-/// The fit of one variant, or why there is none.
+/// Fit of one variant, or the reason why there is none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VariantFit {
     /// Experiment.
@@ -13,14 +13,14 @@ pub struct VariantFit {
     pub machine: String,
     /// Variant.
     pub variant: String,
-    /// The fit.
+    /// Fit, or the reason.
     pub fit: Result<Fit, String>,
-    /// The CPUs of the placement, if more threads than these are in the fit.
+    /// Number of CPUs of the placement, if the fit includes more threads than that.
     pub shared: Option<u64>,
 }
 
 impl VariantFit {
-    /// What is to be said about it, in sentences without an end.
+    /// Returns remarks on the fit: sentences without a full stop.
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = match &self.fit {
             Ok(fit) => fit.remarks(),
@@ -38,9 +38,9 @@ impl VariantFit {
     }
 }
 
-/// Fits the law to each variant of `rows`, of one experiment on one machine: measured ones by their
-/// rounds, predicted ones by their predicted throughput. Each row then says in its details what the
-/// law makes of it.
+/// Fits the law to each variant of `rows`, which are of one experiment on one machine. Measured
+/// rows are fitted by their rounds, simulated ones by their throughput. The details of each row
+/// then have the law and its throughput for the row's threads.
 pub fn of_rows(rows: &mut [Row]) -> Vec<VariantFit> {
     let mut variants: Vec<String> = Vec::new();
     for row in rows.iter() {
@@ -72,7 +72,7 @@ pub fn of_rows(rows: &mut [Row]) -> Vec<VariantFit> {
     fits
 }
 
-/// The CPUs of the row's placement, if it has more threads.
+/// Returns the number of CPUs of the row's placement, if the row has more threads.
 fn shared(row: &Row) -> Option<u64> {
     let cpus = row.details.measured.as_ref()?.placement_cpus?;
     (row.key.threads? as u64 > cpus).then_some(cpus)

@@ -1,28 +1,30 @@
-//! The parameters of the law with the least sum of squared differences from what was observed.
+//! Search for the parameters of the law with the least sum of squared differences from the observed
+//! figures.
 //!
-//! The law is fitted as `X(N) = N / (a + b (N - 1) + c N (N - 1))`, with `lambda = 1/a`, `sigma =
-//! b/a`, `kappa = c/a`, by Levenberg and Marquardt's method. It begins with the solution of the
-//! linear problem `N / X = a + b (N - 1) + c N (N - 1)`, each equation weighted by what an error of
-//! it does to X. That `b` and `c` are at least 0 holds by trying each set of those that are 0
-//! (four), and taking the best in which the others are not negative.
+//! The law is fitted as `X(N) = N / (a + b (N - 1) + c N (N - 1))`, by Levenberg and Marquardt's
+//! method. Then `lambda = 1/a`, `sigma = b/a`, `kappa = c/a`. The search starts from the solution
+//! of the linear problem `N / X = a + b (N - 1) + c N (N - 1)`. The weight of each of its equations
+//! is the effect of its error on X. `b` and `c` must be at least 0. So there are four fits, with
+//! both, one or none of them set to 0. The best one without a negative parameter is taken.
 
 use super::Usl;
 use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
 use nalgebra::{DMatrix, DVector, Dyn, Owned};
 
-/// Which of `b` and `c` are not 0, those with the fewest first.
+/// Indices of the parameters of each of the four fits: 0 for `a`, 1 for `b`, 2 for `c`. All others
+/// are 0. Fits with fewer parameters come first.
 const FACES: [&[usize]; 4] = [&[0], &[0, 1], &[0, 2], &[0, 1, 2]];
 
-/// A fit with more parameters must be better by this share of the sum of squares: else the
-/// difference is of rounding.
+/// Share of the sum of squares by which a fit with more parameters must be better. Less is
+/// rounding.
 const ROUNDING: f64 = 1e-16;
 
-/// The factors of `a`, `b` and `c`.
+/// Returns the factors of `a`, `b` and `c`.
 fn factors(threads: f64) -> [f64; 3] {
     [1.0, threads - 1.0, threads * (threads - 1.0)]
 }
 
-/// The problem with some of the parameters.
+/// Least-squares problem with some of the parameters.
 struct Problem<'a> {
     threads: &'a [f64],
     observed: &'a [f64],
@@ -41,7 +43,8 @@ impl Problem<'_> {
         if denominator > 0.0 {
             self.threads[index] / denominator - self.observed[index]
         } else {
-            // No law is there. A step to here is refused, since it is worse than any.
+            // The law does not exist for these parameters. So great a residual makes the search
+            // refuse the step.
             1e9
         }
     }
@@ -73,16 +76,16 @@ impl LeastSquaresProblem<f64, Dyn, Dyn> for Problem<'_> {
     }
 }
 
-/// The best parameters, for numbers of threads and the throughput of each; `None` if there are
-/// none: then a throughput is not above 0, or there are fewer numbers than parameters.
+/// Returns the best parameters for thread counts and the throughput of each. `None` if a throughput
+/// is not above 0, or if there are fewer thread counts than parameters.
 pub(super) fn solve(threads: &[f64], observed: &[f64]) -> Option<Usl> {
     let most = observed.iter().copied().fold(0.0, f64::max);
     let usable = |&x: &f64| x > 0.0 && x.is_finite();
     if threads.len() < 3 || threads.len() != observed.len() || !observed.iter().all(usable) {
         return None;
     }
-    // In units of the greatest, parameters and tolerances are of the same size whatever is
-    // measured.
+    // In units of the greatest throughput, parameters and tolerances have one scale for every
+    // metric.
     let observed: Vec<f64> = observed.iter().map(|x| x / most).collect();
     let squares: f64 = observed.iter().map(|x| x * x).sum();
     let mut best: Option<([f64; 3], f64)> = None;
@@ -96,7 +99,7 @@ pub(super) fn solve(threads: &[f64], observed: &[f64]) -> Option<Usl> {
     Some(Usl { lambda: most / a, sigma: b / a, kappa: c / a })
 }
 
-/// The best parameters with only those of `free` above 0, and the sum of squares that is left.
+/// Returns the best parameters with only those of `free` above 0, and the remaining sum of squares.
 fn face(threads: &[f64], observed: &[f64], free: &'static [usize]) -> Option<([f64; 3], f64)> {
     let problem = Problem { threads, observed, free, parameters: start(threads, observed, free)? };
     let (solved, report) = LevenbergMarquardt::new().minimize(problem);
@@ -110,10 +113,10 @@ fn face(threads: &[f64], observed: &[f64], free: &'static [usize]) -> Option<([f
     (allowed && rest.is_finite()).then_some((parameters, rest))
 }
 
-/// Where the search begins: the solution of the linear problem, if a law is there, or else linear
-/// scaling.
+/// Returns the start of the search: the solution of the linear problem if the law exists there, or
+/// else linear scaling.
 fn start(threads: &[f64], observed: &[f64], free: &'static [usize]) -> Option<DVector<f64>> {
-    // An error of d in N / X is one of X^2 / N times d in X.
+    // An error of d in N / X is an error of X^2 / N times d in X.
     let weight = |row: usize| observed[row] * observed[row] / threads[row];
     let left = DMatrix::from_fn(threads.len(), free.len(), |row, column| {
         weight(row) * factors(threads[row])[free[column]]
@@ -163,8 +166,8 @@ mod tests {
 
     #[test]
     fn superlinear_figures_have_the_best_law_that_is_allowed() {
-        // Twice the threads do three times as much: no such law. The best is linear scaling, not a
-        // negative sigma.
+        // Twice the threads do three times as much, which no such law allows. The best one is
+        // linear scaling, not a negative sigma.
         let found = solve(&[1.0, 2.0, 4.0, 8.0], &[1.0, 3.0, 9.0, 27.0]).unwrap();
         assert_eq!((found.sigma, found.kappa), (0.0, 0.0));
         // Least squares of lambda N: sum(N X) / sum(N^2).

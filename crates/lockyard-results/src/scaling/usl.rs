@@ -1,21 +1,22 @@
-//! The Universal Scalability Law: what N threads do together if part of the work is serial, and the
-//! threads keep the shared state coherent between each two of them.
+//! Universal Scalability Law: throughput of N threads if part of the work is serial, and each pair
+//! of threads keeps shared state coherent.
 //!
 //! ```text
 //! X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1))
 //! ```
 //!
 //! N. J. Gunther, *A Simple Capacity Model of Massively Parallel Transaction Systems*, CMG 1993;
-//! *Guerrilla Capacity Planning*, 2007, chapter 4. `lambda` is what one thread does alone; `sigma`
-//! (contention) the share of the work that is serial, as in Amdahl's law, which this one is if
-//! `kappa` is 0; `kappa` (coherence) what each pair of threads costs, in the work of one operation.
-//! With `kappa` above 0 there is a number of threads, the knee, beyond which more threads do less
-//! together.
+//! *Guerrilla Capacity Planning*, 2007, chapter 4.
+//!
+//! `lambda` is the throughput of one thread alone. `sigma` (contention) is the share of the work
+//! that is serial. With `kappa` 0 the law is Amdahl's. `kappa` (coherence) is the cost of each pair
+//! of threads, in the work of one operation. With `kappa` above 0 there is a knee: a number of
+//! threads beyond which more threads do less together.
 
-/// The parameters of the law.
+/// Parameters of the law.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Usl {
-    /// Operations a second of one thread alone.
+    /// Operations per second of one thread alone.
     pub lambda: f64,
     /// Contention: at least 0. Above 1, two threads together do less than one.
     pub sigma: f64,
@@ -24,14 +25,14 @@ pub struct Usl {
 }
 
 impl Usl {
-    /// Operations a second of `threads` threads together.
+    /// Returns the operations per second of `threads` threads together.
     pub fn throughput(&self, threads: f64) -> f64 {
         let others = threads - 1.0;
         self.lambda * threads / (1.0 + self.sigma * others + self.kappa * threads * others)
     }
 
-    /// The number of threads, at least 1, that do most together; infinite if more do always more,
-    /// or never less: `sqrt((1 - sigma) / kappa)`.
+    /// Returns the number of threads, at least 1, with the highest throughput: `sqrt((1 - sigma) /
+    /// kappa)`. It is infinite if more threads never do less.
     pub fn knee(&self) -> f64 {
         if self.sigma >= 1.0 && self.kappa + self.sigma > 1.0 {
             return 1.0;
@@ -42,8 +43,8 @@ impl Usl {
         ((1.0 - self.sigma).max(0.0) / self.kappa).sqrt().max(1.0)
     }
 
-    /// What the threads do together at most: at the knee, or with threads without end (infinite if
-    /// `sigma` is 0, too).
+    /// Returns the highest throughput of all numbers of threads, or its limit if there is no knee.
+    /// The limit is infinite if `sigma` is 0.
     pub fn most(&self) -> f64 {
         let knee = self.knee();
         if knee.is_finite() {
@@ -63,11 +64,11 @@ mod tests {
         let linear = Usl { lambda: 5.0, sigma: 0.0, kappa: 0.0 };
         assert_eq!((linear.throughput(8.0), linear.knee()), (40.0, f64::INFINITY));
         assert_eq!(linear.most(), f64::INFINITY);
-        // Amdahl: a tenth is serial, so ten times as much at most.
+        // Amdahl: a tenth of the work is serial, so the speed-up is at most ten.
         let amdahl = Usl { lambda: 1.0, sigma: 0.1, kappa: 0.0 };
         assert_eq!((amdahl.most(), amdahl.knee()), (10.0, f64::INFINITY));
         assert!((amdahl.throughput(10.0) - 10.0 / 1.9).abs() < 1e-12);
-        // Gunther's example of a retrograde law: the most at sqrt(0.96/0.0006) = 40.
+        // Gunther's example of a retrograde law: the peak is at sqrt(0.96/0.0006) = 40.
         let retrograde = Usl { lambda: 1.0, sigma: 0.04, kappa: 0.0006 };
         assert!((retrograde.knee() - 40.0).abs() < 1e-9);
         let shrinking = Usl { lambda: 1.0, sigma: 4.0, kappa: 0.0 };

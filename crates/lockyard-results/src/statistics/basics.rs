@@ -1,14 +1,15 @@
 //! Medians, quantiles, means, and intervals of known distributions.
 
-/// The sorted copy of `values`.
+/// Returns a sorted copy of `values`.
 pub(super) fn sorted(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted
 }
 
-/// The quantile `q` (0 to 1) of `values`, interpolated linearly between order statistics (type 7 of
-/// Hyndman and Fan, *Sample Quantiles in Statistical Packages*, 1996). `None` of nothing.
+/// Returns the quantile `q` (0 to 1) of `values`; `None` if there are none. It is interpolated
+/// linearly between order statistics (type 7 of Hyndman and Fan, *Sample Quantiles in Statistical
+/// Packages*, 1996).
 pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     let sorted = sorted(values);
     let last = sorted.len().checked_sub(1)?;
@@ -18,21 +19,21 @@ pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     Some(sorted[below] + (sorted[above] - sorted[below]) * (position - below as f64))
 }
 
-/// The median of `values`; `None` of nothing.
+/// Returns the median of `values`; `None` if there are none.
 pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
 
-/// The mean of `values`; `None` of nothing.
+/// Returns the mean of `values`; `None` if there are none.
 pub fn mean(values: &[f64]) -> Option<f64> {
     if values.is_empty() { None } else { Some(values.iter().sum::<f64>() / values.len() as f64) }
 }
 
-/// How many standard errors a mean is away with 5 % probability, both sides together: Student's
-/// distribution with so many degrees of freedom (M. Abramowitz, I. Stegun, *Handbook of
-/// Mathematical Functions*, 26.7.5: from 3 on within 1 %).
+/// Returns the number of standard errors beyond which a mean lies with 5 % probability, both sides
+/// together. This is Student's distribution with `degrees` degrees of freedom (M. Abramowitz, I.
+/// Stegun, *Handbook of Mathematical Functions*, 26.7.5). From 3 degrees on it is within 1 %.
 pub fn student(degrees: usize) -> f64 {
-    // Of the normal distribution.
+    // Quantile of the normal distribution.
     let x: f64 = 1.959_964;
     let n = degrees as f64;
     let first = (x.powi(3) + x) / 4.0;
@@ -41,10 +42,10 @@ pub fn student(degrees: usize) -> f64 {
     x + first / n + second / n.powi(2) + third / n.powi(3)
 }
 
-/// Where the mean of a Poisson distribution is with 95 % confidence that gave `seen` (F. Garwood,
-/// *Fiducial Limits for the Poisson Distribution*, Biometrika 28, 1936).
+/// Returns the 95 % confidence interval of the mean of a Poisson distribution that gave `seen` (F.
+/// Garwood, *Fiducial Limits for the Poisson Distribution*, Biometrika 28, 1936).
 pub fn poisson(seen: u64) -> (f64, f64) {
-    // The probability of so many or fewer.
+    // Probability of `most` or fewer.
     let up_to = |most: u64, mean: f64| {
         let mut term = (-mean).exp();
         let mut sum = term;
@@ -54,7 +55,7 @@ pub fn poisson(seen: u64) -> (f64, f64) {
         }
         sum
     };
-    // The mean between two where it begins to be too great.
+    // Finds by bisection the least mean between `low` and `high` that is too great.
     let solve = |mut low: f64, mut high: f64, too_great: &dyn Fn(f64) -> bool| {
         for _ in 0..60 {
             let middle = 0.5 * (low + high);
@@ -73,18 +74,18 @@ pub fn poisson(seen: u64) -> (f64, f64) {
 /// An interval for a median.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
-    /// Its lower end.
+    /// Lower end.
     pub low: f64,
-    /// Its upper end.
+    /// Upper end.
     pub high: f64,
-    /// The probability with which it covers the median, whatever the distribution.
+    /// Probability with which it covers the median, whatever the distribution.
     pub coverage: f64,
 }
 
-/// The narrowest interval of two order statistics, equally far from both ends, that covers the
-/// median with probability at least 0.95; the whole range where there are too few values (below 6).
-/// It assumes nothing but independent values (W. J. Conover, *Practical Nonparametric Statistics*,
-/// section 3.2). `None` of nothing.
+/// Returns the narrowest interval of two order statistics, equally far from both ends, that covers
+/// the median with a probability of at least 0.95. Fewer than 6 values are too few for that and
+/// give the whole range. `None` if there are no values. It assumes only that the values are
+/// independent (W. J. Conover, *Practical Nonparametric Statistics*, section 3.2).
 pub fn median_interval(values: &[f64]) -> Option<Interval> {
     let sorted = sorted(values);
     let n = sorted.len();
@@ -108,16 +109,16 @@ pub fn median_interval(values: &[f64]) -> Option<Interval> {
     Some(Interval { low: sorted[rank], high: sorted[n - 1 - rank], coverage })
 }
 
-/// Half the width of an interval that covers a share with a probability of 95 %: 1.96 standard
-/// deviations of a binomial share that rests on `samples` samples of one weight. At least that of a
-/// share of one sample.
+/// Returns half the width of a 95 % interval of a share. It is 1.96 standard deviations of a
+/// binomial share that rests on `samples` samples of equal weight. The deviation is at least `1 /
+/// samples`, about that of a share of one sample.
 pub fn half_width(samples: f64, share: f64) -> f64 {
     let samples = samples.max(1.0);
     let deviation = (share * (1.0 - share) / samples).sqrt();
     1.96 * deviation.max(1.0 / samples)
 }
 
-/// Name of the intervals of results of `rounds` rounds.
+/// Returns the kind of interval that results of `rounds` rounds have.
 pub fn coverage(rounds: usize) -> &'static str {
     match rounds {
         0..6 => "fewer than 6 rounds: the whole range, which covers less",

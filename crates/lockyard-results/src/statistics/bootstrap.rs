@@ -1,32 +1,32 @@
-//! Bootstrap intervals: what a statistic comes to when its samples are drawn again, with
-//! replacement, from themselves.
+//! Bootstrap intervals: the spread of a statistic when its samples are drawn again, with
+//! replacement.
 //!
 //! The interval is the percentile one (B. Efron, R. Tibshirani, *An Introduction to the Bootstrap*,
-//! 1993, section 13.3). Not BCa: its acceleration comes from the jackknife, which is inconsistent
-//! for a median (the same, section 11.6). The generator and its seed are fixed: the same samples
-//! give the same interval, on every host.
+//! 1993, section 13.3). BCa is not used: its acceleration comes from the jackknife, which is
+//! inconsistent for a median (same book, section 11.6). The generator and its seed are fixed, so
+//! equal samples give equal intervals on every host.
 //!
-//! It is for statistics about whose distribution nothing better is known: the parameters of a fit,
-//! the place of a maximum. For the median of one sample more is known. There the percentile
-//! interval consists of order statistics too, but its coverage holds only for many samples: with 7
-//! rounds it takes the second and the sixth, which cover the median in 87.5 %.
-//! [`super::median_interval`] takes those that cover it in at least 95 %, whatever the
-//! distribution, so that one is what tables show, and this one stands beside it in JSON.
+//! The bootstrap serves statistics whose distribution is unknown, such as the parameters of a fit
+//! or the place of a maximum. The median of one sample has a better interval. The percentile
+//! interval of a median also consists of order statistics, but its coverage holds only for many
+//! samples. With 7 rounds it takes the second and the sixth value, which cover the median in 87.5 %
+//! of cases. [`super::median_interval`] takes those that cover it in at least 95 %, whatever the
+//! distribution. Tables therefore show that interval, and JSON has both.
 
 use super::{median, quantile};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// How often the samples of a median are drawn again.
+/// Number of times the samples of a median are drawn again.
 const MEDIANS: usize = 10_000;
 
-/// The two tails that the interval leaves out.
+/// Probability of each of the two tails that the interval leaves out.
 const TAIL: f64 = 0.025;
 
-/// Any seed will do; a fixed one can be repeated.
+/// Seed of the generator. Any value will do; a fixed one makes intervals repeatable.
 const SEED: u64 = 0x006c_6f63_6b79_6172;
 
-/// Draws `draws` times `n` indices below `n`, and gives each drawing to `of`.
+/// Draws `n` indices below `n` with replacement, `draws` times, and passes each drawing to `of`.
 pub fn resample(n: usize, draws: usize, mut of: impl FnMut(&[usize])) {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
     let mut indices = vec![0; n];
@@ -39,9 +39,9 @@ pub fn resample(n: usize, draws: usize, mut of: impl FnMut(&[usize])) {
     }
 }
 
-/// The interval between the percentiles 2.5 and 97.5 of what the drawings came to; `None` of
-/// nothing. Infinite figures are figures; an end between a finite and an infinite one is the nearer
-/// of the two outwards.
+/// Returns the interval between the percentiles 2.5 and 97.5 of `figures`; `None` if there are
+/// none. Figures may be infinite. If any is, each end is the nearest figure outwards, without
+/// interpolation.
 pub fn percentiles(figures: &[f64]) -> Option<(f64, f64)> {
     if figures.iter().all(|figure| figure.is_finite()) {
         return Some((quantile(figures, TAIL)?, quantile(figures, 1.0 - TAIL)?));
@@ -53,7 +53,7 @@ pub fn percentiles(figures: &[f64]) -> Option<(f64, f64)> {
     Some((sorted[position.floor() as usize], sorted[last - position.floor() as usize]))
 }
 
-/// The 95 % percentile bootstrap interval of the median; `None` of nothing.
+/// Returns the 95 % percentile bootstrap interval of the median; `None` if there are no values.
 ///
 /// Cost: about a millisecond for ten values, a tenth of a second for a thousand.
 pub fn bootstrap_median(values: &[f64]) -> Option<(f64, f64)> {
@@ -78,7 +78,7 @@ mod tests {
         (1..=n).map(|i| i as f64).collect()
     }
 
-    /// P(Binomial(n, p) >= k).
+    /// Returns P(Binomial(n, p) >= k).
     fn at_least(n: i32, p: f64, k: i32) -> f64 {
         let choose = |k: i32| (1..=k).fold(1.0, |c, i| c * f64::from(n - k + i) / f64::from(i));
         (k..=n).map(|j| choose(j) * p.powi(j) * (1.0 - p).powi(n - j)).sum()
@@ -86,9 +86,9 @@ mod tests {
 
     #[test]
     fn the_interval_of_a_median_has_the_ranks_that_are_known_exactly() {
-        // The median of n (odd) drawings is at most the k-th of n values if at least half of them
-        // are among the first k: P(Binomial(n, k/n) >= (n+1)/2) (Maritz and Jarrett, 1978). The
-        // lower end is the first for which that is 2.5 %.
+        // The median of n drawings (n odd) is at most the k-th of n values if at least half of the
+        // drawings are among the first k. The probability of that is P(Binomial(n, k/n) >= (n+1)/2)
+        // (Maritz and Jarrett, 1978). The lower end is the first k for which it reaches 2.5 %.
         for n in [5i32, 7, 9, 11, 21, 31] {
             let reaches = |k: &i32| at_least(n, f64::from(*k) / f64::from(n), (n + 1) / 2) >= TAIL;
             let rank = (1..=n).find(reaches).unwrap();
@@ -100,7 +100,8 @@ mod tests {
     #[test]
     fn of_few_rounds_it_covers_less_than_it_says_and_order_statistics_do_not() {
         let ends = |n: usize| bootstrap_median(&one_to(n)).unwrap();
-        // 1 - 2 P(Binomial(7, 1/2) <= 1) = 87.5 %; of 9 rounds both are the second and the eighth.
+        // 1 - 2 P(Binomial(7, 1/2) <= 1) = 87.5 %. With 9 rounds both intervals reach from the
+        // second to the eighth value.
         assert_eq!(ends(7), (2.0, 6.0));
         let order = |n: usize| median_interval(&one_to(n)).unwrap();
         assert_eq!((order(7).low, order(7).high), (1.0, 7.0));
@@ -113,8 +114,8 @@ mod tests {
         let mut counts = [0u32; 7];
         resample(7, 10_000, |indices| indices.iter().for_each(|&i| counts[i] += 1));
         assert_eq!(counts.iter().sum::<u32>(), 70_000);
-        // Six standard deviations of a binomial count are 556; the generator is fixed, so this
-        // holds or not for ever.
+        // Six standard deviations of a binomial count are 556. The generator is fixed, so the test
+        // always has the same outcome.
         assert!(counts.iter().all(|&count| count.abs_diff(10_000) < 556), "{counts:?}");
     }
 
@@ -146,7 +147,7 @@ mod tests {
             values in prop::collection::vec(1.0f64..1e6, 3..20),
             factor in prop::sample::select(vec![0.25, 2.0, 1024.0]),
         ) {
-            // Powers of two: exact.
+            // The factors are powers of two, so the products are exact.
             let scaled: Vec<f64> = values.iter().map(|v| v * factor).collect();
             let (low, high) = bootstrap_median(&values).unwrap();
             prop_assert_eq!(bootstrap_median(&scaled), Some((low * factor, high * factor)));

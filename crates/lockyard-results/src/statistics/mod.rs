@@ -1,4 +1,5 @@
-//! Medians, percentiles and their intervals; intervals of anything else by the bootstrap; outliers.
+//! Medians, percentiles and their intervals, bootstrap intervals, series with two modes or a drift,
+//! and outliers.
 
 mod basics;
 mod bootstrap;

@@ -1,44 +1,45 @@
 //! Rounds that are far from the others.
 //!
-//! The modified z-score of B. Iglewicz and D. Hoaglin (*How to Detect and Handle Outliers*, ASQC
-//! Basic References in Quality Control 16, 1993): the distance from the median in median absolute
-//! deviations, which a few outliers do not move. The limit is hyperfine's, ten standard deviations
-//! of a normal distribution (hyperfine, `benchmark/`, `outlier_detection`; theirs is 3.5): measured
-//! rounds are not normal, and a warning that comes every time is not read.
+//! The measure is the modified z-score of B. Iglewicz and D. Hoaglin (*How to Detect and Handle
+//! Outliers*, ASQC Basic References in Quality Control 16, 1993). It is the distance from the
+//! median in median absolute deviations, which a few outliers do not move. The limit is that of
+//! hyperfine (`benchmark/`, `outlier_detection`): ten standard deviations of a normal distribution.
+//! Iglewicz and Hoaglin have 3.5. Measured rounds are not normal, and users ignore a warning that
+//! comes every time.
 
 use super::median;
 
-/// Modified z-scores, in median absolute deviations, from here on are outliers: 1.4826 of them are
-/// a standard deviation of a normal distribution.
+/// Least modified z-score of an outlier, in median absolute deviations. 1.4826 of these are one
+/// standard deviation of a normal distribution.
 const LIMIT: f64 = 1.4826 * 10.0;
 
-/// Of fewer values none is an outlier: two of three are always near each other.
+/// Least number of values among which there can be outliers. Of three values, two are always near
+/// each other.
 const FEWEST: usize = 5;
 
-/// Values nearer to the median than this share of it are not outliers, however alike the others
-/// are.
+/// Least distance of an outlier from the median, as a share of the median. It matters when the
+/// other values are nearly equal.
 const ALIKE: f64 = 0.01;
 
-/// What is odd about the rounds of a cell.
+/// Something odd about the rounds of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Oddity {
-    /// The first is far below the median: this share of it.
+    /// The first round is far below the median. The value is its share of the median.
     SlowFirst(f64),
-    /// These others are far from the median: their indices, and the share of the median of the
-    /// farthest.
+    /// Other rounds are far from the median.
     Outliers {
         /// Indices of the rounds, from 0.
         rounds: Vec<usize>,
-        /// The farthest over the median.
+        /// Farthest figure over the median.
         farthest: f64,
     },
 }
 
-/// The distance of each value from the median, in median absolute deviations.
+/// Returns the signed distance of each value from the median, in median absolute deviations.
 fn scores(values: &[f64]) -> Option<Vec<f64>> {
     let middle = median(values)?;
     let distances: Vec<f64> = values.iter().map(|v| (v - middle).abs()).collect();
-    // Where more than half of the values are alike the deviation is 0.
+    // If more than half of the values are equal, the median deviation is 0.
     let deviation = median(&distances)?.max(ALIKE / LIMIT * middle.abs());
     if deviation <= 0.0 {
         return None;
@@ -46,7 +47,8 @@ fn scores(values: &[f64]) -> Option<Vec<f64>> {
     Some(values.iter().map(|v| (v - middle) / deviation).collect())
 }
 
-/// What is odd about `throughputs`, one for each round, in the order of the rounds.
+/// Returns the oddities of a cell. `throughputs` has one figure for each round, in the order of the
+/// rounds.
 pub fn oddities(throughputs: &[f64]) -> Vec<Oddity> {
     let mut found = Vec::new();
     if throughputs.len() < FEWEST {
@@ -81,7 +83,7 @@ mod tests {
         assert_eq!(oddities(&CALM), []);
         assert_eq!(oddities(&[1.0, 100.0, 100.0]), [], "three say nothing");
         assert_eq!(oddities(&[0.0; 9]), []);
-        // All alike but one, which is hardly different.
+        // All are equal but one, which hardly differs.
         assert_eq!(oddities(&[100.0, 100.0, 100.0, 100.0, 100.5]), []);
     }
 
@@ -95,8 +97,7 @@ mod tests {
         assert_eq!(oddities(&rounds), [Oddity::Outliers { rounds: vec![4], farthest: 0.5 }]);
         rounds[0] = 60.0;
         assert_eq!(oddities(&rounds).len(), 2);
-        // A first round that is fast is an outlier, and not a slow first one (the median is then
-        // 100.5).
+        // A fast first round is an outlier, and no slow first round. The median is then 100.5.
         let mut rounds = CALM;
         rounds[0] = 200.0;
         assert_eq!(
