@@ -51,7 +51,7 @@ fn main() -> ExitCode {
 }
 
 fn finish(report: &Report, whole: bool) -> ExitCode {
-    // With a part of the suites the sources cannot be covered.
+    // A part of the suites cannot cover the sources.
     let complaints = if whole { report.complaints.as_slice() } else { &[] };
     for complaint in complaints {
         println!("{complaint}");
