@@ -1,7 +1,7 @@
 //! Programs: small concurrent clients of a primitive, each written once over the platform.
 //!
-//! The same program is a model, a simulated run and a set of threads of the host; what runs it is a
-//! back-end ([`crate::backends`]).
+//! One program is a model, a simulated run, and a set of threads of the host. A back-end
+//! ([`crate::backends`]) runs it.
 
 mod buffers;
 mod chosen;
