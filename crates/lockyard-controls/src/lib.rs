@@ -10,7 +10,7 @@
 //! | [`LosesWakeUps`] | a waiter may wait for ever | every harness that watches for progress |
 //! | [`TouchesAfterRelease`] | it reads its word after its release | a model that frees the word |
 //! | [`WakesNobody`] | a waiter waits for ever | these harnesses too, at the first contention |
-//! | [`TicketAsQueued`] | it uses a ticket word as a queued one | harnesses that watch for progress |
+//! | [`TicketAsQueued`] | it uses a ticket word as a queued one | harnesses that watch progress |
 //! | [`Unfair`] | it has a favourite | a measurement of fairness |
 
 #![no_std]

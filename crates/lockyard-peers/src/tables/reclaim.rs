@@ -1,9 +1,9 @@
-//! Reclamation: reading objects that another thread may take out at any moment, and freeing those
-//! that were taken out.
+//! Reclamation: threads read objects that another thread may take out at any moment, and taken
+//! objects are freed.
 //!
-//! There are 64 pointers, each in its own line, to objects of 64 bytes. Each object counts when it
-//! is made and when it is freed. So the objects that wait are counted alike for all rows. A reader
-//! detects an object that is freed under it.
+//! There are 64 pointers, each in its own line, to objects of 64 bytes. Each object is counted when
+//! it is made and when it is freed. So all rows count waiting objects in one way. A reader detects
+//! an object that is freed under it.
 
 use super::subject::{Subject, SubjectRole, SubjectRow, rows};
 use super::tally::{Tally, Tracked, enlist};
@@ -35,7 +35,7 @@ pub trait Reclaim: Send + Sync + Sized + 'static {
     /// If there is no memory.
     fn new(objects: &dyn Fn(u64) -> Object) -> Result<Self, String>;
 
-    /// Reads and changes, as the session asks, until the run is stopped.
+    /// Reads and changes as the session asks, until the run is stopped.
     fn session(&self, session: Session) -> Done;
 }
 
@@ -50,8 +50,8 @@ pub struct Session<'s> {
 }
 
 impl Session<'_> {
-    /// Reads by `read` and puts new objects into places by `change`, until the run is stopped. Both
-    /// get what the thread keeps between operations.
+    /// Reads by `read` and replaces objects by `change`, until the run is stopped. Both get the
+    /// state that the thread keeps between operations.
     #[inline(always)]
     fn run<S>(
         self,
