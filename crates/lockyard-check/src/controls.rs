@@ -160,8 +160,8 @@ impl<H: HostWithSlots> Reclaims<H> for OneEpoch<H> {
         // The mistake: only one epoch ends here.
         if self.domain.try_advance().is_ok() {
             for Waiting(object, free) in waiting {
-                // SAFETY: the object lives until its program ends. Freeing it too early is what the
-                // checks find.
+                // SAFETY: the object lives until its program ends. The checks look for its early
+                // freeing.
                 unsafe { free(object) };
             }
         } else {

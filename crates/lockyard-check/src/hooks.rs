@@ -209,8 +209,8 @@ std::thread_local! {
 /// Code that runs in the middle of another operation of the same thread.
 type Interruption = Rc<dyn Fn()>;
 
-/// Interrupts the running thread of a model at its next wait, before its first poll, as a signal
-/// handler does in the middle of a wait. It is for models that use [`Scripted`].
+/// Interrupts the running thread of a model at its next wait, before the first poll. A signal
+/// handler in the middle of a wait does that. It is for models that use [`Scripted`].
 pub fn interrupt_next_wait(handler: Interruption) {
     let thread = loom::thread::current().id();
     INTERRUPTIONS.with_borrow_mut(|all| all.push((thread, handler)));

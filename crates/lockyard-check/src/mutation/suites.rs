@@ -57,7 +57,7 @@ fn lock<P: Primitive<Op = LockOp>>() -> Vec<Check> {
     ]
 }
 
-/// Returns the checks of [`lock`] for the queued lock, with waiters without a node, and with nested
+/// Returns the checks of a lock for the queued lock, with waiters without a node, and with nested
 /// waits.
 fn queued() -> Vec<Check> {
     use NestedOp::{First, Holding, Interrupted, Second};
@@ -94,7 +94,8 @@ fn timed<P: Program>(ops: &[P::Op], bounds: Bounds) -> Check {
     Check { name: format!("{name}, with a clock"), run: Box::new(move || with_clock(SHORT, &run)) }
 }
 
-/// Returns the checks of [`parking`] for the queued lock, with fair releases, and with timed waits.
+/// Returns the checks of a parking lock for the queued lock, with fair releases, and with timed
+/// waits.
 fn pv_queued() -> Vec<Check> {
     use FairOp::{Fair, GivesUp, Timed, Usual, Woken};
     type P = FairProgram<PvQueued, Host>;
@@ -200,8 +201,8 @@ fn reclamation() -> Vec<Check> {
     for ops in [[Retire, Collect], [Retire, RetireAndCollect], [Barrier, Collect]] {
         checks.push(check::<Of<2>>(&ops, Bounds::preemptions(2)));
     }
-    // One thread ends an epoch, and another sees that late or not at all. The thread that ends an
-    // epoch is not the one that retires.
+    // Another thread than the retiring one ends an epoch. In some executions the third thread sees
+    // that late, or not at all.
     for ops in [
         [Collect, Read, RetireAndCollect],
         [Read, Retire, AdvanceAndCollect],

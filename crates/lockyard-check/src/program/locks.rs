@@ -19,7 +19,7 @@ pub enum LockOp {
 }
 
 impl LockOp {
-    /// Returns the number of critical sections of a waiting thread in a round.
+    /// Returns the number of critical sections in a round, for a thread that waits for the lock.
     fn sections(self) -> u64 {
         1 + u64::from(self == LockOp::LockTwice)
     }

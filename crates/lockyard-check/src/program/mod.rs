@@ -1,7 +1,7 @@
 //! Programs: small concurrent clients of a primitive, each written once over the platform.
 //!
-//! One program is a model, a simulated run, and a set of threads of the host. A back-end
-//! ([`crate::backends`]) runs it.
+//! A back-end ([`crate::backends`]) runs a program: as a model, as a simulated run, or on threads
+//! of the host.
 
 mod buffers;
 mod chosen;

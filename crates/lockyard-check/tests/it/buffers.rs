@@ -195,7 +195,7 @@ fn whichever_allocation_fails_the_cache_is_as_it_was() {
     fn with_index<X: Index<Hooked<Native, Rationed>>>() {
         // Allocations of the buffers, and of the shards.
         whichever_allocation_fails::<With<OnMiss, Outside, ReferencedBit, X>>(24);
-        // Memory that was allocated early, and failed, is requested once more when it is needed.
+        // An early allocation that fails is repeated when the memory is needed.
         whichever_allocation_fails::<With<EveryCall, UnderLock, MoveToFront, X>>(1);
     }
     with_index::<WideHash<0>>();

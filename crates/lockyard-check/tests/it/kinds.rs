@@ -43,7 +43,7 @@ fn three_and_four_threads_that_choose_and_use_leave_one_kind() {
     }
 }
 
-/// Without this the checks above would not have raced.
+/// Each side must win in some execution; otherwise the checks above would race over nothing.
 #[test]
 fn each_side_wins_in_some_execution() {
     let (_, outcomes) = model::<Of>(&[Use, ChooseQueued], Bounds::ALL)

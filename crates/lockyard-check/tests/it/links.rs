@@ -1,5 +1,5 @@
-//! Checks of the documents. Every relative link and anchor has a target, every page is in the table
-//! of contents, and the README and the glossary keep to their lengths.
+//! Checks of the documents. Every relative link and anchor has a target, and every page is in the
+//! table of contents. The README and the glossary keep to their lengths.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use std::collections::{BTreeMap, BTreeSet};

@@ -136,8 +136,8 @@ impl Fault for NoWait {
     }
 }
 
-/// Threads are not expected to find it. On a busy host a wait can find no thread inside for
-/// thousands of runs.
+/// Threads are not expected to find it. On a busy host thousands of runs may find no thread inside
+/// at that moment.
 #[test]
 fn not_waiting_for_readers_is_caught() {
     type Of<H> = ReclaimProgram<Domain<H>, H>;

@@ -268,7 +268,7 @@ fn compare(wall: &Wall, found: &BTreeMap<(String, bool), BTreeSet<String>>) -> V
             wrong.push(format!("{} -> {to}{which}: {}", wall.name, places.join(", ")));
         }
     }
-    // Unit tests are not read. So for tests a line in Cargo.toml suffices.
+    // For use by tests a line in Cargo.toml suffices, because unit tests are not read.
     let is_used = |to: &str, is_product: bool| {
         found.get(&(to.to_owned(), is_product)).is_some_and(|places| {
             places.iter().any(|place| !is_product || !place.ends_with("Cargo.toml"))

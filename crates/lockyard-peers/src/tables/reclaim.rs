@@ -124,7 +124,7 @@ impl<const KEPT: bool> Ours<KEPT> {
         // initialised.
         let old = self.pointers[n].0.swap(new.into_bits(), Ordering::AcqRel);
         // SAFETY: it was made by `into_bits`, and the exchange took it out of reach, for this
-        // thread alone; all readers are inside guards of the domain.
+        // thread alone. All readers are inside guards of the domain.
         unsafe { self.domain.retire_owned(OwnedObject::from_bits(old)) };
     }
 }
@@ -162,7 +162,7 @@ impl<const KEPT: bool> Reclaim for Ours<KEPT> {
 impl<const KEPT: bool> Drop for Ours<KEPT> {
     fn drop(&mut self) {
         for line in &mut self.pointers {
-            // SAFETY: made by `into_bits`, and nobody else has the subject any more.
+            // SAFETY: made by `into_bits`. No other thread has the subject any more.
             drop(unsafe { OwnedObject::from_bits(line.0.get()) });
         }
     }
@@ -231,7 +231,7 @@ impl<const KEPT: bool> Reclaim for Crossbeam<KEPT> {
 impl<const KEPT: bool> Drop for Crossbeam<KEPT> {
     fn drop(&mut self) {
         for line in &mut self.pointers {
-            // SAFETY: nobody else has the subject any more.
+            // SAFETY: no other thread has the subject any more.
             drop(unsafe { std::mem::take(&mut line.0).try_into_owned() });
         }
     }
@@ -256,7 +256,7 @@ impl<const KEPT: bool> Seize<KEPT> {
         let new = Box::into_raw(Box::new(object));
         let old = guard.swap(&self.pointers[n].0, new, Ordering::AcqRel);
         // SAFETY: it is a box's pointer, which the exchange took out of reach, for this thread
-        // alone; readers are inside guards of the collector.
+        // alone. Readers are inside guards of the collector.
         unsafe { guard.defer_retire(old, seize::reclaim::boxed) };
     }
 }
@@ -294,7 +294,7 @@ impl<const KEPT: bool> Reclaim for Seize<KEPT> {
 impl<const KEPT: bool> Drop for Seize<KEPT> {
     fn drop(&mut self) {
         for line in &mut self.pointers {
-            // SAFETY: it is a box's pointer, and nobody else has the subject any more.
+            // SAFETY: it is a box's pointer. No other thread has the subject any more.
             drop(unsafe { Box::from_raw(*line.0.get_mut()) });
         }
     }

@@ -145,8 +145,7 @@ fn an_uncontended_ticket_lock_is_one_locked_addition_and_one_plain_store() {
     let ticket = uncontended(assembly, "ticket_loop");
     assert_eq!(locked(&ticket).len(), 1, "{ticket:#?}");
     let ticket = shape(&ticket);
-    // Compared with the yardstick, the ticket is compared with the owner, and incremented for the
-    // next thread.
+    // Unlike the yardstick, the loop compares the ticket with the owner, and increments the ticket.
     let expected = [
         "mov",
         "lock xadd dword",

@@ -216,7 +216,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Reads `use ...;` from `at`; returns the index behind it.
+    /// Reads `use ...;` from `at`, and returns the index behind it.
     fn read_use(&mut self, tokens: &[TokenTree], at: usize) -> usize {
         // `impl Trait + use<'a>` is no import.
         let is_capture = tokens.get(at + 1).is_some_and(|token| is_punct(token, '<'));
