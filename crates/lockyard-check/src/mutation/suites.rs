@@ -201,8 +201,8 @@ fn reclamation() -> Vec<Check> {
     for ops in [[Retire, Collect], [Retire, RetireAndCollect], [Barrier, Collect]] {
         checks.push(check::<Of<2>>(&ops, Bounds::preemptions(2)));
     }
-    // Another thread than the retiring one ends an epoch. In some executions the third thread sees
-    // that late, or not at all.
+    // In some executions one thread retires an object and another ends the epoch. A thread may see
+    // that end late, or not at all.
     for ops in [
         [Collect, Read, RetireAndCollect],
         [Read, Retire, AdvanceAndCollect],

@@ -70,7 +70,8 @@ pub struct Group {
     pub rows: &'static [SubjectRow],
 }
 
-/// The rows of a group. The file that uses it has `SubjectRow`, `SubjectRole` and `table`, which makes a subject.
+/// Writes the rows of a group. The file that uses it has `SubjectRow`, `SubjectRole` and `table`,
+/// which makes a subject.
 macro_rules! rows {
     ($(
         $name:literal, $role:ident, $from:literal, $licence:literal, $subject:ty, $what:literal;
