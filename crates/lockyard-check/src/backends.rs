@@ -1,4 +1,4 @@
-//! The three back-ends: what runs a [`Program`], unchanged, and says what went wrong.
+//! The three back-ends. Each runs a [`Program`], unchanged, and reports its violations.
 
 use crate::explore::{Bounds, Explored, Failed, explore};
 use crate::finding::{Caught, Finding, STUCK, catching};
@@ -14,10 +14,10 @@ use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 
-/// What a harness says about a program.
+/// Verdict of a harness on a program.
 #[derive(Clone, Debug)]
 pub struct Verdict {
-    /// What it found, if anything.
+    /// The violation that it found; `None` if it found none.
     pub caught: Option<Caught>,
     /// Number of runs of the program: executions of the model, attempts with threads, simulated
     /// runs.
@@ -25,17 +25,18 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// The kind of what was found.
+    /// Returns the kind of the violation, if there is one.
     pub fn finding(&self) -> Option<Finding> {
         self.caught.as_ref().map(|caught| caught.finding)
     }
 }
 
-/// Prints a verdict, and asserts that what was found is one of `expected`; nothing, if none is.
+/// Prints a verdict. Asserts that its finding is one of `expected`, or that there is none if
+/// `expected` is empty.
 ///
 /// # Panics
 ///
-/// If it is not.
+/// If the finding is another one.
 #[track_caller]
 pub fn says(title: &str, verdict: &Verdict, expected: &[Finding]) {
     let found = verdict.caught.as_ref().map_or("nothing".into(), |caught| caught.to_string());
@@ -46,12 +47,12 @@ pub fn says(title: &str, verdict: &Verdict, expected: &[Finding]) {
     }
 }
 
-/// Explores program `P` with one thread for each of `ops`, once each, within `bounds`; also returns
-/// every outcome that an execution had.
+/// Explores program `P` with one thread for each of `ops`, once each, within `bounds`. Also returns
+/// the outcomes of all executions.
 ///
 /// # Errors
 ///
-/// What the first execution that failed found.
+/// The finding of the first execution that failed.
 pub fn model<P: Program>(
     ops: &[P::Op],
     bounds: Bounds,
@@ -82,13 +83,13 @@ pub fn model<P: Program>(
     Ok((explored, outcomes))
 }
 
-/// The model check of primitive `P` with fault `F`, at two preemptions. It needs no search: it is
-/// exhaustive within its bound.
+/// Checks primitive `P` with fault `F` in a model, with at most two preemptions. The search is
+/// ignored, because the check is exhaustive within that bound.
 pub fn check_model<P: Primitive, F: Fault>(_search: Search) -> Verdict {
     verdict(model::<P::Program<Hooked<Checked, Faulty<F>>>>(P::MIX, Bounds::preemptions(2)))
 }
 
-/// A result of an exploration as a verdict.
+/// Returns the result of an exploration as a verdict.
 pub fn verdict(result: Result<(Explored, BTreeSet<Left>), Failed>) -> Verdict {
     match result {
         Ok((explored, _)) => Verdict { caught: None, runs: explored.executions },
@@ -96,8 +97,9 @@ pub fn verdict(result: Result<(Explored, BTreeSet<Left>), Failed>) -> Verdict {
     }
 }
 
-/// Runs program `P` with threads of the host, `rounds` each, until something is found, at most
-/// `attempts` times. `P` must be on a host that is [`Watched`], so that no wait is without end.
+/// Runs program `P` on threads of the host, for `rounds` each. Repeats that until it finds a
+/// violation, at most `attempts` times. `P` must be on a host that is [`Watched`], so that every
+/// wait ends.
 pub fn native<P: Program>(ops: &[P::Op], rounds: u32, attempts: u64) -> Verdict {
     for attempt in 1..=attempts {
         if let Some(caught) = attempt_natively::<P>(ops, rounds, attempt) {
@@ -137,8 +139,8 @@ fn attempt_natively<P: Program>(ops: &[P::Op], rounds: u32, attempt: u64) -> Opt
     if caught.is_empty() {
         return catching(AssertUnwindSafe(|| program.finish())).err();
     }
-    // A thread that fails with the lock in its hands leaves the others stuck: what it found comes
-    // first.
+    // A thread that panics while it holds the lock leaves the others stuck. So its own finding
+    // comes first.
     caught.sort_by_key(|caught| caught.finding == Finding::Stuck);
     caught.into_iter().next()
 }
@@ -146,12 +148,12 @@ fn attempt_natively<P: Program>(ops: &[P::Op], rounds: u32, attempt: u64) -> Opt
 /// Rounds of each thread in a native check.
 pub const NATIVE_ROUNDS: u32 = 2_000;
 
-/// How long a check by attempts goes on before it says that it found nothing.
+/// Number of attempts after which a check reports that it found nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Search {
-    /// Nothing should be found: a few attempts.
+    /// A few attempts, for a check that should find nothing.
     Briefly,
-    /// Something should be found: until it is, within reason.
+    /// Attempts until a violation is found, up to a limit, for a check that should find one.
     UntilFound,
 }
 
@@ -164,24 +166,24 @@ impl Search {
     }
 }
 
-/// The native check of primitive `P` with fault `F`.
+/// Checks primitive `P` with fault `F` natively.
 pub fn check_natively<P: Primitive, F: Fault>(search: Search) -> Verdict {
     native::<P::Program<Hooked<Native, Watched<F>>>>(P::MIX, NATIVE_ROUNDS, search.attempts())
 }
 
 /// The machine of simulated checks.
 const MACHINE: &str = "cascade-lake-2s24c2t";
-/// Events of a simulated run after which it is taken to make no progress: a hundred times what the
-/// longest run without a fault takes.
+/// Number of events after which a simulated run counts as making no progress. It is a hundred times
+/// that of the longest run without a fault.
 const MOST_EVENTS: u64 = 20_000_000;
 
-/// Runs program `P` on a simulated machine, `rounds` each, with one random order of service after
-/// another until something is found, at most `attempts` of them. Threads stand on cores of both
-/// sockets.
+/// Runs program `P` on a simulated machine, for `rounds` each. Each attempt has another random
+/// order of service. It stops at the first violation, or after `attempts`. Threads are placed on
+/// cores of both sockets.
 ///
 /// # Panics
 ///
-/// If the machine is not among the shipped ones.
+/// If the machine is not a shipped one.
 pub fn simulated<P: Program>(ops: &[P::Op], rounds: u32, attempts: u64) -> Verdict {
     let machine = Machine::shipped(MACHINE).expect("the machine is shipped");
     for seed in 1..=attempts {
@@ -227,7 +229,7 @@ fn simulate<P: Program>(
     Some(Caught { finding: Finding::of(&message), message })
 }
 
-/// The simulated check of primitive `P` with fault `F`.
+/// Checks primitive `P` with fault `F` on the simulated machine.
 pub fn check_simulated<P: Primitive, F: Fault>(search: Search) -> Verdict {
     simulated::<P::Program<Hooked<Simulated, Faulty<F>>>>(
         P::MIX,

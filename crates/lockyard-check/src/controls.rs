@@ -1,7 +1,7 @@
-//! Negative controls: reference counts that are wrong on purpose, and a lock with an ordering that
-//! is not needed. Locks with wrong behaviour are in `lockyard-controls`.
+//! Negative controls: reference counts and reclamation that are wrong on purpose, and a lock with
+//! an ordering that is not needed. Locks with wrong behaviour are in `lockyard-controls`.
 //!
-//! Each is wrong in one step that the correct ones take care of, and runs in the same programs.
+//! Each is wrong in one step that the correct ones handle, and runs in the same programs.
 
 use crate::program::{PageCount, Reclaims, RefCount, forward_reclamation, linger};
 use lockyard::lane::{FourBytes, Lane};
@@ -35,8 +35,8 @@ impl Algorithm for TooStrong {
 // SAFETY: exclusion is that of a test-and-set lock.
 unsafe impl<H: HostWithSlots> LaneLock<H> for TooStrong {
     unsafe fn lock<L: Lane>(lane: L) {
-        // Acquire: pairs with the release in `unlock`. The release pairs with nothing: that is the
-        // mistake.
+        // Acquire: pairs with the release in `unlock`. The mistake is the release, which pairs with
+        // nothing.
         while Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::AcqRel)) {
             lane.wait_until::<H>(Ordering::Relaxed, |bits| !Self::is_held(bits));
         }
@@ -53,7 +53,7 @@ unsafe impl<H: HostWithSlots> LaneLock<H> for TooStrong {
     }
 }
 
-/// A reference count that can revive a dead object: it checks for a reference and then adds one, in
+/// A reference count that can revive a dead object. It checks for a reference and then adds one, in
 /// two steps.
 pub struct Reviving<H: HostWithSlots>(U32<H>);
 
@@ -78,9 +78,9 @@ impl<H: HostWithSlots> RefCount<H> for Reviving<H> {
     }
 }
 
-/// A page reference count with a bit, whose adder undoes its addition when it finds the bit. It
-/// adds, the owner unfreezes to one reference, and the undoing leaves none although the owner has
-/// one.
+/// A page reference count whose frozen state is a bit. A thread that finds the bit undoes its
+/// addition, and that is wrong. It adds one, the owner unfreezes to one reference, and the undo
+/// takes that reference away.
 pub struct Undoing<H: HostWithSlots>(U32<H>);
 
 const FROZEN: u32 = 1 << 31;
@@ -130,8 +130,8 @@ impl<H: HostWithSlots> PageCount<H> for Undoing<H> {
     }
 }
 
-/// Reclamation that frees one epoch too early: a reader that noted the epoch that has just ended
-/// may hold the object.
+/// Reclamation that frees one epoch too early. A reader that noted the epoch that has just ended
+/// may still hold the object.
 pub struct OneEpoch<H: HostWithSlots> {
     domain: Domain<H>,
     waiting: Mutex<Vec<Waiting<H>>>,
@@ -157,11 +157,11 @@ impl<H: HostWithSlots> Reclaims<H> for OneEpoch<H> {
     }
     fn collect(&self) {
         let waiting = std::mem::take(&mut *self.waiting.lock().expect("nobody panics with it"));
-        // The mistake: this is the end of one epoch.
+        // The mistake: only one epoch ends here.
         if self.domain.try_advance().is_ok() {
             for Waiting(object, free) in waiting {
-                // SAFETY: the object is there as long as its program; that it is freed too early is
-                // what the checks find.
+                // SAFETY: the object lives until its program ends. The checks look for its early
+                // freeing.
                 unsafe { free(object) };
             }
         } else {
@@ -203,7 +203,7 @@ impl<H: HostWithSlots> Reclaims<H> for NeverLeft<H> {
         self.0.begin();
     }
     fn read<R>(&self, body: impl FnOnce() -> R) -> R {
-        // The mistake.
+        // The mistake: the guard is never dropped.
         std::mem::forget(self.0.enter());
         body()
     }

@@ -1,7 +1,7 @@
-//! Running a model to its end, and its result.
+//! Explores a model, and reports its result.
 //!
 //! loom reports a failure by a panic. Here a failure is a value, because half of this crate shows
-//! that wrong programs fail. The number of executions is part of every result, because a check that
+//! that wrong programs fail. Each result includes the number of executions, because a check that
 //! explored nothing has checked nothing.
 
 use crate::finding::{Caught, catching};
@@ -15,31 +15,31 @@ use std::time::{Duration, Instant};
 /// Bounds of an exploration.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Preemptions in one execution; `None` for any number.
+    /// Maximum number of preemptions in one execution; `None` for no bound.
     pub preemptions: Option<usize>,
-    /// Exploration of waiting loops.
+    /// Way in which waiting loops are explored.
     pub waits: Waits,
 }
 
-/// Maximum number of executions. A model that needs more is reported as not finished, which is a
-/// failure: a check that stops on its way has not checked what it claims.
+/// Maximum number of executions. A model that needs more fails as unfinished. A check that stops
+/// early has not checked what it claims.
 pub const MOST_EXECUTIONS: u64 = 3_000_000;
 
 /// Number of transitions in one execution after which it counts as making no progress.
 const MOST_BRANCHES: usize = 2_000;
 
 impl Bounds {
-    /// Every execution, waits explored where they succeed.
+    /// Every execution; waits are explored only where they succeed.
     pub const ALL: Bounds = Bounds { preemptions: None, waits: Waits::UntilTrue };
     /// Every execution, with every failed poll of every wait.
     pub const EVERYTHING: Bounds = Bounds { preemptions: None, waits: Waits::Everything };
 
-    /// Up to `preemptions` preemptions; a thread that waits and steps back adds none.
+    /// Up to `preemptions` preemptions. A waiting thread that steps back adds none.
     pub const fn stepping_back(preemptions: usize) -> Bounds {
         Bounds { preemptions: Some(preemptions), waits: Waits::SteppingBack }
     }
 
-    /// Up to `preemptions` preemptions, waits explored where they succeed.
+    /// Up to `preemptions` preemptions; waits are explored only where they succeed.
     pub const fn preemptions(preemptions: usize) -> Bounds {
         Bounds { preemptions: Some(preemptions), waits: Waits::UntilTrue }
     }
@@ -64,7 +64,7 @@ impl fmt::Display for Bounds {
 pub struct Explored {
     /// Number of executions of the model.
     pub executions: u64,
-    /// Their duration.
+    /// Time that they took.
     pub elapsed: Duration,
 }
 
@@ -74,7 +74,7 @@ impl fmt::Display for Explored {
     }
 }
 
-/// Failure of a model, with its execution.
+/// Failure of a model, with the execution that failed.
 #[derive(Clone, Debug)]
 pub struct Failed {
     /// The finding.

@@ -1,14 +1,14 @@
 //! A host with few slots. The ticket lock with 8-bit counters does not compile for more than 255.
-//! With fewer slots than threads, a lock's waiter may have none.
+//! With fewer slots than threads, a waiter may have no slot.
 
 use core::marker::PhantomData;
 use lockyard::platform::{Host, HostWithSlots, Slot};
 
-/// The host `H` with at most `N` slots: threads beyond have none.
+/// The host `H` with at most `N` slots. Further threads have none.
 #[derive(Debug)]
 pub struct FewSlots<H, const N: u32 = 255>(PhantomData<fn() -> H>);
 
-// SAFETY: everything is `H`'s; a slot beyond `N` is withheld, which a host may do. The programs of
+// SAFETY: everything is `H`'s. A slot beyond `N` is withheld, which a host may do. The programs of
 // this crate have far fewer than 255 threads.
 unsafe impl<H: Host, const N: u32> Host for FewSlots<H, N> {
     type Atomics = H::Atomics;
@@ -21,5 +21,5 @@ unsafe impl<H: Host, const N: u32> Host for FewSlots<H, N> {
     lockyard::forward_to_host!(H: memory, activity, rest);
 }
 
-/// Threads beyond `N` are those that come when all slots are taken.
+/// Threads beyond `N` behave like threads that find all slots taken.
 impl<H: HostWithSlots, const N: u32> HostWithSlots for FewSlots<H, N> {}

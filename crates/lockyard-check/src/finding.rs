@@ -1,8 +1,7 @@
-//! What a harness found wrong, by kind.
+//! Kinds of violations that a harness finds.
 //!
-//! Programs report a violation by a panic whose message begins with a name from this file, so that
-//! the same violation is the same finding in a thread of the host, in a simulated one and in a
-//! model.
+//! Programs report a violation by a panic whose message begins with a name from this file. So one
+//! violation is the same finding in a thread of the host, in a simulated thread and in a model.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -13,17 +12,17 @@ use std::sync::Once;
 /// A kind of violation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Finding {
-    /// Some thread can never go on.
+    /// A thread that can never continue.
     Stuck,
-    /// Two holders of one lock, by the stamp that each leaves.
+    /// Two holders of one lock, shown by the stamp of each.
     Exclusion,
-    /// Accesses to plain data that are not ordered against each other.
+    /// Accesses to plain data with no order between them.
     Race,
-    /// A sum or a reference count that is not what was done to it.
+    /// A sum or a reference count that differs from the operations on it.
     Count,
     /// An object used after the last reference to it was gone.
     Freed,
-    /// A word that is used as two kinds of lock.
+    /// A word that is used as locks of two kinds.
     Kinds,
     /// A panic of another kind: an assertion inside the primitive or the platform.
     Assertion,
@@ -40,7 +39,7 @@ pub const FREED: &str = "freed: ";
 /// Begins the message of [`Finding::Kinds`].
 pub const KINDS: &str = "kinds: ";
 
-/// loom's own reports, by what they mean here.
+/// Messages of loom, and their findings.
 const OF_LOOM: [(&str, Finding); 3] = [
     ("Model exceeded maximum number of branches", Finding::Stuck),
     ("deadlock; threads", Finding::Stuck),
@@ -48,7 +47,7 @@ const OF_LOOM: [(&str, Finding); 3] = [
 ];
 
 impl Finding {
-    /// The kind of a panic with this message.
+    /// Returns the kind of a panic with this message.
     pub fn of(message: &str) -> Finding {
         let ours = [
             (STUCK, Finding::Stuck),
@@ -67,9 +66,9 @@ impl Finding {
 /// A violation that was found.
 #[derive(Clone, Debug)]
 pub struct Caught {
-    /// Its kind.
+    /// Kind of the violation.
     pub finding: Finding,
-    /// The message of the panic.
+    /// Message of the panic.
     pub message: String,
 }
 
@@ -81,7 +80,7 @@ impl fmt::Display for Caught {
 }
 
 std::thread_local! {
-    /// While this holds a value, panics of the OS thread are recorded, not printed.
+    /// While this is `Some`, panics of the OS thread are recorded instead of printed.
     static RECORD: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
 
@@ -95,12 +94,12 @@ fn message_of(payload: &(dyn Any + Send)) -> String {
     }
 }
 
-/// Runs `run`; a panic is a value, and is not printed. The first panic counts, when unwinding
-/// causes others.
+/// Runs `run`. Returns a panic as a value, and does not print it. If unwinding causes further
+/// panics, the first one counts.
 ///
 /// # Errors
 ///
-/// What it panicked with.
+/// The finding of the first panic.
 pub fn catching<R>(run: impl FnOnce() -> R + UnwindSafe) -> Result<R, Caught> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

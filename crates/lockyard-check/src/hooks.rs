@@ -17,16 +17,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering as Plain};
 
-/// One wrong step, made wherever a primitive makes the right one.
+/// One wrong step, made wherever a primitive makes the correct one.
 pub trait Fault: 'static {
-    /// Its name in tables.
+    /// Name in tables.
     const NAME: &'static str;
-    /// Whether this operation is the step that goes wrong: it changes nothing, and is reported as
-    /// done.
+    /// Returns true if this operation goes wrong. It then changes nothing, and is reported as done.
     fn strikes(operation: &Operation) -> bool;
 }
 
-/// Nothing goes wrong.
+/// No fault.
 #[derive(Debug)]
 pub struct NoFault;
 impl Fault for NoFault {
@@ -87,7 +86,7 @@ impl Fault for LostExchange {
     }
 }
 
-/// A choice of a kind of lock is not kept: whoever makes it takes his own for the one in force.
+/// A choice of a lock's kind is lost: the thread that makes it believes that its kind is in force.
 #[derive(Debug)]
 pub struct LostChoice;
 impl Fault for LostChoice {
@@ -108,18 +107,18 @@ impl Fault for LostFence {
     }
 }
 
-/// The hook that makes the wrong step `F`.
+/// The hook that injects fault `F`.
 #[derive(Debug)]
 pub struct Faulty<F>(PhantomData<F>);
-// SAFETY: for the tests of this crate: what a lock leaves unguarded in its programs are atomics,
-// and a counter in a cell, whose loss is what they look for.
+// SAFETY: used only in the tests of this crate. Their programs leave only atomics unguarded, and a
+// counter in a cell. The tests look for the loss of that counter's updates.
 unsafe impl<F: Fault> Hook for Faulty<F> {
     fn operation(operation: &mut Operation) -> Effect {
         if F::strikes(operation) { Effect::Pretended } else { Effect::Performed }
     }
 }
 
-/// The same in a model, with operations on freed memory reported as [`Scripted`] does.
+/// [`Faulty`] in a model. Operations on freed memory are reported as [`Scripted`] does.
 #[derive(Debug)]
 pub struct FaultyAndFreed<F>(PhantomData<F>);
 // SAFETY: as for `Faulty`.
@@ -132,13 +131,14 @@ unsafe impl<F: Fault> Hook for FaultyAndFreed<F> {
     }
 }
 
-/// The same for threads of the host, which must not wait for ever: a wait that is not over after
-/// [`PATIENCE`] slices, or that is not over when another thread has found something, panics.
+/// [`Faulty`] for threads of the host, which must not wait for ever. A wait panics after
+/// [`PATIENCE`] slices, or as soon as another thread has found a violation.
 #[derive(Debug)]
 pub struct Watched<F>(PhantomData<F>);
 
-/// Slices of a wait, each with a yield to the operating system, after which it is taken to be
-/// without end. Others run in each yield, so a busy machine makes it longer, not likelier.
+/// Number of slices after which a wait counts as endless. Each slice ends with a yield to the
+/// operating system. Other threads run in each yield, so a busy machine makes a wait longer, but
+/// not more likely to count as endless.
 pub const PATIENCE: u64 = 200_000;
 
 std::thread_local! {
@@ -146,7 +146,7 @@ std::thread_local! {
     static OTHERS_FAILED: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// Makes the waits of this OS thread end when `failed` becomes true. `seed` decides where the
+/// Makes the waits of this OS thread end when `failed` becomes true. `seed` determines where the
 /// thread yields to others.
 pub fn give_up_when(failed: Arc<AtomicBool>, seed: u64) {
     OTHERS_FAILED.set(Some(failed));
@@ -161,7 +161,7 @@ unsafe impl<F: Fault> Hook for Watched<F> {
         let random = RANDOM.get().wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         RANDOM.set(random);
         if random >> 60 == 0 {
-            // One operation in 16: so threads are preempted anywhere, also on a single CPU.
+            // One operation in 16 yields. So threads are preempted anywhere, also on a single CPU.
             std::thread::yield_now();
         }
         Faulty::<F>::operation(operation)
@@ -178,13 +178,13 @@ unsafe impl<F: Fault> Hook for Watched<F> {
 /// One ordering in the source of a primitive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Site {
-    /// The file.
+    /// Source file.
     pub file: &'static str,
     /// Line and column.
     pub at: (u32, u32),
-    /// The operation.
+    /// Kind of the operation.
     pub kind: OperationKind,
-    /// Whether it is the ordering of a failed compare-exchange.
+    /// True for the ordering of a failed compare-exchange.
     pub failure: bool,
 }
 
@@ -195,7 +195,7 @@ impl fmt::Display for Site {
     }
 }
 
-/// A site and the ordering that it has there.
+/// A site, and its ordering in the source.
 pub type Ordered = (Site, &'static str);
 
 std::thread_local! {
@@ -206,22 +206,22 @@ std::thread_local! {
         const { RefCell::new(Vec::new()) };
 }
 
-/// What runs in the middle of another thing of the same thread.
+/// Code that runs in the middle of another operation of the same thread.
 type Interruption = Rc<dyn Fn()>;
 
-/// Interrupts the running thread of a model at its next wait, before its first poll, as a signal
-/// handler in the middle of a wait does. For models that use [`Scripted`].
+/// Interrupts the running thread of a model at its next wait, before the first poll. A signal
+/// handler in the middle of a wait does that. It is for models that use [`Scripted`].
 pub fn interrupt_next_wait(handler: Interruption) {
     let thread = loom::thread::current().id();
     INTERRUPTIONS.with_borrow_mut(|all| all.push((thread, handler)));
 }
 
-/// Forgets interruptions that were not due.
+/// Cancels pending interruptions.
 pub fn interrupt_nothing() {
     INTERRUPTIONS.take();
 }
 
-/// The interruption that is due for the running thread, if there is one.
+/// Takes the pending interruption of the running thread, if there is one.
 fn interruption() -> Option<Interruption> {
     INTERRUPTIONS.with_borrow_mut(|all| {
         if all.is_empty() {
@@ -242,7 +242,7 @@ pub fn with_weakened<R>(site: Site, order: Ordering, run: impl FnOnce() -> R) ->
     result
 }
 
-/// Runs `run`, and returns the sites with an ordering stronger than relaxed that it came to, in the
+/// Runs `run`. Returns the sites that it reached with an ordering stronger than relaxed, in the
 /// models of this OS thread that use [`Scripted`].
 pub fn ordered_sites<R>(run: impl FnOnce() -> R) -> (R, BTreeSet<Ordered>) {
     SEEN.set(Some(BTreeSet::new()));
@@ -250,13 +250,13 @@ pub fn ordered_sites<R>(run: impl FnOnce() -> R) -> (R, BTreeSet<Ordered>) {
     (result, SEEN.take().unwrap_or_default())
 }
 
-/// Notes that the memory in `range` is freed, for the models of this OS thread that use
-/// [`Scripted`]: every later operation on a word in it fails.
+/// Notes that the memory in `range` is freed. In the models of this OS thread that use
+/// [`Scripted`], every later operation on a word in it fails.
 pub fn free(range: Range<usize>) {
     FREED_RANGES.with_borrow_mut(|ranges| ranges.push(range));
 }
 
-/// Forgets what was freed.
+/// Forgets the freed memory.
 pub fn free_nothing() {
     FREED_RANGES.with_borrow_mut(Vec::clear);
 }
@@ -271,12 +271,12 @@ fn name_of(order: Ordering) -> Option<&'static str> {
     }
 }
 
-/// The hook of model checks: weakens the selected ordering, records sites, reports operations on
+/// The hook of model checks. It weakens the selected ordering, records sites, reports operations on
 /// freed memory, and interrupts waits.
 #[derive(Debug)]
 pub struct Scripted(());
 
-// SAFETY: as for `Faulty`; it is used in models.
+// SAFETY: as for `Faulty`. It is used only in models.
 unsafe impl Hook for Scripted {
     fn operation(operation: &mut Operation) -> Effect {
         let (kind, place) = (operation.kind, operation.place);

@@ -7,13 +7,13 @@
 //! - [`hooks`]: wrong steps and weakened orderings, injected through the platform.
 //! - [`ration`]: memory that is counted, and allocations that fail on demand.
 //! - [`primitives`]: the table of primitives that are checked.
-//! - [`matrix`]: operation against operation, generated.
+//! - [`matrix`]: every operation against every other, generated.
 //! - [`mutation`]: every ordering weakened, one at a time; a check must notice.
 //! - [`quarantine`]: a host whose freed memory is watched.
 //! - [`sources`]: reads the source files.
-//! - [`controls`]: primitives that are wrong on purpose, which every harness must catch.
+//! - [`controls`]: primitives that are wrong on purpose; every harness must catch them.
 //!
-//! The checks themselves are this crate's tests.
+//! The checks themselves are the tests of this crate.
 
 pub mod backends;
 pub mod controls;

@@ -1,6 +1,6 @@
-//! The matrix of operation against operation, generated, checked and printed.
+//! The matrix of operations: every pair is generated, checked and printed.
 //!
-//! Every unordered pair of operations has a cell: what was explored, or the reason why there is
+//! Every unordered pair of operations has a cell. It shows what was explored, or why there is
 //! nothing to explore.
 
 use crate::backends::model;
@@ -8,12 +8,12 @@ use crate::explore::{Bounds, Explored};
 use crate::program::Program;
 use std::fmt::Debug;
 
-/// Explores program `P` and prints what was explored.
+/// Explores program `P` and prints the coverage.
 ///
 /// # Panics
 ///
-/// If the model fails, or if it had a single execution though it has several threads: such a
-/// program races over nothing and checks nothing.
+/// If the model fails, or if it has a single execution in spite of several threads. Such a program
+/// has no race and checks nothing.
 pub fn must_hold<P: Program>(title: &str, ops: &[P::Op], bounds: Bounds) -> Explored {
     match model::<P>(ops, bounds) {
         Ok((explored, outcomes)) => {
@@ -27,13 +27,13 @@ pub fn must_hold<P: Program>(title: &str, ops: &[P::Op], bounds: Bounds) -> Expl
     }
 }
 
-/// Every unordered pair of `ops`.
+/// Returns every unordered pair of `ops`.
 pub fn pairs<O: Copy>(ops: &[O]) -> impl Iterator<Item = (O, O)> {
     ops.iter().enumerate().flat_map(|(i, &a)| ops[i..].iter().map(move |&b| (a, b)))
 }
 
-/// Checks every pair of `ops` by `check`, unless `reason` says why there is nothing to check.
-/// `check` returns the number of executions, which the printed matrix has in each cell.
+/// Checks every pair of `ops` by `check`, unless `reason` gives a reason to skip it. `check`
+/// returns the number of executions, which the printed matrix shows in each cell.
 pub fn check_pairs<O: Copy + PartialEq + Debug>(
     title: &str,
     ops: &[O],

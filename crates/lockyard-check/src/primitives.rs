@@ -1,5 +1,5 @@
-//! The primitives that are checked, as types that make a program on any host: one table for every
-//! test of this crate.
+//! The primitives that are checked. Each is a type that makes a program on any host. All tests of
+//! this crate use this one table.
 
 use crate::few_slots::FewSlots;
 use crate::program::{
@@ -11,7 +11,7 @@ use lockyard::lock::{
 };
 use lockyard::platform::{HostWithSlots, Portable};
 
-/// Waiters park soon, so that they do it in runs of few threads too.
+/// Waiters park soon, so that they also park in short runs of few threads.
 #[derive(Debug)]
 pub struct Soon;
 impl Hooks for Soon {
@@ -19,7 +19,7 @@ impl Hooks for Soon {
     const NEWCOMER_SPINS: u32 = 3;
 }
 
-/// Waiters park, and the first is passed once at most.
+/// Waiters park soon, and the first waiter is passed at most once.
 #[derive(Debug)]
 pub struct PassedOnce;
 impl Hooks for PassedOnce {
@@ -28,14 +28,14 @@ impl Hooks for PassedOnce {
 
 /// A primitive with the program that exercises it.
 pub trait Primitive: 'static {
-    /// Its name in tables.
+    /// Name in tables.
     const NAME: &'static str;
-    /// What a thread of its program does.
+    /// Operation of a thread in its program.
     type Op: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static;
     /// Its program on the host `H`.
     type Program<H: HostWithSlots>: Program<Op = Self::Op>;
-    /// A mix in which every wrong step that the primitive can make shows: at least three threads,
-    /// of which two contend for the lock.
+    /// A mix of operations that exposes every wrong step that the primitive can make. It has at
+    /// least three threads, and two of them contend for the lock.
     const MIX: &'static [Self::Op];
 }
 
@@ -76,11 +76,11 @@ primitive!(
     Tas, "test-and-set", LockOp, |H| LockProgram<TestAndSet, H>, LOCKS
 );
 primitive!(
-    /// The queued lock, its head grabbing by a store.
+    /// The queued lock; its head takes the lock by a store.
     QueuedStore, "queued", LockOp, |H| LockProgram<Queued, H>, LOCKS
 );
 primitive!(
-    /// The queued lock, its head grabbing by a compare-exchange.
+    /// The queued lock; its head takes the lock by a compare-exchange.
     QueuedCmpxchg, "queued cmpxchg-grab", LockOp,
     |H| LockProgram<Queued<CmpxchgGrab>, H>, LOCKS
 );
@@ -90,7 +90,7 @@ primitive!(
     |H| LockProgram<Queued, Portable<H>>, LOCKS
 );
 primitive!(
-    /// The queued lock on a host where one thread has a slot, and the others have none.
+    /// The queued lock on a host where one thread has a slot and the others have none.
     QueuedNoNode, "queued, one slot", LockOp,
     |H| LockProgram<Queued, FewSlots<H, 1>>, LOCKS
 );
@@ -107,7 +107,8 @@ primitive!(
     PvTicketLock, "pv-ticket", LockOp, |H| LockProgram<PvTicket<Soon>, H>, LOCKS
 );
 primitive!(
-    /// The same on a host where one thread has a slot, and the others have none.
+    /// The ticket lock whose waiters park, on a host where one thread has a slot and the others
+    /// have none.
     PvTicketNoNode, "pv-ticket, one slot", LockOp,
     |H| LockProgram<PvTicket, FewSlots<H, 1>>, LOCKS
 );
@@ -116,12 +117,13 @@ primitive!(
     PvQueuedLock, "pv-queued", LockOp, |H| LockProgram<PvQueued<Soon>, H>, LOCKS
 );
 primitive!(
-    /// The same, whose first waiter is passed once at most.
+    /// The queued lock whose waiters park, and whose first waiter is passed at most once.
     PvQueuedOnce, "pv-queued, passed once", LockOp,
     |H| LockProgram<PvQueued<PassedOnce>, H>, LOCKS
 );
 primitive!(
-    /// The same on a host where one thread has a slot, and the others have none.
+    /// The queued lock whose waiters park, on a host where one thread has a slot and the others
+    /// have none.
     PvQueuedNoNode, "pv-queued, one slot", LockOp,
     |H| LockProgram<PvQueued, FewSlots<H, 1>>, LOCKS
 );
@@ -138,7 +140,7 @@ primitive!(
     LockrefTas, "lockref(test-and-set)", CountOp, |H| CountProgram<TestAndSet, H>, COUNTS
 );
 primitive!(
-    /// A lock whose kind is chosen while others use it.
+    /// A lock whose kind is chosen while other threads use it.
     ChosenLate, "chosen kind", ChoiceOp,
     |H| ChoiceProgram<H>, [ChoiceOp::Use, ChoiceOp::ChooseQueued, ChoiceOp::ChooseTestAndSet]
 );

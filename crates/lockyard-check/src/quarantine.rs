@@ -1,6 +1,6 @@
 //! A host that does not reuse freed memory before the next execution of a model. Every operation on
-//! a word in freed memory is a finding. So a primitive that touches what it has freed is caught,
-//! instead of doing something undefined.
+//! a word in freed memory is a finding. So a primitive that touches memory it has freed is caught,
+//! instead of causing undefined behaviour.
 
 use crate::{hooks, ration};
 use core::alloc::Layout;
@@ -9,31 +9,31 @@ use core::ptr::NonNull;
 use lockyard::platform::{Host, HostWithSlots};
 use std::cell::RefCell;
 
-/// The host `H`, which keeps what is given back until [`begin`].
+/// The host `H`, which keeps deallocated memory until [`begin`].
 #[derive(Debug)]
 pub struct Quarantine<H>(PhantomData<fn() -> H>);
 
-/// Memory that was given back, and how to do it.
+/// Deallocated memory, each with its layout and the function that gives it back.
 type Kept = Vec<(NonNull<u8>, Layout, unsafe fn(NonNull<u8>, Layout))>;
 
 std::thread_local! {
     static KEPT: RefCell<Kept> = const { RefCell::new(Vec::new()) };
 }
 
-/// Begins an execution: forgets what was freed in the one before, and gives it back. Programs that
-/// allocate call it when they are made.
+/// Begins an execution: gives back the memory that the previous one freed, and forgets it. Programs
+/// that allocate call it when they are made.
 pub fn begin() {
     hooks::free_nothing();
     for (memory, layout, give_back) in KEPT.take() {
-        // SAFETY: it came from the same host, with this layout; the execution in which it was used
+        // SAFETY: it came from the same host, with this layout. The execution in which it was used
         // is over.
         unsafe { give_back(memory, layout) };
     }
-    // Which has noted it as freed.
+    // The ration has noted the memory as freed.
     ration::begin();
 }
 
-// SAFETY: everything is `H`'s; memory is given back later.
+// SAFETY: everything is `H`'s. Memory is given back later.
 unsafe impl<H: Host> Host for Quarantine<H> {
     type Atomics = H::Atomics;
     const SLOTS: u32 = H::SLOTS;

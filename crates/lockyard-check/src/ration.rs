@@ -1,8 +1,8 @@
-//! Memory that is counted, and whose allocations fail on demand: for tests in which each allocation
-//! fails in turn, and for "nothing leaks".
+//! Memory that is counted, and whose allocations fail on demand. It is for tests in which each
+//! allocation fails in turn, and for tests that nothing leaks.
 //!
-//! All counts are those of the calling OS thread. A model and a simulated run have one, and a test
-//! of threads gives each its own ration.
+//! All counts are those of the calling OS thread. A model or a simulated run has one OS thread, and
+//! a test of threads gives each its own ration.
 
 use lockyard::platform::hooked::{Effect, Hook, Operation};
 use std::alloc::Layout;
@@ -14,7 +14,8 @@ std::thread_local! {
     static FAILS: Cell<Option<u64>> = const { Cell::new(None) };
     static ASKED: Cell<u64> = const { Cell::new(0) };
     static BYTES: Cell<i64> = const { Cell::new(0) };
-    /// Memory that was freed and not allocated again: first byte, byte after the last.
+    /// Memory that was freed and not allocated again: from the first byte to the byte after the
+    /// last.
     static FREED: RefCell<BTreeMap<usize, usize>> = const { RefCell::new(BTreeMap::new()) };
 }
 
@@ -22,7 +23,7 @@ std::thread_local! {
 #[derive(Debug)]
 pub struct Rationed(());
 
-/// Resets the counts, and the allocation that was to fail.
+/// Resets the counts, and cancels the pending failure.
 pub fn begin() {
     FAILS.set(None);
     ASKED.set(0);
@@ -41,7 +42,7 @@ pub fn asked() -> u64 {
 }
 
 /// Returns the number of bytes allocated and not freed since [`begin`]. It is negative if a thread
-/// frees what another allocated.
+/// frees memory that another thread allocated.
 pub fn bytes() -> i64 {
     BYTES.get()
 }
@@ -53,7 +54,7 @@ pub(crate) fn is_freed(address: usize) -> bool {
     })
 }
 
-// SAFETY: no operation is changed.
+// SAFETY: it changes no operation.
 unsafe impl Hook for Rationed {
     fn operation(_: &mut Operation) -> Effect {
         Effect::Performed
@@ -67,7 +68,7 @@ unsafe impl Hook for Rationed {
         BYTES.set(BYTES.get() + layout.size() as i64);
         let (first, end) = (memory.addr().get(), memory.addr().get() + layout.size());
         FREED.with_borrow_mut(|freed| {
-            // Whatever of it was freed before is in use again.
+            // The part of it that was freed before is in use again.
             let overlapping: Vec<(usize, usize)> = freed
                 .range(..end)
                 .rev()

@@ -1,35 +1,35 @@
-//! Reading the project's sources, for tests that hold what the sources may contain.
+//! Reads the project's sources, for tests of their contents.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A source file without its comments, strings and test modules; lines keep their numbers.
+/// A source file without its comments, strings and test modules. Lines keep their numbers.
 #[derive(Debug)]
 pub struct Source {
-    /// The path from the workspace's root.
+    /// Path from the workspace's root.
     pub path: String,
-    /// The rest of the text.
+    /// The remaining text.
     pub code: String,
 }
 
 impl Source {
-    /// The lines, from 1, that contain `pattern`.
+    /// Returns the numbers of the lines that contain `pattern`, counted from 1.
     pub fn lines_with(&self, pattern: &str) -> Vec<usize> {
         let lines = self.code.lines().enumerate();
         lines.filter(|(_, line)| line.contains(pattern)).map(|(index, _)| index + 1).collect()
     }
 }
 
-/// The workspace's root.
+/// Returns the workspace's root.
 pub fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// All Rust files below `folder` (from the workspace's root), by path.
+/// Returns all Rust files below `folder` (a path from the workspace's root), sorted by path.
 ///
 /// # Panics
 ///
-/// If they cannot be read, or there is none.
+/// If they cannot be read, or if there are none.
 pub fn sources(folder: &str) -> Vec<Source> {
     let root = workspace();
     let mut folders = vec![root.join(folder)];
@@ -53,7 +53,7 @@ pub fn sources(folder: &str) -> Vec<Source> {
     found
 }
 
-/// `text` with comments, strings and character literals blanked out.
+/// Returns `text` with comments, strings and character literals blanked out.
 fn code_of(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut code = String::with_capacity(text.len());
@@ -76,7 +76,7 @@ fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// The length of the comment, string or character literal that `rest` begins with, or 0.
+/// Returns the length of the comment, string or character literal at the start of `rest`, or 0.
 fn literal_or_comment(rest: &[u8], within_name: bool) -> usize {
     if rest.starts_with(b"//") {
         return rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
@@ -113,7 +113,7 @@ fn literal_or_comment(rest: &[u8], within_name: bool) -> usize {
     if rest[0] == b'"' {
         return quoted(rest, b'"');
     }
-    // A character literal, and not a lifetime.
+    // A character literal rather than a lifetime.
     if rest[0] == b'\'' && (rest.get(1) == Some(&b'\\') || rest.get(2) == Some(&b'\'')) {
         return quoted(rest, b'\'');
     }
@@ -132,7 +132,7 @@ fn quoted(rest: &[u8], quote: u8) -> usize {
     rest.len()
 }
 
-/// `code` with the bodies of its test modules blanked out.
+/// Returns `code` with the bodies of its test modules blanked out.
 fn without_tests(code: &str) -> String {
     let mut kept = String::from(code);
     while let Some(start) = kept.find("#[cfg(test)]") {

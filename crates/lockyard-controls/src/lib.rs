@@ -1,15 +1,15 @@
 //! Locks that are wrong on purpose: negative controls.
 //!
-//! Each is wrong in one step that the correct locks take care of. A harness that claims to find a
-//! kind of fault must find it in the control of that kind. Scripts can name them, so that anyone
-//! can try the command `lockyard measure` on them.
+//! Each is wrong in one step that the correct locks handle. A harness that claims to find a kind of
+//! fault must find it in the control of that kind. Scripts can name them, so that anyone can run
+//! the command `lockyard measure` on them.
 //!
-//! | control | what is wrong | who must notice |
+//! | control | what is wrong | harness that must notice |
 //! | --- | --- | --- |
 //! | [`DoesNotExclude`] | two threads can hold it | every harness |
 //! | [`LosesWakeUps`] | a waiter may wait for ever | every harness that watches for progress |
 //! | [`TouchesAfterRelease`] | it reads its word after its release | a model that frees the word |
-//! | [`WakesNobody`] | a waiter waits for ever | the same, at the first contention |
+//! | [`WakesNobody`] | a waiter waits for ever | these harnesses too, at the first contention |
 //! | [`TicketAsQueued`] | it uses a ticket word as a queued one | harnesses that watch progress |
 //! | [`Unfair`] | it has a favourite | a measurement of fairness |
 
@@ -19,7 +19,7 @@ use lockyard::lane::{FourBytes, Lane};
 use lockyard::lock::{Algorithm, LaneLock, Queued, Ticket};
 use lockyard::platform::{Budget, Host, HostWithSlots, Int, Ordering, Word};
 
-/// Some pauses, so that others come meanwhile. In a model they are nothing.
+/// Pauses briefly, so that other threads come in between. In a model it does nothing.
 fn linger<H: Host>() {
     for _ in 0..20 {
         H::relax();
@@ -39,7 +39,7 @@ fn clear<L: Lane>(lane: L, bits: u64, order: Ordering) -> u64 {
     L::bits(lane.word().fetch_and(mask, order)).to_u64()
 }
 
-/// A lock that does not exclude: it looks whether the lock is free and then takes it, in two steps.
+/// A lock that does not exclude. It checks that the lock is free and then takes it, in two steps.
 #[derive(Debug)]
 pub struct DoesNotExclude;
 
@@ -52,15 +52,15 @@ impl Algorithm for DoesNotExclude {
     }
 }
 
-// SAFETY: it does not keep the contract, on purpose. The programs that use it access what it
-// "protects" by atomic operations only.
+// SAFETY: it breaks the contract on purpose. The programs that use it access what it "protects" by
+// atomic operations only.
 unsafe impl<H: Host> LaneLock<H> for DoesNotExclude {
     unsafe fn lock<L: Lane>(lane: L) {
         // Acquire: pairs with the release in `unlock`.
         lane.wait_until::<H>(Ordering::Acquire, |bits| !Self::is_held(bits));
         linger::<H>();
-        // The mistake: the result says whether somebody else was faster, and is not looked at.
-        // Acquire: as above.
+        // The mistake: it ignores the result, which shows if another thread was faster. Acquire: as
+        // above.
         lane.fetch_or(bits::<L>(HELD), Ordering::Acquire);
     }
 
@@ -79,8 +79,8 @@ unsafe impl<H: Host> LaneLock<H> for DoesNotExclude {
     }
 }
 
-/// A lock that loses wake-ups: a waiter finds the lock held, then announces that it waits, and then
-/// waits to be kicked; a holder that releases between the first and the second kicks nobody.
+/// A lock that loses wake-ups. A waiter finds the lock held, announces that it waits, and then
+/// waits for a kick. A holder that releases between the check and the announcement kicks no waiter.
 #[derive(Debug)]
 pub struct LosesWakeUps;
 
@@ -93,13 +93,13 @@ impl Algorithm for LosesWakeUps {
     }
 }
 
-// SAFETY: exclusion is that of a test-and-set lock; that waiters may wait for ever is the mistake.
+// SAFETY: exclusion is that of a test-and-set lock. The mistake is that waiters may wait for ever.
 unsafe impl<H: Host> LaneLock<H> for LosesWakeUps {
     unsafe fn lock<L: Lane>(lane: L) {
         // Acquire: pairs with the release in `unlock`.
         while Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire)) {
             linger::<H>();
-            // The mistake: whether the lock is still held is not looked at again.
+            // The mistake: it does not check again if the lock is still held.
             lane.fetch_or(bits::<L>(WAITING), Ordering::Relaxed);
             lane.wait_until::<H>(Ordering::Relaxed, |bits| bits.to_u64() & KICK != 0);
             clear(lane, KICK, Ordering::Relaxed);
@@ -120,7 +120,7 @@ unsafe impl<H: Host> LaneLock<H> for LosesWakeUps {
     }
 }
 
-/// A lock that touches its word after it has released it.
+/// A lock that touches its word after its release.
 #[derive(Debug)]
 pub struct TouchesAfterRelease;
 
@@ -133,8 +133,8 @@ impl Algorithm for TouchesAfterRelease {
     }
 }
 
-// SAFETY: exclusion is that of a test-and-set lock; the late access is the mistake, and harmless
-// where the memory is still there.
+// SAFETY: exclusion is that of a test-and-set lock. The mistake is the late access, which is
+// harmless while the memory exists.
 unsafe impl<H: Host> LaneLock<H> for TouchesAfterRelease {
     unsafe fn lock<L: Lane>(lane: L) {
         // Acquire: pairs with the release in `unlock`.
@@ -151,17 +151,16 @@ unsafe impl<H: Host> LaneLock<H> for TouchesAfterRelease {
     unsafe fn unlock<L: Lane>(lane: L, (): ()) {
         // Release: pairs with the acquire of the next holder.
         lane.store_lowest_byte(HELD as u8, 0, Ordering::Release);
-        // The mistake: whoever has the lock now may have freed it.
+        // The mistake: the next holder may have freed the lock.
         lane.load(Ordering::Relaxed);
     }
 }
 
-/// What an acquisition costs a thread that is not the favourite of an [`Unfair`] lock, in polls.
+/// Number of polls for which a thread backs off that is not the favourite of an [`Unfair`] lock.
 const STANDING_BACK: u32 = 20_000;
 
-/// A lock that excludes, and is unfair. The first thread that takes it is its favourite for good,
-/// and all others back off before each try, so that the unfairness does not depend on the
-/// scheduler.
+/// A lock that excludes, but is unfair. The first thread that takes it stays its favourite. All
+/// others back off before each try, so that the unfairness does not depend on the scheduler.
 ///
 /// ```text
 ///   upper half: the favourite's slot + 1, or 0        bit 0: held
@@ -178,14 +177,14 @@ impl Algorithm for Unfair {
     }
 }
 
-// SAFETY: exclusion is that of a test-and-set lock; that others stand back is the mistake.
+// SAFETY: exclusion is that of a test-and-set lock. The mistake is that other threads back off.
 unsafe impl<H: Host> LaneLock<H> for Unfair {
     unsafe fn lock<L: Lane>(lane: L) {
         let half = <L::Bits as Int>::Half::BITS;
         let me = H::slot().map_or(0, |slot| u64::from(slot.0) + 1);
         let seen = lane.load(Ordering::Relaxed).to_u64();
         if seen >> half == 0 {
-            // Whether it succeeds does not matter: then somebody else is the favourite.
+            // A failure does not matter: another thread is then the favourite.
             let _ = lane.compare_exchange(
                 bits::<L>(seen),
                 bits::<L>(seen | me << half),
@@ -212,8 +211,8 @@ unsafe impl<H: Host> LaneLock<H> for Unfair {
     }
 }
 
-/// A lock that wakes no thread, so that a waiter waits for ever. ([`LosesWakeUps`] does
-/// so only by chance.)
+/// A lock that wakes no thread, so that a waiter waits for ever. ([`LosesWakeUps`] does that only
+/// by chance.)
 #[derive(Debug)]
 pub struct WakesNobody;
 
@@ -226,12 +225,12 @@ impl Algorithm for WakesNobody {
     }
 }
 
-// SAFETY: exclusion is that of a test-and-set lock; that waiters wait for ever is the mistake.
+// SAFETY: exclusion is that of a test-and-set lock. The mistake is that waiters wait for ever.
 unsafe impl<H: Host> LaneLock<H> for WakesNobody {
     unsafe fn lock<L: Lane>(lane: L) {
         // Acquire: pairs with the release in `unlock`.
         while Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire)) {
-            // The mistake: nobody ever sets it.
+            // The mistake: no thread ever sets this bit.
             lane.wait_until::<H>(Ordering::Relaxed, |bits| bits.to_u64() & KICK != 0);
         }
     }
@@ -247,23 +246,23 @@ unsafe impl<H: Host> LaneLock<H> for WakesNobody {
     }
 }
 
-/// After this many uses as a ticket lock the word is taken for a queued lock's. Then its tail names
-/// a node that exists and that nobody waits on. After fewer it names nobody.
+/// Number of uses as a ticket lock, after which the word is used as a queued lock's. Its tail then
+/// names a node that exists and has no waiter. After fewer uses the tail would name no node.
 const TICKETS: u64 = 4;
 
-/// A lock that changes its kind. Its word is a ticket lock's for the first few uses, and then, when
-/// free, is taken for a queued lock's. Each of the two is right by itself. But the ticket lock's
-/// free state, `next == owner`, is a holder and a waiter to the queued lock, and the next thread
-/// that wants the lock waits for ever.
+/// A lock that changes its kind. Its word is a ticket lock's for the first few uses. After that a
+/// free word is taken for a queued lock's. Each of the two kinds is correct by itself. But the
+/// ticket lock's free state, `next == owner`, means a holder and a waiter to the queued lock. The
+/// next thread that wants the lock waits for ever.
 #[derive(Debug)]
 pub struct TicketAsQueued;
 
-/// What the holder of a [`TicketAsQueued`] gives back.
+/// Token of the holder of a [`TicketAsQueued`].
 #[derive(Clone, Copy, Debug)]
 pub enum TicketOrQueued {
     /// A ticket.
     Ticket(<Ticket as Algorithm>::Token),
-    /// Nothing.
+    /// No token.
     Queued,
 }
 
@@ -273,8 +272,8 @@ fn halves<B: Int>(bits: B) -> (u64, u64) {
 }
 
 impl TicketAsQueued {
-    /// Waits until the word is free as a ticket lock's, and takes the ticket that is next, as
-    /// [`Ticket`] does; `None` if the word was used often enough.
+    /// Waits until the word is free as a ticket lock's, and takes the next ticket, as [`Ticket`]
+    /// does. Returns `None` if the word was used [`TICKETS`] times.
     fn ticket<H: Host, L: Lane>(lane: L) -> Option<<Ticket as Algorithm>::Token> {
         loop {
             let seen = lane.wait_until::<H>(Ordering::Relaxed, |bits| !Self::is_held(bits));
@@ -301,15 +300,15 @@ impl Algorithm for TicketAsQueued {
     }
 }
 
-// SAFETY: nobody is let in by a word that is free to neither kind; that all wait for ever is the
-// mistake. The word's change of kind breaks what `Queued::lock` asks for, on purpose: the tail
-// names node 0 of slot 0, which every host has and which nobody takes out of the queue.
+// SAFETY: a word that is free to neither kind lets no thread in. The mistake is that all wait for
+// ever. The word's change of kind breaks the contract of `Queued::lock` on purpose. The tail names
+// node 0 of slot 0, which every host has and which no thread takes out of the queue.
 unsafe impl<H: HostWithSlots> LaneLock<H> for TicketAsQueued {
     unsafe fn lock<L: Lane>(lane: L) -> TicketOrQueued {
         match Self::ticket::<H, L>(lane) {
             Some(ticket) => TicketOrQueued::Ticket(ticket),
             None => {
-                // The mistake: the word is another kind's. SAFETY: see above.
+                // The mistake: the word belongs to another kind. SAFETY: see above.
                 unsafe { <Queued as LaneLock<H>>::lock(lane) };
                 TicketOrQueued::Queued
             }
@@ -326,8 +325,8 @@ unsafe impl<H: HostWithSlots> LaneLock<H> for TicketAsQueued {
             let taken = unsafe { <Queued as LaneLock<H>>::try_lock(lane) };
             return taken.map(|()| TicketOrQueued::Queued);
         }
-        // SAFETY: the word is still a ticket lock's; if it is not when it is taken, it is not free
-        // as one.
+        // SAFETY: the word is still a ticket lock's. If that changes before the lock is taken, the
+        // word is not free as a ticket lock's.
         unsafe { <Ticket as LaneLock<H>>::try_lock(lane) }.map(TicketOrQueued::Ticket)
     }
 
@@ -337,7 +336,7 @@ unsafe impl<H: HostWithSlots> LaneLock<H> for TicketAsQueued {
             TicketOrQueued::Ticket(token) => unsafe {
                 <Ticket as LaneLock<H>>::unlock(lane, token)
             },
-            // SAFETY: the same.
+            // SAFETY: as above.
             TicketOrQueued::Queued => unsafe { <Queued as LaneLock<H>>::unlock(lane, ()) },
         }
     }

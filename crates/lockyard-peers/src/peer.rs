@@ -9,7 +9,7 @@ pub struct Peer {
     pub name: &'static str,
     /// Origin: the crate and its version, or the system.
     pub from: &'static str,
-    /// Its licence, as its package says.
+    /// Licence, as its package says.
     pub licence: &'static str,
     /// Description for users.
     pub what: &'static str,

@@ -26,11 +26,11 @@ macro_rules! pthread_lock {
         #[repr(transparent)]
         pub(crate) struct $name(UnsafeCell<$raw>);
 
-        // SAFETY: the C library's lock may be initialised by one thread, used by others and
-        // destroyed by a third.
+        // SAFETY: one thread may initialise the C library's lock, others may use it, and a third
+        // may destroy it.
         unsafe impl Send for $name {}
-        // SAFETY: several threads may use it at a time through the C library's functions, and
-        // nothing else touches it.
+        // SAFETY: several threads may use it at the same time through the C library's functions.
+        // Nothing else touches it.
         unsafe impl Sync for $name {}
 
         impl $name {
@@ -38,7 +38,7 @@ macro_rules! pthread_lock {
             pub(crate) fn make(place: &mut MaybeUninit<Self>) -> Option<&mut Self> {
                 let init: unsafe fn(*mut $raw) -> i32 = $init;
                 // SAFETY: the pointer is to room for the lock: `repr(transparent)` makes `Self` as
-                // large as its only field. Nobody else uses it yet.
+                // large as its only field. No other thread uses it yet.
                 let error = unsafe { init(place.as_mut_ptr().cast()) };
                 // SAFETY: the lock was initialised if there was no error.
                 (error == 0).then(|| unsafe { place.assume_init_mut() })
@@ -86,8 +86,8 @@ macro_rules! pthread_lock {
 
         impl Drop for $name {
             fn drop(&mut self) {
-                // SAFETY: initialised by `make`, and dropped once; nobody has a reference, so
-                // nobody holds it or waits.
+                // SAFETY: initialised by `make`, and dropped once. There is no reference to it, so
+                // no thread holds it or waits for it.
                 let error = unsafe { libc::$destroy(self.0.get()) };
                 debug_assert_eq!(error, 0, stringify!($destroy));
             }

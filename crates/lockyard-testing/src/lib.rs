@@ -1,7 +1,7 @@
-//! For the tests of all crates: a test that cannot check something on this host says so, by
-//! [`skip!`], so that nobody takes a test that passes for a test that checked.
+//! Reports of skipped checks, for the tests of all crates. A test that cannot check something on
+//! this host reports that by [`skip!`]. A pass alone would look like a check.
 //!
-//! `.ci/run` counts the lines, and fails if a test skips that is not in `.ci/may-skip`.
+//! `.ci/run` counts the lines. It fails if a test skips that is not in `.ci/may-skip`.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -23,11 +23,11 @@ macro_rules! skip {
 }
 
 /// Prints `skipped: PACKAGE TEST: REASON`, and appends the line to the file that [`FILE`] names.
-/// The test is known by the name of its thread, and by its module where the thread has none.
+/// The name of the thread identifies the test, or its module if the thread has no name.
 ///
 /// # Panics
 ///
-/// If the line cannot be appended: then it would not be counted.
+/// If the line cannot be appended, because it would not be counted.
 pub fn note(package: &str, module: &str, reason: &str) {
     let thread = std::thread::current();
     let test = thread.name().filter(|name| *name != "main").unwrap_or(module);
@@ -35,7 +35,7 @@ pub fn note(package: &str, module: &str, reason: &str) {
     print!("{line}");
     let Some(path) = std::env::var_os(FILE) else { return };
     let file = OpenOptions::new().create(true).append(true).open(&path);
-    // One write of a short line: lines of tests that run at the same time do not mix.
+    // One write of a short line, so that lines of concurrent tests do not mix.
     let written = file.and_then(|mut file| file.write_all(line.as_bytes()));
     written.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }

@@ -1,9 +1,9 @@
 //! `cargo mutation`: weakens every ordering of every primitive, one at a time, and shows which
 //! model check notices.
 //!
-//! `cargo mutation [PART]` runs the suites whose names contain `PART`; `cargo mutation --list`
-//! lists the sites. Exit codes: 0 if every site is killed or explained, otherwise 1; 2 for bad
-//! usage.
+//! `cargo mutation [PART]` runs the suites whose names contain `PART`, and `cargo mutation --list`
+//! lists the sites. The exit code is 0 if every site is killed or explained, otherwise 1. It is 2
+//! for bad usage.
 
 use lockyard_check::mutation::{Report, run, suites, survivors::SURVIVORS};
 use std::process::ExitCode;
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
 }
 
 fn finish(report: &Report, whole: bool) -> ExitCode {
-    // With a part of the suites the sources cannot be covered.
+    // A part of the suites cannot cover the sources.
     let complaints = if whole { report.complaints.as_slice() } else { &[] };
     for complaint in complaints {
         println!("{complaint}");

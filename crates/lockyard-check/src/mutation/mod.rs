@@ -1,13 +1,14 @@
-//! Ordering mutation: a check of the checks. Each ordering of a primitive is weakened, one after
-//! another, and the model checks must then fail. If none fails, the ordering is stronger than it
-//! needs to be, or is not covered.
+//! Ordering mutation: a check of the checks. It weakens each ordering of a primitive, one after
+//! another, and the model checks must then fail. If none fails, the ordering is stronger than
+//! needed, or is not covered.
 //!
 //! - [`suites`]: the table of primitives, with the programs that must notice.
-//! - [`survivors`]: the table of weakenings that no check can notice, with the reasons.
+//! - [`survivors`]: the table of weakenings that no check can notice, with reasons.
 //! - [`reach`]: orderings in the sources that no program reaches.
 //!
-//! A *site* is one ordering at one place of a primitive's source, in one suite. The same line in
-//! two primitives (a lock and its variant) is two sites, because each must have its own check.
+//! A *site* is one ordering at one place of a primitive's source, in one suite. A line that two
+//! primitives share (a lock and its variant) is two sites, because each primitive must have its own
+//! check.
 
 mod mutant;
 pub mod reach;
@@ -26,7 +27,7 @@ use std::sync::atomic::{AtomicUsize, Ordering as Plain};
 ///
 /// # Errors
 ///
-/// If a program fails as it stands.
+/// If a program fails without any change.
 pub fn run(
     suites: &[Suite],
     explained: &'static [survivors::Survivor],

@@ -19,15 +19,16 @@ pub fn weakenings(order: &str) -> &'static [Ordering] {
 pub struct Mutant {
     /// The suite.
     pub suite: &'static str,
-    /// Place of the ordering.
+    /// Site of the ordering.
     pub site: Site,
     /// The ordering in the source.
     pub order: &'static str,
     /// Its replacement.
     pub weakened: Ordering,
-    /// The check that noticed, its finding, and the execution; `None` if no check noticed.
+    /// The check that noticed, its finding, and the number of executions; `None` if no check
+    /// noticed.
     pub killed: Option<(String, String, u64)>,
-    /// The reason why no check can, if the table of survivors has one.
+    /// The reason why no check can notice, if the table of survivors has one.
     pub reason: Option<&'static str>,
 }
 
@@ -55,14 +56,15 @@ pub struct Report {
     pub complaints: Vec<String>,
 }
 
-/// Numbers of sites: all, killed, explained.
+/// Numbers of sites: all, killed and explained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Totals {
     /// All sites.
     pub sites: usize,
     /// Sites of which every weakening is noticed.
     pub killed: usize,
-    /// Sites with a weakening that is not noticed and has a reason; the others are noticed.
+    /// Sites with an unnoticed weakening. Each of their weakenings is either noticed or has a
+    /// reason.
     pub explained: usize,
 }
 
@@ -92,8 +94,8 @@ impl Report {
         Totals { sites: sites.len(), killed: killed.count(), explained: explained.count() }
     }
 
-    /// Returns true if every site is killed or explained, no explanation is stale, and no ordering
-    /// is left out.
+    /// Returns true if every site is killed or explained, every explanation is needed, and every
+    /// ordering is covered.
     pub fn is_clean(&self) -> bool {
         let Totals { sites, killed, explained } = self.totals();
         let stale = self.mutants.iter().any(|m| m.killed.is_some() && m.reason.is_some());

@@ -1,20 +1,20 @@
-//! Orderings in the sources of the primitives that no program reaches: these cannot be weakened,
-//! and must not be forgotten.
+//! Orderings in the sources of the primitives that no program reaches. They cannot be weakened, so
+//! they are listed here.
 //!
-//! They are counted by function. If a function's source has more orderings stronger than relaxed
-//! than sites were reached in it, the rest must have a reason in `ELSEWHERE`.
+//! Orderings are counted by function. If a function's source has more orderings stronger than
+//! relaxed than its reached sites, the others must have a reason in `ELSEWHERE`.
 
 use super::suite::Suite;
 use crate::hooks::Site;
 use crate::sources::{Source, sources};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The orderings that are looked for.
+/// Orderings that the search looks for.
 const STRONGER: [&str; 4] =
     ["Ordering::Acquire", "Ordering::Release", "Ordering::AcqRel", "Ordering::SeqCst"];
 
-/// Orderings in a function of a file that no program reaches, or that are reached under another
-/// place: their number, and the reason.
+/// Orderings in a function of a file that no program reaches, or that are reached at another place.
+/// Each entry has their number and the reason.
 const ELSEWHERE: &[(&str, &str, usize, &str)] = &[
     (
         "lockref/count.rs",
@@ -38,7 +38,8 @@ const ELSEWHERE: &[(&str, &str, usize, &str)] = &[
     ),
 ];
 
-/// The function in which a line stands: the name after the last `fn` above it, or the file's top.
+/// Returns the function that contains a line: the name after the last `fn` above it. Returns the
+/// file's top if there is none.
 fn function_of(source: &Source, line: usize) -> String {
     let lines: Vec<&str> = source.code.lines().take(line).collect();
     let names = lines.iter().rev().filter_map(|line| {
@@ -49,7 +50,8 @@ fn function_of(source: &Source, line: usize) -> String {
     names.into_iter().next().unwrap_or_default()
 }
 
-/// What stands in the sources of the primitives and was not reached, one complaint each.
+/// Returns one complaint for each function with unreached orderings, in the sources of the
+/// primitives.
 pub(super) fn unreached(suites: &[Suite], reached: &[Site]) -> Vec<String> {
     let mut complaints = Vec::new();
     let all = ["crates/lockyard/src", "crates/lockyard-tables/src"].map(sources);
@@ -87,7 +89,7 @@ pub(super) fn unreached(suites: &[Suite], reached: &[Site]) -> Vec<String> {
     complaints
 }
 
-/// How many orderings stand in each function of a source.
+/// Counts the orderings in each function of a source.
 fn standing(source: &Source) -> BTreeMap<String, usize> {
     let mut standing = BTreeMap::new();
     for (index, line) in source.code.lines().enumerate() {

@@ -1,4 +1,4 @@
-//! A suite: the checks of one primitive, which must notice when an ordering of it is weakened.
+//! A suite: the checks of one primitive. They must notice when one of its orderings is weakened.
 
 use crate::backends::Verdict;
 use crate::hooks::{Ordered, Site, ordered_sites};
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 /// A program that must notice a weakened ordering.
 pub struct Check {
-    /// Name for people.
+    /// Name in the output.
     pub name: String,
     /// Runs it.
     pub run: Box<dyn Fn() -> Verdict + Send + Sync>,
@@ -16,7 +16,7 @@ pub struct Check {
 pub struct Suite {
     /// The primitive.
     pub name: &'static str,
-    /// Ends of the paths of the files whose orderings it must notice.
+    /// Path suffixes of the files whose orderings it must notice.
     pub files: &'static [&'static str],
     /// The programs, the cheapest first.
     pub checks: Vec<Check>,
@@ -27,7 +27,7 @@ impl Suite {
         self.files.iter().any(|file| site.file.ends_with(file))
     }
 
-    /// Runs the whole suite; returns its sites.
+    /// Runs the whole suite, and returns its sites.
     ///
     /// # Errors
     ///

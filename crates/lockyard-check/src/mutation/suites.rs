@@ -1,4 +1,4 @@
-//! The table of suites: a new primitive is one entry.
+//! The table of suites. To add a primitive, add one entry.
 
 use super::suite::{Check, Suite};
 use crate::backends::{model, verdict};
@@ -32,14 +32,15 @@ use lockyard_tables::statistics::PerNode;
 type Host = Hooked<Checked, Scripted>;
 type Of<P> = <P as Primitive>::Program<Host>;
 
-/// A program as a check.
+/// Returns the check that runs a program.
 fn check<P: Program>(ops: &[P::Op], bounds: Bounds) -> Check {
     let ops = ops.to_vec();
     let name = format!("{ops:?}, {bounds}");
     Check { name, run: Box::new(move || verdict(model::<P>(&ops, bounds))) }
 }
 
-/// The checks of a lock: two threads without a bound, three, and four of which three wait.
+/// Returns the checks of a lock: two threads without a bound, three threads, and four of which
+/// three wait.
 fn lock<P: Primitive<Op = LockOp>>() -> Vec<Check> {
     use LockOp::{Lock, LockTwice, TryLock};
     vec![
@@ -56,7 +57,8 @@ fn lock<P: Primitive<Op = LockOp>>() -> Vec<Check> {
     ]
 }
 
-/// The same, waiters without a node, and waits that nest.
+/// Returns the checks of a lock for the queued lock, with waiters without a node, and with nested
+/// waits.
 fn queued() -> Vec<Check> {
     use NestedOp::{First, Holding, Interrupted, Second};
     type P = QueuedStore;
@@ -68,8 +70,8 @@ fn queued() -> Vec<Check> {
     checks
 }
 
-/// Checks of a lock whose waiters park, where all can park and where one can: two threads, three,
-/// and four of which three wait.
+/// Returns the checks of a lock whose waiters park, both where all can park and where one can. They
+/// have two threads, three threads, and four of which three wait.
 fn parking<P: Primitive<Op = LockOp>, N: Primitive<Op = LockOp>>() -> Vec<Check> {
     use LockOp::{Lock, LockTwice, TryLock};
     vec![
@@ -86,13 +88,14 @@ fn parking<P: Primitive<Op = LockOp>, N: Primitive<Op = LockOp>>() -> Vec<Check>
     ]
 }
 
-/// A program as a check, on a host with a clock.
+/// Returns the check that runs a program on a host with a clock.
 fn timed<P: Program>(ops: &[P::Op], bounds: Bounds) -> Check {
     let Check { name, run } = check::<P>(ops, bounds);
     Check { name: format!("{name}, with a clock"), run: Box::new(move || with_clock(SHORT, &run)) }
 }
 
-/// The same, fair releases, and waits with a time.
+/// Returns the checks of a parking lock for the queued lock, with fair releases, and with timed
+/// waits.
 fn pv_queued() -> Vec<Check> {
     use FairOp::{Fair, GivesUp, Timed, Usual, Woken};
     type P = FairProgram<PvQueued, Host>;
@@ -103,13 +106,13 @@ fn pv_queued() -> Vec<Check> {
     for pair in [[Usual, Woken], [Fair, Woken], [Usual, GivesUp], [Woken, GivesUp]] {
         checks.push(timed::<P>(&pair, Bounds::ALL));
     }
-    // One that gives up clears what another has set.
+    // A waiter that gives up clears a bit that another thread has set.
     checks.push(timed::<P>(&[Usual, Woken, GivesUp], Bounds::stepping_back(1)));
     checks.push(timed::<P>(&[Usual, Usual, GivesUp], Bounds::stepping_back(1)));
     checks
 }
 
-/// The checks of a lockref: every pair of operations, and threes.
+/// Returns the checks of a lockref: every pair of operations, and some groups of three.
 fn lockref<K: LaneLock<Host>, P: Policy>() -> Vec<Check> {
     use CountOp::{Get, GetNotDead, GetNotZero, LockSet, MarkDead, PutOrLock, PutReturn};
     let mut checks = Vec::new();
@@ -137,7 +140,7 @@ fn lockref<K: LaneLock<Host>, P: Policy>() -> Vec<Check> {
     checks
 }
 
-/// The checks of a page reference count that can be looked up.
+/// Checks of a page reference count that supports look-ups.
 macro_rules! page {
     ($variant:ty, $frees:literal, $ops:expr, $fours:expr) => {{
         type Of = PageProgram<PageRef<$variant, Host>, Host, $frees>;
@@ -158,7 +161,8 @@ macro_rules! page {
     }};
 }
 
-/// The checks of per-node statistics, over the simplest lock: its own orderings are its suite's.
+/// Returns the checks of per-node statistics, over the simplest lock. The suite of that lock checks
+/// its orderings.
 fn statistics() -> Vec<Check> {
     use StatOp::{Read, Take, Update};
     type Of<const PRIMED: bool> = StatProgram<PerNode<2>, TestAndSet, Host, PRIMED>;
@@ -171,11 +175,11 @@ fn statistics() -> Vec<Check> {
     checks
 }
 
-/// As many records as threads; what is freed is watched.
+/// A host with one record for each thread, and with watched freed memory.
 type Reclaiming<const N: u32> = Quarantine<FewSlots<Host, N>>;
 
-/// Checks of reclamation: readers against threads that free, with records, without, and with
-/// records that are made on the way.
+/// Returns the checks of reclamation: readers against threads that free. They run with records,
+/// without records, and with records that are made on demand.
 fn reclamation() -> Vec<Check> {
     use ReclaimOp::{AdvanceAndCollect, ReadNested, Synchronize};
     use ReclaimOp::{Barrier, Collect, Read, ReadQuiescent, ReadTwice, Retire, RetireAndCollect};
@@ -197,8 +201,8 @@ fn reclamation() -> Vec<Check> {
     for ops in [[Retire, Collect], [Retire, RetireAndCollect], [Barrier, Collect]] {
         checks.push(check::<Of<2>>(&ops, Bounds::preemptions(2)));
     }
-    // An epoch that one thread ends and another sees late, or not at all. An epoch that is ended by
-    // another thread than the one that retires.
+    // In some executions one thread retires an object and another ends the epoch. A thread may see
+    // that end late, or not at all.
     for ops in [
         [Collect, Read, RetireAndCollect],
         [Read, Retire, AdvanceAndCollect],
@@ -208,16 +212,16 @@ fn reclamation() -> Vec<Check> {
     ] {
         checks.push(check::<Of<3>>(&ops, Bounds::preemptions(1)));
     }
-    // The longest. In the first, the epoch that a quiescent state notes is ended by a thread that
-    // has not seen the retirement.
+    // These take longest. In the first, a quiescent state notes an epoch. That epoch was ended by a
+    // thread that has not seen the retirement.
     let stepping_back = Bounds::stepping_back(2);
     checks.push(check::<Of<3>>(&[ReadQuiescent, Synchronize, Collect], stepping_back));
     checks.push(check::<Of<3>>(&[Read, Synchronize, AdvanceAndCollect], two));
     checks
 }
 
-/// Checks of the identifier table. (If look-ups take the table's lock, the lock orders everything,
-/// and its suite checks its orderings.)
+/// Returns the checks of the identifier table. (If look-ups take the table's lock, the lock orders
+/// everything, and its own suite checks its orderings.)
 fn identifiers() -> Vec<Check> {
     use IdOp::{Insert, InsertAndLookUp, LookUp, Remove, Replace};
     type Of = IdProgram<Rcu, Reclaiming<2>>;
@@ -240,8 +244,8 @@ fn identifiers() -> Vec<Check> {
     checks
 }
 
-/// Checks of a connection table whose look-ups take no lock. Other suites check the orderings of
-/// its locks and its domain.
+/// Returns the checks of a connection table whose look-ups take no lock. Other suites check the
+/// orderings of its locks and its domain.
 fn connection_table() -> Vec<Check> {
     use ConnOp::{Insert, InsertRemove, LookUp};
     type Of<const THERE: usize> = ConnProgram<connections::Rcu<TestAndSet>, Host, THERE>;
@@ -254,8 +258,8 @@ fn connection_table() -> Vec<Check> {
     ]
 }
 
-/// Checks of a buffer cache whose look-ups take no lock. Other suites check the orderings of its
-/// locks, lockrefs and domain.
+/// Returns the checks of a buffer cache whose look-ups take no lock. Other suites check the
+/// orderings of its locks, lockrefs and domain.
 fn buffer_cache() -> Vec<Check> {
     use BufferOp::{Get, GetFailing, LookUp, Remove};
     type Index = buffers::WideHash<0, TestAndSet>;
@@ -272,7 +276,7 @@ fn buffer_cache() -> Vec<Check> {
     ]
 }
 
-/// All suites.
+/// Returns all suites.
 pub fn all() -> Vec<Suite> {
     use PageOp::{Freeze, FreezeToTwo, Get, LookUp, LookUpAndPut, Put};
     let suite = |name, files, checks| Suite { name, files, checks };

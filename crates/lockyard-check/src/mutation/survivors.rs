@@ -1,4 +1,4 @@
-//! Weakenings that no model check can notice, with the reasons. An unneeded entry is an error.
+//! Weakenings that no model check can notice, with reasons. An unneeded entry is an error.
 
 use super::mutant::Mutant;
 use super::suite::Suite;
@@ -6,19 +6,19 @@ use crate::hooks::Site;
 use crate::sources::workspace;
 use lockyard::platform::Ordering;
 
-/// An allowed survivor. The place is a piece of the source line, so that it does not move with the
-/// lines above it.
+/// An allowed survivor. A piece of the source line identifies its place, so that edits above it do
+/// not matter.
 #[derive(Clone, Copy, Debug)]
 pub struct Survivor {
     /// The suite.
     pub suite: &'static str,
-    /// The end of the file's path.
+    /// Suffix of the file's path.
     pub file: &'static str,
     /// A piece of the line on which the operation begins.
     pub line: &'static str,
-    /// What the ordering is weakened to.
+    /// The weakened ordering.
     pub weakened: Ordering,
-    /// Why nobody notices.
+    /// The reason why no check notices.
     pub reason: &'static str,
 }
 
@@ -29,7 +29,7 @@ const NEWEST: &str = "it keeps the successor's exchange of the node apart from t
                       last, in whatever order it may become visible, \
                       so it does not know the execution that the ordering excludes";
 
-/// The table.
+/// The table of survivors.
 pub const SURVIVORS: &[Survivor] = &[
     Survivor {
         suite: "clh",
@@ -79,13 +79,13 @@ impl Survivor {
     }
 }
 
-/// The source line of a site; empty if it cannot be read.
+/// Returns the source line of a site; it is empty if the file cannot be read.
 pub fn line_of(site: &Site) -> String {
     let text = std::fs::read_to_string(workspace().join(site.file)).unwrap_or_default();
     text.lines().nth(site.at.0 as usize - 1).unwrap_or_default().to_owned()
 }
 
-/// Why a weakening may survive.
+/// Returns the reason why a weakening may survive.
 pub(super) fn reason(
     table: &'static [Survivor],
     suite: &str,
@@ -95,7 +95,7 @@ pub(super) fn reason(
     table.iter().find(|s| s.is(suite, site, weakened)).map(|s| s.reason)
 }
 
-/// Entries for which there is no mutant.
+/// Returns the entries that match no mutant.
 pub(super) fn unused(
     table: &'static [Survivor],
     suites: &[Suite],

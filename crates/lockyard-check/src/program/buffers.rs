@@ -1,5 +1,5 @@
-//! The program over a buffer cache: look-ups, misses, fillings that fail, removals and reclaim of
-//! buffers in one list, whose chain is divided meanwhile.
+//! The program over a buffer cache. Threads look buffers of one list up, miss, fail to fill, remove
+//! and reclaim them, while their chain is divided.
 
 use super::connections::Canary;
 use super::parts::{Outcome, Program, Seen, linger};
@@ -13,18 +13,18 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering as Plain};
 
-/// What a thread does with the cache.
+/// Operation of a thread on the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BufferOp {
-    /// Looks the buffer up, and uses it.
+    /// Looks the buffer up and uses it.
     LookUp(usize),
-    /// Gets it, and fills it if it is not there.
+    /// Gets the buffer, and fills it if it is not in the cache.
     Get(usize),
-    /// The same, but filling it fails.
+    /// Gets the buffer, but filling it fails.
     GetFailing(usize),
-    /// Takes it out of the cache, if it is there.
+    /// Removes the buffer from the cache, if it is there.
     Remove(usize),
-    /// Gets it and takes that one out.
+    /// Gets the buffer and removes it from the cache.
     GetRemove(usize),
     /// Reclaims one buffer.
     Reclaim,
@@ -33,27 +33,27 @@ pub enum BufferOp {
 use BufferOp::{Get, GetFailing, GetRemove, LookUp, Reclaim, Remove};
 
 impl BufferOp {
-    /// Whether it may take buffer `k` out.
+    /// Returns true if the operation may remove buffer `k`.
     fn may_remove(self, k: usize) -> bool {
         [Remove(k), GetRemove(k), Reclaim].contains(&self)
     }
 }
 
 const KEYS: usize = 4;
-/// With one chain the buffers stand in the order 3, 2, 0, 1. When it is divided in two, the second
-/// half begins before 2. (The hashes of these blocks end in 1, 1, 1 and 0, and are in this order
-/// when their bits are reversed; a test of the library's holds that.)
+/// With one chain the buffers are in the order 3, 2, 0, 1. When the chain is divided in two, the
+/// second half begins before 2. (The hashes of these blocks end in 1, 1, 1 and 0. They are in this
+/// order when their bits are reversed, which a test of the library checks.)
 const BLOCKS: [u64; KEYS] = [2, 0, 5, 9];
 
 fn key(k: usize) -> Key {
     Key::new(0, BLOCKS[k])
 }
 
-/// A cache in memory of the host: it is used before the program has its final address, and a
+/// A cache in memory of the host. It is used before the program has its final address, and a
 /// simulated machine knows no other memory.
 struct Placed<S: Switches<H>, H: HostWithSlots>(NonNull<BufferCache<Canary<H>, S, H>>);
 
-// SAFETY: it owns the cache, which is both.
+// SAFETY: it owns the cache, which is `Send` and `Sync`.
 unsafe impl<S: Switches<H>, H: HostWithSlots> Send for Placed<S, H> {}
 // SAFETY: as above.
 unsafe impl<S: Switches<H>, H: HostWithSlots> Sync for Placed<S, H> {}
@@ -78,7 +78,7 @@ impl<S: Switches<H>, H: HostWithSlots> Deref for Placed<S, H> {
 impl<S: Switches<H>, H: HostWithSlots> Drop for Placed<S, H> {
     fn drop(&mut self) {
         let layout = Layout::for_value(&**self);
-        // SAFETY: made by `new` with this layout, and not used any more.
+        // SAFETY: made by `new` with this layout, and no longer used.
         unsafe {
             self.0.drop_in_place();
             H::deallocate(self.0.cast(), layout);
@@ -86,25 +86,25 @@ impl<S: Switches<H>, H: HostWithSlots> Drop for Placed<S, H> {
     }
 }
 
-/// Threads that use one cache with one list; buffers 0 to `THERE` - 1 are in it at the beginning.
-/// With a hash that grows the third buffer doubles its chains, and the next that is inserted
-/// divides one.
+/// Threads that use one cache with one list. Buffers 0 to `THERE` - 1 are in it at the beginning.
+/// With a hash that grows, the third buffer doubles its chains, and the next insertion divides one
+/// of them.
 pub struct BufferProgram<S: Switches<H>, H: HostWithSlots, const THERE: usize> {
     cache: Placed<S, H>,
     ops: Vec<BufferOp>,
     seen: Seen,
-    /// Values that were made and not dropped.
+    /// Number of values that were made and not dropped.
     alive: Arc<AtomicI64>,
-    /// Fillings less removals of each buffer, counted by those who did them.
+    /// Fillings minus removals of each buffer, counted by the threads that did them.
     there: [AtomicI64; KEYS],
-    /// Buffers that were reclaimed.
+    /// Number of buffers that were reclaimed.
     reclaimed: AtomicI64,
-    /// Where each buffer's value lies, if all who get it get the same.
+    /// Address of each buffer's value, if all threads that get it get the same one.
     places: [AtomicUsize; KEYS],
 }
 
 impl<S: Switches<H>, H: HostWithSlots, const THERE: usize> BufferProgram<S, H, THERE> {
-    /// What must hold of a handle.
+    /// Checks a handle.
     fn look_at(&self, k: usize, buffer: &Buffer<'_, Canary<H>, S, H>) {
         buffer.must_be_alive();
         assert!(buffer.key() == key(k), "{COUNT}another buffer was found");

@@ -1,4 +1,4 @@
-//! The program over locks whose kind is chosen when the program runs, while it is chosen.
+//! The program over locks whose kind is chosen while they are in use.
 
 use super::parts::{Outcome, Program, Protected, Seen};
 use crate::finding::KINDS;
@@ -8,23 +8,23 @@ use std::cell::Cell;
 use std::ptr::{from_ref, null};
 use std::sync::atomic::{AtomicU32, Ordering as Plain};
 
-/// What a thread does.
+/// Operation of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChoiceOp {
-    /// Takes the lock, is inside for a while, releases it.
+    /// Takes the lock, stays inside for a while, releases it.
     Use,
-    /// The same if it is free.
+    /// Uses the lock like [`Use`](Self::Use), but only if it is free.
     TryUse,
     /// Chooses the queued kind; then uses the lock.
     ChooseQueued,
     /// Chooses the test-and-set kind; then uses the lock.
     ChooseTestAndSet,
-    /// Asks for which kind call sites are to be patched; then uses the lock.
+    /// Asks for the kind to which call sites are to be patched; then uses the lock.
     Patch,
 }
 
 impl ChoiceOp {
-    /// All of them.
+    /// All operations.
     pub const ALL: [ChoiceOp; 5] = [
         ChoiceOp::Use,
         ChoiceOp::TryUse,
@@ -39,39 +39,41 @@ std::thread_local! {
     static CHOICE: Cell<*const ()> = const { Cell::new(null()) };
 }
 
-/// The choice of the program that runs: models and simulated machines have no statics.
+/// The choice of the running program. It stands in for a static, which models and simulated
+/// machines do not have.
 pub struct OfProgram;
 
 // SAFETY: a program has one choice and one lock, and sets its choice before each use of the lock
-// (`ChoiceProgram::with_choice`); the threads of a model or of a simulated machine, which share an
-// OS thread, run one program at a time.
+// (`ChoiceProgram::with_choice`). The threads of a model or of a simulated machine share an OS
+// thread, and run one program at a time.
 unsafe impl<H: HostWithSlots> Chooser<H> for OfProgram {
     fn with<R>(use_choice: impl FnOnce(&Choice<H>) -> R) -> R {
         let choice = CHOICE.get().cast::<Choice<H>>();
         // SAFETY: set by `with_choice` from a reference to this type, which lives while the program
-        // does, and this is called by its lock only.
+        // does. Only its lock calls this.
         use_choice(unsafe { choice.as_ref() }.expect("a program runs"))
     }
 }
 
-/// The kind that is in force if nobody chooses.
+/// The kind in force if no thread chooses one.
 const DEFAULT: Kind = Kind::Ticket;
 
 /// Threads that use one lock while its kind is chosen.
 ///
-/// Held, beside what a lock must hold:
+/// Checked, in addition to the checks of every lock:
 /// - All threads use it as one kind: the chosen one if a choice succeeded, otherwise the default.
 /// - At most one choice succeeds.
-/// - A thread that is refused, or patches, is told the kind in force.
+/// - A thread that is refused, or that patches, is told the kind in force.
 pub struct ChoiceProgram<H: HostWithSlots> {
     choice: Choice<H>,
     lock: ChosenSpinLock<OfProgram, H>,
     protected: Protected<H>,
     ops: Vec<ChoiceOp>,
     seen: Seen,
-    /// The kinds that were used, or said to be in force: a bit for each. Outside the platform.
+    /// Kinds that were used, or reported as being in force: one bit for each. Kept outside the
+    /// platform.
     kinds: AtomicU32,
-    /// The kinds whose choice succeeded: a bit for each, and how many there were in the upper half.
+    /// Kinds whose choice succeeded: one bit for each. The upper half holds their number.
     chosen: AtomicU32,
 }
 

@@ -1,4 +1,4 @@
-//! The program over a connection table: look-ups, insertions, removals, renewals and expiry of
+//! The program over a connection table. Threads look up, insert, remove, renew and expire
 //! connections that share a chain.
 
 use super::parts::{Outcome, Program, Seen, linger, read, write};
@@ -15,26 +15,26 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering as Plain};
 
-/// Operation of a thread on the table. Connections 0, 1, ... that are there at the beginning are in
-/// the chain in the order of their numbers, the last one in front.
+/// Operation of a thread on the table. Connections 0, 1, ... are in the table at the beginning.
+/// They are in the chain in the order of their numbers, with the last one in front.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnOp {
-    /// Looks the connection up, and uses it.
+    /// Looks the connection up and uses it.
     LookUp(usize),
-    /// Inserts it, if it is not there.
+    /// Inserts the connection, if it is not there.
     Insert(usize),
-    /// Inserts it and takes it out again.
+    /// Inserts the connection and removes it again.
     InsertRemove(usize),
-    /// Takes it out, if it is there.
+    /// Removes the connection, if it is there.
     Remove(usize),
-    /// Looks it up and renews it.
+    /// Looks the connection up and renews it.
     Renew(usize),
-    /// Takes out what was not renewed.
+    /// Removes the connections that were not renewed.
     Expire,
 }
 
 impl ConnOp {
-    /// Whether it may take connection `k` out.
+    /// Returns true if the operation may remove connection `k`.
     fn may_remove(self, k: usize) -> bool {
         self == ConnOp::Remove(k) || self == ConnOp::InsertRemove(k) || self == ConnOp::Expire
     }
@@ -44,7 +44,7 @@ const KEYS: usize = 3;
 const ALIVE: u64 = 7;
 const DEADLINE: u64 = 5;
 
-/// A value that must not be used after it was dropped, and must be dropped once.
+/// A value that must not be used after its drop, and must be dropped once.
 pub(super) struct Canary<H: HostWithSlots> {
     state: Cell<H, u64>,
     alive: Arc<AtomicI64>,
@@ -56,7 +56,8 @@ impl<H: HostWithSlots> Canary<H> {
         Canary { state: DataCell::new(ALIVE), alive: Arc::clone(alive) }
     }
 
-    /// Drops one that was never in the table. A simulated machine knows no memory outside it.
+    /// Drops a value that was never in the table. A simulated machine knows no memory outside the
+    /// table.
     fn was_refused(self) {
         self.alive.fetch_sub(1, Plain::Relaxed);
         let canary = std::mem::ManuallyDrop::new(self);
@@ -71,7 +72,7 @@ impl<H: HostWithSlots> Canary<H> {
 
 impl<H: HostWithSlots> Drop for Canary<H> {
     fn drop(&mut self) {
-        // A panic that unwinds has found something already.
+        // A panic that unwinds has already reported a finding.
         if !std::thread::panicking() {
             self.must_be_alive();
             write(&self.state, 0);
@@ -80,11 +81,11 @@ impl<H: HostWithSlots> Drop for Canary<H> {
     }
 }
 
-/// A table in memory of the host: it is used before the program has its final address, and a
+/// A table in memory of the host. It is used before the program has its final address, and a
 /// simulated machine knows no other memory.
 struct Placed<P: LookUp<H>, H: HostWithSlots>(NonNull<ConnectionTable<Canary<H>, P, H>>);
 
-// SAFETY: it owns the table, which is both.
+// SAFETY: it owns the table, which is `Send` and `Sync`.
 unsafe impl<P: LookUp<H>, H: HostWithSlots> Send for Placed<P, H> {}
 // SAFETY: as above.
 unsafe impl<P: LookUp<H>, H: HostWithSlots> Sync for Placed<P, H> {}
@@ -109,7 +110,7 @@ impl<P: LookUp<H>, H: HostWithSlots> Deref for Placed<P, H> {
 impl<P: LookUp<H>, H: HostWithSlots> Drop for Placed<P, H> {
     fn drop(&mut self) {
         let layout = Layout::for_value(&**self);
-        // SAFETY: made by `new` with this layout, and not used any more.
+        // SAFETY: made by `new` with this layout, and no longer used.
         unsafe {
             self.0.drop_in_place();
             H::deallocate(self.0.cast(), layout);
@@ -117,16 +118,16 @@ impl<P: LookUp<H>, H: HostWithSlots> Drop for Placed<P, H> {
     }
 }
 
-/// Threads that use one table of two buckets; `THERE` connections are in it at the beginning. If
-/// there is none, the first insertion makes the buckets, and connections may be in either.
+/// Threads that use one table of two buckets. `THERE` connections are in it at the beginning. If
+/// there are none, the first insertion makes the buckets, and connections may be in either.
 pub struct ConnProgram<P: LookUp<H>, H: HostWithSlots, const THERE: usize> {
     table: Placed<P, H>,
     keys: [Tuple; KEYS],
     ops: Vec<ConnOp>,
     seen: Seen,
-    /// Values that were made and not dropped.
+    /// Number of values that were made and not dropped.
     alive: Arc<AtomicI64>,
-    /// Insertions less removals of each connection, counted by those who did them.
+    /// Insertions minus removals of each connection, counted by the threads that did them.
     there: [AtomicI64; KEYS],
 }
 
@@ -167,13 +168,13 @@ impl<P: LookUp<H>, H: HostWithSlots, const THERE: usize> ConnProgram<P, H, THERE
         }
     }
 
-    /// Whether connection `k` must be there all the time.
+    /// Returns true if connection `k` must be in the table all the time.
     fn must_be_there(&self, k: usize) -> bool {
         k < THERE && !self.ops.iter().any(|op| op.may_remove(k))
     }
 
     fn find(&self, k: usize) -> Option<Connection<'_, Canary<H>, P, H>> {
-        // Replies too.
+        // Every second connection is looked up by a packet of the reply direction.
         let reply = k.is_multiple_of(2);
         let packet = if reply { self.keys[k].reversed() } else { self.keys[k] };
         let Some((found, direction)) = self.table.look_up(&packet) else {
@@ -242,7 +243,7 @@ impl<P: LookUp<H>, H: HostWithSlots, const THERE: usize> Program for ConnProgram
                     renewed
                 });
                 self.seen.note(thread, renewed.map_or(2, i64::from));
-                // A renewal is kept: from here on only a removal takes it out.
+                // A renewal is kept: from now on only an explicit removal removes the connection.
                 if renewed == Some(true) && !self.ops.contains(&ConnOp::Remove(k)) {
                     let there = self.table.look_up(&self.keys[k]);
                     assert!(there.is_some(), "{COUNT}a connection expired that was renewed");

@@ -8,25 +8,25 @@ use lockyard::lockref::{Count, LockRef, LockRefGuard};
 use lockyard::platform::{Cell, DataCell, HostWithSlots};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering as Plain};
 
-/// What a thread does with the lockref.
+/// Operation of a thread on the lockref.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CountOp {
-    /// Has a reference and takes another.
+    /// Has a reference and takes another one.
     Get,
-    /// Looks the object up: takes a reference unless there is none.
+    /// Looks the object up: takes a reference, unless the count is zero.
     GetNotZero,
-    /// Looks the object up: takes a reference unless it is dead.
+    /// Looks the object up: takes a reference, unless the object is dead.
     GetNotDead,
-    /// Drops a reference that it has, and learns how many are left.
+    /// Drops its reference, and learns how many remain.
     PutReturn,
-    /// Drops a reference that it has, unless it is the last.
+    /// Drops its reference, unless it is the last one.
     PutNotZero,
-    /// Drops a reference that it has; the last one it ends under the lock, and marks the object
+    /// Drops its reference. The last reference is dropped under the lock, and the object is marked
     /// dead.
     PutOrLock,
-    /// Takes the lock, changes what it protects, and adds a reference by setting the count.
+    /// Takes the lock, changes the protected data, and adds a reference by setting the count.
     LockSet,
-    /// The same if the lock is free.
+    /// Does what [`LockSet`](Self::LockSet) does, if the lock is free.
     TryLockSet,
     /// Takes the lock and marks the object dead.
     MarkDead,
@@ -46,15 +46,15 @@ impl CountOp {
         CountOp::MarkDead,
     ];
 
-    /// Whether a thread that does this has a reference to begin with.
+    /// Returns true if a thread with this operation has a reference at the beginning.
     fn has_reference(self) -> bool {
         use CountOp::{Get, PutNotZero, PutOrLock, PutReturn};
         matches!(self, Get | PutReturn | PutNotZero | PutOrLock)
     }
 }
 
-/// Threads that use one lockref and the object that it counts. Besides theirs there are `EXTRA`
-/// references, of somebody who does nothing: without them the count can come to zero.
+/// Threads that use one lockref and the object that it counts. A passive owner holds `EXTRA`
+/// further references. Without them the count can reach zero.
 pub struct CountProgram<
     K: LaneLock<H>,
     H: HostWithSlots,
@@ -62,26 +62,26 @@ pub struct CountProgram<
     P: Policy = Standard,
 > {
     lockref: LockRef<K, P, H>,
-    /// What the lock protects.
+    /// Data that the lock protects.
     protected: Protected<H>,
-    /// What the references keep alive: 7 while there are any. Published by the first
-    /// [`CountOp::LockSet`] if nobody has a reference to begin with.
+    /// The object that the references keep alive: 7 while there are any. If no thread has a
+    /// reference at the beginning, the first [`CountOp::LockSet`] publishes the object.
     object: Cell<H, u64>,
-    /// What each thread wrote before it dropped its reference.
+    /// Written by each thread before it drops its reference.
     notes: [Cell<H, u64>; MOST_THREADS],
     ops: Vec<CountOp>,
     seen: Seen,
-    /// True for each thread that has dropped its reference; outside the platform, so that it orders
-    /// nothing.
+    /// True for each thread that has dropped its reference. It is outside the platform, so that it
+    /// orders nothing.
     dropped: [AtomicBool; MOST_THREADS],
-    /// What the count should be, kept outside the platform.
+    /// Expected count, kept outside the platform.
     expected: AtomicI64,
     dead: AtomicBool,
     starts_empty: bool,
-    /// Whether a count that reached zero stays there, so that whoever brought it there owns the
-    /// object.
+    /// True if a count that reached zero stays there. The thread that brought it to zero then owns
+    /// the object.
     zero_is_final: bool,
-    /// Whether a reference says that the object is published. (It does not where somebody may take
+    /// True if a reference implies that the object is published. (It does not if threads may take
     /// one from an empty lockref.)
     references_publish: bool,
 }
@@ -93,14 +93,14 @@ impl<K: LaneLock<H>, H: HostWithSlots, const EXTRA: u32, P: Policy> CountProgram
         self.expected.fetch_add(references, Plain::Relaxed);
     }
 
-    /// `thread` has dropped its reference.
+    /// Notes that `thread` has dropped its reference.
     fn lost(&self, thread: usize) {
         self.gained(-1);
         self.dropped[thread].store(true, Plain::Relaxed);
     }
 
-    /// Takes a reference by `get`. If it gets one, it sees every write that precedes the drop of a
-    /// reference that was dropped before.
+    /// Takes a reference by `get`. On success the thread must see the writes that preceded each
+    /// earlier drop of a reference.
     fn look_up(&self, thread: usize, get: impl FnOnce() -> bool) -> bool {
         let dropped: Vec<bool> = self.dropped.iter().map(|d| d.load(Plain::Relaxed)).collect();
         let taken = get();
@@ -124,16 +124,17 @@ impl<K: LaneLock<H>, H: HostWithSlots, const EXTRA: u32, P: Policy> CountProgram
         self.seen.note(thread, number);
     }
 
-    /// A thread that has a reference uses the object.
+    /// Uses the object; the thread has a reference.
     fn use_object(&self, thread: usize) {
         let object = read(&self.object);
         assert!(object == ALIVE, "{FREED}thread {thread} reads {object} in the object");
     }
 
-    /// A thread that knows that it is the last uses what all others left, and destroys it.
+    /// Destroys the object, after using what all other threads left. The calling thread knows that
+    /// its reference was the last.
     fn destroy(&self) {
-        // Ordered after all puts: whoever is told of the last reference sees what was written
-        // before the others were dropped.
+        // Ordered after all puts: the thread that dropped the last reference sees the writes before
+        // the other drops.
         for note in &self.notes {
             read(note);
         }
@@ -160,7 +161,7 @@ impl<K: LaneLock<H>, H: HostWithSlots, const EXTRA: u32, P: Policy> CountProgram
         };
         let found = guard.count();
         self.note_count(thread, found);
-        // Not dropped: this is the last reference, or somebody marked the object dead.
+        // The reference was not dropped, because it is the last one or the object is dead.
         match found {
             Count::Live(left) => {
                 assert!(left <= 1, "{COUNT}the lock was returned at {left} references");

@@ -1,4 +1,4 @@
-//! Programs over a lock with fair releases, and with waits that give up.
+//! Programs over a lock with fair releases, and with timed waits.
 
 use super::parts::{Outcome, Program, Protected, Seen};
 use crate::finding::STUCK;
@@ -7,24 +7,24 @@ use lockyard::lock::{FairLock, TimedLock};
 use lockyard::platform::{HostWithSlots, Instant};
 use lockyard::{Held, RawSpinLock};
 
-/// The longest time after which a park in a model returns at once: see
+/// Longest timeout with which a park in a model returns at once: see
 /// [`with_clock`](lockyard::platform::checked::with_clock).
 pub const SHORT: Duration = Duration::from_micros(10);
-/// A time that is not over before the model is.
+/// A timeout that does not expire before the model ends.
 const LONG: Duration = Duration::from_secs(1000);
 
-/// What a thread does with the lock.
+/// Operation of a thread on the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FairOp {
-    /// Takes it, is inside for a while, releases it fairly.
+    /// Takes the lock, stays inside for a while, releases it fairly.
     Fair,
-    /// The same, and releases it as usual.
+    /// Takes the lock, stays inside for a while, releases it as usual.
     Usual,
-    /// Takes it if it is free before its time is over, which it is at once.
+    /// Tries to lock with a timeout that has already expired.
     Timed,
-    /// The same, with a time that is over when it has parked once.
+    /// Tries to lock with a timeout that expires after one park.
     GivesUp,
-    /// The same, with a time that is not over in the model: it must be woken.
+    /// Tries to lock with a timeout that does not expire in the model: it must be woken.
     Woken,
 }
 
@@ -78,7 +78,7 @@ impl<K: FairLock<H> + TimedLock<H>, H: HostWithSlots> Program for FairProgram<K,
     fn finish(&self) {
         self.protected.finish();
         assert!(!self.lock.is_held(), "{STUCK}everyone has left and the lock is held");
-        // A wait that gave up may have left the bit that the next acquisition clears.
+        // A wait that gave up may have left a bit set, which the next acquisition clears.
         let held = self.lock.try_acquire().expect("it is free");
         // SAFETY: taken above.
         unsafe { self.lock.release(held) };

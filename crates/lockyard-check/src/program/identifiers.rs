@@ -1,4 +1,4 @@
-//! The program over the identifier table: look-ups, removals and insertions of a few identifiers.
+//! The program over the identifier table: threads look up, remove and insert a few identifiers.
 
 use super::parts::{Outcome, Program, Seen, linger};
 use crate::finding::{COUNT, FREED};
@@ -8,34 +8,34 @@ use lockyard::platform::HostWithSlots;
 use lockyard_tables::id_table::{IdTable, Variant};
 use std::sync::atomic::{AtomicI64, Ordering as Plain};
 
-/// What a thread does.
+/// Operation of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdOp {
-    /// Looks identifier 0 up, and changes the object.
+    /// Looks identifier 0 up and changes the object.
     LookUp,
-    /// Removes identifier 0, and frees what was retired.
+    /// Removes identifier 0 and frees retired objects.
     Remove,
     /// Inserts an object.
     Insert,
-    /// Inserts an object, and looks it up.
+    /// Inserts an object and looks it up.
     InsertAndLookUp,
-    /// Removes identifier 0, and inserts an object: which may get the same identifier.
+    /// Removes identifier 0 and inserts an object, which may get the same identifier.
     Replace,
 }
 
-/// An object: how often it was changed, twice.
+/// An object. It counts its changes twice.
 struct Object {
     born: i64,
     visits: [i64; 2],
 }
 
-/// The program. At first the table has one object, with identifier 0; or none, and no memory, if it
-/// is `EMPTY`.
+/// The program. At first the table has one object, with identifier 0. If it is `EMPTY`, the table
+/// has no object and no memory.
 pub struct IdProgram<V: Variant, H: HostWithSlots, const EMPTY: bool = false> {
     table: IdTable<Object, V, H>,
     ops: Vec<IdOp>,
     seen: Seen,
-    /// Objects and visits that should be there, kept outside the platform.
+    /// Expected numbers of objects and visits, kept outside the platform.
     objects: AtomicI64,
     visits: AtomicI64,
     born: AtomicI64,
@@ -120,8 +120,8 @@ impl<V: Variant, H: HostWithSlots, const EMPTY: bool> Program for IdProgram<V, H
         let objects = self.objects.load(Plain::Relaxed);
         let len = self.table.len() as i64;
         assert!(len == objects, "{COUNT}{objects} objects are left and the table says {len}");
-        // Only identifier 0 is ever removed, and the lowest free one is given: so there is none
-        // beyond their number.
+        // Only identifier 0 is ever removed, and an insertion gets the lowest free one. So every
+        // identifier is at most the number of objects.
         let mut found = 0;
         for id in 0..=objects as u32 {
             if let Some(object) = self.table.remove(id) {

@@ -1,5 +1,5 @@
-//! The program over any reference count: who finds the last reference gone destroys the object, and
-//! nobody may use it after that.
+//! The program over any reference count. The thread that drops the last reference destroys the
+//! object, and no thread may use it after that.
 
 use super::parts::{MOST_THREADS, Outcome, Program, Seen, linger, read, write};
 use crate::finding::FREED;
@@ -12,11 +12,11 @@ const ALIVE: u64 = 7;
 
 /// A reference count.
 pub trait RefCount<H: HostWithSlots>: Send + Sync + 'static {
-    /// `count` references.
+    /// Returns a count of `count` references.
     fn new(count: u32) -> Self;
-    /// Takes a reference unless there is none; says whether it did.
+    /// Takes a reference unless the count is zero. Returns true if it took one.
     fn get_not_zero(&self) -> bool;
-    /// Drops a reference; says whether it was the last.
+    /// Drops a reference. Returns true if it was the last.
     fn put(&self) -> bool;
 }
 
@@ -28,8 +28,8 @@ impl<K: LaneLock<H>, P: Policy, H: HostWithSlots> RefCount<H> for LockRef<K, P, 
         LockRef::get_not_zero(self)
     }
     fn put(&self) -> bool {
-        // Nobody takes the lock in this program, so the only reason for `None` would be a hundred
-        // lost compare-exchanges.
+        // No thread takes the lock in this program. So `None` could only mean a hundred lost
+        // compare-exchanges.
         loop {
             if let Some(left) = self.put_return() {
                 return left == 0;
@@ -38,21 +38,21 @@ impl<K: LaneLock<H>, P: Policy, H: HostWithSlots> RefCount<H> for LockRef<K, P, 
     }
 }
 
-/// What a thread does with the object.
+/// Operation of a thread on the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UseOp {
-    /// Has a reference from the start; uses the object and drops it.
+    /// Has a reference from the start; uses the object and drops the reference.
     Owner,
-    /// Looks the object up: takes a reference if there is one left, uses the object, drops it.
+    /// Looks the object up: takes a reference if one remains, uses the object, drops the reference.
     LookUp,
 }
 
-/// Threads that use one object until nobody has a reference. One round.
+/// Threads that use one object until the last reference is gone. One round.
 pub struct LastUse<R, H: HostWithSlots> {
     count: R,
-    /// Of the object: one number for each thread, which it writes.
+    /// Part of the object: one number for each thread, which that thread writes.
     uses: [Cell<H, u64>; MOST_THREADS],
-    /// Of the object: what all read, 7 until it is destroyed.
+    /// Part of the object: a number that all threads read. It is 7 until the object is destroyed.
     object: Cell<H, u64>,
     ops: Vec<UseOp>,
     seen: Seen,
@@ -73,7 +73,7 @@ impl<R: RefCount<H>, H: HostWithSlots> LastUse<R, H> {
         let last = self.count.put();
         self.seen.note(thread, i64::from(last));
         if last {
-            // All uses are ordered before this: each ended with a put.
+            // All uses are ordered before this, because each ended with a put.
             for each in &self.uses {
                 read(each);
             }

@@ -7,19 +7,19 @@ use lockyard::lock::LaneLock;
 use lockyard::platform::HostWithSlots;
 use lockyard::{Held, RawSpinLock};
 
-/// What a thread does with the lock.
+/// Operation of a thread on the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockOp {
-    /// Takes it, is inside for a while, releases it.
+    /// Takes the lock, stays inside for a while, releases it.
     Lock,
-    /// The same if it is free.
+    /// Does what [`Lock`](Self::Lock) does, if the lock is free.
     TryLock,
-    /// The same as [`Lock`](Self::Lock), twice.
+    /// Does what [`Lock`](Self::Lock) does, twice.
     LockTwice,
 }
 
 impl LockOp {
-    /// How many sections a thread has that waits, in a round.
+    /// Returns the number of critical sections in a round, for a thread that waits for the lock.
     fn sections(self) -> u64 {
         1 + u64::from(self == LockOp::LockTwice)
     }
@@ -27,20 +27,20 @@ impl LockOp {
 
 /// Threads that take one lock.
 ///
-/// If all of them wait for it, the last one out frees the lock, at once after its release: from
-/// then on any access to the lock's word is a failure, in a model. (With [`LockOp::TryLock`] nobody
-/// knows who is the last.)
+/// If every thread waits for the lock, the last holder frees it right after its release. In a model
+/// any later access to the lock's word is then a failure. (With [`LockOp::TryLock`] no thread knows
+/// that it is the last.)
 pub struct LockProgram<K: LaneLock<H>, H: HostWithSlots> {
     lock: RawSpinLock<K, H>,
     protected: Protected<H>,
     ops: Vec<LockOp>,
     seen: Seen,
-    /// After so many sections the lock is freed.
+    /// Number of critical sections after which the lock is freed.
     last_section: Option<u64>,
 }
 
 impl<K: LaneLock<H>, H: HostWithSlots> LockProgram<K, H> {
-    /// Is inside for a while, and releases the lock.
+    /// Performs a critical section and releases the lock.
     fn section(&self, thread: usize, held: Held<RawSpinLock<K, H>>) {
         let sections = self.protected.section(thread);
         self.seen.note(thread, sections as i64);

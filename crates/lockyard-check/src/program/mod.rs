@@ -1,7 +1,7 @@
 //! Programs: small concurrent clients of a primitive, each written once over the platform.
 //!
-//! The same program is a model, a simulated run and a set of threads of the host; what runs it is a
-//! back-end ([`crate::backends`]).
+//! A back-end ([`crate::backends`]) runs a program: as a model, as a simulated run, or on threads
+//! of the host.
 
 mod buffers;
 mod chosen;

@@ -1,5 +1,5 @@
-//! The program over a lock that is taken while its thread waits for another one: a signal handler,
-//! or an interrupt, in the middle of a wait.
+//! The program over a lock that a thread takes while it waits for another lock. That models a
+//! signal handler or an interrupt in the middle of a wait.
 
 use super::parts::{Outcome, Program, Protected, Seen};
 use crate::hooks;
@@ -9,25 +9,25 @@ use lockyard::platform::{HostWithSlots, NEST_LEVELS};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What a thread does with the two locks.
+/// Operation of a thread on the two locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NestedOp {
-    /// Takes and releases the first.
+    /// Takes and releases the first lock.
     First,
-    /// Takes and releases the second.
+    /// Takes and releases the second lock.
     Second,
-    /// Takes the first. If it must wait, an interruption comes, which takes the second. If that
-    /// must wait, it notes the number of the slot's nodes that are in use.
+    /// Takes the first lock. If it must wait, an interruption takes the second lock. If the
+    /// interruption must wait too, it notes the number of the slot's nodes that are in use.
     Interrupted,
-    /// Takes the first, and the second while it holds the first.
+    /// Takes the first lock, and takes the second while it holds the first.
     Holding,
 }
 
-/// Threads that take two locks, some of them while they wait. For models only: natively it is done
-/// with real signals.
+/// Threads that take two locks, some of them while they wait. It is for models only. Natively a
+/// test uses real signals.
 pub struct NestedProgram<K: LaneLock<H>, H: HostWithSlots>(Arc<Shared<K, H>>);
 
-/// A lock, and what it protects.
+/// A lock, and the data that it protects.
 type Guarded<K, H> = (RawSpinLock<K, H>, Protected<H>);
 
 struct Shared<K: LaneLock<H>, H: HostWithSlots> {

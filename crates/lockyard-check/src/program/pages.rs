@@ -1,4 +1,5 @@
-//! The program over a page reference count: look-ups, drops, and an owner who freezes.
+//! The program over a page reference count: threads look the page up, drop references, and freeze
+//! the count.
 
 use super::last_use::RefCount;
 use super::parts::{MOST_THREADS, Outcome, Program, Seen, linger, read, write};
@@ -11,19 +12,19 @@ use std::sync::atomic::{AtomicI64, Ordering as Plain};
 
 /// A page reference count.
 pub trait PageCount<H: HostWithSlots>: Send + Sync + 'static {
-    /// `references` references.
+    /// Returns a count of `references` references.
     fn new(references: u32) -> Self;
-    /// Takes a reference where there is one.
+    /// Takes a further reference. There must be one.
     fn get(&self);
-    /// Takes a reference unless there is none; says whether it did.
+    /// Takes a reference unless the count is zero. Returns true if it took one.
     fn get_not_zero(&self) -> bool;
-    /// Drops a reference; says whether it was the last.
+    /// Drops a reference. Returns true if it was the last.
     fn put(&self) -> bool;
-    /// Takes all references away if there are `expected`.
+    /// Freezes the count if it is `expected`: takes all references away.
     fn try_freeze(&self, expected: u32) -> bool;
-    /// Ends a freeze.
+    /// Ends a freeze with `references` references.
     fn unfreeze(&self, references: u32);
-    /// How many there are; `None` if none can be taken.
+    /// Returns the number of references; `None` if none can be taken.
     fn references(&self) -> Option<u32>;
 }
 
@@ -80,21 +81,21 @@ impl<H: HostWithSlots> RefCount<H> for PageRef<LockedBit, H> {
     }
 }
 
-/// What a thread does with the page.
+/// Operation of a thread on the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageOp {
-    /// Has a reference; takes another.
+    /// Has a reference and takes another one.
     Get,
     /// Looks the page up: takes a reference if there is one, and reads the page.
     LookUp,
-    /// The same, and drops what it took.
+    /// Looks the page up, and drops the reference that it took.
     LookUpAndPut,
-    /// Has a reference; drops it, and destroys the page if it was the last.
+    /// Has a reference. Drops it, and destroys the page if it was the last.
     Put,
-    /// Has a reference. If it is the only one, freezes, changes the page, and unfreezes with one
-    /// reference.
+    /// Has a reference. If it is the only one, freezes the count, changes the page, and unfreezes
+    /// with one reference.
     Freeze,
-    /// The same, and unfreezes with two.
+    /// Does what [`Freeze`](Self::Freeze) does, but unfreezes with two references.
     FreezeToTwo,
 }
 
@@ -109,28 +110,29 @@ impl PageOp {
         PageOp::FreezeToTwo,
     ];
 
-    /// Whether it asks for a reference without having one.
+    /// Returns true if the operation asks for a reference without having one.
     pub fn looks_up(self) -> bool {
         matches!(self, PageOp::LookUp | PageOp::LookUpAndPut)
     }
 }
 
-/// Threads that use one page, one round. If no thread has a reference at the beginning, there is
-/// one of an owner that does nothing.
+/// Threads that use one page for one round. If no thread has a reference at the beginning, a
+/// passive owner has one.
 ///
-/// If it `FREES`, the thread that drops the last reference also frees the count, unless a thread
-/// may still look the page up. From then on any access to the count is a failure, in a model.
+/// If it `FREES`, the thread that drops the last reference also frees the count, unless another
+/// thread may still look the page up. In a model any later access to the count is a failure.
 pub struct PageProgram<C, H: HostWithSlots, const FREES: bool = true> {
     count: C,
-    /// The page: two halves, equal unless its owner is at work; 0 when it was destroyed.
+    /// The page, as two halves. They are equal unless the owner is changing them, and 0 after the
+    /// page is destroyed.
     halves: [Cell<H, u64>; 2],
-    /// What each thread wrote before it dropped its reference.
+    /// Written by each thread before it drops its reference.
     notes: [Cell<H, u64>; MOST_THREADS],
     ops: Vec<PageOp>,
     seen: Seen,
-    /// References, kept outside the platform.
+    /// Expected number of references, kept outside the platform.
     expected: AtomicI64,
-    /// Threads that have not looked the page up yet, outside the platform too.
+    /// Number of threads that have not looked the page up yet, kept outside the platform.
     looking: AtomicI64,
 }
 
@@ -141,7 +143,7 @@ impl<C: PageCount<H>, H: HostWithSlots, const FREES: bool> PageProgram<C, H, FRE
         self.expected.fetch_add(references, Plain::Relaxed);
     }
 
-    /// A thread that has a reference reads the page.
+    /// Reads the page; the thread has a reference.
     fn read_page(&self, thread: usize) -> u64 {
         let halves = [read(&self.halves[0]), read(&self.halves[1])];
         assert!(
@@ -170,7 +172,8 @@ impl<C: PageCount<H>, H: HostWithSlots, const FREES: bool> PageProgram<C, H, FRE
     }
 
     fn look_up(&self, thread: usize) -> bool {
-        // Where time passes, look-ups come one after another, and some while the count is frozen.
+        // Delays each thread by its number, if pauses take time. So look-ups come one after
+        // another, and some meet a frozen count.
         for _ in 0..thread {
             linger::<H>();
         }
@@ -190,7 +193,7 @@ impl<C: PageCount<H>, H: HostWithSlots, const FREES: bool> PageProgram<C, H, FRE
         let frozen = self.count.try_freeze(1);
         self.seen.note(thread, i64::from(frozen));
         if frozen {
-            // Alone with the page.
+            // The thread is now alone with the page.
             for note in &self.notes {
                 read(note);
             }
@@ -200,7 +203,7 @@ impl<C: PageCount<H>, H: HostWithSlots, const FREES: bool> PageProgram<C, H, FRE
             self.gained(i64::from(references) - 1);
             self.count.unfreeze(references);
         }
-        // It has its reference still.
+        // The thread still has its reference.
         self.read_page(thread);
     }
 }

@@ -1,29 +1,30 @@
-//! The parts of all programs: the trait, notes of what threads saw, data that a lock protects.
+//! The common parts of all programs: the trait, notes of what threads saw, and data that a lock
+//! protects.
 
 use crate::finding::{COUNT, EXCLUSION};
 use lockyard::platform::{Cell, DataCell, HostWithSlots, Ordering, U32, Word};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering as Plain};
 
-/// A concurrent program: one thread for each operation that it is made of.
+/// A concurrent program, with one thread for each of its operations.
 pub trait Program: Send + Sync + Sized + 'static {
-    /// Operation of a thread. At most four threads have one.
+    /// Operation of a thread. A program has at most four.
     type Op: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static;
 
-    /// Makes the shared objects, for threads that do `ops`, each `rounds` times.
+    /// Makes the shared objects for threads that perform `ops`, `rounds` times each.
     fn new(ops: &[Self::Op], rounds: u32) -> Self;
 
-    /// Prepares the objects before the threads begin. They have their final addresses by then, so
-    /// operations on them are possible.
+    /// Prepares the objects before the threads begin. The objects have their final addresses by
+    /// then, so operations on them are possible.
     fn begin(&self) {}
 
-    /// Does round `round` of thread `thread`. Panics when it finds something wrong.
+    /// Performs round `round` of thread `thread`. Panics if it finds a violation.
     fn step(&self, thread: usize, round: u32);
 
     /// Checks the objects after all threads have ended. Panics if they do not match the operations.
     fn finish(&self);
 
-    /// Returns what the threads saw and left, after they have ended. The program cannot tell apart
-    /// two executions with the same outcome.
+    /// Returns what the threads saw and left, after they have ended. Executions with the same
+    /// outcome are equal to the program.
     fn outcome(&self) -> Outcome;
 }
 
@@ -38,7 +39,7 @@ impl Seen {
         Seen((0..threads).map(|_| AtomicI64::new(0)).collect())
     }
 
-    /// Notes that `thread` saw `what`, after all that it saw before.
+    /// Notes that `thread` saw `what`, after all that it noted before.
     pub(crate) fn note(&self, thread: usize, what: i64) {
         let before = self.0[thread].load(Plain::Relaxed);
         self.0[thread].store(before.wrapping_mul(1000) + what + 1, Plain::Relaxed);
@@ -49,13 +50,15 @@ impl Seen {
     }
 }
 
-/// Data that a lock protects, which shows if it does not: a stamp of the holder, and plain data.
+/// Data that a lock protects: the holder's stamp, and plain data. A lock that does not exclude
+/// corrupts them visibly.
 pub(crate) struct Protected<H: HostWithSlots> {
-    /// 0, or one more than the thread inside. Relaxed everywhere: it must not order anything.
+    /// The number of the thread inside plus one, or 0. Accesses are relaxed, because it must not
+    /// order anything.
     stamp: U32<H>,
     /// Number of critical sections; plain data, so that a model finds a missing ordering.
     sections: Cell<H, u64>,
-    /// The same, counted by the threads themselves and outside the platform.
+    /// Number of critical sections, counted by the threads themselves and outside the platform.
     expected: AtomicU64,
 }
 
@@ -67,7 +70,7 @@ impl<H: HostWithSlots> Protected<H> {
     /// Performs a critical section of `thread`; returns the number of sections including this one.
     pub(crate) fn section(&self, thread: usize) -> u64 {
         let me = thread as u32 + 1;
-        // Exchanges, because a read-modify-write sees the newest stamp and a load need not.
+        // Exchanges, because a read-modify-write sees the newest stamp and a load may miss it.
         let inside = self.stamp.swap(me, Ordering::Relaxed);
         assert!(inside == 0, "{EXCLUSION}thread {me} enters and thread {inside} is inside");
         let sections = read(&self.sections) + 1;
@@ -86,8 +89,8 @@ impl<H: HostWithSlots> Protected<H> {
     }
 }
 
-/// Maximum number of threads of a program. Cells are in arrays of this length, because all shared
-/// data must lie in the object itself: a simulated machine knows no other memory.
+/// Maximum number of threads of a program. Cells are in arrays of this length, because a simulated
+/// machine knows only the memory of the object itself.
 pub(crate) const MOST_THREADS: usize = 4;
 
 /// Pauses for a while, so that other threads run. In a model it does nothing.
@@ -97,14 +100,14 @@ pub(crate) fn linger<H: HostWithSlots>() {
     }
 }
 
-/// Reads plain data. A race on it is a finding of the model; natively, where a control that is
-/// broken on purpose does race, the access is an atomic one, so that the race is defined.
+/// Reads plain data. In a model a race on it is a finding. Natively a broken control does race, so
+/// the access is atomic there and the race is defined.
 pub(crate) fn read<C: DataCell<u64>>(cell: &C) -> u64 {
     // SAFETY: the pointer is the cell's, valid and aligned; all accesses to these cells are atomic.
     cell.with(|data| unsafe { AtomicU64::from_ptr(data.cast_mut()).load(Plain::Relaxed) })
 }
 
-/// Writes plain data, as [`read`] reads it.
+/// Writes plain data, with the accesses of [`read`].
 pub(crate) fn write<C: DataCell<u64>>(cell: &C, value: u64) {
     // SAFETY: as in `read`.
     cell.with_mut(|data| unsafe { AtomicU64::from_ptr(data).store(value, Plain::Relaxed) });

@@ -1,9 +1,9 @@
-//! The program over reclamation: readers of a shared pointer, and threads that replace what it
-//! names and have the old object freed.
+//! The program over reclamation. Readers read a shared pointer. Other threads replace the object
+//! that it names, and have the old one freed.
 //!
-//! Freeing an object writes to it. In a model any reading that is not ordered before is a race;
-//! elsewhere a reader finds that the object under its hands was freed. Objects come from a small
-//! pool and go back to it, so that many rounds need no memory.
+//! Freeing an object writes to it. In a model a read that is not ordered before that write is a
+//! race. Elsewhere a reader finds that its object was freed. Objects come from a small pool and
+//! return to it, so that many rounds need no more memory.
 
 use super::parts::{MOST_THREADS, Outcome, Program, Seen, linger, read, write};
 use crate::finding::{COUNT, FREED};
@@ -14,29 +14,29 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering as Plain};
 
-/// A way to reclaim.
+/// A reclamation scheme.
 pub trait Reclaims<H: HostWithSlots>: Send + Sync + 'static {
-    /// Without readers.
+    /// Returns a scheme without readers.
     fn new() -> Self;
-    /// Allocates what threads need.
+    /// Allocates memory that the threads need.
     fn begin(&self) {}
-    /// Runs `body` inside.
+    /// Runs `body` inside the scheme, as a reader.
     fn read<R>(&self, body: impl FnOnce() -> R) -> R;
-    /// Frees the object when nobody is inside any more who was inside now.
+    /// Frees the object after every thread that is inside now has left.
     ///
     /// # Safety
     ///
-    /// As [`Domain::retire`].
+    /// Those of [`Domain::retire`].
     unsafe fn retire(&self, object: NonNull<Header<H>>, free: Free<H>);
-    /// Frees what can be freed.
+    /// Frees the objects that can be freed.
     fn collect(&self);
-    /// Ends an epoch, if that can be done now, and frees nothing.
+    /// Ends an epoch if that is possible now, and frees nothing.
     fn advance(&self);
-    /// Waits until nobody is inside any more who was inside now.
+    /// Waits until every thread that is inside now has left.
     fn synchronize(&self);
-    /// Waits until everything is freed that was retired before.
+    /// Waits until all objects that were retired before are freed.
     fn barrier(&self);
-    /// Runs `body` twice inside, and lets go of what the first found before the second.
+    /// Runs `body` twice inside. Before the second run it lets go of what the first one found.
     fn read_quiescent(&self, body: impl Fn());
     /// Frees everything.
     fn finish(&self);
@@ -81,8 +81,8 @@ impl<H: HostWithSlots> Reclaims<H> for Domain<H> {
     }
 }
 
-/// In an `impl Reclaims<H>` of a tuple of a domain: everything but `new`, `begin` and `read` is the
-/// domain's.
+/// Forwards to a domain everything except `new`, `begin` and `read`. It is for an `impl
+/// Reclaims<H>` of a tuple with a domain.
 macro_rules! forward_reclamation {
     () => {
         unsafe fn retire(
@@ -115,7 +115,7 @@ macro_rules! forward_reclamation {
 }
 pub(crate) use forward_reclamation;
 
-/// A domain of which nothing is allocated before threads enter.
+/// A domain that allocates nothing before threads enter.
 pub struct Unreserved<H: HostWithSlots>(Domain<H>);
 
 impl<H: HostWithSlots> Reclaims<H> for Unreserved<H> {
@@ -128,26 +128,27 @@ impl<H: HostWithSlots> Reclaims<H> for Unreserved<H> {
     forward_reclamation!();
 }
 
-/// What a thread does.
+/// Operation of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReclaimOp {
     /// Enters, reads the object, and leaves.
     Read,
-    /// The same, twice.
+    /// Enters, reads the object, and leaves, twice.
     ReadTwice,
     /// Enters twice, leaves once, and then reads.
     ReadNested,
     /// Replaces the object and retires the old one.
     Retire,
-    /// Replaces and retires, and collects twice: so often that it is freed if nobody is inside.
+    /// Replaces the object, retires the old one, and collects twice. That is enough to free it if
+    /// no thread is inside.
     RetireAndCollect,
-    /// Collects.
+    /// Frees the retired objects that can be freed.
     Collect,
-    /// Ends two epochs, if that can be done, and then collects.
+    /// Ends two epochs, if that is possible, and then collects.
     AdvanceAndCollect,
     /// Keeps a guard: reads, announces a quiescent state, and reads again.
     ReadQuiescent,
-    /// Replaces and retires, and waits until everything is freed.
+    /// Replaces the object, retires the old one, and waits until all retired objects are freed.
     Barrier,
     /// Replaces the object, waits for a grace period, and frees the old one itself.
     Synchronize,
@@ -158,18 +159,18 @@ const OBJECTS: usize = 6;
 #[repr(C)]
 struct Object<H: HostWithSlots> {
     header: Header<H>,
-    /// A number that no other has, from publishing to freeing; else 0.
+    /// A unique number while the object is published and not yet freed; otherwise 0.
     value: Cell<H, u64>,
     index: usize,
     pool: Arc<Pool>,
 }
 
-/// Which objects can be used, outside the platform.
+/// Objects that can be used, kept outside the platform.
 struct Pool {
     free: AtomicU64,
-    /// How many objects were published.
+    /// Number of objects that were published.
     published: AtomicU64,
-    /// Of a model not: what was freed stays so.
+    /// False in a model: a freed object stays freed.
     reused: bool,
 }
 
@@ -189,14 +190,13 @@ impl Pool {
     }
 }
 
-/// Frees an object: what was its value is gone.
+/// Frees an object by clearing its value.
 ///
 /// # Safety
 ///
-/// The header is an object's.
+/// The header is that of an [`Object`].
 unsafe fn free<H: HostWithSlots>(header: NonNull<Header<H>>) {
-    // SAFETY: the header is the object's first field, and the object is there as long as its
-    // program.
+    // SAFETY: the header is the object's first field, and the object lives until its program ends.
     let object = unsafe { header.cast::<Object<H>>().as_ref() };
     assert!(read(&object.value) != 0, "{FREED}an object is freed twice");
     write(&object.value, 0);
@@ -205,10 +205,10 @@ unsafe fn free<H: HostWithSlots>(header: NonNull<Header<H>>) {
     }
 }
 
-/// The program. `R` is the way to reclaim.
+/// The program. `R` is the reclamation scheme.
 pub struct ReclaimProgram<R, H: HostWithSlots> {
     scheme: R,
-    /// 1 + the number of the object that is within reach.
+    /// Number of the object in reach, plus one.
     shared: U64<H>,
     objects: [Object<H>; OBJECTS],
     ops: Vec<ReclaimOp>,
@@ -230,15 +230,15 @@ impl<R: Reclaims<H>, H: HostWithSlots> ReclaimProgram<R, H> {
         self.seen.note(thread, name as i64);
     }
 
-    /// Puts a new object into the old one's place; returns the old one.
+    /// Puts a new object in the place of the old one. Returns the old one.
     fn replace(&self) -> Option<NonNull<Header<H>>> {
         let pool = &self.objects[0].pool;
         let index = pool.take()?;
         write(&self.objects[index].value, pool.published.fetch_add(1, Plain::Relaxed) + 2);
-        // Release: pairs with the acquire of `look`. Acquire: with another's release; the old
-        // object's value is seen when it is freed.
+        // Release: pairs with the acquire of `look`. Acquire: pairs with the release of another
+        // exchange, so that the old object's value is visible when it is freed.
         let old = self.shared.swap(index as u64 + 1, Ordering::AcqRel);
-        // Of the whole object, not of the field: `free` goes back to it.
+        // A pointer to the whole object and not to its field, because `free` casts it back.
         Some(NonNull::from(&self.objects[old as usize - 1]).cast())
     }
 
@@ -308,7 +308,7 @@ impl<R: Reclaims<H>, H: HostWithSlots> Program for ReclaimProgram<R, H> {
                     // SAFETY: as in `retire`.
                     unsafe { self.scheme.retire(old, free::<H>) };
                     self.scheme.barrier();
-                    // SAFETY: as in `free`; the object stays as long as the program.
+                    // SAFETY: as in `free`. The object lives until its program ends.
                     let object = unsafe { old.cast::<Object<H>>().as_ref() };
                     let freed = object.pool.reused || read(&object.value) == 0;
                     assert!(freed, "{COUNT}a barrier did not free");

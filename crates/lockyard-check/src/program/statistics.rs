@@ -1,4 +1,4 @@
-//! The program over per-node statistics: updates from several nodes, readers, and takers.
+//! The program over per-node statistics: threads update from several nodes, read, and take.
 
 use super::parts::{MOST_THREADS, Outcome, Program, Seen};
 use crate::finding::COUNT;
@@ -10,38 +10,38 @@ use lockyard_tables::statistics::Statistics;
 use lockyard_tables::statistics::Variant;
 use std::sync::atomic::{AtomicU64, Ordering as Plain};
 
-/// What a thread does with the statistics.
+/// Operation of a thread on the statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatOp {
     /// Counts a packet on the node.
     Update(usize),
-    /// Counts a packet where it runs.
+    /// Counts a packet on the node where the thread runs.
     UpdateHere,
-    /// Reads.
+    /// Reads the statistics.
     Read,
-    /// Reads and clears.
+    /// Reads and clears the statistics.
     Take,
 }
 
-/// Bytes of every packet: a record whose packets and bytes do not fit together was torn.
+/// Bytes of every packet. A record was torn if its bytes do not match its packets.
 const BYTES: u64 = 3;
 
-/// Threads that use the statistics of one object. `PRIMED`: node 0 has counted a packet before.
+/// Threads that use the statistics of one object. If `PRIMED`, node 0 has already counted a packet.
 pub struct StatProgram<V: Variant, K: LaneLock<H>, H: HostWithSlots, const PRIMED: bool> {
     statistics: Statistics<V, K, H>,
     ops: Vec<StatOp>,
     seen: Seen,
-    /// Packets counted, and packets taken away, outside the platform.
+    /// Numbers of packets counted and of packets taken, kept outside the platform.
     updates: AtomicU64,
     taken: AtomicU64,
-    /// The next time, for each thread its own.
+    /// The next time of each thread.
     times: [AtomicU64; MOST_THREADS],
 }
 
 impl<V: Variant, K: LaneLock<H>, H: HostWithSlots, const PRIMED: bool>
     StatProgram<V, K, H, PRIMED>
 {
-    /// A reading is of whole packets, and not of more than there were.
+    /// Checks that a reading has whole packets, and no flags without packets.
     fn check(&self, sum: &Counts) {
         assert!(sum.bytes == BYTES * sum.packets, "{COUNT}a torn record: {sum:?}");
         let flags = if sum.packets == 0 { 0 } else { sum.flags };
@@ -72,7 +72,8 @@ impl<V: Variant, K: LaneLock<H>, H: HostWithSlots, const PRIMED: bool> Program
     }
 
     fn step(&self, thread: usize, round: u32) {
-        // Outside the platform before the update, so that no reading is ahead of it.
+        // Counted outside the platform before the update, so that no reading is ahead of this
+        // count.
         let packet = || {
             self.updates.fetch_add(1, Plain::Relaxed);
             let time = u64::from(round) + 1;

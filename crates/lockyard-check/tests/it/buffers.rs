@@ -1,5 +1,5 @@
-//! The buffer cache: under weak memory, on a simulated machine, and with every allocation failing
-//! in turn.
+//! Checks of the buffer cache: under weak memory, on a simulated machine, and with every allocation
+//! failing in turn.
 
 use lockyard::lock::{Queued, TestAndSet};
 use lockyard::platform::Native;
@@ -29,7 +29,7 @@ type Wide<K = TestAndSet> = With<OnMiss, Outside, ReferencedBit, WideHash<0, K>>
 type Old = With<EveryCall, UnderLock, MoveToFront, FixedHash<0, TestAndSet>>;
 type Tree = With<OnMiss, Outside, MoveToFront, TreePerGroup<TestAndSet>>;
 
-/// The operations, over buffers 0 and 1 that are there and 2 that is not.
+/// The operations. Buffers 0 and 1 are in the cache, and buffer 2 is not.
 const OPS: [BufferOp; 9] = [
     LookUp(0),
     LookUp(1),
@@ -95,8 +95,8 @@ fn three_threads_hold() {
     }
 }
 
-/// With three buffers the chains have been doubled, and the fourth divides one; with two the third
-/// doubles them.
+/// Three buffers have already doubled the chains, and the fourth divides one. With two buffers the
+/// third doubles the chains.
 #[test]
 fn chains_that_are_doubled_and_divided_lose_nothing() {
     for ops in [[LookUp(0), Get(3)], [LookUp(1), Get(3)], [Remove(0), Get(3)], [Reclaim, Get(3)]] {
@@ -128,8 +128,8 @@ fn a_cache_behind_a_lock_that_does_not_exclude_is_noticed() {
     }
 }
 
-/// Two threads make the shards and insert, in every order; nothing leaks, and one of the two arrays
-/// is not made at all.
+/// Two threads make the shards and insert, in every order. Nothing leaks, and only one of the two
+/// arrays is made.
 #[test]
 fn two_first_misses_make_the_shards_once() {
     type H = Hooked<Checked, Rationed>;
@@ -151,8 +151,8 @@ fn two_first_misses_make_the_shards_once() {
     println!("{}", explored.unwrap());
 }
 
-/// Every allocation of a run fails in turn: the caller gets an error, or nothing that it can see,
-/// and nothing is lost.
+/// Every allocation of a run fails in turn. The caller gets an error or notices nothing, and
+/// nothing is lost.
 fn whichever_allocation_fails<S: Switches<Hooked<Native, Rationed>>>(least: u64) {
     type H = Hooked<Native, Rationed>;
     let run = |failing: u64| {
@@ -178,7 +178,7 @@ fn whichever_allocation_fails<S: Switches<Hooked<Native, Rationed>>>(least: u64)
                 let there = cache.remove(Key::new(0, block / 2));
                 assert!(there.is_none_or(|there| *there == [block / 2]));
             }
-            // What is there is found without memory.
+            // Look-ups of present buffers need no memory.
             let found = (0..=block).filter(|&b| cache.look_up(Key::new(0, b)).is_some());
             assert_eq!(found.count(), cache.len());
         }
@@ -197,9 +197,9 @@ fn whichever_allocation_fails<S: Switches<Hooked<Native, Rationed>>>(least: u64)
 #[test]
 fn whichever_allocation_fails_the_cache_is_as_it_was() {
     fn with_index<X: Index<Hooked<Native, Rationed>>>() {
-        // Each buffer's, and the shards'.
+        // Allocations of the buffers, and of the shards.
         whichever_allocation_fails::<With<OnMiss, Outside, ReferencedBit, X>>(24);
-        // What was allocated before it was needed is asked for once more when it is.
+        // An early allocation that fails is repeated when the memory is needed.
         whichever_allocation_fails::<With<EveryCall, UnderLock, MoveToFront, X>>(1);
     }
     with_index::<WideHash<0>>();

@@ -1,5 +1,5 @@
-//! The checked host keeps its contract: parks are futex-shaped and order nothing, an exchange of a
-//! part is one step, slots differ, allocation fails where it is told to.
+//! Checks that the checked host keeps its contract. Parks behave like a futex and order nothing, an
+//! exchange of a part is one step, slots differ, and allocation fails on demand.
 
 use core::alloc::Layout;
 use lockyard::platform::checked::{
@@ -11,7 +11,7 @@ use lockyard_check::finding::Finding;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-/// Two threads on `shared`: `main` on the model's main one, `other` on another.
+/// Runs two threads on `shared`: `main` on the model's main thread, `other` on another one.
 fn two<S: Send + Sync + 'static>(
     shared: fn() -> S,
     main: fn(&S),
@@ -42,9 +42,9 @@ fn event() -> Event {
 }
 
 fn announce(event: &Event) {
-    // SAFETY: the waiter reads it after the flag, or the model reports it.
+    // SAFETY: the waiter reads it after the flag; otherwise the model reports a race.
     event.data.with_mut(|data| unsafe { *data = 1 });
-    // Release: pairs with the waiter's load, where that is an acquire.
+    // Release: pairs with the waiter's load, if that is an acquire.
     event.flag.store(1, Ordering::Release);
     Checked::unpark(&event.flag, 1);
 }
@@ -53,7 +53,8 @@ fn await_it(event: &Event, order: Ordering) {
     while event.flag.load(order) == 0 {
         Checked::park(&event.flag, 0, None);
     }
-    // SAFETY: written before the flag was set, which this thread has seen, or the model reports it.
+    // SAFETY: it was written before the flag was set, which this thread has seen; otherwise the
+    // model reports a race.
     assert_eq!(event.data.with(|data| unsafe { *data }), 1);
 }
 
@@ -84,7 +85,7 @@ fn a_park_may_return_for_no_reason() {
     assert_eq!(failed.unwrap_err().caught.finding, Finding::Assertion);
 }
 
-/// A missing acquire shows although the waiter was woken after the write.
+/// A missing acquire shows even if the waiter was woken after the write.
 #[test]
 fn parks_and_unparks_order_nothing() {
     let failed = two(event, |event| await_it(event, Ordering::Relaxed), announce).unwrap_err();
@@ -109,7 +110,7 @@ fn an_exchange_of_a_part_is_one_step_in_every_order() {
         all.lock().unwrap().insert((found, left >> 16));
     });
     println!("{}", explored.unwrap());
-    // Either order of the two exchanges, and nothing else.
+    // Only the two orders of the exchanges.
     assert_eq!(*seen.lock().unwrap(), BTreeSet::from([((0, 1), 2), ((2, 0), 1)]));
 }
 
@@ -139,7 +140,7 @@ fn an_allocation_fails_when_it_is_told_to_and_only_then() {
         assert!(Checked::allocate(layout, None).is_none());
         let third = Checked::allocate(layout, Some(0)).unwrap();
         for memory in [first, third] {
-            // SAFETY: allocated above, and not used.
+            // SAFETY: allocated above, and unused.
             unsafe { Checked::deallocate(memory, layout) };
         }
     });

@@ -1,5 +1,5 @@
-//! The connection table: under weak memory, on a simulated machine, with every allocation failing
-//! in turn, and with look-ups by lock and without.
+//! Checks of the connection table: under weak memory, on a simulated machine, and with every
+//! allocation failing in turn. Look-ups run with a lock and without.
 
 use lockyard::lock::{Queued, TestAndSet};
 use lockyard::platform::Native;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 type Model = Hooked<Checked, Scripted>;
 type Threads = Hooked<Native, Watched<NoFault>>;
 
-/// The operations, over connections 0 and 1 that are there (1 in front of 0) and 2 that is not.
+/// The operations. Connections 0 and 1 are in the table (1 in front of 0), and connection 2 is not.
 const OPS: [ConnOp; 9] = [
     ConnOp::LookUp(0),
     ConnOp::LookUp(1),
@@ -114,8 +114,8 @@ fn tuple(number: u32) -> Tuple {
     Tuple { protocol: 17, source: end(1, number as u16), destination: end(2, 53) }
 }
 
-/// Two threads make the buckets and insert, in every order; nothing leaks, and one of the two
-/// arrays is not made at all.
+/// Two threads make the buckets and insert, in every order. Nothing leaks, and only one of the two
+/// arrays is made.
 #[test]
 fn two_first_insertions_make_the_buckets_once() {
     type H = Hooked<Checked, Rationed>;
@@ -139,7 +139,7 @@ fn two_first_insertions_make_the_buckets_once() {
     println!("{}", explored.unwrap());
 }
 
-/// The bits are chosen before the first insertion or not at all, also when both happen at once.
+/// The bits are chosen before the first insertion or not at all, even if both happen at once.
 #[test]
 fn a_choice_that_races_with_the_first_insertion_counts_or_is_refused() {
     type Table = ConnectionTable<u32, Locked<TestAndSet>, Model>;
@@ -157,7 +157,7 @@ fn a_choice_that_races_with_the_first_insertion_counts_or_is_refused() {
     println!("{}", explored.unwrap());
 }
 
-/// Every allocation of a run fails in turn: the insertion is refused, gives its value back, and
+/// Every allocation of a run fails in turn. The insertion is then refused, returns its value, and
 /// changes nothing.
 fn whichever_allocation_fails<P: LookUp<Hooked<Native, Rationed>>>() {
     type H = Hooked<Native, Rationed>;

@@ -1,4 +1,5 @@
-//! The harnesses catch primitives that are wrong by themselves, and find nothing in right ones.
+//! Checks that the harnesses catch primitives that are wrong by themselves, and find nothing in
+//! correct ones.
 
 use lockyard::Native;
 use lockyard::lock::{LaneLock, Queued, TestAndSet, Ticket};
@@ -29,8 +30,8 @@ fn in_model<P: Program>(ops: &[P::Op]) -> Verdict {
     verdict(model::<P>(ops, Bounds::ALL))
 }
 
-/// One round each, so that what happens at the last operation is not covered up by the next. What
-/// should be caught is looked for until it is, within reason.
+/// One round each, so that the next operation cannot hide the effect of the last one. An expected
+/// finding is searched for until it appears, up to a limit.
 fn in_threads<P: Program>(ops: &[P::Op], expected: &[Finding]) -> Verdict {
     native::<P>(ops, 1, if expected.is_empty() { 3_000 } else { 300_000 })
 }
@@ -65,7 +66,7 @@ fn a_lock_that_loses_wake_ups_is_caught() {
     lock_is::<LosesWakeUps>("a lock that loses wake-ups", &[Finding::Stuck], &[Finding::Stuck]);
 }
 
-/// Only the model claims to see it: elsewhere the memory is still there.
+/// Only the model is expected to find it, because elsewhere the memory still exists.
 #[test]
 fn a_lock_that_touches_its_word_after_the_release_is_caught() {
     lock_is::<TouchesAfterRelease>("a lock that touches a freed word", &[Finding::Freed], &[]);
@@ -103,7 +104,7 @@ fn a_lockref_passes_the_same_checks() {
     says("lockref, three threads, model", &verdict(explored), &[]);
 }
 
-/// Why an adder that finds the bit must not undo its addition.
+/// An adder that finds the bit must not undo its addition. This shows why.
 #[test]
 fn a_page_count_that_undoes_an_addition_is_caught() {
     type Wrong<H> = PageProgram<Undoing<H>, H, false>;

@@ -1,9 +1,8 @@
-//! The proof that it is one source: one wrong step, injected through the platform, is noticed on
-//! each of the three back-ends.
+//! Proof that each primitive has one source: each of the three back-ends notices one wrong step,
+//! injected through the platform.
 //!
-//! The table is primitive x wrong step x back-end. Each cell runs the same program, from the same
-//! source of the primitive; what differs is the host it is given. Without a wrong step all of them
-//! find nothing.
+//! The table is primitive x wrong step x back-end. Each cell runs one program, from one source of
+//! the primitive. Only the host differs. Without a wrong step no back-end finds anything.
 
 use lockyard_check::backends::{Search, Verdict, check_model, check_natively, check_simulated};
 use lockyard_check::finding::Finding;
@@ -16,7 +15,7 @@ use lockyard_check::primitives::{
     TicketAsm,
 };
 
-/// What each back-end must say: nothing (`&[]`), or one of these.
+/// Expected findings of each back-end: none (`&[]`), or one of these.
 #[derive(Clone, Copy)]
 struct Expected {
     native: &'static [Finding],
@@ -62,8 +61,8 @@ const STUCK: Expected = same(&[Finding::Stuck], "who waits for the release waits
 const WAKE_UP_LOST: Expected =
     same(&[Finding::Stuck], "the release does not learn that somebody is parked, and kicks nobody");
 
-/// A second holder. Threads find the other's stamp, or a count that was changed under the lock; a
-/// model finds the accesses that are not ordered, or the part of the word with two writers.
+/// A second holder. Threads find the other holder's stamp, or a count that changed under the lock.
+/// A model finds the accesses without an order, or the part of the word with two writers.
 const ENTERED: Expected = Expected {
     native: &[Finding::Exclusion, Finding::Count],
     simulated: &[Finding::Exclusion, Finding::Count],
@@ -76,15 +75,15 @@ const TWO_KINDS: Expected =
 
 const MISCOUNTED: Expected = same(&[Finding::Count], "references were counted that are not there");
 
-/// Of a lock with a queue. What is seen first depends on who runs when: two holders, the lock's own
-/// assertion that nobody overtakes the head of its queue, or a node that is handed on too early,
-/// whose owner is then never told that it is its turn.
+/// A broken queue. The first symptom depends on the schedule. It can be two holders, or the lock's
+/// own assertion that no thread overtakes the head of its queue. Or a node is handed on too early,
+/// and its owner is never told that it is its turn.
 const QUEUE_BROKEN: Expected = same(
     &[Finding::Exclusion, Finding::Race, Finding::Assertion, Finding::Count, Finding::Stuck],
     "who should wait enters beside the holder, and the queue is in disorder",
 );
 
-/// The exchanges that take the lock are lost, and those that change the count.
+/// Lost exchanges: those that take the lock, and those that change the count.
 const QUEUE_BROKEN_OR_MISCOUNTED: Expected = Expected {
     why: "who should wait enters beside the holder, or references were counted that are not there",
     ..QUEUE_BROKEN
@@ -103,8 +102,8 @@ fn every_back_end_notices_a_wrong_step_in_every_primitive() {
     println!("| primitive | wrong step | back-end | found | runs |");
     println!("|---|---|---|---|---|");
     let wrong: usize = [
-        // These first: a thread that is stopped while it waits leaves its node in use, for the next
-        // one that has its slot.
+        // These come first. A thread that is stopped while it waits leaves its node in use, for the
+        // next thread with its slot.
         row::<QueuedStore, NoFault>(RIGHT),
         row::<QueuedCmpxchg, NoFault>(RIGHT),
         row::<QueuedPortable, NoFault>(RIGHT),

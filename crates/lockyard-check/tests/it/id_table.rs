@@ -1,5 +1,5 @@
-//! The identifier table under weak memory, and on the other back-ends: an object that was found is
-//! not freed under its reader, an identifier has one object, and nothing is lost.
+//! Checks of the identifier table, under weak memory and on the other back-ends. An object is not
+//! freed under its reader, an identifier has one object, and nothing is lost.
 
 use lockyard::Native;
 use lockyard::platform::checked::Checked;
@@ -18,7 +18,7 @@ use lockyard_tables::id_table::{Locked, Rcu, Variant};
 
 const OPS: [IdOp; 5] = [LookUp, Remove, Insert, InsertAndLookUp, Replace];
 
-/// As many records as threads; what is freed is watched.
+/// A host with one record for each thread, and with watched freed memory.
 type Host<const N: u32> = Quarantine<FewSlots<Hooked<Checked, Scripted>, N>>;
 
 fn every_pair<V: Variant>(preemptions: usize) {
@@ -27,7 +27,7 @@ fn every_pair<V: Variant>(preemptions: usize) {
         &OPS,
         |_, _| None,
         |pair| {
-            // Two who free have much to say to each other.
+            // Two threads that free interact a lot, so their bound is lower.
             let bound = if *pair == [Remove; 2] { 1 } else { preemptions };
             let bounds = Bounds::stepping_back(bound);
             must_hold::<IdProgram<V, Host<2>>>(V::NAME, pair, bounds).executions

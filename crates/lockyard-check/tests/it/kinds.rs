@@ -1,8 +1,9 @@
-//! A kind that is chosen while locks are used: in no execution is a word used as two kinds, and a
-//! lock whose words are (the control) is noticed by every harness that watches for progress.
+//! Checks of a kind that is chosen while locks are in use. In no execution is a word used as two
+//! kinds. The control does use its words as two kinds, and every harness that watches for progress
+//! notices.
 //!
-//! Held: see [`ChoiceProgram`]. The words of choices have no ordering stronger than relaxed, so
-//! there is none to weaken.
+//! For the checks see [`ChoiceProgram`]. The words of choices have no ordering stronger than
+//! relaxed, so there is none to weaken.
 
 use lockyard::Native;
 use lockyard::platform::checked::Checked;
@@ -42,17 +43,18 @@ fn three_and_four_threads_that_choose_and_use_leave_one_kind() {
     }
 }
 
-/// Otherwise the checks above would not have raced.
+/// Each side must win in some execution; otherwise the checks above would race over nothing.
 #[test]
 fn each_side_wins_in_some_execution() {
     let (_, outcomes) = model::<Of>(&[Use, ChooseQueued], Bounds::ALL)
         .unwrap_or_else(|failed| panic!("{}", failed.caught));
-    // What a thread saw is one more than the kind, and one more.
+    // Each thread notes its kind's number plus one: 2 is the default, ticket, and 3 is queued.
     let of_kind = |seen: i64| outcomes.iter().any(|threads| threads.iter().all(|t| *t == seen));
     assert!(of_kind(2) && of_kind(3), "ticket, the default, and queued: {outcomes:?}");
 }
 
-/// Alone, because a word that was used as a ticket lock keeps everyone out, also its last holder.
+/// The control runs alone, because a word that was used as a ticket lock keeps every thread out,
+/// even its last holder.
 #[test]
 fn a_used_ticket_word_that_is_taken_for_a_queued_one_is_stuck_in_every_harness() {
     const USES: [LockOp; 3] = [LockOp::LockTwice; 3];

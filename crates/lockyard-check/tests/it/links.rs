@@ -1,12 +1,13 @@
-//! The documents: every relative link and anchor leads somewhere, every page is in the table of
-//! contents, and the README and the glossary keep to their lengths.
+//! Checks of the documents. Every relative link and anchor has a target, and every page is in the
+//! table of contents. The README and the glossary keep to their lengths.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// Maximum number of words of the README, sample output included, and outside of code blocks.
+/// Maximum number of words of the README, including sample output, and of its words outside code
+/// blocks.
 const README_WORDS: usize = 800;
 const README_WORDS_OUTSIDE_CODE: usize = 700;
 /// Maximum number of lines of the glossary.
@@ -17,8 +18,8 @@ fn root() -> PathBuf {
     root.canonicalize().expect("the workspace is there")
 }
 
-/// Adds the Markdown files below `directory` to `found`; build outputs and hidden folders are left
-/// out.
+/// Adds the Markdown files below `directory` to `found`, except in build outputs and hidden
+/// folders.
 fn find_documents(directory: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(directory).expect("it can be listed") {
         let path = entry.expect("it can be listed").path();
@@ -33,8 +34,8 @@ fn find_documents(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// A Markdown file: the anchors of its headings, the destinations of its links, its words outside
-/// of code blocks.
+/// A Markdown file: the anchors of its headings, the targets of its links, and its words outside
+/// code blocks.
 #[derive(Default)]
 struct Document {
     anchors: BTreeSet<String>,
@@ -42,7 +43,8 @@ struct Document {
     words_outside_code: usize,
 }
 
-/// Returns the anchor that GitHub and mdBook give a heading, without the number of a repeated one.
+/// Returns the anchor that GitHub and mdBook give a heading, without the number of a repeated
+/// heading.
 fn anchor_of(heading: &str) -> String {
     let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
@@ -105,14 +107,14 @@ fn without_dots(path: &Path) -> Option<PathBuf> {
     Some(plain)
 }
 
-/// Returns the reason why `link` in the file `from` leads nowhere, if it does not.
+/// Returns the reason why `link` in the file `from` has no target; `None` if it has one.
 fn fault_of(
     link: &str,
     from: &Path,
     root: &Path,
     documents: &BTreeMap<PathBuf, Document>,
 ) -> Option<&'static str> {
-    // Links with a scheme are elsewhere; those with `::` are paths of items, which rustdoc checks.
+    // Links with a scheme lead elsewhere. Those with `::` are paths of items, which rustdoc checks.
     if link.contains("://") || link.starts_with("mailto:") || link.contains("::") {
         return None;
     }

@@ -1,5 +1,5 @@
-//! The lockref under weak memory: every pair of operations, every three, and mixes of four threads,
-//! each within a bound that is printed with what was explored.
+//! Checks of the lockref under weak memory: every pair of operations, every three, and mixes of
+//! four threads. Each has a bound, which is printed with the coverage.
 //!
 //! Checked:
 //!
@@ -23,8 +23,8 @@ use lockyard_check::program::CountProgram;
 
 type Host = Hooked<Checked, Scripted>;
 
-/// Two threads. Without a bound they end too (`tests/reduction.rs` does that for those that wait),
-/// but not all of them in a minute.
+/// Bound of two threads. Without a bound they end too, but some take more than a minute.
+/// (`tests/it/reduction.rs` runs those that wait.)
 const PAIRS: Bounds = Bounds::preemptions(4);
 
 const DEAD_AND_COUNTED: &str = "who gets without looking has a reference, and whoever marks an \
@@ -33,7 +33,8 @@ const DEAD_AND_COUNTED: &str = "who gets without looking has a reference, and wh
 const NOBODY_MAY_FIND_ANYTHING: &str = "without any reference these find a count of zero, whatever \
      the order; the matrix with one reference more has the cell";
 
-/// Why a pair is not checked when there are `extra` references besides the threads' own.
+/// Returns the reason why a pair is not checked, if there are `extra` references besides the
+/// threads' own.
 fn reason(extra: u32) -> impl Fn(CountOp, CountOp) -> Option<&'static str> {
     move |a, b| {
         let both = |x, y| (a, b) == (x, y) || (a, b) == (y, x);
@@ -123,7 +124,7 @@ const TEST_AND_SET: &str = "lockref(test-and-set)";
 
 #[test]
 fn every_pair_of_operations_holds_over_a_queued_lock() {
-    // With the same bound as the others it takes four times as long.
+    // With the bound of the others it takes four times as long.
     every_pair::<Queued>(QUEUED, Bounds::preemptions(3));
 }
 
@@ -135,9 +136,9 @@ fn every_three_operations_hold_over_a_queued_lock() {
 
 #[test]
 fn four_threads_hold_over_a_queued_lock() {
-    // Mixes with somebody who sets the count under the lock do not end: each compare-exchange of
-    // the half reads the word first, and every such read is a branch. Four lockers over a word of
-    // their own are in tests/locks.rs.
+    // Mixes with a thread that sets the count under the lock do not end. Each compare-exchange of
+    // the half reads the word first, and every such read is a branch. `locks.rs` has four lockers
+    // over a word of their own.
     four_threads::<Queued>(QUEUED, &[[PutOrLock, PutReturn, GetNotZero, GetNotDead]]);
 }
 

@@ -1,8 +1,9 @@
-//! The spinlocks under weak memory: every pair of operations, and four threads.
+//! Checks of the spinlocks under weak memory: every pair of operations, and four threads.
 //!
-//! Held: one holder at a time (by a stamp), what a holder wrote is seen by the next (plain data, in
-//! which the model finds any access that is not ordered), no section is lost, nobody waits for
-//! ever, and nobody touches the lock after its last release (the last holder frees it).
+//! Each lock has one holder at a time, shown by a stamp. A holder sees the writes of the one
+//! before. These are plain data, in which the model finds any access without an order. No section
+//! is lost, and no thread waits for ever. No thread touches the lock after its last release,
+//! because the last holder frees it.
 
 use lockyard::lock::{CmpxchgGrab, LaneLock, Queued};
 use lockyard::platform::checked::Checked;
@@ -50,8 +51,8 @@ fn all<P: Primitive<Op = LockOp>>() {
     four_threads::<P>();
 }
 
-/// Of these there are kinds of waiters (pending, head, last), so what is explored are executions in
-/// which many wait.
+/// These locks have several kinds of waiters (pending, head, last). So the executions that matter
+/// are those in which many threads wait.
 fn queueing<P: Primitive<Op = LockOp>>(deepest: usize) {
     every_pair::<P>();
     three_threads::<P>();
@@ -110,7 +111,8 @@ fn a_clh_lock_holds() {
     queueing::<ClhOfFour>(2);
 }
 
-/// Interruptions and held locks nest; in some execution the thread and its interruption both queue.
+/// Interruptions and held locks nest. In some execution the thread and its interruption are both in
+/// a queue.
 fn nested<K: LaneLock<Hooked<Checked, Scripted>>>(title: &str) {
     type Nested<K> = NestedProgram<K, Hooked<Checked, Scripted>>;
     for ops in [[Holding, First, Second, Interrupted], [Holding, Second, Interrupted, Interrupted]]
@@ -119,7 +121,7 @@ fn nested<K: LaneLock<Hooked<Checked, Scripted>>>(title: &str) {
         let (explored, outcomes) =
             explored.unwrap_or_else(|failed| panic!("{title} {ops:?}: {}", failed.caught));
         println!("{title} {ops:?}: {explored}, {} outcomes", outcomes.len());
-        // Its outcome is one more than the number of nodes that were in use: both levels.
+        // The outcome is the number of nodes in use plus one: here both levels have one.
         let both_queue = outcomes.iter().any(|outcome| outcome[3] == 3);
         assert!(both_queue, "{title} {ops:?}: no interruption queued while its thread did");
     }

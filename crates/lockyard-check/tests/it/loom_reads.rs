@@ -1,5 +1,5 @@
-//! What the checked words add to loom: a store of one thread against a load of another is explored
-//! in both orders also where the storing thread has loaded the word itself.
+//! Checks that the checked words extend loom's exploration. They explore a store of one thread
+//! against a load of another in both orders, even if the storing thread has loaded the word itself.
 
 use lockyard::platform::Word;
 use lockyard::platform::checked::CheckedU32;
@@ -8,7 +8,8 @@ use loom::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-/// What the main thread may load, while another loads the word and then stores 1 in it.
+/// Returns the values that the main thread may load, while another thread loads the word and then
+/// stores 1 in it.
 fn values_loaded<W: Send + Sync + 'static>(
     new: fn() -> W,
     load: fn(&W) -> u32,
@@ -41,7 +42,7 @@ fn checked_words_explore_a_store_after_the_storing_threads_own_load() {
     assert_eq!(values, BTreeSet::from([0, 1]));
 }
 
-/// When this fails, loom explores it by itself, and the extra transition of a load can go.
+/// If this fails, loom explores both orders by itself. Then remove the extra transition of a load.
 #[test]
 fn loom_alone_does_not() {
     let values = values_loaded(

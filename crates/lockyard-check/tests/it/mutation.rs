@@ -1,5 +1,5 @@
-//! The ordering mutation itself: it notices what it should, reports what nobody notices, and does
-//! not let its tables go stale. (`cargo mutation` runs it over everything.)
+//! Checks of the ordering mutation itself. It notices what it should, reports unnoticed weakenings,
+//! and rejects stale entries of its tables. (`cargo mutation` runs it over all suites.)
 
 use lockyard::platform::Ordering;
 use lockyard::platform::checked::Checked;
@@ -18,7 +18,7 @@ fn suite(name: &str) -> Vec<Suite> {
     suites
 }
 
-/// The control lock, whose `lock` has a release that nobody needs.
+/// Returns a suite of the control lock, whose `lock` has an unneeded release.
 fn too_strong() -> Vec<Suite> {
     type Program = LockProgram<TooStrong, Hooked<Checked, Scripted>>;
     let run = || verdict(model::<Program>(&[LockOp::Lock, LockOp::TryLock], Bounds::ALL));
@@ -26,7 +26,7 @@ fn too_strong() -> Vec<Suite> {
     vec![Suite { name: "too strong", files: &["src/controls.rs"], checks }]
 }
 
-/// Without the complaints, which are about the suites that are not run here.
+/// Removes the complaints, which are about suites that do not run here.
 fn alone(report: Report) -> Report {
     Report { complaints: Vec::new(), ..report }
 }
@@ -35,7 +35,7 @@ fn alone(report: Report) -> Report {
 fn every_ordering_of_the_test_and_set_lock_is_missed() {
     let report = run(&suite("test-and-set"), &[], 2, |_| {}).unwrap();
     assert!(report.mutants.iter().all(|mutant| mutant.killed.is_some()), "{:?}", report.mutants);
-    // The first try, the one after a wait, that of `try_lock`, and the release.
+    // The sites are the first try, the try after a wait, that of `try_lock`, and the release.
     assert_eq!(report.totals(), Totals { sites: 4, killed: 4, explained: 0 });
     assert!(alone(report).is_clean());
 }
@@ -73,7 +73,7 @@ fn a_reason_that_is_not_needed_is_an_error() {
         [NOT_NEEDED, Survivor { weakened: Ordering::Relaxed, ..NOT_NEEDED }];
     let report = run(&too_strong(), &NOTICED, 1, |_| {}).unwrap();
     assert!(!alone(report).is_clean());
-    // There is no such line.
+    // The source has no such line.
     static GONE: [Survivor; 2] = [NOT_NEEDED, Survivor { line: "nowhere", ..NOT_NEEDED }];
     let report = run(&too_strong(), &GONE, 1, |_| {}).unwrap();
     let gone =

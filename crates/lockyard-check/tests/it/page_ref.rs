@@ -1,12 +1,12 @@
-//! The page reference count under weak memory: every pair of operations, every three, and mixes of
-//! four threads, each within a bound that is printed with what was explored.
+//! Checks of the page reference count under weak memory: every pair of operations, every three, and
+//! mixes of four threads. Each has a bound, which is printed with the coverage.
 //!
 //! Checked:
 //!
 //! - The count is the sum of the operations on it.
 //! - A thread with a reference reads a page that no thread changes or has destroyed.
 //! - A thread that freezes the page, or is told of the last reference, is alone with it. It sees
-//!   what was written before the others dropped theirs.
+//!   what the other threads wrote before they dropped their references.
 //! - Exactly one thread is told of the last reference.
 
 use lockyard::page_ref::PageRef;
@@ -83,14 +83,14 @@ fn a_count_with_a_bit_holds() {
     look_ups::<LockedBit, false>("page-ref locked-bit");
 }
 
-/// Why the count with a bit must lie in memory that is not given back: a put that is not the last
-/// one looks at it again.
+/// The count with a bit must lie in memory that is not given back. This shows why: a put that is
+/// not the last one looks at it again.
 #[test]
 fn a_count_with_a_bit_must_not_be_freed_with_its_object() {
     let freed = model::<Of<LockedBit, true>>(&[Put, LookUpAndPut], Bounds::ALL);
     let caught = freed.expect_err("a put looks at a count that was freed").caught;
     assert_eq!(caught.finding, Finding::Freed, "{caught}");
-    // Where nobody looks the page up it may be.
+    // It may be freed if no thread looks the page up.
     must_hold::<Of<LockedBit, true>>(
         "page-ref locked-bit",
         &[Put, Put, Put],

@@ -1,9 +1,9 @@
-//! The locks that park under weak memory: the races of parking and kicking.
+//! Checks of the locks that park, under weak memory: the races of parking and kicking.
 //!
-//! Checked beside what `locks.rs` checks of all spinlocks:
+//! Checked, in addition to the checks of all spinlocks in `locks.rs`:
 //!
-//! - No thread is parked for ever, even if waiters return from a park for no reason, or the table of
-//!   announcements is full. In a model it has room for two.
+//! - No thread is parked for ever. That holds even if waiters return from a park for no reason, or
+//!   if the table of announcements is full. In a model that table has room for two.
 //! - A release does not touch the lock after its read-modify-write, because the last holder frees
 //!   it.
 
@@ -30,7 +30,7 @@ fn every_pair<P: Primitive<Op = LockOp>>() {
         |_, _| None,
         |pair| must_hold::<Of<P>>(P::NAME, pair, Bounds::ALL).executions,
     );
-    // The second time the first in a queue parks, and a word's second round.
+    // Covers the second time that the first waiter parks, and the second round of a word.
     must_hold::<Of<P>>(P::NAME, &[LockTwice, Lock], Bounds::stepping_back(3));
 }
 
@@ -79,8 +79,7 @@ fn a_queued_lock_most_of_whose_waiters_have_no_node_holds() {
     three_threads::<PvQueuedNoNode>();
 }
 
-/// Who releases fairly leaves the lock to who waits; and a wait that gives up leaves nothing
-/// behind.
+/// A fair release leaves the lock to a waiter, and a wait that gives up leaves nothing behind.
 #[test]
 fn fair_releases_and_waits_that_give_up_hold() {
     use FairOp::{Fair, Timed, Usual};
@@ -92,8 +91,8 @@ fn fair_releases_and_waits_that_give_up_hold() {
     must_hold::<P>("pv-queued", &[Fair, Timed, Usual], Bounds::stepping_back(2));
 }
 
-/// A wait with a time parks, is woken by each kind of release, and leaves nothing behind when it
-/// gives up.
+/// A timed wait parks, is woken by each kind of release, and leaves nothing behind when it gives
+/// up.
 fn waits_with_a_time<P: Program<Op = FairOp>>(title: &str) {
     use FairOp::{Fair, GivesUp, Usual, Woken};
     with_clock(SHORT, || {
@@ -131,7 +130,7 @@ fn waits_with_a_time_park_again_after_a_return_for_no_reason() {
     });
 }
 
-/// A park may return for no reason: the waiter parks again, and is found again.
+/// A park may return for no reason. The waiter then parks again, and is found again.
 #[test]
 fn parks_may_return_for_no_reason() {
     fn holds<P: Primitive<Op = LockOp>>() {

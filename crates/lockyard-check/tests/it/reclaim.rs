@@ -1,5 +1,5 @@
-//! Reclamation under weak memory, and on the other back-ends: nothing is freed under a reader, a
-//! grace period ends neither early nor never. And reclamation that is wrong in one step is caught.
+//! Checks of reclamation, under weak memory and on the other back-ends. Nothing is freed under a
+//! reader, and a grace period ends, but not early. Reclamation that is wrong in one step is caught.
 
 use lockyard::Native;
 use lockyard::platform::Ordering;
@@ -22,10 +22,10 @@ use lockyard_check::quarantine::Quarantine;
 use lockyard_sim::Simulated;
 use std::path::Path;
 
-/// As many records as threads, so that no look is spent on others.
+/// A host with one record for each thread, so that no step is spent on other records.
 type Host<const N: u32> = FewSlots<Hooked<Checked, Scripted>, N>;
 type Of<const N: u32> = ReclaimProgram<Domain<Host<N>>, Host<N>>;
-/// The segment of records is allocated by the first thread that enters.
+/// A program in which the first thread that enters allocates the segment of records.
 type Lazy = ReclaimProgram<Unreserved<Quarantine<Host<2>>>, Quarantine<Host<2>>>;
 
 const READERS: [ReclaimOp; 4] = [Read, ReadTwice, ReadNested, ReadQuiescent];
@@ -38,7 +38,7 @@ fn every_pair<P: Program<Op = ReclaimOp>>(title: &str) {
         &all,
         |_, _| None,
         |pair| {
-            // Two who free have much to say to each other.
+            // Two threads that free interact a lot, so their bound is lower.
             let both_free = pair.iter().all(|op| WRITERS.contains(op) && *op != Retire);
             let bounds = Bounds::preemptions(if both_free { 1 } else { 2 });
             must_hold::<P>(title, pair, bounds).executions
@@ -53,7 +53,7 @@ fn every_pair_of_operations_holds() {
 
 #[test]
 fn every_pair_of_operations_holds_without_records() {
-    // The first to ask has the only slot.
+    // The first thread that asks gets the only slot.
     every_pair::<Of<1>>("reclamation, one slot");
     for reader in READERS {
         for writer in [RetireAndCollect, Synchronize] {
@@ -111,12 +111,12 @@ fn freeing_one_epoch_early_is_caught() {
     says("one epoch, model", &modelled, &early);
     let mix = [ReadTwice, RetireAndCollect, ReadTwice, RetireAndCollect];
     says("one epoch, simulated", &simulated::<Of<Simulated>>(&mix, 50, 300), &early);
-    // Usually one of the first; a busy host needs more.
+    // Usually one of the first attempts finds it. A busy host needs more.
     let threads = native::<Of<InThreads<NoFault>>>(&mix, 300, 50_000);
     says("one epoch, threads", &threads, &early);
 }
 
-/// Only the model claims to see it: elsewhere the store is seen in time almost always.
+/// Only the model is expected to find it: elsewhere the store is almost always seen in time.
 #[test]
 fn entering_without_a_fence_is_caught() {
     type Of<H> = ReclaimProgram<Domain<H>, H>;
@@ -126,7 +126,7 @@ fn entering_without_a_fence_is_caught() {
     says("lost fences, model", &modelled, &early);
 }
 
-/// Waits return at once, those for a number of polls too.
+/// Waits return at once, even those for a number of polls.
 struct NoWait;
 
 impl Fault for NoWait {
@@ -136,8 +136,8 @@ impl Fault for NoWait {
     }
 }
 
-/// Threads do not claim to see it: on a busy host nobody is inside at the moment for thousands of
-/// runs.
+/// Threads are not expected to find it. On a busy host thousands of runs may find no thread inside
+/// at that moment.
 #[test]
 fn not_waiting_for_readers_is_caught() {
     type Of<H> = ReclaimProgram<Domain<H>, H>;
@@ -160,7 +160,7 @@ impl Fault for StuckEpoch {
     }
 }
 
-/// Who looks after a list does not say when he has done.
+/// The thread that tends a list never announces that it is done.
 struct TendsForEver;
 
 impl Fault for TendsForEver {
@@ -176,7 +176,7 @@ fn is_in(operation: &Operation, file: &str) -> bool {
     Path::new(operation.place.file()).ends_with(file)
 }
 
-/// Both back-ends notice a grace period that never ends: the model follows every wait to its end,
+/// Both back-ends notice a grace period that never ends. The model follows every wait to its end,
 /// and the simulated machine counts events.
 fn never_ending_is_caught<P, Q>(title: &str)
 where
@@ -198,12 +198,12 @@ where
 fn readers_that_never_leave_are_caught() {
     type Of<H> = ReclaimProgram<NeverLeft<H>, H>;
     never_ending_is_caught::<Of<Host<2>>, Of<Simulated>>("never left");
-    // Of threads the waits are watched.
+    // In the run with threads the waits are watched.
     let threads = native::<Of<InThreads<NoFault>>>(&[Read, Barrier], 2, 1);
     says("never left, threads", &threads, &[Finding::Stuck]);
 }
 
-/// Threads do not claim to see it: whoever tries to end an epoch does not wait for it.
+/// Threads are not expected to find it: a thread that tries to end an epoch does not wait for that.
 #[test]
 fn an_epoch_that_never_ends_is_caught() {
     type Of<H> = ReclaimProgram<Domain<H>, H>;
@@ -215,7 +215,7 @@ fn an_epoch_that_never_ends_is_caught() {
 fn a_list_that_is_looked_after_for_ever_is_caught() {
     type Of<H> = ReclaimProgram<Domain<H>, H>;
     type InModel = FewSlots<Hooked<Checked, Faulty<TendsForEver>>, 2>;
-    // One collects and is not over; the other waits for him at the end.
+    // One thread collects and never finishes; the other waits for it at the end.
     let ops = [RetireAndCollect, Barrier];
     let modelled = verdict(model::<Of<InModel>>(&ops, Bounds::preemptions(1)));
     says("tends for ever, model", &modelled, &[Finding::Stuck]);

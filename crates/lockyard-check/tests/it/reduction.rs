@@ -1,10 +1,11 @@
-//! Waits are explored only where they succeed ([`Waits::UntilTrue`], [`Waits::SteppingBack`]); here
-//! it is shown that nothing is lost by that, where the full exploration ends: with two threads.
+//! Checks that nothing is lost by exploring waits only where they succeed ([`Waits::UntilTrue`],
+//! [`Waits::SteppingBack`]). The reference is the full exploration with two threads, for which it
+//! ends.
 //!
-//! - On right programs all explorations come to the same set of outcomes (what each thread saw,
-//!   and what was left), for every primitive and pair of operations that waits.
-//! - Seeded bugs are caught by both: a waiter that misses a wake-up, and each acquire and release
-//!   of the locks weakened to relaxed.
+//! - On correct programs all explorations reach one set of outcomes: what each thread saw, and what
+//!   remained. That holds for every primitive and every pair of operations that waits.
+//! - Both catch seeded bugs: a waiter that misses a wake-up, and each acquire and release of the
+//!   locks weakened to relaxed.
 //!
 //! [`Waits::UntilTrue`]: lockyard::platform::checked::Waits::UntilTrue
 //! [`Waits::SteppingBack`]: lockyard::platform::checked::Waits::SteppingBack
@@ -86,7 +87,8 @@ fn both_explorations_find_a_waiter_that_misses_its_wake_up() {
     both_find::<LockProgram<LosesWakeUps, Host>>("lost wake-up", &LOCK_TWICE, Finding::Stuck);
 }
 
-/// A weakening wrapper sees every site (a compare-exchange has two), and the checks notice each.
+/// The weakening wrapper sees every site (a compare-exchange has two), and the checks notice each
+/// weakening.
 #[test]
 fn both_explorations_find_every_weakened_acquire_and_release_of_a_lock() {
     fn weaken<P: Primitive<Op = LockOp>>(expected_sites: usize) {
@@ -104,10 +106,11 @@ fn both_explorations_find_every_weakened_acquire_and_release_of_a_lock() {
         println!("{}: {killed} of {} ordered sites weakened and noticed", P::NAME, sites.len());
         assert_eq!(sites.len(), expected_sites, "{}: {sites:?}", P::NAME);
     }
-    // Ticket: the fetch-and-add, the wait, try_lock's exchange, the release.
+    // Ticket: the fetch-and-add, the wait, the exchange of `try_lock`, and the release.
     weaken::<Ticket16>(4);
     weaken::<Ticket8>(4);
     weaken::<TicketAsm>(4);
-    // Test-and-set: lock's and try_lock's first try, the one after a wait, the release.
+    // Test-and-set: the first tries of `lock` and `try_lock`, the try after a wait, and the
+    // release.
     weaken::<Tas>(4);
 }

@@ -1,5 +1,5 @@
-//! Per-node statistics: under weak memory, on a simulated machine with nodes, with every allocation
-//! failing in turn, and by random operations against a simple model.
+//! Checks of per-node statistics: under weak memory, on a simulated machine with nodes, and with
+//! every allocation failing in turn. Random operations are compared with a simple model.
 
 use lockyard::lock::{Queued, TestAndSet};
 use lockyard::platform::checked::Checked;
@@ -49,7 +49,7 @@ fn two_that_make_the_record_of_one_node_leave_one_and_lose_nothing() {
     let ops = [Update(1), Update(1)];
     let (explored, outcomes) = model::<Of<PerNode<3>, true>>(&ops, Bounds::ALL).unwrap();
     println!("{title}: {explored}, {outcomes:?}");
-    // Three packets in two records, whoever was first.
+    // Three packets in two records, whichever thread was first.
     assert!(outcomes.iter().all(|outcome| outcome[2..] == [3, 2]), "{outcomes:?}");
     for ops in [
         [Update(1), Update(1), Read],
@@ -95,8 +95,8 @@ fn a_record_behind_a_lock_that_does_not_exclude_is_noticed() {
     assert_eq!(found.finding(), Some(Finding::Race));
 }
 
-/// In every execution of two that make one record: what was made too much is given back, and all at
-/// the end.
+/// Runs every execution of two threads that make one record. The surplus record is given back, and
+/// all memory at the end.
 #[test]
 fn a_record_that_was_made_too_much_is_given_back() {
     type H = Hooked<Checked, Rationed>;
@@ -118,7 +118,8 @@ fn a_record_that_was_made_too_much_is_given_back() {
     println!("{}", explored.unwrap());
 }
 
-/// The same with the allocation of either failing: its update goes to the first record.
+/// The race of two threads that make one record, with the allocation of either failing. Its update
+/// then goes to the first record.
 #[test]
 fn an_allocation_that_fails_in_a_race_loses_nothing() {
     type H = Hooked<Checked, Rationed>;
@@ -152,7 +153,7 @@ impl Random {
     }
 }
 
-/// What the records should be: which nodes have one, and who wrote last to the first.
+/// The expected records: the nodes that have one, and the last node that wrote to the first.
 struct Expected {
     has: [bool; 4],
     last: Option<usize>,
@@ -160,7 +161,7 @@ struct Expected {
 }
 
 impl Expected {
-    /// An update of `node`; `memory` says whether there is any.
+    /// Applies an update of `node`; `memory` is true if an allocation succeeds.
     fn update(&mut self, node: usize, counts: &Counts, memory: bool) {
         self.sum.merge(counts);
         if self.has[node] {
@@ -220,7 +221,7 @@ fn random_operations_leave_what_a_simple_model_says() {
     }
 }
 
-/// Every allocation of a run fails in turn; creation says so, and an update never does.
+/// Every allocation of a run fails in turn. Creation reports the failure, and an update never does.
 #[test]
 fn whichever_allocation_fails_nothing_is_lost() {
     fn with_failure<V: Variant>(failing: u64) -> u64 {
@@ -281,7 +282,8 @@ fn while_memory_stays_short_everything_goes_to_the_first_record() {
     }
 }
 
-/// Updates of the threads at `places` on two sockets of 24 cores; how many records there are then.
+/// Returns the number of records after updates of the threads at `places`, on two sockets of 24
+/// cores.
 fn records_after(places: &[usize]) -> usize {
     let machine = Machine::shipped("cascade-lake-2s24c2t").unwrap();
     let mut simulation = Simulation::new(&machine, 1);
@@ -343,7 +345,8 @@ fn threads_of_the_host_lose_nothing() {
     run::<PerNode, H>("per-node");
 }
 
-/// Why there are variants: on two nodes a record for each takes the line off the link between them.
+/// Shows why there are variants. On two nodes a record for each takes the line off the link between
+/// them.
 #[test]
 fn a_record_for_each_node_is_faster_than_a_shared_one_and_slower_than_one_for_each_cpu() {
     fn updates<V: Variant>() -> u64 {

@@ -1,8 +1,8 @@
-//! Walls by direction: which crate may use which, and no circles of files within a crate.
+//! Rules of direction: which crate may use which, and no circles of files within a crate.
 //!
-//! Held by reading every Rust file of the workspace ([`modules`]) and finding where each name that
-//! it uses comes from ([`names`]). What a file re-exports it also uses. The tables below are the
-//! rules; an entry that nothing needs fails too.
+//! The test reads every Rust file of the workspace ([`modules`]), and finds the origin of each name
+//! that it uses ([`names`]). A file also uses what it re-exports. The tables below are the rules,
+//! and an unneeded entry fails too.
 
 mod circles;
 mod made_up;
@@ -17,12 +17,12 @@ use names::{Arrows, arrows};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// What a crate may use of the workspace.
+/// Crates of the workspace that a crate may use.
 struct Wall {
     name: &'static str,
-    /// In its library and its commands.
+    /// Those that its library and its commands may use.
     uses: &'static [&'static str],
-    /// Besides, in its tests and examples.
+    /// Further ones that its tests and examples may use.
     tests_use: &'static [&'static str],
 }
 
@@ -101,7 +101,7 @@ const WALLS: [Wall; 14] = [
     ),
 ];
 
-/// Files that read a file of another crate by its path, and why. These arrows point down, too.
+/// Files that read a file of another crate by its path, with reasons. These arrows point down, too.
 const PATHS: [(&str, &str, &str); 9] = [
     (
         "crates/lockyard-measure/src/call_path/mod.rs",
@@ -139,14 +139,14 @@ const COUNTING: &str = "crates/lockyard/examples/common/counting.rs";
 
 /// A circle of files that stays.
 struct Exception {
-    /// All files of the circle, from the workspace's root. The first says "circle of files" where
-    /// it gives the reason.
+    /// All files of the circle, as paths from the workspace's root. The first file says "circle of
+    /// files" where it gives the reason.
     files: &'static [&'static str],
-    /// The same reason, briefly.
+    /// That reason in brief.
     why: &'static str,
 }
 
-/// Circles that stay: at most [`MOST_EXCEPTIONS`] for each crate.
+/// Circles that stay: at most [`MOST_EXCEPTIONS`] in each crate.
 const EXCEPTIONS: [Exception; 1] = [Exception {
     files: &["crates/lockyard/src/lockref/guard.rs", "crates/lockyard/src/lockref/mod.rs"],
     why: "a guard and its lockref; the committed listings name the lockref's module",
@@ -154,7 +154,7 @@ const EXCEPTIONS: [Exception; 1] = [Exception {
 
 const MOST_EXCEPTIONS: usize = 2;
 
-/// A target of a crate, and what it uses.
+/// A target of a crate, and the names that it uses.
 struct Read {
     tree: Tree,
     arrows: Arrows,
@@ -166,12 +166,12 @@ fn read(member: &Member, target: &Target, crates: &BTreeSet<String>) -> Read {
     Read { tree, arrows }
 }
 
-/// Names of crates as code writes them.
+/// Returns the names of crates as code writes them.
 fn in_code(members: &[Member]) -> BTreeSet<String> {
     members.iter().map(|member| member.name.replace('-', "_")).collect()
 }
 
-/// `path` from the workspace's root.
+/// Returns `path` relative to the workspace's root.
 fn shown(path: &Path) -> String {
     let root = normal(&workspace());
     path.strip_prefix(root).unwrap_or(path).to_string_lossy().replace('\\', "/")
@@ -190,7 +190,7 @@ fn arrows_between_crates_point_down() {
     let mut paths = BTreeSet::new();
     for wall in &WALLS {
         let member = members.iter().find(|member| member.name == wall.name).expect("it is there");
-        // Arrows found, with where they stand.
+        // Arrows that were found, with their places.
         let mut found: BTreeMap<(String, bool), BTreeSet<String>> = BTreeMap::new();
         let mut add = |to: &str, is_product: bool, place: String| {
             if to != wall.name {
@@ -239,7 +239,7 @@ fn arrows_between_crates_point_down() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The crate in whose folder a file (from the workspace's root) lies.
+/// Returns the crate that owns a file (a path from the workspace's root), by its folder.
 fn owner<'a>(members: &'a [Member], file: &str) -> Option<&'a str> {
     let holds = |member: &&Member| file.starts_with(&format!("{}/", shown(&member.folder)));
     members.iter().find(holds).map(|member| member.name.as_str())
@@ -268,7 +268,7 @@ fn compare(wall: &Wall, found: &BTreeMap<(String, bool), BTreeSet<String>>) -> V
             wrong.push(format!("{} -> {to}{which}: {}", wall.name, places.join(", ")));
         }
     }
-    // Unit tests are not read, so of tests a line in Cargo.toml says enough.
+    // For use by tests a line in Cargo.toml suffices, because unit tests are not read.
     let is_used = |to: &str, is_product: bool| {
         found.get(&(to.to_owned(), is_product)).is_some_and(|places| {
             places.iter().any(|place| !is_product || !place.ends_with("Cargo.toml"))
@@ -283,7 +283,8 @@ fn compare(wall: &Wall, found: &BTreeMap<(String, bool), BTreeSet<String>>) -> V
     wrong
 }
 
-/// Circles of a target: for each the files, from the workspace's root, and a way round.
+/// Returns the circles of a target: for each its files, as paths from the workspace's root, and a
+/// way round.
 fn circles_of(read: &Read) -> Vec<(BTreeSet<String>, String)> {
     let mut graph = Graph::new();
     for &(from, to) in read.arrows.files.keys() {

@@ -1,5 +1,5 @@
-//! The crates on which the project depends: their licences, where they come from, and which are
-//! banned. The lists are those of `deny.toml`, which `cargo deny` reads too.
+//! The crates on which the project depends: their licences, their sources, and the banned ones. The
+//! lists are those of `deny.toml`, which `cargo deny` reads too.
 
 use crate::workspace::{metadata, try_metadata};
 use lockyard_check::sources::workspace;
@@ -27,7 +27,7 @@ fn rules() -> Rules {
     }
 }
 
-/// All packages: those of every platform if they are here or can be had, otherwise this host's.
+/// Returns all packages: those of every platform if they are available, otherwise this host's.
 fn packages() -> Vec<Value> {
     let all = try_metadata(&["--offline"]).or_else(|_| try_metadata(&[]));
     let found = all.unwrap_or_else(|error| {
@@ -38,7 +38,7 @@ fn packages() -> Vec<Value> {
     found["packages"].as_array().expect("a list of packages").clone()
 }
 
-/// The target of the compiler at hand.
+/// Returns the target of the installed compiler.
 fn host() -> String {
     let output = std::process::Command::new("rustc").arg("-vV").output().expect("rustc runs");
     let said = String::from_utf8_lossy(&output.stdout);
@@ -126,7 +126,7 @@ enum Expression {
 }
 
 impl Expression {
-    /// Reads an expression; a slash, as old packages have it, is an `OR`.
+    /// Reads an expression. A slash, which old packages have, means `OR`.
     fn parse(text: &str) -> Option<Expression> {
         let spaced = text.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
         let mut words = spaced.split_whitespace().peekable();

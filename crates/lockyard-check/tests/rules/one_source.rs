@@ -1,17 +1,17 @@
 //! There is one source of each primitive.
 //!
-//! Held by reading the sources, without comments, strings and test modules:
-//! - `lockyard-sim` and `lockyard-scenarios` contain no lock algorithm. Whoever wrote one would
-//!   need an operation that decides between threads: a read-modify-write, a store of a part, a
-//!   wait, an implementation of `LaneLock`, or an atomic or a lock of the standard library. None of
-//!   these is named there, but for the files and operations that are listed below with their
-//!   reasons. An entry of the list that is not needed fails too.
+//! The tests read the sources, without comments, strings and test modules:
+//! - `lockyard-sim` and `lockyard-scenarios` contain no lock algorithm. Such an algorithm needs an
+//!   operation that decides between threads. That is a read-modify-write, a store of a part, a
+//!   wait, an implementation of `LaneLock`, or an atomic or a lock of the standard library. The
+//!   sources name none of these, except in the files below, which are listed with operations and
+//!   reasons. An unneeded entry of the list fails too.
 //! - In `lockyard` and `lockyard-tables` nothing outside the platform's modules names a concrete
 //!   atomic or `UnsafeCell`.
 
 use lockyard_check::sources::sources;
 
-/// What a lock algorithm cannot do without.
+/// Operations that every lock algorithm needs at least one of.
 const DECIDES: [&str; 25] = [
     ".store(",
     ".swap(",
@@ -40,7 +40,7 @@ const DECIDES: [&str; 25] = [
     "UnsafeCell",
 ];
 
-/// Where one of them stands all the same: file, what, why.
+/// Exceptions: the file, the operations, and the reason.
 const ALLOWED: [(&str, &[&str], &str); 6] = [
     (
         "crates/lockyard-sim/src/platform/cell.rs",
@@ -144,7 +144,7 @@ fn only_the_platform_names_a_concrete_atomic_or_cell() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// The test above looks in the right place: the platform itself does name them.
+/// Checks that the test above looks in the right place: the platform itself does name them.
 #[test]
 fn the_platform_names_them() {
     let native = sources("crates/lockyard/src/platform");

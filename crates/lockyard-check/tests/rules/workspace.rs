@@ -36,30 +36,30 @@ pub(crate) struct Member {
     pub(crate) name: String,
     /// Folder of its Cargo.toml.
     pub(crate) folder: PathBuf,
-    /// What cargo builds of it.
+    /// Targets that cargo builds of it.
     pub(crate) targets: Vec<Target>,
-    /// Names of packages in its Cargo.toml that it needs for its library and its commands.
+    /// Packages in its Cargo.toml that its library and its commands need.
     pub(crate) dependencies: Vec<String>,
-    /// Names of packages in its Cargo.toml that only its tests and examples need.
+    /// Packages in its Cargo.toml that only its tests and examples need.
     pub(crate) dev_dependencies: Vec<String>,
 }
 
 /// A library, a command, an example or a test.
 pub(crate) struct Target {
-    /// The kind that cargo gives it first: `lib`, `bin`, `example`, `test`, `custom-build`.
+    /// First kind that cargo gives it: `lib`, `bin`, `example`, `test`, `custom-build`.
     pub(crate) kind: String,
     /// The first file that the compiler reads.
     pub(crate) root: PathBuf,
 }
 
 impl Target {
-    /// Returns true if it is built for users, not for the project's own tests.
+    /// Returns true if it is built for users rather than for the project's own tests.
     pub(crate) fn is_product(&self) -> bool {
         !["example", "test", "bench"].contains(&self.kind.as_str())
     }
 }
 
-/// All crates of the workspace.
+/// Returns all crates of the workspace.
 pub(crate) fn members() -> Vec<Member> {
     let metadata = metadata(&["--no-deps"]);
     let packages = metadata["packages"].as_array().expect("a list of packages");

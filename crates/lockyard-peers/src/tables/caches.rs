@@ -15,7 +15,7 @@ use lockyard_tables::{Buffer, BufferCache};
 use quick_cache::{Lifecycle, UnitWeighter};
 use std::sync::Arc;
 
-/// One buffer in this many is referenced all the time.
+/// Divisor of the number of buffers that are referenced all the time: one buffer in this many.
 const PINNED: u64 = 8;
 
 /// Returns the capacity of a cache, from the number of buffers that are asked for repeatedly.
@@ -48,7 +48,7 @@ struct Cache<C>(C, Vec<(u64, usize)>);
 fn cache<C: CacheHit>(load: &Load) -> Result<Box<dyn Subject>, String> {
     let cache = C::new(capacity(load));
     let mut pinned = Vec::new();
-    // Two rounds, so that each buffer is asked for again.
+    // Two rounds, so that each buffer is asked for a second time.
     for round in 0..2 {
         for key in 0..u64::from(load.objects) {
             cache.get(key);
@@ -139,7 +139,7 @@ impl CacheHit for Moka {
     }
 }
 
-/// Keeps referenced buffers in the cache.
+/// Rule that keeps referenced buffers in the cache.
 #[derive(Clone)]
 struct Referenced;
 
@@ -220,7 +220,7 @@ impl CacheHit for Ours {
     fn pin(&self, key: u64) -> usize {
         let found = self.get_or_make(key);
         let address = place(&found);
-        // A forgotten handle is a reference for good. The buffer is freed with the cache.
+        // A forgotten handle is a permanent reference. The buffer is freed with the cache.
         std::mem::forget(found);
         address
     }

@@ -78,8 +78,8 @@ pub struct Session<'s, K> {
 
 impl<K: Clone> Session<'_, K> {
     /// Reads by `read` and changes by `change`, until the run is stopped. `change` gets the number
-    /// of an object of this thread. It is another one each time, because some tables are slow for
-    /// one key that comes and goes.
+    /// of an object of this thread. It gets another number each time, because in some tables a
+    /// single key that comes and goes is slow.
     #[inline(always)]
     pub(crate) fn run(
         self,

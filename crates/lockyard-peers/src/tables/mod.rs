@@ -1,9 +1,10 @@
 //! Alternatives to lockyard's tables, counters and reclamation. Each subject is a row, and so is
 //! each of lockyard's own. One run measures all of them by the same loop.
 //!
-//! The rows of a [`Group`] do the same task: look a connection up and read it, count a packet, and
-//! so on. Each row does it in its own way, through one of four small traits ([`LookUp`],
-//! [`CacheHit`], [`Counter`], [`Reclaim`]). It states what it does that the others do not.
+//! The rows of a [`Group`] perform one task: they look a connection up and read it, count a packet,
+//! and so on. Each row does it in its own way, through one of four small traits ([`LookUp`],
+//! [`CacheHit`], [`Counter`], [`Reclaim`]). Its description states what it does that the others do
+//! not.
 //!
 //! Keys, values, their order, the number of changes, and the definition of a round are the same for
 //! all. Every row compares each value that it reads with the expected one, in the loop.

@@ -1,9 +1,9 @@
-//! Reclamation: reading objects that another thread may take out at any moment, and freeing those
-//! that were taken out.
+//! Reclamation: threads read objects that another thread may take out at any moment, and taken
+//! objects are freed.
 //!
-//! There are 64 pointers, each in its own line, to objects of 64 bytes. Each object counts when it
-//! is made and when it is freed. So the objects that wait are counted alike for all rows. A reader
-//! detects an object that is freed under it.
+//! There are 64 pointers, each in its own line, to objects of 64 bytes. Each object is counted when
+//! it is made and when it is freed. So all rows count waiting objects in one way. A reader detects
+//! an object that is freed under it.
 
 use super::subject::{Subject, SubjectRole, SubjectRow, rows};
 use super::tally::{Tally, Tracked, enlist};
@@ -35,7 +35,7 @@ pub trait Reclaim: Send + Sync + Sized + 'static {
     /// If there is no memory.
     fn new(objects: &dyn Fn(u64) -> Object) -> Result<Self, String>;
 
-    /// Reads and changes, as the session asks, until the run is stopped.
+    /// Reads and changes as the session asks, until the run is stopped.
     fn session(&self, session: Session) -> Done;
 }
 
@@ -50,8 +50,8 @@ pub struct Session<'s> {
 }
 
 impl Session<'_> {
-    /// Reads by `read` and puts new objects into places by `change`, until the run is stopped. Both
-    /// get what the thread keeps between operations.
+    /// Reads by `read` and replaces objects by `change`, until the run is stopped. Both get the
+    /// state that the thread keeps between operations.
     #[inline(always)]
     fn run<S>(
         self,
@@ -124,7 +124,7 @@ impl<const KEPT: bool> Ours<KEPT> {
         // initialised.
         let old = self.pointers[n].0.swap(new.into_bits(), Ordering::AcqRel);
         // SAFETY: it was made by `into_bits`, and the exchange took it out of reach, for this
-        // thread alone; all readers are inside guards of the domain.
+        // thread alone. All readers are inside guards of the domain.
         unsafe { self.domain.retire_owned(OwnedObject::from_bits(old)) };
     }
 }
@@ -162,7 +162,7 @@ impl<const KEPT: bool> Reclaim for Ours<KEPT> {
 impl<const KEPT: bool> Drop for Ours<KEPT> {
     fn drop(&mut self) {
         for line in &mut self.pointers {
-            // SAFETY: made by `into_bits`, and nobody else has the subject any more.
+            // SAFETY: made by `into_bits`. No other thread has the subject any more.
             drop(unsafe { OwnedObject::from_bits(line.0.get()) });
         }
     }
@@ -231,7 +231,7 @@ impl<const KEPT: bool> Reclaim for Crossbeam<KEPT> {
 impl<const KEPT: bool> Drop for Crossbeam<KEPT> {
     fn drop(&mut self) {
         for line in &mut self.pointers {
-            // SAFETY: nobody else has the subject any more.
+            // SAFETY: no other thread has the subject any more.
             drop(unsafe { std::mem::take(&mut line.0).try_into_owned() });
         }
     }
@@ -256,7 +256,7 @@ impl<const KEPT: bool> Seize<KEPT> {
         let new = Box::into_raw(Box::new(object));
         let old = guard.swap(&self.pointers[n].0, new, Ordering::AcqRel);
         // SAFETY: it is a box's pointer, which the exchange took out of reach, for this thread
-        // alone; readers are inside guards of the collector.
+        // alone. Readers are inside guards of the collector.
         unsafe { guard.defer_retire(old, seize::reclaim::boxed) };
     }
 }
@@ -294,7 +294,7 @@ impl<const KEPT: bool> Reclaim for Seize<KEPT> {
 impl<const KEPT: bool> Drop for Seize<KEPT> {
     fn drop(&mut self) {
         for line in &mut self.pointers {
-            // SAFETY: it is a box's pointer, and nobody else has the subject any more.
+            // SAFETY: it is a box's pointer. No other thread has the subject any more.
             drop(unsafe { Box::from_raw(*line.0.get_mut()) });
         }
     }

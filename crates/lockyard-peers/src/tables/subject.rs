@@ -30,11 +30,11 @@ pub trait Subject: Send + Sync {
 /// One subject of a group.
 #[derive(Clone, Copy, Debug)]
 pub struct SubjectRow {
-    /// Its name, which is the variant's in results.
+    /// Name, which is also the variant's in results.
     pub name: &'static str,
     /// Origin: the crate and its version, or `lockyard`.
     pub from: &'static str,
-    /// Its licence, as its package says.
+    /// Licence, as its package says.
     pub licence: &'static str,
     /// Description, with what it does that the others do not.
     pub what: &'static str,
@@ -58,7 +58,7 @@ pub enum SubjectRole {
 /// Rows that answer the same question.
 #[derive(Clone, Copy, Debug)]
 pub struct Group {
-    /// Its name, which is the experiment's in results.
+    /// Name, which is also the experiment's in results.
     pub name: &'static str,
     /// Description of an operation, without a full stop.
     pub operation: &'static str,
@@ -70,7 +70,8 @@ pub struct Group {
     pub rows: &'static [SubjectRow],
 }
 
-/// The rows of a group. The file that uses it has `SubjectRow`, `SubjectRole` and `table`, which makes a subject.
+/// Writes the rows of a group. The file that uses it has `SubjectRow`, `SubjectRole` and `table`,
+/// which makes a subject.
 macro_rules! rows {
     ($(
         $name:literal, $role:ident, $from:literal, $licence:literal, $subject:ty, $what:literal;

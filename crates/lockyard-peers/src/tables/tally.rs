@@ -45,7 +45,7 @@ impl Tally {
 
     /// Number of objects that were made and are not freed. A snapshot.
     pub(crate) fn alive(&self) -> u64 {
-        // Reads the freed ones first. Objects that are made meanwhile count as made.
+        // Reads the freed ones first. Objects made in the meantime then count as made.
         let sum = |of: fn(&Line) -> &AtomicU64| -> u64 {
             self.0.iter().map(|line| of(line).load(Ordering::Relaxed)).sum()
         };

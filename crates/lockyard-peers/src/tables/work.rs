@@ -1,10 +1,10 @@
-//! The loop in which every subject is measured, and its operations. They are the same for all rows
-//! of a group.
+//! The loop that measures every subject, and its operations. They are equal for all rows of a
+//! group.
 //!
 //! Each thread draws [`DRAWS`] operations before it begins, and repeats them. A draw gives the
-//! object, its expected value, and whether the operation changes something. The number of changes
-//! is exactly the load's, spread at random. So the loop draws no random numbers, and asks the same
-//! of each subject.
+//! object, its expected value, and the kind of the operation: a read or a change. The number of
+//! changes is exactly the load's, spread at random. So the loop draws no random numbers, and asks
+//! each subject for equal work.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -22,7 +22,7 @@ pub struct Load {
 /// Number of operations that a thread draws.
 pub(crate) const DRAWS: usize = 1 << 14;
 
-/// A thread reports its progress, and looks for the stop, once in this many operations.
+/// Number of operations between two reports of progress and checks for the stop.
 const BATCH: usize = 64;
 
 /// Request to stop a run.
@@ -159,8 +159,8 @@ impl Worker<'_> {
                     }
                 }
                 operations += BATCH as u64;
-                // A store by the only writer. It and the load of the stop are relaxed: nothing is
-                // read on the strength of them.
+                // A store by the only writer. Both it and the load of the stop are relaxed, because
+                // no other data depends on them.
                 self.progress.store(operations, Ordering::Relaxed);
                 if self.stop.0.load(Ordering::Relaxed) {
                     break 'run;

@@ -1,15 +1,15 @@
-//! By listing: an uncontended ticket or queued lock is what a compare-exchange and a store are,
-//! instruction by instruction. The loops of `src/straight.rs`, lock, add one, unlock, in release
+//! Checks by listing that an uncontended ticket or queued lock is a compare-exchange and a store,
+//! instruction by instruction. The loops of `src/straight.rs` lock, add one and unlock, in release
 //! mode.
 //!
-//! Exact for the toolchain of `rust-toolchain.toml` on x86-64 Linux; elsewhere this test says that
-//! it looked at nothing.
+//! The check is exact for the toolchain of `rust-toolchain.toml` on x86-64 Linux. Elsewhere this
+//! test reports that it checked nothing.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The assembly of the crate; `None` where it cannot be made.
+/// Returns the assembly of the crate; `None` if it cannot be made.
 fn assembly() -> Option<&'static str> {
     static ASSEMBLY: OnceLock<Result<String, String>> = OnceLock::new();
     let assembly = ASSEMBLY.get_or_init(compile).as_deref();
@@ -65,8 +65,8 @@ fn compile() -> Result<String, String> {
     Ok(std::fs::read_to_string(newest).expect("it is there"))
 }
 
-/// What a round of the function's loop executes if nobody else wants the lock: from the loop's head
-/// to the jump back to it. What is cold is behind that.
+/// Returns the instructions of an uncontended round of the function's loop, from the loop's head to
+/// the jump back to it. Cold code is behind that.
 fn uncontended(assembly: &str, name: &str) -> Vec<String> {
     let mut lines = assembly.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
     let found = |line: &str| line.ends_with(':') && !line.starts_with('.') && line.contains(name);
@@ -99,8 +99,8 @@ fn locked(listing: &[String]) -> Vec<&str> {
     listing.iter().map(String::as_str).filter(is_locked).collect()
 }
 
-/// The instructions' names, a locked one's with its prefix, and what is written to memory how
-/// widely.
+/// Returns the instructions' names. A locked one has its prefix, and a write to memory has its
+/// width.
 fn shape(listing: &[String]) -> Vec<String> {
     let one = |line: &String| {
         let (name, operands) = match line.strip_prefix("lock ") {
@@ -145,7 +145,7 @@ fn an_uncontended_ticket_lock_is_one_locked_addition_and_one_plain_store() {
     let ticket = uncontended(assembly, "ticket_loop");
     assert_eq!(locked(&ticket).len(), 1, "{ticket:#?}");
     let ticket = shape(&ticket);
-    // Beside the yardstick: the ticket is compared with the owner, and counted up for the next one.
+    // Unlike the yardstick, the loop compares the ticket with the owner, and increments the ticket.
     let expected = [
         "mov",
         "lock xadd dword",

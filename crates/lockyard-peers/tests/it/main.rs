@@ -1,4 +1,4 @@
-//! Peers, in one binary: their rows, their tables, what their loops compile to.
+//! Tests of the peers in one binary: their rows, their tables, and the assembly of their loops.
 
 mod listings;
 mod rows;

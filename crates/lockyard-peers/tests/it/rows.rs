@@ -1,5 +1,5 @@
-//! Every row of the table: its lock excludes, says who holds it, and is destroyed; its name can be
-//! found; its version and licence are those of the package that is built here.
+//! Checks of every row of the table. Its lock excludes, reports if it is held, and is destroyed.
+//! Its name can be found, and its version and licence are those of the package that is built here.
 
 use lockyard::Native;
 use lockyard_peers::{PEERS, Peer, find};
@@ -24,7 +24,8 @@ impl Stage for Threads {
     fn operation_done() {}
 }
 
-/// A counter behind a lock, changed twice under it, with other threads given the time to interfere.
+/// Returns a counter behind a lock. An operation changes it twice under the lock, and gives other
+/// threads time to interfere.
 fn counter_behind(lock: &str) -> Variant {
     let text = format!(
         r#"name = "counter"
@@ -57,7 +58,7 @@ fn counter(peer: &Peer) -> Variant {
     variant.with_foreign_lock(peer.name, peer.what, peer.lock).expect("it has a lock")
 }
 
-/// Has `threads` threads change the counter, all at a time, and says what is wrong with it
+/// Lets `threads` threads change the counter at the same time. Reports what is wrong with it
 /// afterwards.
 fn torture(variant: &Variant, threads: usize, operations: u64) -> Result<(), Violation> {
     let prepared = Prepared::<Threads>::new(variant, 128, None, 0.0).expect("there is memory");
@@ -75,8 +76,8 @@ fn torture(variant: &Variant, threads: usize, operations: u64) -> Result<(), Vio
 
 #[test]
 fn every_peer_excludes() {
-    // With more threads than CPUs a FIFO lock that spins hands over to threads that do not run, a
-    // time slice each.
+    // With more threads than CPUs, a FIFO lock that spins hands over to threads that do not run.
+    // Each hand-over then costs a time slice.
     for (threads, operations) in [(1, 20_000), (2, 50_000), (5, 300)] {
         for peer in PEERS {
             let found = torture(&counter(peer), threads, operations);
@@ -87,7 +88,7 @@ fn every_peer_excludes() {
 
 #[test]
 fn the_torture_notices_a_lock_that_does_not_exclude() {
-    // Threads that happen to run one after another do not meet.
+    // Threads that happen to run one after another do not interfere.
     let broken = counter_behind("broken");
     let noticed = (0..1_000).any(|_| torture(&broken, 2, 200_000).is_err());
     assert!(noticed, "the counter was right a thousand times");

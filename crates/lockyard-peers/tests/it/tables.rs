@@ -1,12 +1,12 @@
-//! Every row of the tables of subjects: it does what is asked of it, on one thread and on several,
-//! and says when something was lost; its name, version and licence are right. Nothing here asserts
-//! how fast anything is.
+//! Checks of every row of the tables of subjects. It performs its operations on one thread and on
+//! several, and reports losses. Its name, version and licence are right. No test here asserts a
+//! speed.
 
 use lockyard_peers::tables::{Done, GROUPS, Load, Stop, Subject, SubjectRole, SubjectRow, Worker};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Has `threads` threads do at least so many operations each, all at a time.
+/// Lets `threads` threads perform at least `operations` operations each, all at the same time.
 fn run(subject: &dyn Subject, load: Load, operations: u64) -> Vec<Done> {
     let stop = Stop::default();
     let progress: Vec<AtomicU64> = (0..load.threads).map(|_| AtomicU64::new(0)).collect();
@@ -40,8 +40,8 @@ fn each(mut what: impl FnMut(&str, &SubjectRow, &[u32])) {
 fn every_row_does_what_is_asked_of_it() {
     each(|group, row, reads| {
         for (index, &reads) in reads.iter().enumerate() {
-            // With more threads than CPUs a FIFO lock that spins hands over to threads that do not
-            // run, a time slice each.
+            // With more threads than CPUs, a FIFO lock that spins hands over to threads that do not
+            // run. Each hand-over then costs a time slice.
             for (threads, operations) in [(1, 5_000), (2, 1_000), (3, 64)] {
                 if threads == 3 && index > 0 {
                     continue;
@@ -98,7 +98,8 @@ fn what_is_held_back_is_counted_and_ours_is_bounded() {
             assert_eq!(subject.held_back(), Some(0), "{}: nothing was taken out", row.name);
             let done = run(&*subject, load, 100_000);
             let held = subject.held_back().expect("it is counted");
-            // What a slot retires in three epochs, it says in its documentation.
+            // Our bound is the number of objects that a slot retires in three epochs, as its
+            // documentation says.
             let bound = if row.role == SubjectRole::Ours { 192 } else { done[0].changes };
             assert!(held <= bound, "{}: {held} of {}", row.name, done[0].changes);
         }
@@ -135,7 +136,7 @@ fn file(name: &str) -> String {
 fn the_versions_are_those_that_are_built_and_the_licences_permit_it() {
     let locked = file("Cargo.lock");
     each(|_, row, _| {
-        // All of the licences, so that it does not matter how they are put together.
+        // All of its licences must be permissive, so that `AND` and `OR` do not matter.
         let permissive = |word: &str| ["MIT", "Apache-2.0", "OR", "AND"].contains(&word);
         let mut words = row.licence.split([' ', '(', ')']).filter(|word| !word.is_empty());
         assert!(words.all(permissive), "{}: {}", row.name, row.licence);

@@ -1,9 +1,9 @@
-//! Circles of a graph: its strongly connected components of more than one node, and the shortest
-//! way round in each.
+//! Circles of a graph: its strongly connected components of more than one node, each with its
+//! shortest way round.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Edges by their nodes.
+/// Edges of each node.
 pub(crate) type Graph = BTreeMap<usize, BTreeSet<usize>>;
 
 /// Returns the sets of nodes that all reach each other, the largest first.
@@ -36,7 +36,8 @@ fn reachable(graph: &Graph, from: usize) -> BTreeSet<usize> {
     found
 }
 
-/// Returns the shortest way from a node of the circle back to itself; it begins and ends there.
+/// Returns the shortest way from a node of the circle back to itself. The way begins and ends with
+/// that node.
 pub(crate) fn way_round(graph: &Graph, circle: &BTreeSet<usize>) -> Vec<usize> {
     let ways = circle.iter().filter_map(|&node| way_back(graph, node));
     ways.min_by_key(Vec::len).unwrap_or_default()

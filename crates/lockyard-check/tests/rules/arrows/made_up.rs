@@ -1,5 +1,5 @@
-//! The readers themselves, over files that are made up: each way to name something is found, and
-//! what is no import is not.
+//! Tests of the readers themselves, over made-up files. They find each way to name something, and
+//! ignore what is no import.
 
 use super::circles::{Graph, circles, way_round};
 use super::modules::Tree;
@@ -31,7 +31,7 @@ fn file_name(tree: &Tree, index: usize) -> String {
     }
 }
 
-/// Arrows between files, as `a.rs -> b.rs`.
+/// Returns the arrows between files, as `a.rs -> b.rs`.
 fn between_files(tree: &Tree, arrows: &Arrows) -> Vec<String> {
     let name = |index| file_name(tree, index);
     arrows.files.keys().map(|&(from, to)| format!("{} -> {}", name(from), name(to))).collect()

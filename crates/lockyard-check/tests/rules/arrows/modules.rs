@@ -1,9 +1,9 @@
-//! The module tree of one target: which file holds which module, what each module defines, and
+//! The module tree of one target: the modules of each file, the definitions of each module, and
 //! every path that it names.
 //!
-//! Paths are read from the tokens, so those within functions and macros count like those of a
-//! `use` at the top. Modules and items under `#[cfg(test)]` are left out; all other conditions are
-//! taken to hold. Of two modules of one name the first has it, and both are read.
+//! Paths are read from the tokens. So a path within a function or a macro counts like one of a
+//! `use` at the top. Modules and items under `#[cfg(test)]` are left out. All other conditions
+//! count as true. If two modules share a name, it refers to the first, and both are read.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
@@ -22,13 +22,13 @@ pub(crate) struct Module {
     pub(crate) parent: Option<usize>,
     /// Modules declared here, by name.
     pub(crate) children: BTreeMap<String, usize>,
-    /// Names of all other things defined here.
+    /// Names of all other items defined here.
     pub(crate) items: BTreeSet<String>,
     /// Names of macros among them.
     pub(crate) macros: BTreeSet<String>,
-    /// Imports, wherever in the module they stand.
+    /// Imports, anywhere in the module.
     pub(crate) imports: Vec<Import>,
-    /// Modules and types of which everything is imported.
+    /// Modules and types from which everything is imported.
     pub(crate) globs: Vec<Vec<String>>,
     /// Paths outside `use`.
     pub(crate) mentions: Vec<Mention>,
@@ -44,7 +44,7 @@ pub(crate) struct Import {
 /// A path in code.
 pub(crate) struct Mention {
     pub(crate) path: Vec<String>,
-    /// An exclamation mark follows.
+    /// True if an exclamation mark follows.
     pub(crate) is_macro: bool,
 }
 
@@ -53,15 +53,16 @@ pub(crate) struct Tree {
     pub(crate) modules: Vec<Module>,
     /// Files, as the modules' indices name them.
     pub(crate) files: Vec<PathBuf>,
-    /// Files that one names by its place on the disk, by `#[path]` or `include!`: from, to.
+    /// Pairs of files: the first names the second by its place on the disk, with `#[path]` or
+    /// `include!`.
     pub(crate) by_path: Vec<(PathBuf, PathBuf)>,
 }
 
-/// Where the files of a module's children lie.
+/// Folders of the files of a module's children.
 struct Place<'a> {
     /// Folder of the file that declares them.
     folder: &'a Path,
-    /// The same, with the names of the modules between.
+    /// Folder of the children's files: `folder` with the names of the modules between.
     children: PathBuf,
 }
 
@@ -70,15 +71,15 @@ impl Tree {
     ///
     /// # Panics
     ///
-    /// If a file is not there, or is not Rust.
+    /// If a file does not exist, or is not Rust.
     pub(crate) fn read(root: &Path, package: &Path) -> Tree {
         let mut tree = Tree { modules: Vec::new(), files: Vec::new(), by_path: Vec::new() };
         tree.read_file(root, None, true, package);
         tree
     }
 
-    /// Reads a module from its file; `owns_folder` if its children lie beside it. Returns its
-    /// index.
+    /// Reads a module from its file, and returns its index. `owns_folder` is true if its children
+    /// lie beside it.
     fn read_file(
         &mut self,
         path: &Path,
@@ -176,7 +177,7 @@ impl Tree {
     }
 }
 
-/// What the tokens of an item name.
+/// Names in the tokens of an item.
 struct Found<'a> {
     /// Folder of the file.
     place: &'a Path,
@@ -215,7 +216,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Reads `use ...;` from `at`; returns the index behind it.
+    /// Reads `use ...;` from `at`, and returns the index behind it.
     fn read_use(&mut self, tokens: &[TokenTree], at: usize) -> usize {
         // `impl Trait + use<'a>` is no import.
         let is_capture = tokens.get(at + 1).is_some_and(|token| is_punct(token, '<'));
@@ -299,7 +300,7 @@ fn included(argument: TokenStream, folder: &Path, package: &Path) -> Option<Path
     path.extension().is_some_and(|extension| extension == "rs").then(|| normal(&path))
 }
 
-/// Adds the texts of all string literals, one behind the other.
+/// Adds the texts of all string literals, one after the other.
 fn literals(tokens: TokenStream, text: &mut String) {
     for token in tokens {
         match token {
@@ -323,11 +324,11 @@ fn is_double_colon(tokens: &[TokenTree], at: usize) -> bool {
     is_colon(at) && is_colon(at + 1)
 }
 
-/// Returns true where a name belongs to what stands before it: a field, a method, a lifetime, or
-/// the rest of a path after `>::`.
+/// Returns true if a name belongs to the token before it. It is then a field, a method, a lifetime,
+/// or the rest of a path after `>::`.
 fn is_continued(tokens: &[TokenTree], at: usize) -> bool {
     let is = |back: usize, wanted| at >= back && is_punct(&tokens[at - back], wanted);
-    // `..name` is a range or the rest of a struct; it is a path.
+    // `..name` is a range or the rest of a struct, so the name is a path.
     (is(1, '.') && !is(2, '.')) || is(1, '\'') || (at >= 2 && is_double_colon(tokens, at - 2))
 }
 
@@ -371,7 +372,7 @@ fn is_for_tests(attribute: &Attribute) -> bool {
     list.path.is_ident("cfg") && (condition == "test" || condition.starts_with("all (test"))
 }
 
-/// Returns the text of `#[path = "..."]`, and true if that holds only where a `cfg_attr` says so.
+/// Returns the text of `#[path = "..."]`, and true if a `cfg_attr` makes it conditional.
 fn path_of(attribute: &Attribute) -> Option<(String, bool)> {
     let (metas, is_conditional) = match &attribute.meta {
         Meta::List(list) if list.path.is_ident("cfg_attr") => {
@@ -389,7 +390,7 @@ fn path_of(attribute: &Attribute) -> Option<(String, bool)> {
     })
 }
 
-/// `path` without `.` and `..` in its midst.
+/// Returns `path` without inner `.` and `..`.
 pub(crate) fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {

@@ -1,17 +1,17 @@
-//! Where names come from: the file that defines what a path names, through imports, re-exports and
+//! Origins of names: the file that defines the target of a path, through imports, re-exports and
 //! globs.
 
 use super::modules::{Mention, Tree};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a path names.
+/// Target of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meaning {
     /// A module of this target.
     Module(usize),
-    /// Something that this module defines.
+    /// An item that this module defines.
     Item(usize),
-    /// Something of another crate, or of the language.
+    /// An item of another crate or of the language.
     Foreign,
 }
 
@@ -21,25 +21,25 @@ pub(crate) type Names = BTreeSet<String>;
 /// The arrows that leave the files of a target.
 #[derive(Default)]
 pub(crate) struct Arrows {
-    /// Between files, by their indices: from, to.
+    /// Arrows between files, by their indices: from, to.
     pub(crate) files: BTreeMap<(usize, usize), Names>,
-    /// To crates of the workspace (with underscores), from files.
+    /// Arrows to crates of the workspace (with underscores), with the files that they leave.
     pub(crate) crates: BTreeMap<String, BTreeSet<usize>>,
 }
 
-/// Finds all arrows of a target. `crates` are the workspace's, with underscores.
+/// Finds all arrows of a target. `crates` are those of the workspace, with underscores.
 pub(crate) fn arrows(tree: &Tree, crates: &BTreeSet<String>) -> Arrows {
     let mut arrows = Arrows::default();
     for (index, module) in tree.modules.iter().enumerate() {
         for import in &module.imports {
-            // A module that is imported is an arrow where it is used.
+            // An imported module is an arrow where it is used.
             let found = tree.resolve(index, &import.path, &mut Visited::new());
             arrows.add(tree, index, found, &import.path, crates);
         }
         let mut used = BTreeSet::new();
         for mention in &module.mentions {
             let found = tree.meaning(index, mention);
-            // A single word is a crate's name by chance.
+            // A single word equals a crate's name only by chance.
             if found != Meaning::Foreign || mention.path.len() > 1 {
                 arrows.add(tree, index, found, &mention.path, crates);
             }
@@ -49,7 +49,8 @@ pub(crate) fn arrows(tree: &Tree, crates: &BTreeSet<String>) -> Arrows {
         }
         for glob in &module.globs {
             match tree.resolve(index, glob, &mut Visited::new()) {
-                // Names that a macro makes are not known: then it is the module's own file.
+                // Names that a macro makes are unknown. The arrow then leads to the module's own
+                // file.
                 Meaning::Module(other) if used.is_empty() => {
                     arrows.add(tree, index, Meaning::Item(other), glob, crates);
                 }
@@ -83,7 +84,7 @@ impl Arrows {
     }
 }
 
-/// Names that are being looked up, so that imports in a ring end.
+/// Names that are being looked up. They end the search if imports form a ring.
 type Visited = BTreeSet<(usize, String)>;
 
 impl Tree {
@@ -92,12 +93,12 @@ impl Tree {
         if !mention.is_macro || found != Meaning::Foreign || mention.path.len() > 1 {
             return found;
         }
-        // A macro is known by its name below where it is defined.
+        // A macro is known by its name below its definition.
         let defines = |index: &usize| self.modules[*index].macros.contains(&mention.path[0]);
         (0..self.modules.len()).find(defines).map_or(Meaning::Foreign, Meaning::Item)
     }
 
-    /// Finds what `path` names in `module`.
+    /// Finds the target of `path` in `module`.
     fn resolve(&self, module: usize, path: &[String], visited: &mut Visited) -> Meaning {
         let mut rest = path;
         let mut at = Meaning::Module(module);
@@ -110,7 +111,7 @@ impl Tree {
                 "super" => Meaning::Module(self.modules[here].parent.unwrap_or(0)),
                 name => match self.look_up(here, name, visited) {
                     Some(found) => found,
-                    // What a macro makes.
+                    // An item that a macro makes.
                     None if is_anchored => Meaning::Item(here),
                     None => Meaning::Foreign,
                 },
@@ -121,7 +122,7 @@ impl Tree {
         at
     }
 
-    /// Finds what a name is in `module`: what it declares, defines, or imports.
+    /// Finds the target of a name in `module`, among its declarations, definitions and imports.
     fn look_up(&self, module: usize, name: &str, visited: &mut Visited) -> Option<Meaning> {
         let key = (module, name.to_owned());
         if !visited.insert(key.clone()) {
